@@ -1,0 +1,52 @@
+# ruv_module(<name> DEPS <modules…> LIBS <third party…>): one static library per folder of src/.
+# Its link list is the list of what it may include. Sources are every *.cpp below the folder;
+# foo_test.cpp files become one GoogleTest binary, fuzz_<reader>.cpp one libFuzzer binary each.
+set(RUV_WARNINGS -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror)
+
+function(ruv_module name)
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  set(sources ${all})
+  list(FILTER sources EXCLUDE REGEX "(_test|/fuzz_[a-z0-9_]+|_bench)\\.cpp$")
+  list(TRANSFORM M_DEPS PREPEND ruv_)
+  add_library(ruv_${name} STATIC ${sources})
+  target_include_directories(ruv_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_compile_options(ruv_${name} PRIVATE ${RUV_WARNINGS})
+  target_link_libraries(ruv_${name} PUBLIC ${M_DEPS} ${M_LIBS})
+
+  if(RUV_TESTS)
+    set(tests ${all})
+    list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+    if(tests)
+      ruv_test(${name}_tests SOURCES ${tests} LIBS ruv_${name} ${M_TEST_LIBS})
+    endif()
+  endif()
+  if(RUV_FUZZ)
+    set(fuzzers ${all})
+    list(FILTER fuzzers INCLUDE REGEX "/fuzz_[a-z0-9_]+\\.cpp$")
+    foreach(file ${fuzzers})
+      get_filename_component(target ${file} NAME_WE)
+      add_executable(${target} ${file})
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer ${RUV_WARNINGS})
+      target_link_libraries(${target} PRIVATE ruv_${name} -fsanitize=fuzzer)
+    endforeach()
+  endif()
+endfunction()
+
+# ruv_test(<name> SOURCES … LIBS … LABEL quick|full): a GoogleTest binary, run with the source
+# folder as argument RUV_SOURCE_DIR and the shared test data, when present, as RUV_DATA_DIR.
+function(ruv_test name)
+  cmake_parse_arguments(T "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${T_SOURCES})
+  target_compile_options(${name} PRIVATE ${RUV_WARNINGS})
+  target_compile_definitions(${name} PRIVATE RUV_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             RUV_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gtest_main)
+  if(NOT T_LABEL)
+    set(T_LABEL quick)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT 600)
+endfunction()

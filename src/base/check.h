@@ -1,0 +1,30 @@
+// CHECK: a condition only our own bug can break. Never for input, files, memory or users: those are
+// Status. A broken CHECK reports to the failure handler and stops the process.
+#pragma once
+
+#include <source_location>
+
+namespace ruv {
+
+// Called once with the text of a broken CHECK before the process aborts. The library itself never
+// prints; programs install a handler that does. Not thread-safe: set it before starting threads.
+using CheckHandler = void (*)(const char* condition, const std::source_location& where);
+void set_check_handler(CheckHandler handler);
+
+[[noreturn]] void check_failed(const char* condition, const std::source_location& where);
+
+}  // namespace ruv
+
+#define CHECK(condition)                                                \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::ruv::check_failed(#condition, std::source_location::current()); \
+  } while (false)
+
+#ifdef NDEBUG
+#define DCHECK(condition) \
+  do {                    \
+  } while (false && (condition))
+#else
+#define DCHECK(condition) CHECK(condition)
+#endif

@@ -1,0 +1,25 @@
+// Clock: time comes in through an interface so that tests decide what time it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace ruv {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Nanoseconds of a monotonic clock with an arbitrary start.
+  virtual int64_t now_ns() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  int64_t now_ns() const override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
+}  // namespace ruv

@@ -1,0 +1,85 @@
+#include "base/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace ruv {
+namespace {
+
+// About 100 µs of spinning: longer than the gap between two operations of a step, shorter than
+// anyone notices on an idle machine.
+constexpr int kSpins = 4000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits until `value` differs from `old`: first spinning, then asleep.
+template <class T>
+void wait_while(const std::atomic<T>& value, T old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    relax();
+  }
+  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+Range part_of(int64_t n, int index, int n_parts, int64_t unit) {
+  const int64_t units = (n + unit - 1) / unit;
+  const auto cut = [&](int64_t i) { return std::min(n, units * i / n_parts * unit); };
+  return {cut(index), cut(index + 1)};
+}
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+WorkerPool::WorkerPool(int n_threads) : n_threads_(n_threads > 0 ? n_threads : available_cores()) {
+  workers_.reserve(static_cast<size_t>(n_threads_ - 1));
+  for (int i = 1; i < n_threads_; ++i) workers_.emplace_back([this, i] { work(i); });
+}
+
+WorkerPool::~WorkerPool() {
+  stopping_.store(true, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void WorkerPool::run_erased(Task task, void* context) {
+  if (n_threads_ > 1) {
+    task_ = task;
+    context_ = context;
+    running_.store(n_threads_ - 1, std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+  }
+  task(context, 0);
+  for (int left = running_.load(std::memory_order_acquire); left != 0 && n_threads_ > 1;
+       left = running_.load(std::memory_order_acquire)) {
+    wait_while(running_, left);
+  }
+}
+
+void WorkerPool::work(int index) {
+  uint32_t seen = 0;
+  for (;;) {
+    wait_while(round_, seen);
+    seen = round_.load(std::memory_order_acquire);
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    task_(context_, index);
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
+  }
+}
+
+}  // namespace ruv

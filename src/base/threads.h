@@ -1,0 +1,57 @@
+// WorkerPool: a fixed team of threads that runs one function on all of them and waits. Workers spin
+// for a moment, then sleep, so that steps of microseconds pay no wake-up and idle costs nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace ruv {
+
+// A half-open range of items.
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+// Part `index` of `n_parts` nearly equal parts of n items, cut at multiples of `unit`.
+Range part_of(int64_t n, int index, int n_parts, int64_t unit = 1);
+
+class WorkerPool {
+ public:
+  // n_threads counts the caller; 0 means one per core the process may use.
+  explicit WorkerPool(int n_threads);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int n_threads() const { return n_threads_; }
+
+  // Calls f(thread_index) once on each of the n_threads() threads, the caller being thread 0, and
+  // returns when all are done. One run at a time; f must not call run.
+  template <class F>
+  void run(F&& f) {
+    run_erased([](void* g, int index) { (*static_cast<std::remove_reference_t<F>*>(g))(index); },
+               const_cast<void*>(static_cast<const void*>(&f)));
+  }
+
+ private:
+  using Task = void (*)(void*, int);
+  void run_erased(Task task, void* context);
+  void work(int index);
+
+  int n_threads_;
+  Task task_ = nullptr;
+  void* context_ = nullptr;
+  alignas(64) std::atomic<uint32_t> round_{0};
+  alignas(64) std::atomic<int> running_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> workers_;
+};
+
+// Cores this process may run on.
+int available_cores();
+
+}  // namespace ruv

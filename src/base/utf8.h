@@ -1,0 +1,29 @@
+// UTF-8: decode one code point, validate, and find where a text stops being whole characters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ruv {
+
+inline constexpr uint32_t kReplacement = 0xFFFD;
+
+struct CodePoint {
+  uint32_t value = 0;  // kReplacement when the bytes are not valid UTF-8
+  uint32_t size = 1;   // bytes used, at least 1
+  bool valid = false;
+};
+
+// The character at text[at]. Requires: at < text.size(). Overlong forms, surrogates and values
+// above U+10FFFF are invalid; an invalid byte is one character of size 1.
+CodePoint decode_utf8(std::string_view text, size_t at);
+void append_utf8(std::string& out, uint32_t code_point);
+bool is_valid_utf8(std::string_view text);
+// Bytes of `text` that form whole characters: everything but an unfinished sequence at the end.
+// Invalid bytes count as whole, so the result is short of text.size() by at most 3.
+size_t whole_utf8_prefix(std::string_view text);
+// Every invalid byte replaced by U+FFFD.
+std::string to_valid_utf8(std::string_view text);
+
+}  // namespace ruv

@@ -1,0 +1,94 @@
+// ModelFile: what a GGUF file (or a set of splits) or a safetensors folder holds, in one form:
+// hyper-parameters by GGUF key, tensors by GGUF name, the tokenizer's tables, the chat template.
+// Everything is checked while opening; tensor bytes stay in the mapped file.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "tensor/format.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+struct MetaArray;
+// A GGUF metadata value; integers of every width become int64 (u64 above 2^63 is refused).
+using MetaValue =
+    std::variant<bool, int64_t, double, std::string, std::shared_ptr<const MetaArray>>;
+struct MetaArray {
+  std::vector<bool> bools;  // exactly one of these is used
+  std::vector<int64_t> integers;
+  std::vector<double> numbers;
+  std::vector<std::string> strings;
+  size_t size() const { return bools.size() + integers.size() + numbers.size() + strings.size(); }
+};
+
+struct TensorInfo {
+  std::string name;  // GGUF name, for example "blk.0.attn_q.weight"
+  DType dtype = DType::f32;
+  // Rows first, as in papers: a matrix is (n_out, n_in). The last dimension is contiguous.
+  std::vector<int64_t> shape;
+  Bytes bytes;  // exactly the tensor, inside the mapped file
+  int64_t n_elements() const;
+  // The tensor is stored as its transpose, (n_in, n_out) in memory, while `shape` is already the
+  // logical (n_out, n_in): GPT-2 safetensors. Only for plain float types.
+  bool transposed = false;
+};
+
+// Whether rows of q and k stand in the order for rotating neighbours (2i, 2i+1), as GGUF files of
+// the llama architecture have them, or halves (i, i + d/2), as safetensors have them.
+enum class RopeOrder : uint8_t { halves, neighbours };
+
+class ModelFile {
+ public:
+  virtual ~ModelFile() = default;
+
+  // Opens a GGUF file (also the first of splits "-00001-of-0000N.gguf"), or a folder with
+  // config.json and safetensors. Fails: not_found, corrupt (file, offset, field), unsupported (GGUF
+  // v1, big-endian, an unknown tensor type).
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  // "gguf" or "safetensors".
+  std::string_view container() const { return container_; }
+  // "llama", "qwen2", … as general.architecture.
+  const std::string& architecture() const { return architecture_; }
+  RopeOrder rope_order() const { return rope_order_; }
+
+  // Value by key; keys of hyper-parameters are given without the architecture ("block_count" finds
+  // "qwen2.block_count"). Null when absent.
+  const MetaValue* find(std::string_view key) const;
+  // As find, converted; fails not_found naming the key, corrupt when of another type.
+  Result<int64_t> integer(std::string_view key) const;
+  Result<double> number(std::string_view key) const;
+  Result<std::string> text(std::string_view key) const;
+  const std::map<std::string, MetaValue, std::less<>>& metadata() const { return metadata_; }
+
+  std::span<const TensorInfo> tensors() const { return tensors_; }
+  const TensorInfo* find_tensor(std::string_view name) const;
+
+  // The tokenizer's tables. Fails: not_found when the file has none, unsupported, corrupt.
+  virtual Result<TokenizerSpec> tokenizer_spec() const = 0;
+  // Empty when the model has none.
+  virtual std::string chat_template() const = 0;
+
+ protected:
+  std::string path_;
+  std::string_view container_;
+  std::string architecture_;
+  RopeOrder rope_order_ = RopeOrder::halves;
+  std::map<std::string, MetaValue, std::less<>> metadata_;
+  std::vector<TensorInfo> tensors_;
+  std::map<std::string, size_t, std::less<>> tensor_index_;
+};
+
+}  // namespace ruv

@@ -1,0 +1,112 @@
+// Kernels: one table of function pointers per instruction set. A null entry is filled from the
+// reference table, which is the meaning; all tables pass the same parity suite.
+//
+// Bit identity (docs/ARCHITECTURE.md, "same bytes"): every output number is computed by one fixed
+// sequence of operations along K that does not depend on how many rows, groups or threads run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "tensor/dtype.h"
+
+namespace ruv {
+
+// What the activations of a matmul look like in memory.
+enum class ActFormat : uint8_t {
+  f32,  // k float32 per row
+  q8,   // k/32 blocks of ActBlock per row: int8 with one float32 scale and the block's sum
+};
+
+// 32 activations quantised symmetrically: value = scale · q[i], q in [-127, 127], rounded to
+// nearest even with scale = max|x| / 127. sum = Σ q[i]; offset weights need it.
+struct ActBlock {
+  float scale;
+  int32_t sum;
+  int8_t q[32];
+};
+static_assert(sizeof(ActBlock) == 40);
+
+// One call of a matmul kernel: groups [0, n_groups) of `mr` weight rows against n_rows activation
+// rows. out[row · out_stride + group · mr + lane] is written for every lane whose column is below
+// n_cols; n_cols counts from the first group given.
+struct GemmArgs {
+  const std::byte* weights;  // first packed group
+  const std::byte* act;      // first activation row
+  float* out;
+  int64_t k;  // numbers along the shared dimension
+  int64_t n_groups;
+  int64_t n_cols;  // valid output columns, <= n_groups · mr
+  int64_t n_rows;
+  int64_t act_stride;  // bytes between activation rows
+  int64_t out_stride;  // float32 between output rows
+};
+
+// How one weight format is stored and multiplied on one instruction set. Weights are packed in
+// groups of `mr` rows; out = W · act along k.
+struct GemmKernel {
+  DType weight;
+  ActFormat act;
+  int mr;  // weight rows in a group
+  // Bytes of one packed group. Requires: k a multiple of the format's block size.
+  int64_t (*group_bytes)(int64_t k);
+  // Packs mr rows in the file's block format into one group. rows[i] null: a row of zeros.
+  void (*pack)(std::byte* group, const std::byte* const* rows, int64_t k);
+  void (*run)(const GemmArgs& args);
+};
+
+// Attention works on pages of kPageTokens tokens. Keys of one page and head are stored transposed
+// (head_dim, kPageTokens), values (kPageTokens, head_dim), both f16.
+inline constexpr int kPageTokens = 16;
+
+struct Kernels {
+  const char* isa;  // "ref", "avx2", "avx512", "neon"
+  std::span<const GemmKernel> gemm;
+
+  // k float32 to k/32 ActBlock. Requires: k a multiple of 32.
+  void (*quantize_row)(const float* x, ActBlock* out, int64_t k);
+  // out = x / sqrt(mean(x²) + eps) · weight, float32 (n). out may be x.
+  void (*rms_norm)(const float* x, const float* weight, float* out, int64_t n, float eps);
+  // out = (x - mean) / sqrt(var + eps) · weight + bias. bias may be null. out may be x.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+                     float eps);
+  // x += y
+  void (*add)(float* x, const float* y, int64_t n);
+  // gate = act(gate) · up: SiLU x·σ(x), GELU 0.5x(1+tanh(√(2/π)(x+0.044715x³))).
+  void (*silu_gate)(float* gate, const float* up, int64_t n);
+  void (*gelu_gate)(float* gate, const float* up, int64_t n);
+  // x = gelu_tanh(x)
+  void (*gelu)(float* x, int64_t n);
+  // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).
+  void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims);
+  // x = cap · tanh(x / cap)
+  void (*softcap)(float* x, int64_t n, float cap);
+  // x[i] = exp(x[i] - max), returns the sum in a fixed order. n a multiple of kPageTokens.
+  float (*exp_sum)(float* x, int64_t n, float max);
+
+  // scores[r · scores_stride + t] = Σ_d q[r · q_stride + d] · keys[d · kPageTokens + t] · scale,
+  // all kPageTokens t of one page, n_rows query rows.
+  void (*page_scores)(const float* q, int64_t q_stride, const uint16_t* keys, float* scores,
+                      int64_t scores_stride, int64_t n_rows, int64_t head_dim, float scale);
+  // out[r · out_stride + d] += Σ_t p[r · p_stride + t] · values[t · head_dim + d]
+  void (*page_values)(const float* p, int64_t p_stride, const uint16_t* values, float* out,
+                      int64_t out_stride, int64_t n_rows, int64_t head_dim);
+  // n float32 to f16, round to nearest even.
+  void (*to_f16)(const float* x, uint16_t* out, int64_t n);
+};
+
+// The best table this machine can run, chosen once; RUV_ISA=ref|avx2|avx512|neon forces one that
+// can run here (an unknown or impossible name is ignored by the library; programs check
+// find_kernels themselves and refuse).
+const Kernels& kernels();
+// Every table this machine can run, reference first.
+std::span<const Kernels* const> all_kernels();
+// Null when this machine cannot run it.
+const Kernels* find_kernels(std::string_view isa);
+
+// The row for a weight format, or null: then the device decodes to float32 as it goes.
+const GemmKernel* find_gemm(const Kernels& kernels, DType weight);
+
+}  // namespace ruv
