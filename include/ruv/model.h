@@ -1,0 +1,74 @@
+// Loading a model, asking what it is, and turning text into tokens and back. A Model is immutable
+// after loading; any number of threads and engines may share one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ruv/status.h"
+#include "ruv/token.h"
+
+namespace ruv {
+
+struct Model;  // opaque here; defined in src/model/model.h
+
+struct LoadOptions {
+  // Threads that pack the weights; 0: one per core.
+  int n_threads = 0;
+  // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
+  // (or what the environment variable RUV_ISA names).
+  std::string isa;
+  // Called now and then while loading, from one thread, with a share in [0, 1].
+  std::function<void(double)> progress;
+};
+
+// Loads a GGUF file or a HuggingFace folder (config.json, *.safetensors, tokenizer.json).
+// Fails: not_found, corrupt (file, offset, field), unsupported (architecture, tensor type),
+// out_of_memory.
+Result<std::shared_ptr<const Model>> load_model(const std::string& path,
+                                                const LoadOptions& options = {});
+
+struct ModelInfo {
+  std::string name;          // general.name, or the file's own name
+  std::string architecture;  // "qwen2"
+  std::string format;        // weight format of most bytes: "q8_0"
+  std::string isa;           // kernels the weights are packed for
+  int64_t n_params = 0;
+  int64_t n_layers = 0;
+  int64_t n_embd = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t n_ff = 0;
+  int64_t n_vocab = 0;
+  int64_t n_ctx_train = 0;
+  int64_t weight_bytes = 0;            // memory of the packed weights
+  int64_t weight_bytes_per_token = 0;  // read once for each decoded token
+  int64_t kv_bytes_per_token = 0;      // f16 keys and values of all layers
+  bool has_tokenizer = false;
+  bool has_chat_template = false;
+};
+ModelInfo model_info(const Model& model);
+
+// Ids of `text` as a prompt: with bos where the model wants it. `parse_special`: control tokens
+// written out in the text become their ids; leave it off for what users say.
+// Fails: unsupported when the model has no tokenizer.
+Result<std::vector<Token>> tokenize(const Model& model, std::string_view text,
+                                    bool parse_special = false);
+// The text of ids. Control tokens appear only when `with_special`. Fails: invalid (id out of
+// range), unsupported (no tokenizer).
+Result<std::string> detokenize(const Model& model, std::span<const Token> ids,
+                               bool with_special = false);
+
+// Renders a conversation with the model's own chat template and returns the prompt's ids. `json` is
+// an object as in a chat request: {"messages": [{"role": …, "content": …}, …], "tools": […]?}.
+// Contents are never parsed for control tokens. Fails: invalid (shape, or the template refuses),
+// unsupported (no template).
+Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view json,
+                                         bool add_generation_prompt = true);
+
+}  // namespace ruv
