@@ -1,0 +1,23 @@
+// Logits of a token sequence from an empty context, without a scheduler: what `logits`,
+// `perplexity` and the golden tests compare with other engines.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "ruv/model.h"
+
+namespace ruv {
+
+struct LogitsOptions {
+  int n_threads = 0;           // 0: one per core
+  int64_t chunk_tokens = 512;  // tokens per step; the result does not depend on it
+  bool all = false;            // every position, not only the last
+};
+
+// Calls on_logits(position, logits of n_vocab float32) in order of position.
+// Fails: invalid (no ids, an id out of range), out_of_memory.
+Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                      const std::function<void(int64_t, std::span<const float>)>& on_logits);
+
+}  // namespace ruv
