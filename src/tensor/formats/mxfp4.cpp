@@ -1,0 +1,62 @@
+// MXFP4: the power of two puts the greatest magnitude between 4 and 8, where the top codes are.
+#include "tensor/formats/mxfp4.h"
+
+#include <bit>
+
+#include "tensor/formats/block.h"
+
+namespace ruv {
+namespace {
+
+// 2^(e − 128), subnormal for e below 2.
+float half_power(uint8_t e) {
+  const uint32_t bits = e < 2 ? 0x00200000U << e : static_cast<uint32_t>(e - 1) << 23;
+  return std::bit_cast<float>(bits);
+}
+
+void decode_block(const BlockMxfp4& block, float* dst) {
+  const float d = half_power(block.e);
+  for (int j = 0; j < 16; ++j) {
+    dst[j] = d * static_cast<float>(kLevelsMxfp4[block.q[j] & 0xF]);
+    dst[j + 16] = d * static_cast<float>(kLevelsMxfp4[block.q[j] >> 4]);
+  }
+}
+
+// The nearest code, the first of equals.
+int nearest_code(float x, float d) {
+  int best = 0;
+  float best_error = std::fabs(0.0F - x);
+  for (int code = 1; code < 16; ++code) {
+    const float error = std::fabs(d * static_cast<float>(kLevelsMxfp4[code]) - x);
+    if (error < best_error) {
+      best = code;
+      best_error = error;
+    }
+  }
+  return best;
+}
+
+void encode_block(const float* x, BlockMxfp4& block) {
+  const float top = std::fabs(extreme(x, 32));
+  if (top > 0.0F) {
+    // The float32 logarithm, as the format's first writer has it: it may round up to a whole
+    // number.
+    const int e = static_cast<int>(std::floor(std::log2(top))) - 2 + 127;
+    block.e = static_cast<uint8_t>(e < 0 ? 0 : e);
+  }
+  const float d = half_power(block.e);
+  for (int j = 0; j < 16; ++j) {
+    block.q[j] = static_cast<uint8_t>(nearest_code(x[j], d) | (nearest_code(x[j + 16], d) << 4));
+  }
+}
+
+}  // namespace
+
+void decode_mxfp4(const void* src, float* dst, int64_t n) {
+  decode_blocks<BlockMxfp4, decode_block>(src, dst, n);
+}
+void encode_mxfp4(const float* src, void* dst, int64_t n) {
+  encode_blocks<BlockMxfp4, encode_block>(src, dst, n);
+}
+
+}  // namespace ruv

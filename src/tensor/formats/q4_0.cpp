@@ -1,0 +1,37 @@
+// Q4_0: one scale, the extreme number lands on −8.
+#include "tensor/formats/q4_0.h"
+
+#include "tensor/formats/block.h"
+
+namespace ruv {
+namespace {
+
+void decode_block(const BlockQ4_0& block, float* dst) {
+  const float d = f32_from_f16(block.d);
+  for (int j = 0; j < 16; ++j) {
+    dst[j] = d * static_cast<float>((block.q[j] & 0xF) - 8);
+    dst[j + 16] = d * static_cast<float>((block.q[j] >> 4) - 8);
+  }
+}
+
+void encode_block(const float* x, BlockQ4_0& block) {
+  const float d = extreme(x, 32) / -8.0F;
+  const float inverse = inverse_or_zero(d);
+  block.d = f16_from_f32(d);
+  for (int j = 0; j < 16; ++j) {
+    const int low = truncated_level(x[j] * inverse + 8.5F, 15);
+    const int high = truncated_level(x[j + 16] * inverse + 8.5F, 15);
+    block.q[j] = static_cast<uint8_t>(low | (high << 4));
+  }
+}
+
+}  // namespace
+
+void decode_q4_0(const void* src, float* dst, int64_t n) {
+  decode_blocks<BlockQ4_0, decode_block>(src, dst, n);
+}
+void encode_q4_0(const float* src, void* dst, int64_t n) {
+  encode_blocks<BlockQ4_0, encode_block>(src, dst, n);
+}
+
+}  // namespace ruv
