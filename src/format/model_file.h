@@ -31,13 +31,15 @@ struct MetaArray {
   std::vector<std::string> strings;
   size_t size() const { return bools.size() + integers.size() + numbers.size() + strings.size(); }
 };
+using MetaMap = std::map<std::string, MetaValue, std::less<>>;
 
 struct TensorInfo {
   std::string name;  // GGUF name, for example "blk.0.attn_q.weight"
   DType dtype = DType::f32;
   // Rows first, as in papers: a matrix is (n_out, n_in). The last dimension is contiguous.
   std::vector<int64_t> shape;
-  Bytes bytes;  // exactly the tensor, inside the mapped file
+  // Exactly the tensor, inside the mapped file; valid while the ModelFile lives. Any alignment.
+  Bytes bytes;
   int64_t n_elements() const;
   // The tensor is stored as its transpose, (n_in, n_out) in memory, while `shape` is already the
   // logical (n_out, n_in): GPT-2 safetensors. Only for plain float types.
@@ -63,6 +65,9 @@ class ModelFile {
   // "llama", "qwen2", … as general.architecture.
   const std::string& architecture() const { return architecture_; }
   RopeOrder rope_order() const { return rope_order_; }
+  // The weights of RMS norms are stored as w - 1 (Gemma safetensors): add 1 while loading. GGUF
+  // files of the same models hold w.
+  bool norms_minus_one() const { return norms_minus_one_; }
 
   // Value by key; keys of hyper-parameters are given without the architecture ("block_count" finds
   // "qwen2.block_count"). Null when absent.
@@ -71,7 +76,7 @@ class ModelFile {
   Result<int64_t> integer(std::string_view key) const;
   Result<double> number(std::string_view key) const;
   Result<std::string> text(std::string_view key) const;
-  const std::map<std::string, MetaValue, std::less<>>& metadata() const { return metadata_; }
+  const MetaMap& metadata() const { return metadata_; }
 
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;
@@ -82,11 +87,15 @@ class ModelFile {
   virtual std::string chat_template() const = 0;
 
  protected:
+  // Fills tensor_index_ from tensors_. Fails: corrupt when two tensors have one name.
+  Status index_tensors();
+
   std::string path_;
   std::string_view container_;
   std::string architecture_;
   RopeOrder rope_order_ = RopeOrder::halves;
-  std::map<std::string, MetaValue, std::less<>> metadata_;
+  bool norms_minus_one_ = false;
+  MetaMap metadata_;
   std::vector<TensorInfo> tensors_;
   std::map<std::string, size_t, std::less<>> tensor_index_;
 };

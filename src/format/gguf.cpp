@@ -1,0 +1,349 @@
+// GGUF parsing: every count and length is compared with the bytes that remain before anything is
+// allocated, and every tensor is proved to lie inside the file, apart from all others.
+#include "format/gguf.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+constexpr uint64_t kDefaultAlignment = 32;
+constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
+constexpr uint64_t kMaxDims = 4;
+// Smallest encodings: the key's length, type and one byte; the name's length, n_dims, one dim,
+// type and offset.
+constexpr uint64_t kMinEntryBytes = 13;
+constexpr uint64_t kMinTensorBytes = 32;
+// A vocabulary of a million tokens needs about five million; the bound keeps a huge hostile file
+// from asking for eight times its size.
+constexpr uint64_t kMaxArrayElements = uint64_t{1} << 24;
+
+enum class GgufType : uint32_t {
+  u8 = 0,
+  i8 = 1,
+  u16 = 2,
+  i16 = 3,
+  u32 = 4,
+  i32 = 5,
+  f32 = 6,
+  boolean = 7,
+  string = 8,
+  array = 9,
+  u64 = 10,
+  i64 = 11,
+  f64 = 12,
+};
+
+// Bytes of the smallest value of a type; 0 for unknown types.
+uint64_t min_bytes_of(GgufType type) {
+  constexpr std::array<uint64_t, 13> kBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
+  const auto id = static_cast<size_t>(type);
+  return id < kBytes.size() ? kBytes[id] : 0;
+}
+
+class GgufParser {
+ public:
+  GgufParser(Bytes bytes, const std::string& source) : reader_(bytes, source), bytes_(bytes) {}
+
+  Result<GgufContents> parse();
+
+ private:
+  Status read_header();
+  Status read_entry();
+  Status set_alignment();
+  Status read_tensor(std::vector<uint64_t>& offsets);
+  Result<uint64_t> read_dims(TensorInfo& tensor, const std::string& field);
+  Status place_tensors(const std::vector<uint64_t>& offsets);
+  Status refuse_overlap() const;
+  Result<uint64_t> read_count(uint64_t min_item_bytes, std::string_view field);
+  Result<std::string_view> read_string(std::string_view field);
+  Result<GgufType> read_type(std::string_view field);
+  Result<int64_t> read_integer(GgufType type, std::string_view field);
+  Result<bool> read_bool(std::string_view field);
+  Result<double> read_number(GgufType type, std::string_view field);
+  Result<MetaValue> read_value(GgufType type, std::string_view field);
+  Result<MetaValue> read_array(std::string_view field);
+  template <class T>
+  Result<int64_t> read_as(std::string_view field) {
+    return static_cast<int64_t>(TRY(reader_.read<T>(field)));
+  }
+
+  ByteReader reader_;
+  Bytes bytes_;
+  GgufContents contents_;
+  uint64_t n_tensors_ = 0;
+  uint64_t n_entries_ = 0;
+  uint64_t n_array_elements_ = 0;
+};
+
+Result<GgufContents> GgufParser::parse() {
+  TRY(read_header());
+  for (uint64_t i = 0; i < n_entries_; ++i) TRY(read_entry());
+  TRY(set_alignment());
+  if (n_tensors_ > reader_.remaining() / kMinTensorBytes) {
+    return reader_.error("tensor count", fmt::format("{} tensors cannot fit in the {} bytes left",
+                                                     n_tensors_, reader_.remaining()));
+  }
+  std::vector<uint64_t> offsets;
+  offsets.reserve(n_tensors_);
+  contents_.tensors.reserve(n_tensors_);
+  for (uint64_t i = 0; i < n_tensors_; ++i) TRY(read_tensor(offsets));
+  // A file without tensors may end before its data would start.
+  if (n_tensors_ > 0) TRY(reader_.align(contents_.alignment, "padding before the tensor data"));
+  TRY(place_tensors(offsets));
+  TRY(refuse_overlap());
+  return std::move(contents_);
+}
+
+Status GgufParser::read_header() {
+  if (as_text(TRY(reader_.take(4, "magic"))) != "GGUF") {
+    return fail(Code::corrupt, "{}: offset 0: magic: not a GGUF file", reader_.source());
+  }
+  const uint32_t version = TRY(reader_.read<uint32_t>("version"));
+  if (version != 0 && (version & 0xFFFF) == 0) {
+    return reader_.error("version", "big-endian file; convert it to little-endian",
+                         Code::unsupported);
+  }
+  if (version != 2 && version != 3) {
+    return reader_.error("version",
+                         fmt::format("GGUF version {} is not supported, versions 2 and 3 are; "
+                                     "convert the model again with a current converter",
+                                     version),
+                         Code::unsupported);
+  }
+  contents_.version = version;
+  n_tensors_ = TRY(read_count(kMinTensorBytes, "tensor count"));
+  n_entries_ = TRY(read_count(kMinEntryBytes, "metadata count"));
+  return {};
+}
+
+// A u64 count of items that follow, each at least min_item_bytes long.
+Result<uint64_t> GgufParser::read_count(uint64_t min_item_bytes, std::string_view field) {
+  const uint64_t n = TRY(reader_.read<uint64_t>(field));
+  if (n > reader_.remaining() / min_item_bytes) {
+    return reader_.error(
+        field, fmt::format("{} items cannot fit in the {} bytes left", n, reader_.remaining()));
+  }
+  return n;
+}
+
+Result<std::string_view> GgufParser::read_string(std::string_view field) {
+  const uint64_t length = TRY(reader_.read<uint64_t>(field));
+  return as_text(TRY(reader_.take(length, field)));
+}
+
+Result<GgufType> GgufParser::read_type(std::string_view field) {
+  const auto type = static_cast<GgufType>(TRY(reader_.read<uint32_t>(field)));
+  if (min_bytes_of(type) == 0) {
+    return reader_.error(field, fmt::format("unknown value type {}", static_cast<uint32_t>(type)));
+  }
+  return type;
+}
+
+Status GgufParser::read_entry() {
+  const std::string_view key = TRY(read_string("metadata key"));
+  const std::string field = fmt::format("metadata '{}'", quoted_name(key));
+  const GgufType type = TRY(read_type(field));
+  MetaValue value = TRY(read_value(type, field));
+  if (!contents_.metadata.emplace(key, std::move(value)).second) {
+    return reader_.error(field, "the key stands twice");
+  }
+  return {};
+}
+
+Result<int64_t> GgufParser::read_integer(GgufType type, std::string_view field) {
+  switch (type) {
+    case GgufType::u8:
+      return read_as<uint8_t>(field);
+    case GgufType::i8:
+      return read_as<int8_t>(field);
+    case GgufType::u16:
+      return read_as<uint16_t>(field);
+    case GgufType::i16:
+      return read_as<int16_t>(field);
+    case GgufType::u32:
+      return read_as<uint32_t>(field);
+    case GgufType::i32:
+      return read_as<int32_t>(field);
+    case GgufType::i64:
+      return read_as<int64_t>(field);
+    default:
+      break;
+  }
+  const uint64_t value = TRY(reader_.read<uint64_t>(field));
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return reader_.error(field, fmt::format("{} is above 2^63 - 1", value));
+  }
+  return static_cast<int64_t>(value);
+}
+
+Result<bool> GgufParser::read_bool(std::string_view field) {
+  const uint8_t value = TRY(reader_.read<uint8_t>(field));
+  if (value > 1) return reader_.error(field, fmt::format("truth value {}, expected 0 or 1", value));
+  return value == 1;
+}
+
+Result<double> GgufParser::read_number(GgufType type, std::string_view field) {
+  if (type == GgufType::f64) return reader_.read<double>(field);
+  return static_cast<double>(TRY(reader_.read<float>(field)));
+}
+
+Result<MetaValue> GgufParser::read_value(GgufType type, std::string_view field) {
+  switch (type) {
+    case GgufType::boolean:
+      return MetaValue(TRY(read_bool(field)));
+    case GgufType::string:
+      return MetaValue(std::string(TRY(read_string(field))));
+    case GgufType::array:
+      return read_array(field);
+    case GgufType::f32:
+    case GgufType::f64:
+      return MetaValue(TRY(read_number(type, field)));
+    default:
+      return MetaValue(TRY(read_integer(type, field)));
+  }
+}
+
+Result<MetaValue> GgufParser::read_array(std::string_view field) {
+  const GgufType type = TRY(read_type(field));
+  if (type == GgufType::array) {
+    return reader_.error(field, "arrays of arrays are not supported", Code::unsupported);
+  }
+  const uint64_t n = TRY(read_count(min_bytes_of(type), field));
+  n_array_elements_ += n;
+  if (n_array_elements_ > kMaxArrayElements) {
+    return reader_.error(field,
+                         fmt::format("more than {} array elements in one file", kMaxArrayElements));
+  }
+  auto array = std::make_shared<MetaArray>();
+  if (type == GgufType::boolean) {
+    array->bools.reserve(n);
+    for (uint64_t i = 0; i < n; ++i) array->bools.push_back(TRY(read_bool(field)));
+  } else if (type == GgufType::string) {
+    array->strings.reserve(n);
+    for (uint64_t i = 0; i < n; ++i) array->strings.emplace_back(TRY(read_string(field)));
+  } else if (type == GgufType::f32 || type == GgufType::f64) {
+    array->numbers.reserve(n);
+    for (uint64_t i = 0; i < n; ++i) array->numbers.push_back(TRY(read_number(type, field)));
+  } else {
+    array->integers.reserve(n);
+    for (uint64_t i = 0; i < n; ++i) array->integers.push_back(TRY(read_integer(type, field)));
+  }
+  return MetaValue(std::shared_ptr<const MetaArray>(std::move(array)));
+}
+
+Status GgufParser::set_alignment() {
+  contents_.alignment = kDefaultAlignment;
+  const auto found = contents_.metadata.find("general.alignment");
+  if (found == contents_.metadata.end()) return {};
+  const int64_t* value = std::get_if<int64_t>(&found->second);
+  if (value == nullptr || *value <= 0 || *value % 8 != 0 ||
+      static_cast<uint64_t>(*value) > kMaxAlignment) {
+    return fail(Code::corrupt, "{}: metadata 'general.alignment': not a multiple of 8 up to {}",
+                reader_.source(), kMaxAlignment);
+  }
+  contents_.alignment = static_cast<uint64_t>(*value);
+  return {};
+}
+
+// Reads the dims into tensor.shape, rows first, and returns how many numbers they hold.
+Result<uint64_t> GgufParser::read_dims(TensorInfo& tensor, const std::string& field) {
+  const uint32_t n_dims = TRY(reader_.read<uint32_t>(field));
+  if (n_dims == 0 || n_dims > kMaxDims) {
+    return reader_.error(field, fmt::format("{} dimensions, expected 1 to {}", n_dims, kMaxDims));
+  }
+  uint64_t n_elements = 1;
+  for (uint32_t i = 0; i < n_dims; ++i) {
+    const uint64_t length = TRY(reader_.read<uint64_t>(field));
+    const auto product = checked_multiply(n_elements, length);
+    if (length == 0 || !product ||
+        *product > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return reader_.error(field,
+                           fmt::format("dimension {} of {} is empty or too large", i, length));
+    }
+    n_elements = *product;
+    tensor.shape.push_back(static_cast<int64_t>(length));
+  }
+  std::reverse(tensor.shape.begin(), tensor.shape.end());
+  return n_elements;
+}
+
+// Appends the tensor with a span of the right size whose place is set by place_tensors.
+Status GgufParser::read_tensor(std::vector<uint64_t>& offsets) {
+  TensorInfo tensor;
+  tensor.name = TRY(read_string("tensor name"));
+  const std::string field = fmt::format("tensor '{}'", quoted_name(tensor.name));
+  const uint64_t n_elements = TRY(read_dims(tensor, field));
+  const uint32_t type_id = TRY(reader_.read<uint32_t>(field));
+  const Format* format = find_format(type_id);
+  if (format == nullptr) {
+    return reader_.error(field, fmt::format("unknown tensor type {}", type_id), Code::unsupported);
+  }
+  tensor.dtype = format->dtype;
+  const auto block_size = static_cast<uint64_t>(format->block_size);
+  if (static_cast<uint64_t>(tensor.shape.back()) % block_size != 0) {
+    return reader_.error(field, fmt::format("rows of {} numbers are not whole {} blocks of {}",
+                                            tensor.shape.back(), format->name, block_size));
+  }
+  const auto n_bytes =
+      checked_multiply(n_elements / block_size, static_cast<uint64_t>(format->block_bytes));
+  if (!n_bytes || *n_bytes > bytes_.size()) {
+    return reader_.error(
+        field, fmt::format("{} numbers of type {} do not fit in the file ({} bytes)", n_elements,
+                           format->name, bytes_.size()));
+  }
+  tensor.bytes = bytes_.first(*n_bytes);
+  offsets.push_back(TRY(reader_.read<uint64_t>(field)));
+  if (offsets.back() % contents_.alignment != 0) {
+    return reader_.error(field, fmt::format("offset {} is not a multiple of the alignment {}",
+                                            offsets.back(), contents_.alignment));
+  }
+  contents_.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+Status GgufParser::place_tensors(const std::vector<uint64_t>& offsets) {
+  const uint64_t data_start = reader_.offset();
+  const uint64_t data_bytes = reader_.remaining();
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    TensorInfo& tensor = contents_.tensors[i];
+    if (offsets[i] > data_bytes || tensor.bytes.size() > data_bytes - offsets[i]) {
+      return reader_.error(
+          fmt::format("tensor '{}'", quoted_name(tensor.name)),
+          fmt::format("offset {} + {} bytes lies past the end (the file has {} bytes of tensor "
+                      "data); download it again if it was cut short",
+                      offsets[i], tensor.bytes.size(), data_bytes));
+    }
+    tensor.bytes = bytes_.subspan(data_start + offsets[i], tensor.bytes.size());
+  }
+  return {};
+}
+
+Status GgufParser::refuse_overlap() const {
+  const std::vector<TensorInfo>& tensors = contents_.tensors;
+  std::vector<uint32_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return tensors[a].bytes.data() < tensors[b].bytes.data();
+  });
+  for (size_t i = 1; i < order.size(); ++i) {
+    const TensorInfo& first = tensors[order[i - 1]];
+    const TensorInfo& second = tensors[order[i]];
+    if (first.bytes.data() + first.bytes.size() <= second.bytes.data()) continue;
+    return fail(Code::corrupt, "{}: offset {}: tensor '{}' overlaps tensor '{}'", reader_.source(),
+                second.bytes.data() - bytes_.data(), quoted_name(second.name),
+                quoted_name(first.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<GgufContents> parse_gguf(Bytes bytes, const std::string& source) {
+  return GgufParser(bytes, source).parse();
+}
+
+}  // namespace ruv

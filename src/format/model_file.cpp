@@ -1,0 +1,87 @@
+// What all model files share: opening by what stands at the path, and looking things up.
+#include "format/model_file.h"
+
+#include "base/file.h"
+#include "format/gguf.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+std::string_view kind_of(const MetaValue& value) {
+  constexpr std::array<std::string_view, 5> kNames = {"a truth value", "an integer", "a number",
+                                                      "text", "an array"};
+  return kNames[value.index()];
+}
+
+tl::unexpected<Status> absent(const ModelFile& file, std::string_view key) {
+  return fail(Code::not_found, "{}: no value '{}' (architecture '{}')", file.path(),
+              quoted_name(key), quoted_name(file.architecture()));
+}
+
+tl::unexpected<Status> of_another_type(const ModelFile& file, std::string_view key,
+                                       std::string_view wanted, const MetaValue& value) {
+  return fail(Code::corrupt, "{}: value '{}' is {}, expected {}", file.path(), quoted_name(key),
+              kind_of(value), wanted);
+}
+
+}  // namespace
+
+int64_t TensorInfo::n_elements() const {
+  int64_t n = 1;
+  for (const int64_t length : shape) n *= length;
+  return n;
+}
+
+Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path) {
+  if (is_directory(path)) {
+    return fail(Code::unsupported, "{}: folders are not read yet", path);
+  }
+  return open_gguf(path);
+}
+
+const MetaValue* ModelFile::find(std::string_view key) const {
+  const auto own = metadata_.find(fmt::format("{}.{}", architecture_, key));
+  if (own != metadata_.end()) return &own->second;
+  const auto plain = metadata_.find(key);
+  return plain == metadata_.end() ? nullptr : &plain->second;
+}
+
+Result<int64_t> ModelFile::integer(std::string_view key) const {
+  const MetaValue* value = find(key);
+  if (value == nullptr) return absent(*this, key);
+  if (const auto* integer = std::get_if<int64_t>(value)) return *integer;
+  return of_another_type(*this, key, "an integer", *value);
+}
+
+Result<double> ModelFile::number(std::string_view key) const {
+  const MetaValue* value = find(key);
+  if (value == nullptr) return absent(*this, key);
+  if (const auto* number = std::get_if<double>(value)) return *number;
+  if (const auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
+  return of_another_type(*this, key, "a number", *value);
+}
+
+Result<std::string> ModelFile::text(std::string_view key) const {
+  const MetaValue* value = find(key);
+  if (value == nullptr) return absent(*this, key);
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  return of_another_type(*this, key, "text", *value);
+}
+
+const TensorInfo* ModelFile::find_tensor(std::string_view name) const {
+  const auto found = tensor_index_.find(name);
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+Status ModelFile::index_tensors() {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensor_index_.emplace(tensors_[i].name, i).second) {
+      return fail(Code::corrupt, "{}: tensor '{}' stands twice", path_,
+                  quoted_name(tensors_[i].name));
+    }
+  }
+  return {};
+}
+
+}  // namespace ruv
