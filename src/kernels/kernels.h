@@ -17,14 +17,15 @@ namespace ruv {
 // What the activations of a matmul look like in memory.
 enum class ActFormat : uint8_t {
   f32,  // k float32 per row
-  q8,   // k/32 blocks of ActBlock per row: int8 with one float32 scale and the block's sum
+  q8,   // k/32 blocks of ActBlock per row: int8 with one float32 scale and the block's sums
 };
 
 // 32 activations quantised symmetrically: value = scale · q[i], q in [-127, 127], rounded to
-// nearest even with scale = max|x| / 127. sum = Σ q[i]; offset weights need it.
+// nearest even with scale = max|x| / 127. half_sum[h] = Σ q[16h + i], i < 16: offset weights need
+// it, and two int16 side by side are what one multiply-add-pairs instruction takes.
 struct ActBlock {
   float scale;
-  int32_t sum;
+  int16_t half_sum[2];
   int8_t q[32];
 };
 static_assert(sizeof(ActBlock) == 40);
@@ -95,6 +96,9 @@ struct Kernels {
                       int64_t out_stride, int64_t n_rows, int64_t head_dim);
   // n float32 to f16, round to nearest even.
   void (*to_f16)(const float* x, uint16_t* out, int64_t n);
+  // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the
+  // fastest this instruction set multiplies int8, for rooflines. *sink keeps the work alive.
+  int64_t (*int8_peak)(int64_t rounds, int32_t* sink);
 };
 
 // The best table this machine can run, chosen once; RUV_ISA=ref|avx2|avx512|neon forces one that

@@ -1,0 +1,133 @@
+// Chooses the kernel table for this machine. Tables are merged once: an instruction set's row, with
+// every entry it leaves null taken from the reference, so that a caller never meets a null.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "kernels/isa.h"
+#include "kernels/ref/ref_gemm.h"
+
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace ruv {
+namespace {
+
+constexpr int kMaxTables = 4;
+constexpr int kMaxRows = 32;
+
+template <class T>
+void inherit(T& entry, T from) {
+  if (entry == nullptr) entry = from;
+}
+
+void inherit_all(Kernels& k, const Kernels& from) {
+  inherit(k.quantize_row, from.quantize_row);
+  inherit(k.rms_norm, from.rms_norm);
+  inherit(k.layer_norm, from.layer_norm);
+  inherit(k.add, from.add);
+  inherit(k.silu_gate, from.silu_gate);
+  inherit(k.gelu_gate, from.gelu_gate);
+  inherit(k.gelu, from.gelu);
+  inherit(k.rope_half, from.rope_half);
+  inherit(k.softcap, from.softcap);
+  inherit(k.exp_sum, from.exp_sum);
+  inherit(k.page_scores, from.page_scores);
+  inherit(k.page_values, from.page_values);
+  inherit(k.to_f16, from.to_f16);
+  inherit(k.int8_peak, from.int8_peak);
+}
+
+// The merged tables this machine can run, reference first, best last.
+class Tables {
+ public:
+  Tables() {
+    Kernels ref = kRefKernels;
+    ref.gemm = ref_gemm();
+    merged_[0] = ref;
+    pointers_[0] = &merged_[0];
+    n_ = 1;
+#if defined(RUV_KERNELS_AVX2)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("f16c")) {
+      add(kAvx2Vectors, {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
+    }
+#endif
+#if defined(RUV_KERNELS_AVX512)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vnni")) {
+      add(kAvx512Vectors, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+    }
+#endif
+#if defined(RUV_KERNELS_NEON)
+    constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
+    if ((getauxval(AT_HWCAP) & kNeeded) == kNeeded) {
+      add(kNeonVectors, {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks});
+    }
+#endif
+  }
+
+  std::span<const Kernels* const> all() const { return {pointers_.data(), n_}; }
+
+ private:
+  void add(const Kernels& vectors, std::array<const GemmTable*, 3> families) {
+    auto& rows = rows_[n_];
+    size_t n = 0;
+    for (const GemmTable* family : families) {
+      for (int i = 0; i < family->n; ++i) rows[n++] = family->rows[i];
+    }
+    for (const GemmKernel& row : ref_gemm()) {
+      const auto same = [&](const GemmKernel& r) { return r.weight == row.weight; };
+      if (std::none_of(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(n), same)) {
+        rows[n++] = row;
+      }
+    }
+    merged_[n_] = vectors;
+    inherit_all(merged_[n_], kRefKernels);
+    merged_[n_].gemm = {rows.data(), n};
+    pointers_[n_] = &merged_[n_];
+    ++n_;
+  }
+
+  std::array<std::array<GemmKernel, kMaxRows>, kMaxTables> rows_{};
+  std::array<Kernels, kMaxTables> merged_{};
+  std::array<const Kernels*, kMaxTables> pointers_{};
+  size_t n_ = 0;
+};
+
+const Tables& tables() {
+  static const Tables instance;
+  return instance;
+}
+
+}  // namespace
+
+std::span<const Kernels* const> all_kernels() { return tables().all(); }
+
+const Kernels* find_kernels(std::string_view isa) {
+  for (const Kernels* k : all_kernels()) {
+    if (isa == k->isa) return k;
+  }
+  return nullptr;
+}
+
+const Kernels& kernels() {
+  static const Kernels& chosen = [&]() -> const Kernels& {
+    const char* forced = std::getenv("RUV_ISA");
+    const Kernels* found = forced != nullptr ? find_kernels(forced) : nullptr;
+    return found != nullptr ? *found : *all_kernels().back();
+  }();
+  return chosen;
+}
+
+const GemmKernel* find_gemm(const Kernels& kernels, DType weight) {
+  for (const GemmKernel& row : kernels.gemm) {
+    if (row.weight == weight) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace ruv

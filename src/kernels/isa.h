@@ -1,0 +1,28 @@
+// The tables of the instruction sets, before dispatch merges them. Each object file built with
+// special compiler flags defines exactly one of these symbols and nothing else the linker could
+// hand to the rest of the program (tools/check_isa_symbols).
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace ruv {
+
+struct GemmTable {
+  const GemmKernel* rows;
+  int n;
+};
+
+// Complete but for `gemm`, which comes from ref_gemm().
+extern const Kernels kRefKernels;
+
+// Element-wise, reduction and attention kernels; `gemm` is empty, null entries inherit ref.
+extern const Kernels kAvx2Vectors;
+extern const Kernels kAvx512Vectors;
+extern const Kernels kNeonVectors;
+
+// Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks.
+extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks;
+extern const GemmTable kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
+extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks;
+
+}  // namespace ruv

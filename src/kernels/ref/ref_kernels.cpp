@@ -1,0 +1,163 @@
+// The reference table: every element-wise, reduction and attention kernel in plain C++.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/isa.h"
+#include "tensor/half.h"
+
+namespace ruv {
+namespace {
+
+int8_t to_int8(float x) {
+  const float r = std::nearbyint(x);
+  if (!(r > -127.0F)) return -127;
+  return r < 127.0F ? static_cast<int8_t>(r) : int8_t{127};
+}
+
+void quantize_row(const float* x, ActBlock* out, int64_t k) {
+  for (int64_t b = 0; b < k / 32; ++b, x += 32) {
+    float largest = 0;
+    for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
+    const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
+    out[b].scale = largest / 127.0F;
+    for (int i = 0; i < 32; ++i) out[b].q[i] = to_int8(x[i] * inverse);
+    for (int h = 0; h < 2; ++h) {
+      int sum = 0;
+      for (int i = 0; i < 16; ++i) sum += out[b].q[16 * h + i];
+      out[b].half_sum[h] = static_cast<int16_t>(sum);
+    }
+  }
+}
+
+void rms_norm(const float* x, const float* weight, float* out, int64_t n, float eps) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
+  const double mean = n > 0 ? sum / static_cast<double>(n) : 0;
+  const auto scale = static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(eps)));
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * scale * weight[i];
+}
+
+void layer_norm(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+                float eps) {
+  if (n == 0) return;
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  const double mean = sum / static_cast<double>(n);
+  double squares = 0;
+  for (int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const double var = squares / static_cast<double>(n);
+  const auto scale = static_cast<float>(1.0 / std::sqrt(var + static_cast<double>(eps)));
+  for (int64_t i = 0; i < n; ++i) {
+    const float y = (x[i] - static_cast<float>(mean)) * scale * weight[i];
+    out[i] = bias != nullptr ? y + bias[i] : y;
+  }
+}
+
+void add(float* x, const float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] += y[i];
+}
+
+float silu_of(float x) { return x / (1.0F + std::exp(-x)); }
+
+float gelu_of(float x) {
+  constexpr float kRootTwoOverPi = 0.79788456080286535588F;
+  return 0.5F * x * (1.0F + std::tanh(kRootTwoOverPi * (x + 0.044715F * x * x * x)));
+}
+
+void silu_gate(float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) gate[i] = silu_of(gate[i]) * up[i];
+}
+
+void gelu_gate(float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) gate[i] = gelu_of(gate[i]) * up[i];
+}
+
+void gelu(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = gelu_of(x[i]);
+}
+
+void rope_half(float* x, const float* cos, const float* sin, int64_t n_dims) {
+  const int64_t half = n_dims / 2;
+  for (int64_t i = 0; i < half; ++i) {
+    const float a = x[i];
+    const float b = x[i + half];
+    x[i] = a * cos[i] - b * sin[i];
+    x[i + half] = a * sin[i] + b * cos[i];
+  }
+}
+
+void softcap(float* x, int64_t n, float cap) {
+  for (int64_t i = 0; i < n; ++i) x[i] = cap * std::tanh(x[i] / cap);
+}
+
+float exp_sum(float* x, int64_t n, float max) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    x[i] = std::exp(x[i] - max);
+    sum += x[i];
+  }
+  return static_cast<float>(sum);
+}
+
+void page_scores(const float* q, int64_t q_stride, const uint16_t* keys, float* scores,
+                 int64_t scores_stride, int64_t n_rows, int64_t head_dim, float scale) {
+  for (int64_t r = 0; r < n_rows; ++r) {
+    for (int t = 0; t < kPageTokens; ++t) {
+      float sum = 0;
+      for (int64_t d = 0; d < head_dim; ++d) {
+        sum += q[r * q_stride + d] * f32_from_f16(keys[d * kPageTokens + t]);
+      }
+      scores[r * scores_stride + t] = sum * scale;
+    }
+  }
+}
+
+void page_values(const float* p, int64_t p_stride, const uint16_t* values, float* out,
+                 int64_t out_stride, int64_t n_rows, int64_t head_dim) {
+  for (int64_t r = 0; r < n_rows; ++r) {
+    for (int64_t d = 0; d < head_dim; ++d) {
+      float sum = out[r * out_stride + d];
+      for (int t = 0; t < kPageTokens; ++t) {
+        sum += p[r * p_stride + t] * f32_from_f16(values[t * head_dim + d]);
+      }
+      out[r * out_stride + d] = sum;
+    }
+  }
+}
+
+void to_f16(const float* x, uint16_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = f16_from_f32(x[i]);
+}
+
+// 16 chains of plain multiply-adds; the compiler may vectorise them with the baseline set.
+int64_t int8_peak(int64_t rounds, int32_t* sink) {
+  int32_t sums[16] = {};
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 16; ++i) sums[i] += static_cast<int8_t>(round) * static_cast<int8_t>(i);
+  }
+  for (int i = 0; i < 16; ++i) *sink ^= sums[i];
+  return rounds * 16;
+}
+
+}  // namespace
+
+const Kernels kRefKernels = {
+    .isa = "ref",
+    .gemm = {},  // set by dispatch from ref_gemm()
+    .quantize_row = quantize_row,
+    .rms_norm = rms_norm,
+    .layer_norm = layer_norm,
+    .add = add,
+    .silu_gate = silu_gate,
+    .gelu_gate = gelu_gate,
+    .gelu = gelu,
+    .rope_half = rope_half,
+    .softcap = softcap,
+    .exp_sum = exp_sum,
+    .page_scores = page_scores,
+    .page_values = page_values,
+    .to_f16 = to_f16,
+    .int8_peak = int8_peak,
+};
+
+}  // namespace ruv
