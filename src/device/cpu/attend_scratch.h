@@ -1,0 +1,46 @@
+// Sizes and memory of one thread's attention work.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace ruv {
+
+// Steps of so few rows are quantised by every thread for itself: cheaper than a barrier.
+inline constexpr int64_t kRowsQuantizedByEach = 4;
+// Keys are walked in chunks of this many, counted from position 0. A chunk's softmax is local and
+// chunks merge in order, so the result depends on nothing but the sequence.
+inline constexpr int64_t kChunkPages = 16;
+inline constexpr int64_t kChunkTokens = kChunkPages * kPageTokens;
+// Query rows × heads of a tile: enough to reuse each loaded page, small enough for the L1 cache.
+inline constexpr int64_t kTileRows = 32;
+
+struct AttendScratch {
+  AttendScratch(int64_t head_dim, int64_t max_group)
+      : AttendScratch(static_cast<size_t>(head_dim),
+                      static_cast<size_t>(max_group > kTileRows ? max_group : kTileRows), 0) {}
+
+  std::vector<float> q;          // (rows, head_dim), gathered
+  std::vector<float> scores;     // (rows, kChunkTokens)
+  std::vector<float> chunk;      // (rows, head_dim): weighted values of the current chunk
+  std::vector<float> chunk_max;  // of the chunk's scores
+  std::vector<float> chunk_sum;  // of exp(score - chunk_max)
+  std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
+  std::vector<float> max;        // of the scores so far
+  std::vector<float> sum;        // of exp(score - max) so far
+
+ private:
+  AttendScratch(size_t head_dim, size_t rows, int)
+      : q(rows * head_dim),
+        scores(rows * kChunkTokens),
+        chunk(rows * head_dim),
+        chunk_max(rows),
+        chunk_sum(rows),
+        total(rows * head_dim),
+        max(rows),
+        sum(rows) {}
+};
+
+}  // namespace ruv

@@ -1,0 +1,104 @@
+// Matmul on CPU cores: quantise the input once, then every thread multiplies its share of the
+// output columns of all products.
+#include <algorithm>
+
+#include "device/cpu/attend_scratch.h"
+#include "device/cpu/cpu_ops.h"
+
+namespace ruv {
+namespace {
+
+bool wants_q8(const Weight& weight) {
+  return weight.kernel != nullptr && weight.kernel->act == ActFormat::q8;
+}
+
+int64_t act_row_bytes(int64_t k) { return k / 32 * int64_t{sizeof(ActBlock)}; }
+
+void add_bias(View out, const Vector& bias, int64_t first, int64_t last) {
+  if (bias.empty()) return;
+  for (int64_t r = 0; r < out.n_rows; ++r) {
+    float* const row = out.row(r);
+    for (int64_t c = first; c < last; ++c) row[c] += bias[static_cast<size_t>(c)];
+  }
+}
+
+}  // namespace
+
+void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) {
+  const Product product{out, &weight, &bias};
+  matmul_each({&product, 1}, x);
+}
+
+void CpuOps::matmul_each(std::span<const Product> products, View x) {
+  const bool quantize = std::any_of(products.begin(), products.end(),
+                                    [](const Product& p) { return wants_q8(*p.weight); });
+  const int64_t row_bytes = act_row_bytes(x.n_cols);
+  const auto quantize_row = [&](int64_t row, const Buffer& to) {
+    kernels_->quantize_row(x.row(row), reinterpret_cast<ActBlock*>(to.get() + row * row_bytes),
+                           x.n_cols);
+  };
+  const bool each = x.n_rows <= kRowsQuantizedByEach;
+  if (quantize && !each) {
+    for_rows(x.n_rows, x.n_cols, [&](int64_t row) { quantize_row(row, quantized_); });
+  }
+  pool_->run([&](int thread) {
+    const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
+    if (quantize && each) {
+      for (int64_t row = 0; row < x.n_rows; ++row) quantize_row(row, act);
+    }
+    for (const Product& product : products) multiply(product, x, act.get(), thread);
+  });
+}
+
+void CpuOps::multiply(const Product& product, View x, const std::byte* act, int thread) const {
+  const Weight& weight = *product.weight;
+  const GemmKernel* const kernel = weight.kernel != nullptr ? weight.kernel : f32_gemm_;
+  const int64_t mr = kernel->mr;
+  const Range groups = part_of((weight.n_out + mr - 1) / mr, thread, pool_->n_threads());
+  if (groups.begin >= groups.end) return;
+  if (weight.kernel == nullptr) {
+    multiply_plain(product, x, groups, thread);
+  } else {
+    const bool q8 = wants_q8(weight);
+    kernel->run({.weights = weight.packed.get() + groups.begin * kernel->group_bytes(weight.n_in),
+                 .act = q8 ? act : reinterpret_cast<const std::byte*>(x.start),
+                 .out = product.out.start + groups.begin * mr,
+                 .k = weight.n_in,
+                 .n_groups = groups.end - groups.begin,
+                 .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
+                 .n_rows = x.n_rows,
+                 .act_stride = q8 ? act_row_bytes(x.n_cols) : x.n_cols * int64_t{sizeof(float)},
+                 .out_stride = product.out.n_cols});
+  }
+  add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
+}
+
+// Formats without a kernel here: decode a group's rows to float32, pack them, multiply.
+void CpuOps::multiply_plain(const Product& product, View x, Range groups, int thread) const {
+  const Weight& weight = *product.weight;
+  const int64_t mr = f32_gemm_->mr;
+  float* const decoded = plain_scratch_[static_cast<size_t>(thread)].as<float>();
+  auto* const packed = reinterpret_cast<std::byte*>(decoded + mr * limits_.max_k);
+  const std::byte* rows[64] = {};
+  for (int64_t group = groups.begin; group < groups.end; ++group) {
+    const int64_t first = group * mr;
+    const int64_t n_cols = std::min(mr, weight.n_out - first);
+    for (int64_t lane = 0; lane < mr; ++lane) {
+      float* const row = decoded + lane * weight.n_in;
+      rows[lane] = lane < n_cols ? reinterpret_cast<const std::byte*>(row) : nullptr;
+      if (lane < n_cols) decode_row(weight, first + lane, row);
+    }
+    f32_gemm_->pack(packed, rows, weight.n_in);
+    f32_gemm_->run({.weights = packed,
+                    .act = reinterpret_cast<const std::byte*>(x.start),
+                    .out = product.out.start + first,
+                    .k = weight.n_in,
+                    .n_groups = 1,
+                    .n_cols = n_cols,
+                    .n_rows = x.n_rows,
+                    .act_stride = x.n_cols * int64_t{sizeof(float)},
+                    .out_stride = product.out.n_cols});
+  }
+}
+
+}  // namespace ruv

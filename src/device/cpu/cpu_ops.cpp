@@ -1,0 +1,152 @@
+// Construction, the row-wise operations and the positions of CpuOps.
+#include "device/cpu/cpu_ops.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/check.h"
+#include "device/cpu/attend_scratch.h"
+
+namespace ruv {
+
+CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
+               const CpuLimits& limits)
+    : kernels_(&kernels),
+      pool_(&pool),
+      pages_(&pages),
+      limits_(limits),
+      f32_gemm_(find_gemm(kernels, DType::f32)) {}
+
+Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPool& pool,
+                                               const KvPages& pages, const CpuLimits& limits) {
+  std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
+  const int64_t act_bytes = (limits.max_k + 31) / 32 * int64_t{sizeof(ActBlock)};
+  ops->quantized_ = TRY(Buffer::allocate(limits.max_rows * act_bytes));
+  const int mr = ops->f32_gemm_->mr;
+  for (int i = 0; i < pool.n_threads(); ++i) {
+    ops->row_scratch_.push_back(TRY(Buffer::allocate(kRowsQuantizedByEach * act_bytes)));
+    // Touched only by formats without a kernel; the system commits it then.
+    ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
+                                                       ops->f32_gemm_->group_bytes(limits.max_k))));
+    ops->attend_scratch_.push_back(
+        std::make_unique<AttendScratch>(limits.max_head_dim, limits.max_group));
+  }
+  ops->rope_tables_.resize(2);
+  ops->tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
+  return ops;
+}
+
+CpuOps::~CpuOps() = default;
+
+bool CpuOps::worth_threads(int64_t numbers) const {
+  return pool_->n_threads() > 1 && numbers >= 32768;
+}
+
+void CpuOps::begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) {
+  batch_ = &batch;
+  size_t used = 0;
+  for (const RopePlan* plan : plans) {
+    if (plan == nullptr || plan->inv_freq.empty()) continue;
+    if (used > 0 && rope_tables_[0].plan == plan) continue;
+    RopeTable& table = rope_tables_[used++];
+    table.plan = plan;
+    const size_t n = plan->inv_freq.size();
+    const size_t n_rows = batch.positions.size();
+    table.cos.resize(n_rows * n);
+    table.sin.resize(n_rows * n);
+    for_rows(static_cast<int64_t>(n_rows), static_cast<int64_t>(n) * 64, [&](int64_t row) {
+      const auto at = static_cast<size_t>(row);
+      for (size_t i = 0; i < n; ++i) {
+        const float angle = static_cast<float>(batch.positions[at]) * plan->inv_freq[i];
+        table.cos[at * n + i] = static_cast<float>(std::cos(double{angle})) * plan->magnitude;
+        table.sin[at * n + i] = static_cast<float>(std::sin(double{angle})) * plan->magnitude;
+      }
+    });
+  }
+  for (; used < rope_tables_.size(); ++used) rope_tables_[used].plan = nullptr;
+}
+
+void CpuOps::decode_row(const Weight& table, int64_t row, float* out) const {
+  format_of(table.dtype).decode(table.rows[static_cast<size_t>(row)], out, table.n_in);
+}
+
+void CpuOps::embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) {
+  for_rows(out.n_rows, out.n_cols, [&](int64_t i) {
+    float* const x = out.row(i);
+    decode_row(table, tokens[static_cast<size_t>(i)], x);
+    if (scale == 1.0F) return;
+    for (int64_t c = 0; c < out.n_cols; ++c) x[c] *= scale;
+  });
+}
+
+void CpuOps::add_embedding(View x, const Weight& table, std::span<const int32_t> positions) {
+  std::vector<float> row(static_cast<size_t>(x.n_cols));
+  for (int64_t i = 0; i < x.n_rows; ++i) {
+    decode_row(table, positions[static_cast<size_t>(i)], row.data());
+    kernels_->add(x.row(i), row.data(), x.n_cols);
+  }
+}
+
+void CpuOps::norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
+                      NormParams params) const {
+  const auto n = static_cast<int64_t>(weight.size());
+  if (params.kind == Norm::rms) {
+    kernels_->rms_norm(x, weight.data(), out, n, params.eps);
+  } else {
+    kernels_->layer_norm(x, weight.data(), bias.empty() ? nullptr : bias.data(), out, n,
+                         params.eps);
+  }
+}
+
+void CpuOps::norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) {
+  for_rows(x.n_rows, x.n_cols,
+           [&](int64_t i) { norm_row(out.row(i), x.row(i), weight, bias, params); });
+}
+
+void CpuOps::add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
+                      NormParams params) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    kernels_->add(x.row(i), y.row(i), x.n_cols);
+    norm_row(out.row(i), x.row(i), weight, bias, params);
+  });
+}
+
+void CpuOps::rope(View x, int64_t head_dim, const RopePlan& plan) {
+  const RopeTable& table = rope_tables_[0].plan == &plan ? rope_tables_[0] : rope_tables_[1];
+  DCHECK(table.plan == &plan);
+  const auto n = static_cast<int64_t>(plan.inv_freq.size());
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    for (int64_t head = 0; head < x.n_cols; head += head_dim) {
+      kernels_->rope_half(x.row(i) + head, table.cos.data() + i * n, table.sin.data() + i * n,
+                          2 * n);
+    }
+  });
+}
+
+void CpuOps::gate(View gate, View up, Act act) {
+  const auto kernel = act == Act::silu ? kernels_->silu_gate : kernels_->gelu_gate;
+  for_rows(gate.n_rows, gate.n_cols * 4,
+           [&](int64_t i) { kernel(gate.row(i), up.row(i), gate.n_cols); });
+}
+
+void CpuOps::activate(View x, Act act) {
+  CHECK(act == Act::gelu_tanh);  // no family has an ungated SiLU; binding refuses it
+  for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernels_->gelu(x.row(i), x.n_cols); });
+}
+
+void CpuOps::add(View x, View y) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(x.row(i), y.row(i), x.n_cols); });
+}
+
+void CpuOps::gather(View out, View x, std::span<const int32_t> rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(out.row(static_cast<int64_t>(i)), x.row(rows[i]),
+                static_cast<size_t>(x.n_cols) * sizeof(float));
+  }
+}
+
+void CpuOps::softcap(View x, float cap) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(x.row(i), x.n_cols, cap); });
+}
+
+}  // namespace ruv

@@ -1,0 +1,105 @@
+// CpuOps: the operations on CPU cores, with one table of kernels and one team of threads. Work is
+// split over rows, output columns and heads, never along a sum, so results do not depend on the
+// number of threads. All scratch memory is taken at construction.
+#pragma once
+
+#include <memory>
+
+#include "base/threads.h"
+#include "device/kv_pages.h"
+#include "device/ops.h"
+
+namespace ruv {
+
+struct AttendScratch;
+
+// The largest step that will be asked for.
+struct CpuLimits {
+  int64_t max_rows = 0;
+  int64_t max_k = 0;  // widest matmul input
+  int64_t max_head_dim = 0;
+  int64_t max_group = 0;  // query heads per key/value head
+};
+
+class CpuOps final : public Ops {
+ public:
+  // `pool` and `pages` must outlive it. Fails: out_of_memory.
+  static Result<std::unique_ptr<CpuOps>> create(const Kernels& kernels, WorkerPool& pool,
+                                                const KvPages& pages, const CpuLimits& limits);
+  ~CpuOps() override;
+
+  void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) override;
+  void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override;
+  void add_embedding(View x, const Weight& table, std::span<const int32_t> positions) override;
+  void norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) override;
+  void matmul(View out, View x, const Weight& weight, const Vector& bias) override;
+  void matmul_each(std::span<const Product> products, View x) override;
+  void rope(View x, int64_t head_dim, const RopePlan& plan) override;
+  void store_kv(int64_t layer, View k, View v) override;
+  void attend(View out, View q, const AttendParams& params) override;
+  void gate(View gate, View up, Act act) override;
+  void activate(View x, Act act) override;
+  void add(View x, View y) override;
+  void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
+                NormParams params) override;
+  void gather(View out, View x, std::span<const int32_t> rows) override;
+  void softcap(View x, float cap) override;
+
+ private:
+  struct RopeTable {
+    const RopePlan* plan = nullptr;
+    std::vector<float> cos, sin;  // (rows, inv_freq.size())
+  };
+  // A piece of attention work: some query rows of one sequence against one key/value head.
+  struct AttendTile {
+    const BatchSequence* sequence;
+    int64_t kv_head;
+    int64_t first_row;  // within the sequence
+    int64_t n_rows;
+  };
+
+  CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages, const CpuLimits& limits);
+
+  // Runs f(row) for all rows, on all threads when there is enough to do.
+  template <class F>
+  void for_rows(int64_t n_rows, int64_t numbers_per_row, F&& f);
+  bool worth_threads(int64_t numbers) const;
+  void norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
+                NormParams params) const;
+  void decode_row(const Weight& table, int64_t row, float* out) const;
+  void multiply(const Product& product, View x, const std::byte* act, int thread) const;
+  void multiply_plain(const Product& product, View x, Range groups, int thread) const;
+  void attend_tile(const AttendTile& tile, View out, View q, const AttendParams& params,
+                   AttendScratch& scratch) const;
+  void attend_chunk(const AttendTile& tile, Range keys, const AttendParams& params,
+                    AttendScratch& scratch) const;
+  static void merge_chunk(int64_t n_rows, int64_t head_dim, AttendScratch& scratch);
+  static float* query_of(const AttendTile& tile, View view, const AttendParams& params, int64_t r);
+
+  const Kernels* kernels_;
+  WorkerPool* pool_;
+  const KvPages* pages_;
+  CpuLimits limits_;
+  const Batch* batch_ = nullptr;
+  std::vector<RopeTable> rope_tables_;
+  Buffer quantized_;                   // one ActBlock row per batch row
+  std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
+  std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
+  std::vector<AttendTile> tiles_;
+  std::vector<std::unique_ptr<AttendScratch>> attend_scratch_;  // per thread
+  const GemmKernel* f32_gemm_;
+};
+
+template <class F>
+void CpuOps::for_rows(int64_t n_rows, int64_t numbers_per_row, F&& f) {
+  if (!worth_threads(n_rows * numbers_per_row)) {
+    for (int64_t i = 0; i < n_rows; ++i) f(i);
+    return;
+  }
+  pool_->run([&](int thread) {
+    const Range part = part_of(n_rows, thread, pool_->n_threads());
+    for (int64_t i = part.begin; i < part.end; ++i) f(i);
+  });
+}
+
+}  // namespace ruv

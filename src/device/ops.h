@@ -1,0 +1,99 @@
+// Ops: the operations a machine part can do, and all a decoder needs. The decoder is written
+// against this interface only; a device overrides a fused form where it is faster than its meaning.
+//
+// Views are float32, row-major. Output views may be the input views where a comment says so.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+#include "device/batch.h"
+#include "device/weight.h"
+
+namespace ruv {
+
+// Rows × columns of activations in device memory, not owned; rows are contiguous.
+struct View {
+  float* start = nullptr;
+  int64_t n_rows = 0;
+  int64_t n_cols = 0;
+
+  float* row(int64_t i) const { return start + i * n_cols; }
+  // The same numbers as (n_rows · n_cols / n, n): one row per head, for example.
+  View split(int64_t n) const { return {start, n_rows * (n_cols / n), n}; }
+};
+
+// Norm weights and biases, float32.
+using Vector = std::vector<float>;
+
+enum class Norm : uint8_t { rms, layer };
+enum class Act : uint8_t { silu, gelu_tanh };
+
+// Angles of rotary positions: pair i of a head turns by position · inv_freq[i]; cos and sin are
+// scaled by `magnitude` (LongRoPE). The rotated part is 2 · inv_freq.size() numbers of the head.
+struct RopePlan {
+  std::vector<float> inv_freq;
+  float magnitude = 1.0F;
+};
+
+struct AttendParams {
+  int64_t layer = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+  float scale = 1.0F;    // of q · k
+  float softcap = 0.0F;  // 0: none; else scores become cap · tanh(score / cap)
+  int64_t window = 0;    // 0: all keys; else the newest `window` keys, the own one included
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  // Prepares a step: position tables of the plans used in it. The batch must outlive the step.
+  virtual void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) = 0;
+
+  // out[r] = table[tokens[r]] · scale
+  virtual void embed(View out, const Weight& table, std::span<const int32_t> tokens,
+                     float scale) = 0;
+  // x[r] += table[positions[r]]
+  virtual void add_embedding(View x, const Weight& table, std::span<const int32_t> positions) = 0;
+  // out = norm(x) · weight (+ bias); out may be x. An empty bias is none.
+  struct NormParams {
+    Norm kind;
+    float eps;
+  };
+  virtual void norm(View out, View x, const Vector& weight, const Vector& bias,
+                    NormParams params) = 0;
+  // out = x · Wᵀ (+ bias). Requires: out and x do not overlap.
+  virtual void matmul(View out, View x, const Weight& weight, const Vector& bias) = 0;
+  // Several products of one x.
+  struct Product {
+    View out;
+    const Weight* weight;
+    const Vector* bias;
+  };
+  virtual void matmul_each(std::span<const Product> products, View x);
+  // Rotates every head of every row by its position in the batch, in place.
+  virtual void rope(View x, int64_t head_dim, const RopePlan& plan) = 0;
+  // Appends keys and values (n_rows, n_kv_heads · head_dim) to the pages of the batch.
+  virtual void store_kv(int64_t layer, View k, View v) = 0;
+  // out = softmax(q · keys) · values per head, over the pages of the batch; causal.
+  virtual void attend(View out, View q, const AttendParams& params) = 0;
+  // gate = act(gate) · up
+  virtual void gate(View gate, View up, Act act) = 0;
+  // x = act(x)
+  virtual void activate(View x, Act act) = 0;
+  // x += y
+  virtual void add(View x, View y) = 0;
+  // x += y; out = norm(x)
+  virtual void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
+                        NormParams params);
+  // out[i] = x[rows[i]]
+  virtual void gather(View out, View x, std::span<const int32_t> rows) = 0;
+  // x = cap · tanh(x / cap)
+  virtual void softcap(View x, float cap) = 0;
+};
+
+}  // namespace ruv
