@@ -1,0 +1,91 @@
+// The table of all formats, in the order of their ids.
+#include <array>
+
+#include "tensor/format.h"
+#include "tensor/formats/iq1.h"
+#include "tensor/formats/iq2.h"
+#include "tensor/formats/iq3.h"
+#include "tensor/formats/iq4.h"
+#include "tensor/formats/mxfp4.h"
+#include "tensor/formats/plain.h"
+#include "tensor/formats/q2_k.h"
+#include "tensor/formats/q3_k.h"
+#include "tensor/formats/q4_0.h"
+#include "tensor/formats/q4_1.h"
+#include "tensor/formats/q4_k.h"
+#include "tensor/formats/q5_0.h"
+#include "tensor/formats/q5_1.h"
+#include "tensor/formats/q5_k.h"
+#include "tensor/formats/q6_k.h"
+#include "tensor/formats/q8_0.h"
+#include "tensor/formats/ternary.h"
+
+namespace ruv {
+namespace {
+
+constexpr Format kFormats[] = {
+    {DType::f32, "f32", 1, 4, decode_f32, encode_f32},
+    {DType::f16, "f16", 1, 2, decode_f16, encode_f16},
+    {DType::q4_0, "q4_0", 32, sizeof(BlockQ4_0), decode_q4_0, encode_q4_0},
+    {DType::q4_1, "q4_1", 32, sizeof(BlockQ4_1), decode_q4_1, encode_q4_1},
+    {DType::q5_0, "q5_0", 32, sizeof(BlockQ5_0), decode_q5_0, encode_q5_0},
+    {DType::q5_1, "q5_1", 32, sizeof(BlockQ5_1), decode_q5_1, encode_q5_1},
+    {DType::q8_0, "q8_0", 32, sizeof(BlockQ8_0), decode_q8_0, encode_q8_0},
+    {DType::q8_1, "q8_1", 32, sizeof(BlockQ8_1), decode_q8_1, encode_q8_1},
+    {DType::q2_k, "q2_k", 256, sizeof(BlockQ2_K), decode_q2_k, encode_q2_k},
+    {DType::q3_k, "q3_k", 256, sizeof(BlockQ3_K), decode_q3_k, encode_q3_k},
+    {DType::q4_k, "q4_k", 256, sizeof(BlockQ4_K), decode_q4_k, encode_q4_k},
+    {DType::q5_k, "q5_k", 256, sizeof(BlockQ5_K), decode_q5_k, encode_q5_k},
+    {DType::q6_k, "q6_k", 256, sizeof(BlockQ6_K), decode_q6_k, encode_q6_k},
+    {DType::q8_k, "q8_k", 256, sizeof(BlockQ8_K), decode_q8_k, encode_q8_k},
+    {DType::iq2_xxs, "iq2_xxs", 256, sizeof(BlockIQ2_XXS), decode_iq2_xxs, nullptr},
+    {DType::iq2_xs, "iq2_xs", 256, sizeof(BlockIQ2_XS), decode_iq2_xs, nullptr},
+    {DType::iq3_xxs, "iq3_xxs", 256, sizeof(BlockIQ3_XXS), decode_iq3_xxs, nullptr},
+    {DType::iq1_s, "iq1_s", 256, sizeof(BlockIQ1_S), decode_iq1_s, nullptr},
+    {DType::iq4_nl, "iq4_nl", 32, sizeof(BlockIQ4_NL), decode_iq4_nl, encode_iq4_nl},
+    {DType::iq3_s, "iq3_s", 256, sizeof(BlockIQ3_S), decode_iq3_s, nullptr},
+    {DType::iq2_s, "iq2_s", 256, sizeof(BlockIQ2_S), decode_iq2_s, nullptr},
+    {DType::iq4_xs, "iq4_xs", 256, sizeof(BlockIQ4_XS), decode_iq4_xs, encode_iq4_xs},
+    {DType::i8, "i8", 1, 1, decode_i8, encode_i8},
+    {DType::i16, "i16", 1, 2, decode_i16, encode_i16},
+    {DType::i32, "i32", 1, 4, decode_i32, encode_i32},
+    {DType::i64, "i64", 1, 8, decode_i64, encode_i64},
+    {DType::f64, "f64", 1, 8, decode_f64, encode_f64},
+    {DType::iq1_m, "iq1_m", 256, sizeof(BlockIQ1_M), decode_iq1_m, nullptr},
+    {DType::bf16, "bf16", 1, 2, decode_bf16, encode_bf16},
+    {DType::tq1_0, "tq1_0", 256, sizeof(BlockTQ1_0), decode_tq1_0, encode_tq1_0},
+    {DType::tq2_0, "tq2_0", 256, sizeof(BlockTQ2_0), decode_tq2_0, encode_tq2_0},
+    {DType::mxfp4, "mxfp4", 32, sizeof(BlockMxfp4), decode_mxfp4, encode_mxfp4},
+};
+
+constexpr size_t kIds = static_cast<size_t>(DType::mxfp4) + 1;
+
+// Row of each id, -1 for gaps.
+constexpr std::array<int8_t, kIds> kRows = [] {
+  std::array<int8_t, kIds> rows{};
+  rows.fill(-1);
+  for (size_t row = 0; row < std::size(kFormats); ++row) {
+    rows[static_cast<size_t>(kFormats[row].dtype)] = static_cast<int8_t>(row);
+  }
+  return rows;
+}();
+
+}  // namespace
+
+std::span<const Format> all_formats() { return kFormats; }
+
+const Format& format_of(DType dtype) { return kFormats[kRows[static_cast<size_t>(dtype)]]; }
+
+const Format* find_format(uint32_t gguf_type_id) {
+  if (gguf_type_id >= kIds || kRows[gguf_type_id] < 0) return nullptr;
+  return &kFormats[kRows[gguf_type_id]];
+}
+
+const Format* find_format(std::string_view name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace ruv

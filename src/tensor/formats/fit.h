@@ -1,0 +1,354 @@
+// The search behind the encoders with sub-blocks: choose a super-block scale d, small integer
+// scales and levels so that Σ weight · (x − decoded)² is small. First each sub-block gets its best
+// real scale; then scales are rounded together, and d and the integers are improved in turn,
+// always judged by the error of what will really be stored.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "tensor/formats/block.h"
+
+namespace ruv {
+
+// f16 as it will be read back; beyond its range the greatest finite one.
+inline float through_f16(float x) {
+  return f32_from_f16(f16_from_f32(std::clamp(x, -65504.0F, 65504.0F)));
+}
+
+// Nearest whole number, ties to even. Requires: |x| < 2^22.
+inline float nearest_whole(float x) {
+  constexpr float kMagic = 12582912.0F;  // 1.5 · 2^23: the sum's last bit has the value 1
+  return (x + kMagic) - kMagic;
+}
+
+// Σ term(i), i < N, in eight lanes: a fixed order that compilers can keep in registers.
+template <int N, class Term>
+float lane_sum(Term term) {
+  float lanes[8] = {};
+  for (int i = 0; i < N; i += 8) {
+    for (int lane = 0; lane < 8; ++lane) lanes[lane] += term(i + lane);
+  }
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+// Whole numbers low..high as levels.
+struct WholeLevels {
+  float low;
+  float high;
+  float nearest(float x) const {
+    // Clamping first keeps x in the range nearest_whole is right for.
+    return nearest_whole(std::min(std::max(x, low), high));
+  }
+};
+
+// Σ w · (x − scale · level)² with nearest levels.
+template <int N, class Levels>
+float scaled_error(const Levels& levels, const float* x, const float* w, float scale) {
+  const float inverse = inverse_or_zero(scale);
+  return lane_sum<N>([&](int i) {
+    const float off = x[i] - scale * levels.nearest(x[i] * inverse);
+    return w[i] * off * off;
+  });
+}
+
+// The real scale with the least error: for each target the extreme number is put there, levels are
+// chosen and the scale solved by least squares. Targets run over low and high of the levels, from
+// 1 − reach to 1 + reach of them in n_steps.
+template <int N, class Levels>
+float best_scale(const Levels& levels, const float* x, const float* w, float reach, int n_steps) {
+  const float top = extreme(x, N);
+  if (std::fabs(top) < 1e-20F) return 0.0F;
+  float best = 0.0F;
+  float best_gain = -1.0F;
+  for (int step = 0; step < 2 * n_steps; ++step) {
+    const float end = (step & 1) != 0 ? levels.high : levels.low;
+    const float part = static_cast<float>(step / 2) / static_cast<float>(n_steps - 1);
+    const float inverse = end * (1.0F - reach + 2.0F * reach * part) / top;
+    float levels_of[N];
+    for (int i = 0; i < N; ++i) levels_of[i] = levels.nearest(x[i] * inverse);
+    const float xl = lane_sum<N>([&](int i) { return w[i] * x[i] * levels_of[i]; });
+    const float ll = lane_sum<N>([&](int i) { return w[i] * levels_of[i] * levels_of[i]; });
+    if (ll > 0.0F && xl * xl > best_gain * ll) {
+      best_gain = xl * xl / ll;
+      best = xl / ll;
+    }
+  }
+  return best;
+}
+
+// A super-block of value = d · scale[s] · level.
+template <int kSubBlocks>
+struct ScaledFit {
+  float d = 0.0F;
+  int scales[kSubBlocks] = {};
+  float error = INFINITY;
+};
+
+// How a format with scales only is searched.
+template <class Levels>
+struct ScaledSearch {
+  Levels levels;
+  int scale_low;  // integer scales are scale_low..scale_high
+  int scale_high;
+  float reach;  // see best_scale
+  int n_steps;
+};
+
+// The best integer scales for a given d. real[s] are the scales wished for.
+template <int kSubBlocks, class Levels>
+ScaledFit<kSubBlocks> round_scales(const ScaledSearch<Levels>& search, const float* x,
+                                   const float* w, const float* real, float d) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  ScaledFit<kSubBlocks> fit;
+  fit.d = through_f16(d);
+  fit.error = 0.0F;
+  const float inverse = inverse_or_zero(fit.d);
+  for (int s = 0; s < kSubBlocks; ++s) {
+    const float wish = std::clamp(real[s] * inverse, static_cast<float>(search.scale_low),
+                                  static_cast<float>(search.scale_high));
+    const int centre = static_cast<int>(nearest_whole(wish));
+    float best = INFINITY;
+    for (int scale = std::max(centre - 1, search.scale_low);
+         scale <= std::min(centre + 1, search.scale_high); ++scale) {
+      const float error =
+          scaled_error<N>(search.levels, x + N * s, w + N * s, fit.d * static_cast<float>(scale));
+      if (error < best) {
+        best = error;
+        fit.scales[s] = scale;
+      }
+    }
+    fit.error += best;
+  }
+  return fit;
+}
+
+// d by least squares for the levels a fit chooses.
+template <int kSubBlocks, class Levels>
+float solved_d(const Levels& levels, const float* x, const float* w,
+               const ScaledFit<kSubBlocks>& fit) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  float xl = 0.0F;
+  float ll = 0.0F;
+  for (int s = 0; s < kSubBlocks; ++s) {
+    const auto scale = static_cast<float>(fit.scales[s]);
+    const float inverse = inverse_or_zero(fit.d * scale);
+    float units[N];
+    for (int i = 0; i < N; ++i) units[i] = scale * levels.nearest(x[N * s + i] * inverse);
+    xl += lane_sum<N>([&](int i) { return w[N * s + i] * x[N * s + i] * units[i]; });
+    ll += lane_sum<N>([&](int i) { return w[N * s + i] * units[i] * units[i]; });
+  }
+  return ll > 0.0F ? xl / ll : fit.d;
+}
+
+template <int kSubBlocks, class Levels>
+ScaledFit<kSubBlocks> fit_scaled(const ScaledSearch<Levels>& search, const float* x,
+                                 const float* w) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  float real[kSubBlocks];
+  for (int s = 0; s < kSubBlocks; ++s) {
+    real[s] = best_scale<N>(search.levels, x + N * s, w + N * s, search.reach, search.n_steps);
+  }
+  const float top = extreme(real, kSubBlocks);
+  ScaledFit<kSubBlocks> best;
+  for (const int end : {search.scale_low, search.scale_high}) {
+    float d = top / static_cast<float>(end);
+    for (int round = 0; round < 3; ++round) {
+      const auto fit = round_scales<kSubBlocks>(search, x, w, real, d);
+      if (!(fit.error < best.error)) break;
+      best = fit;
+      d = solved_d<kSubBlocks>(search.levels, x, w, fit);
+    }
+  }
+  return best;
+}
+
+// A super-block of value = d · scale[s] · level − dmin · min[s], levels 0..top_level.
+template <int kSubBlocks>
+struct OffsetFit {
+  float d = 0.0F;
+  float dmin = 0.0F;
+  int scales[kSubBlocks] = {};
+  int mins[kSubBlocks] = {};
+  float error = INFINITY;
+};
+
+// How a format with scales and minima is searched: integers are 0..top_scale.
+struct OffsetSearch {
+  float top_level;
+  int top_scale;
+  float first_step;  // the range of a sub-block is laid on top_level + first_step …
+  float step;        // … + i · step levels, i < n_steps
+  int n_steps;
+};
+
+// x ≈ scale · level − min.
+struct ScaleAndMin {
+  float scale = 0.0F;
+  float min = 0.0F;
+};
+
+inline float nearest_level(float x, float top_level) {
+  return nearest_whole(std::min(std::max(x, 0.0F), top_level));
+}
+
+template <int N>
+float offset_error(float top_level, const float* x, const float* w, ScaleAndMin real) {
+  const float inverse = inverse_or_zero(real.scale);
+  return lane_sum<N>([&](int i) {
+    const float off =
+        x[i] + real.min - real.scale * nearest_level((x[i] + real.min) * inverse, top_level);
+    return w[i] * off * off;
+  });
+}
+
+// Sums of a least-squares problem in (scale, min): x ≈ scale · a − min · b.
+struct OffsetSums {
+  float aa = 0.0F, ab = 0.0F, bb = 0.0F, xa = 0.0F, xb = 0.0F;
+  // The minimum with both unknowns ≥ 0; `fallback` where the sums decide nothing.
+  ScaleAndMin solved(ScaleAndMin fallback) const {
+    const float det = aa * bb - ab * ab;
+    if (det > 1e-6F * aa * bb) {
+      const ScaleAndMin both{(xa * bb - xb * ab) / det, (xa * ab - xb * aa) / det};
+      if (both.min >= 0.0F && both.scale >= 0.0F) return both;
+    }
+    if (aa > 0.0F && xa > 0.0F) return {xa / aa, 0.0F};
+    return fallback;
+  }
+  // Σ w x² minus the error of a solution.
+  float gain(ScaleAndMin s) const {
+    return 2.0F * (s.scale * xa - s.min * xb) - s.scale * s.scale * aa +
+           2.0F * s.scale * s.min * ab - s.min * s.min * bb;
+  }
+};
+
+// The real scale and minimum with the least error.
+template <int N>
+ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const float* w) {
+  auto [low, high] = extent_of(x, N);
+  low = std::min(low, 0.0F);
+  ScaleAndMin best{(high - low) / search.top_level, -low};
+  if (high - low < 1e-20F) return {0.0F, -low};
+  OffsetSums sums;
+  sums.bb = lane_sum<N>([&](int i) { return w[i]; });
+  sums.xb = lane_sum<N>([&](int i) { return w[i] * x[i]; });
+  float best_gain = -INFINITY;
+  for (int step = 0; step < search.n_steps; ++step) {
+    const float span =
+        search.top_level + search.first_step + search.step * static_cast<float>(step);
+    const float inverse = span / (high - low);
+    float level[N];
+    for (int i = 0; i < N; ++i) level[i] = nearest_level((x[i] - low) * inverse, search.top_level);
+    sums.aa = lane_sum<N>([&](int i) { return w[i] * level[i] * level[i]; });
+    sums.ab = lane_sum<N>([&](int i) { return w[i] * level[i]; });
+    sums.xa = lane_sum<N>([&](int i) { return w[i] * level[i] * x[i]; });
+    const ScaleAndMin solved = sums.solved(best);
+    const float gain = sums.gain(solved);
+    if (gain > best_gain) {
+      best_gain = gain;
+      best = solved;
+    }
+  }
+  return best;
+}
+
+// The best integers for given d and dmin.
+template <int kSubBlocks>
+OffsetFit<kSubBlocks> round_pairs(const OffsetSearch& search, const float* x, const float* w,
+                                  const ScaleAndMin* real, ScaleAndMin units) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  OffsetFit<kSubBlocks> fit;
+  fit.d = through_f16(units.scale);
+  fit.dmin = through_f16(units.min);
+  fit.error = 0.0F;
+  const auto centre = [&](float wish, float unit) {
+    const float scaled =
+        std::min(wish * inverse_or_zero(unit), static_cast<float>(search.top_scale));
+    return static_cast<int>(nearest_whole(std::max(scaled, 0.0F)));
+  };
+  for (int s = 0; s < kSubBlocks; ++s) {
+    const int scale_at = centre(real[s].scale, fit.d);
+    const int min_at = centre(real[s].min, fit.dmin);
+    float best = INFINITY;
+    for (int pair = 0; pair < 9; ++pair) {
+      const int scale = std::clamp(scale_at + pair / 3 - 1, 0, search.top_scale);
+      const int min = std::clamp(min_at + pair % 3 - 1, 0, search.top_scale);
+      const float error =
+          offset_error<N>(search.top_level, x + N * s, w + N * s,
+                          {fit.d * static_cast<float>(scale), fit.dmin * static_cast<float>(min)});
+      if (error < best) {
+        best = error;
+        fit.scales[s] = scale;
+        fit.mins[s] = min;
+      }
+    }
+    fit.error += best;
+  }
+  return fit;
+}
+
+// d and dmin by least squares for the levels a fit chooses.
+template <int kSubBlocks>
+ScaleAndMin solved_units(const OffsetSearch& search, const float* x, const float* w,
+                         const OffsetFit<kSubBlocks>& fit) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  OffsetSums sums;
+  for (int s = 0; s < kSubBlocks; ++s) {
+    const auto scale = static_cast<float>(fit.scales[s]);
+    const auto min = static_cast<float>(fit.mins[s]);
+    const float inverse = inverse_or_zero(fit.d * scale);
+    const float* xs = x + N * s;
+    const float* ws = w + N * s;
+    float a[N];
+    for (int i = 0; i < N; ++i) {
+      a[i] = scale * nearest_level((xs[i] + fit.dmin * min) * inverse, search.top_level);
+    }
+    sums.aa += lane_sum<N>([&](int i) { return ws[i] * a[i] * a[i]; });
+    sums.ab += min * lane_sum<N>([&](int i) { return ws[i] * a[i]; });
+    sums.bb += min * min * lane_sum<N>([&](int i) { return ws[i]; });
+    sums.xa += lane_sum<N>([&](int i) { return ws[i] * xs[i] * a[i]; });
+    sums.xb += min * lane_sum<N>([&](int i) { return ws[i] * xs[i]; });
+  }
+  return sums.solved({fit.d, fit.dmin});
+}
+
+template <int kSubBlocks>
+OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, const float* w) {
+  constexpr int N = kSuperBlock / kSubBlocks;
+  ScaleAndMin real[kSubBlocks];
+  ScaleAndMin units;
+  for (int s = 0; s < kSubBlocks; ++s) {
+    real[s] = best_scale_and_min<N>(search, x + N * s, w + N * s);
+    units.scale = std::max(units.scale, real[s].scale);
+    units.min = std::max(units.min, real[s].min);
+  }
+  units.scale /= static_cast<float>(search.top_scale);
+  units.min /= static_cast<float>(search.top_scale);
+  OffsetFit<kSubBlocks> best;
+  for (int round = 0; round < 3; ++round) {
+    const auto fit = round_pairs<kSubBlocks>(search, x, w, real, units);
+    if (!(fit.error < best.error)) break;
+    best = fit;
+    units = solved_units<kSubBlocks>(search, x, w, fit);
+  }
+  return best;
+}
+
+// How much an error at a number counts.
+enum class ErrorWeight : uint8_t { even, magnitude };
+
+// Weights of 256 numbers. `magnitude`: |x| plus the root mean square of the super-block, so that
+// large weights, which move a dot product most, come out more exactly.
+inline void error_weights(ErrorWeight kind, const float* x, float* w) {
+  if (kind == ErrorWeight::even) {
+    std::fill(w, w + kSuperBlock, 1.0F);
+    return;
+  }
+  const float squares = lane_sum<kSuperBlock>([&](int i) { return x[i] * x[i]; });
+  const float rms = std::sqrt(squares / static_cast<float>(kSuperBlock));
+  for (int i = 0; i < kSuperBlock; ++i) w[i] = rms + std::fabs(x[i]);
+}
+
+}  // namespace ruv
