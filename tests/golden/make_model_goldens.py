@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Makes the golden models: for each family one tiny random model in both file forms, with the
+float32 logits of the reference implementation (transformers, eager attention).
+
+    python tests/golden/make_model_goldens.py                 writes tests/golden/models/<family>/
+    python tests/golden/make_model_goldens.py --check         compares the GGUF files with llama_cpp
+    python tests/golden/make_model_goldens.py --only gemma2   one family
+
+Needs torch, transformers, safetensors, gguf, numpy; --check needs llama_cpp. Each folder holds
+config.json and model.safetensors (float32, as a published checkpoint; no tokenizer), model.gguf
+(float32, tokenizer "none") and golden.json: `ids`, `logits` of every position, `greedy` ids that
+follow and the smallest gap between the best and the second logit on their way.
+
+The script asserts that each feature it means to test changes the logits ("knobs" below), so that a
+golden cannot pass by ignoring, say, the window.
+
+GGUF files against llama_cpp 0.3.36, max |difference| of logits over the 24 positions (--check):
+  llama2, llama3, qwen2, qwen3, phi3_longrope   below 5e-5
+  gemma, gemma3                                 1e-3 to 4e-3: that engine takes GELU from a table
+  gpt2                                          likewise
+Known to differ where that engine does not do what the reference implementation does:
+  mistral, phi3   no window there (positions below the window agree, 2e-5)
+  gemma2          `attention.scale` is not read there; with query_pre_attn_scalar = head_dim the
+                  same file agrees like gemma
+"""
+import argparse
+import json
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+VOCAB = 72
+N_IDS = 24
+N_GREEDY = 8
+WINDOW = 8
+
+COMMON = {
+    "vocab_size": VOCAB, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False,
+    "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32", "hidden_act": "silu",
+}
+GEMMA = {
+    "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh",
+    "rms_norm_eps": 1e-6, "tie_word_embeddings": True, "pad_token_id": 0,
+}
+LONGROPE = {
+    "type": "longrope",
+    "short_factor": [1.0, 1.1, 1.2, 1.3],
+    "long_factor": [1.0, 2.5, 4.0, 7.5],
+}
+
+# family: config.json beyond COMMON (a value of None removes a key), and the knobs: changes of the
+# config that must change the logits.
+FAMILIES = {
+    "llama2": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"]},
+               [{"rope_theta": 500.0}]),
+    "llama3": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+                "tie_word_embeddings": True, "rope_theta": 50000.0, "head_dim": 16,
+                "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 64,
+                "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                                 "high_freq_factor": 4.0,
+                                 "original_max_position_embeddings": 64},
+                "max_position_embeddings": 512},
+               [{"rope_scaling": None},
+                {"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                                  "high_freq_factor": 4.0,
+                                  "original_max_position_embeddings": 32}}]),
+    "mistral": ({"model_type": "mistral", "architectures": ["MistralForCausalLM"],
+                 "sliding_window": WINDOW}, [{"sliding_window": None}]),
+    "qwen2": ({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"],
+               "tie_word_embeddings": True, "rms_norm_eps": 1e-6, "rope_theta": 1000000.0,
+               "use_sliding_window": False, "sliding_window": WINDOW, "max_window_layers": 2,
+               "intermediate_size": 56}, [{"rope_theta": 10000.0}]),
+    # Written as transformers 5 writes it: rope_parameters, dtype.
+    "qwen3": ({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"],
+               "tie_word_embeddings": True, "rms_norm_eps": 1e-6, "head_dim": 16,
+               "intermediate_size": 24, "attention_bias": False, "rope_theta": None,
+               "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0},
+               "torch_dtype": None, "dtype": "float32", "use_sliding_window": False,
+               "sliding_window": None, "max_window_layers": 2},
+              [{"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}]),
+    "gemma": ({**GEMMA, "model_type": "gemma", "architectures": ["GemmaForCausalLM"],
+               "head_dim": 16, "num_key_value_heads": 1, "intermediate_size": 40}, []),
+    "gemma2": ({**GEMMA, "model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"],
+                "head_dim": 16, "intermediate_size": 32, "query_pre_attn_scalar": 9,
+                "attn_logit_softcapping": 5.0, "final_logit_softcapping": 6.0,
+                "sliding_window": WINDOW},
+               [{"query_pre_attn_scalar": 16}, {"attn_logit_softcapping": 1000.0},
+                {"final_logit_softcapping": 1000.0}, {"sliding_window": 64}]),
+    "gemma3": ({**GEMMA, "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"],
+                "head_dim": 8, "intermediate_size": 16, "num_hidden_layers": 6,
+                "num_attention_heads": 2, "num_key_value_heads": 1,
+                "query_pre_attn_scalar": 8, "sliding_window": WINDOW, "sliding_window_pattern": 6,
+                "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0,
+                "rope_scaling": {"rope_type": "linear", "factor": 8.0},
+                "attn_logit_softcapping": None, "final_logit_softcapping": None},
+               [{"sliding_window": 64}, {"rope_local_base_freq": 1000000.0},
+                {"rope_scaling": None}, {"sliding_window_pattern": 5}]),
+    "phi3": ({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"],
+              "sliding_window": WINDOW, "pad_token_id": 0, "rope_scaling": None,
+              "original_max_position_embeddings": 64}, [{"sliding_window": None}]),
+    "phi3_longrope": ({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"],
+                       "sliding_window": None, "pad_token_id": 0, "rope_scaling": LONGROPE,
+                       "max_position_embeddings": 64, "original_max_position_embeddings": 16},
+                      [{"rope_scaling": {**LONGROPE, "long_factor": LONGROPE["short_factor"]}},
+                       {"max_position_embeddings": 128}]),
+    "gpt2": ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": VOCAB,
+              "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "n_ctx": 64,
+              "n_inner": None, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+              "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32",
+              "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0},
+             [{"activation_function": "gelu"}]),
+}
+
+
+def config_of(family):
+    own = FAMILIES[family][0]
+    config = dict(own) if family == "gpt2" else {**COMMON, **own}
+    keep_null = {"n_inner", "sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
+                 "rope_scaling"}
+    return {k: v for k, v in config.items() if v is not None or k in keep_null}
+
+
+def build(config, folder):
+    """The reference model of a config, read from config.json as a user's would be."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    parsed = AutoConfig.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_config(parsed, attn_implementation="eager")
+    return model.float().eval()
+
+
+def fill(model, seed):
+    """Random weights large enough that logits vary and every bias and norm weight matters."""
+    import torch
+    rng = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in sorted(model.named_parameters()):
+            noise = torch.randn(p.shape, generator=rng)
+            if p.dim() == 1:
+                one = "norm" in name or ".ln_" in name
+                centre = 1.0 if one and name.endswith("weight") and not is_gemma(model) else 0.0
+                p.copy_(centre + 0.3 * noise)
+            elif "embed_tokens" in name or "wte" in name:
+                # Larger, and Gemma's scaled rows would drown what the layers add.
+                p.copy_((0.2 if is_gemma(model) else 0.5) * noise)
+            elif "wpe" in name:
+                p.copy_(0.3 * noise)
+            elif "lm_head" in name:
+                p.copy_(0.5 * noise)
+            else:
+                conv1d = model.config.model_type == "gpt2"  # stored as (in, out)
+                p.copy_(1.3 / math.sqrt(p.shape[0] if conv1d else p.shape[1]) * noise)
+
+
+def is_gemma(model):
+    return model.config.model_type.startswith("gemma")
+
+
+def logits_of(model, ids):
+    import torch
+    with torch.no_grad():
+        return model(torch.tensor([ids]), use_cache=False).logits[0].float().numpy()
+
+
+def make(family, out):
+    import tempfile
+    import torch
+    from safetensors.torch import save_file
+    config = config_of(family)
+    folder = out / family
+    model = build(config, folder)
+    ids = np.random.default_rng(7).integers(3, VOCAB, N_IDS).tolist()
+    for seed in range(1, 50):
+        fill(model, seed)
+        logits = logits_of(model, ids)
+        greedy, margin, row = [], math.inf, logits[-1]
+        while True:
+            top = np.sort(row)[::-1]
+            margin = min(margin, float(top[0] - top[1]))
+            greedy.append(int(np.argmax(row)))
+            if len(greedy) == N_GREEDY:
+                break
+            row = logits_of(model, ids + greedy)[-1]
+        if margin > 0.02 and logits.std() >= 1.0 and len(set(greedy)) >= 4:
+            break
+    else:
+        sys.exit(f"{family}: no seed gives varied logits")
+    for knob in FAMILIES[family][1]:
+        with tempfile.TemporaryDirectory() as other:
+            changed = build({**config, **knob}, pathlib.Path(other))
+            fill(changed, seed)
+            delta = float(np.abs(logits_of(changed, ids) - logits).max())
+            assert delta > 2e-3, f"{family}: {knob} changes nothing ({delta})"
+    state = {k: v.contiguous() for k, v in model.state_dict().items()}
+    if config.get("tie_word_embeddings", True):
+        state.pop("lm_head.weight", None)
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    write_gguf(family, config, model, folder / "model.gguf")
+    text = {"ids": ids, "greedy": greedy, "greedy_margin_min": round(margin, 5)}
+    rows = ",\n  ".join("[" + ",".join(f"{x:.6g}" for x in row) + "]" for row in logits.tolist())
+    (folder / "golden.json").write_text(
+        json.dumps(text)[:-1] + ',\n "logits": [\n  ' + rows + "]}\n")
+    size = sum(f.stat().st_size for f in folder.iterdir())
+    print(f"{family:14} seed {seed} std {logits.std():.2f} margin {margin:.3f} {size // 1024} KiB")
+    assert size <= 200 * 1024, f"{family}: {size} bytes"
+
+
+def to_neighbours(w, n_heads):
+    """Rows of q or k from halves (i, i + d/2) to neighbours (2i, 2i + 1), as in llama GGUF."""
+    d = w.shape[0] // n_heads
+    return w.reshape(n_heads, 2, d // 2, -1).swapaxes(1, 2).reshape(w.shape)
+
+
+LAYER_NAMES = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
+    "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    "mlp.gate_up_proj": "ffn_up", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
+    "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
+}
+# With a norm after each half of a block, "post_attention_layernorm" is what it says.
+SANDWICH_NAMES = {
+    "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+}
+OUTER_NAMES = {
+    "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+    "transformer.wte": "token_embd", "transformer.wpe": "position_embd",
+    "transformer.ln_f": "output_norm",
+}
+
+
+def gguf_name(name, sandwich):
+    stem, kind = name.rsplit(".", 1)
+    if stem in OUTER_NAMES:
+        return f"{OUTER_NAMES[stem]}.{kind}"
+    _, _, layer, rest = stem.split(".", 3)
+    names = {**LAYER_NAMES, **SANDWICH_NAMES} if sandwich else LAYER_NAMES
+    return f"blk.{layer}.{names[rest]}.{kind}"
+
+
+def write_gguf(family, config, model, path):
+    import gguf
+    arch = {"llama2": "llama", "llama3": "llama", "mistral": "llama",
+            "phi3_longrope": "phi3"}.get(family, family)
+    w = gguf.GGUFWriter(path, arch)
+    w.add_name(f"golden-{family}")
+    w.add_file_type(0)
+    c = model.config
+    w.add_tokenizer_model("none")
+    w.add_vocab_size(VOCAB)
+    if arch == "gpt2":
+        w.add_context_length(c.n_positions)
+        w.add_embedding_length(c.n_embd)
+        w.add_feed_forward_length(4 * c.n_embd)
+        w.add_block_count(c.n_layer)
+        w.add_head_count(c.n_head)
+        w.add_layer_norm_eps(c.layer_norm_epsilon)
+    else:
+        add_decoder_numbers(w, arch, config)
+    for name, p in model.state_dict().items():
+        if name == "lm_head.weight" and config.get("tie_word_embeddings", True):
+            continue
+        x = p.float().numpy()
+        if arch == "llama" and "q_proj" in name:
+            x = to_neighbours(x, config["num_attention_heads"])
+        if arch == "llama" and "k_proj" in name:
+            x = to_neighbours(x, config["num_key_value_heads"])
+        if arch.startswith("gemma") and "norm" in name:
+            x = x + 1
+        if arch == "gpt2" and x.ndim == 2 and ".h." in name:
+            x = x.T  # Conv1D holds (in, out)
+        w.add_tensor(gguf_name(name, arch in ("gemma2", "gemma3")),
+                     np.ascontiguousarray(x, dtype=np.float32))
+    add_rope_factors(w, family, config, model)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def add_decoder_numbers(w, arch, config):
+    heads = config["num_attention_heads"]
+    head_dim = config.get("head_dim", config["hidden_size"] // heads)
+    rope = config.get("rope_parameters", {})
+    w.add_context_length(config["max_position_embeddings"])
+    w.add_embedding_length(config["hidden_size"])
+    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_head_count(heads)
+    w.add_head_count_kv(config["num_key_value_heads"])
+    w.add_key_length(head_dim)
+    w.add_value_length(head_dim)
+    w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    w.add_rope_freq_base(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
+    if arch in ("llama", "phi3"):
+        w.add_rope_dimension_count(head_dim)
+    if arch not in ("qwen2", "qwen3") and config.get("sliding_window"):
+        w.add_sliding_window(config["sliding_window"])
+    if arch == "gemma2":
+        w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
+        w.add_final_logit_softcapping(config["final_logit_softcapping"])
+        w.add_attention_scale(config["query_pre_attn_scalar"] ** -0.5)
+    if arch == "gemma3":
+        import gguf
+        w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        w.add_rope_scaling_factor(config["rope_scaling"]["factor"])
+        w.add_float32("gemma3.rope.freq_base_swa", config["rope_local_base_freq"])
+
+
+def add_rope_factors(w, family, config, model):
+    if family == "llama3":
+        d = config["head_dim"]
+        plain = config["rope_theta"] ** (-np.arange(0, d, 2, dtype=np.float64) / d)
+        scaled = model.model.rotary_emb.inv_freq.double().numpy()
+        w.add_tensor("rope_freqs.weight", (plain / scaled).astype(np.float32))
+    if family == "phi3_longrope":
+        original = config["original_max_position_embeddings"]
+        grown = config["max_position_embeddings"] / original
+        w.add_rope_scaling_orig_ctx_len(original)
+        w.add_rope_scaling_attn_factors(math.sqrt(1 + math.log(grown) / math.log(original)))
+        for kind in ("long", "short"):
+            factors = np.array(config["rope_scaling"][f"{kind}_factor"], dtype=np.float32)
+            w.add_tensor(f"rope_factors_{kind}.weight", factors)
+
+
+def check(family, out):
+    """Largest difference of the second engine's logits from the golden ones, all and in the
+    first WINDOW positions."""
+    import ctypes
+    import llama_cpp as l
+    quiet = l.llama_log_callback(lambda level, text, user: None)
+    l.llama_log_set(quiet, ctypes.c_void_p(0))
+    golden = json.loads((out / family / "golden.json").read_text())
+    ids, want = golden["ids"], np.array(golden["logits"])
+    mp = l.llama_model_default_params()
+    mp.use_mmap = False
+    model = l.llama_model_load_from_file(str(out / family / "model.gguf").encode(), mp)
+    if not model:
+        return print(f"{family:14} is not loaded")
+    cp = l.llama_context_default_params()
+    cp.n_ctx, cp.n_batch, cp.n_threads, cp.n_threads_batch = 64, 64, 1, 1
+    cp.type_k, cp.type_v = 0, 0  # float32 cache
+    cp.flash_attn_type = 0
+    cp.swa_full = True
+    ctx = l.llama_init_from_model(model, cp)
+    batch = l.llama_batch_init(len(ids), 0, 1)
+    batch.n_tokens = len(ids)
+    for i, t in enumerate(ids):
+        batch.token[i], batch.pos[i], batch.n_seq_id[i] = t, i, 1
+        batch.seq_id[i][0], batch.logits[i] = 0, 1
+    assert l.llama_decode(ctx, batch) == 0
+    got = np.stack([np.ctypeslib.as_array(l.llama_get_logits_ith(ctx, i), shape=(VOCAB,)).copy()
+                    for i in range(len(ids))])
+    d = np.abs(got - want)
+    print(f"{family:14} max |d| {d.max():.2e}   below the window {d[:WINDOW].max():.2e}")
+    l.llama_batch_free(batch)
+    l.llama_free(ctx)
+    l.llama_model_free(model)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--out", type=pathlib.Path, default=HERE / "models")
+    p.add_argument("--only", choices=sorted(FAMILIES), action="append")
+    p.add_argument("--check", action="store_true", help="compare the GGUF files with llama_cpp")
+    args = p.parse_args()
+    for family in args.only or FAMILIES:
+        (check if args.check else make)(family, args.out)
+
+
+if __name__ == "__main__":
+    main()
