@@ -110,7 +110,7 @@ FAMILIES = {
                        {"max_position_embeddings": 128}]),
     "gpt2": ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": VOCAB,
               "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "n_ctx": 64,
-              "n_inner": None, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+              "n_inner": 64, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
               "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32",
               "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0},
              [{"activation_function": "gelu"}]),
@@ -120,7 +120,7 @@ FAMILIES = {
 def config_of(family):
     own = FAMILIES[family][0]
     config = dict(own) if family == "gpt2" else {**COMMON, **own}
-    keep_null = {"n_inner", "sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
+    keep_null = {"sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
                  "rope_scaling"}
     return {k: v for k, v in config.items() if v is not None or k in keep_null}
 
@@ -261,7 +261,7 @@ def write_gguf(family, config, model, path):
     if arch == "gpt2":
         w.add_context_length(c.n_positions)
         w.add_embedding_length(c.n_embd)
-        w.add_feed_forward_length(4 * c.n_embd)
+        w.add_feed_forward_length(c.n_inner)
         w.add_block_count(c.n_layer)
         w.add_head_count(c.n_head)
         w.add_layer_norm_eps(c.layer_norm_epsilon)
