@@ -7,8 +7,8 @@ encoding of that input. Formats gguf does not decode (integers, F64, Q8_1, Q8_K)
 their layout.
 
 Second witness: when llama_cpp is installed, every decoding is compared bit by bit with
-dequantize_row_* of its libggml-base. Seen with gguf 0.19 and llama-cpp-python 0.3.36: all 22 block
-formats it exports are equal in every bit (the plain ones and Q8_1 have no such function).
+dequantize_row_* of its libggml-base. Seen with gguf 0.19.0 and llama-cpp-python 0.3.36: all 23
+formats that have such a function (all but the plain ones and Q8_1) are equal in every bit.
 
 Layout, little-endian: u32 n, n f32 (the input); then per format: char[16] name, u32 n_numbers,
 u32 n_block_bytes, bytes, n_numbers f32; u32 n_encoded_bytes, bytes; f64 peer_error (0: none).
