@@ -1,0 +1,44 @@
+// One block of memory for all activations of a step.
+#include "model/decoder.h"
+
+namespace ruv {
+
+Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs) {
+  const HParams& h = model.h;
+  Activations a;
+  struct Part {
+    View* view;
+    int64_t n_rows, n_cols;
+  };
+  const int64_t q_cols = h.n_heads * h.head_dim;
+  const int64_t kv_cols = h.n_kv_heads * h.head_dim;
+  const Part parts[] = {
+      {&a.views_.x, max_rows, h.n_embd},  {&a.views_.h, max_rows, h.n_embd},
+      {&a.views_.h2, max_rows, h.n_embd}, {&a.views_.q, max_rows, q_cols},
+      {&a.views_.k, max_rows, kv_cols},   {&a.views_.v, max_rows, kv_cols},
+      {&a.views_.attn, max_rows, q_cols}, {&a.views_.gate, max_rows, h.n_ff},
+      {&a.views_.up, max_rows, h.n_ff},   {&a.views_.logits, max_outputs, h.n_vocab},
+  };
+  const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
+  int64_t numbers = 0;
+  for (const Part& p : parts) numbers += padded(p);
+  a.memory_ = TRY(Buffer::allocate(numbers * int64_t{sizeof(float)}));
+  float* next = a.memory_.as<float>();
+  for (const Part& p : parts) {
+    *p.view = {next, p.n_rows, p.n_cols};
+    next += padded(p);
+  }
+  return a;
+}
+
+Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
+  Views cut = views_;
+  for (View* view :
+       {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn, &cut.gate, &cut.up}) {
+    view->n_rows = n_rows;
+  }
+  cut.logits.n_rows = n_outputs;
+  return cut;
+}
+
+}  // namespace ruv

@@ -1,0 +1,30 @@
+// decode: one forward pass of any family.
+#pragma once
+
+#include "model/model.h"
+
+namespace ruv {
+
+// Memory of one step: views of max_rows rows, and logits of max_outputs rows.
+class Activations {
+ public:
+  // Fails: out_of_memory.
+  static Result<Activations> create(const Model& model, int64_t max_rows, int64_t max_outputs);
+
+  // The views cut to the rows of a batch.
+  struct Views {
+    View x, h, h2, q, k, v, attn, gate, up, logits;
+  };
+  Views rows(int64_t n_rows, int64_t n_outputs) const;
+
+ private:
+  Buffer memory_;
+  Views views_;
+};
+
+// Logits (batch.output_rows, n_vocab) of one step for sequences of up to n_ctx tokens; they stay
+// valid until the next step. Stores keys and values of every row in the batch's pages. Requires:
+// pages cover every position; ids and positions are in range.
+View decode(Ops& ops, const Model& m, const Batch& batch, const Activations& a, int64_t n_ctx);
+
+}  // namespace ruv

@@ -1,0 +1,97 @@
+#include "model/hparams.h"
+
+#include <cmath>
+
+namespace ruv {
+namespace {
+
+// Bounds far above any real model, so that products of two or three of them fit 64 bits.
+constexpr int64_t kMaxDimension = int64_t{1} << 24;
+
+Result<int64_t> dimension(const ModelFile& file, std::string_view key) {
+  const int64_t value = TRY(file.integer(key));
+  if (value < 1 || value > kMaxDimension) {
+    return fail(Code::corrupt, "{}: {} = {} is out of range [1, {}]", file.path(), key, value,
+                kMaxDimension);
+  }
+  return value;
+}
+
+Result<int64_t> dimension_or(const ModelFile& file, std::string_view key, int64_t absent) {
+  if (file.find(key) == nullptr) return absent;
+  return dimension(file, key);
+}
+
+Result<float> number_or(const ModelFile& file, std::string_view key, float absent) {
+  if (file.find(key) == nullptr) return absent;
+  const double value = TRY(file.number(key));
+  if (!std::isfinite(value)) {
+    return fail(Code::corrupt, "{}: {} is not a finite number", file.path(), key);
+  }
+  return static_cast<float>(value);
+}
+
+Status refuse_features(const ModelFile& file) {
+  if (file.find("expert_count") != nullptr && TRY(file.integer("expert_count")) > 0) {
+    return fail(Code::unsupported,
+                "{}: expert_count: mixtures of experts are not supported yet; use a dense model",
+                file.path());
+  }
+  return {};
+}
+
+Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
+  const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
+  const float scalar = TRY(number_or(file, "attention.query_pre_attn_scalar", 0));
+  return number_or(file, "attention.scale", scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size);
+}
+
+Status check_heads(const ModelFile& file, const HParams& h) {
+  if (h.n_heads % h.n_kv_heads != 0) {
+    return fail(Code::corrupt, "{}: attention.head_count {} is no multiple of head_count_kv {}",
+                file.path(), h.n_heads, h.n_kv_heads);
+  }
+  if (h.head_dim > 1024 || h.n_heads > 4096 || h.n_layers > 4096) {
+    return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
+                file.path(), h.n_layers, h.n_heads, h.head_dim);
+  }
+  const int64_t value_length = TRY(dimension_or(file, "attention.value_length", h.head_dim));
+  if (value_length != h.head_dim) {
+    return fail(Code::unsupported, "{}: attention.value_length {} differs from key_length {}",
+                file.path(), value_length, h.head_dim);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
+  TRY(refuse_features(file));
+  HParams h;
+  h.n_layers = TRY(dimension(file, "block_count"));
+  h.n_embd = TRY(dimension(file, "embedding_length"));
+  h.n_ff = TRY(dimension(file, "feed_forward_length"));
+  h.n_heads = TRY(dimension(file, "attention.head_count"));
+  h.n_kv_heads = TRY(dimension_or(file, "attention.head_count_kv", h.n_heads));
+  h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
+  TRY(check_heads(file, h));
+  h.n_ctx_train = TRY(dimension(file, "context_length"));
+  const char* const eps = spec.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
+                                                       : "attention.layer_norm_epsilon";
+  h.norm_eps = static_cast<float>(TRY(file.number(eps)));
+  h.attn_scale = TRY(attention_scale(file, h.head_dim));
+  h.attn_softcap = TRY(number_or(file, "attn_logit_softcapping", spec.block.attn_softcap));
+  h.final_softcap = TRY(number_or(file, "final_logit_softcapping", spec.final_softcap));
+  if (spec.block.window != Window::none && file.find("attention.sliding_window") != nullptr) {
+    h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
+  }
+  if (spec.embed_scale == EmbedScale::sqrt_dim) {
+    h.embed_scale = std::sqrt(static_cast<float>(h.n_embd));
+  }
+  if (spec.adjust != nullptr && file.find("attention.query_pre_attn_scalar") == nullptr) {
+    spec.adjust(h);
+  }
+  return h;
+}
+
+}  // namespace ruv

@@ -1,0 +1,30 @@
+// HParams: the numbers of one file, read and checked once.
+#pragma once
+
+#include "format/model_file.h"
+#include "model/arch_spec.h"
+
+namespace ruv {
+
+struct HParams {
+  int64_t n_layers = 0;
+  int64_t n_embd = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t n_ff = 0;
+  int64_t n_vocab = 0;
+  int64_t n_ctx_train = 0;
+  int64_t window = 0;  // 0: none
+  float norm_eps = 0;
+  float attn_scale = 0;
+  float attn_softcap = 0;
+  float final_softcap = 0;
+  float embed_scale = 1;
+};
+
+// Fails: not_found (a key is missing), corrupt (out of range), unsupported (a feature we lack),
+// each naming the key.
+Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec);
+
+}  // namespace ruv

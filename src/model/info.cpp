@@ -1,0 +1,47 @@
+// What a loaded model is, in numbers.
+#include <filesystem>
+#include <map>
+
+#include "model/model.h"
+
+namespace ruv {
+
+ModelInfo model_info(const Model& model) {
+  ModelInfo info;
+  info.name = model.file->text("general.name")
+                  .value_or(std::filesystem::path(model.file->path()).filename().string());
+  info.architecture = model.arch->name;
+  info.isa = model.kernels->isa;
+  info.n_layers = model.h.n_layers;
+  info.n_embd = model.h.n_embd;
+  info.n_heads = model.h.n_heads;
+  info.n_kv_heads = model.h.n_kv_heads;
+  info.head_dim = model.h.head_dim;
+  info.n_ff = model.h.n_ff;
+  info.n_vocab = model.h.n_vocab;
+  info.n_ctx_train = model.h.n_ctx_train;
+  info.kv_bytes_per_token = model.kv_shape().bytes_per_token();
+  info.has_tokenizer = model.tokenizer != nullptr;
+  info.has_chat_template = model.chat_template != nullptr;
+
+  std::map<DType, int64_t> bytes_by_type;
+  for (const TensorInfo& tensor : model.file->tensors()) {
+    info.n_params += tensor.n_elements();
+    bytes_by_type[tensor.dtype] += static_cast<int64_t>(tensor.bytes.size());
+  }
+  int64_t most = -1;
+  for (const auto& [dtype, bytes] : bytes_by_type) {
+    if (bytes > most) info.format = format_of(dtype).name;
+    most = std::max(most, bytes);
+  }
+  info.weight_bytes_per_token = model.output.n_bytes();
+  for (const LayerWeights& w : model.layers) {
+    for (const Weight* weight : {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down}) {
+      if (!weight->empty()) info.weight_bytes_per_token += weight->n_bytes();
+    }
+  }
+  info.weight_bytes = info.weight_bytes_per_token;
+  return info;
+}
+
+}  // namespace ruv

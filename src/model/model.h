@@ -1,0 +1,58 @@
+// Model: a family's spec, a file's numbers, and named weights, with tokenizer and chat template.
+// Immutable after loading; adapters are separate values.
+#pragma once
+
+#include <memory>
+
+#include "chat/chat_template.h"
+#include "device/kv_pages.h"
+#include "format/model_file.h"
+#include "model/rope.h"
+#include "ruv/model.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+// Weights are (n_out, n_in). Empty ones do not exist in this model.
+struct LayerWeights {
+  Vector attn_norm, attn_norm_bias;
+  Weight q, k, v, o;
+  Vector q_bias, k_bias, v_bias, o_bias;
+  Vector q_norm, k_norm;  // (head_dim)
+  Vector attn_post_norm, ffn_post_norm;
+  Vector ffn_norm, ffn_norm_bias;
+  Weight gate, up, down;
+  Vector gate_bias, up_bias, down_bias;
+};
+
+struct Model {
+  const ArchSpec* arch = nullptr;
+  HParams h;
+  RopePlans rope;
+  const Kernels* kernels = nullptr;  // whose layout the weights have
+  Weight token_embd;                 // plain rows
+  Weight position_embd;              // plain rows; learned positions only
+  std::vector<LayerWeights> layers;
+  Vector output_norm, output_norm_bias;
+  Weight output;
+  std::unique_ptr<const ModelFile> file;              // plain rows point into it
+  std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
+  std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
+  // Why a tokenizer or template the file does have cannot be used.
+  Status tokenizer_status, chat_template_status;
+
+  KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
+  // The positions of layer i for sequences of up to n_ctx tokens.
+  const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {
+    if (h.window > 0 && is_local(arch->block.window, layer)) return rope.local;
+    return global_rope(n_ctx);
+  }
+  const RopePlan& global_rope(int64_t n_ctx) const {
+    return rope.original_ctx > 0 && n_ctx > rope.original_ctx ? rope.extended : rope.global;
+  }
+  int64_t window_of(int64_t layer) const {
+    return is_local(arch->block.window, layer) ? h.window : 0;
+  }
+};
+
+}  // namespace ruv

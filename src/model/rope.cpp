@@ -1,0 +1,148 @@
+#include "model/rope.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace ruv {
+namespace {
+
+Result<double> number_or(const ModelFile& file, std::string_view key, double absent) {
+  if (file.find(key) == nullptr) return absent;
+  return file.number(key);
+}
+
+std::vector<float> plain_frequencies(int64_t n_dims, double base) {
+  std::vector<float> freq(static_cast<size_t>(n_dims / 2));
+  for (size_t i = 0; i < freq.size(); ++i) {
+    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(n_dims);
+    freq[i] = static_cast<float>(1.0 / std::pow(base, exponent));
+  }
+  return freq;
+}
+
+// Divisors of the frequencies stored as a tensor (GGUF) or an array (config.json).
+Result<std::vector<float>> divisors(const ModelFile& file, std::string_view tensor,
+                                    std::string_view key, size_t n) {
+  std::vector<float> result;
+  if (const TensorInfo* info = file.find_tensor(tensor); info != nullptr) {
+    if (info->dtype != DType::f32 || info->n_elements() != static_cast<int64_t>(n)) {
+      return fail(Code::corrupt, "{}: tensor '{}' must be {} float32", file.path(), tensor, n);
+    }
+    result.resize(n);
+    format_of(info->dtype).decode(info->bytes.data(), result.data(), static_cast<int64_t>(n));
+  } else if (const MetaValue* value = file.find(key); value != nullptr) {
+    const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(value);
+    if (array == nullptr || (*array)->size() != n) {
+      return fail(Code::corrupt, "{}: {} must be an array of {} numbers", file.path(), key, n);
+    }
+    for (double x : (*array)->numbers) result.push_back(static_cast<float>(x));
+    for (int64_t x : (*array)->integers) result.push_back(static_cast<float>(x));
+  }
+  for (float x : result) {
+    if (!(x > 0))
+      return fail(Code::corrupt, "{}: {} has a divisor that is not positive", file.path(), key);
+  }
+  if (!result.empty() && result.size() != n) {
+    return fail(Code::corrupt, "{}: {} must hold numbers", file.path(), key);
+  }
+  return result;
+}
+
+void divide(std::vector<float>& freq, const std::vector<float>& by) {
+  for (size_t i = 0; i < by.size(); ++i) freq[i] /= by[i];
+}
+
+// Llama 3.1: wavelengths longer than the original context over low_factor are stretched by
+// `factor`, those shorter than over high_factor stay, between them a linear ramp.
+Status scale_llama3(const ModelFile& file, std::vector<float>& freq) {
+  const double factor = TRY(file.number("rope.scaling.factor"));
+  const double low = TRY(file.number("rope.scaling.low_freq_factor"));
+  const double high = TRY(file.number("rope.scaling.high_freq_factor"));
+  const double original = TRY(file.number("rope.scaling.original_context_length"));
+  if (!(factor > 0) || !(high > low) || !(low > 0) || !(original > 0)) {
+    return fail(Code::corrupt, "{}: rope.scaling: factors out of range", file.path());
+  }
+  for (float& f : freq) {
+    const double wavelength = 2 * std::numbers::pi / double{f};
+    if (wavelength > original / low) {
+      f = static_cast<float>(double{f} / factor);
+    } else if (wavelength > original / high) {
+      const double smooth = (original / wavelength - low) / (high - low);
+      f = static_cast<float>((1 - smooth) * double{f} / factor + smooth * double{f});
+    }
+  }
+  return {};
+}
+
+Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) {
+  const size_t n = plans.global.inv_freq.size();
+  const std::vector<float> near =
+      TRY(divisors(file, "rope_factors_short.weight", "rope.scaling.short_factor", n));
+  const std::vector<float> far =
+      TRY(divisors(file, "rope_factors_long.weight", "rope.scaling.long_factor", n));
+  if (near.empty() != far.empty()) {
+    return fail(Code::corrupt, "{}: rope factors: one of short and long is missing", file.path());
+  }
+  if (near.empty()) return {};
+  plans.original_ctx = TRY(file.integer("rope.scaling.original_context_length"));
+  if (plans.original_ctx < 2) {
+    return fail(Code::corrupt, "{}: rope.scaling.original_context_length out of range",
+                file.path());
+  }
+  const double stretch = double(h.n_ctx_train) / double(plans.original_ctx);
+  const double by_length =
+      stretch <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(double(plans.original_ctx)));
+  plans.global.magnitude =
+      static_cast<float>(TRY(number_or(file, "rope.scaling.attn_factor", by_length)));
+  plans.extended = plans.global;
+  divide(plans.global.inv_freq, near);
+  divide(plans.extended.inv_freq, far);
+  return {};
+}
+
+}  // namespace
+
+Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const HParams& h) {
+  RopePlans plans;
+  if (spec.block.positions != Positions::rope) return plans;
+  const double base = TRY(number_or(file, "rope.freq_base", 10000));
+  int64_t n_dims = h.head_dim;
+  if (file.find("rope.dimension_count") != nullptr)
+    n_dims = TRY(file.integer("rope.dimension_count"));
+  if (n_dims < 2 || n_dims > h.head_dim || n_dims % 2 != 0 || !(base > 0)) {
+    return fail(Code::corrupt, "{}: rope.dimension_count {} or rope.freq_base {} is out of range",
+                file.path(), n_dims, base);
+  }
+  plans.global.inv_freq = plain_frequencies(n_dims, base);
+  plans.local.inv_freq = plans.global.inv_freq;
+
+  std::string scaling = "none";
+  if (file.find("rope.scaling.type") != nullptr) scaling = TRY(file.text("rope.scaling.type"));
+  const std::vector<float> stored =
+      TRY(divisors(file, "rope_freqs.weight", "rope.freq_divisors", plans.global.inv_freq.size()));
+  if (!stored.empty()) {
+    divide(plans.global.inv_freq, stored);
+  } else if (scaling == "llama3") {
+    TRY(scale_llama3(file, plans.global.inv_freq));
+  }
+  if (scaling == "linear") {
+    const double factor = TRY(file.number("rope.scaling.factor"));
+    if (!(factor > 0))
+      return fail(Code::corrupt, "{}: rope.scaling.factor {}", file.path(), factor);
+    for (float& f : plans.global.inv_freq) f = static_cast<float>(double{f} / factor);
+  } else if (scaling != "none" && scaling != "llama3" && scaling != "longrope" && scaling != "su") {
+    return fail(Code::unsupported, "{}: rope.scaling.type '{}' is not supported", file.path(),
+                scaling);
+  }
+  TRY(read_longrope(file, h, plans));
+
+  if (spec.local_rope_base > 0) {
+    const double local = TRY(number_or(file, "rope.freq_base_swa", double{spec.local_rope_base}));
+    plans.local.inv_freq = plain_frequencies(n_dims, local);
+  } else {
+    plans.local = plans.global;
+  }
+  return plans;
+}
+
+}  // namespace ruv
