@@ -51,13 +51,23 @@ class GgufParser {
   Result<GgufContents> parse();
 
  private:
+  struct Placement {
+    uint64_t offset;  // of the tensor in the data
+    uint64_t field;   // where the file says so
+  };
   Status read_header();
   Status read_entry();
   Status set_alignment();
-  Status read_tensor(std::vector<uint64_t>& offsets);
+  Status read_tensor(std::vector<Placement>& placements);
   Result<uint64_t> read_dims(TensorInfo& tensor, const std::string& field);
-  Status place_tensors(const std::vector<uint64_t>& offsets);
+  Status place_tensors(const std::vector<Placement>& placements);
   Status refuse_overlap() const;
+  // An error about the number of n_bytes just read: "<source>: offset <its start>: <field>: …".
+  tl::unexpected<Status> bad(uint64_t n_bytes, std::string_view field, std::string_view what,
+                             Code code = Code::corrupt) const {
+    return fail(code, "{}: offset {}: {}: {}", reader_.source(), reader_.offset() - n_bytes, field,
+                what);
+  }
   Result<uint64_t> read_count(uint64_t min_item_bytes, std::string_view field);
   Result<std::string_view> read_string(std::string_view field);
   Result<GgufType> read_type(std::string_view field);
@@ -84,16 +94,16 @@ Result<GgufContents> GgufParser::parse() {
   for (uint64_t i = 0; i < n_entries_; ++i) TRY(read_entry());
   TRY(set_alignment());
   if (n_tensors_ > reader_.remaining() / kMinTensorBytes) {
-    return reader_.error("tensor count", fmt::format("{} tensors cannot fit in the {} bytes left",
-                                                     n_tensors_, reader_.remaining()));
+    return reader_.error("tensors", fmt::format("{} of them cannot fit in the {} bytes left",
+                                                n_tensors_, reader_.remaining()));
   }
-  std::vector<uint64_t> offsets;
-  offsets.reserve(n_tensors_);
+  std::vector<Placement> placements;
+  placements.reserve(n_tensors_);
   contents_.tensors.reserve(n_tensors_);
-  for (uint64_t i = 0; i < n_tensors_; ++i) TRY(read_tensor(offsets));
+  for (uint64_t i = 0; i < n_tensors_; ++i) TRY(read_tensor(placements));
   // A file without tensors may end before its data would start.
   if (n_tensors_ > 0) TRY(reader_.align(contents_.alignment, "padding before the tensor data"));
-  TRY(place_tensors(offsets));
+  TRY(place_tensors(placements));
   TRY(refuse_overlap());
   return std::move(contents_);
 }
@@ -104,15 +114,14 @@ Status GgufParser::read_header() {
   }
   const uint32_t version = TRY(reader_.read<uint32_t>("version"));
   if (version != 0 && (version & 0xFFFF) == 0) {
-    return reader_.error("version", "big-endian file; convert it to little-endian",
-                         Code::unsupported);
+    return bad(4, "version", "big-endian file; convert it to little-endian", Code::unsupported);
   }
   if (version != 2 && version != 3) {
-    return reader_.error("version",
-                         fmt::format("GGUF version {} is not supported, versions 2 and 3 are; "
-                                     "convert the model again with a current converter",
-                                     version),
-                         Code::unsupported);
+    return bad(4, "version",
+               fmt::format("GGUF version {} is not supported, versions 2 and 3 are; convert "
+                           "the model again with a current converter",
+                           version),
+               Code::unsupported);
   }
   contents_.version = version;
   n_tensors_ = TRY(read_count(kMinTensorBytes, "tensor count"));
@@ -124,8 +133,8 @@ Status GgufParser::read_header() {
 Result<uint64_t> GgufParser::read_count(uint64_t min_item_bytes, std::string_view field) {
   const uint64_t n = TRY(reader_.read<uint64_t>(field));
   if (n > reader_.remaining() / min_item_bytes) {
-    return reader_.error(
-        field, fmt::format("{} items cannot fit in the {} bytes left", n, reader_.remaining()));
+    return bad(8, field,
+               fmt::format("{} items cannot fit in the {} bytes left", n, reader_.remaining()));
   }
   return n;
 }
@@ -138,18 +147,20 @@ Result<std::string_view> GgufParser::read_string(std::string_view field) {
 Result<GgufType> GgufParser::read_type(std::string_view field) {
   const auto type = static_cast<GgufType>(TRY(reader_.read<uint32_t>(field)));
   if (min_bytes_of(type) == 0) {
-    return reader_.error(field, fmt::format("unknown value type {}", static_cast<uint32_t>(type)));
+    return bad(4, field, fmt::format("unknown value type {}", static_cast<uint32_t>(type)));
   }
   return type;
 }
 
 Status GgufParser::read_entry() {
+  const uint64_t start = reader_.offset();
   const std::string_view key = TRY(read_string("metadata key"));
   const std::string field = fmt::format("metadata '{}'", quoted_name(key));
   const GgufType type = TRY(read_type(field));
   MetaValue value = TRY(read_value(type, field));
   if (!contents_.metadata.emplace(key, std::move(value)).second) {
-    return reader_.error(field, "the key stands twice");
+    return fail(Code::corrupt, "{}: offset {}: {}: the key stands twice", reader_.source(), start,
+                field);
   }
   return {};
 }
@@ -175,14 +186,14 @@ Result<int64_t> GgufParser::read_integer(GgufType type, std::string_view field) 
   }
   const uint64_t value = TRY(reader_.read<uint64_t>(field));
   if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    return reader_.error(field, fmt::format("{} is above 2^63 - 1", value));
+    return bad(8, field, fmt::format("{} is above 2^63 - 1", value));
   }
   return static_cast<int64_t>(value);
 }
 
 Result<bool> GgufParser::read_bool(std::string_view field) {
   const uint8_t value = TRY(reader_.read<uint8_t>(field));
-  if (value > 1) return reader_.error(field, fmt::format("truth value {}, expected 0 or 1", value));
+  if (value > 1) return bad(1, field, fmt::format("truth value {}, expected 0 or 1", value));
   return value == 1;
 }
 
@@ -210,13 +221,12 @@ Result<MetaValue> GgufParser::read_value(GgufType type, std::string_view field) 
 Result<MetaValue> GgufParser::read_array(std::string_view field) {
   const GgufType type = TRY(read_type(field));
   if (type == GgufType::array) {
-    return reader_.error(field, "arrays of arrays are not supported", Code::unsupported);
+    return bad(4, field, "arrays of arrays are not supported", Code::unsupported);
   }
   const uint64_t n = TRY(read_count(min_bytes_of(type), field));
   n_array_elements_ += n;
   if (n_array_elements_ > kMaxArrayElements) {
-    return reader_.error(field,
-                         fmt::format("more than {} array elements in one file", kMaxArrayElements));
+    return bad(8, field, fmt::format("more than {} array elements in one file", kMaxArrayElements));
   }
   auto array = std::make_shared<MetaArray>();
   if (type == GgufType::boolean) {
@@ -253,7 +263,7 @@ Status GgufParser::set_alignment() {
 Result<uint64_t> GgufParser::read_dims(TensorInfo& tensor, const std::string& field) {
   const uint32_t n_dims = TRY(reader_.read<uint32_t>(field));
   if (n_dims == 0 || n_dims > kMaxDims) {
-    return reader_.error(field, fmt::format("{} dimensions, expected 1 to {}", n_dims, kMaxDims));
+    return bad(4, field, fmt::format("{} dimensions, expected 1 to {}", n_dims, kMaxDims));
   }
   uint64_t n_elements = 1;
   for (uint32_t i = 0; i < n_dims; ++i) {
@@ -261,8 +271,7 @@ Result<uint64_t> GgufParser::read_dims(TensorInfo& tensor, const std::string& fi
     const auto product = checked_multiply(n_elements, length);
     if (length == 0 || !product ||
         *product > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      return reader_.error(field,
-                           fmt::format("dimension {} of {} is empty or too large", i, length));
+      return bad(8, field, fmt::format("dimension {} of {} is empty or too large", i, length));
     }
     n_elements = *product;
     tensor.shape.push_back(static_cast<int64_t>(length));
@@ -272,7 +281,7 @@ Result<uint64_t> GgufParser::read_dims(TensorInfo& tensor, const std::string& fi
 }
 
 // Appends the tensor with a span of the right size whose place is set by place_tensors.
-Status GgufParser::read_tensor(std::vector<uint64_t>& offsets) {
+Status GgufParser::read_tensor(std::vector<Placement>& placements) {
   TensorInfo tensor;
   tensor.name = TRY(read_string("tensor name"));
   const std::string field = fmt::format("tensor '{}'", quoted_name(tensor.name));
@@ -280,44 +289,48 @@ Status GgufParser::read_tensor(std::vector<uint64_t>& offsets) {
   const uint32_t type_id = TRY(reader_.read<uint32_t>(field));
   const Format* format = find_format(type_id);
   if (format == nullptr) {
-    return reader_.error(field, fmt::format("unknown tensor type {}", type_id), Code::unsupported);
+    return bad(4, field, fmt::format("unknown tensor type {}", type_id), Code::unsupported);
   }
   tensor.dtype = format->dtype;
   const auto block_size = static_cast<uint64_t>(format->block_size);
   if (static_cast<uint64_t>(tensor.shape.back()) % block_size != 0) {
-    return reader_.error(field, fmt::format("rows of {} numbers are not whole {} blocks of {}",
-                                            tensor.shape.back(), format->name, block_size));
+    return bad(4, field,
+               fmt::format("rows of {} numbers are not whole {} blocks of {}", tensor.shape.back(),
+                           format->name, block_size));
   }
   const auto n_bytes =
       checked_multiply(n_elements / block_size, static_cast<uint64_t>(format->block_bytes));
   if (!n_bytes || *n_bytes > bytes_.size()) {
-    return reader_.error(
-        field, fmt::format("{} numbers of type {} do not fit in the file ({} bytes)", n_elements,
+    return bad(4, field,
+               fmt::format("{} numbers of type {} do not fit in the file ({} bytes)", n_elements,
                            format->name, bytes_.size()));
   }
   tensor.bytes = bytes_.first(*n_bytes);
-  offsets.push_back(TRY(reader_.read<uint64_t>(field)));
-  if (offsets.back() % contents_.alignment != 0) {
-    return reader_.error(field, fmt::format("offset {} is not a multiple of the alignment {}",
-                                            offsets.back(), contents_.alignment));
+  const uint64_t offset = TRY(reader_.read<uint64_t>(field));
+  if (offset % contents_.alignment != 0) {
+    return bad(8, field,
+               fmt::format("offset {} is not a multiple of the alignment {}", offset,
+                           contents_.alignment));
   }
+  placements.push_back({offset, reader_.offset() - 8});
   contents_.tensors.push_back(std::move(tensor));
   return {};
 }
 
-Status GgufParser::place_tensors(const std::vector<uint64_t>& offsets) {
+Status GgufParser::place_tensors(const std::vector<Placement>& placements) {
   const uint64_t data_start = reader_.offset();
   const uint64_t data_bytes = reader_.remaining();
-  for (size_t i = 0; i < offsets.size(); ++i) {
+  for (size_t i = 0; i < placements.size(); ++i) {
     TensorInfo& tensor = contents_.tensors[i];
-    if (offsets[i] > data_bytes || tensor.bytes.size() > data_bytes - offsets[i]) {
-      return reader_.error(
-          fmt::format("tensor '{}'", quoted_name(tensor.name)),
-          fmt::format("offset {} + {} bytes lies past the end (the file has {} bytes of tensor "
-                      "data); download it again if it was cut short",
-                      offsets[i], tensor.bytes.size(), data_bytes));
+    const auto [offset, field] = placements[i];
+    if (offset > data_bytes || tensor.bytes.size() > data_bytes - offset) {
+      return fail(Code::corrupt,
+                  "{}: offset {}: tensor '{}': offset {} + {} bytes lies past the end (file has {} "
+                  "bytes, its tensor data {}); if it was cut short, download it again",
+                  reader_.source(), field, quoted_name(tensor.name), offset, tensor.bytes.size(),
+                  bytes_.size(), data_bytes);
     }
-    tensor.bytes = bytes_.subspan(data_start + offsets[i], tensor.bytes.size());
+    tensor.bytes = bytes_.subspan(data_start + offset, tensor.bytes.size());
   }
   return {};
 }

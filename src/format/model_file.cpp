@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "format/gguf.h"
+#include "format/safetensors.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -34,8 +35,9 @@ int64_t TensorInfo::n_elements() const {
 }
 
 Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path) {
-  if (is_directory(path)) {
-    return fail(Code::unsupported, "{}: folders are not read yet", path);
+  if (is_directory(path)) return open_safetensors(path);
+  if (path.ends_with(".safetensors") || path.ends_with(".json")) {
+    return fail(Code::invalid, "{}: give the folder that also holds config.json instead", path);
   }
   return open_gguf(path);
 }

@@ -1,0 +1,196 @@
+// A folder of a HuggingFace checkpoint as a ModelFile: config.json gives the numbers, one or more
+// safetensors files the tensors under their GGUF names.
+#include <simdjson.h>
+
+#include <set>
+
+#include "base/file.h"
+#include "format/hf_config.h"
+#include "format/safetensors.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMaxTemplateFileBytes = size_t{64} << 20;
+
+std::string in_folder(const std::string& folder, std::string_view name) {
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+class SafetensorsFile final : public ModelFile {
+ public:
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& folder);
+
+  Result<TokenizerSpec> tokenizer_spec() const override {
+    return fail(Code::unsupported, "{}: tokenizer tables are not read yet", path_);
+  }
+  std::string chat_template() const override { return chat_template_; }
+
+ private:
+  Status read_config();
+  Status read_files();
+  Status read_shards(const std::string& index_path);
+  Result<std::set<std::string>> add_file(const std::string& path);
+  Status add_tensor(SafetensorsTensor&& stored, const std::string& path);
+  Status read_chat_template();
+
+  std::vector<MappedFile> files_;
+  bool tied_embeddings_ = false;
+  std::string chat_template_;
+};
+
+Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& folder) {
+  auto file = std::make_unique<SafetensorsFile>();
+  file->path_ = folder;
+  file->container_ = "safetensors";
+  TRY(file->read_config());
+  TRY(file->read_files());
+  TRY(file->read_chat_template());
+  TRY(file->index_tensors());
+  return file;
+}
+
+Status SafetensorsFile::read_config() {
+  const std::string path = in_folder(path_, "config.json");
+  if (!file_exists(path)) {
+    return fail(Code::not_found,
+                "{}: no config.json; a model is a GGUF file, or a folder with config.json and "
+                "model.safetensors",
+                path_);
+  }
+  const MappedFile text = TRY(MappedFile::open(path));
+  HfConfig config = TRY(parse_hf_config(as_text(text.bytes()), path));
+  architecture_ = std::move(config.architecture);
+  metadata_ = std::move(config.metadata);
+  norms_minus_one_ = config.norms_minus_one;
+  tied_embeddings_ = config.tied_embeddings;
+  return {};
+}
+
+Status SafetensorsFile::read_files() {
+  const std::string single = in_folder(path_, "model.safetensors");
+  const std::string index = in_folder(path_, "model.safetensors.index.json");
+  if (file_exists(single)) {
+    TRY(add_file(single));
+    return {};
+  }
+  if (file_exists(index)) return read_shards(index);
+  return fail(Code::not_found,
+              "{}: neither model.safetensors nor model.safetensors.index.json; convert PyTorch "
+              "files to safetensors first",
+              path_);
+}
+
+Status SafetensorsFile::read_shards(const std::string& index_path) {
+  const MappedFile text = TRY(MappedFile::open(index_path));
+  const auto weight_map = TRY(parse_safetensors_index(as_text(text.bytes()), index_path));
+  std::map<std::string, std::set<std::string>> names_in;
+  for (const auto& [tensor, file] : weight_map) {
+    auto names = names_in.find(file);
+    if (names == names_in.end()) {
+      names = names_in.emplace(file, TRY(add_file(in_folder(path_, file)))).first;
+    }
+    if (!names->second.contains(tensor)) {
+      return fail(Code::corrupt, "{}: tensor '{}' is not in '{}'", index_path, quoted_name(tensor),
+                  quoted_name(file));
+    }
+  }
+  return {};
+}
+
+// Maps a file and takes its tensors; returns their names in the file.
+Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path) {
+  files_.push_back(TRY(MappedFile::open(path)));
+  std::vector<SafetensorsTensor> stored = TRY(parse_safetensors(files_.back().bytes(), path));
+  std::set<std::string> names;
+  for (SafetensorsTensor& tensor : stored) {
+    if (!names.insert(tensor.name).second) {
+      return fail(Code::corrupt, "{}: header: tensor '{}' stands twice", path,
+                  quoted_name(tensor.name));
+    }
+    TRY(add_tensor(std::move(tensor), path));
+  }
+  return names;
+}
+
+Status SafetensorsFile::add_tensor(SafetensorsTensor&& stored, const std::string& path) {
+  if (is_ignored_hf_tensor(stored.name)) return {};
+  MappedName name = gguf_name_of(stored.name, architecture_);
+  // Some tied checkpoints still hold a copy, which may be stale.
+  if (tied_embeddings_ && name.gguf == "output.weight") return {};
+  if (!stored.dtype) {
+    return fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
+                quoted_name(stored.name), stored.dtype_name);
+  }
+  TensorInfo tensor{.name = std::move(name.gguf),
+                    .dtype = *stored.dtype,
+                    .shape = std::move(stored.shape),
+                    .bytes = stored.bytes};
+  if (name.conv1d && tensor.shape.size() == 2) {
+    std::swap(tensor.shape[0], tensor.shape[1]);
+    tensor.transposed = true;
+  }
+  tensors_.push_back(std::move(tensor));
+  return {};
+}
+
+// The text of "chat_template": a text, or a list of named ones of which "default" counts. Empty
+// when there is none.
+Result<std::string> template_in(std::string_view json, const std::string& path) {
+  namespace ondemand = simdjson::ondemand;
+  const auto broken = [&](std::string_view what) {
+    return fail(Code::corrupt, "{}: chat_template: {}", path, what);
+  };
+  if (json.size() > kMaxTemplateFileBytes) return broken("the file is above 64 MB");
+  const simdjson::padded_string padded(json);
+  ondemand::parser parser;
+  ondemand::document document;
+  ondemand::value value;
+  if (const auto error = parser.iterate(padded).get(document)) {
+    return broken(simdjson::error_message(error));
+  }
+  const auto missing = document["chat_template"].get(value);
+  if (missing == simdjson::NO_SUCH_FIELD) return std::string();
+  if (missing) return broken(simdjson::error_message(missing));
+  std::string_view text;
+  if (!value.get_string().get(text)) return std::string(text);
+  ondemand::array named;
+  if (value.get_array().get(named)) return std::string();  // null
+  for (auto element : named) {
+    std::string_view name;
+    if (element["name"].get_string().get(name)) return broken("a template has no name");
+    if (name != "default") continue;
+    if (element["template"].get_string().get(text)) return broken("no text");
+    return std::string(text);
+  }
+  return std::string();
+}
+
+// The places in the order that transformers looks at them.
+Status SafetensorsFile::read_chat_template() {
+  const std::string plain = in_folder(path_, "chat_template.jinja");
+  if (file_exists(plain)) {
+    const MappedFile file = TRY(MappedFile::open(plain));
+    if (file.bytes().size() > kMaxTemplateFileBytes) {
+      return fail(Code::corrupt, "{}: above 64 MB", plain);
+    }
+    chat_template_ = as_text(file.bytes());
+    return {};
+  }
+  for (const std::string_view name : {"chat_template.json", "tokenizer_config.json"}) {
+    const std::string path = in_folder(path_, name);
+    if (!file_exists(path) || !chat_template_.empty()) continue;
+    const MappedFile file = TRY(MappedFile::open(path));
+    chat_template_ = TRY(template_in(as_text(file.bytes()), path));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelFile>> open_safetensors(const std::string& folder) {
+  return SafetensorsFile::open(folder);
+}
+
+}  // namespace ruv
