@@ -1,0 +1,229 @@
+// CommandLine over CLI11. Numbers are read here, not by CLI11, so that "010" is ten and "1e99" or
+// "nan" is a wrong call and not a surprise.
+#include "command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "base/json.h"
+#include "ruv/options.h"
+
+namespace ruv {
+namespace {
+
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& why) {
+  throw CLI::ValidationError(flag, why);
+}
+
+Token token_of(const std::string& flag, std::string_view text) {
+  const std::optional<Token> id = whole_number<Token>(text);
+  if (!id || *id < 0) refuse(flag, fmt::format("'{}' is no token id", text));
+  return *id;
+}
+
+std::pair<Token, float> bias_of(const std::string& flag, std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) refuse(flag, fmt::format("'{}' is not ID:BIAS", text));
+  const std::optional<float> bias = whole_number<float>(text.substr(colon + 1));
+  if (!bias || !std::isfinite(*bias)) refuse(flag, fmt::format("'{}' has no number", text));
+  return {token_of(flag, text.substr(0, colon)), *bias};
+}
+
+void set_row(const std::string& flag, const OptionRow& row, GenerateParams& params,
+             const std::string& text) {
+  const std::optional<double> value = whole_number<double>(text);
+  if (!value || !std::isfinite(*value)) refuse(flag, fmt::format("'{}' is no number", text));
+  const Status status = set_option(row, params, *value);
+  if (!status.ok()) refuse(flag, status.message());
+}
+
+std::string flag_of(const OptionRow& row) {
+  std::string flag = std::string("--") + row.name;
+  for (char& c : flag) {
+    if (c == '_') c = '-';
+  }
+  return flag;
+}
+
+std::string help_of(const OptionRow& row) {
+  return fmt::format("{} [{:g}]", row.doc, row.get(GenerateParams{}));
+}
+
+}  // namespace
+
+struct CommandLine::CliParser {
+  CLI::App app;
+
+  template <class F>
+  CLI::Option* option(const char* flags, F read, const char* help, const char* type) {
+    return app.add_option_function<std::string>(flags, read, help)->type_name(type);
+  }
+  // One text each time the flag stands there, in order.
+  template <class F>
+  void repeated(const char* flags, F read, const char* help, const char* type) {
+    app.add_option_function<std::vector<std::string>>(
+           flags,
+           [read](const std::vector<std::string>& values) {
+             for (const std::string& value : values) read(value);
+           },
+           help)
+        ->allow_extra_args(false)
+        ->type_name(type);
+  }
+};
+
+CommandLine::CommandLine(const char* command, const char* help)
+    : command_(command), parser_(std::make_unique<CliParser>()) {
+  parser_->app.description(help);
+  parser_->app.name(std::string("ruvllm ") + command);
+  parser_->app.get_formatter()->column_width(34);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::text(const char* flags, std::string& value, const char* help) {
+  parser_->option(
+      flags, [&value](const std::string& text) { value = text; }, help, "TEXT");
+}
+
+void CommandLine::texts(const char* flags, std::vector<std::string>& values, const char* help) {
+  parser_->repeated(
+      flags, [&values](const std::string& text) { values.push_back(text); }, help, "TEXT");
+}
+
+void CommandLine::flag(const char* flags, bool& value, const char* help) {
+  parser_->app.add_flag_callback(
+      flags, [&value] { value = true; }, help);
+}
+
+void CommandLine::integer(const char* flags, int64_t& value, int64_t min, int64_t max,
+                          const char* help) {
+  const std::string name = flags;
+  parser_->option(
+      flags,
+      [&value, min, max, name](const std::string& text) {
+        const std::optional<int64_t> number = parse_decimal(text);
+        if (!number) refuse(name, fmt::format("'{}' is no whole number", text));
+        if (*number < min || *number > max)
+          refuse(name, fmt::format("{} is not within {} to {}", *number, min, max));
+        value = *number;
+      },
+      help, "N");
+}
+
+void CommandLine::threads(int& n_threads) {
+  parser_->option(
+      "--threads,-t",
+      [&n_threads](const std::string& text) {
+        const std::optional<int64_t> number = parse_decimal(text);
+        if (!number || *number < 0 || *number > 1024)
+          refuse("--threads", fmt::format("'{}' is not within 0 to 1024", text));
+        n_threads = static_cast<int>(*number);
+      },
+      "Threads that compute; 0: one per core", "N");
+}
+
+void CommandLine::generation(GenerateParams& params) {
+  for (const OptionRow& row : generate_options()) {
+    const std::string flag = flag_of(row);
+    if (row.kind == OptionRow::Kind::flag) {
+      parser_->app.add_flag_callback(
+          flag, [&row, &params] { row.set(params, 1); }, row.doc);
+      continue;
+    }
+    parser_->option(
+        flag.c_str(),
+        [&row, &params, flag](const std::string& text) { set_row(flag, row, params, text); },
+        help_of(row).c_str(), row.kind == OptionRow::Kind::integer ? "N" : "X");
+  }
+  parser_->repeated(
+      "--stop",
+      [&params](const std::string& text) {
+        if (text.empty()) refuse("--stop", "an empty text would end every answer");
+        params.stop.push_back(text);
+      },
+      "The answer ends before this text; may be repeated", "TEXT");
+  parser_->repeated(
+      "--stop-token",
+      [&params](const std::string& text) {
+        params.stop_tokens.push_back(token_of("--stop-token", text));
+      },
+      "The answer ends at this id; may be repeated", "ID");
+  parser_->repeated(
+      "--logit-bias",
+      [&params](const std::string& text) {
+        params.logit_bias.push_back(bias_of("--logit-bias", text));
+      },
+      "Added to the logit of one token; may be repeated", "ID:BIAS");
+  if (find_generate_option("seed") != nullptr) return;
+  parser_->option(
+      "--seed",
+      [&params](const std::string& text) {
+        params.seed = whole_number<uint64_t>(text);
+        if (!params.seed) refuse("--seed", fmt::format("'{}' is not within 0 to 2^64-1", text));
+      },
+      "Same seed, prompt and options: same text; drawn and reported when absent", "N");
+}
+
+std::optional<int> CommandLine::parse(int argc, char** argv) {
+  try {
+    parser_->app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", parser_->app.help());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return wrong_call(error.what());
+  }
+}
+
+bool CommandLine::given(const char* flag) const { return parser_->app.count(flag) > 0; }
+
+void CommandLine::note(std::string_view message) const {
+  std::fflush(stdout);
+  fmt::print(stderr, "ruvllm {}: {}\n", command_, message);
+}
+
+int CommandLine::wrong_call(std::string_view message) const {
+  note(message);
+  fmt::print(stderr, "`ruvllm {} --help` lists what it takes\n", command_);
+  return kWrongCall;
+}
+
+int CommandLine::failed(const Status& status) const {
+  note(status.message());
+  return kJobFailed;
+}
+
+std::optional<int64_t> parse_decimal(std::string_view text) { return whole_number<int64_t>(text); }
+
+Result<std::vector<Token>> parse_ids(std::string_view text) {
+  std::vector<Token> ids;
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const std::optional<Token> id = whole_number<Token>(part);
+    if (!id || *id < 0) return fail(Code::invalid, "'{}' is no token id", part);
+    ids.push_back(*id);
+    if (comma == text.npos) return ids;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void print_json_line(const Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace ruv

@@ -1,0 +1,18 @@
+// The subcommands of the program, one file each. argv[0] is the subcommand's own name. Each returns
+// the process's exit code: 0 done, 1 the job failed, 2 the call was wrong, 130 ended by Ctrl-C.
+#pragma once
+
+namespace ruv {
+
+int run_command(int argc, char** argv);
+int chat_command(int argc, char** argv);
+int serve_command(int argc, char** argv);
+int info_command(int argc, char** argv);
+int tokenize_command(int argc, char** argv);
+int template_command(int argc, char** argv);
+int perplexity_command(int argc, char** argv);
+int logits_command(int argc, char** argv);
+int quantize_command(int argc, char** argv);
+int bench_command(int argc, char** argv);
+
+}  // namespace ruv

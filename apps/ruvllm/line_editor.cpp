@@ -1,0 +1,148 @@
+// LineEditor over libedit. Bytes are read here rather than by libedit, which retries a read that
+// Ctrl-C broke off.
+#include "line_editor.h"
+
+#include <histedit.h>
+#include <langinfo.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+constexpr int kHistoryLines = 1000;
+
+// libedit's callbacks know no context of ours but through EL_CLIENTDATA.
+const char* prompt_of(EditLine* edit) {
+  void* prompt = nullptr;
+  el_get(edit, EL_CLIENTDATA, &prompt);
+  return static_cast<const char*>(prompt);
+}
+
+char* show_prompt(EditLine* edit) { return const_cast<char*>(prompt_of(edit)); }
+
+int read_byte(unsigned char& byte) {
+  const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
+  return n < 0 ? -1 : static_cast<int>(n);
+}
+
+size_t sequence_size(unsigned char first) {
+  if (first >= 0xF0) return 4;
+  if (first >= 0xE0) return 3;
+  return first >= 0xC0 ? 2 : 1;
+}
+
+// One character from the terminal: 1 read, 0 the end, -1 broken off by a signal.
+int read_character(EditLine*, wchar_t* out) {
+  unsigned char byte = 0;
+  if (const int n = read_byte(byte); n <= 0) return n;
+  std::string sequence(1, static_cast<char>(byte));
+  while (sequence.size() < sequence_size(static_cast<unsigned char>(sequence[0]))) {
+    if (const int n = read_byte(byte); n <= 0) return n;
+    sequence.push_back(static_cast<char>(byte));
+  }
+  *out = static_cast<wchar_t>(decode_utf8(sequence, 0).value);
+  return 1;
+}
+
+void use_utf8_locale() {
+  std::setlocale(LC_CTYPE, "");
+  if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+std::string without_line_break(std::string_view line) {
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+  return std::string(line);
+}
+
+}  // namespace
+
+struct LineEditor::Session {
+  explicit Session(std::string path) : history_file(std::move(path)) {
+    use_utf8_locale();
+    edit = el_init("ruvllm", stdin, stdout, stderr);
+    lines = history_init();
+    HistEvent event;
+    history(lines, &event, H_SETSIZE, kHistoryLines);
+    history(lines, &event, H_SETUNIQUE, 1);
+    if (!history_file.empty()) history(lines, &event, H_LOAD, history_file.c_str());
+    el_set(edit, EL_EDITOR, "emacs");
+    el_set(edit, EL_PROMPT, show_prompt);
+    el_set(edit, EL_GETCFN, read_character);
+    el_set(edit, EL_HIST, history, lines);
+    el_source(edit, nullptr);
+  }
+  ~Session() {
+    HistEvent event;
+    if (!history_file.empty()) history(lines, &event, H_SAVE, history_file.c_str());
+    history_end(lines);
+    el_end(edit);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  TypedLine read(const char* prompt) {
+    InterruptScope ctrl_c;
+    el_set(edit, EL_CLIENTDATA, const_cast<char*>(prompt));
+    el_resize(edit);
+    int n = 0;
+    const char* line = el_gets(edit, &n);
+    if (line != nullptr && n > 0) {
+      HistEvent event;
+      if (*line != '\n') history(lines, &event, H_ENTER, line);
+      return {TypedLine::Kind::text, without_line_break({line, static_cast<size_t>(n)})};
+    }
+    std::fputc('\n', stdout);
+    if (!ctrl_c.interrupted()) return {};
+    el_reset(edit);
+    return {TypedLine::Kind::interrupted, ""};
+  }
+
+  EditLine* edit = nullptr;
+  History* lines = nullptr;
+  std::string history_file;
+};
+
+LineEditor::LineEditor(std::string history_path) {
+  if (is_terminal(stdin) && is_terminal(stdout))
+    session_ = std::make_unique<Session>(std::move(history_path));
+}
+
+LineEditor::~LineEditor() = default;
+
+TypedLine LineEditor::read(const char* prompt) {
+  if (session_) return session_->read(prompt);
+  TypedLine line;
+  if (!std::getline(std::cin, line.text)) return {};
+  line.kind = TypedLine::Kind::text;
+  line.text = without_line_break(line.text);
+  return line;
+}
+
+std::string history_path() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (data != nullptr && *data == '/')
+    folder = data;
+  else if (home != nullptr && *home == '/')
+    folder = std::filesystem::path(home) / ".local" / "share";
+  else
+    return "";
+  std::error_code error;
+  folder /= "ruvllm";
+  std::filesystem::create_directories(folder, error);
+  return error ? "" : (folder / "history").string();
+}
+
+}  // namespace ruv

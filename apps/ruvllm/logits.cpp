@@ -1,0 +1,93 @@
+// ruvllm logits: what the model itself says after given ids, before any sampling. Numbers are
+// printed in the shortest form that reads back as the same float32.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "command_line.h"
+#include "commands.h"
+#include "engine/logits.h"
+#include "open_model.h"
+
+namespace ruv {
+namespace {
+
+void print_row(std::span<const float> logits) {
+  fmt::memory_buffer out;
+  out.push_back('[');
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    // JSON has no word for infinity or not-a-number.
+    if (std::isfinite(logits[i]))
+      fmt::format_to(fmt::appender(out), "{}", logits[i]);
+    else
+      out.append(std::string_view("null"));
+  }
+  out.push_back(']');
+  fmt::print("{}", std::string_view(out.data(), out.size()));
+}
+
+Status print_json(const Model& model, std::span<const Token> ids, const LogitsOptions& options) {
+  // The first row proves that the job works; nothing is printed before it.
+  bool begun = false;
+  const Status status =
+      compute_logits(model, ids, options, [&](int64_t, std::span<const float> logits) {
+        if (begun)
+          fmt::print(",");
+        else
+          fmt::print("{{\"n_vocab\":{},\"logits\":{}", logits.size(), options.all ? "[" : "");
+        begun = true;
+        print_row(logits);
+      });
+  if (begun) fmt::print("{}}}\n", options.all ? "]" : "");
+  return status;
+}
+
+void print_top(const Model& model, int64_t position, std::span<const float> logits) {
+  constexpr size_t kShown = 10;
+  std::vector<Token> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const size_t n = std::min(kShown, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(n), {},
+                            [&](Token id) { return -logits[static_cast<size_t>(id)]; });
+  fmt::print("position {}\n", position);
+  for (const Token id : std::span(order).first(n)) {
+    const Result<std::string> piece = detokenize(model, std::span(&id, 1), true);
+    fmt::print("{:>10.4f}  {:>7}  {}\n", logits[static_cast<size_t>(id)], id,
+               piece ? Json(to_valid_utf8(*piece)).dump() : "");
+  }
+}
+
+}  // namespace
+
+int logits_command(int argc, char** argv) {
+  std::string model_path;
+  std::string ids_text;
+  bool json = false;
+  LogitsOptions options;
+  CommandLine line("logits", "Prints the logits after given token ids.");
+  line.text("--model,-m", model_path, kModelHelp);
+  line.text("--ids", ids_text, "Token ids separated by commas");
+  line.flag("--all", options.all, "Of every position, not only of the last");
+  line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
+  line.threads(options.n_threads);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (!line.given("--ids")) return line.wrong_call("give the ids: --ids 1,2,3");
+  const Result<std::vector<Token>> ids = parse_ids(ids_text);
+  if (!ids) return line.wrong_call("--ids: " + ids.error().message());
+
+  const auto model = open_model(model_path, options.n_threads);
+  if (!model) return line.failed(model.error());
+  const Status status =
+      json ? print_json(**model, *ids, options)
+           : compute_logits(**model, *ids, options, [&](int64_t position, auto logits) {
+               print_top(**model, position, logits);
+             });
+  return status.ok() ? kDone : line.failed(status);
+}
+
+}  // namespace ruv

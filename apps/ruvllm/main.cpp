@@ -1,0 +1,132 @@
+// The program: finds the subcommand in a table and runs it. What is true of every subcommand
+// (version, help, broken checks, lost output, memory) is here.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "command_line.h"
+#include "commands.h"
+#include "kernels/kernels.h"
+
+namespace ruv {
+namespace {
+
+struct Subcommand {
+  const char* name;
+  int (*function)(int argc, char** argv);
+  const char* help;
+};
+
+constexpr Subcommand kCommands[] = {
+    {"run", run_command, "Answer one prompt"},
+    {"chat", chat_command, "Hold a conversation"},
+#ifdef RUV_WITH_SERVER
+    {"serve", serve_command, "Answer over HTTP, as the OpenAI API does"},
+#endif
+    {"info", info_command, "What a model file holds, what it needs, whether it can run"},
+    {"tokenize", tokenize_command, "Text to token ids and back"},
+    {"template", template_command, "Render conversations with a chat template"},
+    {"perplexity", perplexity_command, "How well a model predicts a text"},
+    {"logits", logits_command, "Raw logits after given ids, to compare engines"},
+    {"quantize", quantize_command, "Write a model file in a smaller format"},
+    {"bench", bench_command, "Speed, memory, and the share of this machine's limits"},
+};
+
+void print_usage(FILE* stream) {
+  fmt::print(stream, "ruvllm {}: local language models\n\nUsage: ruvllm COMMAND [OPTIONS]\n\n",
+             RUV_VERSION);
+  for (const Subcommand& command : kCommands)
+    fmt::print(stream, "  {:<12}{}\n", command.name, command.help);
+  fmt::print(stream,
+             "\n`ruvllm COMMAND --help` lists the options of one. Exit codes: 0 done, 1 the "
+             "job failed,\n2 the call was wrong.\n");
+}
+
+const Subcommand* find_command(std::string_view name) {
+  const Subcommand* found = std::ranges::find_if(
+      kCommands, [name](const Subcommand& command) { return name == command.name; });
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+int unknown_command(std::string_view name) {
+  fmt::print(stderr, "ruvllm: no command '{}'; `ruvllm help` lists them\n", name);
+  return kWrongCall;
+}
+
+int show_help(int argc, char** argv) {
+  if (argc < 3) {
+    print_usage(stdout);
+    return kDone;
+  }
+  const Subcommand* command = find_command(argv[2]);
+  if (command == nullptr) return unknown_command(argv[2]);
+  std::string name = command->name;
+  std::string flag = "--help";
+  std::array<char*, 3> call = {name.data(), flag.data(), nullptr};
+  return command->function(2, call.data());
+}
+
+// The library ignores a RUV_ISA it cannot honour; a program must say so.
+bool isa_is_possible() {
+  const char* isa = std::getenv("RUV_ISA");
+  if (isa == nullptr || *isa == '\0' || find_kernels(isa) != nullptr) return true;
+  std::string names;
+  for (const Kernels* table : all_kernels())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", table->isa);
+  fmt::print(stderr, "ruvllm: RUV_ISA={}: this machine runs {}\n", isa, names);
+  return false;
+}
+
+int dispatch(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return kWrongCall;
+  }
+  const std::string_view name = argv[1];
+  if (name == "help" || name == "--help" || name == "-h") return show_help(argc, argv);
+  if (name == "--version" || name == "version") {
+    fmt::print("ruvllm {}\n", RUV_VERSION);
+    return kDone;
+  }
+  const Subcommand* command = find_command(name);
+  if (command == nullptr) return unknown_command(name);
+  if (!isa_is_possible()) return kWrongCall;
+  return command->function(argc - 1, argv + 1);
+}
+
+int dispatch_guarded(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "ruvllm: out of memory\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ruvllm: internal error: {}\n", error.what());
+  }
+  return kJobFailed;
+}
+
+[[noreturn]] void report_broken_check(const char* condition, const std::source_location& where) {
+  fmt::print(stderr, "ruvllm: internal error: {}:{}: CHECK({}) failed; please report this\n",
+             where.file_name(), where.line(), condition);
+  std::abort();
+}
+
+}  // namespace
+}  // namespace ruv
+
+int main(int argc, char** argv) {
+  ruv::set_check_handler(ruv::report_broken_check);
+  const int code = ruv::dispatch_guarded(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "ruvllm: the output could not be written\n");
+  return code == ruv::kDone ? ruv::kJobFailed : code;
+}

@@ -1,0 +1,26 @@
+// Opening what --model names, for all subcommands: the given path or the built-in model.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "format/model_file.h"
+#include "ruv/model.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+inline constexpr const char* kModelHelp =
+    "GGUF file or folder with safetensors; the built-in model when absent";
+
+// Fails: not_found when `given` is empty and there is no built-in model.
+Result<std::string> chosen_model(const std::string& given);
+// Loads all of it, with a progress bar on a terminal. Fails: as load_model.
+Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads);
+// Only the file's tables; no weights are read.
+Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given);
+// The tokenizer alone; files that hold nothing else will do.
+Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given);
+
+}  // namespace ruv

@@ -1,0 +1,145 @@
+// ruvllm run: one prompt, one answer. A person sees the text as it comes; a program gets one JSON
+// object with --json and nothing else on stdout.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "answer.h"
+#include "base/json.h"
+#include "command_line.h"
+#include "commands.h"
+#include "open_model.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+struct RunCall {
+  std::string model;
+  std::string prompt;
+  std::string positional;
+  std::string system;
+  bool raw = false;
+  bool no_special = false;
+  bool json = false;
+  int n_threads = 0;
+  int64_t n_ctx = 0;
+  GenerateParams params;
+};
+
+std::string conversation(const RunCall& call) {
+  Json messages = Json::array();
+  if (!call.system.empty()) messages.push_back({{"role", "system"}, {"content", call.system}});
+  messages.push_back({{"role", "user"}, {"content", call.prompt}});
+  return Json{{"messages", std::move(messages)}}.dump(-1, ' ', false,
+                                                      Json::error_handler_t::replace);
+}
+
+Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,
+                                      const Model& model) {
+  if (!call.raw && model_info(model).has_chat_template)
+    return tokenize_chat(model, conversation(call));
+  if (!call.raw) {
+    if (!call.system.empty())
+      return fail(Code::unsupported, "the model has no chat template, so --system has no place");
+    line.note("the model has no chat template: the prompt is continued as it is (--raw)");
+  }
+  return tokenize(model, call.prompt, !call.no_special);
+}
+
+Json logprob_json(const TokenLogprob& token) {
+  return {{"id", token.id}, {"logprob", token.logprob}};
+}
+
+Json answer_json(const std::vector<Token>& prompt, const Answer& answer) {
+  Json out = {{"prompt_ids", prompt},
+              {"ids", answer.ids},
+              {"text", answer.text},
+              {"finish_reason", std::string(finish_reason_name(answer.finish))},
+              {"seed", answer.seed}};
+  if (!answer.logprobs.empty()) {
+    Json& list = out["logprobs"] = Json::array();
+    for (const Event::Logprobs& row : answer.logprobs) {
+      Json entry = logprob_json(row.chosen);
+      entry["top"] = Json::array();
+      for (const TokenLogprob& token : row.top) entry["top"].push_back(logprob_json(token));
+      list.push_back(std::move(entry));
+    }
+  }
+  const Timings& t = answer.timings;
+  out["timings"] = {{"n_prompt_tokens", t.n_prompt_tokens},
+                    {"n_generated_tokens", t.n_generated_tokens},
+                    {"queue_ms", t.queue_ms},
+                    {"prefill_ms", t.prefill_ms},
+                    {"decode_ms", t.decode_ms},
+                    {"prefill_tokens_per_s", t.prefill_tokens_per_s},
+                    {"decode_tokens_per_s", t.decode_tokens_per_s}};
+  return out;
+}
+
+void print_piece(std::string_view text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+Result<int> answer_once(const CommandLine& line, const RunCall& call) {
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
+  const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
+  EngineOptions options;
+  options.n_threads = call.n_threads;
+  options.n_ctx = call.n_ctx;
+  options.max_sequences = 1;
+  const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
+  const Answer answer = TRY(ask(*engine, prompt, call.params,
+                                call.json ? std::function<void(std::string_view)>() : print_piece));
+  const int code = answer.finish == FinishReason::cancelled ? kInterrupted : kDone;
+  if (call.json) {
+    print_json_line(answer_json(prompt, answer));
+    return code;
+  }
+  if (!answer.text.ends_with('\n')) fmt::print("\n");
+  std::fflush(stdout);
+  const TerminalStyle style = style_of(stderr);
+  fmt::print(stderr, "{}{}{}\n", style.dim, speed_line(answer.timings), style.reset);
+  return code;
+}
+
+// The prompt from --prompt, the free argument or stdin; empty result: it is settled.
+std::optional<std::string> settle_prompt(const CommandLine& line, RunCall& call) {
+  const bool flag = line.given("--prompt");
+  const bool free = line.given("text");
+  if (flag && free) return "give the prompt once";
+  if (!flag && !free) return "give a prompt: --prompt TEXT, or --prompt - to read it from stdin";
+  if (free) call.prompt = call.positional;
+  if (call.prompt == "-")
+    call.prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  if (call.raw && !call.system.empty()) return "--system has no place with --raw";
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  RunCall call;
+  CommandLine line("run", "Answers one prompt.");
+  line.text("text", call.positional, "The prompt");
+  line.text("--model,-m", call.model, kModelHelp);
+  line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
+  line.text("--system,-s", call.system, "System message put before the prompt");
+  line.flag("--raw", call.raw, "Continue the prompt as it is, without the chat template");
+  line.flag("--no-special", call.no_special,
+            "With --raw: control tokens written out in the prompt stay text");
+  line.flag("--json", call.json, "Print one JSON object when the answer is complete");
+  line.threads(call.n_threads);
+  line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
+               "Longest prompt and answer in tokens; 0: what the model was trained for");
+  line.generation(call.params);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (const std::optional<std::string> wrong = settle_prompt(line, call))
+    return line.wrong_call(*wrong);
+  const Result<int> code = answer_once(line, call);
+  return code ? *code : line.failed(code.error());
+}
+
+}  // namespace ruv

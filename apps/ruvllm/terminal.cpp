@@ -1,0 +1,81 @@
+// The terminal's side of the program, over POSIX.
+#include "terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace ruv {
+namespace {
+
+volatile sig_atomic_t g_interrupted = 0;
+
+constexpr int kBarCells = 30;
+constexpr auto kFirstDraw = std::chrono::milliseconds(300);
+constexpr auto kRedraw = std::chrono::milliseconds(80);
+
+bool is_dumb() {
+  const char* term = std::getenv("TERM");
+  return term == nullptr || std::string_view(term) == "dumb";
+}
+
+std::string scaled(int64_t n, int digits) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  double value = static_cast<double>(n);
+  size_t prefix = 0;
+  for (; value >= 1000; value /= 1000) ++prefix;
+  return fmt::format("{:.{}f} {}", value, prefix == 0 ? 0 : digits, kPrefixes[prefix]);
+}
+
+}  // namespace
+
+bool is_terminal(FILE* stream) { return isatty(fileno(stream)) == 1; }
+
+TerminalStyle style_of(FILE* stream) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool refused = no_color != nullptr && *no_color != '\0';
+  if (refused || is_dumb() || !is_terminal(stream)) return {};
+  return {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"};
+}
+
+ProgressBar::ProgressBar(std::string label)
+    : label_(std::move(label)),
+      active_(is_terminal(stderr) && !is_dumb()),
+      next_draw_(std::chrono::steady_clock::now() + kFirstDraw) {}
+
+void ProgressBar::update(double share) {
+  const Time now = std::chrono::steady_clock::now();
+  if (!active_ || now < next_draw_) return;
+  next_draw_ = now + kRedraw;
+  drawn_ = true;
+  const double part = std::clamp(share, 0.0, 1.0);
+  const int full = static_cast<int>(std::lround(part * kBarCells));
+  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3.0f} %", label_, "", full, "", kBarCells - full,
+             100 * part);
+  std::fflush(stderr);
+}
+
+ProgressBar::~ProgressBar() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+}
+
+InterruptScope::InterruptScope() {
+  g_interrupted = 0;
+  struct sigaction action = {};
+  action.sa_handler = [](int) { g_interrupted = 1; };
+  // No SA_RESTART: a read that waits for a line must return.
+  sigaction(SIGINT, &action, &previous_);
+}
+
+InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
+
+bool InterruptScope::interrupted() const { return g_interrupted != 0; }
+
+std::string readable_bytes(int64_t bytes) { return scaled(bytes, 1) + "B"; }
+std::string readable_count(int64_t count) { return scaled(count, 2); }
+
+}  // namespace ruv

@@ -1,0 +1,65 @@
+// What only a person at a terminal should see: colours, progress bars, and Ctrl-C caught. Pipes and
+// files get plain text; NO_COLOR (no-color.org) and TERM=dumb are honoured.
+#pragma once
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace ruv {
+
+bool is_terminal(FILE* stream);
+
+// Escape codes for one stream, all empty when it takes no colours.
+struct TerminalStyle {
+  const char* bold = "";
+  const char* dim = "";
+  const char* red = "";
+  const char* reset = "";
+};
+TerminalStyle style_of(FILE* stream);
+
+// A bar on stderr while something takes longer than a blink; nothing when stderr is no terminal.
+// update() may be called from one thread at a time; the destructor wipes the bar.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string label);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // `share` in [0, 1].
+  void update(double share);
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  std::string label_;
+  bool active_;
+  bool drawn_ = false;
+  Time next_draw_;
+};
+
+// While it lives, Ctrl-C sets a flag instead of ending the program. Scopes may nest; all see one
+// flag, which each new scope clears. Main thread only.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+  bool interrupted() const;
+
+ private:
+  struct sigaction previous_;
+};
+
+// "14.8 MB", in powers of ten.
+std::string readable_bytes(int64_t bytes);
+// "7.35 M".
+std::string readable_count(int64_t count);
+
+}  // namespace ruv
