@@ -14,12 +14,14 @@ follow and the smallest gap between the best and the second logit on their way.
 The script asserts that each feature it means to test changes the logits ("knobs" below), so that a
 golden cannot pass by ignoring, say, the window.
 
+Weights are drawn so that keys and values rounded to half floats, as the engine's cache holds them,
+move no logit by more than 1.2e-4 (asserted): the tests' bound of 2e-4 leaves room for it.
+
 GGUF files against llama_cpp 0.3.36, max |difference| of logits over the 24 positions (--check):
-  llama2, llama3, qwen2, qwen3, phi3_longrope   below 5e-5
-  gemma, gemma3                                 1e-3 to 4e-3: that engine takes GELU from a table
-  gpt2                                          likewise
+  llama2, llama3, qwen2, qwen3, phi3_longrope   below 1e-5
+  gemma, gemma3, gpt2                           4e-4 to 4e-3: that engine takes GELU from a table
 Known to differ where that engine does not do what the reference implementation does:
-  mistral, phi3   no window there (positions below the window agree, 2e-5)
+  mistral, phi3   no window there (positions below the window agree, 1e-5)
   gemma2          `attention.scale` is not read there; with query_pre_attn_scalar = head_dim the
                   same file agrees like gemma
 """
@@ -36,6 +38,7 @@ VOCAB = 72
 N_IDS = 24
 N_GREEDY = 8
 WINDOW = 8
+CACHE_DELTA_MAX = 1.2e-4  # a cache of half floats may move the logits by this much
 
 COMMON = {
     "vocab_size": VOCAB, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
@@ -136,30 +139,63 @@ def build(config, folder):
 
 
 def fill(model, seed):
-    """Random weights large enough that logits vary and every bias and norm weight matters."""
+    """Random weights: large enough that logits vary and every bias and norm weight matters, tame
+    enough that a cache of half floats moves the logits by less than the bound of the tests."""
     import torch
     rng = torch.Generator().manual_seed(seed)
+    gemma = is_gemma(model)
+    gpt2 = model.config.model_type == "gpt2"  # matrices stored as (in, out)
     with torch.no_grad():
         for name, p in sorted(model.named_parameters()):
             noise = torch.randn(p.shape, generator=rng)
-            if p.dim() == 1:
-                one = "norm" in name or ".ln_" in name
-                centre = 1.0 if one and name.endswith("weight") and not is_gemma(model) else 0.0
-                p.copy_(centre + 0.3 * noise)
-            elif "embed_tokens" in name or "wte" in name:
-                # Larger, and Gemma's scaled rows would drown what the layers add.
-                p.copy_((0.2 if is_gemma(model) else 0.5) * noise)
-            elif "wpe" in name:
-                p.copy_(0.3 * noise)
-            elif "lm_head" in name:
-                p.copy_(0.5 * noise)
+            if p.dim() == 1 and name.endswith("weight"):
+                after = "post_attention" in name or "post_feedforward" in name
+                centre, spread = 1.0, 0.2
+                if after and sandwich(model):
+                    centre, spread = (0.025, 0.008) if "attention" in name else (0.3, 0.1)
+                if name in ("model.norm.weight", "transformer.ln_f.weight"):
+                    # Of both signs: else a tied head mostly repeats the token it has just read.
+                    centre, spread = 0.0, 1.0
+                p.copy_(centre + spread * noise - (1 if gemma else 0))
+            elif p.dim() == 1:
+                p.copy_(0.2 * noise)
+            elif any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
+                p.copy_(0.2 * noise)
             else:
-                conv1d = model.config.model_type == "gpt2"  # stored as (in, out)
-                p.copy_(1.3 / math.sqrt(p.shape[0] if conv1d else p.shape[1]) * noise)
+                gain = 0.8
+                if "o_proj" in name or "attn.c_proj" in name:
+                    gain = 0.05 if is_plain_gemma(model) else 0.012
+                elif "down_proj" in name or "mlp.c_proj" in name:
+                    gain = 1.0 if gpt2 else 0.3
+                elif "c_fc" in name:
+                    gain = 1.6  # far enough from 0 that the two GELUs differ
+                p.copy_(gain / math.sqrt(p.shape[0] if gpt2 else p.shape[1]) * noise)
 
 
 def is_gemma(model):
     return model.config.model_type.startswith("gemma")
+
+
+def is_plain_gemma(model):
+    return model.config.model_type == "gemma"
+
+
+def sandwich(model):
+    return model.config.model_type in ("gemma2", "gemma3_text")
+
+
+def cache_delta(model, ids, logits):
+    """How far keys and values rounded to half floats move the logits."""
+    module = sys.modules[type(model).__module__]
+    plain = module.eager_attention_forward
+
+    def rounded(self, query, key, value, *args, **kwargs):
+        return plain(self, query, key.half().float(), value.half().float(), *args, **kwargs)
+
+    module.eager_attention_forward = rounded
+    delta = float(np.abs(logits_of(model, ids) - logits).max())
+    module.eager_attention_forward = plain
+    return delta
 
 
 def logits_of(model, ids):
@@ -187,7 +223,9 @@ def make(family, out):
             if len(greedy) == N_GREEDY:
                 break
             row = logits_of(model, ids + greedy)[-1]
-        if margin > 0.02 and logits.std() >= 1.0 and len(set(greedy)) >= 4:
+        cache = cache_delta(model, ids, logits)
+        if (margin > 0.02 and logits.std() >= 1.0 and len(set(greedy)) >= 4
+                and cache <= CACHE_DELTA_MAX):
             break
     else:
         sys.exit(f"{family}: no seed gives varied logits")
@@ -196,7 +234,7 @@ def make(family, out):
             changed = build({**config, **knob}, pathlib.Path(other))
             fill(changed, seed)
             delta = float(np.abs(logits_of(changed, ids) - logits).max())
-            assert delta > 1e-3, f"{family}: {knob} changes nothing ({delta})"
+            assert delta > 5e-4, f"{family}: {knob} changes nothing ({delta})"
     state = {k: v.contiguous() for k, v in model.state_dict().items()}
     if config.get("tie_word_embeddings", True):
         state.pop("lm_head.weight", None)
@@ -207,7 +245,8 @@ def make(family, out):
     (folder / "golden.json").write_text(
         json.dumps(text)[:-1] + ',\n "logits": [\n  ' + rows + "]}\n")
     size = sum(f.stat().st_size for f in folder.iterdir())
-    print(f"{family:14} seed {seed} std {logits.std():.2f} margin {margin:.3f} {size // 1024} KiB")
+    print(f"{family:14} seed {seed} std {logits.std():.2f} margin {margin:.3f} "
+          f"f16 cache {cache:.1e} {size // 1024} KiB")
     assert size <= 200 * 1024, f"{family}: {size} bytes"
 
 
