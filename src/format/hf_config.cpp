@@ -284,7 +284,7 @@ Status ConfigReader::read_block() {
   TRY(copy_truth("mlp_bias"));
   TRY(copy_number(config_, "attn_logit_softcapping", "attn_logit_softcapping"));
   TRY(copy_number(config_, "final_logit_softcapping", "final_logit_softcapping"));
-  return copy_number(config_, "query_pre_attn_scalar", "query_pre_attn_scalar");
+  return copy_number(config_, "query_pre_attn_scalar", "attention.query_pre_attn_scalar");
 }
 
 Status ConfigReader::read_windows() {

@@ -6,7 +6,7 @@
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
 //   attention_bias, mlp_bias           truth values, when the config has them
-//   query_pre_attn_scalar              number (Gemma 2, 3)
+//   attention.query_pre_attn_scalar    number (Gemma 2, 3)
 //   rope.scaling.low_freq_factor, .high_freq_factor       numbers (llama3)
 //   rope.scaling.short_factor, .long_factor               arrays of rope.dimension_count / 2
 //   numbers rope.freq_base_swa                 RoPE base of windowed layers (Gemma 3)
