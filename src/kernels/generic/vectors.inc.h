@@ -1,0 +1,243 @@
+// Element-wise, reduction and attention kernels, written once over a vector policy V. Every sum has
+// one fixed order that depends on n alone.
+#pragma once
+
+#include "kernels/generic/tile.inc.h"
+#include "kernels/kernels.h"
+
+namespace ruv {
+namespace {
+
+// A row of fewer than kLanes numbers, moved through memory so that no lane reads past the end.
+template <class V>
+struct Part {
+  alignas(64) float lanes[V::kLanes] = {};
+
+  RUV_INLINE typename V::F load(const float* p, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+    return V::load(lanes);
+  }
+  RUV_INLINE void store(float* p, typename V::F x, int64_t n) {
+    V::store(lanes, x);
+    for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+  }
+};
+
+// x[i] = f(x[i])
+template <class V, class Function>
+RUV_INLINE void map(float* x, int64_t n, Function f) {
+  int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) V::store(x + i, f(V::load(x + i)));
+  if (i < n) {
+    Part<V> part;
+    part.store(x + i, f(part.load(x + i, n - i)), n - i);
+  }
+}
+
+// x[i] = f(x[i], y[i])
+template <class V, class Function>
+RUV_INLINE void map(float* x, const float* y, int64_t n, Function f) {
+  int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) V::store(x + i, f(V::load(x + i), V::load(y + i)));
+  if (i < n) {
+    Part<V> a;
+    Part<V> b;
+    a.store(x + i, f(a.load(x + i, n - i), b.load(y + i, n - i)), n - i);
+  }
+}
+
+// Σ f(x[i]), f(0) = 0: four running vectors, then one, then its lanes.
+template <class V, class Function>
+RUV_INLINE float sum_of(const float* x, int64_t n, Function f) {
+  constexpr int64_t L = V::kLanes;
+  typename V::F s[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
+  int64_t i = 0;
+  for (; i + 4 * L <= n; i += 4 * L) {
+    RUV_UNROLL
+    for (int j = 0; j < 4; ++j) s[j] = V::add(s[j], f(V::load(x + i + j * L)));
+  }
+  for (; i + L <= n; i += L) s[0] = V::add(s[0], f(V::load(x + i)));
+  if (i < n) {
+    alignas(64) float lanes[V::kLanes] = {};
+    const auto y = f(Part<V>().load(x + i, n - i));
+    V::store(lanes, y);
+    for (int64_t j = n - i; j < L; ++j) lanes[j] = 0;
+    s[1] = V::add(s[1], V::load(lanes));
+  }
+  return V::sum(V::add(V::add(s[0], s[1]), V::add(s[2], s[3])));
+}
+
+// exp(x) = 2^n · (1 + fraction), n integral in [-125, 129], x clamped to where that holds.
+template <class V>
+struct ExpParts {
+  typename V::F half_power;  // 2^(n-1)
+  typename V::F fraction;    // exp(r) - 1, |r| <= ln 2 / 2
+};
+
+constexpr float kExpMin = -86.5F;
+constexpr float kExpMax = 88.8F;
+
+// Taylor to degree 7: the first term left out is r^8/8! < 6e-9.
+template <class V>
+RUV_INLINE ExpParts<V> exp_parts(typename V::F x) {
+  x = V::min(V::set(kExpMax), V::max(V::set(kExpMin), x));
+  const auto n = V::round(V::mul(x, V::set(1.44269504088896341F)));
+  auto r = V::fma(n, V::set(-0.693145751953125F), x);
+  r = V::fma(n, V::set(-1.42860682030941723e-6F), r);
+  auto p = V::set(1.0F / 5040);
+  p = V::fma(p, r, V::set(1.0F / 720));
+  p = V::fma(p, r, V::set(1.0F / 120));
+  p = V::fma(p, r, V::set(1.0F / 24));
+  p = V::fma(p, r, V::set(1.0F / 6));
+  p = V::fma(p, r, V::set(0.5F));
+  const auto fraction = V::fma(V::mul(p, r), r, r);
+  return {V::power_of_two(V::sub(n, V::set(1.0F))), fraction};
+}
+
+// Relative error below 2e-7; 0 below kExpMin, infinity where float32 overflows.
+template <class V>
+RUV_INLINE typename V::F exp_of(typename V::F x) {
+  const ExpParts<V> e = exp_parts<V>(x);
+  const auto half = V::fma(e.half_power, e.fraction, e.half_power);
+  return V::zero_below(V::add(half, half), x, V::set(kExpMin));
+}
+
+// m / (m + 2), m = exp(2|x|) - 1, with the sign of x; exact for small x, 1 beyond 10.
+template <class V>
+RUV_INLINE typename V::F tanh_of(typename V::F x) {
+  const auto y = V::min(V::set(20.0F), V::mul(V::abs(x), V::set(2.0F)));
+  const ExpParts<V> e = exp_parts<V>(y);
+  const auto power = V::add(e.half_power, e.half_power);
+  const auto m = V::fma(power, e.fraction, V::sub(power, V::set(1.0F)));
+  return V::with_sign_of(V::div(m, V::add(m, V::set(2.0F))), x);
+}
+
+template <class V>
+RUV_INLINE typename V::F silu_of(typename V::F x) {
+  const auto e = exp_of<V>(V::sub(V::zero(), x));
+  return V::div(x, V::add(V::set(1.0F), e));
+}
+
+// 0.5x(1 + tanh(u)) = x / (1 + exp(-2u)), u = √(2/π)(x + 0.044715x³).
+template <class V>
+RUV_INLINE typename V::F gelu_of(typename V::F x) {
+  const auto cubic = V::fma(V::mul(V::mul(x, x), x), V::set(0.044715F), x);
+  const auto e = exp_of<V>(V::mul(cubic, V::set(-2.0F * 0.79788456080286535588F)));
+  return V::div(x, V::add(V::set(1.0F), e));
+}
+
+template <class V>
+struct Vectors {
+  using F = typename V::F;
+  static constexpr int L = V::kLanes;
+
+  static void quantize_row(const float* x, ActBlock* out, int64_t k) {
+    constexpr int kParts = 32 / L;
+    for (int64_t b = 0; b < k / 32; ++b, x += 32) {
+      F v[kParts];
+      F largest = V::zero();
+      RUV_UNROLL
+      for (int i = 0; i < kParts; ++i) {
+        v[i] = V::load(x + i * L);
+        largest = V::max(largest, V::abs(v[i]));
+      }
+      const float max = V::greatest(largest);
+      const float inverse = max > 0 ? 127.0F / max : 0.0F;
+      out[b].scale = max / 127.0F;
+      RUV_UNROLL
+      for (int i = 0; i < kParts; ++i) {
+        V::store_int8(out[b].q + i * L, V::mul(v[i], V::set(inverse)));
+      }
+      out[b].half_sum[0] = static_cast<int16_t>(V::sum_int8_16(out[b].q));
+      out[b].half_sum[1] = static_cast<int16_t>(V::sum_int8_16(out[b].q + 16));
+    }
+  }
+
+  static void rms_norm(const float* x, const float* weight, float* out, int64_t n, float eps) {
+    const float squares = sum_of<V>(x, n, [](F v) { return V::mul(v, v); });
+    const F scale = V::set(1.0F / __builtin_sqrtf(squares / static_cast<float>(n) + eps));
+    int64_t i = 0;
+    for (; i + L <= n; i += L) {
+      V::store(out + i, V::mul(V::mul(V::load(x + i), scale), V::load(weight + i)));
+    }
+    if (i < n) {
+      Part<V> a;
+      Part<V> b;
+      const F y = V::mul(V::mul(a.load(x + i, n - i), scale), b.load(weight + i, n - i));
+      a.store(out + i, y, n - i);
+    }
+  }
+
+  static void layer_norm(const float* x, const float* weight, const float* bias, float* out,
+                         int64_t n, float eps) {
+    const auto count = static_cast<float>(n);
+    const F mean = V::set(sum_of<V>(x, n, [](F v) { return v; }) / count);
+    const float squares = sum_of<V>(x, n, [mean](F v) {
+      const F d = V::sub(v, mean);
+      return V::mul(d, d);
+    });
+    const F scale = V::set(1.0F / __builtin_sqrtf(squares / count + eps));
+    for (int64_t i = 0; i < n; i += L) {
+      const int64_t m = n - i < L ? n - i : L;
+      Part<V> part;
+      const F centred = V::sub(m == L ? V::load(x + i) : part.load(x + i, m), mean);
+      const F w = m == L ? V::load(weight + i) : part.load(weight + i, m);
+      F y = V::mul(V::mul(centred, scale), w);
+      if (bias != nullptr) y = V::add(y, m == L ? V::load(bias + i) : part.load(bias + i, m));
+      m == L ? V::store(out + i, y) : part.store(out + i, y, m);
+    }
+  }
+
+  static void add(float* x, const float* y, int64_t n) {
+    map<V>(x, y, n, [](F a, F b) { return V::add(a, b); });
+  }
+  static void silu_gate(float* gate, const float* up, int64_t n) {
+    map<V>(gate, up, n, [](F g, F u) { return V::mul(silu_of<V>(g), u); });
+  }
+  static void gelu_gate(float* gate, const float* up, int64_t n) {
+    map<V>(gate, up, n, [](F g, F u) { return V::mul(gelu_of<V>(g), u); });
+  }
+  static void gelu(float* x, int64_t n) {
+    map<V>(x, n, [](F v) { return gelu_of<V>(v); });
+  }
+  static void softcap(float* x, int64_t n, float cap) {
+    map<V>(x, n, [cap](F v) { return V::mul(V::set(cap), tanh_of<V>(V::div(v, V::set(cap)))); });
+  }
+
+  static void rope_half(float* x, const float* cos, const float* sin, int64_t n_dims) {
+    const int64_t half = n_dims / 2;
+    float* y = x + half;
+    for (int64_t i = 0; i < half; i += L) {
+      const int64_t m = half - i < L ? half - i : L;
+      Part<V> part;
+      const bool whole = m == L;
+      const F a = whole ? V::load(x + i) : part.load(x + i, m);
+      const F b = whole ? V::load(y + i) : part.load(y + i, m);
+      const F c = whole ? V::load(cos + i) : part.load(cos + i, m);
+      const F s = whole ? V::load(sin + i) : part.load(sin + i, m);
+      const F first = V::sub(V::mul(a, c), V::mul(b, s));
+      const F second = V::add(V::mul(a, s), V::mul(b, c));
+      whole ? V::store(x + i, first) : part.store(x + i, first, m);
+      whole ? V::store(y + i, second) : part.store(y + i, second, m);
+    }
+  }
+
+  static float exp_sum(float* x, int64_t n, float max) {
+    const F m = V::set(max);
+    map<V>(x, n, [m](F v) { return exp_of<V>(V::sub(v, m)); });
+    return sum_of<V>(x, n, [](F v) { return v; });
+  }
+
+  static void to_f16(const float* x, uint16_t* out, int64_t n) {
+    int64_t i = 0;
+    for (; i + L <= n; i += L) V::store_f16(out + i, V::load(x + i));
+    if (i < n) {
+      uint16_t lanes[L];
+      V::store_f16(lanes, Part<V>().load(x + i, n - i));
+      for (int64_t j = 0; i + j < n; ++j) out[i + j] = lanes[j];
+    }
+  }
+};
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,29 @@
+// Packers: from rows of a file's blocks to one group in the layout of pack/layout.h. Plain C++,
+// shared by all instruction sets; instantiated for 8 and 16 lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace ruv {
+
+// Bytes of one packed group of kLanes rows of k numbers.
+template <DType kType, int kLanes>
+int64_t packed_bytes(int64_t k);
+
+// The signature of GemmKernel::pack; rows[i] null is a row of zeros.
+template <DType kType, int kLanes>
+void pack_group(std::byte* group, const std::byte* const* rows, int64_t k);
+
+// The same for the 256-number formats.
+template <DType kType, int kLanes>
+int64_t packed_super_bytes(int64_t k);
+template <DType kType, int kLanes>
+void pack_super_group(std::byte* group, const std::byte* const* rows, int64_t k);
+
+// q8_0 with every number stored as value + 128, for dot products of unsigned by signed bytes.
+void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t k);
+
+}  // namespace ruv

@@ -1,0 +1,18 @@
+// AVX2 matmul for the 32-number formats.
+#include "kernels/generic/blocks.inc.h"
+#include "kernels/isa.h"
+#include "kernels/x86/avx2.inc.h"
+
+namespace ruv {
+namespace {
+
+constexpr GemmKernel kRows[] = {
+    block_row<Avx2, Q4_0<Avx2>>(), block_row<Avx2, Q4_1<Avx2>>(), block_row<Avx2, Q5_0<Avx2>>(),
+    block_row<Avx2, Q5_1<Avx2>>(), block_row<Avx2, Q8_0<Avx2>>(), block_row<Avx2, Iq4Nl<Avx2>>(),
+};
+
+}  // namespace
+
+constinit const GemmTable kAvx2Blocks = {kRows, sizeof kRows / sizeof kRows[0]};
+
+}  // namespace ruv

@@ -1,0 +1,27 @@
+// AVX2 element-wise, reduction and attention kernels.
+#include "kernels/generic/pages.inc.h"
+#include "kernels/isa.h"
+#include "kernels/x86/avx2.inc.h"
+
+namespace ruv {
+
+constinit const Kernels kAvx2Vectors = {
+    .isa = "avx2",
+    .gemm = {},
+    .quantize_row = Vectors<Avx2>::quantize_row,
+    .rms_norm = Vectors<Avx2>::rms_norm,
+    .layer_norm = Vectors<Avx2>::layer_norm,
+    .add = Vectors<Avx2>::add,
+    .silu_gate = Vectors<Avx2>::silu_gate,
+    .gelu_gate = Vectors<Avx2>::gelu_gate,
+    .gelu = Vectors<Avx2>::gelu,
+    .rope_half = Vectors<Avx2>::rope_half,
+    .softcap = Vectors<Avx2>::softcap,
+    .exp_sum = Vectors<Avx2>::exp_sum,
+    .page_scores = Pages<Avx2>::scores,
+    .page_values = Pages<Avx2>::values,
+    .to_f16 = Vectors<Avx2>::to_f16,
+    .int8_peak = Avx2::int8_peak,
+};
+
+}  // namespace ruv
