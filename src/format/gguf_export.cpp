@@ -1,0 +1,310 @@
+// Tensors on their way to a GGUF file. Names and keys are facts of the format and of the readers
+// that exist.
+#include "format/gguf_export.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kExpertRoles[] = {"ffn_gate.", "ffn_down.", "ffn_up."};
+
+// "blk.3.ffn_up.7.weight" as {"blk.3.ffn_up_exps.weight", 7}; an empty name for others.
+struct ExpertName {
+  std::string stacked;
+  int64_t expert = 0;
+};
+ExpertName expert_name_of(std::string_view name) {
+  for (const std::string_view role : kExpertRoles) {
+    const size_t at = name.find(role);
+    if (!name.starts_with("blk.") || at == name.npos) continue;
+    const std::string_view rest = name.substr(at + role.size());
+    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits == 0 || digits > 6 || rest.substr(digits) != ".weight") continue;
+    const std::string_view stem = name.substr(0, at + role.size() - 1);
+    return {fmt::format("{}_exps.weight", stem), std::stoll(std::string(rest.substr(0, digits)))};
+  }
+  return {};
+}
+
+// Puts an expert where its number says. Fails: corrupt when it does not fit the others.
+Status stack_expert(const ModelFile& model, const TensorInfo& info, const ExpertName& name,
+                    std::vector<ExportTensor>& tensors) {
+  auto found = std::find_if(tensors.begin(), tensors.end(),
+                            [&](const ExportTensor& other) { return other.name == name.stacked; });
+  const int64_t n_experts = TRY(model.integer("expert_count"));
+  if (name.expert >= n_experts) {
+    return fail(Code::corrupt, "{}: tensor '{}': the config has {} experts", model.path(),
+                info.name, n_experts);
+  }
+  if (found == tensors.end()) {
+    ExportTensor stacked{.name = name.stacked, .shape = info.shape, .parts = {}, .made = {}};
+    stacked.shape.insert(stacked.shape.begin(), n_experts);
+    stacked.parts.resize(static_cast<size_t>(n_experts));
+    found = tensors.insert(tensors.end(), std::move(stacked));
+  }
+  if (!std::equal(info.shape.begin(), info.shape.end(), found->shape.begin() + 1,
+                  found->shape.end())) {
+    return fail(Code::corrupt, "{}: tensor '{}': its shape differs from other experts'",
+                model.path(), info.name);
+  }
+  found->parts[static_cast<size_t>(name.expert)] = &info;
+  return {};
+}
+
+Status check_experts(const ModelFile& model, const std::vector<ExportTensor>& tensors) {
+  for (const ExportTensor& tensor : tensors) {
+    const auto missing = std::find(tensor.parts.begin(), tensor.parts.end(), nullptr);
+    if (missing == tensor.parts.end()) continue;
+    return fail(Code::corrupt, "{}: tensor '{}': expert {} is missing", model.path(), tensor.name,
+                missing - tensor.parts.begin());
+  }
+  return {};
+}
+
+bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// The group of rows in which halves become neighbours; 0 where rows stay.
+Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) {
+  if (model.architecture() != "llama" || model.rope_order() == RopeOrder::neighbours) return 0;
+  const bool q = ends_with_any(info.name, {".attn_q.weight", ".attn_q.bias"});
+  const bool k = ends_with_any(info.name, {".attn_k.weight", ".attn_k.bias"});
+  if (!q && !k) return 0;
+  const bool shared = k && model.find("attention.head_count_kv") != nullptr;
+  const int64_t n_heads =
+      TRY(model.integer(shared ? "attention.head_count_kv" : "attention.head_count"));
+  if (n_heads < 1 || info.shape.empty() || info.shape[0] % (2 * n_heads) != 0) {
+    return fail(Code::corrupt, "{}: tensor '{}': its rows are not {} heads of an even size",
+                model.path(), info.name, n_heads);
+  }
+  return info.shape[0] / n_heads;
+}
+
+// The divisors of rotary frequencies that llama3 scaling amounts to.
+Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
+  const double factor = TRY(model.number("rope.scaling.factor"));
+  const double low = TRY(model.number("rope.scaling.low_freq_factor"));
+  const double high = TRY(model.number("rope.scaling.high_freq_factor"));
+  const double original = TRY(model.number("rope.scaling.original_context_length"));
+  const double base = TRY(model.number("rope.freq_base"));
+  const int64_t n_dims = TRY(model.integer("rope.dimension_count"));
+  if (!(factor > 0) || !(high > low) || !(low > 0) || n_dims < 2 || n_dims > (1 << 16)) {
+    return fail(Code::corrupt, "{}: rope.scaling: numbers out of range", model.path());
+  }
+  std::vector<float> divisors;
+  for (int64_t i = 0; i < n_dims; i += 2) {
+    const double exponent = static_cast<double>(i) / static_cast<double>(n_dims);
+    const double wavelength = 2.0 * std::numbers::pi * std::pow(base, exponent);
+    double divisor = 1.0;
+    if (wavelength > original / low) {
+      divisor = factor;
+    } else if (wavelength > original / high) {
+      const double smooth = (original / wavelength - low) / (high - low);
+      divisor = 1.0 / ((1.0 - smooth) / factor + smooth);
+    }
+    divisors.push_back(static_cast<float>(divisor));
+  }
+  return divisors;
+}
+
+void add_made(std::vector<ExportTensor>& tensors, std::string name, std::vector<float> values) {
+  const auto n = static_cast<int64_t>(values.size());
+  tensors.push_back(
+      {.name = std::move(name), .shape = {n}, .parts = {}, .made = std::move(values)});
+}
+
+std::vector<float> numbers_of(const MetaValue* value) {
+  const auto* array =
+      value == nullptr ? nullptr : std::get_if<std::shared_ptr<const MetaArray>>(value);
+  std::vector<float> numbers;
+  if (array == nullptr) return numbers;
+  for (const double number : (*array)->numbers) numbers.push_back(static_cast<float>(number));
+  for (const int64_t number : (*array)->integers) numbers.push_back(static_cast<float>(number));
+  return numbers;
+}
+
+std::string scaling_type(const ModelFile& model) {
+  const MetaValue* value = model.find("rope.scaling.type");
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return text == nullptr ? std::string() : *text;
+}
+
+// GGUF keeps per-frequency divisors as tensors, configs as numbers or arrays.
+Status add_rope_tensors(const ModelFile& model, std::vector<ExportTensor>& tensors) {
+  const std::string type = scaling_type(model);
+  if (type == "llama3") add_made(tensors, "rope_freqs.weight", TRY(llama3_divisors(model)));
+  if (type != "longrope") return {};
+  add_made(tensors, "rope_factors_long.weight", numbers_of(model.find("rope.scaling.long_factor")));
+  add_made(tensors, "rope_factors_short.weight",
+           numbers_of(model.find("rope.scaling.short_factor")));
+  return {};
+}
+
+// Keys a GGUF file of the same model has not: what they say stands in tensors, or only describes
+// the file that was read.
+bool is_dropped(const ModelFile& model, std::string_view key) {
+  if (key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" ||
+      key == "general.quantization_version") {
+    return true;
+  }
+  if (model.container() == "gguf") return false;
+  if (key.starts_with("tokenizer.")) return true;  // written from the TokenizerSpec
+  const size_t at = key.find(".rope.scaling.");
+  if (at == key.npos) return false;
+  const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());
+  const std::string type = scaling_type(model);
+  if (type == "llama3") return true;
+  return type == "longrope" && name != "original_context_length" && name != "attn_factor";
+}
+
+void add_id(GgufWriter& out, std::string_view name, const std::optional<Token>& id) {
+  if (id) out.add_u32(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
+}
+
+// Scores for vocabularies whose order of merging is given by ranked merges: earlier is higher.
+std::vector<float> scores_of(const TokenizerSpec& spec) {
+  if (!spec.scores.empty()) return spec.scores;
+  std::map<std::string_view, size_t> ids;
+  for (size_t id = 0; id < spec.tokens.size(); ++id) ids.emplace(spec.tokens[id], id);
+  std::vector<float> scores(spec.tokens.size(), 0.0F);
+  std::vector<bool> known(spec.tokens.size());
+  for (size_t rank = 0; rank < spec.merges.size(); ++rank) {
+    std::string merged = spec.merges[rank];
+    const size_t space = merged.find(' ', 1);
+    if (space == merged.npos) continue;
+    merged.erase(space, 1);
+    const auto id = ids.find(merged);
+    if (id == ids.end() || known[id->second]) continue;
+    known[id->second] = true;
+    scores[id->second] = -static_cast<float>(rank);
+  }
+  return scores;
+}
+
+Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
+  TokenizerSpec spec = TRY(model.tokenizer_spec());
+  // Embeddings may have more rows than the vocabulary has tokens; readers want them equal.
+  const TensorInfo* embedding = model.find_tensor("token_embd.weight");
+  const size_t n_rows = embedding == nullptr || embedding->shape.empty()
+                            ? 0
+                            : static_cast<size_t>(embedding->shape[0]);
+  const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe;
+  std::vector<float> scores = pieces ? scores_of(spec) : std::vector<float>();
+  for (size_t id = spec.tokens.size(); id < n_rows; ++id) {
+    spec.tokens.push_back(fmt::format("[PAD{}]", id));
+    spec.kinds.push_back(TokenKind::unused);
+    if (pieces) scores.push_back(0.0F);
+  }
+  out.add_text("tokenizer.ggml.model", pieces ? "llama" : "gpt2");
+  out.add_text("tokenizer.ggml.pre", spec.pre.empty() ? "default" : spec.pre);
+  out.add_texts("tokenizer.ggml.tokens", spec.tokens);
+  std::vector<int32_t> kinds;
+  for (const TokenKind kind : spec.kinds) kinds.push_back(static_cast<int32_t>(kind) + 1);
+  out.add_i32s("tokenizer.ggml.token_type", kinds);
+  if (pieces) out.add_f32s("tokenizer.ggml.scores", scores);
+  if (!spec.merges.empty()) out.add_texts("tokenizer.ggml.merges", spec.merges);
+  add_id(out, "bos", spec.bos);
+  add_id(out, "eos", spec.eos);
+  add_id(out, "unknown", spec.unk);
+  add_id(out, "padding", spec.pad);
+  if (!spec.end_of_turn.empty()) add_id(out, "eot", spec.end_of_turn.front());
+  out.add_bool("tokenizer.ggml.add_bos_token", spec.add_bos);
+  out.add_bool("tokenizer.ggml.add_eos_token", spec.add_eos);
+  if (pieces) out.add_bool("tokenizer.ggml.add_space_prefix", spec.add_space_prefix);
+  const std::string chat_template = model.chat_template();
+  if (!chat_template.empty()) out.add_text("tokenizer.chat_template", chat_template);
+  return {};
+}
+
+// Where row `row` of the tensor stands: the part, and the row in it.
+struct RowPlace {
+  const TensorInfo* part;
+  int64_t row;
+};
+RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
+  const int64_t rows_of_part = tensor.n_rows() / static_cast<int64_t>(tensor.parts.size());
+  int64_t inner = row % rows_of_part;
+  if (tensor.rotary_group > 0) {
+    const int64_t at = inner % tensor.rotary_group;
+    inner += at / 2 + at % 2 * (tensor.rotary_group / 2) - at;
+  }
+  return {tensor.parts[static_cast<size_t>(row / rows_of_part)], inner};
+}
+
+}  // namespace
+
+int64_t ExportTensor::n_columns() const {
+  // Numbers of a vector move one by one when they are reordered.
+  if (shape.empty() || (shape.size() == 1 && rotary_group > 0)) return 1;
+  return shape.back();
+}
+
+int64_t ExportTensor::n_rows() const {
+  int64_t n = 1;
+  for (const int64_t length : shape) n *= length;
+  return n_columns() == 0 ? 0 : n / n_columns();
+}
+
+Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
+  std::vector<ExportTensor> tensors;
+  for (const TensorInfo& info : model.tensors()) {
+    const ExpertName expert =
+        model.container() == "gguf" ? ExpertName{} : expert_name_of(info.name);
+    if (!expert.stacked.empty()) {
+      TRY(stack_expert(model, info, expert, tensors));
+      continue;
+    }
+    ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}, .made = {}};
+    tensor.rotary_group = TRY(rotary_group_of(model, info));
+    tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight");
+    tensors.push_back(std::move(tensor));
+  }
+  TRY(check_experts(model, tensors));
+  if (model.container() != "gguf") TRY(add_rope_tensors(model, tensors));
+  return tensors;
+}
+
+Status export_metadata(const ModelFile& model, GgufWriter& out) {
+  for (const auto& [key, value] : model.metadata()) {
+    if (!is_dropped(model, key)) out.add(key, value);
+  }
+  if (model.container() == "gguf") return {};
+  if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
+  return add_tokenizer(model, out);
+}
+
+void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
+  const int64_t n = tensor.n_columns();
+  if (tensor.parts.empty()) {
+    std::copy_n(tensor.made.begin() + row * n, n, dst);
+    return;
+  }
+  const auto [part, at] = place_of_row(tensor, row);
+  const Format& format = format_of(part->dtype);
+  if (part->transposed) {
+    const int64_t stride = part->shape[0];
+    for (int64_t i = 0; i < n; ++i) {
+      format.decode(part->bytes.data() + (i * stride + at) * format.block_bytes, dst + i, 1);
+    }
+  } else {
+    format.decode(part->bytes.data() + at * format.bytes_of(n), dst, n);
+  }
+  if (tensor.plus_one) {
+    for (int64_t i = 0; i < n; ++i) dst[i] += 1.0F;
+  }
+}
+
+Bytes stored_row(const ExportTensor& tensor, int64_t row) {
+  if (tensor.parts.empty() || tensor.plus_one) return {};
+  const auto [part, at] = place_of_row(tensor, row);
+  if (part->transposed) return {};
+  const auto row_bytes = static_cast<size_t>(format_of(part->dtype).bytes_of(tensor.n_columns()));
+  return part->bytes.subspan(static_cast<size_t>(at) * row_bytes, row_bytes);
+}
+
+}  // namespace ruv

@@ -1,0 +1,45 @@
+// What a GGUF file of a model holds, whatever container the model came from: its metadata under
+// the keys other engines look for, and its tensors in the order, shape and row order of the format.
+// From GGUF nearly everything passes through; from safetensors the tokenizer becomes metadata, the
+// experts of a layer become one tensor, and rows of q and k move.
+#pragma once
+
+#include <vector>
+
+#include "format/gguf_writer.h"
+#include "format/model_file.h"
+
+namespace ruv {
+
+// One tensor to write. As a matrix it has n_rows() rows of n_columns() numbers.
+struct ExportTensor {
+  std::string name;
+  std::vector<int64_t> shape;  // rows first
+  // Where the numbers come from: tensors of one shape, one after the other along the first
+  // dimension; or `made` when there are none.
+  std::vector<const TensorInfo*> parts;
+  std::vector<float> made;
+  // Above 0: rows stand in groups (heads) of this many, and row j of a group comes from row
+  // j/2 + (j odd) · group/2, which turns halves into neighbours.
+  int64_t rotary_group = 0;
+  bool plus_one = false;  // the file keeps w - 1
+
+  int64_t n_columns() const;
+  int64_t n_rows() const;
+};
+
+// Fails: corrupt (shapes that contradict the head counts, or experts that are missing), not_found
+// (a hyper-parameter the row order needs).
+Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model);
+
+// All metadata but general.file_type and general.quantization_version. Fails: as
+// ModelFile::tokenizer_spec, for safetensors.
+Status export_metadata(const ModelFile& model, GgufWriter& out);
+
+// Numbers of row `row`, as float32, to dst. Requires: 0 <= row < n_rows(), dst holds n_columns().
+void read_row(const ExportTensor& tensor, int64_t row, float* dst);
+// The stored bytes of a row, or nothing where they are not what read_row gives (transposed,
+// plus_one, made).
+Bytes stored_row(const ExportTensor& tensor, int64_t row);
+
+}  // namespace ruv

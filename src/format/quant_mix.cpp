@@ -1,0 +1,155 @@
+// The mixes as one small function per kind of tensor.
+#include "format/quant_mix.h"
+
+#include <charconv>
+#include <string>
+
+namespace ruv {
+namespace {
+
+constexpr QuantType kTypes[] = {
+    {"f32", DType::f32, MixSize::none, 0},        {"f16", DType::f16, MixSize::none, 1},
+    {"bf16", DType::bf16, MixSize::none, 32},     {"q4_0", DType::q4_0, MixSize::none, 2},
+    {"q4_1", DType::q4_1, MixSize::none, 3},      {"q5_0", DType::q5_0, MixSize::none, 8},
+    {"q5_1", DType::q5_1, MixSize::none, 9},      {"q8_0", DType::q8_0, MixSize::none, 7},
+    {"q2_k", DType::q2_k, MixSize::none, 10},     {"q3_k_s", DType::q3_k, MixSize::small, 11},
+    {"q3_k_m", DType::q3_k, MixSize::medium, 12}, {"q3_k_l", DType::q3_k, MixSize::large, 13},
+    {"q4_k_s", DType::q4_k, MixSize::small, 14},  {"q4_k_m", DType::q4_k, MixSize::medium, 15},
+    {"q5_k_s", DType::q5_k, MixSize::small, 16},  {"q5_k_m", DType::q5_k, MixSize::medium, 17},
+    {"q6_k", DType::q6_k, MixSize::none, 18},     {"iq4_nl", DType::iq4_nl, MixSize::none, 25},
+    {"iq4_xs", DType::iq4_xs, MixSize::none, 30},
+};
+
+bool is(const QuantType& type, DType base, MixSize mix) {
+  return type.base == base && type.mix == mix;
+}
+bool is_medium_four_or_five(const QuantType& type) {
+  return is(type, DType::q4_k, MixSize::medium) || is(type, DType::q5_k, MixSize::medium);
+}
+bool is_iq4(const QuantType& type) {
+  return type.base == DType::iq4_nl || type.base == DType::iq4_xs;
+}
+
+// The N of "blk.N.…"; 0 for others.
+int64_t layer_of(std::string_view name) {
+  int64_t layer = 0;
+  if (name.starts_with("blk.")) std::from_chars(name.data() + 4, name.data() + name.size(), layer);
+  return layer;
+}
+
+// The first and last eighth of the layers and every third between.
+bool is_sensitive_layer(int64_t layer, int64_t n) {
+  return layer < n / 8 || layer >= 7 * n / 8 || (layer - n / 8) % 3 == 2;
+}
+
+DType value_format(const QuantType& type, int64_t layer, const MixFacts& facts) {
+  if (facts.n_experts == 8) return DType::q8_0;  // small beside the experts
+  DType chosen = type.base;
+  if (type.base == DType::q2_k) {
+    chosen = facts.heads_per_kv_head >= 4 ? DType::q4_k : DType::q3_k;
+  } else if (is(type, DType::q3_k, MixSize::medium)) {
+    chosen = layer < 2 ? DType::q5_k : DType::q4_k;
+  } else if (is(type, DType::q3_k, MixSize::large)) {
+    chosen = DType::q5_k;
+  } else if (is_medium_four_or_five(type) && is_sensitive_layer(layer, facts.n_layers)) {
+    chosen = DType::q6_k;
+  } else if (is(type, DType::q4_k, MixSize::small) && layer < 4) {
+    chosen = DType::q5_k;
+  } else if (is_iq4(type) && facts.heads_per_kv_head >= 4) {
+    chosen = DType::q5_k;
+  }
+  return chosen;
+}
+
+DType down_format(const QuantType& type, int64_t layer, const MixFacts& facts) {
+  const int64_t n = facts.n_layers;
+  if (type.base == DType::q2_k) return DType::q3_k;
+  if (is(type, DType::q3_k, MixSize::medium)) return layer < n / 16 ? DType::q5_k : DType::q4_k;
+  if (is(type, DType::q3_k, MixSize::large)) return DType::q5_k;
+  if (is_medium_four_or_five(type) && is_sensitive_layer(layer, n)) return DType::q6_k;
+  const bool first_eighth = layer < n / 8;
+  if (first_eighth && (is(type, DType::q4_k, MixSize::small) || is_iq4(type))) return DType::q5_k;
+  return type.base;
+}
+
+DType attention_output_format(const QuantType& type, const MixFacts& facts) {
+  if (facts.n_experts == 8) {
+    const bool few_bits = type.base == DType::q2_k || type.base == DType::q4_k || is_iq4(type) ||
+                          (type.base == DType::q3_k && type.mix != MixSize::large);
+    return few_bits ? DType::q5_k : type.base;
+  }
+  if (type.base == DType::q2_k) return DType::q3_k;
+  if (is(type, DType::q3_k, MixSize::medium)) return DType::q4_k;
+  if (is(type, DType::q3_k, MixSize::large)) return DType::q5_k;
+  return type.base;
+}
+
+DType fused_qkv_format(const QuantType& type) {
+  if (type.base == DType::q3_k && type.mix != MixSize::small) return DType::q4_k;
+  if (is(type, DType::q4_k, MixSize::medium)) return DType::q5_k;
+  if (is(type, DType::q5_k, MixSize::medium)) return DType::q6_k;
+  return type.base;
+}
+
+DType role_format(const QuantType& type, std::string_view name, const MixFacts& facts) {
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  const int64_t layer = layer_of(name);
+  if (name == "output.weight" || (facts.tied_embeddings && name == "token_embd.weight")) {
+    return type.base == DType::q8_0 ? DType::q8_0 : DType::q6_k;
+  }
+  if (has("attn_v.weight")) return value_format(type, layer, facts);
+  if (has("attn_k.weight")) return facts.n_experts == 8 ? DType::q8_0 : type.base;
+  if (has("ffn_down")) return down_format(type, layer, facts);
+  if (has("attn_output.weight")) return attention_output_format(type, facts);
+  if (has("attn_qkv.weight")) return fused_qkv_format(type);
+  return type.base;
+}
+
+// What to take when rows do not fill whole blocks of a format: the next one with blocks of 32.
+DType narrower_blocks(DType dtype) {
+  switch (dtype) {
+    case DType::q2_k:
+    case DType::q3_k:
+    case DType::iq4_xs:
+      return DType::iq4_nl;
+    case DType::q4_k:
+      return DType::q5_0;
+    case DType::q5_k:
+      return DType::q5_1;
+    case DType::q6_k:
+      return DType::q8_0;
+    default:
+      return DType::f16;
+  }
+}
+
+}  // namespace
+
+std::span<const QuantType> quant_types() { return kTypes; }
+
+const QuantType* find_quant_type(std::string_view name) {
+  const bool sized = name == "q3_k" || name == "q4_k" || name == "q5_k";
+  const std::string full = std::string(name) + (sized ? "_m" : "");
+  for (const QuantType& type : kTypes) {
+    if (full == type.name) return &type;
+  }
+  return nullptr;
+}
+
+bool is_quantizable(std::string_view name, size_t n_dims) {
+  if (n_dims < 2 || !name.ends_with(".weight")) return false;
+  for (const std::string_view part : {"_norm.", "ffn_gate_inp", "position_embd", "token_types"}) {
+    if (name.find(part) != name.npos) return false;
+  }
+  return true;
+}
+
+DType mixed_format(const QuantType& type, std::string_view name, int64_t n_columns,
+                   const MixFacts& facts) {
+  if (format_of(type.base).block_size == 1) return type.base;
+  DType chosen = role_format(type, name, facts);
+  while (n_columns % format_of(chosen).block_size != 0) chosen = narrower_blocks(chosen);
+  return chosen;
+}
+
+}  // namespace ruv

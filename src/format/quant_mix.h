@@ -1,0 +1,43 @@
+// QuantType: what a user names when quantising a model ("q4_k_m"), and which format each tensor
+// then gets. Tensors that matter more than their size get more bits; the mixes and fallbacks are
+// those of llama.cpp, so that files of one name have one quality everywhere.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tensor/format.h"
+
+namespace ruv {
+
+enum class MixSize : uint8_t { none, small, medium, large };
+
+struct QuantType {
+  const char* name;
+  DType base;
+  MixSize mix;
+  uint32_t file_type;  // the number of general.file_type
+};
+
+// Every type quantize_model can write. Names with a size also stand without it, meaning _m.
+std::span<const QuantType> quant_types();
+// Null for unknown names.
+const QuantType* find_quant_type(std::string_view name);
+
+// What the mixes look at besides a tensor's name.
+struct MixFacts {
+  int64_t n_layers = 0;
+  int64_t n_experts = 0;
+  int64_t heads_per_kv_head = 1;
+  bool tied_embeddings = false;  // no "output.weight": the token embedding is also the output
+};
+
+// True for matrices a multiplication reads row by row; norms, biases, positions and the expert
+// gate are not, and stay float32. `n_dims` counts the dimensions of the tensor.
+bool is_quantizable(std::string_view name, size_t n_dims);
+
+// The format of a quantisable tensor whose rows have `n_columns` numbers.
+DType mixed_format(const QuantType& type, std::string_view name, int64_t n_columns,
+                   const MixFacts& facts);
+
+}  // namespace ruv

@@ -1,0 +1,40 @@
+// quantize_model: a model file in, a GGUF file of another type out, tensor by tensor, so that
+// memory use does not grow with the model.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "format/model_file.h"
+
+namespace ruv {
+
+// One tensor about to be written.
+struct QuantizeStep {
+  std::string_view tensor;
+  DType from;
+  DType to;
+  int64_t index = 0;  // of n_tensors
+  int64_t n_tensors = 0;
+  uint64_t bytes_in = 0;  // of this tensor
+  uint64_t bytes_out = 0;
+};
+
+struct QuantizeOptions {
+  int n_threads = 0;  // 0: one per core
+  // Quantised tensors may be decoded and quantised again, which adds the errors of both.
+  bool requantize = false;
+  // Called before each tensor; false stops with Code::cancelled and leaves no file.
+  std::function<bool(const QuantizeStep&)> on_tensor;
+};
+
+// Writes `in` to out_path with the weights of type `type_name` (quant_types() lists them; see
+// quant_mix.h for what each tensor gets). The result is complete: metadata, tokenizer and chat
+// template included. Result bytes do not depend on n_threads.
+// Fails: invalid (unknown type; a tensor is quantised already; numbers too large for the type),
+// corrupt (a tensor holds infinities or NaN), cancelled, and as opening and writing files do.
+Status quantize_model(const ModelFile& in, std::string_view type_name, const std::string& out_path,
+                      const QuantizeOptions& options = {});
+
+}  // namespace ruv
