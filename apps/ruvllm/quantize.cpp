@@ -1,0 +1,97 @@
+// ruvllm quantize: writes a model as a GGUF file with weights of another type, tensor by tensor.
+// Ctrl-C leaves no half-written file behind.
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "command_line.h"
+#include "commands.h"
+#include "format/quant_mix.h"
+#include "format/quantize.h"
+#include "open_model.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+struct QuantizeCall {
+  std::string model;
+  std::string type;
+  std::string out;
+  bool requantize = false;
+  bool json = false;
+  int n_threads = 0;
+};
+
+struct QuantizeSizes {
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  int64_t n_tensors = 0;
+};
+
+std::string known_types() {
+  std::string names;
+  for (const QuantType& type : quant_types())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", type.name);
+  return names;
+}
+
+Result<QuantizeSizes> write_quantized(const QuantizeCall& call) {
+  const std::unique_ptr<ModelFile> file = TRY(open_model_file(call.model));
+  const InterruptScope ctrl_c;
+  ProgressBar bar("quantising");
+  QuantizeSizes sizes;
+  QuantizeOptions options;
+  options.n_threads = call.n_threads;
+  options.requantize = call.requantize;
+  options.on_tensor = [&](const QuantizeStep& step) {
+    bar.update(static_cast<double>(step.index) / static_cast<double>(step.n_tensors));
+    sizes.bytes_in += step.bytes_in;
+    sizes.bytes_out += step.bytes_out;
+    sizes.n_tensors += 1;
+    return !ctrl_c.interrupted();
+  };
+  TRY(quantize_model(*file, call.type, call.out, options));
+  return sizes;
+}
+
+void print_sizes(const QuantizeCall& call, const QuantizeSizes& sizes) {
+  if (call.json) {
+    print_json_line({{"out", call.out},
+                     {"type", call.type},
+                     {"n_tensors", sizes.n_tensors},
+                     {"bytes_in", sizes.bytes_in},
+                     {"bytes_out", sizes.bytes_out}});
+    return;
+  }
+  fmt::print("{}: {} tensors, {} in, {} out\n", call.out, sizes.n_tensors,
+             readable_bytes(static_cast<int64_t>(sizes.bytes_in)),
+             readable_bytes(static_cast<int64_t>(sizes.bytes_out)));
+}
+
+}  // namespace
+
+int quantize_command(int argc, char** argv) {
+  QuantizeCall call;
+  const std::string type_help = "One of " + known_types();
+  CommandLine line("quantize", "Writes a model as a GGUF file with smaller weights.");
+  line.text("--model,-m", call.model, kModelHelp);
+  line.text("--type", call.type, type_help.c_str());
+  line.text("--out,-o", call.out, "The GGUF file to write; it is replaced when complete");
+  line.flag("--requantize", call.requantize,
+            "Accept weights that are quantised already, which adds the errors of both");
+  line.flag("--json", call.json, "Print one JSON object");
+  line.threads(call.n_threads);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (call.type.empty() || call.out.empty()) return line.wrong_call("give --type and --out");
+  if (find_quant_type(call.type) == nullptr)
+    return line.wrong_call(fmt::format("--type '{}' is none of {}", call.type, known_types()));
+  const Result<QuantizeSizes> sizes = write_quantized(call);
+  if (sizes) {
+    print_sizes(call, *sizes);
+    return kDone;
+  }
+  const int code = line.failed(sizes.error());
+  return sizes.error().code() == Code::cancelled ? kInterrupted : code;
+}
+
+}  // namespace ruv

@@ -1,0 +1,607 @@
+#!/usr/bin/env python3
+"""Tests of the command line: what people and other programs may rely on, through the real binary.
+
+Usage: cli_test.py --binary RUVLLM --source FOLDER [Calls|Run|Chat|…]...
+"""
+import argparse
+import json
+import math
+import os
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import Program, Terminal, call, call_json, call_lines, environment
+
+IM_START, IM_END = 4092, 4093
+QUESTION = "Tell me about yourself."
+
+
+def temporary_file(content, suffix=""):
+    with tempfile.NamedTemporaryFile(delete=False, suffix=suffix) as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return file.name
+
+
+class CommandTest(unittest.TestCase):
+    def assert_fails(self, code, *arguments, says=""):
+        """The call ends with `code`, says why on stderr and nothing on stdout."""
+        done = call(*arguments)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}")
+        self.assertEqual(done.stdout, "")
+        self.assertIn(says, done.stderr)
+        return done.stderr
+
+    def with_file(self, content, suffix=""):
+        path = temporary_file(content, suffix)
+        self.addCleanup(os.unlink, path)
+        return path
+
+
+class Calls(CommandTest):
+    """Wrong calls are 2, failed jobs are 1, and both say why."""
+
+    def test_version_and_help(self):
+        self.assertRegex(call("--version").stdout, r"^ruvllm \d+\.\d+\.\d+\n$")
+        listing = call("help")
+        self.assertEqual(listing.returncode, 0)
+        for name in ("run", "chat", "info", "tokenize", "template", "perplexity", "logits",
+                     "quantize", "bench"):
+            self.assertRegex(listing.stdout, rf"(?m)^  {name} ")
+            done = call(name, "--help")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("--model", done.stdout)
+            self.assertEqual(call("help", name).stdout, done.stdout)
+
+    def test_no_or_unknown_command(self):
+        self.assert_fails(2, says="Usage")
+        self.assert_fails(2, "rnu", says="no command 'rnu'")
+        self.assert_fails(2, "help", "rnu", says="no command 'rnu'")
+
+    def test_wrong_flags_and_values(self):
+        for arguments in (("run", "--no-such-flag"), ("run", "--prompt"), ("run",),
+                          ("run", "--prompt", "a", "b"),
+                          ("run", "a", "--temperature", "hot"), ("run", "a", "--temperature", "-1"),
+                          ("run", "a", "--temperature", "nan"), ("run", "a", "--top-p", "1.5"),
+                          ("run", "a", "--max-tokens", "2.5"), ("run", "a", "--max-tokens", "0x10"),
+                          ("run", "a", "--seed", "-1"), ("run", "a", "--stop", ""),
+                          ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
+                          ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),
+                          ("run", "a", "--threads", "99999"), ("run", "a", "--ctx", "-1"),
+                          ("run", "a", "--raw", "--system", "b"),
+                          ("tokenize",), ("tokenize", "--jsonl", "--text", "a"),
+                          ("template", "--model", "a", "--file", "b"),
+                          ("template", "--file", "b", "--now", "yesterday"),
+                          ("logits",), ("logits", "--ids", "1,,2"), ("logits", "--ids", "one"),
+                          ("logits", "--ids", "-1"),
+                          ("perplexity",), ("perplexity", "--file", "a", "--jsonl", "b"),
+                          ("quantize", "--type", "q4_k_m"), ("quantize", "--out", "x"),
+                          ("quantize", "--type", "q9_z", "--out", "x"),
+                          ("bench", "-p", "0", "-n", "0"), ("bench", "-r", "0")):
+            with self.subTest(arguments):
+                message = self.assert_fails(2, *arguments)
+                self.assertTrue(message.startswith(f"ruvllm {arguments[0]}: "), message)
+
+    def test_missing_model(self):
+        missing = "/no/such/model.gguf"
+        for arguments in (("run", "a"), ("chat",), ("info",), ("tokenize", "--text", "a"),
+                          ("template",), ("logits", "--ids", "1"), ("perplexity", "--file", "a"),
+                          ("quantize", "--type", "q8_0", "--out", "/tmp/none.gguf"), ("bench",)):
+            with self.subTest(arguments):
+                self.assert_fails(1, *arguments, "--model", missing, says=missing)
+
+    def test_broken_model(self):
+        with open(Program.model, "rb") as file:
+            head = file.read(100_000)
+        names = {"cut": head, "garbage": b"GGUF" + bytes(range(256)) * 4,
+                 "counts": b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60)}
+        for name, content in names.items():
+            path = self.with_file(content)
+            for arguments in (("run", "a"), ("info",), ("tokenize", "--text", "a")):
+                with self.subTest(f"{name}: {arguments}"):
+                    message = self.assert_fails(1, *arguments, "--model", path, says=path)
+                    if name != "garbage":
+                        self.assertIn("offset", message)
+
+    def test_impossible_isa(self):
+        done = call("run", "a", env={"RUV_ISA": "mmx"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("RUV_ISA=mmx", done.stderr)
+
+    def test_lost_output_is_a_failure(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([Program.binary, "help"], stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+
+
+class Run(CommandTest):
+    def run_json(self, *arguments):
+        return call_json("run", "--model", Program.model, "--json", *arguments)
+
+    def test_json_shape(self):
+        out = self.run_json("--prompt", QUESTION, "--temperature", "0", "--max-tokens", "40")
+        self.assertEqual(list(out), ["prompt_ids", "ids", "text", "finish_reason", "seed",
+                                     "timings"])
+        self.assertEqual(out["prompt_ids"][0], IM_START)
+        self.assertIn(out["finish_reason"], ("stop", "length"))
+        timings = out["timings"]
+        self.assertEqual(timings["n_prompt_tokens"], len(out["prompt_ids"]))
+        self.assertGreater(timings["decode_tokens_per_s"], 0)
+        self.assertIn("RuvLLM", out["text"])
+
+    def test_greedy_is_deterministic(self):
+        def answer(*more):
+            out = self.run_json("--prompt", "Name three animals.", "--temperature", "0",
+                                "--max-tokens", "32", *more)
+            return out["prompt_ids"], out["ids"], out["text"], out["finish_reason"]
+        expected = answer()
+        self.assertEqual(answer("--threads", "1"), expected)
+        self.assertEqual(answer("--threads", "3", "--ctx", "200"), expected)
+
+    def test_seed_decides(self):
+        def answer(seed):
+            return self.run_json("--prompt", "Tell me a story.", "--temperature", "1.5",
+                                 "--max-tokens", "24", "--seed", seed)
+        first = answer("18446744073709551615")
+        self.assertEqual(first["seed"], 18446744073709551615)
+        self.assertEqual(answer("18446744073709551615")["ids"], first["ids"])
+        self.assertNotEqual(answer("2")["ids"], first["ids"])
+
+    def test_raw_prompt_is_all_there_is(self):
+        out = self.run_json("--raw", "--prompt", "Hello world<|im_end|>", "--max-tokens", "1")
+        self.assertEqual(out["prompt_ids"], [2360, 507, 4060, IM_END])
+        out = self.run_json("--raw", "--no-special", "--prompt", "Hello world<|im_end|>",
+                            "--max-tokens", "1")
+        self.assertNotIn(IM_END, out["prompt_ids"])
+        self.assertEqual(out["finish_reason"], "length")
+
+    def test_user_text_never_becomes_control_tokens(self):
+        plain = self.run_json("--prompt", "Hi", "--max-tokens", "1")["prompt_ids"]
+        forged = self.run_json("--prompt", "Hi<|im_end|>", "--max-tokens", "1")["prompt_ids"]
+        self.assertEqual(forged.count(IM_END), plain.count(IM_END))
+
+    def test_prompt_comes_from_flag_argument_or_stdin(self):
+        arguments = ("run", "--model", Program.model, "--json", "--temperature", "0",
+                     "--max-tokens", "4")
+        by_flag = call_json(*arguments, "--prompt", QUESTION)
+        by_argument = call_json(*arguments, QUESTION)
+        by_stdin = json.loads(call(*arguments, "--prompt", "-", text=QUESTION).stdout)
+        self.assertEqual(by_flag["prompt_ids"], by_argument["prompt_ids"])
+        self.assertEqual(by_flag["prompt_ids"], by_stdin["prompt_ids"])
+        for odd in ("--prompt=-x", "[a,b]", "%s {} \\n"):
+            self.assertGreater(len(call_json(*arguments, odd)["prompt_ids"]), 4)
+
+    def test_system_message(self):
+        with_system = self.run_json("--system", "Be brief.", "--prompt", "Hi", "--max-tokens", "1")
+        without = self.run_json("--prompt", "Hi", "--max-tokens", "1")
+        self.assertNotEqual(with_system["prompt_ids"], without["prompt_ids"])
+
+    def test_stop_bias_and_logprobs(self):
+        out = self.run_json("--prompt", QUESTION, "--temperature", "0", "--stop", "small",
+                            "--stop", "[never,seen]")
+        self.assertEqual(out["finish_reason"], "stop")
+        self.assertNotIn("small", out["text"])
+        first = out["ids"][0]
+        out = self.run_json("--prompt", QUESTION, "--temperature", "0", "--max-tokens", "1",
+                            "--logit-bias", f"{first}:-100")
+        self.assertNotEqual(out["ids"], [first])
+
+    def test_streaming_to_a_pipe_has_no_colours(self):
+        done = call("run", "--model", Program.model, QUESTION, "--temperature", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("\n"))
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"^prompt \d+ tokens, [\d.]+ tokens/s; answer \d+ tokens, ")
+
+    def test_too_long_prompt_names_both_numbers(self):
+        message = self.assert_fails(1, "run", "--model", Program.model, "--ctx", "16", "--prompt",
+                                    "word " * 200)
+        self.assertIn("16", message)
+        self.assertRegex(message, r"\d{3}")
+
+    def test_ctrl_c_ends_the_answer(self):
+        arguments = [Program.binary, "run", "--model", Program.model, "--ignore-eos", "Hi"]
+        # The reference kernels are slow enough that the answer cannot be over before the signal.
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment(RUV_ISA="ref")) as running:
+            self.assertTrue(running.stdout.read(1))
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130)
+        self.assertIn(b"tokens/s", errors)
+
+
+class Chat(CommandTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.history = os.path.join(folder.name, "ruvllm", "history")
+        self.folder = folder.name
+
+    def terminal(self, *arguments, **env):
+        return Terminal("chat", "--model", Program.model, "--temperature", "0", *arguments,
+                        XDG_DATA_HOME=self.folder, **env)
+
+    def test_ctrl_c_stops_the_answer_not_the_program(self):
+        chat = self.terminal("--ignore-eos", RUV_ISA="ref")
+        chat.wait_for(b"> ")
+        chat.send(b"Tell me a story\r")
+        chat.wait_for(b"Tell me a story\r\n")
+        chat.wait_for_more(10)
+        chat.send(b"\x03")
+        chat.wait_for(b"; stopped")
+        chat.wait_for(b"> ")
+        chat.send(b"half a line\x03")
+        chat.wait_for(b"> ")
+        chat.send(b"/help\r")
+        chat.wait_for(b"/reset")
+        chat.wait_for(b"> ")
+        chat.send(b"\x04")
+        self.assertEqual(chat.close(), 0)
+
+    def test_answers_and_keeps_history(self):
+        chat = self.terminal()
+        chat.wait_for(b"> ")
+        chat.send(QUESTION.encode() + b"\r")
+        chat.wait_for(b"RuvLLM")
+        chat.wait_for(b"> ")
+        chat.send(b"/quit\r")
+        self.assertEqual(chat.close(), 0)
+        with open(self.history, encoding="utf-8") as file:
+            self.assertIn("yourself", file.read())
+        self.assertEqual(stat.S_IMODE(os.stat(self.history).st_mode) & 0o077, 0)
+        again = self.terminal()
+        again.wait_for(b"> ")
+        again.send(b"\x1b[A\x1b[A\r")  # up, up, enter
+        again.wait_for(b"RuvLLM")
+        again.wait_for(b"> ")
+        again.send(b"\x04")
+        self.assertEqual(again.close(), 0)
+
+    def piped(self, text, *arguments):
+        return call("chat", "--model", Program.model, "--temperature", "0", *arguments, text=text,
+                    env={"XDG_DATA_HOME": self.folder})
+
+    def test_pipe(self):
+        done = self.piped(f"{QUESTION}\n/reset\n{QUESTION}\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, second = done.stdout.splitlines()
+        self.assertEqual(first, second)
+        self.assertIn("RuvLLM", first)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_unknown_command_is_not_sent(self):
+        done = self.piped("/rest\n")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("'/rest' is no command", done.stderr)
+
+    def test_full_context_is_said_with_both_numbers(self):
+        done = self.piped("word " * 100 + "\n", "--ctx", "64")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"takes \d{3} tokens and the context holds 64")
+        done = self.piped("Hi\n", "--ctx", "64", "--ignore-eos")
+        self.assertIn("the context is full: 64 of 64 tokens", done.stderr)
+
+
+class Info(CommandTest):
+    def test_json(self):
+        out = call_json("info", "--model", Program.model, "--json")
+        self.assertEqual(out["architecture"], "qwen2")
+        self.assertEqual(out["n_params"], 7348480)
+        self.assertEqual(out["numbers"]["n_ctx_train"], 1024)
+        self.assertEqual(out["tokenizer"]["n_vocab"], 4096)
+        self.assertTrue(out["tokenizer"]["usable"])
+        self.assertTrue(out["chat_template"]["usable"])
+        self.assertTrue(out["runs"])
+        self.assertIsNone(out["reason"])
+        self.assertEqual(out["needs"]["kv_bytes_per_token"], 2 * 2 * 8 * 2 * 64)
+        self.assertEqual(sum(row["bytes"] for row in out["types"]), out["tensor_bytes"])
+        self.assertNotIn("tensors", out)
+
+    def test_tensors(self):
+        out = call_json("info", Program.model, "--json", "--tensors")
+        self.assertEqual(len(out["tensors"]), out["n_tensors"])
+        by_name = {row["name"]: row for row in out["tensors"]}
+        self.assertEqual(by_name["token_embd.weight"]["shape"], [4096, 256])
+        self.assertEqual(sum(row["bytes"] for row in out["tensors"]), out["tensor_bytes"])
+
+    def test_why_it_cannot_run(self):
+        def text(value):
+            return struct.pack("<Q", len(value)) + value
+        pair = text(b"general.architecture") + struct.pack("<I", 8) + text(b"mystery")
+        path = self.with_file(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + pair, ".gguf")
+        out = call_json("info", path, "--json")
+        self.assertFalse(out["runs"])
+        self.assertIn("'mystery' is not supported", out["reason"])
+        self.assertIn("no: ", call("info", path).stdout)
+
+    def test_colours_only_on_a_terminal(self):
+        self.assertNotIn("\x1b", call("info", Program.model).stdout)
+        shown = Terminal("info", Program.model)
+        self.assertEqual(shown.close(), 0)
+        self.assertIn(b"\x1b[1m", shown.seen)
+        plain = Terminal("info", Program.model, NO_COLOR="1")
+        self.assertEqual(plain.close(), 0)
+        self.assertNotIn(b"\x1b[1m", plain.seen)
+
+
+class Tokenize(CommandTest):
+    TEXTS = ["Hello world", "  Tabs\tand ünïcode 🙂 12345\n\n", "", "a" * 5000, "\u0000 nul"]
+
+    def lines(self, lines, *arguments):
+        return call_lines(lines, "tokenize", "--model", Program.model, "--jsonl", *arguments)
+
+    def test_ids(self):
+        done, out = self.lines([{"text": "Hello world"}, {"text": "<|im_end|>", "special": True}])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(out, [{"ids": [2360, 507, 4060]}, {"ids": [IM_END]}])
+
+    def test_text_stays_text_without_special(self):
+        for special in ({}, {"special": False}):
+            _, out = self.lines([{"text": "<|im_end|>", **special}])
+            self.assertGreater(len(out[0]["ids"]), 1)
+            self.assertTrue(all(token < 4091 for token in out[0]["ids"]))
+
+    def test_round_trip(self):
+        _, encoded = self.lines([{"text": text} for text in self.TEXTS])
+        _, decoded = self.lines(encoded, "--detokenize")
+        self.assertEqual([line["text"] for line in decoded], self.TEXTS)
+
+    def test_control_tokens_show_when_asked(self):
+        lines = [{"ids": [IM_END]}, {"ids": [IM_END], "special": True}]
+        _, out = self.lines(lines, "--detokenize")
+        self.assertEqual(out, [{"text": ""}, {"text": "<|im_end|>"}])
+
+    def test_bad_lines_are_answered_in_their_place(self):
+        bad = ["no json", "[1]", "{}", '{"text": 5}', '{"text": "a", "special": 1}', "[" * 60000]
+        done, out = self.lines([*bad, {"text": "Hello world"}])
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(out), len(bad) + 1)
+        for line in out[:-1]:
+            self.assertEqual(list(line), ["error"])
+        self.assertEqual(out[-1], {"ids": [2360, 507, 4060]})
+        _, out = self.lines([{"ids": [4096]}, {"ids": [-1]}, {"ids": ["1"]}, {"ids": [1.5]},
+                             {"ids": 3}, {"ids": [1 << 40]}], "--detokenize")
+        for line in out:
+            self.assertEqual(list(line), ["error"])
+        self.assertIn("4096", out[0]["error"])
+
+    def test_for_a_person(self):
+        done = call("tokenize", "--model", Program.model, "--text", "Hello world")
+        self.assertRegex(done.stdout, r"(?m)^ +2360  ")
+        self.assertIn("3 tokens", done.stdout)
+        done = call("tokenize", "--model", Program.model, "--detokenize", "--ids", "2360,507,4060")
+        self.assertEqual(done.stdout, "Hello world\n")
+        self.assert_fails(1, "tokenize", "--model", Program.model, "--detokenize", "--ids", "9999",
+                          says="4096")
+
+
+class Template(CommandTest):
+    def render(self, template, contexts, *arguments):
+        path = self.with_file(template, ".jinja")
+        return call_lines(contexts, "template", "--file", path, "--jsonl", *arguments)
+
+    def test_model_template(self):
+        context = {"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": True}
+        done, out = call_lines([context], "template", "--model", Program.model, "--jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(out, [{"text": "<|im_start|>system\nYou are RuvLTRA-nano, a small helpful "
+                                        "assistant.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+                                        "<|im_start|>assistant\n"}])
+
+    def test_file_and_tokens(self):
+        template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ eos_token }}"
+        context = {"messages": [{"role": "user", "content": "ü"}]}
+        _, out = self.render(template, [context], "--bos-token", "<s>", "--eos-token", "</s>")
+        self.assertEqual(out, [{"text": "<s>ü</s>"}])
+
+    def test_tools_are_none_unless_given(self):
+        _, out = self.render("{{ tools is none }}{{ documents is none }}", [{}, {"tools": []}])
+        self.assertEqual([line["text"] for line in out], ["TrueTrue", "FalseTrue"])
+
+    def test_clock(self):
+        template = "{{ strftime_now('%Y-%m-%d %H:%M:%S') }}"
+        for now, expected in (("2025-03-14T15:09:26", "2025-03-14 15:09:26"),
+                              ("2025-03-14 15:09:26Z", "2025-03-14 15:09:26"),
+                              ("2025-03-14T15:09:26.5+01:30", "2025-03-14 13:39:26"),
+                              ("2024-02-29", "2024-02-29 00:00:00")):
+            _, out = self.render(template, [{}], "--now", now)
+            self.assertEqual(out, [{"text": expected}])
+        for wrong in ("2025-02-29", "2025-13-01", "15:09", "2025-03-14T25:00", "2025-03-14T15:09+x"):
+            self.assert_fails(2, "template", "--file", "any", "--now", wrong, says=wrong)
+
+    def test_errors_are_answered_in_their_place(self):
+        template = "{% if bad %}{{ raise_exception('not ' + bad) }}{% endif %}fine"
+        done, out = self.render(template, [{"bad": "this"}, "no json", {}])
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual([list(line) for line in out], [["error"], ["error"], ["text"]])
+        self.assertIn("not this", out[0]["error"])
+        self.assertEqual(out[2]["text"], "fine")
+
+    def test_a_template_that_does_not_parse(self):
+        done, out = self.render("{% if %}", [{}, {}])
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([list(line) for line in out], [["error"], ["error"]])
+        self.assertIn("line 1", out[0]["error"])
+
+    def test_missing_file(self):
+        self.assert_fails(1, "template", "--file", "/no/such.jinja", says="/no/such.jinja")
+
+
+def log_softmax(logits, index):
+    top = max(logits)
+    return logits[index] - top - math.log(sum(math.exp(x - top) for x in logits))
+
+
+class Logits(CommandTest):
+    def logits(self, ids, *arguments):
+        return call_json("logits", "--model", Program.model, "--ids", ids, "--json", *arguments)
+
+    def test_last_and_all_agree(self):
+        last = self.logits("2360,507,4060")
+        every = self.logits("2360,507,4060", "--all")
+        self.assertEqual(last["n_vocab"], 4096)
+        self.assertEqual(len(last["logits"]), 4096)
+        self.assertEqual(len(every["logits"]), 3)
+        self.assertEqual(every["logits"][2], last["logits"])
+        self.assertEqual(every["logits"][0], self.logits("2360")["logits"])
+
+    def test_numbers_are_whole_float32(self):
+        for value in self.logits("1,2")["logits"]:
+            rounded = struct.unpack("<f", struct.pack("<f", value))[0]
+            self.assertLess(abs(value - rounded), 1e-7 * max(1.0, abs(value)))
+
+    def test_outside_of_the_vocabulary(self):
+        self.assert_fails(1, "logits", "--model", Program.model, "--ids", "1,4096", "--json",
+                          says="4096")
+
+    def test_greedy_run_takes_the_largest(self):
+        answer = call_json("run", "--model", Program.model, "--raw", "--prompt", "Hello world",
+                           "--temperature", "0", "--max-tokens", "1", "--ignore-eos", "--json")
+        logits = self.logits("2360,507,4060")["logits"]
+        self.assertEqual(answer["ids"], [logits.index(max(logits))])
+
+    def test_for_a_person(self):
+        done = call("logits", "--model", Program.model, "--ids", "2360,507")
+        self.assertEqual(len(done.stdout.splitlines()), 11)
+
+
+class Perplexity(CommandTest):
+    IDS = [2360, 507, 4060, 11, 220, 336, 570, 82, 197, 529, 220, 16, 17, 18, 19, 20]
+
+    def nll(self, ids, scored):
+        """Of ids[i], i in scored, from the logits command."""
+        rows = call_json("logits", "--model", Program.model, "--ids", ",".join(map(str, ids)),
+                         "--all", "--json")["logits"]
+        return [-log_softmax(rows[i - 1], ids[i]) for i in scored]
+
+    def perplexity(self, *arguments):
+        return call_json("perplexity", "--model", Program.model, "--json", *arguments)
+
+    def test_lines_of_ids(self):
+        score = [0] * 4 + [1] * 6 + [0] * 6
+        path = self.with_file(json.dumps({"ids": self.IDS, "score": score}) + "\n\n" +
+                              json.dumps({"ids": self.IDS[:3]}))
+        out = self.perplexity("--jsonl", path)
+        expected = self.nll(self.IDS, range(4, 10)) + self.nll(self.IDS[:3], range(1, 3))
+        self.assertEqual(out["n_scored"], 8)
+        self.assertEqual(out["n_tokens"], len(self.IDS) + 3)
+        self.assertAlmostEqual(out["nll"], sum(expected) / 8, places=5)
+        self.assertAlmostEqual(out["perplexity"], math.exp(out["nll"]), places=5)
+
+    def test_answers(self):
+        path = self.with_file(json.dumps({"prompt": "Hello", "answer": " world<|im_end|>"}))
+        out = self.perplexity("--jsonl", path)
+        _, ids = call_lines([{"text": "Hello"}, {"text": " world<|im_end|>", "special": True}],
+                            "tokenize", "--model", Program.model, "--jsonl")
+        prompt, answer = ids[0]["ids"], ids[1]["ids"]
+        expected = self.nll(prompt + answer, range(len(prompt), len(prompt) + len(answer)))
+        self.assertEqual(out["n_scored"], len(answer))
+        self.assertAlmostEqual(out["nll"], sum(expected) / len(expected), places=5)
+        talk = {"messages": [{"role": "user", "content": QUESTION}],
+                "answer": "I am RuvLTRA-nano, a small"}
+        out = self.perplexity("--jsonl", self.with_file(json.dumps(talk)))
+        self.assertLess(out["perplexity"], 2)
+
+    def test_windows_of_a_file(self):
+        text = "The model reads this text. It is a small text, and it has two windows of ids. " * 2
+        _, lines = call_lines([{"text": text}], "tokenize", "--model", Program.model, "--jsonl")
+        ids = lines[0]["ids"]
+        n_ctx = len(ids) // 2
+        out = self.perplexity("--file", self.with_file(text), "--ctx", n_ctx)
+        first = n_ctx // 2 + 1
+        expected = []
+        for start in (0, n_ctx):
+            expected += self.nll(ids[start:start + n_ctx], range(first, n_ctx))
+        self.assertEqual(out["n_ctx"], n_ctx)
+        self.assertEqual(out["n_tokens"], len(ids))
+        self.assertEqual(out["n_scored"], len(expected))
+        self.assertAlmostEqual(out["nll"], sum(expected) / len(expected), places=5)
+
+    def test_failures_name_the_place(self):
+        self.assert_fails(1, "perplexity", "--model", Program.model, "--file", "/no/such/file",
+                          says="/no/such/file")
+        path = self.with_file('{"ids": [1, 2]}\n{"ids": [1, 99999]}\n')
+        self.assert_fails(1, "perplexity", "--model", Program.model, "--jsonl", path, says="line 2")
+        path = self.with_file('{"ids": [1, 2], "score": [1]}\n')
+        self.assert_fails(1, "perplexity", "--model", Program.model, "--jsonl", path, says="score")
+        path = self.with_file('{"ids": [1]}\n')
+        self.assert_fails(1, "perplexity", "--model", Program.model, "--jsonl", path,
+                          says="no token to score")
+
+
+class Quantize(CommandTest):
+    def test_smaller_file_that_still_answers(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        out = os.path.join(folder.name, "nano-q4_0.gguf")
+        arguments = ("quantize", "--model", Program.model, "--type", "q4_0", "--out", out)
+        if "q8_0" in Program.model:
+            self.assert_fails(1, *arguments, says="quantised already")
+            arguments += ("--requantize",)
+        done = call(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(os.path.getsize(out), os.path.getsize(Program.model))
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        types = {row["type"]: row for row in call_json("info", out, "--json")["types"]}
+        self.assertIn("q4_0", types)
+        answer = call_json("run", "--model", out, "--temperature", "0", "--json", QUESTION)
+        self.assertIn("RuvL", answer["text"])
+
+    def test_where_it_cannot_write(self):
+        self.assert_fails(1, "quantize", "--model", Program.model, "--type", "q8_0", "--out",
+                          "/no/such/folder/x.gguf", says="/no/such/folder")
+
+
+class Bench(CommandTest):
+    def test_json(self):
+        out = call_json("bench", "--model", Program.model, "-p", "32", "-n", "8", "-r", "2", "-t",
+                        "2", "--json")
+        self.assertEqual(out["n_threads"], 2)
+        for name in ("load_ms", "peak_memory_bytes", "weight_bytes", "weight_bytes_per_token"):
+            self.assertGreater(out[name], 0, name)
+        self.assertGreater(out["machine"]["read_gb_s"], 0)
+        self.assertGreater(out["machine"]["int8_gop_s"], 0)
+        for name, n_tokens in (("prefill", 32), ("decode", 8)):
+            runs = out[name]
+            self.assertEqual(runs["n_tokens"], n_tokens)
+            self.assertEqual(runs["n_repeats"], 2)
+            self.assertLessEqual(runs["tokens_per_s_min"], runs["tokens_per_s"])
+            self.assertLessEqual(runs["tokens_per_s"], runs["tokens_per_s_max"])
+            self.assertGreater(runs["limit_fraction"], 0)
+
+    def test_parts_can_be_skipped(self):
+        out = call_json("bench", "--model", Program.model, "-p", "0", "-n", "4", "-r", "1", "--json")
+        self.assertIsNone(out["prefill"])
+        self.assertGreater(out["decode"]["tokens_per_s"], 0)
+
+    def test_table(self):
+        done = call("bench", "--model", Program.model, "-p", "8", "-n", "0", "-r", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("prefill", done.stdout)
+        self.assertNotIn("decode ", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("groups", nargs="*")
+    arguments = parser.parse_args()
+    Program.binary = os.path.abspath(arguments.binary)
+    Program.source = arguments.source
+    Program.model = Program.find_model()
+    if not Program.model:
+        print("skipped: neither the built-in model nor RUV_DATA_DIR/trained/nano is here")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *arguments.groups], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
