@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/token_index.h"
 
 namespace ruv {
-
-using Token = int32_t;
 
 enum class TokenizerKind : uint8_t {
   byte_bpe,           // GPT-2 style: pre-tokenizer, byte alphabet, ranked merges
@@ -56,11 +55,21 @@ struct TokenizerSpec {
   bool byte_fallback = true;      // sentencepiece_bpe: unknown characters become <0xXX> tokens
   bool nfc = false;               // normalise to NFC first
   bool remove_extra_spaces = false;
+  // Finer rules of tokenizer.json's Metaspace; GGUF files leave them off.
+  bool prefix_first_only = false;  // ▁ not repeated after each added token
+  bool prefix_if_missing = false;  // no ▁ before a text that begins with a space itself
+  bool split_at_spaces = false;    // sentencepiece_bpe: no merge crosses the space before a word
 };
 
 enum class SpecialParsing : uint8_t {
   off,  // control tokens written in the text stay text: for what users say
   on,   // they become their ids: for templates
+};
+
+// A stretch of a prompt and whether control tokens may stand in it.
+struct TextPart {
+  std::string_view text;
+  SpecialParsing special = SpecialParsing::off;
 };
 
 class Tokenizer {
@@ -69,11 +78,16 @@ class Tokenizer {
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
   virtual ~Tokenizer() = default;
 
-  // Appends the ids of `text`. Adds no bos or eos. Linear time but for pathological merges, never
-  // recursive. `continues` is true when other text of the same prompt came before, so that no
-  // leading space is added again.
+  // Appends the ids of `text`. Adds no bos or eos. O(n log n), never recursive. `continues` is true
+  // when other text of the same prompt came before, so that no leading space is added again.
+  // Requires: text.size() < 2^31.
   virtual void encode(std::string_view text, SpecialParsing special, bool continues,
                       std::vector<Token>& out) const = 0;
+  // As encode of all parts joined, which is what a model was trained on, but a control token is
+  // taken only where it lies whole in parts with special parsing on. Cutting the prompt into
+  // several calls of encode would cut words too.
+  virtual void encode_parts(std::span<const TextPart> parts, bool continues,
+                            std::vector<Token>& out) const = 0;
   // What generating `id` adds to the text, after other tokens. Control tokens give their text only
   // when `with_special`. Bytes need not be whole characters: stream them through Detokenizer.
   // Requires: 0 <= id < vocab_size().
@@ -85,15 +99,26 @@ class Tokenizer {
   std::string decode(std::span<const Token> ids, bool with_special) const;
 
   int32_t vocab_size() const { return static_cast<int32_t>(spec_.tokens.size()); }
+  // As given to create, but for `merges`, which is empty.
   const TokenizerSpec& spec() const { return spec_; }
+  // eos or an end of turn.
   bool ends_answer(Token id) const;
+  // Control and unknown tokens: nothing a user may write or read.
   bool is_control(Token id) const;
+  // The space before the first word is the tokenizer's own, not the text's.
+  bool drops_first_space() const;
   // The id whose stored text is exactly `text`.
   std::optional<Token> find(std::string_view text) const;
 
  protected:
-  explicit Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {}
+  explicit Tokenizer(TokenizerSpec spec);
+  const TokenIndex& by_text() const { return by_text_; }
+  // Frees the texts of the merges, once they are in tables: they are as large as the vocabulary.
+  void forget_merges();
   TokenizerSpec spec_;
+
+ private:
+  TokenIndex by_text_;
 };
 
 // Turns a stream of ids into text that never ends inside a character. One per answer.

@@ -1,0 +1,55 @@
+// AddedTokens: finds texts that become one id wherever they stand, the leftmost first and of those
+// the longest, with a trie walked from each position.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+// A stretch of a prompt: an added token (id >= 0), or text between them (id -1).
+struct Section {
+  size_t begin = 0;
+  size_t end = 0;
+  Token id = -1;
+};
+
+// Where control tokens may stand: bytes before `end`, from the end of the range before.
+struct SpecialRange {
+  size_t end = 0;
+  SpecialParsing special = SpecialParsing::off;
+};
+
+class AddedTokens {
+ public:
+  // Tokens with an empty text are left out.
+  explicit AddedTokens(std::vector<AddedToken> tokens);
+
+  bool empty() const { return tokens_.empty(); }
+  // Appends the sections of `text`, in order, none empty but for what strips ate.
+  // Requires: `ranges` cover the text, neighbours differ in `special`.
+  void split(std::string_view text, std::span<const SpecialRange> ranges,
+             std::vector<Section>& out) const;
+
+ private:
+  struct Node {
+    uint32_t first_child = 0;  // children are neighbours in nodes_, ordered by label
+    uint16_t n_children = 0;
+    uint8_t label = 0;
+    int32_t token = -1;  // index in tokens_
+  };
+
+  const Node* child(const Node& node, uint8_t label) const;
+  // The longest token at `at`; null when none. Control tokens end by `special_end`.
+  const AddedToken* match(std::string_view text, size_t at, size_t special_end) const;
+
+  std::vector<AddedToken> tokens_;  // ordered by text
+  std::vector<Node> nodes_;
+  std::array<bool, 256> begins_{};
+};
+
+}  // namespace ruv

@@ -1,0 +1,15 @@
+// The byte alphabet of GPT-2 (Radford et al., 2019): each byte is written as a printable character,
+// so that a vocabulary of byte strings can be stored as text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ruv {
+
+std::string to_byte_alphabet(std::string_view bytes);
+// The bytes that `text` stands for; nothing when a character is outside the alphabet.
+std::optional<std::string> from_byte_alphabet(std::string_view text);
+
+}  // namespace ruv

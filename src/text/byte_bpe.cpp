@@ -1,0 +1,73 @@
+// Tables are turned from the byte alphabet into bytes once; encoding never sees the alphabet.
+#include "text/byte_bpe.h"
+
+#include "text/byte_alphabet.h"
+
+namespace ruv {
+
+struct ByteBpe::Scratch {
+  SymbolMerger merger;
+  std::vector<Symbol> symbols;
+};
+
+Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
+  PreTokenizer pre_tokenizer = TRY(PreTokenizer::find(spec.pre));
+  std::shared_ptr<ByteBpe> made(new ByteBpe(std::move(spec), std::move(pre_tokenizer)));
+  made->pairs_ = TRY(PairTable::read(made->spec_.merges, made->by_text()));
+  made->forget_merges();
+  return made;
+}
+
+ByteBpe::ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer)
+    : SectionTokenizer(std::move(spec)), pre_tokenizer_(std::move(pre_tokenizer)) {
+  for (size_t i = 0; i < spec_.tokens.size(); ++i) {
+    const bool ordinary = spec_.kinds[i] == TokenKind::normal;
+    const std::optional<std::string> bytes =
+        ordinary ? from_byte_alphabet(spec_.tokens[i]) : std::nullopt;
+    bytes_.add(bytes ? *bytes : spec_.tokens[i], bytes.has_value());
+  }
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const auto c = static_cast<char>(byte);
+    byte_tokens_[byte] = bytes_.find({&c, 1}).value_or(spec_.unk.value_or(-1));
+  }
+}
+
+void ByteBpe::encode_section(std::string_view text, Before, std::vector<Token>& out) const {
+  std::string prefixed;
+  if (spec_.add_space_prefix && text[0] != ' ') {
+    prefixed = " " + std::string(text);
+    text = prefixed;
+  }
+  std::vector<size_t> ends;
+  pre_tokenizer_.split(text, ends);
+  Scratch scratch;
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    encode_word(text.substr(begin, end - begin), scratch, out);
+    begin = end;
+  }
+}
+
+void ByteBpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Token>& out) const {
+  if (spec_.ignore_merges) {
+    if (const std::optional<Token> whole = bytes_.find(word)) return out.push_back(*whole);
+  }
+  std::vector<Symbol>& symbols = scratch.symbols;
+  symbols.clear();
+  for (uint32_t i = 0; i < word.size(); ++i) {
+    symbols.push_back({i, i + 1, byte_tokens_[static_cast<uint8_t>(word[i])]});
+  }
+  scratch.merger.merge(symbols, [&](const Symbol& left, const Symbol& right) {
+    return pairs_.find(left.id, right.id);
+  });
+  for (const Symbol& symbol : symbols) {
+    if (symbol.id >= 0) out.push_back(symbol.id);
+  }
+}
+
+std::string ByteBpe::token_bytes(Token id, bool with_special) const {
+  if (is_control(id) && !with_special) return {};
+  return std::string(bytes_.text(id));
+}
+
+}  // namespace ruv

@@ -1,0 +1,28 @@
+// The stream holds back bytes that may still become a character; bytes that cannot become U+FFFD.
+#include "base/utf8.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, bool after_prompt)
+    : tokenizer_(&tokenizer), with_special_(with_special), at_start_(!after_prompt) {}
+
+std::string Detokenizer::push(Token id) {
+  pending_ += tokenizer_->token_bytes(id, with_special_);
+  if (at_start_ && !pending_.empty()) {
+    at_start_ = false;
+    if (tokenizer_->drops_first_space() && pending_[0] == ' ') pending_.erase(0, 1);
+  }
+  const size_t whole = whole_utf8_prefix(pending_);
+  std::string text = to_valid_utf8(std::string_view(pending_).substr(0, whole));
+  pending_.erase(0, whole);
+  return text;
+}
+
+std::string Detokenizer::finish() {
+  std::string text = to_valid_utf8(pending_);
+  pending_.clear();
+  return text;
+}
+
+}  // namespace ruv

@@ -1,0 +1,40 @@
+// SectionTokenizer: what every algorithm shares. A prompt is cut at added tokens; what stands
+// between them is encoded by the algorithm.
+#pragma once
+
+#include "text/added_tokens.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+class SectionTokenizer : public Tokenizer {
+ public:
+  void encode(std::string_view text, SpecialParsing special, bool continues,
+              std::vector<Token>& out) const final;
+  void encode_parts(std::span<const TextPart> parts, bool continues,
+                    std::vector<Token>& out) const final;
+
+ protected:
+  explicit SectionTokenizer(TokenizerSpec spec);
+
+  // What stands before a section in its prompt.
+  enum class Before : uint8_t { nothing, added_token, text };
+
+  // Appends the ids of normalised text without added tokens. Requires: not empty.
+  virtual void encode_section(std::string_view text, Before before,
+                              std::vector<Token>& out) const = 0;
+
+ private:
+  // Cuts `text` at `tokens`, appends their ids and calls on_text(section, before) between them.
+  template <class OnText>
+  void cut(const AddedTokens& tokens, std::string_view text, std::span<const SpecialRange> ranges,
+           Before before, std::vector<Token>& out, const OnText& on_text) const;
+  // Normalises a text between tokens matched as written, then takes the tokens that are matched in
+  // normalised text.
+  void encode_plain(std::string_view text, Before before, std::vector<Token>& out) const;
+
+  AddedTokens as_written_;
+  AddedTokens normalized_;
+};
+
+}  // namespace ruv

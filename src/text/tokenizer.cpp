@@ -1,0 +1,91 @@
+// Checks the tables of a specification and picks the algorithm; what all tokenizers answer alike.
+#include "text/tokenizer.h"
+
+#include <algorithm>
+
+#include "text/byte_bpe.h"
+#include "text/sentencepiece_bpe.h"
+
+namespace ruv {
+namespace {
+
+Status check_size(std::string_view field, size_t size, size_t n_tokens) {
+  if (size == n_tokens) return {};
+  return fail(Code::corrupt, "tokenizer: {} has {} entries for {} tokens", field, size, n_tokens);
+}
+
+Status check_id(std::string_view field, std::optional<Token> id, size_t n_tokens) {
+  if (!id || (*id >= 0 && static_cast<size_t>(*id) < n_tokens)) return {};
+  return fail(Code::corrupt, "tokenizer: {} is {}, outside the {} tokens", field, *id, n_tokens);
+}
+
+// A missing bos or eos must not be asked for at every prompt.
+Status check(const TokenizerSpec& spec) {
+  const size_t n = spec.tokens.size();
+  if (n == 0) return fail(Code::corrupt, "tokenizer: tokens is empty");
+  if (n > INT32_MAX) return fail(Code::corrupt, "tokenizer: {} tokens are too many", n);
+  TRY(check_size("kinds", spec.kinds.size(), n));
+  const bool by_score = spec.kind == TokenizerKind::sentencepiece_bpe && spec.merges.empty();
+  if (by_score || !spec.scores.empty()) TRY(check_size("scores", spec.scores.size(), n));
+  TRY(check_id("bos", spec.bos, n));
+  TRY(check_id("eos", spec.eos, n));
+  TRY(check_id("unk", spec.unk, n));
+  TRY(check_id("pad", spec.pad, n));
+  for (const Token id : spec.end_of_turn) TRY(check_id("end_of_turn", id, n));
+  for (const AddedToken& added : spec.added) TRY(check_id("added", added.id, n));
+  if (spec.add_bos && !spec.bos) return fail(Code::corrupt, "tokenizer: add_bos without a bos id");
+  if (spec.add_eos && !spec.eos) return fail(Code::corrupt, "tokenizer: add_eos without an eos id");
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
+  TRY(check(spec));
+  switch (spec.kind) {
+    case TokenizerKind::byte_bpe:
+      return ByteBpe::create(std::move(spec));
+    case TokenizerKind::sentencepiece_bpe:
+      return SentencePieceBpe::create(std::move(spec));
+  }
+  return fail(Code::unsupported, "tokenizer: kind {} is unknown", static_cast<int>(spec.kind));
+}
+
+Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {
+  for (const std::string& text : spec_.tokens) by_text_.add(text);
+}
+
+void Tokenizer::forget_merges() { std::vector<std::string>().swap(spec_.merges); }
+
+std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsing special) const {
+  std::vector<Token> ids;
+  if (spec_.add_bos && spec_.bos) ids.push_back(*spec_.bos);
+  encode(text, special, false, ids);
+  if (spec_.add_eos && spec_.eos) ids.push_back(*spec_.eos);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
+  std::string text;
+  for (const Token id : ids) text += token_bytes(id, with_special);
+  if (drops_first_space() && text.starts_with(' ')) text.erase(0, 1);
+  return text;
+}
+
+bool Tokenizer::drops_first_space() const {
+  return spec_.kind == TokenizerKind::sentencepiece_bpe && spec_.add_space_prefix;
+}
+
+bool Tokenizer::ends_answer(Token id) const {
+  return id == spec_.eos || std::find(spec_.end_of_turn.begin(), spec_.end_of_turn.end(), id) !=
+                                spec_.end_of_turn.end();
+}
+
+bool Tokenizer::is_control(Token id) const {
+  const TokenKind kind = spec_.kinds[static_cast<size_t>(id)];
+  return kind == TokenKind::control || kind == TokenKind::unknown;
+}
+
+std::optional<Token> Tokenizer::find(std::string_view text) const { return by_text_.find(text); }
+
+}  // namespace ruv
