@@ -1,0 +1,292 @@
+// Parity of every element-wise, reduction and attention entry of every table with the reference.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "kernels/kernels.h"
+#include "tensor/half.h"
+
+namespace ruv {
+namespace {
+
+using Floats = std::vector<float>;
+constexpr int64_t kLengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 128, 1000, 5003};
+
+Floats random_floats(int64_t n, uint64_t seed, float low = -4, float high = 4) {
+  Rng rng(seed * 7919 + static_cast<uint64_t>(n));
+  Floats x(static_cast<size_t>(n));
+  for (float& v : x) v = low + (high - low) * static_cast<float>(rng.uniform());
+  return x;
+}
+
+// Copies with spare numbers behind them that must stay as they are.
+Floats guarded(const Floats& x) {
+  Floats y = x;
+  y.resize(x.size() + 16, 777.0F);
+  return y;
+}
+
+void expect_close(const Floats& got, const Floats& want, double relative, double absolute) {
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(got[i], want[i], relative * std::fabs(want[i]) + absolute)
+        << "number " << i << " of " << want.size();
+  }
+  for (size_t i = want.size(); i < got.size(); ++i) ASSERT_EQ(got[i], 777.0F) << "written past end";
+}
+
+class VectorTable : public testing::TestWithParam<const Kernels*> {
+ protected:
+  const Kernels& k_ = *GetParam();
+  const Kernels& ref_ = *find_kernels("ref");
+
+  // Runs f(table, x) on both tables for every length and compares x.
+  template <class F>
+  void compare(F f, double relative, double absolute, float low = -8, float high = 8) {
+    for (const int64_t n : kLengths) {
+      const Floats x = random_floats(n, 3, low, high);
+      Floats got = guarded(x);
+      Floats want = x;
+      f(k_, got.data(), n);
+      f(ref_, want.data(), n);
+      expect_close(got, want, relative, absolute);
+    }
+  }
+};
+
+TEST_P(VectorTable, QuantizeRowIsExact) {
+  for (const int64_t n : {0, 32, 64, 96, 4096}) {
+    for (const float size : {0.0F, 1e-30F, 1.0F, 1e30F}) {
+      const Floats x = random_floats(n, 5, -size, size);
+      std::vector<ActBlock> got(static_cast<size_t>(n / 32));
+      std::vector<ActBlock> want(got.size());
+      k_.quantize_row(x.data(), got.data(), n);
+      ref_.quantize_row(x.data(), want.data(), n);
+      ASSERT_EQ(0, std::memcmp(got.data(), want.data(), got.size() * sizeof(ActBlock)));
+    }
+  }
+}
+
+TEST_P(VectorTable, QuantizeRowRoundsHalfToEven) {
+  Floats x(32, 0.0F);
+  x[0] = 127;
+  x[1] = 0.5F;
+  x[2] = 1.5F;
+  x[3] = -2.5F;
+  x[31] = -127;
+  ActBlock block;
+  k_.quantize_row(x.data(), &block, 32);
+  EXPECT_EQ(block.scale, 1.0F);
+  EXPECT_EQ(block.q[0], 127);
+  EXPECT_EQ(block.q[1], 0);
+  EXPECT_EQ(block.q[2], 2);
+  EXPECT_EQ(block.q[3], -2);
+  EXPECT_EQ(block.half_sum[0], 127);
+  EXPECT_EQ(block.half_sum[1], -127);
+}
+
+TEST_P(VectorTable, RmsNorm) {
+  const Floats w = random_floats(6000, 8, 0.5F, 2);
+  const auto f = [&](const Kernels& k, float* x, int64_t n) {
+    if (n > 0) k.rms_norm(x, w.data(), x, n, 1e-5F);
+  };
+  compare(f, 2e-6, 1e-7);
+}
+
+TEST_P(VectorTable, LayerNorm) {
+  const Floats w = random_floats(6000, 8, 0.5F, 2);
+  const Floats bias = random_floats(6000, 9);
+  for (const float* b : {bias.data(), static_cast<const float*>(nullptr)}) {
+    const auto f = [&](const Kernels& k, float* x, int64_t n) {
+      if (n > 0) k.layer_norm(x, w.data(), b, x, n, 1e-5F);
+    };
+    compare(f, 4e-6, 4e-6);
+  }
+}
+
+TEST_P(VectorTable, NormsWriteElsewhereToo) {
+  const Floats x = random_floats(100, 1);
+  const Floats w = random_floats(100, 2);
+  Floats got = guarded(Floats(100));
+  Floats want(100);
+  k_.rms_norm(x.data(), w.data(), got.data(), 100, 1e-6F);
+  ref_.rms_norm(x.data(), w.data(), want.data(), 100, 1e-6F);
+  expect_close(got, want, 2e-6, 1e-7);
+}
+
+TEST_P(VectorTable, Add) {
+  const Floats y = random_floats(6000, 4);
+  compare([&](const Kernels& k, float* x, int64_t n) { k.add(x, y.data(), n); }, 0, 0);
+}
+
+TEST_P(VectorTable, Gates) {
+  const Floats up = random_floats(6000, 4);
+  compare([&](const Kernels& k, float* x, int64_t n) { k.silu_gate(x, up.data(), n); }, 2e-6, 1e-7,
+          -30, 30);
+  compare([&](const Kernels& k, float* x, int64_t n) { k.gelu_gate(x, up.data(), n); }, 2e-6, 2e-6,
+          -8, 8);
+  compare([&](const Kernels& k, float* x, int64_t n) { k.gelu(x, n); }, 2e-6, 2e-6, -8, 8);
+}
+
+TEST_P(VectorTable, GatesAtTheEnds) {
+  Floats x = {-1e4F, -200, -89, -87, 0, 87, 89, 200, 1e4F};
+  Floats y = x;
+  const Floats up(x.size(), 1.0F);
+  k_.silu_gate(x.data(), up.data(), static_cast<int64_t>(x.size()));
+  k_.gelu(y.data(), static_cast<int64_t>(y.size()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float want = i < 5 ? 0.0F : std::vector<float>{87, 89, 200, 1e4F}[i - 5];
+    EXPECT_NEAR(x[i], want, 1e-30) << i;
+    EXPECT_NEAR(y[i], want, 1e-30) << i;
+  }
+}
+
+TEST_P(VectorTable, RopeHalf) {
+  for (const int64_t n : {0, 2, 6, 16, 34, 64, 96, 128, 254}) {
+    const Floats x = random_floats(n, 1);
+    const Floats c = random_floats(n / 2, 2, -1, 1);
+    const Floats s = random_floats(n / 2, 3, -1, 1);
+    Floats got = guarded(x);
+    Floats want = x;
+    k_.rope_half(got.data(), c.data(), s.data(), n);
+    ref_.rope_half(want.data(), c.data(), s.data(), n);
+    expect_close(got, want, 1e-6, 1e-6);
+  }
+}
+
+TEST_P(VectorTable, Softcap) {
+  for (const float cap : {0.5F, 30.0F, 50.0F}) {
+    compare([&](const Kernels& k, float* x, int64_t n) { k.softcap(x, n, cap); }, 1e-6, 0, -200,
+            200);
+    compare([&](const Kernels& k, float* x, int64_t n) { k.softcap(x, n, cap); }, 1e-6, 0, -1e-3F,
+            1e-3F);
+  }
+}
+
+TEST_P(VectorTable, ExpIsAccurate) {
+  constexpr int64_t kN = 1 << 16;
+  Floats x(kN);
+  for (int64_t i = 0; i < kN; ++i) {
+    x[static_cast<size_t>(i)] = -86.0F * static_cast<float>(i) / static_cast<float>(kN);
+  }
+  const Floats arguments = x;
+  const float sum = k_.exp_sum(x.data(), kN, 0.0F);
+  double want_sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double want = std::exp(static_cast<double>(arguments[i]));
+    ASSERT_NEAR(x[i], want, 2e-7 * want) << arguments[i];
+    want_sum += want;
+  }
+  EXPECT_NEAR(sum, want_sum, 1e-6 * want_sum);
+}
+
+TEST_P(VectorTable, ExpSumOfMaskedScores) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const int64_t n : {16, 32, 48, 1024}) {
+    Floats x = random_floats(n, 6, -20, 5);
+    for (size_t i = 1; i < x.size(); i += 3) x[i] = -kInf;
+    Floats want = x;
+    const float got_sum = k_.exp_sum(x.data(), n, 5);
+    const float want_sum = ref_.exp_sum(want.data(), n, 5);
+    expect_close(x, want, 4e-7, 0);
+    EXPECT_EQ(x[1], 0.0F);
+    EXPECT_NEAR(got_sum, want_sum, 1e-6 * want_sum);
+  }
+  EXPECT_EQ(k_.exp_sum(nullptr, 0, 0), 0.0F);
+}
+
+std::vector<uint16_t> random_halves(int64_t n, uint64_t seed) {
+  std::vector<uint16_t> out;
+  for (const float x : random_floats(n, seed, -1, 1)) out.push_back(f16_from_f32(x));
+  return out;
+}
+
+constexpr int64_t kHeadDims[] = {1, 2, 7, 8, 15, 16, 17, 64, 80, 100, 128, 256};
+
+TEST_P(VectorTable, PageScores) {
+  for (const int64_t dim : kHeadDims) {
+    const auto keys = random_halves(dim * kPageTokens, 1);
+    constexpr int64_t kRows = 13;
+    const int64_t q_stride = dim + 3;
+    const Floats q = random_floats(kRows * q_stride, 2, -1, 1);
+    Floats whole(kRows * 20, 777.0F);
+    Floats want = whole;
+    k_.page_scores(q.data(), q_stride, keys.data(), whole.data(), 20, kRows, dim, 0.3F);
+    ref_.page_scores(q.data(), q_stride, keys.data(), want.data(), 20, kRows, dim, 0.3F);
+    expect_close(whole, want, 1e-6, 1e-6 * std::sqrt(static_cast<double>(dim)));
+    for (int64_t n = 0; n < kRows; ++n) {
+      Floats part(kRows * 20, 777.0F);
+      k_.page_scores(q.data(), q_stride, keys.data(), part.data(), 20, n, dim, 0.3F);
+      ASSERT_EQ(0, std::memcmp(part.data(), whole.data(), static_cast<size_t>(n) * 80)) << n;
+      ASSERT_EQ(part[static_cast<size_t>(n * 20)], 777.0F);
+    }
+  }
+}
+
+TEST_P(VectorTable, PageValues) {
+  for (const int64_t dim : kHeadDims) {
+    const auto values = random_halves(dim * kPageTokens, 1);
+    constexpr int64_t kRows = 13;
+    const int64_t out_stride = dim + 5;
+    const Floats p = random_floats(kRows * 18, 2, 0, 1);
+    const Floats start = random_floats(kRows * out_stride, 3);
+    Floats whole = start;
+    Floats want = start;
+    k_.page_values(p.data(), 18, values.data(), whole.data(), out_stride, kRows, dim);
+    ref_.page_values(p.data(), 18, values.data(), want.data(), out_stride, kRows, dim);
+    expect_close(whole, want, 1e-6, 4e-6);
+    for (int64_t n = 0; n < kRows; ++n) {
+      Floats part = start;
+      k_.page_values(p.data(), 18, values.data(), part.data(), out_stride, n, dim);
+      const auto bytes = static_cast<size_t>(n * out_stride) * sizeof(float);
+      ASSERT_EQ(0, std::memcmp(part.data(), whole.data(), bytes)) << n << " rows of " << dim;
+      ASSERT_EQ(0, std::memcmp(part.data() + n * out_stride, start.data() + n * out_stride,
+                               start.size() * sizeof(float) - bytes));
+    }
+  }
+}
+
+TEST_P(VectorTable, ToF16IsExact) {
+  for (const int64_t n : kLengths) {
+    Floats x = random_floats(n, 9, -1e5F, 1e5F);
+    for (size_t i = 0; i < x.size(); i += 5) x[i] *= 1e-12F;
+    for (size_t i = 0; i < x.size(); i += 3) x[i] *= 1e-5F;
+    std::vector<uint16_t> got(x.size() + 1, 0x1234);
+    k_.to_f16(x.data(), got.data(), n);
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], f16_from_f32(x[i])) << x[i];
+    ASSERT_EQ(got.back(), 0x1234);
+  }
+}
+
+TEST_P(VectorTable, Int8PeakCountsItsWork) {
+  int32_t sink = 3;
+  EXPECT_GT(k_.int8_peak(10, &sink), 0);
+  int32_t twice = 3;
+  EXPECT_EQ(k_.int8_peak(20, &twice), 2 * k_.int8_peak(10, &sink));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, VectorTable,
+                         testing::ValuesIn(all_kernels().begin(), all_kernels().end()),
+                         [](const auto& info) { return std::string(info.param->isa); });
+
+TEST(Dispatch, ReferenceComesFirstAndNamesAreFound) {
+  ASSERT_FALSE(all_kernels().empty());
+  EXPECT_STREQ(all_kernels().front()->isa, "ref");
+  for (const Kernels* k : all_kernels()) EXPECT_EQ(find_kernels(k->isa), k);
+  EXPECT_EQ(find_kernels("mmx"), nullptr);
+  EXPECT_EQ(find_kernels(""), nullptr);
+}
+
+TEST(Dispatch, ChosenTableIsOneOfAll) { EXPECT_EQ(find_kernels(kernels().isa), &kernels()); }
+
+TEST(Dispatch, UnknownFormatHasNoRow) {
+  EXPECT_EQ(find_gemm(kernels(), DType::iq1_s), nullptr);
+  EXPECT_NE(find_gemm(kernels(), DType::q4_k), nullptr);
+}
+
+}  // namespace
+}  // namespace ruv
