@@ -1,0 +1,75 @@
+// Pages are never lost, given twice or taken by halves.
+#include "cache/page_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace ruv {
+namespace {
+
+TEST(PagePool, ReserveIsAllOrNothing) {
+  PagePool pool(4);
+  std::vector<PageId> pages;
+  EXPECT_TRUE(pool.reserve(3, pages));
+  EXPECT_FALSE(pool.reserve(2, pages));
+  EXPECT_EQ(pages.size(), 3U);
+  EXPECT_EQ(pool.n_free(), 1);
+}
+
+TEST(PagePool, SharedPageIsFreeAfterItsLastHolder) {
+  PagePool pool(1);
+  std::vector<PageId> pages;
+  ASSERT_TRUE(pool.reserve(1, pages));
+  pool.share(pages[0]);
+  pool.release(pages[0]);
+  EXPECT_EQ(pool.n_free(), 0);
+  pool.release(pages[0]);
+  EXPECT_EQ(pool.n_free(), 1);
+  EXPECT_TRUE(pool.consistent());
+}
+
+TEST(PagePool, RandomUseKeepsTheBooks) {
+  PagePool pool(50);
+  std::vector<PageId> held;
+  Rng rng(7);
+  for (int i = 0; i < 20000; ++i) {
+    if (rng.below(2) == 0) {
+      pool.reserve(static_cast<int64_t>(rng.below(5)), held);
+    } else if (!held.empty()) {
+      const size_t at = rng.below(held.size());
+      if (rng.below(4) == 0) {
+        pool.share(held[at]);
+        held.push_back(held[at]);
+      } else {
+        pool.release(held[at]);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    }
+    if (i % 100 == 0) ASSERT_TRUE(pool.consistent()) << "step " << i;
+  }
+  for (PageId page : held) pool.release(page);
+  EXPECT_EQ(pool.n_free(), 50);
+}
+
+TEST(PageList, GrowsByWholePagesClearsThemAndReturnsThem) {
+  const KvShape shape{.n_layers = 2, .n_kv_heads = 1, .head_dim = 8};
+  const Result<KvPages> memory = KvPages::create(shape, 3);
+  ASSERT_TRUE(memory.has_value());
+  memory->values(0, 1, 0)[5] = 0x7C00;  // an infinity that a former owner left
+  PagePool pool(3);
+  {
+    PageList list(pool);
+    EXPECT_TRUE(list.grow(kPageTokens + 1, *memory));
+    EXPECT_EQ(list.pages().size(), 2U);
+    EXPECT_EQ(memory->values(list.pages()[0], 1, 0)[5], 0);
+    EXPECT_TRUE(list.grow(2 * kPageTokens, *memory));
+    EXPECT_EQ(list.pages().size(), 2U);
+    EXPECT_FALSE(list.grow(4 * kPageTokens, *memory));
+    EXPECT_EQ(pool.n_free(), 1);
+  }
+  EXPECT_EQ(pool.n_free(), 3);
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,103 @@
+// Engine::create: sizes chosen from the options, the model and the machine; generate().
+#include "ruv/engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "engine/batch_engine.h"
+
+namespace ruv {
+namespace {
+
+int64_t machine_memory_bytes() {
+  return int64_t{::sysconf(_SC_PHYS_PAGES)} * int64_t{::sysconf(_SC_PAGESIZE)};
+}
+
+constexpr int64_t kDefaultMaxCtx = 32768;
+
+Result<EngineOptions> completed(EngineOptions o, const Model& model) {
+  const int64_t n_ctx_train = model.h.n_ctx_train;
+  if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
+      o.kv_tokens < 0 || o.n_threads < 0) {
+    return fail(Code::invalid, "engine options: a size is negative or zero");
+  }
+  if (o.n_ctx > n_ctx_train) {
+    return fail(Code::invalid, "engine options: a context of {} tokens, the model has {}", o.n_ctx,
+                n_ctx_train);
+  }
+  if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
+  o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
+  if (o.kv_tokens == 0) {
+    const int64_t affordable = machine_memory_bytes() / 4 / model.kv_shape().bytes_per_token();
+    o.kv_tokens = std::min(o.n_ctx * o.max_sequences, affordable);
+  }
+  o.kv_tokens = std::max(o.kv_tokens, o.n_ctx);  // one sequence can always run to its end
+  return o;
+}
+
+}  // namespace
+
+std::string_view finish_reason_name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::none:
+      return "none";
+    case FinishReason::stop:
+      return "stop";
+    case FinishReason::length:
+      return "length";
+    case FinishReason::cancelled:
+      return "cancelled";
+    case FinishReason::error:
+      return "error";
+  }
+  return "unknown";
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model,
+                                               const EngineOptions& options) {
+  if (model == nullptr) return fail(Code::invalid, "engine: no model given");
+  const EngineOptions complete = TRY(completed(options, *model));
+  std::unique_ptr<Executor> executor =
+      TRY(Executor::create(*model, {.n_threads = complete.n_threads,
+                                    .n_pages = (complete.kv_tokens + kPageTokens - 1) / kPageTokens,
+                                    .max_rows = complete.max_batch_tokens,
+                                    .max_outputs = complete.max_sequences,
+                                    .n_ctx = complete.n_ctx}));
+  return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor));
+}
+
+Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
+                        const std::function<void(std::string_view)>& on_text) {
+  struct Waiting {
+    std::mutex mutex;
+    std::condition_variable done;
+    bool finished = false;
+    Answer answer;
+    Status status;
+  } waiting;
+  const auto on_event = [&](const Event& event) {
+    if (on_text && !event.text.empty()) on_text(event.text);
+    const std::lock_guard lock(waiting.mutex);
+    Answer& a = waiting.answer;
+    a.ids.insert(a.ids.end(), event.ids.begin(), event.ids.end());
+    a.logprobs.insert(a.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+    a.text += event.text;
+    if (event.finish == FinishReason::none) return;
+    a.finish = event.finish;
+    a.timings = event.timings;
+    a.seed = event.seed;
+    waiting.status = event.status;
+    waiting.finished = true;
+    waiting.done.notify_one();
+  };
+  TRY(engine.submit({std::move(prompt), params, on_event}));
+  std::unique_lock lock(waiting.mutex);
+  waiting.done.wait(lock, [&] { return waiting.finished; });
+  if (!waiting.status.ok()) return tl::unexpected<Status>(waiting.status);
+  return std::move(waiting.answer);
+}
+
+}  // namespace ruv

@@ -1,0 +1,64 @@
+#include "engine/logits.h"
+
+#include <algorithm>
+
+#include "cache/page_pool.h"
+#include "engine/executor.h"
+
+namespace ruv {
+namespace {
+
+// Keeps the logits of a chunk below 64 MB whatever the vocabulary.
+int64_t chunk_of(const LogitsOptions& options, int64_t n_vocab) {
+  const int64_t by_memory = (int64_t{64} << 20) / (n_vocab * int64_t{sizeof(float)});
+  const int64_t chunk = std::max<int64_t>(1, options.chunk_tokens);
+  return options.all ? std::clamp<int64_t>(by_memory, 1, chunk) : chunk;
+}
+
+}  // namespace
+
+Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                      const std::function<void(int64_t, std::span<const float>)>& on_logits) {
+  const int64_t n_vocab = model.h.n_vocab;
+  const auto n = static_cast<int64_t>(ids.size());
+  if (n == 0) return fail(Code::invalid, "logits: no token ids given");
+  for (Token id : ids) {
+    if (id < 0 || id >= n_vocab) {
+      return fail(Code::invalid, "logits: token id {} is not in the vocabulary of {}", id, n_vocab);
+    }
+  }
+  if (model.arch->block.positions == Positions::learned && n > model.h.n_ctx_train) {
+    return fail(Code::invalid, "logits: {} tokens, but the model has {} positions", n,
+                model.h.n_ctx_train);
+  }
+  const int64_t chunk = std::min(n, chunk_of(options, n_vocab));
+  const int64_t n_pages = (n + kPageTokens - 1) / kPageTokens;
+  const std::unique_ptr<Executor> executor =
+      TRY(Executor::create(model, {.n_threads = options.n_threads,
+                                   .n_pages = n_pages,
+                                   .max_rows = chunk,
+                                   .max_outputs = options.all ? chunk : 1,
+                                   .n_ctx = n}));
+  PagePool pool(n_pages);
+  PageList pages(pool);
+  pages.grow(n, executor->pages());
+  Batch batch;
+  for (int64_t first = 0; first < n; first += chunk) {
+    const int64_t n_rows = std::min(chunk, n - first);
+    batch.clear();
+    batch.sequences.push_back({0, n_rows, first, pages.pages()});
+    for (int64_t i = 0; i < n_rows; ++i) {
+      batch.tokens.push_back(ids[static_cast<size_t>(first + i)]);
+      batch.positions.push_back(static_cast<int32_t>(first + i));
+      if (options.all || first + i == n - 1) batch.output_rows.push_back(static_cast<int32_t>(i));
+    }
+    const View logits = executor->run(batch);
+    for (int64_t i = 0; i < logits.n_rows; ++i) {
+      const int64_t position = first + batch.output_rows[static_cast<size_t>(i)];
+      on_logits(position, {logits.row(i), static_cast<size_t>(n_vocab)});
+    }
+  }
+  return {};
+}
+
+}  // namespace ruv

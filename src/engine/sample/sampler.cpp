@@ -1,0 +1,115 @@
+#include "engine/sample/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ruv {
+
+Sampler::Sampler(const GenerateParams& params, uint64_t seed, int64_t n_vocab)
+    : params_(params), rng_(seed) {
+  if (params.temperature > 0) {
+    candidates_.reserve(static_cast<size_t>(n_vocab));
+    weights_.reserve(static_cast<size_t>(n_vocab));
+  }
+}
+
+Token argmax(std::span<const float> logits) {
+  return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+Token Sampler::sample(std::span<float> logits, std::span<const Token> history,
+                      int64_t n_generated) {
+  for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
+  penalize(logits, history, n_generated);
+  if (params_.temperature <= 0) return argmax(logits);
+  keep_top_k(logits);
+  return draw();
+}
+
+void Sampler::penalize(std::span<float> logits, std::span<const Token> history,
+                       int64_t n_generated) {
+  if (params_.repetition_penalty != 1.0) {
+    const auto window =
+        std::min<size_t>(history.size(), static_cast<size_t>(params_.repetition_window));
+    seen_.assign(history.end() - static_cast<std::ptrdiff_t>(window), history.end());
+    std::sort(seen_.begin(), seen_.end());
+    seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+    const auto penalty = static_cast<float>(params_.repetition_penalty);
+    for (Token id : seen_) {
+      float& logit = logits[static_cast<size_t>(id)];
+      logit = logit > 0 ? logit / penalty : logit * penalty;
+    }
+  }
+  if (params_.presence_penalty == 0 && params_.frequency_penalty == 0) return;
+  seen_.assign(history.end() - n_generated, history.end());
+  std::sort(seen_.begin(), seen_.end());
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    const bool first = i == 0 || seen_[i] != seen_[i - 1];
+    logits[static_cast<size_t>(seen_[i])] -=
+        static_cast<float>(params_.frequency_penalty + (first ? params_.presence_penalty : 0.0));
+  }
+}
+
+void Sampler::keep_top_k(std::span<const float> logits) {
+  candidates_.clear();
+  for (size_t i = 0; i < logits.size(); ++i)
+    candidates_.push_back({logits[i], static_cast<Token>(i)});
+  const auto likelier = [](const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+  };
+  const auto k = static_cast<size_t>(params_.top_k);
+  if (k > 0 && k < candidates_.size()) {
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(k);
+    std::nth_element(candidates_.begin(), end, candidates_.end(), likelier);
+    candidates_.resize(k);
+  }
+  std::sort(candidates_.begin(), candidates_.end(), likelier);
+}
+
+Token Sampler::draw() {
+  weights_.clear();
+  const double max = candidates_.front().logit;
+  for (const Candidate& c : candidates_) {
+    weights_.push_back(std::exp((double{c.logit} - max) / params_.temperature));
+  }
+  double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  // Both cuts are of the distribution after temperature and top-k; the likeliest always stays.
+  size_t kept = 0;
+  double sum = 0;
+  while (kept < weights_.size() && (kept == 0 || (sum < params_.top_p * total &&
+                                                  weights_[kept] >= params_.min_p * weights_[0]))) {
+    sum += weights_[kept++];
+  }
+  double at = rng_.uniform() * sum;
+  for (size_t i = 0; i + 1 < kept; ++i) {
+    at -= weights_[i];
+    if (at < 0) return candidates_[i].id;
+  }
+  return candidates_[kept - 1].id;
+}
+
+Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, int32_t n) {
+  const double max = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float x : logits) sum += std::exp(double{x} - max);
+  const double log_total = max + std::log(sum);
+  const auto logprob = [&](Token id) {
+    return TokenLogprob{id,
+                        static_cast<float>(double{logits[static_cast<size_t>(id)]} - log_total)};
+  };
+  Event::Logprobs result{logprob(chosen), {}};
+  std::vector<Token> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), Token{0});
+  const auto end =
+      ids.begin() + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(ids.size()));
+  std::partial_sort(ids.begin(), end, ids.end(), [&](Token a, Token b) {
+    const float la = logits[static_cast<size_t>(a)];
+    const float lb = logits[static_cast<size_t>(b)];
+    return la > lb || (la == lb && a < b);
+  });
+  for (auto it = ids.begin(); it != end; ++it) result.top.push_back(logprob(*it));
+  return result;
+}
+
+}  // namespace ruv

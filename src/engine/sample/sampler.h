@@ -1,0 +1,45 @@
+// Sampler: logits to one token. The steps, in order: logit bias, repetition, presence and frequency
+// penalties, then greedy choice at temperature 0, or temperature, top-k, top-p, min-p and one draw.
+// Pure apart from the random numbers it carries: same logits, history and seed, same token.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+
+class Sampler {
+ public:
+  // Keeps a reference to nothing. Requires: params passed check_params for n_vocab.
+  Sampler(const GenerateParams& params, uint64_t seed, int64_t n_vocab);
+
+  // Chooses among logits (n_vocab) which it changes. `history` is prompt and answer so far, of
+  // which the last n_generated are the answer.
+  Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
+
+ private:
+  struct Candidate {
+    float logit;
+    Token id;
+  };
+  void penalize(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
+  void keep_top_k(std::span<const float> logits);
+  Token draw();
+
+  GenerateParams params_;
+  Rng rng_;
+  std::vector<Candidate> candidates_;
+  std::vector<double> weights_;
+  std::vector<Token> seen_;
+};
+
+// The likeliest token; the lowest id of equals.
+Token argmax(std::span<const float> logits);
+// Log-probability of `chosen` and of the n likeliest tokens, likeliest first, of the distribution
+// that the logits are. O(n_vocab + n log n).
+Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, int32_t n);
+
+}  // namespace ruv

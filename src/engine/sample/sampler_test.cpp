@@ -1,0 +1,129 @@
+// Each sampling step against the distribution it must give.
+#include "engine/sample/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+namespace ruv {
+namespace {
+
+GenerateParams plain(double temperature) {
+  GenerateParams p;
+  p.temperature = temperature;
+  p.top_k = 0;
+  p.top_p = 1;
+  p.min_p = 0;
+  return p;
+}
+
+std::map<Token, int> draw_many(const GenerateParams& params, const std::vector<float>& logits,
+                               int n) {
+  Sampler sampler(params, 42, static_cast<int64_t>(logits.size()));
+  std::map<Token, int> counts;
+  for (int i = 0; i < n; ++i) {
+    std::vector<float> copy = logits;
+    ++counts[sampler.sample(copy, {}, 0)];
+  }
+  return counts;
+}
+
+TEST(Sampler, GreedyTakesTheLowestIdOfEquals) {
+  std::vector<float> logits = {1, 3, 3, 2};
+  Sampler sampler(plain(0), 1, 4);
+  EXPECT_EQ(sampler.sample(logits, {}, 0), 1);
+}
+
+TEST(Sampler, TemperatureGivesTheSoftmax) {
+  const std::vector<float> logits = {0, 1, 2, -1};
+  for (double t : {0.5, 1.0, 2.0}) {
+    const int n = 40000;
+    const std::map<Token, int> counts = draw_many(plain(t), logits, n);
+    double total = 0;
+    for (float x : logits) total += std::exp(x / t);
+    double chi_square = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const double expected = n * std::exp(logits[i] / t) / total;
+      const double seen =
+          counts.count(static_cast<Token>(i)) ? counts.at(static_cast<Token>(i)) : 0;
+      chi_square += (seen - expected) * (seen - expected) / expected;
+    }
+    EXPECT_LT(chi_square, 16.3) << "3 degrees of freedom, p = 0.001; temperature " << t;
+  }
+}
+
+TEST(Sampler, TopKTopPAndMinPCutTheTail) {
+  const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F),
+                                     std::log(0.05F)};
+  GenerateParams k = plain(1);
+  k.top_k = 2;
+  EXPECT_EQ(draw_many(k, logits, 2000).size(), 2U);
+  GenerateParams p = plain(1);
+  p.top_p = 0.75;  // 0.5 + 0.3 reach it
+  EXPECT_EQ(draw_many(p, logits, 2000).size(), 2U);
+  GenerateParams m = plain(1);
+  m.min_p = 0.2;  // 0.15 >= 0.2 · 0.5, 0.05 is not
+  EXPECT_EQ(draw_many(m, logits, 2000).size(), 3U);
+}
+
+TEST(Sampler, SameSeedSameTokens) {
+  const std::vector<float> logits = {0, 0.1F, 0.2F, 0.3F, 0.4F};
+  Sampler a(plain(1), 9, 5);
+  Sampler b(plain(1), 9, 5);
+  Sampler c(plain(1), 10, 5);
+  int differ = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<float> x = logits, y = logits, z = logits;
+    const Token token = a.sample(x, {}, 0);
+    EXPECT_EQ(token, b.sample(y, {}, 0));
+    differ += token != c.sample(z, {}, 0);
+  }
+  EXPECT_GT(differ, 20);
+}
+
+TEST(Sampler, PenaltiesFollowTheirFormulas) {
+  GenerateParams p = plain(0);
+  p.presence_penalty = 0.5;
+  p.frequency_penalty = 0.25;
+  std::vector<float> logits = {2, 2, 2};
+  const std::vector<Token> history = {2, 0, 0, 1};
+  Sampler(p, 1, 3).sample(logits, history, 3);  // the answer is {0, 0, 1}
+  EXPECT_FLOAT_EQ(logits[0], 2 - 0.5F - 0.5F);
+  EXPECT_FLOAT_EQ(logits[1], 2 - 0.5F - 0.25F);
+  EXPECT_FLOAT_EQ(logits[2], 2);
+
+  GenerateParams r = plain(0);
+  r.repetition_penalty = 2;
+  r.repetition_window = 2;
+  logits = {4, -4, 4};
+  Sampler(r, 1, 3).sample(logits, history, 3);  // window {0, 1}
+  EXPECT_FLOAT_EQ(logits[0], 2);
+  EXPECT_FLOAT_EQ(logits[1], -8);
+  EXPECT_FLOAT_EQ(logits[2], 4);
+}
+
+TEST(Sampler, BiasForcesAndBans) {
+  GenerateParams p = plain(0);
+  p.logit_bias = {{2, 100.0F}};
+  std::vector<float> logits = {5, 1, 0};
+  EXPECT_EQ(Sampler(p, 1, 3).sample(logits, {}, 0), 2);
+  p.logit_bias = {{0, -100.0F}};
+  logits = {5, 1, 0};
+  EXPECT_EQ(Sampler(p, 1, 3).sample(logits, {}, 0), 1);
+}
+
+TEST(LogProbabilities, SumToOneAndAreSorted) {
+  const std::vector<float> logits = {1, 4, 2, 3};
+  const Event::Logprobs result = log_probabilities(logits, 2, 4);
+  double sum = 0;
+  for (const TokenLogprob& t : result.top) sum += std::exp(t.logprob);
+  EXPECT_NEAR(sum, 1, 1e-6);
+  EXPECT_EQ(result.top[0].id, 1);
+  EXPECT_EQ(result.top[1].id, 3);
+  EXPECT_EQ(result.chosen.id, 2);
+  EXPECT_FLOAT_EQ(result.chosen.logprob, result.top[2].logprob);
+}
+
+}  // namespace
+}  // namespace ruv

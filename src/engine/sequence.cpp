@@ -1,0 +1,118 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+#include <random>
+
+namespace ruv {
+namespace {
+
+// 53 bits, so that the seed survives a trip through JSON.
+uint64_t draw_seed() {
+  std::random_device device;
+  return ((static_cast<uint64_t>(device()) << 32) | device()) >> 11;
+}
+
+double milliseconds(int64_t from_ns, int64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-6;
+}
+
+double per_second(int64_t n, double ms) { return ms > 0 ? static_cast<double>(n) * 1000 / ms : 0; }
+
+}  // namespace
+
+Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
+                   int64_t now_ns)
+    : id_(id),
+      params_(std::move(request.params)),
+      on_event_(std::move(request.on_event)),
+      model_(&model),
+      n_ctx_(n_ctx),
+      tokens_(std::move(request.prompt)),
+      n_prompt_(static_cast<int64_t>(tokens_.size())),
+      pages_(pool),
+      seed_(params_.seed ? *params_.seed : draw_seed()),
+      sampler_(params_, seed_, model.h.n_vocab),
+      stop_text_(params_.stop),
+      submitted_ns_(now_ns) {
+  if (model.tokenizer != nullptr) detokenizer_.emplace(*model.tokenizer);
+}
+
+void Sequence::started(int64_t now_ns) {
+  if (started_ns_ == 0) started_ns_ = now_ns;
+}
+
+void Sequence::preempted() {
+  pages_.clear();
+  n_computed_ = 0;
+}
+
+bool Sequence::ends_answer(Token id) const {
+  if (std::find(params_.stop_tokens.begin(), params_.stop_tokens.end(), id) !=
+      params_.stop_tokens.end()) {
+    return true;
+  }
+  return !params_.ignore_eos && model_->tokenizer != nullptr && model_->tokenizer->ends_answer(id);
+}
+
+bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
+  if (first_token_ns_ == 0) first_token_ns_ = now_ns;
+  if (params_.max_tokens == 0) {
+    emit({}, FinishReason::length, now_ns);
+    return true;
+  }
+  std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
+  if (params_.n_logprobs >= 0) own.assign(logits.begin(), logits.end());
+  const Token id = sampler_.sample(logits, tokens_, n_generated());
+  if (ends_answer(id)) {
+    emit({}, FinishReason::stop, now_ns);
+    return true;
+  }
+  tokens_.push_back(id);
+  Event event;
+  event.ids.push_back(id);
+  if (params_.n_logprobs >= 0)
+    event.logprobs.push_back(log_probabilities(own, id, params_.n_logprobs));
+  if (detokenizer_) event.text = stop_text_.push(detokenizer_->push(id));
+  FinishReason reason = FinishReason::none;
+  if (stop_text_.stopped()) {
+    reason = FinishReason::stop;
+  } else if (n_generated() == params_.max_tokens || n_tokens() >= n_ctx_) {
+    reason = FinishReason::length;
+  }
+  emit(std::move(event), reason, now_ns);
+  return reason != FinishReason::none;
+}
+
+void Sequence::finish(FinishReason reason, Status status, int64_t now_ns) {
+  Event event;
+  event.status = std::move(status);
+  emit(std::move(event), reason, now_ns);
+}
+
+void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
+  event.finish = reason;
+  if (reason != FinishReason::none) {
+    if (detokenizer_) event.text += stop_text_.push(detokenizer_->finish()) + stop_text_.finish();
+    event.timings = timings(now_ns);
+    event.seed = seed_;
+  }
+  if (on_event_) on_event_(event);
+}
+
+Timings Sequence::timings(int64_t now_ns) const {
+  Timings t;
+  t.n_prompt_tokens = n_prompt_;
+  t.n_generated_tokens = n_generated();
+  const int64_t started = started_ns_ != 0 ? started_ns_ : now_ns;
+  const int64_t first = first_token_ns_ != 0 ? first_token_ns_ : now_ns;
+  t.queue_ms = milliseconds(submitted_ns_, started);
+  t.prefill_ms = milliseconds(started, first);
+  t.decode_ms = milliseconds(first, now_ns);
+  t.prefill_tokens_per_s = per_second(n_prompt_, t.prefill_ms);
+  // The first token comes with the prefill.
+  t.decode_tokens_per_s = per_second(t.n_generated_tokens - 1, t.decode_ms);
+  if (t.n_generated_tokens < 2) t.decode_tokens_per_s = 0;
+  return t;
+}
+
+}  // namespace ruv
