@@ -1,0 +1,101 @@
+// ruvllm serve: one model behind the OpenAI API over HTTP, until SIGINT or SIGTERM.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "command_line.h"
+#include "commands.h"
+#include "net/http/server.h"
+#include "net/openai/service.h"
+#include "open_model.h"
+
+namespace ruv {
+namespace {
+
+struct ServeCall {
+  std::string model;
+  std::string alias;
+  std::string cache_dir;
+  int64_t port = 8080;
+  ServerOptions server;
+  EngineOptions engine;
+};
+
+// The names that requests may use; answers carry the first: --alias when given, else the file's
+// name without .gguf, else the name inside the file.
+std::vector<std::string> model_names(const ServeCall& call, const std::string& path,
+                                     const ModelInfo& info) {
+  std::filesystem::path file(path);
+  if (!file.has_filename()) file = file.parent_path();  // a folder given with a slash at its end
+  if (file.extension() == ".gguf") file.replace_extension();
+  std::vector<std::string> names;
+  for (const std::string& name : {call.alias, file.filename().string(), info.name}) {
+    if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
+    names.push_back(name);
+  }
+  return names;
+}
+
+Status make_cache_folder(const CommandLine& line, const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !std::filesystem::is_directory(path, error)) {
+    return fail(Code::invalid, "--cache-dir {}: cannot create the folder: {}", path,
+                error ? error.message() : "a file has its name");
+  }
+  line.note(fmt::format("--cache-dir {}: this version stores nothing there yet", path));
+  return {};
+}
+
+std::string url_of(const HttpServer& server, const std::string& host) {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return is_v6 ? fmt::format("http://[{}]:{}", host, server.port())
+               : fmt::format("http://{}:{}", host, server.port());
+}
+
+Status serve(const CommandLine& line, const ServeCall& call) {
+  TRY(make_cache_folder(line, call.cache_dir));
+  const std::string path = TRY(chosen_model(call.model));
+  const std::shared_ptr<const Model> model = TRY(open_model(path, call.engine.n_threads));
+  const std::unique_ptr<ModelText> text = text_of_model(model);
+  std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
+  const OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
+  const std::unique_ptr<HttpServer> server =
+      TRY(HttpServer::create(call.server, api_routes(service)));
+  fmt::print(stderr, "model {}, context {} tokens, {} answers at a time\nlistening on {}\n",
+             service.names.front(), engine->n_ctx(), call.engine.max_sequences,
+             url_of(*server, call.server.host));
+  std::fflush(stderr);
+  server->run();
+  engine.reset();  // before the server: its last events still go to the server's replies
+  fmt::print(stderr, "stopped\n");
+  return {};
+}
+
+}  // namespace
+
+int serve_command(int argc, char** argv) {
+  ServeCall call;
+  call.server.stop_on_signals = true;
+  CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
+  line.text("--model,-m", call.model, kModelHelp);
+  line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
+  line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
+  line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
+  line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
+  line.text("--cache-dir", call.cache_dir, "Folder for the durable prefix cache");
+  line.threads(call.engine.n_threads);
+  line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
+               "Longest prompt and answer in tokens; 0: what the model was trained for");
+  line.integer("--parallel", call.engine.max_sequences, 1, 1024,
+               "Answers that are generated at the same time; more wait");
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  call.server.port = static_cast<uint16_t>(call.port);
+  const Status status = serve(line, call);
+  return status.ok() ? kDone : line.failed(status);
+}
+
+}  // namespace ruv

@@ -1,0 +1,59 @@
+#include "net/api_error.h"
+
+#include <array>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::array kErrorTable{
+    ErrorRow{Code::ok, 200, "none", "ok"},
+    ErrorRow{Code::invalid, 400, "invalid_request_error", "invalid_value"},
+    ErrorRow{Code::not_found, 404, "invalid_request_error", "not_found"},
+    ErrorRow{Code::unsupported, 400, "invalid_request_error", "unsupported"},
+    ErrorRow{Code::corrupt, 400, "invalid_request_error", "invalid_body"},
+    ErrorRow{Code::out_of_memory, 503, "server_error", "out_of_memory"},
+    ErrorRow{Code::unavailable, 429, "rate_limit_error", "rate_limit_exceeded"},
+    ErrorRow{Code::cancelled, 503, "server_error", "cancelled"},
+    ErrorRow{Code::deadline, 503, "server_error", "deadline_exceeded"},
+    ErrorRow{Code::internal, 500, "server_error", "internal_error"},
+};
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+}  // namespace
+
+std::span<const ErrorRow> error_table() { return kErrorTable; }
+
+ApiError api_error(const Status& status, std::string param) {
+  for (const ErrorRow& row : kErrorTable) {
+    if (row.code == status.code()) {
+      return {row.status, row.type, status.message(), std::move(param), row.name};
+    }
+  }
+  return {500, "server_error", status.message(), std::move(param), "internal_error"};
+}
+
+ApiError bad_request(std::string param, std::string message, std::string code) {
+  return {400, "invalid_request_error", std::move(message), std::move(param), std::move(code)};
+}
+
+std::string error_json(const ApiError& error) {
+  const Json json = {{"error",
+                      {{"message", to_valid_utf8(error.message)},
+                       {"type", error.type},
+                       {"param", text_or_null(to_valid_utf8(error.param))},
+                       {"code", text_or_null(error.code)}}}};
+  return json.dump();
+}
+
+HttpResponse error_response(const ApiError& error) {
+  HttpResponse response{.status = error.status, .body = error_json(error)};
+  if (error.status == 429 || error.status == 503) response.headers = {{"Retry-After", "1"}};
+  if (error.status == 401) response.headers = {{"WWW-Authenticate", "Bearer"}};
+  return response;
+}
+
+}  // namespace ruv

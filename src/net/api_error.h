@@ -1,0 +1,55 @@
+// ApiError: an error as API clients see it, and the one table from which every HTTP status is
+// derived.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "net/http/message.h"
+
+namespace ruv {
+
+struct ApiError {
+  int status = 400;
+  std::string type;  // "invalid_request_error"
+  std::string message;
+  std::string param;  // the field that is wrong; empty: null on the wire
+  std::string code;   // a word programs can switch on; empty: null on the wire
+};
+
+// One row per Code: what a failure of the library becomes on the wire.
+struct ErrorRow {
+  Code code;
+  int status;
+  const char* type;
+  const char* name;
+};
+std::span<const ErrorRow> error_table();
+
+ApiError api_error(const Status& status, std::string param = {});
+// The request itself is wrong: status 400.
+ApiError bad_request(std::string param, std::string message, std::string code = "invalid_value");
+
+// {"error": {"message", "type", "param", "code"}}
+std::string error_json(const ApiError& error);
+HttpResponse error_response(const ApiError& error);
+
+template <class T>
+using ApiResult = tl::expected<T, ApiError>;
+
+// TRY for ApiResult.
+template <class T>
+bool succeeded(const ApiResult<T>& result) {
+  return result.has_value();
+}
+template <class T>
+tl::unexpected<ApiError> failure(ApiResult<T>&& result) {
+  return tl::unexpected<ApiError>(std::move(result.error()));
+}
+template <class T>
+T value_of(ApiResult<T>&& result) {
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+}  // namespace ruv

@@ -1,0 +1,34 @@
+// One HTTP request and one HTTP answer as plain values. Routes see these, never a socket.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ruv {
+
+struct HttpRequest {
+  std::string method;         // "GET"
+  std::string path;           // percent-decoded, without the query
+  std::string query;          // what follows '?', as sent
+  std::string path_tail;      // what the `{…}` at the end of the route's path stands for
+  std::string content_type;   // lower case, without parameters
+  std::string authorization;  // the header's value
+  std::string body;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+// "Not Found" for 404; "Unknown" for codes this server does not send.
+std::string_view http_reason(int status);
+
+// `path` with %XX decoded. Bad escapes stay as they are.
+std::string decode_percent(std::string_view path);
+
+}  // namespace ruv

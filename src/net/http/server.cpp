@@ -1,0 +1,146 @@
+#include "net/http/server.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+
+#include "net/api_error.h"
+#include "net/http/connection.h"
+
+namespace ruv {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+class TcpServer final : public HttpServer {
+ public:
+  TcpServer(ServerOptions options, std::vector<Route> routes)
+      : state_(std::move(options), std::move(routes)),
+        acceptor_(state_.io),
+        pause_(state_.io),
+        drain_(state_.io),
+        signals_(state_.io) {}
+
+  ~TcpServer() override { state_.workers.join(); }
+
+  Status listen();
+  uint16_t port() const override { return port_; }
+  void run() override;
+  void stop() override {
+    asio::post(state_.io, [this] { begin_stop(); });
+  }
+
+ private:
+  asio::awaitable<void> accept_all();
+  void admit(tcp::socket socket);
+  void begin_stop();
+
+  ServerState state_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
+  asio::steady_timer drain_;
+  asio::signal_set signals_;
+  uint16_t port_ = 0;
+};
+
+Status TcpServer::listen() {
+  const ServerOptions& options = state_.options;
+  error_code error;
+  const auto address = asio::ip::make_address(options.host, error);
+  if (error) {
+    return fail(Code::invalid, "host '{}' is not an IP address such as 127.0.0.1 or ::1",
+                options.host);
+  }
+  const tcp::endpoint endpoint(address, options.port);
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return fail(Code::unavailable, "cannot listen on {}:{}: {}", options.host, options.port,
+                error.message());
+  }
+  port_ = acceptor_.local_endpoint().port();
+  return {};
+}
+
+void TcpServer::admit(tcp::socket socket) {
+  error_code ignored;
+  if (static_cast<int64_t>(state_.connections.size()) >= state_.options.max_connections) {
+    const std::string bytes = response_bytes(
+        error_response({503, "server_error", "too many connections", "", "overloaded"}),
+        {.keep_alive = false});
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(bytes), ignored);
+    return;
+  }
+  socket.set_option(tcp::no_delay(true), ignored);
+  auto connection = std::make_shared<Connection>(std::move(socket), state_);
+  state_.connections.insert(connection.get());
+  asio::co_spawn(state_.io, connection->run(), [this, connection](const std::exception_ptr&) {
+    state_.connections.erase(connection.get());
+    if (state_.stopping && state_.connections.empty()) drain_.cancel();
+  });
+}
+
+asio::awaitable<void> TcpServer::accept_all() {
+  while (!state_.stopping) {
+    auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
+    if (!acceptor_.is_open()) co_return;
+    if (!error) {
+      admit(std::move(socket));
+      continue;
+    }
+    // Out of file descriptors, most likely: wait until some are closed.
+    pause_.expires_after(std::chrono::milliseconds(100));
+    co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+void TcpServer::begin_stop() {
+  if (state_.stopping) return;
+  state_.stopping = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  pause_.cancel();
+  signals_.cancel(ignored);
+  signals_.clear(ignored);
+  const auto connections = state_.connections;
+  for (Connection* connection : connections) connection->stop_when_idle();
+  drain_.expires_after(state_.options.drain_timeout);
+  drain_.async_wait([this](const error_code& error) {
+    if (error) return;
+    const auto remaining = state_.connections;
+    for (Connection* connection : remaining) connection->abort();
+  });
+  if (state_.connections.empty()) drain_.cancel();
+}
+
+void TcpServer::run() {
+  if (state_.options.stop_on_signals) {
+    signals_.add(SIGINT);
+    signals_.add(SIGTERM);
+    signals_.async_wait([this](const error_code& error, int) {
+      if (!error) begin_stop();
+    });
+  }
+  asio::co_spawn(state_.io, accept_all(), asio::detached);
+  state_.io.run();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpServer>> HttpServer::create(ServerOptions options,
+                                                       std::vector<Route> routes) {
+  auto server = std::make_unique<TcpServer>(std::move(options), std::move(routes));
+  TRY(server->listen());
+  return server;
+}
+
+}  // namespace ruv

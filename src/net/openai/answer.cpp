@@ -1,0 +1,283 @@
+#include "net/openai/answer.h"
+
+#include <optional>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace ruv {
+namespace {
+
+// Model text is valid UTF-8 by contract; bytes that are not become U+FFFD instead of an exception.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+int64_t n_characters(std::string_view text) {
+  int64_t n = 0;
+  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return n;
+}
+
+// Lives on the network thread; the engine's thread only posts copies of events to it.
+class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
+ public:
+  AnswerJob(const OpenAiService& service, const AnswerShape& shape, const GenerateRequest& request,
+            std::vector<ReadyPrompt> prompts, std::shared_ptr<Reply> reply)
+      : service_(service),
+        shape_(shape),
+        params_(request.params),
+        n_(request.n),
+        stream_(request.stream),
+        include_usage_(request.include_usage),
+        prompts_(std::move(prompts)),
+        reply_(std::move(reply)) {}
+
+  void start();
+
+ private:
+  struct Choice {
+    std::optional<RequestId> id;
+    std::string text;
+    std::vector<Event::Logprobs> logprobs;
+    int64_t text_offset = 0;
+    FinishReason finish = FinishReason::none;
+    Timings timings;
+  };
+
+  Status submit_all();
+  void receive(size_t index, const Event& event);
+  void send_piece(size_t index, const Event& event);
+  void keep_piece(Choice& choice, const Event& event);
+  void finish_choice(size_t index, const Event& event);
+  void finish_all();
+  void fail_all(const ApiError& error);
+  void cancel_all();
+  bool write_choice(Json choice);
+  Json frame(Json choices) const;
+  Json usage() const;
+  std::string whole_answer();
+
+  const OpenAiService& service_;
+  const AnswerShape& shape_;
+  GenerateParams params_;
+  int64_t n_;
+  bool stream_;
+  bool include_usage_;
+  std::vector<ReadyPrompt> prompts_;
+  std::shared_ptr<Reply> reply_;
+  std::vector<Choice> choices_;
+  size_t n_finished_ = 0;
+  std::string id_;
+  int64_t created_ = 0;
+  bool over_ = false;  // answered, failed or given up: later events are dropped
+};
+
+void AnswerJob::start() {
+  id_ = shape_.id_prefix() + service_.unique_name();
+  created_ = service_.unix_time();
+  const Status status = submit_all();
+  if (!status.ok()) {
+    stream_ = false;  // nothing is sent yet, so the status can still say it
+    return fail_all(api_error(status));
+  }
+  if (stream_) reply_->begin_stream();
+  reply_->on_disconnect([self = shared_from_this()] {
+    self->over_ = true;
+    self->cancel_all();
+  });
+  if (!stream_ || over_) return;
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    const std::string& echo = prompts_[i / static_cast<size_t>(n_)].echo;
+    if (echo.empty() && !shape_.has_opening()) continue;
+    if (!write_choice(
+            shape_.choice(ChoicePart::opening, static_cast<int64_t>(i), echo, nullptr, nullptr))) {
+      return;
+    }
+  }
+}
+
+Status AnswerJob::submit_all() {
+  const size_t n_choices = prompts_.size() * static_cast<size_t>(n_);
+  choices_.resize(n_choices);
+  for (size_t i = 0; i < n_choices; ++i) {
+    const ReadyPrompt& prompt = prompts_[i / static_cast<size_t>(n_)];
+    choices_[i].text_offset = n_characters(prompt.echo);
+    if (!stream_) choices_[i].text = prompt.echo;
+    Request request;
+    request.prompt = prompt.ids;
+    request.params = params_;
+    if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
+    request.on_event = [self = shared_from_this(), i](const Event& event) {
+      self->reply_->post([self, i, event] { self->receive(i, event); });
+    };
+    choices_[i].id = TRY(service_.engine->submit(std::move(request)));
+  }
+  return {};
+}
+
+void AnswerJob::receive(size_t index, const Event& event) {
+  if (over_) return;
+  if (event.finish == FinishReason::error) return fail_all(api_error(event.status));
+  if (event.finish == FinishReason::cancelled) {
+    return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
+  }
+  if (stream_) {
+    send_piece(index, event);
+  } else {
+    keep_piece(choices_[index], event);
+  }
+  if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
+}
+
+void AnswerJob::send_piece(size_t index, const Event& event) {
+  if (event.text.empty() && event.logprobs.empty()) return;
+  Json logprobs;
+  if (!event.logprobs.empty()) {
+    logprobs = shape_.logprobs(*service_.text, event.logprobs, choices_[index].text_offset);
+  }
+  write_choice(shape_.choice(ChoicePart::piece, static_cast<int64_t>(index), event.text,
+                             std::move(logprobs), nullptr));
+}
+
+void AnswerJob::keep_piece(Choice& choice, const Event& event) {
+  choice.text += event.text;
+  choice.logprobs.insert(choice.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+}
+
+void AnswerJob::finish_choice(size_t index, const Event& event) {
+  Choice& choice = choices_[index];
+  choice.finish = event.finish;
+  choice.timings = event.timings;
+  ++n_finished_;
+  if (stream_ && !write_choice(shape_.choice(ChoicePart::closing, static_cast<int64_t>(index), "",
+                                             nullptr, finish_reason_name(event.finish)))) {
+    return;
+  }
+  if (n_finished_ == choices_.size()) finish_all();
+}
+
+void AnswerJob::finish_all() {
+  over_ = true;
+  if (!stream_) return reply_->send({.body = whole_answer()});
+  std::string tail;
+  if (include_usage_) {
+    Json last = frame(Json::array());
+    last["usage"] = usage();
+    tail = sse_event(dump(last));
+  }
+  reply_->write_last(tail + sse_event("[DONE]"));
+}
+
+void AnswerJob::fail_all(const ApiError& error) {
+  over_ = true;
+  cancel_all();
+  if (stream_) {
+    reply_->write_last(sse_event(error_json(error)));
+  } else {
+    reply_->send(error_response(error));
+  }
+}
+
+void AnswerJob::cancel_all() {
+  for (const Choice& choice : choices_) {
+    if (choice.id && choice.finish == FinishReason::none) service_.engine->cancel(*choice.id);
+  }
+}
+
+// False when the client reads too slowly: the answer is then over.
+bool AnswerJob::write_choice(Json choice) {
+  Json chunk = frame(Json::array({std::move(choice)}));
+  if (include_usage_) chunk["usage"] = nullptr;
+  if (reply_->write(sse_event(dump(chunk)))) return true;
+  if (!over_) {
+    fail_all({503, "server_error", "the client reads more slowly than the answer comes", "",
+              "client_too_slow"});
+  }
+  return false;
+}
+
+Json AnswerJob::frame(Json choices) const {
+  return {{"id", id_},
+          {"object", shape_.object_name(stream_)},
+          {"created", created_},
+          {"model", service_.names.front()},
+          {"choices", std::move(choices)}};
+}
+
+Json AnswerJob::usage() const {
+  int64_t n_prompt = 0;
+  int64_t n_generated = 0;
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    // A prompt with several answers counts once.
+    if (i % static_cast<size_t>(n_) == 0) n_prompt += choices_[i].timings.n_prompt_tokens;
+    n_generated += choices_[i].timings.n_generated_tokens;
+  }
+  return {{"prompt_tokens", n_prompt},
+          {"completion_tokens", n_generated},
+          {"total_tokens", n_prompt + n_generated}};
+}
+
+std::string AnswerJob::whole_answer() {
+  Json list = Json::array();
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    Choice& choice = choices_[i];
+    Json logprobs;
+    if (params_.n_logprobs >= 0) {
+      logprobs = shape_.logprobs(*service_.text, choice.logprobs, choice.text_offset);
+    }
+    list.push_back(shape_.choice(ChoicePart::whole, static_cast<int64_t>(i), std::move(choice.text),
+                                 std::move(logprobs), finish_reason_name(choice.finish)));
+  }
+  Json answer = frame(std::move(list));
+  answer["usage"] = usage();
+  return dump(answer);
+}
+
+}  // namespace
+
+std::string sse_event(std::string_view text) { return fmt::format("data: {}\n\n", text); }
+
+ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
+                             const std::string& field) {
+  if (ids.empty()) {
+    return tl::unexpected(bad_request(field, fmt::format("'{}' gives no tokens", field)));
+  }
+  const int64_t n_ctx = service.engine->n_ctx();
+  const auto n_ids = static_cast<int64_t>(ids.size());
+  if (n_ids + 1 > n_ctx) {
+    return tl::unexpected(bad_request(
+        field,
+        fmt::format("the prompt has {} tokens and the answer needs at least one, but the context "
+                    "holds {} tokens; shorten the prompt or start the server with a longer --ctx",
+                    n_ids, n_ctx),
+        "context_length_exceeded"));
+  }
+  const int64_t n_vocab = service.text->info().n_vocab;
+  for (const Token id : ids) {
+    if (id >= 0 && id < n_vocab) continue;
+    return tl::unexpected(bad_request(
+        field, fmt::format("'{}': token {} is outside the vocabulary of {}", field, id, n_vocab)));
+  }
+  return {};
+}
+
+ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params) {
+  const int64_t n_vocab = service.text->info().n_vocab;
+  for (const auto& [id, bias] : params.logit_bias) {
+    if (id < n_vocab) continue;
+    return tl::unexpected(bad_request(
+        "logit_bias",
+        fmt::format("'logit_bias': token {} is outside the vocabulary of {}", id, n_vocab)));
+  }
+  return {};
+}
+
+void answer_request(const OpenAiService& service, const AnswerShape& shape,
+                    const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
+                    const std::shared_ptr<Reply>& reply) {
+  auto job = std::make_shared<AnswerJob>(service, shape, request, std::move(prompts), reply);
+  reply->post([job] { job->start(); });
+}
+
+}  // namespace ruv

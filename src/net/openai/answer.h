@@ -1,0 +1,53 @@
+// Answering a checked request: submit its choices to the engine, gather their events, and send
+// them as one JSON object or as server-sent events. The two endpoints differ only in AnswerShape.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "net/openai/generate_request.h"
+#include "net/openai/service.h"
+
+namespace ruv {
+
+enum class ChoicePart { opening, piece, closing, whole };
+
+// How an endpoint writes its answers.
+class AnswerShape {
+ public:
+  virtual ~AnswerShape() = default;
+  virtual const char* id_prefix() const = 0;               // "chatcmpl-"
+  virtual const char* object_name(bool stream) const = 0;  // "chat.completion.chunk"
+  // Whether a stream begins with an `opening` part although it has no text.
+  virtual bool has_opening() const = 0;
+  // One element of `choices`. `finish`: null or the reason.
+  virtual Json choice(ChoicePart part, int64_t index, std::string text, Json logprobs,
+                      Json finish) const = 0;
+  // The logprobs member for tokens whose text begins `text_offset` characters into the answer;
+  // moves text_offset behind them.
+  virtual Json logprobs(const ModelText& text, const std::vector<Event::Logprobs>& tokens,
+                        int64_t& text_offset) const = 0;
+};
+
+struct ReadyPrompt {
+  std::vector<Token> ids;
+  std::string echo = {};  // put before the answer's text
+};
+
+// Fails: 400 context_length_exceeded (both numbers are named), 400 for a prompt without tokens or
+// an id outside the vocabulary. `field` is named in the error.
+ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
+                             const std::string& field);
+ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params);
+
+// Any thread. `shape` and `service` outlive the answer.
+void answer_request(const OpenAiService& service, const AnswerShape& shape,
+                    const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
+                    const std::shared_ptr<Reply>& reply);
+
+// One server-sent event: "data: …\n\n".
+std::string sse_event(std::string_view text);
+
+}  // namespace ruv

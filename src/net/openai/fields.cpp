@@ -1,0 +1,190 @@
+#include "net/openai/fields.h"
+
+#include <array>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "ruv/options.h"
+
+namespace ruv {
+namespace {
+
+bool is_false(const Json& value) { return value == false; }
+bool is_empty(const Json& value) {
+  return (value.is_array() || value.is_object() || value.is_string()) && value.empty();
+}
+bool is_none(const Json& value) { return value == "none"; }
+bool is_one(const Json& value) { return value == 1; }
+bool is_text_format(const Json& value) {
+  return value.is_object() && value.size() == 1 && value.contains("type") &&
+         value.at("type") == "text";
+}
+bool is_text_only(const Json& value) {
+  return value.is_array() && value.size() == 1 && value[0] == "text";
+}
+
+constexpr FieldUse kHonoured = FieldUse::honoured;
+constexpr FieldUse kNoEffect = FieldUse::no_effect;
+constexpr FieldUse kUnsupported = FieldUse::unsupported;
+
+#define RUV_SHARED_FIELDS                                                                         \
+  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                     \
+      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},           \
+      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},       \
+      FieldRow{"seed", kHonoured, "an integer; the same seed gives the same bytes"},              \
+      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                   \
+      FieldRow{"stream", kHonoured, "true: server-sent events"},                                  \
+      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},           \
+      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                \
+      FieldRow{"user", kNoEffect, "the caller's name for its user; a text"},                      \
+      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                           \
+      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                 \
+      FieldRow{"service_tier", kUnsupported, ""}, FieldRow{"prompt_cache_key", kUnsupported, ""}, \
+      FieldRow {                                                                                  \
+    "safety_identifier", kNoEffect, "the caller's name for its user; a text"                      \
+  }
+
+constexpr std::array kChatFields{
+    RUV_SHARED_FIELDS,
+    FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
+    FieldRow{"max_tokens", kHonoured,
+             "tokens to generate at most; absent: until the context is full"},
+    FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens"},
+    FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
+    FieldRow{"top_logprobs", kHonoured,
+             "likeliest alternatives per token, 0 to 20; needs logprobs"},
+    FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
+    FieldRow{"tools", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
+    FieldRow{"parallel_tool_calls", kUnsupported, ""},
+    FieldRow{"functions", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
+    FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
+    FieldRow{"audio", kUnsupported, ""},
+    FieldRow{"prediction", kUnsupported, ""},
+    FieldRow{"reasoning_effort", kUnsupported, ""},
+    FieldRow{"verbosity", kUnsupported, ""},
+    FieldRow{"web_search_options", kUnsupported, ""},
+};
+
+constexpr std::array kCompletionFields{
+    RUV_SHARED_FIELDS,
+    FieldRow{"prompt", kHonoured, "required: a text, ids, or a list of texts or of lists of ids"},
+    FieldRow{"max_tokens", kHonoured,
+             "tokens to generate at most; absent: until the context is full"},
+    FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
+    FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
+    FieldRow{"best_of", kUnsupported, "only 1", is_one},
+    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty},
+};
+
+constexpr std::array kMessageFields{
+    FieldRow{"role", kHonoured, "system, developer (the same), user or assistant"},
+    FieldRow{"content", kHonoured, "a text, or a list of {\"type\": \"text\", \"text\": …}"},
+    FieldRow{"name", kUnsupported, ""},
+    FieldRow{"refusal", kUnsupported, ""},
+    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"audio", kUnsupported, ""},
+    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tool_call_id", kUnsupported, ""},
+    FieldRow{"function_call", kUnsupported, ""},
+};
+
+#undef RUV_SHARED_FIELDS
+
+const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
+  for (const FieldRow& row : rows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const FieldRow> chat_fields() { return kChatFields; }
+std::span<const FieldRow> completion_fields() { return kCompletionFields; }
+std::span<const FieldRow> message_fields() { return kMessageFields; }
+
+bool is_plain_option(std::string_view name) {
+  // These have forms of their own in the OpenAI bodies.
+  if (name == "n_logprobs" || name == "seed" || name == "max_tokens") return false;
+  return find_generate_option(name) != nullptr;
+}
+
+ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
+                             std::string_view where) {
+  const bool is_body = where.empty();
+  for (const auto& [name, value] : object.items()) {
+    const std::string full = std::string(where) + name;
+    const FieldRow* row = find_row(rows, name);
+    if (row == nullptr) {
+      if (is_body && is_plain_option(name)) continue;
+      return tl::unexpected(
+          bad_request(full, fmt::format("unknown field '{}'", full), "unknown_field"));
+    }
+    if (row->use != FieldUse::unsupported || value.is_null()) continue;
+    if (row->asks_nothing != nullptr && row->asks_nothing(value)) continue;
+    const std::string_view hint = row->doc;
+    return tl::unexpected(bad_request(full,
+                                      fmt::format("'{}' is not supported yet{}{}", full,
+                                                  hint.empty() ? "" : "; accepted: ", hint),
+                                      "unsupported_field"));
+  }
+  return {};
+}
+
+const Json* find_field(const Json& object, std::string_view name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string_view type_words(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+      return "an integer";
+    case Json::value_t::number_float:
+      return "a number with a fraction";
+    default:
+      return "null";
+  }
+}
+
+ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback) {
+  const Json* value = find_field(object, name);
+  if (value == nullptr) return fallback;
+  if (value->is_boolean()) return value->get<bool>();
+  return tl::unexpected(bad_request(
+      std::string(name),
+      fmt::format("'{}' must be true or false, not {}", name, type_words(*value)), "invalid_type"));
+}
+
+ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
+                                IntegerRange range) {
+  const Json* value = find_field(object, name);
+  if (value == nullptr) return fallback;
+  if (!value->is_number_integer()) {
+    return tl::unexpected(bad_request(
+        std::string(name), fmt::format("'{}' must be an integer, not {}", name, type_words(*value)),
+        "invalid_type"));
+  }
+  const bool too_large =
+      value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  const int64_t number = too_large ? INT64_MAX : value->get<int64_t>();
+  if (too_large || number < range.min || number > range.max) {
+    return tl::unexpected(
+        bad_request(std::string(name), fmt::format("'{}' is {}; it must be from {} to {}", name,
+                                                   value->dump(), range.min, range.max)));
+  }
+  return number;
+}
+
+}  // namespace ruv

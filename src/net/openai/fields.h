@@ -1,0 +1,54 @@
+// The fields of the OpenAI request bodies: one row each, saying what this server does with it.
+// A field without a row is refused, so none is ignored in silence.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/json_fwd.h"
+#include "net/api_error.h"
+
+namespace ruv {
+
+enum class FieldUse {
+  honoured,
+  no_effect,    // accepted, documented to change nothing
+  unsupported,  // refused by name unless null or a value that asks for nothing
+};
+
+struct FieldRow {
+  const char* name;
+  FieldUse use;
+  const char* doc;
+  // For unsupported fields: whether the value asks for nothing. Null: only JSON null does.
+  bool (*asks_nothing)(const Json& value) = nullptr;
+};
+
+std::span<const FieldRow> chat_fields();
+std::span<const FieldRow> completion_fields();
+std::span<const FieldRow> message_fields();
+
+// Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;
+// such fields need no row here.
+bool is_plain_option(std::string_view name);
+
+// Fails with 400 for the first member of `object` that is unknown or not supported. `where` is put
+// before the name: "messages[0].".
+ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
+                             std::string_view where = {});
+
+// Typed reading: absent and null give the fallback; another type or range is a 400 naming the
+// field.
+const Json* find_field(const Json& object, std::string_view name);
+ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback);
+struct IntegerRange {
+  int64_t min;
+  int64_t max;
+};
+ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
+                                IntegerRange range);
+
+// "a string", "an object": a value's type in an error message.
+std::string_view type_words(const Json& value);
+
+}  // namespace ruv

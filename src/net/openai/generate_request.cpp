@@ -1,0 +1,367 @@
+#include "net/openai/generate_request.h"
+
+#include <charconv>
+
+#include "base/json.h"
+#include "net/openai/fields.h"
+#include "ruv/options.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kMaxStops = 16;
+constexpr int64_t kMaxLogprobs = 20;
+constexpr int64_t kMaxBiases = 4096;
+
+tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value) {
+  std::string message = fmt::format("'{}' must be {}, not {}", field, wanted, type_words(value));
+  return tl::unexpected(bad_request(std::move(field), std::move(message), "invalid_type"));
+}
+
+tl::unexpected<ApiError> missing(std::string field) {
+  std::string message = fmt::format("'{}' is required", field);
+  return tl::unexpected(bad_request(std::move(field), std::move(message), "missing_field"));
+}
+
+ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows) {
+  auto json = parse_json(body, "body", 32);
+  if (!json) return tl::unexpected(api_error(json.error()));
+  if (!json->is_object()) {
+    return tl::unexpected(
+        bad_request("", fmt::format("the body must be a JSON object, not {}", type_words(*json)),
+                    "invalid_body"));
+  }
+  TRY(check_fields(*json, rows));
+  return std::move(*json);
+}
+
+ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const Json& value,
+                           GenerateParams& params) {
+  using Kind = OptionRow::Kind;
+  double number = 0;
+  if (row.kind == Kind::flag) {
+    if (!value.is_boolean()) return wrong_type(field, "true or false", value);
+    number = value.get<bool>() ? 1 : 0;
+  } else if (row.kind == Kind::integer) {
+    if (!value.is_number_integer()) return wrong_type(field, "an integer", value);
+    number = value.get<double>();
+  } else {
+    if (!value.is_number()) return wrong_type(field, "a number", value);
+    number = value.get<double>();
+  }
+  const Status status = set_option(row, params, number);
+  if (!status.ok()) return tl::unexpected(api_error(status, field));
+  return {};
+}
+
+// Every member that is a row of the options table.
+ApiResult<void> read_options(const Json& body, GenerateParams& params) {
+  for (const auto& [name, value] : body.items()) {
+    if (value.is_null() || !is_plain_option(name)) continue;
+    TRY(set_scalar(*find_generate_option(name), name, value, params));
+  }
+  const Json* alias = find_field(body, "repeat_penalty");
+  const OptionRow* row = find_generate_option("repetition_penalty");
+  if (alias == nullptr || row == nullptr) return {};
+  if (find_field(body, "repetition_penalty") != nullptr) {
+    return tl::unexpected(bad_request(
+        "repeat_penalty", "'repeat_penalty' and 'repetition_penalty' are the same; give one"));
+  }
+  return set_scalar(*row, "repeat_penalty", *alias, params);
+}
+
+ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
+  const Json* stop = find_field(body, "stop");
+  if (stop == nullptr) return {};
+  if (!stop->is_string() && !stop->is_array()) {
+    return wrong_type("stop", "a string or an array of strings", *stop);
+  }
+  if (stop->is_array() && stop->size() > kMaxStops) {
+    return tl::unexpected(bad_request(
+        "stop",
+        fmt::format("'stop' has {} texts, at most {} are allowed", stop->size(), kMaxStops)));
+  }
+  const auto add = [&](const Json& text) -> ApiResult<void> {
+    if (!text.is_string()) return wrong_type("stop", "an array of strings", text);
+    if (text.empty() || text.get_ref<const std::string&>().empty()) {
+      return tl::unexpected(bad_request("stop", "a stop text must not be empty"));
+    }
+    params.stop.push_back(text.get<std::string>());
+    return {};
+  };
+  if (stop->is_string()) return add(*stop);
+  for (const Json& text : *stop) TRY(add(text));
+  return {};
+}
+
+ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
+  const Json* biases = find_field(body, "logit_bias");
+  if (biases == nullptr) return {};
+  if (!biases->is_object()) return wrong_type("logit_bias", "an object", *biases);
+  if (biases->size() > kMaxBiases) {
+    return tl::unexpected(
+        bad_request("logit_bias", fmt::format("'logit_bias' has {} entries, at most {} are allowed",
+                                              biases->size(), kMaxBiases)));
+  }
+  for (const auto& [key, value] : biases->items()) {
+    Token id = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (error != std::errc() || end != key.data() + key.size() || id < 0) {
+      return tl::unexpected(
+          bad_request("logit_bias", fmt::format("'logit_bias': key '{}' is not a token id", key)));
+    }
+    if (!value.is_number()) return wrong_type("logit_bias." + key, "a number", value);
+    const double bias = value.get<double>();
+    if (!(bias >= -100 && bias <= 100)) {
+      return tl::unexpected(bad_request(
+          "logit_bias",
+          fmt::format("'logit_bias': {} for token {} is not from -100 to 100", bias, id)));
+    }
+    params.logit_bias.emplace_back(id, static_cast<float>(bias));
+  }
+  return {};
+}
+
+ApiResult<void> read_seed(const Json& body, GenerateParams& params) {
+  const Json* seed = find_field(body, "seed");
+  if (seed == nullptr) return {};
+  if (!seed->is_number_integer()) return wrong_type("seed", "an integer of 64 bits", *seed);
+  params.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
+                                           : static_cast<uint64_t>(seed->get<int64_t>());
+  return {};
+}
+
+ApiResult<void> read_max_tokens(const Json& body, GenerateParams& params) {
+  const IntegerRange range{1, INT32_MAX};
+  const int64_t first = TRY(read_integer(body, "max_tokens", -1, range));
+  const int64_t second = TRY(read_integer(body, "max_completion_tokens", -1, range));
+  if (first >= 0 && second >= 0 && first != second) {
+    return tl::unexpected(
+        bad_request("max_completion_tokens",
+                    fmt::format("'max_tokens' is {} and 'max_completion_tokens' is {}; give one",
+                                first, second)));
+  }
+  params.max_tokens = std::max(first, second);
+  return {};
+}
+
+ApiResult<void> read_stream(const Json& body, GenerateRequest& request) {
+  request.stream = TRY(read_flag(body, "stream", false));
+  const Json* options = find_field(body, "stream_options");
+  if (options == nullptr) return {};
+  if (!options->is_object()) return wrong_type("stream_options", "an object", *options);
+  if (!request.stream) {
+    return tl::unexpected(bad_request("stream_options", "'stream_options' needs 'stream': true"));
+  }
+  constexpr FieldRow kRows[] = {
+      {"include_usage", FieldUse::honoured, ""},
+      {"include_obfuscation", FieldUse::unsupported, "only false",
+       [](const Json& value) { return value == false; }},
+  };
+  TRY(check_fields(*options, kRows, "stream_options."));
+  request.include_usage = TRY(read_flag(*options, "include_usage", false));
+  return {};
+}
+
+ApiResult<void> read_notes(const Json& body) {
+  for (const char* name : {"user", "safety_identifier"}) {
+    const Json* value = find_field(body, name);
+    if (value != nullptr && !value->is_string()) return wrong_type(name, "a string", *value);
+  }
+  const Json* metadata = find_field(body, "metadata");
+  if (metadata != nullptr && !metadata->is_object()) {
+    return wrong_type("metadata", "an object", *metadata);
+  }
+  return {};
+}
+
+// What both endpoints share.
+ApiResult<GenerateRequest> read_shared(const Json& body) {
+  GenerateRequest request;
+  const Json* model = find_field(body, "model");
+  if (model == nullptr) return missing("model");
+  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  request.model = model->get<std::string>();
+
+  // OpenAI's defaults: sample from the model's own distribution.
+  request.params.temperature = 1;
+  request.params.top_p = 1;
+  request.params.top_k = 0;
+  request.params.min_p = 0;
+  TRY(read_options(body, request.params));
+  TRY(read_stop(body, request.params));
+  TRY(read_logit_bias(body, request.params));
+  TRY(read_seed(body, request.params));
+  TRY(read_max_tokens(body, request.params));
+  TRY(read_stream(body, request));
+  TRY(read_notes(body));
+  request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
+  return request;
+}
+
+ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
+  const bool wanted = TRY(read_flag(body, "logprobs", false));
+  const int64_t n_top = TRY(read_integer(body, "top_logprobs", -1, {0, kMaxLogprobs}));
+  if (n_top >= 0 && !wanted) {
+    return tl::unexpected(bad_request("top_logprobs", "'top_logprobs' needs 'logprobs': true"));
+  }
+  if (wanted) params.n_logprobs = static_cast<int32_t>(std::max<int64_t>(n_top, 0));
+  return {};
+}
+
+// A list of text parts as one text, parts on lines of their own.
+ApiResult<std::string> read_parts(const Json& parts, const std::string& where) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Json& part = parts[i];
+    const std::string at = fmt::format("{}[{}]", where, i);
+    if (!part.is_object()) return wrong_type(at, "an object", part);
+    const Json* type = find_field(part, "type");
+    if (type == nullptr) return missing(at + ".type");
+    if (!type->is_string()) return wrong_type(at + ".type", "a string", *type);
+    if (*type != "text") {
+      return tl::unexpected(bad_request(at + ".type",
+                                        fmt::format("'{}.type' is '{}'; only 'text' is supported",
+                                                    at, type->get_ref<const std::string&>()),
+                                        "unsupported_field"));
+    }
+    constexpr FieldRow kRows[] = {{"type", FieldUse::honoured, ""},
+                                  {"text", FieldUse::honoured, ""}};
+    TRY(check_fields(part, kRows, at + "."));
+    const Json* value = find_field(part, "text");
+    if (value == nullptr) return missing(at + ".text");
+    if (!value->is_string()) return wrong_type(at + ".text", "a string", *value);
+    if (i > 0) text += '\n';
+    text += value->get_ref<const std::string&>();
+  }
+  return text;
+}
+
+ApiResult<Json> read_message(const Json& message, const std::string& where) {
+  if (!message.is_object()) return wrong_type(where, "an object", message);
+  TRY(check_fields(message, message_fields(), where + "."));
+  const Json* role = find_field(message, "role");
+  if (role == nullptr) return missing(where + ".role");
+  if (!role->is_string()) return wrong_type(where + ".role", "a string", *role);
+  std::string name = role->get<std::string>();
+  if (name == "developer") name = "system";  // OpenAI's newer word for the same
+  if (name == "tool" || name == "function") {
+    return tl::unexpected(bad_request(
+        where + ".role", fmt::format("'{}.role' '{}' is not supported yet", where, name),
+        "unsupported_field"));
+  }
+  if (name != "system" && name != "user" && name != "assistant") {
+    return tl::unexpected(bad_request(
+        where + ".role",
+        fmt::format("'{}.role' is '{}'; it must be system, developer, user or assistant", where,
+                    name)));
+  }
+  const Json* content = find_field(message, "content");
+  if (content == nullptr) return missing(where + ".content");
+  if (content->is_string()) return Json{{"role", name}, {"content", *content}};
+  if (!content->is_array()) {
+    return wrong_type(where + ".content", "a string or an array of text parts", *content);
+  }
+  const std::string text = TRY(read_parts(*content, where + ".content"));
+  return Json{{"role", name}, {"content", text}};
+}
+
+ApiResult<std::string> read_messages(const Json& body) {
+  const Json* messages = find_field(body, "messages");
+  if (messages == nullptr) return missing("messages");
+  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
+  if (messages->empty()) {
+    return tl::unexpected(bad_request("messages", "'messages' must not be empty"));
+  }
+  Json list = Json::array();
+  for (size_t i = 0; i < messages->size(); ++i) {
+    list.push_back(TRY(read_message((*messages)[i], fmt::format("messages[{}]", i))));
+  }
+  return Json{{"messages", std::move(list)}}.dump();
+}
+
+ApiResult<RawPrompt> read_ids(const Json& ids, const std::string& where) {
+  RawPrompt prompt{.is_ids = true};
+  if (ids.empty()) {
+    return tl::unexpected(bad_request("prompt", fmt::format("'{}' has no tokens", where)));
+  }
+  prompt.ids.reserve(ids.size());
+  for (const Json& id : ids) {
+    if (!id.is_number_integer()) return wrong_type(where, "an array of token ids", id);
+    const bool fits = id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX;
+    if (!fits) {
+      return tl::unexpected(
+          bad_request("prompt", fmt::format("'{}': {} is not a token id", where, id.dump())));
+    }
+    prompt.ids.push_back(id.get<Token>());
+  }
+  return prompt;
+}
+
+ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
+  const Json* prompt = find_field(body, "prompt");
+  if (prompt == nullptr) return missing("prompt");
+  std::vector<RawPrompt> prompts;
+  if (prompt->is_string()) {
+    prompts.push_back({.text = prompt->get<std::string>()});
+    return prompts;
+  }
+  if (!prompt->is_array()) return wrong_type("prompt", "a string or an array", *prompt);
+  if (prompt->empty()) return tl::unexpected(bad_request("prompt", "'prompt' must not be empty"));
+  if (prompt->front().is_number()) {
+    prompts.push_back(TRY(read_ids(*prompt, "prompt")));
+    return prompts;
+  }
+  if (prompt->size() > kMaxChoices) {
+    return tl::unexpected(
+        bad_request("prompt", fmt::format("'prompt' has {} prompts, at most {} are allowed",
+                                          prompt->size(), kMaxChoices)));
+  }
+  const bool texts = prompt->front().is_string();
+  for (size_t i = 0; i < prompt->size(); ++i) {
+    const Json& item = (*prompt)[i];
+    const std::string where = fmt::format("prompt[{}]", i);
+    if (texts ? !item.is_string() : !item.is_array()) {
+      return wrong_type(where, texts ? "a string as the first" : "an array of token ids", item);
+    }
+    if (texts) {
+      prompts.push_back({.text = item.get<std::string>()});
+    } else {
+      prompts.push_back(TRY(read_ids(item, where)));
+    }
+  }
+  return prompts;
+}
+
+}  // namespace
+
+ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
+  const Json json = TRY(parse_body(body, chat_fields()));
+  GenerateRequest request = TRY(read_shared(json));
+  request.conversation = TRY(read_messages(json));
+  TRY(read_chat_logprobs(json, request.params));
+  return request;
+}
+
+ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
+  const Json json = TRY(parse_body(body, completion_fields()));
+  GenerateRequest request = TRY(read_shared(json));
+  request.prompts = TRY(read_prompts(json));
+  request.echo = TRY(read_flag(json, "echo", false));
+  request.params.n_logprobs =
+      static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, {0, kMaxLogprobs})));
+  if (request.echo && request.params.n_logprobs >= 0) {
+    return tl::unexpected(bad_request(
+        "echo", "'echo' with 'logprobs' is not supported yet: prompts have no log-probabilities",
+        "unsupported_field"));
+  }
+  const auto n_prompts = static_cast<int64_t>(request.prompts.size());
+  if (n_prompts * request.n > kMaxChoices) {
+    return tl::unexpected(
+        bad_request("n", fmt::format("{} prompts with n = {} give more than {} answers", n_prompts,
+                                     request.n, kMaxChoices)));
+  }
+  return request;
+}
+
+}  // namespace ruv

@@ -1,0 +1,40 @@
+// From the body of POST /v1/chat/completions or /v1/completions to a checked request: every field
+// has been understood, or the request is refused with the field's name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/api_error.h"
+#include "ruv/params.h"
+#include "ruv/token.h"
+
+namespace ruv {
+
+// A raw prompt: text, or the caller's own ids.
+struct RawPrompt {
+  std::string text = {};
+  std::vector<Token> ids = {};
+  bool is_ids = false;
+};
+
+struct GenerateRequest {
+  std::string model;
+  GenerateParams params;
+  int64_t n = 1;
+  bool stream = false;
+  bool include_usage = false;
+  bool echo = false;               // completions only
+  std::vector<RawPrompt> prompts;  // completions only, at least one
+  std::string conversation;        // chat only: {"messages": […]} with contents as texts
+};
+
+// Choices of one request at most: prompts · n.
+inline constexpr int64_t kMaxChoices = 128;
+
+// Fail with 400. Ranges of sampling options are those of the options table.
+ApiResult<GenerateRequest> parse_chat_request(std::string_view body);
+ApiResult<GenerateRequest> parse_completion_request(std::string_view body);
+
+}  // namespace ruv

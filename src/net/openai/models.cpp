@@ -1,0 +1,32 @@
+// GET /v1/models and GET /v1/models/{id}.
+#include "base/json.h"
+#include "net/openai/service.h"
+
+namespace ruv {
+namespace {
+
+Json model_object(const OpenAiService& service) {
+  return {{"id", service.names.front()},
+          {"object", "model"},
+          {"created", service.created},
+          {"owned_by", "ruvllm"}};
+}
+
+}  // namespace
+
+Route list_models_route(const OpenAiService& service) {
+  return simple_route("GET", "/v1/models", [&service](const HttpRequest&) {
+    const Json list = {{"object", "list"}, {"data", Json::array({model_object(service)})}};
+    return HttpResponse{.body = list.dump()};
+  });
+}
+
+Route get_model_route(const OpenAiService& service) {
+  return simple_route("GET", "/v1/models/{id}", [&service](const HttpRequest& request) {
+    const auto known = check_model(service, request.path_tail);
+    if (!known) return error_response(known.error());
+    return HttpResponse{.body = model_object(service).dump()};
+  });
+}
+
+}  // namespace ruv

@@ -1,0 +1,65 @@
+#include "net/openai/service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+
+#include "base/rng.h"
+
+namespace ruv {
+namespace {
+
+int64_t system_unix_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::function<std::string()> random_names() {
+  std::random_device device;
+  auto rng = std::make_shared<Rng>(uint64_t{device()} << 32 | device());
+  return [rng] {
+    constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyz";
+    std::string name;
+    for (int i = 0; i < 24; ++i) name += kLetters[rng->below(kLetters.size())];
+    return name;
+  };
+}
+
+}  // namespace
+
+OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<std::string> names) {
+  return {.engine = &engine,
+          .text = &text,
+          .names = std::move(names),
+          .created = system_unix_time(),
+          .unix_time = system_unix_time,
+          .unique_name = random_names()};
+}
+
+std::vector<Route> api_routes(const OpenAiService& service) {
+  return {chat_completions_route(service), completions_route(service), list_models_route(service),
+          get_model_route(service), health_route(service)};
+}
+
+ApiResult<void> check_model(const OpenAiService& service, const std::string& name) {
+  if (std::find(service.names.begin(), service.names.end(), name) != service.names.end()) return {};
+  return tl::unexpected(
+      ApiError{404, "invalid_request_error",
+               fmt::format("no model '{}' here; this server has '{}'", name, service.names.front()),
+               "model", "model_not_found"});
+}
+
+ApiResult<void> check_json_type(const HttpRequest& request) {
+  if (request.content_type == "application/json") return {};
+  return tl::unexpected(
+      bad_request("",
+                  request.content_type.empty()
+                      ? std::string("send the header 'Content-Type: application/json'")
+                      : fmt::format("the content type is '{}'; it must be application/json",
+                                    request.content_type),
+                  "unsupported_content_type"));
+}
+
+}  // namespace ruv

@@ -1,0 +1,45 @@
+// OpenAiService: what the API routes share, and the routes themselves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "net/api_error.h"
+#include "net/http/router.h"
+#include "net/model_text.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+
+struct OpenAiService {
+  Engine* engine = nullptr;
+  const ModelText* text = nullptr;
+  // Names of the model: the first appears in answers, requests may use any.
+  std::vector<std::string> names;
+  int64_t created = 0;  // unix seconds when the model was loaded
+  std::function<int64_t()> unix_time;
+  // 24 characters, different each time. Called on the network thread only.
+  std::function<std::string()> unique_name;
+};
+
+// With the system's clock and random names.
+OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<std::string> names);
+
+// All endpoints. `service` must outlive the server that gets them.
+std::vector<Route> api_routes(const OpenAiService& service);
+
+Route chat_completions_route(const OpenAiService& service);
+Route completions_route(const OpenAiService& service);
+Route list_models_route(const OpenAiService& service);
+Route get_model_route(const OpenAiService& service);
+Route health_route(const OpenAiService& service);
+
+// Fails: 404 model_not_found.
+ApiResult<void> check_model(const OpenAiService& service, const std::string& name);
+// Bodies must say that they are JSON: a browser asks before it sends such a body to another site,
+// so pages cannot use a local server behind the user's back.
+ApiResult<void> check_json_type(const HttpRequest& request);
+
+}  // namespace ruv

@@ -1,0 +1,15 @@
+// Tokens as log-probability lists show them.
+#pragma once
+
+#include <string>
+
+#include "net/model_text.h"
+
+namespace ruv {
+
+// The exact bytes of one token; empty when the model has no text for it.
+std::string token_bytes(const ModelText& text, Token id);
+// JSON has no infinity: OpenAI's -9999 stands for "impossible".
+double finite_logprob(float logprob);
+
+}  // namespace ruv
