@@ -38,6 +38,7 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.page_values, from.page_values);
   inherit(k.to_f16, from.to_f16);
   inherit(k.int8_peak, from.int8_peak);
+  inherit(k.sum_words, from.sum_words);
 }
 
 // The merged tables this machine can run, reference first, best last.

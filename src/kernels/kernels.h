@@ -99,6 +99,8 @@ struct Kernels {
   // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the
   // fastest this instruction set multiplies int8, for rooflines. *sink keeps the work alive.
   int64_t (*int8_peak)(int64_t rounds, int32_t* sink);
+  // Sum of n words, read as fast as this instruction set reads; for rooflines. n a multiple of 64.
+  uint64_t (*sum_words)(const uint64_t* words, int64_t n);
 };
 
 // The best table this machine can run, chosen once; RUV_ISA=ref|avx2|avx512|neon forces one that

@@ -269,6 +269,16 @@ TEST_P(VectorTable, Int8PeakCountsItsWork) {
   EXPECT_EQ(k_.int8_peak(20, &twice), 2 * k_.int8_peak(10, &sink));
 }
 
+TEST_P(VectorTable, SumWords) {
+  for (const int64_t n : {0, 64, 128, 4096}) {
+    Rng rng(static_cast<uint64_t>(n));
+    std::vector<uint64_t> words(static_cast<size_t>(n));
+    uint64_t want = 0;
+    for (uint64_t& w : words) want += w = rng.next();
+    EXPECT_EQ(k_.sum_words(words.data(), n), want);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, VectorTable,
                          testing::ValuesIn(all_kernels().begin(), all_kernels().end()),
                          [](const auto& info) { return std::string(info.param->isa); });

@@ -139,6 +139,12 @@ int64_t int8_peak(int64_t rounds, int32_t* sink) {
   return rounds * 16;
 }
 
+uint64_t sum_words(const uint64_t* words, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += words[i];
+  return sum;
+}
+
 }  // namespace
 
 const Kernels kRefKernels = {
@@ -158,6 +164,7 @@ const Kernels kRefKernels = {
     .page_values = page_values,
     .to_f16 = to_f16,
     .int8_peak = int8_peak,
+    .sum_words = sum_words,
 };
 
 }  // namespace ruv

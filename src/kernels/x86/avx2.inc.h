@@ -183,6 +183,24 @@ struct Avx2 {
     return rounds * 8 * 32;
   }
 
+  static uint64_t sum_words(const uint64_t* words, int64_t n) {
+    I acc[4] = {};
+    for (int64_t i = 0; i < n; i += 4 * 4) {
+      RUV_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        const uint64_t* p = words + i + j * 4;
+        acc[j] = _mm256_add_epi64(acc[j], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+      }
+    }
+    uint64_t lanes[4];
+    const I sum =
+        _mm256_add_epi64(_mm256_add_epi64(acc[0], acc[1]), _mm256_add_epi64(acc[2], acc[3]));
+    __builtin_memcpy(lanes, &sum, sizeof lanes);
+    uint64_t total = 0;
+    for (int i = 0; i < 4; ++i) total += lanes[i];
+    return total;
+  }
+
  private:
   RUV_INLINE static __m128i lane_bytes(const std::byte* p) {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));

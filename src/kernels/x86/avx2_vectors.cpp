@@ -22,6 +22,7 @@ constinit const Kernels kAvx2Vectors = {
     .page_values = Pages<Avx2>::values,
     .to_f16 = Vectors<Avx2>::to_f16,
     .int8_peak = Avx2::int8_peak,
+    .sum_words = Avx2::sum_words,
 };
 
 }  // namespace ruv

@@ -158,6 +158,24 @@ struct Avx512 {
     return rounds * 8 * 64;
   }
 
+  static uint64_t sum_words(const uint64_t* words, int64_t n) {
+    I acc[4] = {};
+    for (int64_t i = 0; i < n; i += 4 * 8) {
+      RUV_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        const uint64_t* p = words + i + j * 8;
+        acc[j] = _mm512_add_epi64(acc[j], _mm512_loadu_si512(p));
+      }
+    }
+    uint64_t lanes[8];
+    const I sum =
+        _mm512_add_epi64(_mm512_add_epi64(acc[0], acc[1]), _mm512_add_epi64(acc[2], acc[3]));
+    __builtin_memcpy(lanes, &sum, sizeof lanes);
+    uint64_t total = 0;
+    for (int i = 0; i < 8; ++i) total += lanes[i];
+    return total;
+  }
+
  private:
   RUV_INLINE static __m128i lane_bytes(const std::byte* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));

@@ -22,6 +22,7 @@ constinit const Kernels kAvx512Vectors = {
     .page_values = Pages<Avx512>::values,
     .to_f16 = Vectors<Avx512>::to_f16,
     .int8_peak = Avx512::int8_peak,
+    .sum_words = Avx512::sum_words,
 };
 
 }  // namespace ruv

@@ -1,0 +1,91 @@
+// Rooflines: see the header. The sum of what is read is kept so that no read can be dropped.
+#include "kernels/roofline.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/threads.h"
+#include "kernels/kernels.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kBytes = 256 << 20;
+constexpr int kPasses = 7;
+
+// Pages of zeros, asked to be huge.
+class Pages {
+ public:
+  Pages() {
+    void* p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return;
+    madvise(p, kBytes, MADV_HUGEPAGE);
+    words_ = static_cast<uint64_t*>(p);
+  }
+  ~Pages() {
+    if (words_ != nullptr) munmap(words_, kBytes);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  uint64_t* words() const { return words_; }
+
+ private:
+  uint64_t* words_ = nullptr;
+};
+
+double seconds_since(int64_t start_ns) {
+  return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;
+}
+
+}  // namespace
+
+double measure_read_gb_s(int n_threads) {
+  const Pages pages;
+  if (pages.words() == nullptr) return 0;
+  WorkerPool pool(n_threads);
+  constexpr int64_t kWords = kBytes / int64_t{sizeof(uint64_t)};
+  const auto part = [&](int i) { return part_of(kWords, i, pool.n_threads(), 1 << 18); };
+  pool.run([&](int i) {
+    std::fill(pages.words() + part(i).begin, pages.words() + part(i).end, uint64_t{1});
+  });
+  std::atomic<uint64_t> kept{0};
+  double best = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const int64_t start = SteadyClock().now_ns();
+    pool.run([&](int i) {
+      kept += kernels().sum_words(pages.words() + part(i).begin, part(i).end - part(i).begin);
+    });
+    best = std::max(best, static_cast<double>(kBytes) * 1e-9 / seconds_since(start));
+  }
+  return kept.load() == static_cast<uint64_t>(kWords) * kPasses ? best : 0;
+}
+
+double measure_int8_gop_s(int n_threads) {
+  WorkerPool pool(n_threads);
+  std::atomic<int32_t> kept{0};
+  std::atomic<int64_t> products{0};
+  const auto run = [&](int64_t rounds) {
+    products = 0;
+    const int64_t start = SteadyClock().now_ns();
+    pool.run([&](int i) {
+      int32_t sink = i;
+      products += kernels().int8_peak(rounds, &sink);
+      kept += sink;
+    });
+    return seconds_since(start);
+  };
+  int64_t rounds = 1 << 16;
+  while (run(rounds) < 0.02 && rounds < int64_t{1} << 40) rounds *= 2;
+  double best = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const double seconds = run(rounds);
+    best = std::max(best, 2e-9 * static_cast<double>(products.load()) / seconds);
+  }
+  return best;
+}
+
+}  // namespace ruv
