@@ -137,6 +137,8 @@ void CommandLine::threads(int& n_threads) {
 
 void CommandLine::generation(GenerateParams& params) {
   for (const OptionRow& row : generate_options()) {
+    // Rows are doubles, which do not hold every seed; its own flag follows below.
+    if (std::string_view(row.name) == "seed") continue;
     const std::string flag = flag_of(row);
     if (row.kind == OptionRow::Kind::flag) {
       parser_->app.add_flag_callback(
@@ -167,7 +169,6 @@ void CommandLine::generation(GenerateParams& params) {
         params.logit_bias.push_back(bias_of("--logit-bias", text));
       },
       "Added to the logit of one token; may be repeated", "ID:BIAS");
-  if (find_generate_option("seed") != nullptr) return;
   parser_->option(
       "--seed",
       [&params](const std::string& text) {
