@@ -1,0 +1,295 @@
+// config.json of every family, old and new form, and what is refused. Values follow the configs
+// that models are published with.
+#include "format/hf_config.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+
+namespace ruv {
+namespace {
+
+Json small(std::string_view hf_class) {
+  return {{"architectures", {hf_class}},   {"hidden_size", 64},        {"intermediate_size", 96},
+          {"num_hidden_layers", 6},        {"num_attention_heads", 4}, {"vocab_size", 100},
+          {"max_position_embeddings", 512}};
+}
+
+HfConfig parse(const Json& config) {
+  auto parsed = parse_hf_config(config.dump(), "config.json");
+  EXPECT_TRUE(parsed) << parsed.error().message();
+  return parsed ? std::move(*parsed) : HfConfig();
+}
+
+std::string error_of(std::string_view text) {
+  const auto parsed = parse_hf_config(text, "config.json");
+  return parsed ? "no error" : parsed.error().message();
+}
+
+template <class T>
+T value(const HfConfig& config, std::string_view key) {
+  const auto found = config.metadata.find(fmt::format("{}.{}", config.architecture, key));
+  EXPECT_NE(found, config.metadata.end()) << key;
+  if (found == config.metadata.end()) return T();
+  EXPECT_TRUE(std::holds_alternative<T>(found->second)) << key;
+  return std::holds_alternative<T>(found->second) ? std::get<T>(found->second) : T();
+}
+int64_t integer(const HfConfig& config, std::string_view key) {
+  return value<int64_t>(config, key);
+}
+double number(const HfConfig& config, std::string_view key) { return value<double>(config, key); }
+std::string text(const HfConfig& config, std::string_view key) {
+  return value<std::string>(config, key);
+}
+bool has(const HfConfig& config, std::string_view key) {
+  return config.metadata.contains(fmt::format("{}.{}", config.architecture, key));
+}
+
+TEST(HfConfig, Llama) {
+  Json json = small("LlamaForCausalLM");
+  json["num_key_value_heads"] = 2;
+  json["rms_norm_eps"] = 1e-5;
+  json["rope_theta"] = 500000;
+  const HfConfig config = parse(json);
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(integer(config, "block_count"), 6);
+  EXPECT_EQ(integer(config, "embedding_length"), 64);
+  EXPECT_EQ(integer(config, "feed_forward_length"), 96);
+  EXPECT_EQ(integer(config, "context_length"), 512);
+  EXPECT_EQ(integer(config, "vocab_size"), 100);
+  EXPECT_EQ(integer(config, "attention.head_count"), 4);
+  EXPECT_EQ(integer(config, "attention.head_count_kv"), 2);
+  EXPECT_EQ(integer(config, "attention.key_length"), 16);
+  EXPECT_EQ(integer(config, "rope.dimension_count"), 16);
+  EXPECT_EQ(number(config, "attention.layer_norm_rms_epsilon"), 1e-5);
+  EXPECT_EQ(number(config, "rope.freq_base"), 500000);
+  EXPECT_EQ(text(config, "hidden_act"), "silu");
+  EXPECT_FALSE(config.tied_embeddings);
+  EXPECT_FALSE(config.norms_minus_one);
+  EXPECT_FALSE(has(config, "attention.sliding_window"));
+  EXPECT_FALSE(has(config, "rope.scaling.type"));
+}
+
+TEST(HfConfig, Llama3ScalingInBothForms) {
+  const Json scaling = {{"rope_type", "llama3"},
+                        {"factor", 32.0},
+                        {"low_freq_factor", 1.0},
+                        {"high_freq_factor", 4.0},
+                        {"original_max_position_embeddings", 8192}};
+  Json old_form = small("LlamaForCausalLM");
+  old_form["rope_theta"] = 500000.0;
+  old_form["rope_scaling"] = scaling;
+  Json new_form = small("LlamaForCausalLM");
+  new_form["rope_parameters"] = scaling;
+  new_form["rope_parameters"]["rope_theta"] = 500000.0;
+  for (const Json& json : {old_form, new_form}) {
+    const HfConfig config = parse(json);
+    EXPECT_EQ(text(config, "rope.scaling.type"), "llama3");
+    EXPECT_EQ(number(config, "rope.scaling.factor"), 32);
+    EXPECT_EQ(number(config, "rope.scaling.low_freq_factor"), 1);
+    EXPECT_EQ(number(config, "rope.scaling.high_freq_factor"), 4);
+    EXPECT_EQ(integer(config, "rope.scaling.original_context_length"), 8192);
+    EXPECT_EQ(number(config, "rope.freq_base"), 500000);
+  }
+}
+
+TEST(HfConfig, WindowsOfMistralAndQwen) {
+  Json mistral = small("MistralForCausalLM");
+  EXPECT_EQ(integer(parse(mistral), "attention.sliding_window"), 4096);  // the class's default
+  EXPECT_EQ(integer(parse(mistral), "attention.head_count_kv"), 8);
+  mistral["sliding_window"] = 128;
+  EXPECT_EQ(integer(parse(mistral), "attention.sliding_window"), 128);
+  EXPECT_FALSE(has(parse(mistral), "attention.sliding_window_pattern"));
+  mistral["sliding_window"] = nullptr;
+  EXPECT_FALSE(has(parse(mistral), "attention.sliding_window"));
+
+  Json qwen = small("Qwen2ForCausalLM");
+  qwen["sliding_window"] = 128;
+  qwen["use_sliding_window"] = false;
+  EXPECT_FALSE(has(parse(qwen), "attention.sliding_window"));
+  qwen["use_sliding_window"] = true;
+  qwen["max_window_layers"] = 4;
+  const auto pattern =
+      value<std::shared_ptr<const MetaArray>>(parse(qwen), "attention.sliding_window_pattern");
+  ASSERT_NE(pattern, nullptr);
+  EXPECT_EQ(pattern->bools, (std::vector<bool>{false, false, false, false, true, true}));
+}
+
+TEST(HfConfig, Gemma) {
+  Json json = small("GemmaForCausalLM");
+  json["hidden_act"] = "gelu";
+  json["head_dim"] = 32;
+  const HfConfig config = parse(json);
+  EXPECT_EQ(text(config, "hidden_act"), "gelu_pytorch_tanh");
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_TRUE(config.norms_minus_one);
+  EXPECT_EQ(integer(config, "attention.value_length"), 32);
+}
+
+TEST(HfConfig, Gemma2) {
+  Json json = small("Gemma2ForCausalLM");
+  json.update({{"attn_logit_softcapping", 50.0},
+               {"final_logit_softcapping", 30.0},
+               {"query_pre_attn_scalar", 224},
+               {"sliding_window", 4096}});
+  const HfConfig config = parse(json);
+  EXPECT_EQ(number(config, "attn_logit_softcapping"), 50);
+  EXPECT_EQ(number(config, "final_logit_softcapping"), 30);
+  EXPECT_EQ(number(config, "attention.query_pre_attn_scalar"), 224);
+  EXPECT_EQ(integer(config, "attention.sliding_window"), 4096);
+  EXPECT_EQ(integer(config, "attention.sliding_window_pattern"), 2);
+}
+
+TEST(HfConfig, Gemma3WithinAMultiModalConfigLeavesMuchOut) {
+  const Json json = {{"architectures", {"Gemma3ForConditionalGeneration"}},
+                     {"text_config",
+                      {{"hidden_size", 2560},
+                       {"intermediate_size", 10240},
+                       {"num_hidden_layers", 34},
+                       {"rope_scaling", {{"factor", 8.0}, {"rope_type", "linear"}}},
+                       {"sliding_window", 1024}}}};
+  const HfConfig config = parse(json);
+  EXPECT_EQ(config.architecture, "gemma3");
+  EXPECT_EQ(integer(config, "attention.head_count"), 8);
+  EXPECT_EQ(integer(config, "attention.head_count_kv"), 4);
+  EXPECT_EQ(integer(config, "attention.key_length"), 256);
+  EXPECT_EQ(integer(config, "context_length"), 131072);
+  EXPECT_EQ(integer(config, "attention.sliding_window"), 1024);
+  EXPECT_EQ(integer(config, "attention.sliding_window_pattern"), 6);
+  EXPECT_EQ(number(config, "rope.freq_base"), 1e6);
+  EXPECT_EQ(number(config, "rope.freq_base_swa"), 1e4);
+  EXPECT_EQ(text(config, "rope.scaling.type"), "linear");
+  EXPECT_FALSE(has(config, "vocab_size"));
+}
+
+TEST(HfConfig, Gemma3RopeByKindOfLayer) {
+  Json json = small("Gemma3ForCausalLM");
+  json["rope_parameters"] = {
+      {"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 2e6}}},
+      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 5000.0}}}};
+  Json types = Json::array();
+  for (int i = 0; i < 6; ++i) types.push_back(i % 3 == 2 ? "full_attention" : "sliding_attention");
+  json["layer_types"] = types;
+  const HfConfig config = parse(json);
+  EXPECT_EQ(number(config, "rope.freq_base"), 2e6);
+  EXPECT_EQ(number(config, "rope.freq_base_swa"), 5000);
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 8);
+  EXPECT_EQ(integer(config, "attention.sliding_window_pattern"), 3);
+
+  json["layer_types"][0] = "full_attention";
+  const auto pattern =
+      value<std::shared_ptr<const MetaArray>>(parse(json), "attention.sliding_window_pattern");
+  ASSERT_NE(pattern, nullptr);
+  EXPECT_EQ(pattern->bools, (std::vector<bool>{false, true, false, true, true, false}));
+  json["layer_types"][0] = "linear_attention";
+  EXPECT_NE(error_of(json.dump()).find("'layer_types'"), std::string::npos);
+}
+
+TEST(HfConfig, Phi3LongRope) {
+  Json json = small("Phi3ForCausalLM");
+  json["max_position_embeddings"] = 131072;
+  json["original_max_position_embeddings"] = 4096;
+  json["partial_rotary_factor"] = 0.75;
+  json["rope_scaling"] = {{"type", "su"},
+                          {"short_factor", {1, 1.5, 2, 2.5, 3, 3.5}},
+                          {"long_factor", {2, 2, 2, 2, 2, 64.5}}};
+  const HfConfig config = parse(json);
+  EXPECT_EQ(text(config, "rope.scaling.type"), "longrope");
+  EXPECT_EQ(integer(config, "rope.dimension_count"), 12);
+  EXPECT_EQ(integer(config, "rope.scaling.original_context_length"), 4096);
+  EXPECT_NEAR(number(config, "rope.scaling.attn_factor"), 1.1902380714238083, 1e-12);
+  const auto factors = value<std::shared_ptr<const MetaArray>>(config, "rope.scaling.long_factor");
+  ASSERT_NE(factors, nullptr);
+  EXPECT_EQ(factors->numbers, (std::vector<double>{2, 2, 2, 2, 2, 64.5}));
+
+  json["rope_scaling"]["long_factor"].push_back(1);
+  EXPECT_NE(error_of(json.dump()).find("'long_factor' is not an array of 6 numbers"),
+            std::string::npos);
+}
+
+TEST(HfConfig, Gpt2) {
+  const HfConfig config = parse({{"architectures", {"GPT2LMHeadModel"}},
+                                 {"n_embd", 48},
+                                 {"n_layer", 3},
+                                 {"n_head", 4},
+                                 {"n_positions", 1024},
+                                 {"n_inner", nullptr},
+                                 {"layer_norm_epsilon", 1e-5},
+                                 {"vocab_size", 50257}});
+  EXPECT_EQ(integer(config, "feed_forward_length"), 192);
+  EXPECT_EQ(integer(config, "attention.head_count_kv"), 4);
+  EXPECT_EQ(integer(config, "context_length"), 1024);
+  EXPECT_EQ(number(config, "attention.layer_norm_epsilon"), 1e-5);
+  EXPECT_EQ(text(config, "hidden_act"), "gelu_new");
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_FALSE(has(config, "rope.freq_base"));
+}
+
+TEST(HfConfig, Mixtral) {
+  Json json = small("MixtralForCausalLM");
+  json["num_local_experts"] = 4;
+  json["num_experts_per_tok"] = 2;
+  json["num_key_value_heads"] = 2;
+  const HfConfig config = parse(json);
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(integer(config, "expert_count"), 4);
+  EXPECT_EQ(integer(config, "expert_used_count"), 2);
+}
+
+TEST(HfConfig, UnknownArchitectureKeepsItsName) {
+  const HfConfig config = parse({{"architectures", {"MiniCPM3ForCausalLM"}}});
+  EXPECT_EQ(config.architecture, "MiniCPM3ForCausalLM");
+  EXPECT_EQ(config.metadata.size(), 1U);
+  EXPECT_EQ(parse({{"model_type", "qwen2"},
+                   {"hidden_size", 8},
+                   {"num_hidden_layers", 1},
+                   {"num_attention_heads", 2},
+                   {"intermediate_size", 8}})
+                .architecture,
+            "qwen2");
+}
+
+TEST(HfConfig, NamesWhatIsWrong) {
+  const auto with = [](std::string_view key, const Json& value) {
+    Json json = small("LlamaForCausalLM");
+    json[std::string(key)] = value;
+    return error_of(json.dump());
+  };
+  EXPECT_EQ(with("hidden_size", nullptr), "config.json: 'hidden_size' is missing");
+  EXPECT_EQ(with("hidden_size", "64"), "config.json: 'hidden_size' is not an integer");
+  EXPECT_EQ(with("hidden_size", 64.5), "config.json: 'hidden_size' is not an integer");
+  EXPECT_EQ(with("hidden_size", 0), "config.json: 'hidden_size' is 0");
+  for (const Json& wild : {Json(-1), Json(int64_t{1} << 31), Json(~uint64_t{0}),
+                           Json(std::numeric_limits<int64_t>::min())}) {
+    EXPECT_NE(with("num_attention_heads", wild).find("range 0 to 2^31 - 1"), std::string::npos);
+  }
+  EXPECT_NE(with("num_attention_heads", 5).find("does not divide"), std::string::npos);
+  EXPECT_NE(with("num_hidden_layers", 1000000).find("above 65536"), std::string::npos);
+  EXPECT_NE(with("rope_theta", "x").find("'rope_theta' is not a finite"), std::string::npos);
+  EXPECT_NE(with("rope_scaling", "x").find("is not an object"), std::string::npos);
+  EXPECT_NE(with("rope_scaling", {{"type", "dynamic"}, {"factor", 2}}).find("'dynamic'"),
+            std::string::npos);
+  EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("has no factor"), std::string::npos);
+  EXPECT_NE(with("partial_rotary_factor", 1.5).find("partial_rotary_factor"), std::string::npos);
+  EXPECT_NE(with("tie_word_embeddings", 1).find("is not true or false"), std::string::npos);
+  EXPECT_NE(with("architectures", {1}).find("'architectures'"), std::string::npos);
+  EXPECT_NE(error_of("{}").find("'architectures' is missing"), std::string::npos);
+  EXPECT_NE(error_of("[1]").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(error_of("{\"a\": 1e999}").find("config.json"), std::string::npos);
+}
+
+TEST(HfConfigHostile, DeepAndLargeTexts) {
+  EXPECT_NE(error_of(std::string(60000, '[')).find("nested 60000 deep"), std::string::npos);
+  std::string deep = "{\"a\":";
+  for (int i = 0; i < 60000; ++i) deep += "{\"a\":";
+  EXPECT_NE(error_of(deep).find("nested"), std::string::npos);
+  EXPECT_NE(error_of(std::string(size_t{5} << 20, ' ')).find("at most"), std::string::npos);
+  EXPECT_NE(error_of("").find("config.json"), std::string::npos);
+  const std::string good = small("LlamaForCausalLM").dump();
+  for (size_t n = 0; n < good.size(); ++n) {
+    EXPECT_EQ(error_of(good.substr(0, n)).rfind("config.json: ", 0), 0U) << n;
+  }
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,99 @@
+#include "format/tensor_names.h"
+
+#include <gtest/gtest.h>
+
+namespace ruv {
+namespace {
+
+std::string gguf(std::string_view hf, std::string_view architecture) {
+  return gguf_name_of(hf, architecture).gguf;
+}
+
+TEST(TensorNames, CommonNames) {
+  EXPECT_EQ(gguf("model.embed_tokens.weight", "llama"), "token_embd.weight");
+  EXPECT_EQ(gguf("model.norm.weight", "llama"), "output_norm.weight");
+  EXPECT_EQ(gguf("lm_head.weight", "llama"), "output.weight");
+  EXPECT_EQ(gguf("model.layers.31.self_attn.q_proj.weight", "llama"), "blk.31.attn_q.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.k_proj.bias", "qwen2"), "blk.0.attn_k.bias");
+  EXPECT_EQ(gguf("model.layers.7.self_attn.q_norm.weight", "qwen3"), "blk.7.attn_q_norm.weight");
+  EXPECT_EQ(gguf("model.layers.2.mlp.gate_up_proj.weight", "phi3"), "blk.2.ffn_up.weight");
+  EXPECT_EQ(gguf("model.layers.2.self_attn.qkv_proj.weight", "phi3"), "blk.2.attn_qkv.weight");
+  EXPECT_EQ(gguf("model.layers.1.block_sparse_moe.experts.3.w2.weight", "llama"),
+            "blk.1.ffn_down.3.weight");
+}
+
+TEST(TensorNames, TheSameHfNameMeansAnotherNormInSandwichFamilies) {
+  constexpr std::string_view kName = "model.layers.4.post_attention_layernorm.weight";
+  EXPECT_EQ(gguf(kName, "llama"), "blk.4.ffn_norm.weight");
+  EXPECT_EQ(gguf(kName, "gemma"), "blk.4.ffn_norm.weight");
+  EXPECT_EQ(gguf(kName, "gemma2"), "blk.4.post_attention_norm.weight");
+  EXPECT_EQ(gguf(kName, "gemma3"), "blk.4.post_attention_norm.weight");
+  EXPECT_EQ(gguf("model.layers.4.pre_feedforward_layernorm.weight", "gemma3"),
+            "blk.4.ffn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.4.post_feedforward_layernorm.weight", "gemma2"),
+            "blk.4.post_ffw_norm.weight");
+}
+
+TEST(TensorNames, WrappersComeOff) {
+  EXPECT_EQ(gguf("language_model.model.layers.1.mlp.up_proj.weight", "gemma3"),
+            "blk.1.ffn_up.weight");
+  EXPECT_EQ(gguf("model.language_model.layers.1.mlp.up_proj.weight", "gemma3"),
+            "blk.1.ffn_up.weight");
+  EXPECT_EQ(gguf("language_model.lm_head.weight", "gemma3"), "output.weight");
+  EXPECT_EQ(gguf("transformer.h.0.ln_1.bias", "gpt2"), "blk.0.attn_norm.bias");
+  EXPECT_EQ(gguf("h.0.ln_1.bias", "gpt2"), "blk.0.attn_norm.bias");
+}
+
+TEST(TensorNames, Gpt2MatricesAreConv1d) {
+  const MappedName qkv = gguf_name_of("h.11.attn.c_attn.weight", "gpt2");
+  EXPECT_EQ(qkv.gguf, "blk.11.attn_qkv.weight");
+  EXPECT_TRUE(qkv.conv1d);
+  EXPECT_FALSE(gguf_name_of("wte.weight", "gpt2").conv1d);
+  EXPECT_EQ(gguf("lm_head.weight", "gpt2"), "output.weight");
+}
+
+TEST(TensorNames, WhatFitsNoRowKeepsItsName) {
+  for (const std::string_view name :
+       {"model.layers.x.mlp.up_proj.weight", "model.layers.01.mlp.up_proj.weight",
+        "model.layers..mlp.up_proj.weight", "model.layers.1.mlp.up_proj",
+        "model.layers.1.mlp.up_proj.weight.weight", "model.layers.9999999.mlp.up_proj.weight",
+        "model.norm", "", "weight", ".weight", "h.0.ln_1.weight"}) {
+    const MappedName mapped = gguf_name_of(name, "llama");
+    EXPECT_EQ(mapped.gguf, name);
+    EXPECT_FALSE(mapped.mapped) << name;
+  }
+}
+
+TEST(TensorNames, GoesBack) {
+  for (const auto& [hf, architecture] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"model.layers.5.self_attn.o_proj.weight", "llama"},
+           {"model.layers.5.post_attention_layernorm.weight", "qwen2"},
+           {"model.layers.5.post_attention_layernorm.weight", "gemma2"},
+           {"model.layers.5.pre_feedforward_layernorm.weight", "gemma3"},
+           {"model.layers.5.mlp.gate_up_proj.weight", "phi3"},
+           {"model.layers.5.block_sparse_moe.experts.7.w1.weight", "llama"},
+           {"h.5.mlp.c_fc.bias", "gpt2"}}) {
+    EXPECT_EQ(hf_name_of(gguf(hf, architecture), architecture), hf);
+  }
+  EXPECT_EQ(hf_name_of("rope_freqs.weight", "llama"), std::nullopt);
+}
+
+TEST(TensorNames, IgnoresWhatNoDecoderNeeds) {
+  EXPECT_TRUE(is_ignored_hf_tensor("model.layers.0.self_attn.rotary_emb.inv_freq"));
+  EXPECT_TRUE(is_ignored_hf_tensor("h.0.attn.bias"));
+  EXPECT_TRUE(is_ignored_hf_tensor("transformer.h.0.attn.masked_bias"));
+  EXPECT_TRUE(is_ignored_hf_tensor("vision_tower.x.weight"));
+  EXPECT_FALSE(is_ignored_hf_tensor("h.0.attn.c_attn.bias"));
+  EXPECT_FALSE(is_ignored_hf_tensor("model.layers.0.self_attn.q_proj.bias"));
+}
+
+TEST(TensorNames, QuotedNamesAreSafeToShow) {
+  EXPECT_EQ(quoted_name("blk.0.attn_q.weight"), "blk.0.attn_q.weight");
+  EXPECT_EQ(quoted_name(std::string_view("a\n\0\x1B\x7F", 5)), "a????");
+  EXPECT_EQ(quoted_name("\xFF"), "\xEF\xBF\xBD");
+  EXPECT_LT(quoted_name(std::string(100000, 'x')).size(), 110U);
+  EXPECT_LT(quoted_name(std::string(100000, '\xFF')).size(), 400U);
+}
+
+}  // namespace
+}  // namespace ruv
