@@ -2,6 +2,7 @@
 // "<stem>-00001-of-0000N.gguf" … "<stem>-0000N-of-0000N.gguf".
 #include "base/file.h"
 #include "format/gguf.h"
+#include "format/gguf_vocab.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -14,7 +15,7 @@ class GgufFile final : public ModelFile {
   static Result<std::unique_ptr<ModelFile>> open(const std::string& path);
 
   Result<TokenizerSpec> tokenizer_spec() const override {
-    return fail(Code::unsupported, "{}: tokenizer tables are not read yet", path_);
+    return tokenizer_spec_from_metadata(metadata_, path_);
   }
   std::string chat_template() const override {
     const auto found = metadata_.find(kTemplateKey);

@@ -8,6 +8,7 @@
 #include "format/hf_config.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
+#include "format/tokenizer_json.h"
 
 namespace ruv {
 namespace {
@@ -23,7 +24,7 @@ class SafetensorsFile final : public ModelFile {
   static Result<std::unique_ptr<ModelFile>> open(const std::string& folder);
 
   Result<TokenizerSpec> tokenizer_spec() const override {
-    return fail(Code::unsupported, "{}: tokenizer tables are not read yet", path_);
+    return read_tokenizer_folder(path_);
   }
   std::string chat_template() const override { return chat_template_; }
 
