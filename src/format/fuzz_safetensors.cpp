@@ -1,0 +1,23 @@
+// Any bytes through the readers of a checkpoint folder: safetensors file, its index, config.json.
+#include <cstdlib>
+
+#include "format/hf_config.h"
+#include "format/safetensors.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  const ruv::Bytes span(reinterpret_cast<const std::byte*>(bytes), size);
+  const auto file = ruv::parse_safetensors(span, "fuzz");
+  if (file) {
+    for (const ruv::SafetensorsTensor& tensor : *file) {
+      if (tensor.bytes.empty()) continue;
+      volatile std::byte sink{};
+      sink = tensor.bytes.front();
+      sink = tensor.bytes.back();
+    }
+  } else if (!file.error().message().starts_with("fuzz: ")) {
+    std::abort();
+  }
+  (void)ruv::parse_safetensors_index(ruv::as_text(span), "fuzz").has_value();
+  (void)ruv::parse_hf_config(ruv::as_text(span), "fuzz").has_value();
+  return 0;
+}
