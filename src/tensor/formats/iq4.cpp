@@ -44,7 +44,7 @@ void put_indices(const float* x, float scale, uint8_t* q) {
 
 void encode_small(const float* x, BlockIQ4_NL& block) {
   float w[32];
-  std::fill(w, w + 32, 1.0F);
+  error_weights<32>(x, w);
   const float real = best_scale<32>(kSearch.levels, x, w, kSearch.reach, kSearch.n_steps);
   const float d = through_f16(real);
   block.d = f16_from_f32(d);
@@ -66,7 +66,7 @@ void decode_super(const BlockIQ4_XS& block, float* dst) {
 
 void encode_super(const float* x, BlockIQ4_XS& block) {
   float w[kSuperBlock];
-  error_weights(ErrorWeight::even, x, w);
+  error_weights<kSuperBlock>(x, w);
   const auto fit = fit_scaled<8>(kSearch, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 8; ++s) {

@@ -42,7 +42,7 @@ void put_level(BlockQ3_K& block, int i, int bits) {
 
 void encode_block(const float* x, BlockQ3_K& block) {
   float w[kSuperBlock];
-  error_weights(ErrorWeight::even, x, w);
+  error_weights<kSuperBlock>(x, w);
   const auto fit = fit_scaled<16>(kSearch, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 16; ++s) {

@@ -39,7 +39,7 @@ void decode_block(const BlockQ4_K& block, float* dst) {
 
 void encode_block(const float* x, BlockQ4_K& block) {
   float w[kSuperBlock];
-  error_weights(ErrorWeight::even, x, w);
+  error_weights<kSuperBlock>(x, w);
   const auto fit = fit_offset<8>(kSearch, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
