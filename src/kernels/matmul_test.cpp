@@ -73,14 +73,14 @@ std::vector<std::byte> random_weights(const Format& format, int64_t n_rows, int6
   return bytes;
 }
 
-struct Activations {
+struct QuantizedRows {
   std::vector<std::byte> bytes;
   std::vector<float> values;  // what the bytes mean
   int64_t stride = 0;
 };
 
-Activations random_activations(ActFormat act, int64_t n_rows, int64_t k, Rng& rng) {
-  Activations a;
+QuantizedRows random_activations(ActFormat act, int64_t n_rows, int64_t k, Rng& rng) {
+  QuantizedRows a;
   a.values.resize(static_cast<size_t>(n_rows * k));
   for (float& x : a.values) x = normal(rng);
   if (act == ActFormat::f32) {
@@ -133,7 +133,7 @@ Packed pack(const GemmKernel& row, const std::vector<std::byte>& weights, int64_
 // out (n_rows, stride) with every number outside the result set to kUntouched.
 constexpr float kUntouched = -12345.0F;
 
-std::vector<float> multiply(const GemmKernel& row, const Packed& p, const Activations& a,
+std::vector<float> multiply(const GemmKernel& row, const Packed& p, const QuantizedRows& a,
                             int64_t n_rows, int64_t n_out, int64_t k) {
   const int64_t stride = n_out + 3;
   std::vector<float> out(static_cast<size_t>(n_rows * stride + 1), kUntouched);
@@ -154,7 +154,7 @@ struct Expected {
   std::vector<double> magnitude;  // Σ|w·a|
 };
 
-Expected expect(const Format& format, const std::vector<std::byte>& weights, const Activations& a,
+Expected expect(const Format& format, const std::vector<std::byte>& weights, const QuantizedRows& a,
                 int64_t k) {
   Expected e;
   e.sum.resize(kMaxRows * kMaxOut);
@@ -178,7 +178,7 @@ Expected expect(const Format& format, const std::vector<std::byte>& weights, con
   return e;
 }
 
-void check_shape(const GemmKernel& row, const Packed& p, const Activations& a, const Expected& e,
+void check_shape(const GemmKernel& row, const Packed& p, const QuantizedRows& a, const Expected& e,
                  int64_t n_rows, int64_t n_out, int64_t k) {
   const std::vector<float> out = multiply(row, p, a, n_rows, n_out, k);
   for (int64_t r = 0; r < n_rows; ++r) {
@@ -210,7 +210,7 @@ TEST_P(Matmul, MatchesDecodedWeights) {
     for (const int64_t k : sizes_of_k(format)) {
       Rng rng(static_cast<uint64_t>(k) * 131 + static_cast<uint64_t>(row.weight));
       const auto weights = random_weights(format, kMaxOut, k, rng);
-      const Activations a = random_activations(row.act, kMaxRows, k, rng);
+      const QuantizedRows a = random_activations(row.act, kMaxRows, k, rng);
       const Expected e = expect(format, weights, a, k);
       for (const int64_t n_out : {0, 1, row.mr - 1, row.mr, row.mr + 1, kMaxOut}) {
         const Packed p = pack(row, weights, n_out, k);
@@ -236,7 +236,7 @@ TEST_P(Matmul, EncodedWeightsMatch) {
     for (int64_t o = 0; o < kMaxOut; ++o) {
       format.encode(plain.data() + o * kK, weights.data() + o * format.bytes_of(kK), kK);
     }
-    const Activations a = random_activations(row.act, kMaxRows, kK, rng);
+    const QuantizedRows a = random_activations(row.act, kMaxRows, kK, rng);
     const Packed p = pack(row, weights, kMaxOut, kK);
     check_shape(row, p, a, expect(format, weights, a, kK), kMaxRows, kMaxOut, kK);
     if (HasFatalFailure()) return;
@@ -252,7 +252,7 @@ TEST_P(Matmul, BytesDoNotDependOnRowsOrGroups) {
     const int64_t n_out = 3 * row.mr + 1;
     Rng rng(11);
     const auto weights = random_weights(format, n_out, kK, rng);
-    const Activations a = random_activations(row.act, kRows, kK, rng);
+    const QuantizedRows a = random_activations(row.act, kRows, kK, rng);
     const Packed p = pack(row, weights, n_out, kK);
     const std::vector<float> whole = multiply(row, p, a, kRows, n_out, kK);
     for (int64_t n = 1; n < kRows; ++n) {

@@ -1,12 +1,11 @@
 // Rooflines: see the header. The sum of what is read is kept so that no read can be dropped.
 #include "kernels/roofline.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/threads.h"
 #include "kernels/kernels.h"
@@ -17,26 +16,6 @@ namespace {
 constexpr int64_t kBytes = 256 << 20;
 constexpr int kPasses = 7;
 
-// Pages of zeros, asked to be huge.
-class Pages {
- public:
-  Pages() {
-    void* p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return;
-    madvise(p, kBytes, MADV_HUGEPAGE);
-    words_ = static_cast<uint64_t*>(p);
-  }
-  ~Pages() {
-    if (words_ != nullptr) munmap(words_, kBytes);
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  uint64_t* words() const { return words_; }
-
- private:
-  uint64_t* words_ = nullptr;
-};
-
 double seconds_since(int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;
 }
@@ -44,20 +23,19 @@ double seconds_since(int64_t start_ns) {
 }  // namespace
 
 double measure_read_gb_s(int n_threads) {
-  const Pages pages;
-  if (pages.words() == nullptr) return 0;
+  const Result<Buffer> buffer = Buffer::allocate(kBytes);
+  if (!buffer) return 0;
+  auto* const words = buffer->as<uint64_t>();
   WorkerPool pool(n_threads);
   constexpr int64_t kWords = kBytes / int64_t{sizeof(uint64_t)};
   const auto part = [&](int i) { return part_of(kWords, i, pool.n_threads(), 1 << 18); };
-  pool.run([&](int i) {
-    std::fill(pages.words() + part(i).begin, pages.words() + part(i).end, uint64_t{1});
-  });
+  pool.run([&](int i) { std::fill(words + part(i).begin, words + part(i).end, uint64_t{1}); });
   std::atomic<uint64_t> kept{0};
   double best = 0;
   for (int pass = 0; pass < kPasses; ++pass) {
     const int64_t start = SteadyClock().now_ns();
     pool.run([&](int i) {
-      kept += kernels().sum_words(pages.words() + part(i).begin, part(i).end - part(i).begin);
+      kept += kernels().sum_words(words + part(i).begin, part(i).end - part(i).begin);
     });
     best = std::max(best, static_cast<double>(kBytes) * 1e-9 / seconds_since(start));
   }

@@ -29,7 +29,7 @@ void add_fifth_bits(uint32_t high, BlockCodes& out) {
 // How a file's block of 32 looks and where it goes. File: scale f16, [minimum f16], [fifth bits],
 // codes.
 template <class Packed, int kFileBytes, bool kMins, int kBits>
-struct BlockFormat {
+struct FileBlock {
   using Layout = Packed;
   static constexpr int kBytes = kFileBytes;
   static constexpr bool kHasMins = kMins;
@@ -55,17 +55,17 @@ struct BlockFormat {
 template <DType kType>
 struct FormatOf;
 template <>
-struct FormatOf<DType::q4_0> : BlockFormat<PackedQ4_0, 18, false, 4> {};
+struct FormatOf<DType::q4_0> : FileBlock<PackedQ4_0, 18, false, 4> {};
 template <>
-struct FormatOf<DType::iq4_nl> : BlockFormat<PackedQ4_0, 18, false, 4> {};
+struct FormatOf<DType::iq4_nl> : FileBlock<PackedQ4_0, 18, false, 4> {};
 template <>
-struct FormatOf<DType::q4_1> : BlockFormat<PackedQ4_1, 20, true, 4> {};
+struct FormatOf<DType::q4_1> : FileBlock<PackedQ4_1, 20, true, 4> {};
 template <>
-struct FormatOf<DType::q5_0> : BlockFormat<PackedQ5_0, 22, false, 5> {};
+struct FormatOf<DType::q5_0> : FileBlock<PackedQ5_0, 22, false, 5> {};
 template <>
-struct FormatOf<DType::q5_1> : BlockFormat<PackedQ5_1, 24, true, 5> {};
+struct FormatOf<DType::q5_1> : FileBlock<PackedQ5_1, 24, true, 5> {};
 template <>
-struct FormatOf<DType::q8_0> : BlockFormat<PackedQ8_0, 34, false, 8> {};
+struct FormatOf<DType::q8_0> : FileBlock<PackedQ8_0, 34, false, 8> {};
 
 template <class F, int kLanes>
 int64_t group_bytes(int64_t k) {

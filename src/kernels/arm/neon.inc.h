@@ -1,0 +1,206 @@
+// The NEON vector policy: 8 lanes in pairs of 128-bit registers. Needs ARMv8.2 with dot products
+// and f16. Dot products are signed by signed, so codes stay as they are and q8_0 is packed plain.
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/generic/tile.inc.h"
+
+namespace ruv {
+namespace {
+
+struct Neon {
+  struct F {
+    float32x4_t lo, hi;
+  };
+  struct I {
+    int32x4_t lo, hi;
+  };
+  struct B {
+    uint8x16_t lo, hi;
+  };
+  static constexpr int kLanes = 8;
+  static constexpr int kTileRows = 4;
+  static constexpr int kFloatTileRows = 3;
+  static constexpr int kByteMax = 0;
+  static constexpr int kByteOffset = 0;
+
+  RUV_INLINE static F zero() { return set(0); }
+  RUV_INLINE static F set(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
+  RUV_INLINE static F load(const float* p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+  RUV_INLINE static void store(float* p, F x) {
+    vst1q_f32(p, x.lo);
+    vst1q_f32(p + 4, x.hi);
+  }
+  RUV_INLINE static F add(F a, F b) { return {vaddq_f32(a.lo, b.lo), vaddq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F sub(F a, F b) { return {vsubq_f32(a.lo, b.lo), vsubq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F mul(F a, F b) { return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F div(F a, F b) { return {vdivq_f32(a.lo, b.lo), vdivq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F fma(F a, F b, F c) {
+    return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
+  }
+  RUV_INLINE static F max(F a, F b) { return {vmaxq_f32(a.lo, b.lo), vmaxq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F min(F a, F b) { return {vminq_f32(a.lo, b.lo), vminq_f32(a.hi, b.hi)}; }
+  RUV_INLINE static F abs(F x) { return {vabsq_f32(x.lo), vabsq_f32(x.hi)}; }
+  RUV_INLINE static F round(F x) { return {vrndnq_f32(x.lo), vrndnq_f32(x.hi)}; }
+  RUV_INLINE static F with_sign_of(F magnitude, F x) {
+    const uint32x4_t sign = vdupq_n_u32(0x80000000U);
+    return {vbslq_f32(sign, x.lo, magnitude.lo), vbslq_f32(sign, x.hi, magnitude.hi)};
+  }
+  // value where x >= limit or x is NaN, else 0.
+  RUV_INLINE static F zero_below(F value, F x, F limit) {
+    return {clear(value.lo, vcltq_f32(x.lo, limit.lo)), clear(value.hi, vcltq_f32(x.hi, limit.hi))};
+  }
+  // 2^n for integral n in [-126, 127].
+  RUV_INLINE static F power_of_two(F n) { return {power(n.lo), power(n.hi)}; }
+  RUV_INLINE static float sum(F x) { return vaddvq_f32(vaddq_f32(x.lo, x.hi)); }
+  RUV_INLINE static float greatest(F x) { return vmaxvq_f32(vmaxq_f32(x.lo, x.hi)); }
+
+  RUV_INLINE static F load_f16(const void* p) {
+    const float16x8_t h = vreinterpretq_f16_u16(vld1q_u16(static_cast<const uint16_t*>(p)));
+    return {vcvt_f32_f16(vget_low_f16(h)), vcvt_high_f32_f16(h)};
+  }
+  RUV_INLINE static void store_f16(uint16_t* p, F x) {
+    const float16x8_t h = vcvt_high_f16_f32(vcvt_f16_f32(x.lo), x.hi);
+    vst1q_u16(p, vreinterpretq_u16_f16(h));
+  }
+  RUV_INLINE static F load_bf16(const void* p) {
+    const uint16x8_t h = vld1q_u16(static_cast<const uint16_t*>(p));
+    return {vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(h), 16)),
+            vreinterpretq_f32_u32(vshll_high_n_u16(h, 16))};
+  }
+  RUV_INLINE static void store_int8(int8_t* p, F x) {
+    const int16x4_t lo = vqmovn_s32(vcvtnq_s32_f32(x.lo));
+    const int16x4_t hi = vqmovn_s32(vcvtnq_s32_f32(x.hi));
+    vst1_s8(p, vqmovn_s16(vcombine_s16(lo, hi)));
+  }
+  // Σ of 16 int8.
+  RUV_INLINE static int sum_int8_16(const int8_t* p) { return vaddlvq_s8(vld1q_s8(p)); }
+
+  RUV_INLINE static B load_bytes(const std::byte* p) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(p);
+    return {vld1q_u8(bytes), vld1q_u8(bytes + 16)};
+  }
+  RUV_INLINE static B or_(B a, B b) { return {vorrq_u8(a.lo, b.lo), vorrq_u8(a.hi, b.hi)}; }
+  RUV_INLINE static B low_nibbles(B x) {
+    const uint8x16_t mask = vdupq_n_u8(15);
+    return {vandq_u8(x.lo, mask), vandq_u8(x.hi, mask)};
+  }
+  RUV_INLINE static B high_nibbles(B x) { return {vshrq_n_u8(x.lo, 4), vshrq_n_u8(x.hi, 4)}; }
+  // kWeight in every byte whose bit kBit is set.
+  template <int kBit, int kWeight>
+  RUV_INLINE static B bit(B x) {
+    return {shifted<kBit, kWeight, 1>(x.lo), shifted<kBit, kWeight, 1>(x.hi)};
+  }
+  // Bits kBit, kBit+1 of every byte, shifted to kShift.
+  template <int kBit, int kShift>
+  RUV_INLINE static B pair(B x) {
+    return {shifted<kBit, 1 << kShift, 3>(x.lo), shifted<kBit, 1 << kShift, 3>(x.hi)};
+  }
+  RUV_INLINE static B iq4_values(B index) {
+    static constexpr int8_t kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                           1,    13,   25,  38,  53,  69,  89,  113};
+    const uint8x16_t table = vreinterpretq_u8_s8(vld1q_s8(kValues));
+    return {vqtbl1q_u8(table, index.lo), vqtbl1q_u8(table, index.hi)};
+  }
+
+  RUV_INLINE static F from_int(I x) { return {vcvtq_f32_s32(x.lo), vcvtq_f32_s32(x.hi)}; }
+  RUV_INLINE static F from_u8(const std::byte* p) { return from_u16(vmovl_u8(lane_bytes(p))); }
+  RUV_INLINE static F from_s8(const std::byte* p) {
+    const int16x8_t x = vmovl_s8(vreinterpret_s8_u8(lane_bytes(p)));
+    return from_int({vmovl_s16(vget_low_s16(x)), vmovl_high_s16(x)});
+  }
+  // The nibble at bit `at` of every lane's byte.
+  RUV_INLINE static F from_u4(const std::byte* p, int at) {
+    return from_u16(vmovl_u8(field(p, at, 15)));
+  }
+  // Nibble at bit low_at of p plus 16 times the pair at bit high_at of q.
+  RUV_INLINE static F from_six_bits(const std::byte* p, int low_at, const std::byte* q,
+                                    int high_at) {
+    const uint8x8_t high = vshl_n_u8(field(q, high_at, 3), 4);
+    return from_u16(vmovl_u8(vorr_u8(field(p, low_at, 15), high)));
+  }
+
+  // kFirst · sums[0] + kSecond · sums[1] in every lane.
+  template <int kFirst, int kSecond>
+  RUV_INLINE static I weigh_sums(const int16_t* sums) {
+    const int32x4_t x = vdupq_n_s32(kFirst * sums[0] + kSecond * sums[1]);
+    return {x, x};
+  }
+  // start + Σ words [kBegin, kEnd) of the block, whole halves of it. Exact.
+  template <int kMax, int kBegin, int kEnd>
+  RUV_INLINE static I dot(I start, const B* codes, const int8_t* q) {
+    static_assert(kBegin % 4 == 0 && kEnd % 4 == 0);
+    RUV_UNROLL
+    for (int j = kBegin; j < kEnd; j += 4) {
+      const int8x16_t a = vld1q_s8(q + 4 * j);
+      start.lo = vdotq_laneq_s32(start.lo, as_signed(codes[j].lo), a, 0);
+      start.hi = vdotq_laneq_s32(start.hi, as_signed(codes[j].hi), a, 0);
+      start.lo = vdotq_laneq_s32(start.lo, as_signed(codes[j + 1].lo), a, 1);
+      start.hi = vdotq_laneq_s32(start.hi, as_signed(codes[j + 1].hi), a, 1);
+      start.lo = vdotq_laneq_s32(start.lo, as_signed(codes[j + 2].lo), a, 2);
+      start.hi = vdotq_laneq_s32(start.hi, as_signed(codes[j + 2].hi), a, 2);
+      start.lo = vdotq_laneq_s32(start.lo, as_signed(codes[j + 3].lo), a, 3);
+      start.hi = vdotq_laneq_s32(start.hi, as_signed(codes[j + 3].hi), a, 3);
+    }
+    return start;
+  }
+
+  static int64_t int8_peak(int64_t rounds, int32_t* sink) {
+    int32x4_t acc[8];
+    for (int i = 0; i < 8; ++i) acc[i] = vdupq_n_s32(*sink + i);
+    const int8x16_t a = vdupq_n_s8(static_cast<int8_t>(*sink | 3));
+    for (int64_t round = 0; round < rounds; ++round) {
+      RUV_UNROLL
+      for (int i = 0; i < 8; ++i) acc[i] = vdotq_s32(acc[i], a, vreinterpretq_s8_s32(acc[i]));
+    }
+    for (int i = 0; i < 8; ++i) *sink ^= vaddvq_s32(acc[i]);
+    return rounds * 8 * 16;
+  }
+
+  static uint64_t sum_words(const uint64_t* words, int64_t n) {
+    uint64x2_t acc[4] = {vdupq_n_u64(0), vdupq_n_u64(0), vdupq_n_u64(0), vdupq_n_u64(0)};
+    for (int64_t i = 0; i < n; i += 8) {
+      RUV_UNROLL
+      for (int j = 0; j < 4; ++j) acc[j] = vaddq_u64(acc[j], vld1q_u64(words + i + 2 * j));
+    }
+    return vaddvq_u64(vaddq_u64(vaddq_u64(acc[0], acc[1]), vaddq_u64(acc[2], acc[3])));
+  }
+
+ private:
+  RUV_INLINE static int8x16_t as_signed(uint8x16_t x) { return vreinterpretq_s8_u8(x); }
+  RUV_INLINE static uint8x8_t lane_bytes(const std::byte* p) {
+    return vld1_u8(reinterpret_cast<const uint8_t*>(p));
+  }
+  RUV_INLINE static uint8x8_t field(const std::byte* p, int at, uint8_t mask) {
+    const int8x8_t down = vdup_n_s8(static_cast<int8_t>(-at));
+    return vand_u8(vshl_u8(lane_bytes(p), down), vdup_n_u8(mask));
+  }
+  RUV_INLINE static F from_u16(uint16x8_t x) {
+    return {vcvtq_f32_u32(vmovl_u16(vget_low_u16(x))), vcvtq_f32_u32(vmovl_high_u16(x))};
+  }
+  RUV_INLINE static float32x4_t clear(float32x4_t x, uint32x4_t where) {
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x), where));
+  }
+  RUV_INLINE static float32x4_t power(float32x4_t n) {
+    const int32x4_t e = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
+    return vreinterpretq_f32_s32(vshlq_n_s32(e, 23));
+  }
+  // (byte >> kBit & mask) · kWeight
+  template <int kBit, int kWeight, int kMask>
+  RUV_INLINE static uint8x16_t shifted(uint8x16_t x) {
+    constexpr int kUp = __builtin_ctz(kWeight) - kBit;
+    if constexpr (kUp > 0) {
+      x = vshlq_n_u8(x, kUp);
+    } else if constexpr (kUp < 0) {
+      x = vshrq_n_u8(x, -kUp);
+    }
+    return vandq_u8(x, vdupq_n_u8(kMask * kWeight));
+  }
+};
+
+}  // namespace
+}  // namespace ruv

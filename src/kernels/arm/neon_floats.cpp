@@ -1,0 +1,19 @@
+// NEON matmul for float weights.
+#include "kernels/arm/neon.inc.h"
+#include "kernels/generic/gemm_float.inc.h"
+#include "kernels/isa.h"
+
+namespace ruv {
+namespace {
+
+constexpr GemmKernel kRows[] = {
+    float_row<Neon, DType::f32>(),
+    float_row<Neon, DType::f16>(),
+    float_row<Neon, DType::bf16>(),
+};
+
+}  // namespace
+
+constinit const GemmTable kNeonFloats = {kRows, sizeof kRows / sizeof kRows[0]};
+
+}  // namespace ruv

@@ -1,0 +1,28 @@
+// NEON element-wise, reduction and attention kernels.
+#include "kernels/arm/neon.inc.h"
+#include "kernels/generic/pages.inc.h"
+#include "kernels/isa.h"
+
+namespace ruv {
+
+constinit const Kernels kNeonVectors = {
+    .isa = "neon",
+    .gemm = {},
+    .quantize_row = Vectors<Neon>::quantize_row,
+    .rms_norm = Vectors<Neon>::rms_norm,
+    .layer_norm = Vectors<Neon>::layer_norm,
+    .add = Vectors<Neon>::add,
+    .silu_gate = Vectors<Neon>::silu_gate,
+    .gelu_gate = Vectors<Neon>::gelu_gate,
+    .gelu = Vectors<Neon>::gelu,
+    .rope_half = Vectors<Neon>::rope_half,
+    .softcap = Vectors<Neon>::softcap,
+    .exp_sum = Vectors<Neon>::exp_sum,
+    .page_scores = Pages<Neon>::scores,
+    .page_values = Pages<Neon>::values,
+    .to_f16 = Vectors<Neon>::to_f16,
+    .int8_peak = Neon::int8_peak,
+    .sum_words = Neon::sum_words,
+};
+
+}  // namespace ruv
