@@ -1,8 +1,7 @@
 // ruv_bench_kernels: GB/s and GOP/s of every matmul row, beside the machine's measured read
 // bandwidth and int8 peak. Weights are larger than the caches, so one row is memory-bound.
 //   ruv_bench_kernels [isa] [threads] [format]
-#include <fmt/core.h>
-#include <sys/mman.h>
+#include <cstdio>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -64,11 +64,9 @@ void bench_row(const Kernels& table, const GemmKernel& row, WorkerPool& pool, Ro
   const int64_t n_out = 16384;
   const int64_t groups = n_out / row.mr;
   const int64_t bytes = groups * row.group_bytes(kK);
-  auto* weights =
-      static_cast<std::byte*>(mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (weights == MAP_FAILED) return;
-  madvise(weights, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  const Result<Buffer> buffer = Buffer::allocate(bytes);
+  if (!buffer) return;
+  std::byte* weights = buffer->get();
   Rng rng(1);
   std::vector<float> plain(kK);
   for (float& x : plain) x = static_cast<float>(rng.uniform()) - 0.5F;
@@ -95,30 +93,32 @@ void bench_row(const Kernels& table, const GemmKernel& row, WorkerPool& pool, Ro
     }
   }
   bench.out.resize(static_cast<size_t>(kMaxRows * n_out));
-  fmt::print("{:7} {:7} pack {:5.2f} GB/s |", table.isa, format.name,
-             static_cast<double>(bytes) * 1e-9 / pack_s);
+  std::printf("%-7s %-7s pack %5.2f GB/s |", table.isa, format.name,
+              static_cast<double>(bytes) * 1e-9 / pack_s);
   for (const int64_t n : {1, 2, 4, 8, 512}) {
     const double s = bench.best_seconds(n);
     const double gb_s = static_cast<double>(bytes) * 1e-9 / s;
     const double gop_s = 2e-9 * static_cast<double>(n * n_out * kK) / s;
-    if (n < 512) fmt::print(" {}: {:5.1f} GB/s {:3.0f}% |", n, gb_s, 100 * gb_s / roof.read_gb_s);
+    if (n < 512)
+      std::printf(" %d: %5.1f GB/s %3.0f%% |", static_cast<int>(n), gb_s,
+                  100 * gb_s / roof.read_gb_s);
     if (n == 512)
-      fmt::print(" {}: {:6.0f} GOP/s {:3.0f}%", n, gop_s, 100 * gop_s / roof.int8_gop_s);
+      std::printf(" %d: %6.0f GOP/s %3.0f%%", static_cast<int>(n), gop_s,
+                  100 * gop_s / roof.int8_gop_s);
   }
-  fmt::print("\n");
-  munmap(weights, static_cast<size_t>(bytes));
+  std::printf("\n");
 }
 
 int run(const char* isa, int threads, const char* only) {
   const Kernels* table = isa != nullptr ? find_kernels(isa) : &kernels();
   if (table == nullptr) {
-    fmt::print(stderr, "this machine cannot run '{}'\n", isa);
+    std::fprintf(stderr, "this machine cannot run '%s'\n", isa);
     return 1;
   }
   WorkerPool pool(threads);
   const Roofline roof{measure_read_gb_s(threads), measure_int8_gop_s(threads)};
-  fmt::print("{} threads: read {:.1f} GB/s, int8 {:.0f} GOP/s ({})\n", pool.n_threads(),
-             roof.read_gb_s, roof.int8_gop_s, kernels().isa);
+  std::printf("%d threads: read %.1f GB/s, int8 %.0f GOP/s (%s)\n", pool.n_threads(),
+              roof.read_gb_s, roof.int8_gop_s, kernels().isa);
   for (const GemmKernel& row : table->gemm) {
     if (only == nullptr || std::string(only) == format_of(row.weight).name) {
       bench_row(*table, row, pool, roof);
