@@ -1,0 +1,65 @@
+// The door between the engine and the template interpreter.
+#include "chat/chat_template.h"
+
+#include "base/json.h"
+#include "chat/jinja/run.h"
+
+namespace ruv {
+
+struct ChatTemplate::Program {
+  jinja::TemplateProgram parsed;
+};
+
+ChatTemplate::ChatTemplate(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
+ChatTemplate::~ChatTemplate() = default;
+
+Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source) {
+  auto parsed = jinja::parse_template(source);
+  if (!parsed) return failure(with_context("template", std::move(parsed.error())));
+  auto program = std::make_unique<Program>();
+  program->parsed = std::move(*parsed);
+  return std::shared_ptr<const ChatTemplate>(new ChatTemplate(std::move(program)));
+}
+
+namespace {
+
+Result<jinja::MarkedText> run_program(const jinja::TemplateProgram& program, const Json& context,
+                                      const RenderOptions& options) {
+  using jinja::Datum;
+  if (!context.is_object())
+    return fail(Code::invalid, "the context must be an object, not {}", context.type_name());
+  jinja::RenderMeter meter(options.max_steps, options.max_output_bytes);
+  jinja::TemplateRun run(program, meter, options.now_unix_s);
+  run.define("bos_token", Datum::text(options.bos_token));
+  run.define("eos_token", Datum::text(options.eos_token));
+  // Templates ask "tools is not none", so these exist even when nobody sets them.
+  run.define("tools", Datum::none());
+  run.define("documents", Datum::none());
+  // The context is the caller's; only what the template does with it is limited.
+  jinja::RenderMeter unlimited(INT64_MAX, INT64_MAX);
+  for (const auto& [name, value] : context.items()) {
+    if (run.mentions(name)) run.define(name, TRY(jinja::datum_from_json(value, unlimited)));
+  }
+  return run.render();
+}
+
+}  // namespace
+
+Result<std::vector<RenderedPart>> ChatTemplate::render(const Json& context,
+                                                       const RenderOptions& options) const {
+  auto text = run_program(program_->parsed, context, options);
+  if (!text) return failure(with_context("template", std::move(text.error())));
+  std::vector<RenderedPart> parts;
+  text->for_each_run([&](std::string_view run, bool from_user) {
+    parts.push_back({std::string(run), from_user});
+  });
+  return parts;
+}
+
+std::string joined(const std::vector<RenderedPart>& parts) {
+  std::string out;
+  for (const RenderedPart& part : parts) out += part.text;
+  return out;
+}
+
+}  // namespace ruv

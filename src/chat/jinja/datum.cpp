@@ -1,0 +1,298 @@
+// Making values, and the questions every kind answers: type, truth, depth, hash, equality, order.
+#include "chat/jinja/datum.h"
+
+#include <cmath>
+
+#include "base/json.h"
+#include "chat/jinja/object.h"
+
+namespace ruv::jinja {
+
+Datum Datum::none() {
+  Datum none;
+  none.value_ = std::monostate();
+  return none;
+}
+
+Datum Datum::text(std::string_view bytes) { return Datum(MarkedText(std::string(bytes), false)); }
+
+Datum Datum::undefined(std::string message) {
+  Datum undefined;
+  undefined.value_ = std::make_shared<const std::string>(std::move(message));
+  return undefined;
+}
+
+const std::string& Datum::undefined_message() const {
+  static const std::string kUnknown = "value is undefined";
+  const auto& message = std::get<std::shared_ptr<const std::string>>(value_);
+  return message ? *message : kUnknown;
+}
+
+int64_t Datum::integer() const {
+  return is(Kind::boolean) ? int64_t{boolean()} : std::get<int64_t>(value_);
+}
+
+double Datum::real() const {
+  return is(Kind::real) ? std::get<double>(value_) : static_cast<double>(integer());
+}
+
+std::string type_name(const Datum& value) {
+  static constexpr std::string_view kSequences[] = {"list",        "tuple",     "_GroupTuple",
+                                                    "range",       "generator", "dict_keys",
+                                                    "dict_values", "dict_items"};
+  switch (value.kind()) {
+    case Datum::Kind::undefined:
+      return "Undefined";
+    case Datum::Kind::none:
+      return "NoneType";
+    case Datum::Kind::boolean:
+      return "bool";
+    case Datum::Kind::integer:
+      return "int";
+    case Datum::Kind::real:
+      return "float";
+    case Datum::Kind::text:
+      return "str";
+    case Datum::Kind::sequence:
+      return std::string(kSequences[static_cast<size_t>(value.sequence()->kind)]);
+    case Datum::Kind::dict:
+      return "dict";
+    case Datum::Kind::object:
+      return value.object()->type_name();
+  }
+  return "object";
+}
+
+bool is_true(const Datum& value) {
+  switch (value.kind()) {
+    case Datum::Kind::undefined:
+    case Datum::Kind::none:
+      return false;
+    case Datum::Kind::boolean:
+    case Datum::Kind::integer:
+      return value.integer() != 0;
+    case Datum::Kind::real:
+      return value.real() != 0;
+    case Datum::Kind::text:
+      return !value.text()->empty();
+    case Datum::Kind::sequence:
+      return value.sequence()->kind == SequenceKind::generator || !value.sequence()->items.empty();
+    case Datum::Kind::dict:
+      return value.dict()->size() != 0;
+    case Datum::Kind::object:
+      return value.object()->length().value_or(1) != 0;
+  }
+  return true;
+}
+
+int depth_of(const Datum& value) {
+  if (value.is(Datum::Kind::sequence)) return value.sequence()->depth;
+  if (value.is(Datum::Kind::dict)) return value.dict()->depth();
+  if (value.is(Datum::Kind::object)) return value.object()->depth();
+  return 0;
+}
+
+namespace {
+
+Status check_depth(int depth) {
+  if (depth > kMaxValueDepth)
+    return fail(Code::invalid, "values are nested deeper than {}", kMaxValueDepth);
+  return Status();
+}
+
+Result<size_t> hash_of(const Datum& key, RenderMeter& meter) {
+  TRY(meter.spend());
+  switch (key.kind()) {
+    case Datum::Kind::boolean:
+    case Datum::Kind::integer:
+    case Datum::Kind::real:
+      return std::hash<double>()(key.real());
+    case Datum::Kind::text:
+      return std::hash<std::string_view>()(key.bytes());
+    case Datum::Kind::undefined:
+    case Datum::Kind::none:
+      return size_t{1};
+    case Datum::Kind::object:
+      return std::hash<const void*>()(key.object().get());
+    case Datum::Kind::sequence:
+      if (key.sequence()->is_tuple()) {
+        size_t hash = 7;
+        for (const Datum& item : key.sequence()->items)
+          hash = hash * 1000003 + TRY(hash_of(item, meter));
+        return hash;
+      }
+      [[fallthrough]];
+    default:
+      return fail(Code::corrupt, "unhashable type: '{}'", type_name(key));
+  }
+}
+
+}  // namespace
+
+const Datum* DatumDict::find(std::string_view key) const {
+  const auto [begin, end] = index_.equal_range(std::hash<std::string_view>()(key));
+  for (auto it = begin; it != end; ++it) {
+    const Entry& entry = entries_[it->second];
+    if (entry.first.is_text() && entry.first.bytes() == key) return &entry.second;
+  }
+  return nullptr;
+}
+
+Result<std::optional<size_t>> DatumDict::position(const Datum& key, RenderMeter& meter) const {
+  const auto [begin, end] = index_.equal_range(TRY(hash_of(key, meter)));
+  for (auto it = begin; it != end; ++it) {
+    if (TRY(equal(entries_[it->second].first, key, meter))) return std::optional(it->second);
+  }
+  return std::nullopt;
+}
+
+Result<const Datum*> DatumDict::find(const Datum& key, RenderMeter& meter) const {
+  if (key.is_text()) return find(key.bytes());
+  const std::optional<size_t> at = TRY(position(key, meter));
+  return at ? &entries_[*at].second : nullptr;
+}
+
+Status DatumDict::set(Datum key, Datum value, RenderMeter& meter) {
+  const int depth = 1 + std::max(depth_of(key), depth_of(value));
+  TRY(check_depth(depth));
+  const std::optional<size_t> at = TRY(position(key, meter));
+  depth_ = std::max(depth_, depth);
+  if (at) {
+    entries_[*at].second = std::move(value);
+    return Status();
+  }
+  index_.emplace(TRY(hash_of(key, meter)), entries_.size());
+  entries_.emplace_back(std::move(key), std::move(value));
+  return Status();
+}
+
+Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderMeter& meter,
+                            bool from_user) {
+  TRY(meter.spend(1 + static_cast<int64_t>(items.size())));
+  int depth = 1;
+  for (const Datum& item : items) depth = std::max(depth, 1 + depth_of(item));
+  TRY(check_depth(depth));
+  auto sequence = std::make_shared<DatumSequence>();
+  sequence->kind = kind;
+  sequence->items = std::move(items);
+  sequence->from_user = from_user;
+  sequence->depth = depth;
+  return Datum(std::move(sequence));
+}
+
+Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
+  TRY(check_depth(depth));
+  switch (json.type()) {
+    case Json::value_t::boolean:
+      return Datum(json.get<bool>());
+    case Json::value_t::number_integer:
+      return Datum(json.get<int64_t>());
+    case Json::value_t::number_unsigned:
+      if (json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return Datum(json.get<double>());
+      return Datum(json.get<int64_t>());
+    case Json::value_t::number_float:
+      return Datum(json.get<double>());
+    case Json::value_t::string:
+      return Datum(MarkedText(json.get_ref<const std::string&>(), true));
+    case Json::value_t::array: {
+      std::vector<Datum> items;
+      items.reserve(json.size());
+      for (const Json& item : json) items.push_back(TRY(datum_from_json(item, meter, depth + 1)));
+      return make_sequence(SequenceKind::list, std::move(items), meter, true);
+    }
+    case Json::value_t::object: {
+      auto dict = std::make_shared<DatumDict>();
+      dict->from_user = true;
+      for (const auto& [key, value] : json.items()) {
+        TRY(dict->set(Datum(MarkedText(key, true)), TRY(datum_from_json(value, meter, depth + 1)),
+                      meter));
+      }
+      return Datum(DictPtr(std::move(dict)));
+    }
+    default:
+      return Datum::none();
+  }
+}
+
+namespace {
+
+bool numbers_equal(const Datum& a, const Datum& b) {
+  if (a.is_integral() && b.is_integral()) return a.integer() == b.integer();
+  if (a.is(Datum::Kind::real) && b.is(Datum::Kind::real)) return a.real() == b.real();
+  const double real = a.is(Datum::Kind::real) ? a.real() : b.real();
+  const int64_t whole = a.is(Datum::Kind::real) ? b.integer() : a.integer();
+  // 2^63 itself is a double but no int64.
+  return real >= -0x1p63 && real < 0x1p63 && std::floor(real) == real &&
+         static_cast<int64_t>(real) == whole;
+}
+
+Result<bool> sequences_equal(const DatumSequence& a, const DatumSequence& b, RenderMeter& meter) {
+  const bool comparable =
+      (a.is_list() && b.is_list()) || (a.is_tuple() && b.is_tuple()) ||
+      (a.kind == b.kind && a.kind != SequenceKind::generator && a.kind != SequenceKind::values);
+  if (&a == &b) return true;
+  if (!comparable || a.items.size() != b.items.size()) return false;
+  for (size_t i = 0; i < a.items.size(); ++i) {
+    if (!TRY(equal(a.items[i], b.items[i], meter))) return false;
+  }
+  return true;
+}
+
+Result<bool> dicts_equal(const DatumDict& a, const DatumDict& b, RenderMeter& meter) {
+  if (&a == &b) return true;
+  if (a.size() != b.size()) return false;
+  for (const auto& [key, value] : a.entries()) {
+    const Datum* other = TRY(b.find(key, meter));
+    if (!other || !TRY(equal(value, *other, meter))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<bool> equal(const Datum& a, const Datum& b, RenderMeter& meter) {
+  TRY(meter.spend());
+  if (a.is_number() && b.is_number()) return numbers_equal(a, b);
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case Datum::Kind::undefined:
+    case Datum::Kind::none:
+      return true;
+    case Datum::Kind::text: {
+      if (a.text()->size() != b.text()->size()) return false;
+      TRY(meter.spend_text(a.text()->size()));
+      return a.bytes() == b.bytes();
+    }
+    case Datum::Kind::sequence:
+      return sequences_equal(*a.sequence(), *b.sequence(), meter);
+    case Datum::Kind::dict:
+      return dicts_equal(*a.dict(), *b.dict(), meter);
+    default:
+      return a.same_as(b);
+  }
+}
+
+Result<bool> less(const Datum& a, const Datum& b, RenderMeter& meter) {
+  TRY(meter.spend());
+  if (a.is_number() && b.is_number()) {
+    if (a.is_integral() && b.is_integral()) return a.integer() < b.integer();
+    return a.real() < b.real();
+  }
+  if (a.is_text() && b.is_text()) return a.bytes() < b.bytes();
+  if (a.is_undefined() || b.is_undefined())
+    return fail(Code::corrupt, "{}", (a.is_undefined() ? a : b).undefined_message());
+  if (a.is(Datum::Kind::sequence) && b.is(Datum::Kind::sequence)) {
+    const DatumSequence& x = *a.sequence();
+    const DatumSequence& y = *b.sequence();
+    if ((x.is_list() && y.is_list()) || (x.is_tuple() && y.is_tuple())) {
+      for (size_t i = 0; i < x.items.size() && i < y.items.size(); ++i) {
+        if (!TRY(equal(x.items[i], y.items[i], meter))) return less(x.items[i], y.items[i], meter);
+      }
+      return x.items.size() < y.items.size();
+    }
+  }
+  return fail(Code::corrupt, "'<' not supported between instances of '{}' and '{}'", type_name(a),
+              type_name(b));
+}
+
+}  // namespace ruv::jinja

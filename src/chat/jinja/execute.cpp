@@ -1,0 +1,106 @@
+// Statements: what each writes and assigns.
+#include "chat/jinja/loop.h"
+#include "chat/jinja/run.h"
+
+namespace ruv::jinja {
+
+namespace {
+
+// A macro, or the body of a call block, with the scope in which it was written.
+class MacroObject final : public TemplateObject {
+ public:
+  MacroObject(const MacroBody& macro, NameScope* scope) : macro_(macro), scope_(scope) {}
+  std::string type_name() const override { return "Macro"; }
+  bool callable() const override { return true; }
+  Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override {
+    return run.call_macro(macro_, scope_, arguments);
+  }
+  std::optional<Datum> attribute(std::string_view name) const override {
+    if (name == "name") return Datum::text(macro_.name);
+    return std::nullopt;
+  }
+
+ private:
+  const MacroBody& macro_;
+  NameScope* scope_;  // kept by the run
+};
+
+Datum make_macro(TemplateRun& run, const MacroBody& macro) {
+  run.keep_scopes();
+  return Datum(ObjectPtr(std::make_shared<MacroObject>(macro, run.scope())));
+}
+
+}  // namespace
+
+Result<Flow> TextNode::execute(TemplateRun& run) const {
+  TRY(run.write(text));
+  return Flow::next;
+}
+
+Result<Flow> PrintNode::execute(TemplateRun& run) const {
+  const TextPtr text = TRY(text_of(TRY(run.evaluate(*value)), run.meter()));
+  TRY(run.write(*text));
+  return Flow::next;
+}
+
+Result<Flow> IfNode::execute(TemplateRun& run) const {
+  for (const auto& [condition, body] : branches) {
+    if (is_true(TRY(run.evaluate(*condition)))) return run.execute(body);
+  }
+  return run.execute(otherwise);
+}
+
+Result<Flow> SetNode::execute(TemplateRun& run) const {
+  TRY(run.assign(target, TRY(run.evaluate(*value))));
+  return Flow::next;
+}
+
+Result<Flow> SetBlockNode::execute(TemplateRun& run) const {
+  Datum text(TRY(run.capture_block(body)));
+  if (filtered) {
+    const Datum outer = std::exchange(run.captured_text, std::move(text));
+    Result<Datum> result = run.evaluate(*filtered);
+    run.captured_text = outer;
+    text = TRY(std::move(result));
+  }
+  TRY(run.assign(target, text));
+  return Flow::next;
+}
+
+Result<Flow> FilterBlockNode::execute(TemplateRun& run) const {
+  Datum text(TRY(run.capture_block(body)));
+  const Datum outer = std::exchange(run.captured_text, std::move(text));
+  Result<Datum> result = run.evaluate(*filtered);
+  run.captured_text = outer;
+  TRY(run.write(*TRY(text_of(TRY(std::move(result)), run.meter()))));
+  return Flow::next;
+}
+
+Result<Flow> MacroNode::execute(TemplateRun& run) const {
+  run.set(name, make_macro(run, macro));
+  return Flow::next;
+}
+
+Result<Flow> CallBlockNode::execute(TemplateRun& run) const {
+  const Datum called = TRY(run.evaluate(*callee));
+  CallArguments given = TRY(run.evaluate_arguments(arguments));
+  given.named.emplace_back("caller", make_macro(run, caller));
+  const Datum result = TRY(run.call(called, given));
+  TRY(run.write(*TRY(text_of(result, run.meter()))));
+  return Flow::next;
+}
+
+Result<Flow> WithNode::execute(TemplateRun& run) const {
+  std::vector<Datum> evaluated;
+  for (const auto& entry : values) evaluated.push_back(TRY(run.evaluate(*entry.second)));
+  return run.scoped(run.scope(), [&]() -> Result<Flow> {
+    for (size_t i = 0; i < values.size(); ++i) TRY(run.assign(values[i].first, evaluated[i]));
+    return run.execute(body);
+  });
+}
+
+Result<Flow> ForNode::execute(TemplateRun& run) const {
+  return run_loop(run, *this, TRY(run.evaluate(*iterable)), run.scope(), 0);
+}
+
+}  // namespace ruv::jinja

@@ -1,0 +1,23 @@
+// The tables of filters, by what they work on, and what filters share with each other.
+#pragma once
+
+#include <span>
+
+#include "chat/jinja/run.h"
+
+namespace ruv::jinja {
+
+std::span<const BuiltinRow> text_filters();
+std::span<const BuiltinRow> number_filters();
+std::span<const BuiltinRow> sequence_filters();
+std::span<const BuiltinRow> choosing_filters();  // map, select, sort, groupby and their kin
+
+// The attribute that a filter argument names: "a.b.0" or a number. Fails: as item_of.
+Result<Datum> attribute_path(TemplateRun& run, const Datum& item, const Datum& path);
+// Texts in lower case, other values as they are: how sorting ignores case.
+Datum without_case(const Datum& value);
+
+// json.dumps(subject, ensure_ascii, indent, separators, sort_keys).
+Result<Datum> tojson_filter(const BuiltinCall& call);
+
+}  // namespace ruv::jinja

@@ -1,0 +1,53 @@
+// Lexer of templates: text outside of tags, and the words inside them. White space around tags is
+// settled here, by the rules of trim_blocks and lstrip_blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ruv::jinja {
+
+// Where something stands in the template, both from 1; columns count bytes.
+struct Place {
+  uint32_t line = 0;
+  uint32_t column = 0;
+};
+
+enum class LexemeKind : uint8_t {
+  text,            // outside of tags
+  variable_begin,  // {{
+  variable_end,
+  block_begin,  // {%
+  block_end,
+  name,
+  string,
+  integer,
+  real,
+  sign,  // an operator or bracket
+  end,
+};
+
+struct Lexeme {
+  LexemeKind kind = LexemeKind::end;
+  Place place;
+  std::string text;  // name, sign, or the value of text and string
+  int64_t integer = 0;
+  double real = 0;
+
+  bool is_sign(std::string_view sign) const { return kind == LexemeKind::sign && text == sign; }
+  bool is_name(std::string_view name) const { return kind == LexemeKind::name && text == name; }
+};
+
+// "line 3, column 7".
+std::string describe(Place place);
+
+inline constexpr size_t kMaxSourceBytes = 1 << 20;
+
+// The last lexeme is of kind end. Fails: corrupt, with the place; invalid, when too long.
+Result<std::vector<Lexeme>> lex(std::string_view source);
+
+}  // namespace ruv::jinja

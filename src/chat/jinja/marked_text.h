@@ -1,0 +1,57 @@
+// MarkedText: text in which every byte remembers whether it came from the user. Marks travel with
+// slices and concatenation, so a rendered prompt can say which of its bytes a template wrote.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ruv::jinja {
+
+class MarkedText {
+ public:
+  MarkedText() = default;
+  MarkedText(std::string bytes, bool from_user);
+
+  const std::string& bytes() const { return bytes_; }
+  size_t size() const { return bytes_.size(); }
+  bool empty() const { return bytes_.empty(); }
+
+  void append(std::string_view bytes, bool from_user);
+  // Requires: &other != this.
+  void append(const MarkedText& other);
+  // Bytes [begin, end) of other with their marks. Requires: begin <= end <= other.size().
+  void append_slice(const MarkedText& other, size_t begin, size_t end);
+  MarkedText slice(size_t begin, size_t end) const;
+
+  // Requires: byte < size(). O(log runs).
+  bool from_user_at(size_t byte) const;
+  bool any_from_user() const;
+
+  // Calls f(std::string_view, bool from_user) for each longest run of equal mark, in order.
+  template <class F>
+  void for_each_run(F&& f) const {
+    size_t begin = 0;
+    for (const Run& run : runs_) {
+      f(std::string_view(bytes_).substr(begin, run.end - begin), run.from_user);
+      begin = run.end;
+    }
+  }
+
+  // Set by the filters safe and escape: adding other text to it escapes that text, as Python's
+  // Markup does.
+  bool html_safe = false;
+
+ private:
+  struct Run {
+    size_t end;
+    bool from_user;
+  };
+  size_t run_of(size_t byte) const;
+
+  std::string bytes_;
+  std::vector<Run> runs_;  // cover all bytes; neighbours differ
+};
+
+}  // namespace ruv::jinja

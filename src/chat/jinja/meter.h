@@ -1,0 +1,53 @@
+// RenderMeter: what a template may still spend. Work grows with steps and with bytes touched, so a
+// hostile template stops early whatever it repeats.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace ruv::jinja {
+
+// Values nested deeper than this are refused; every recursion over a value relies on it.
+inline constexpr int kMaxValueDepth = 200;
+inline constexpr int kMaxMacroDepth = 200;
+inline constexpr int kMaxParseDepth = 200;
+// Nodes being evaluated at once, macros and recursive loops included; bounds the machine stack.
+inline constexpr int kMaxEvaluationDepth = 1200;
+inline constexpr int64_t kMaxRange = 1'000'000;
+
+class RenderMeter {
+ public:
+  RenderMeter(int64_t max_steps, int64_t max_bytes)
+      : max_steps_(max_steps), steps_left_(max_steps), max_bytes_(max_bytes) {}
+
+  Status spend(int64_t steps = 1) {
+    steps_left_ -= steps;
+    if (steps_left_ >= 0) [[likely]]
+      return Status();
+    steps_left_ = -1;
+    return fail(Code::invalid, "the template needs more than {} steps (max_steps)", max_steps_);
+  }
+  // As spend, where no error can be returned: running out shows at the next spend.
+  void charge(int64_t steps) { steps_left_ -= std::min(steps, steps_left_ + 1); }
+  // Refuses a text above the output limit.
+  Status check_size(size_t bytes) const {
+    if (static_cast<uint64_t>(bytes) <= static_cast<uint64_t>(max_bytes_)) return Status();
+    return fail(Code::invalid, "a text of {} bytes is above the limit of {} (max_output_bytes)",
+                bytes, max_bytes_);
+  }
+  // Pays for making or walking a text of `bytes`, and refuses one above the output limit.
+  Status spend_text(size_t bytes) {
+    TRY(check_size(bytes));
+    return spend(static_cast<int64_t>(bytes / 64));
+  }
+
+ private:
+  int64_t max_steps_;
+  int64_t steps_left_;
+  int64_t max_bytes_;
+};
+
+}  // namespace ruv::jinja

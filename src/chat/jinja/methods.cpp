@@ -1,0 +1,93 @@
+// The methods of dicts, lists and tuples that templates may call: those that change nothing.
+#include <algorithm>
+
+#include "chat/jinja/run.h"
+
+namespace ruv::jinja {
+
+namespace {
+
+template <SequenceKind kKind>
+Result<Datum> view_method(const BuiltinCall& call) {
+  const DatumDict& dict = *call.subject.dict();
+  std::vector<Datum> items;
+  items.reserve(dict.size());
+  for (const auto& [key, value] : dict.entries()) {
+    if (kKind == SequenceKind::keys) items.push_back(key);
+    if (kKind == SequenceKind::values) items.push_back(value);
+    if (kKind == SequenceKind::items)
+      items.push_back(
+          TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter(), dict.from_user)));
+  }
+  return make_sequence(kKind, std::move(items), call.meter(), dict.from_user);
+}
+
+Result<Datum> get_method(const BuiltinCall& call) {
+  if (const Datum* found = TRY(call.subject.dict()->find(*call.given[0], call.meter())))
+    return *found;
+  return call.has(1) ? *call.given[1] : Datum::none();
+}
+
+// Values never change, so a copy is the thing itself.
+Result<Datum> copy_method(const BuiltinCall& call) { return call.subject; }
+
+Result<Datum> index_method(const BuiltinCall& call) {
+  const std::vector<Datum>& items = call.subject.sequence()->items;
+  const auto n = static_cast<int64_t>(items.size());
+  int64_t start = TRY(call.integer(1, 0));
+  int64_t stop = TRY(call.integer(2, n));
+  start = std::max<int64_t>(start < 0 ? start + n : start, 0);
+  stop = std::min(stop < 0 ? stop + n : stop, n);
+  for (int64_t i = start; i < stop; ++i) {
+    if (TRY(equal(items[static_cast<size_t>(i)], *call.given[0], call.meter()))) return Datum(i);
+  }
+  return fail(Code::corrupt, "the value is not in the {}", type_name(call.subject));
+}
+
+Result<Datum> count_method(const BuiltinCall& call) {
+  int64_t count = 0;
+  for (const Datum& item : call.subject.sequence()->items)
+    count += TRY(equal(item, *call.given[0], call.meter()));
+  return Datum(count);
+}
+
+constexpr BuiltinRow kDictRows[] = {
+    {"copy", copy_method},
+    {"get", get_method, 1, {"key", "default"}},
+    {"items", view_method<SequenceKind::items>},
+    {"keys", view_method<SequenceKind::keys>},
+    {"values", view_method<SequenceKind::values>},
+};
+
+constexpr BuiltinRow kSequenceRows[] = {
+    {"copy", copy_method},
+    {"count", count_method, 1, {"value"}},
+    {"index", index_method, 1, {"value", "start", "stop"}},
+};
+
+template <size_t N>
+const BuiltinRow* find_in(const BuiltinRow (&rows)[N], std::string_view name) {
+  for (const BuiltinRow& row : rows)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+const BuiltinRow* find_dict_method(std::string_view name) { return find_in(kDictRows, name); }
+const BuiltinRow* find_sequence_method(std::string_view name) {
+  return find_in(kSequenceRows, name);
+}
+
+bool is_mutating_method(const Datum& subject, std::string_view name) {
+  static constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
+  static constexpr std::string_view kList[] = {"append", "clear",  "extend",  "insert",
+                                               "pop",    "remove", "reverse", "sort"};
+  const auto has = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  if (subject.is(Datum::Kind::dict)) return has(kDict);
+  return subject.is(Datum::Kind::sequence) && subject.sequence()->is_list() && has(kList);
+}
+
+}  // namespace ruv::jinja

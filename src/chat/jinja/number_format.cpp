@@ -1,0 +1,152 @@
+// Digits come from to_chars, which rounds exactly and knows no locale.
+#include "chat/jinja/number_format.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "chat/jinja/letters.h"
+#include "chat/jinja/text_ops.h"
+
+namespace ruv::jinja {
+
+namespace {
+
+std::string in_base(uint64_t magnitude, int base, bool upper) {
+  char buffer[72];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, magnitude, base);
+  std::string out(buffer, end.ptr);
+  if (upper) {
+    for (char& c : out)
+      if (c >= 'a') c = static_cast<char>(c - 32);
+  }
+  return out;
+}
+
+std::string grouped(const std::string& digits) {
+  const size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
+  std::string out;
+  for (size_t i = 0; i < whole; ++i) {
+    if (i > 0 && (whole - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out + digits.substr(whole);
+}
+
+// |value| by f, e or g; Python's g drops trailing zeros, which to_chars' does not add.
+Result<std::string> real_digits(double magnitude, char type, int64_t precision) {
+  const char kind = static_cast<char>(type | 32);
+  const auto style = kind == 'f' || kind == '%' || type == '%' ? std::chars_format::fixed
+                     : kind == 'e'                             ? std::chars_format::scientific
+                                                               : std::chars_format::general;
+  if (precision < 0) precision = 6;
+  if (style == std::chars_format::general && precision == 0) precision = 1;
+  std::string buffer(static_cast<size_t>(precision) + 400, '\0');
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, style,
+                                 static_cast<int>(precision));
+  if (end.ec != std::errc()) return fail(Code::invalid, "the precision is too large");
+  buffer.resize(static_cast<size_t>(end.ptr - buffer.data()));
+  if (type == 'E' || type == 'G' || type == 'F') {
+    for (char& c : buffer)
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  }
+  return buffer;
+}
+
+struct NumberText {
+  bool negative = false;
+  std::string prefix;
+  std::string digits;
+};
+
+Result<NumberText> whole_text(int64_t value, const FieldFormat& format) {
+  NumberText out;
+  out.negative = value < 0;
+  const uint64_t magnitude =
+      out.negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  switch (format.type) {
+    case 'x':
+    case 'X':
+      out.digits = in_base(magnitude, 16, format.type == 'X');
+      if (format.alternate) out.prefix = format.type == 'X' ? "0X" : "0x";
+      break;
+    case 'o':
+      out.digits = in_base(magnitude, 8, false);
+      if (format.alternate) out.prefix = "0o";
+      break;
+    case 'b':
+      out.digits = in_base(magnitude, 2, false);
+      if (format.alternate) out.prefix = "0b";
+      break;
+    default:
+      out.digits = in_base(magnitude, 10, false);
+  }
+  return out;
+}
+
+Result<NumberText> number_text(const Datum& value, const FieldFormat& format) {
+  static constexpr std::string_view kReal = "fFeEgG%";
+  const bool as_real = kReal.find(format.type) != std::string_view::npos && format.type != 0;
+  if (value.is_integral() && !as_real) return whole_text(value.integer(), format);
+  if (!value.is_number())
+    return fail(Code::corrupt, "format '{}' needs a number, not {}", format.type, type_name(value));
+  if (format.type != 0 && !as_real)
+    return fail(Code::corrupt, "format '{}' needs a whole number, not a float", format.type);
+  NumberText out;
+  const double real = value.real() * (format.type == '%' ? 100 : 1);
+  out.negative = std::signbit(real) && !std::isnan(real);
+  const double magnitude = std::fabs(real);
+  if (format.type == 0 && format.precision < 0) {
+    out.digits = real_repr(magnitude);
+  } else if (std::isnan(real) || std::isinf(real)) {
+    out.digits = std::isnan(real) ? "nan" : "inf";
+  } else {
+    out.digits = TRY(real_digits(magnitude, format.type ? format.type : 'g', format.precision));
+  }
+  if (format.type == '%') out.digits += '%';
+  return out;
+}
+
+MarkedText laid_out(MarkedText text, const FieldFormat& format, char align) {
+  const auto length = static_cast<int64_t>(count_characters(text.bytes()));
+  if (length >= format.width) return text;
+  const auto missing = static_cast<size_t>(format.width - length);
+  if (align == '<') return padded(text, 0, missing, format.fill);
+  if (align == '^') return padded(text, missing / 2, missing - missing / 2, format.fill);
+  return padded(text, missing, 0, format.fill);
+}
+
+}  // namespace
+
+Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, RenderMeter& meter) {
+  if (format.width > kMaxFieldWidth || format.precision > kMaxFieldWidth)
+    return fail(Code::invalid, "a field wider than {} is refused", kMaxFieldWidth);
+  TRY(meter.spend_text(static_cast<size_t>(format.width)));
+  const bool textual = format.type == 's' || format.type == 'r' ||
+                       (format.type == 0 && (!value.is_number() || value.is(Datum::Kind::boolean)));
+  if (textual) {
+    MarkedText text;
+    if (format.type == 'r') {
+      TRY(append_repr(text, value, meter, false));
+    } else {
+      text = *TRY(text_of(value, meter));
+    }
+    if (format.precision >= 0)
+      text =
+          text.slice(0, byte_of_character(text.bytes(), static_cast<size_t>(format.precision), 0));
+    return laid_out(std::move(text), format, format.align ? format.align : '<');
+  }
+  NumberText number = TRY(number_text(value, format));
+  if (format.grouped) number.digits = grouped(number.digits);
+  std::string sign = number.negative ? "-" : format.sign == '-' ? "" : std::string(1, format.sign);
+  sign += number.prefix;
+  const auto length = static_cast<int64_t>(sign.size() + number.digits.size());
+  if (format.align == '=' && length < format.width) {
+    std::string padding;
+    for (int64_t i = length; i < format.width; ++i) padding += format.fill;
+    return MarkedText(sign + padding + number.digits, false);
+  }
+  return laid_out(MarkedText(sign + number.digits, false), format,
+                  format.align ? format.align : '>');
+}
+
+}  // namespace ruv::jinja

@@ -1,0 +1,25 @@
+// One number or text laid out by a format: sign, width, precision, fill.
+#pragma once
+
+#include "chat/jinja/datum.h"
+
+namespace ruv::jinja {
+
+struct FieldFormat {
+  std::string fill = " ";
+  char align = 0;   // < > ^ =, or 0 for the type's own
+  char sign = '-';  // '-', '+' or ' '
+  bool alternate = false;
+  bool grouped = false;  // thousands by commas
+  int64_t width = 0;
+  int64_t precision = -1;
+  char type = 0;  // d f F e E g G x X o b c s r % or 0
+};
+
+// Widths and precisions above this are refused.
+inline constexpr int64_t kMaxFieldWidth = 100'000;
+
+// Fails: corrupt, when the type does not fit the value.
+Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, RenderMeter& meter);
+
+}  // namespace ruv::jinja

@@ -1,0 +1,111 @@
+// TemplateObject: what is neither data nor text. Namespaces, loops, macros, bound methods and the
+// global functions all answer the same few questions.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat/jinja/datum.h"
+
+namespace ruv::jinja {
+
+class TemplateRun;
+
+struct CallArguments {
+  std::vector<Datum> positional;
+  std::vector<std::pair<std::string, Datum>> named;
+};
+
+class TemplateObject {
+ public:
+  virtual ~TemplateObject() = default;
+  virtual std::string type_name() const = 0;
+  virtual Status append_repr(MarkedText& out, RenderMeter& meter, int depth) const;
+  // Nothing when there is no such attribute.
+  virtual std::optional<Datum> attribute(std::string_view name) const;
+  virtual bool callable() const { return false; }
+  virtual Result<Datum> call(TemplateRun& run, const CallArguments& arguments);
+  // What len() gives, or nothing.
+  virtual std::optional<int64_t> length() const { return std::nullopt; }
+  // As depth_of, counting the values it holds, so that freeing it never recurses far.
+  virtual int depth() const { return 0; }
+};
+
+inline constexpr size_t kMaxParameters = 6;
+
+// One call of a filter, test, method or global function, its arguments put in their places.
+struct BuiltinCall {
+  TemplateRun& run;
+  const Datum& subject;
+  const CallArguments& arguments;
+  std::array<const Datum*, kMaxParameters> given{};  // null: left out
+
+  bool has(size_t i) const { return given[i] != nullptr; }
+  bool flag(size_t i, bool fallback = false) const;
+  // Fails: corrupt, when the argument is not a whole number.
+  Result<int64_t> integer(size_t i, int64_t fallback) const;
+  // Python's str of the argument; `fallback` when it is left out.
+  Result<TextPtr> text(size_t i, std::string_view fallback = "") const;
+  RenderMeter& meter() const;
+};
+
+// A row of the tables of filters, tests, methods and globals. One parameter named "*" means that
+// the function reads `arguments` itself.
+struct BuiltinRow {
+  std::string_view name;
+  Result<Datum> (*function)(const BuiltinCall&) = nullptr;
+  int required = 0;
+  std::array<std::string_view, kMaxParameters> parameters{};
+};
+
+// Fails: corrupt when the arguments do not fit the row's parameters, or as the function does.
+Result<Datum> call_builtin(const BuiltinRow& row, TemplateRun& run, const Datum& subject,
+                           const CallArguments& arguments);
+
+// Null when there is none of that name.
+const BuiltinRow* find_filter(std::string_view name);
+const BuiltinRow* find_test(std::string_view name);
+const BuiltinRow* find_global(std::string_view name);
+const BuiltinRow* find_text_method(std::string_view name);
+const BuiltinRow* find_dict_method(std::string_view name);
+const BuiltinRow* find_sequence_method(std::string_view name);
+// A method that would change a list or dict; templates may not call those.
+bool is_mutating_method(const Datum& subject, std::string_view name);
+
+// subject.method, or a global function when the subject is undefined.
+class BoundFunction final : public TemplateObject {
+ public:
+  BoundFunction(const BuiltinRow& row, Datum subject) : row_(row), subject_(std::move(subject)) {}
+  std::string type_name() const override { return "builtin_function_or_method"; }
+  bool callable() const override { return true; }
+  int depth() const override { return 1 + depth_of(subject_); }
+  Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override {
+    return call_builtin(row_, run, subject_, arguments);
+  }
+
+ private:
+  const BuiltinRow& row_;
+  Datum subject_;
+};
+
+// namespace(...): the one value a template may change. The run clears all of them at its end, so
+// that circles of namespaces are freed.
+class NamespaceObject final : public TemplateObject {
+ public:
+  std::string type_name() const override { return "Namespace"; }
+  Status append_repr(MarkedText& out, RenderMeter& meter, int depth) const override;
+  std::optional<Datum> attribute(std::string_view name) const override;
+  // Fails: as DatumDict::set.
+  Status set(const Datum& name, Datum value, RenderMeter& meter) {
+    return members_.set(name, std::move(value), meter);
+  }
+  void clear() { members_ = DatumDict(); }
+
+ private:
+  DatumDict members_;
+};
+
+}  // namespace ruv::jinja

@@ -1,0 +1,349 @@
+// Statements of templates, and the parser's small tools.
+#include <algorithm>
+
+#include "chat/jinja/parser.h"
+
+namespace ruv::jinja {
+
+Result<TemplateProgram> parse_template(std::string_view source) {
+  TemplateParser parser(TRY(lex(source)));
+  return parser.parse();
+}
+
+Result<TemplateProgram> TemplateParser::parse() {
+  program_.loop = id_of("loop");
+  program_.caller = id_of("caller");
+  program_.varargs = id_of("varargs");
+  program_.kwargs = id_of("kwargs");
+  program_.statements = TRY(statements({}));
+  return std::move(program_);
+}
+
+bool TemplateParser::skip_name(std::string_view name) {
+  if (!current().is_name(name)) return false;
+  advance();
+  return true;
+}
+
+bool TemplateParser::skip_sign(std::string_view sign) {
+  if (!current().is_sign(sign)) return false;
+  advance();
+  return true;
+}
+
+tl::unexpected<Status> TemplateParser::error(std::string_view what, Code code) const {
+  return fail(code, "{}: {}", describe(current().place), what);
+}
+
+namespace {
+
+std::string shown(const Lexeme& lexeme) {
+  switch (lexeme.kind) {
+    case LexemeKind::text:
+      return "text outside of tags";
+    case LexemeKind::variable_begin:
+      return "'{{'";
+    case LexemeKind::variable_end:
+      return "'}}'";
+    case LexemeKind::block_begin:
+      return "'{%'";
+    case LexemeKind::block_end:
+      return "'%}'";
+    case LexemeKind::integer:
+    case LexemeKind::real:
+      return "a number";
+    case LexemeKind::string:
+      return "a string";
+    case LexemeKind::end:
+      return "the end of the template";
+    default:
+      return "'" + lexeme.text + "'";
+  }
+}
+
+}  // namespace
+
+tl::unexpected<Status> TemplateParser::unexpected_here() const {
+  return error("unexpected " + shown(current()));
+}
+
+Status TemplateParser::expect_sign(std::string_view sign) {
+  if (skip_sign(sign)) return Status();
+  return error(fmt::format("expected '{}', found {}", sign, shown(current())));
+}
+
+Result<std::string> TemplateParser::expect_name() {
+  if (current().kind != LexemeKind::name)
+    return error("expected a name, found " + shown(current()));
+  std::string name = current().text;
+  advance();
+  return name;
+}
+
+Status TemplateParser::expect_block_end() {
+  skip_sign(":");
+  if (current().kind != LexemeKind::block_end)
+    return error("expected '%}', found " + shown(current()));
+  advance();
+  return Status();
+}
+
+NameId TemplateParser::id_of(std::string_view name) {
+  const auto [it, added] =
+      ids_.try_emplace(std::string(name), static_cast<NameId>(program_.names.size()));
+  if (added) program_.names.emplace_back(name);
+  return it->second;
+}
+
+Status TemplateParser::check_nesting() const {
+  if (depth_ <= kMaxParseDepth) return Status();
+  return error(fmt::format("nested deeper than {}", kMaxParseDepth));
+}
+
+// Stops at {% end %} with `end` one of `ends`, standing on the name; or at the template's end.
+Result<StatementList> TemplateParser::statements(std::initializer_list<std::string_view> ends) {
+  const Nesting nesting(depth_);
+  TRY(check_nesting());
+  StatementList out;
+  while (current().kind != LexemeKind::end) {
+    if (current().kind == LexemeKind::block_begin) {
+      const bool closing = following().kind == LexemeKind::name &&
+                           std::find(ends.begin(), ends.end(), following().text) != ends.end();
+      if (closing) {
+        advance();
+        return out;
+      }
+    }
+    TRY(statement(out));
+  }
+  if (ends.size() > 0)
+    return error(fmt::format("the template ends before {{% {} %}}", *(ends.end() - 1)));
+  return out;
+}
+
+Status TemplateParser::statement(StatementList& out) {
+  const Place place = current().place;
+  if (current().kind == LexemeKind::text) {
+    auto node = std::make_unique<TextNode>(place);
+    node->text = current().text;
+    advance();
+    out.push_back(std::move(node));
+    return Status();
+  }
+  if (current().kind == LexemeKind::variable_begin) {
+    advance();
+    auto node = std::make_unique<PrintNode>(place);
+    node->value = TRY(tuple_or_expression());
+    if (current().kind != LexemeKind::variable_end)
+      return error("expected '}}', found " + shown(current()));
+    advance();
+    out.push_back(std::move(node));
+    return Status();
+  }
+  advance();  // {%
+  const Place name_place = current().place;
+  const std::string tag = TRY(expect_name());
+  out.push_back(TRY(block_statement(tag, name_place)));
+  return Status();
+}
+
+Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place place) {
+  if (tag == "if") return if_statement(place);
+  if (tag == "for") return for_statement(place);
+  if (tag == "set") return set_statement(place);
+  if (tag == "macro") return macro_statement(place);
+  if (tag == "call") return call_statement(place);
+  if (tag == "filter") return filter_statement(place);
+  if (tag == "with") return with_statement(place);
+  if (tag == "print") {
+    auto node = std::make_unique<PrintNode>(place);
+    node->value = TRY(expression());
+    TRY(expect_block_end());
+    return node;
+  }
+  if (tag == "generation") {
+    // Training code asks where the assistant spoke; rendering only sees a scope.
+    auto node = std::make_unique<WithNode>(place);
+    node->body = TRY(body({"endgeneration"}));
+    return node;
+  }
+  if (tag == "break" || tag == "continue") {
+    if (loops_ == 0) return fail(Code::corrupt, "{}: '{}' outside of a loop", describe(place), tag);
+    TRY(expect_block_end());
+    return std::make_unique<LoopControlNode>(
+        place, tag == "break" ? Flow::break_loop : Flow::continue_loop);
+  }
+  if (tag.starts_with("end") || tag == "else" || tag == "elif")
+    return fail(Code::corrupt, "{}: '{}' closes nothing", describe(place), tag);
+  return fail(Code::unsupported, "{}: unknown tag '{}'", describe(place), tag);
+}
+
+Result<StatementList> TemplateParser::body(std::initializer_list<std::string_view> ends,
+                                           std::string* ended_by) {
+  TRY(expect_block_end());
+  StatementList out = TRY(statements(ends));
+  if (ended_by) *ended_by = current().text;
+  advance();
+  if (!ended_by || *ended_by == *(ends.end() - 1)) TRY(expect_block_end());
+  return out;
+}
+
+Result<StatementPtr> TemplateParser::if_statement(Place place) {
+  auto node = std::make_unique<IfNode>(place);
+  std::string ended_by = "elif";
+  while (ended_by == "elif") {
+    ExprPtr condition = TRY(tuple_or_expression(false));
+    node->branches.emplace_back(std::move(condition),
+                                TRY(body({"elif", "else", "endif"}, &ended_by)));
+  }
+  if (ended_by == "else") node->otherwise = TRY(body({"endif"}));
+  return node;
+}
+
+Result<StatementPtr> TemplateParser::for_statement(Place place) {
+  auto node = std::make_unique<ForNode>(place);
+  node->target = TRY(target(false));
+  if (!skip_name("in")) return error("expected 'in', found " + shown(current()));
+  node->iterable = TRY(tuple_or_expression(false));
+  if (skip_name("if")) node->condition = TRY(expression());
+  node->recursive = skip_name("recursive");
+  std::string ended_by;
+  ++loops_;
+  auto loop_body = body({"else", "endfor"}, &ended_by);
+  --loops_;
+  node->body = TRY(std::move(loop_body));
+  if (ended_by == "else") node->otherwise = TRY(body({"endfor"}));
+  return node;
+}
+
+Result<StatementPtr> TemplateParser::set_statement(Place place) {
+  AssignTarget filled = TRY(target(true));
+  if (skip_sign("=")) {
+    auto node = std::make_unique<SetNode>(place);
+    node->target = std::move(filled);
+    node->value = TRY(tuple_or_expression());
+    TRY(expect_block_end());
+    return node;
+  }
+  auto node = std::make_unique<SetBlockNode>(place);
+  node->target = std::move(filled);
+  if (current().is_sign("|")) node->filtered = TRY(filters_over_captured(false));
+  node->body = TRY(body({"endset"}));
+  return node;
+}
+
+Result<AssignTarget> TemplateParser::target(bool with_namespace) {
+  AssignTarget first = TRY(single_target(with_namespace));
+  if (!current().is_sign(",")) return first;
+  AssignTarget tuple;
+  tuple.place = first.place;
+  tuple.is_tuple = true;
+  tuple.parts.push_back(std::move(first));
+  while (skip_sign(",")) {
+    if (current().kind != LexemeKind::name && !current().is_sign("(")) break;
+    if (current().is_name("in")) break;
+    tuple.parts.push_back(TRY(single_target(with_namespace)));
+  }
+  return tuple;
+}
+
+Result<AssignTarget> TemplateParser::single_target(bool with_namespace) {
+  const Nesting nesting(depth_);
+  TRY(check_nesting());
+  AssignTarget out;
+  out.place = current().place;
+  if (skip_sign("(")) {
+    out = TRY(target(with_namespace));
+    TRY(expect_sign(")"));
+    return out;
+  }
+  static constexpr std::string_view kConstants[] = {"true", "false", "none",
+                                                    "True", "False", "None"};
+  for (const std::string_view constant : kConstants)
+    if (current().is_name(constant)) return error("a constant cannot be assigned to");
+  out.name = id_of(TRY(expect_name()));
+  if (with_namespace && skip_sign(".")) out.member = TRY(expect_name());
+  return out;
+}
+
+Result<std::vector<MacroParameter>> TemplateParser::signature() {
+  std::vector<MacroParameter> out;
+  TRY(expect_sign("("));
+  while (!current().is_sign(")")) {
+    if (!out.empty()) TRY(expect_sign(","));
+    MacroParameter parameter;
+    parameter.text = TRY(expect_name());
+    parameter.name = id_of(parameter.text);
+    if (skip_sign("=")) {
+      parameter.fallback = TRY(expression());
+    } else if (!out.empty() && out.back().fallback) {
+      return error("a parameter without a default follows one with a default");
+    }
+    out.push_back(std::move(parameter));
+  }
+  TRY(expect_sign(")"));
+  return out;
+}
+
+// The body, and which of the special names it mentions.
+Status TemplateParser::macro_body(MacroBody& macro, std::string_view end) {
+  const size_t first = at_;
+  const int outer_loops = std::exchange(loops_, 0);
+  auto statements_inside = body({end});
+  loops_ = outer_loops;
+  macro.body = TRY(std::move(statements_inside));
+  for (size_t i = first; i < at_; ++i) {
+    macro.uses_caller |= lexemes_[i].is_name("caller");
+    macro.uses_varargs |= lexemes_[i].is_name("varargs");
+    macro.uses_kwargs |= lexemes_[i].is_name("kwargs");
+  }
+  return Status();
+}
+
+Result<StatementPtr> TemplateParser::macro_statement(Place place) {
+  auto node = std::make_unique<MacroNode>(place);
+  node->macro.name = TRY(expect_name());
+  node->name = id_of(node->macro.name);
+  node->macro.parameters = TRY(signature());
+  TRY(macro_body(node->macro, "endmacro"));
+  return node;
+}
+
+Result<StatementPtr> TemplateParser::call_statement(Place place) {
+  auto node = std::make_unique<CallBlockNode>(place);
+  node->caller.name = "caller";
+  if (current().is_sign("(")) node->caller.parameters = TRY(signature());
+  ExprPtr called = TRY(expression());
+  // The last step must be a call; its arguments are taken over so that `caller` can join them.
+  auto* postfix = dynamic_cast<PostfixNode*>(called.get());
+  auto* step = postfix && !postfix->steps.empty()
+                   ? dynamic_cast<CallStep*>(postfix->steps.back().get())
+                   : nullptr;
+  if (!step) return fail(Code::corrupt, "{}: 'call' needs a call", describe(place));
+  node->arguments = std::move(step->arguments);
+  postfix->steps.pop_back();
+  node->callee = std::move(called);
+  TRY(macro_body(node->caller, "endcall"));
+  return node;
+}
+
+Result<StatementPtr> TemplateParser::filter_statement(Place place) {
+  auto node = std::make_unique<FilterBlockNode>(place);
+  node->filtered = TRY(filters_over_captured(true));
+  node->body = TRY(body({"endfilter"}));
+  return node;
+}
+
+Result<StatementPtr> TemplateParser::with_statement(Place place) {
+  auto node = std::make_unique<WithNode>(place);
+  while (current().kind != LexemeKind::block_end && !current().is_sign(":")) {
+    if (!node->values.empty()) TRY(expect_sign(","));
+    AssignTarget filled = TRY(target(false));
+    TRY(expect_sign("="));
+    node->values.emplace_back(std::move(filled), TRY(expression()));
+  }
+  node->body = TRY(body({"endwith"}));
+  return node;
+}
+
+}  // namespace ruv::jinja

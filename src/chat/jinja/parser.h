@@ -1,0 +1,96 @@
+// TemplateParser: lexemes to tree by recursive descent, Jinja's grammar. Depth is counted at every
+// bracket and block, so hostile nesting ends in an error, not in a broken stack.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "chat/jinja/nodes.h"
+
+namespace ruv::jinja {
+
+class TemplateParser {
+ public:
+  explicit TemplateParser(std::vector<Lexeme> lexemes) : lexemes_(std::move(lexemes)) {}
+  Result<TemplateProgram> parse();
+
+ private:
+  // Lexemes.
+  const Lexeme& current() const { return lexemes_[at_]; }
+  const Lexeme& following() const { return lexemes_[std::min(at_ + 1, lexemes_.size() - 1)]; }
+  void advance() {
+    if (at_ + 1 < lexemes_.size()) ++at_;
+  }
+  bool skip_name(std::string_view name);
+  bool skip_sign(std::string_view sign);
+  Status expect_sign(std::string_view sign);
+  Result<std::string> expect_name();
+  Status expect_block_end();
+  tl::unexpected<Status> error(std::string_view what, Code code = Code::corrupt) const;
+  tl::unexpected<Status> unexpected_here() const;
+  NameId id_of(std::string_view name);
+
+  // Counts nesting while it lives.
+  struct Nesting {
+    explicit Nesting(int& depth) : depth_(depth) { ++depth_; }
+    ~Nesting() { --depth_; }
+    int& depth_;
+  };
+  Status check_nesting() const;
+
+  // Statements.
+  Result<StatementList> statements(std::initializer_list<std::string_view> ends);
+  Status statement(StatementList& out);
+  Result<StatementPtr> block_statement(std::string_view tag, Place place);
+  // The body of a block up to one of `ends`, whose name is consumed and told in `ended_by`.
+  Result<StatementList> body(std::initializer_list<std::string_view> ends,
+                             std::string* ended_by = nullptr);
+  Result<StatementPtr> if_statement(Place place);
+  Result<StatementPtr> for_statement(Place place);
+  Result<StatementPtr> set_statement(Place place);
+  Result<StatementPtr> macro_statement(Place place);
+  Result<StatementPtr> call_statement(Place place);
+  Result<StatementPtr> filter_statement(Place place);
+  Result<StatementPtr> with_statement(Place place);
+  Result<std::vector<MacroParameter>> signature();
+  Status macro_body(MacroBody& macro, std::string_view end);
+  Result<AssignTarget> target(bool with_namespace);
+  Result<AssignTarget> single_target(bool with_namespace);
+
+  // Expressions, from the loosest binding to the tightest.
+  Result<ExprPtr> expression(bool with_condition = true);
+  Result<ExprPtr> tuple_or_expression(bool with_condition = true);
+  Result<ExprPtr> logic(bool is_and);
+  Result<ExprPtr> negation();
+  Result<ExprPtr> comparison();
+  Result<ExprPtr> sum();
+  Result<ExprPtr> joined();
+  Result<ExprPtr> product();
+  Result<ExprPtr> power();
+  Result<ExprPtr> unary(bool with_filters);
+  Result<ExprPtr> primary();
+  Result<ExprPtr> parenthesised();
+  Result<ExprPtr> list_literal();
+  Result<ExprPtr> dict_literal();
+  Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
+  Result<StepPtr> subscript();
+  Result<StepPtr> filter();
+  Result<StepPtr> test();
+  Result<ArgumentNodes> test_arguments();
+  Result<ArgumentNodes> arguments();
+  Result<StepPtr> call();
+  Result<ExprPtr> filters_over_captured(bool first_is_open);
+  template <class Next>
+  Result<ExprPtr> math_chain(Next next, std::initializer_list<std::pair<std::string_view, MathOp>>);
+
+  std::vector<Lexeme> lexemes_;
+  size_t at_ = 0;
+  int depth_ = 0;
+  int loops_ = 0;
+  TemplateProgram program_;
+  std::unordered_map<std::string, NameId> ids_;
+};
+
+}  // namespace ruv::jinja

@@ -1,0 +1,140 @@
+// TemplateRun: one rendering. Holds the scopes, the output being written and what may still be
+// spent; the nodes evaluate themselves with it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chat/jinja/nodes.h"
+
+namespace ruv::jinja {
+
+// The variables of a block, found through their parents. A scope that a macro remembers is kept
+// until the run ends.
+struct NameScope {
+  NameScope* parent = nullptr;
+  std::vector<std::pair<NameId, Datum>> variables;
+  bool kept = false;
+};
+
+// Walks what a for loop or a filter walks: sequences, the keys of a dict, the characters of a text.
+// A generator is used up as it goes.
+class DatumWalk {
+ public:
+  // Fails: corrupt, "'int' object is not iterable".
+  static Result<DatumWalk> over(const Datum& value, RenderMeter& meter);
+  // Nothing at the end.
+  std::optional<Datum> next();
+  // Items in all, or nothing for a generator.
+  std::optional<size_t> size() const;
+
+ private:
+  SequencePtr sequence_;
+  size_t at_ = 0;
+};
+
+// All items at once.
+Result<std::vector<Datum>> items_of(const Datum& value, RenderMeter& meter);
+
+// Python's obj[key] as Jinja sees it (items first), and obj.name (attributes first). A missing one
+// is undefined. Fails: corrupt, when the subject itself is undefined.
+Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key);
+Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_view name);
+
+Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter& meter);
+Result<Datum> signed_number(const Datum& value, bool negative);
+Result<bool> compare(CompareOp op, const Datum& a, const Datum& b, RenderMeter& meter);
+Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& meter);
+
+class TemplateRun {
+ public:
+  TemplateRun(const TemplateProgram& program, RenderMeter meter, int64_t now_unix_s)
+      : program_(program), meter_(meter), now_unix_s_(now_unix_s), context_(program.names.size()) {}
+  ~TemplateRun();
+  TemplateRun(const TemplateRun&) = delete;
+  TemplateRun& operator=(const TemplateRun&) = delete;
+
+  // Variables of the context; names that the template never mentions are ignored.
+  void define(std::string_view name, Datum value);
+  bool mentions(std::string_view name) const;
+  Result<MarkedText> render();
+
+  RenderMeter& meter() { return meter_; }
+  int64_t now_unix_s() const { return now_unix_s_; }
+
+  // Counts a step and the depth, and puts the place before an error.
+  Result<Datum> evaluate(const ExprNode& node);
+  Result<Flow> execute(const StatementList& statements);
+  // Puts a place before an error, unless a deeper one is there already.
+  Status placed(Place place, Status status);
+  Result<CallArguments> evaluate_arguments(const ArgumentNodes& nodes);
+
+  Datum lookup(NameId name);
+  Status assign(const AssignTarget& target, const Datum& value);
+  void set(NameId name, Datum value);
+
+  Status write(const MarkedText& text);
+  Status write(std::string_view template_text);
+  // Runs `body` with its output going to a text of its own.
+  template <class F>
+  Result<TextPtr> captured(F&& body) {
+    MarkedText text;
+    MarkedText* const outer = std::exchange(out_, &text);
+    const Status status = body();
+    out_ = outer;
+    if (!status.ok()) return tl::unexpected<Status>(status);
+    return std::make_shared<const MarkedText>(std::move(text));
+  }
+  // Runs `body` in a new scope under `parent`.
+  template <class F>
+  auto scoped(NameScope* parent, F&& body) {
+    const auto scope = std::make_shared<NameScope>();
+    scope->parent = parent;
+    NameScope* const outer = std::exchange(scope_, scope.get());
+    live_.push_back(scope);
+    auto result = body();
+    live_.pop_back();
+    scope_ = outer;
+    return result;
+  }
+  NameScope* scope() { return scope_; }
+  // Keeps the current scope and all around it alive until the run ends.
+  void keep_scopes();
+  // Statements in their own scope, captured; break and continue end with it.
+  Result<TextPtr> capture_block(const StatementList& body);
+
+  Result<Datum> call(const Datum& callee, const CallArguments& arguments);
+  Result<Datum> call_macro(const MacroBody& macro, NameScope* defined_in,
+                           const CallArguments& arguments);
+  std::shared_ptr<NamespaceObject> make_namespace();
+
+  // The text that the filters of a filter block work on.
+  Datum captured_text;
+  const TemplateProgram& program() const { return program_; }
+
+  struct Deeper {
+    explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+    ~Deeper() { --depth_; }
+    int& depth_;
+  };
+  Status check_depth() const;
+
+ private:
+  const TemplateProgram& program_;
+  RenderMeter meter_;
+  int64_t now_unix_s_;
+  std::vector<std::optional<Datum>> context_;  // by NameId
+  NameScope root_;
+  NameScope* scope_ = &root_;
+  std::vector<std::shared_ptr<NameScope>> live_;
+  std::vector<std::shared_ptr<NameScope>> kept_;
+  std::vector<std::shared_ptr<NamespaceObject>> namespaces_;
+  MarkedText* out_ = nullptr;
+  int depth_ = 0;
+  int macro_depth_ = 0;
+  bool error_placed_ = false;
+};
+
+}  // namespace ruv::jinja

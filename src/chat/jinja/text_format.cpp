@@ -1,0 +1,296 @@
+// Both formats are read left to right; literal text keeps the marks of the format string.
+#include "chat/jinja/text_format.h"
+
+#include <charconv>
+
+#include "base/utf8.h"
+#include "chat/jinja/number_format.h"
+#include "chat/jinja/run.h"
+
+namespace ruv::jinja {
+
+namespace {
+
+bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+
+// A run of digits; -1 when there is none, capped so that it cannot overflow.
+int64_t read_count(std::string_view text, size_t& at) {
+  if (at >= text.size() || !is_digit_byte(text[at])) return -1;
+  int64_t value = 0;
+  for (; at < text.size() && is_digit_byte(text[at]); ++at)
+    value = std::min<int64_t>(value * 10 + (text[at] - '0'), kMaxFieldWidth + 1);
+  return value;
+}
+
+// Hands out the values of a % format.
+class PrintfValues {
+ public:
+  explicit PrintfValues(const Datum& values) : values_(values) {
+    if (values.is(Datum::Kind::sequence) && values.sequence()->is_tuple())
+      tuple_ = values.sequence().get();
+  }
+  Result<Datum> next() {
+    if (tuple_) {
+      if (used_ < tuple_->items.size()) return tuple_->items[used_++];
+    } else if (used_++ == 0) {
+      return values_;
+    }
+    return fail(Code::corrupt, "not enough arguments for format string");
+  }
+  Result<Datum> named(std::string_view name) {
+    used_ = 1;
+    if (!values_.is(Datum::Kind::dict)) return fail(Code::corrupt, "format requires a mapping");
+    if (const Datum* found = values_.dict()->find(name)) return *found;
+    return fail(Code::corrupt, "no value named '{}' for the format string", name);
+  }
+  Status finish() const {
+    const bool spare =
+        tuple_ ? used_ < tuple_->items.size()
+               : used_ == 0 && !values_.is(Datum::Kind::dict) && !values_.is(Datum::Kind::sequence);
+    if (spare) return fail(Code::corrupt, "not all arguments converted during string formatting");
+    return Status();
+  }
+
+ private:
+  const Datum& values_;
+  const DatumSequence* tuple_ = nullptr;
+  size_t used_ = 0;
+};
+
+FieldFormat read_printf_flags(std::string_view text, size_t& at) {
+  FieldFormat out;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '-') {
+      out.align = '<';
+    } else if (c == '0') {
+      out.fill = "0";
+      if (!out.align) out.align = '=';
+    } else if (c == '+' || (c == ' ' && out.sign == '-')) {
+      out.sign = c;
+    } else if (c == '#') {
+      out.alternate = true;
+    } else {
+      break;
+    }
+  }
+  if (out.align == '<') out.fill = " ";
+  out.width = std::max<int64_t>(read_count(text, at), 0);
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    out.precision = std::max<int64_t>(read_count(text, at), 0);
+  }
+  return out;
+}
+
+Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
+  static constexpr std::string_view kTypes = "diuxXofFeEgGsr";
+  if (kTypes.find(field.type) == std::string_view::npos)
+    return fail(Code::corrupt, "unsupported format character '{}'", field.type);
+  Datum shown = value;
+  if (field.type == 'd' || field.type == 'i' || field.type == 'u') {
+    if (!value.is_number())
+      return fail(Code::corrupt, "%{} format: a real number is required, not {}", field.type,
+                  type_name(value));
+    field.type = 'd';
+    if (value.is(Datum::Kind::real)) {
+      if (!(value.real() > -0x1p63 && value.real() < 0x1p63))
+        return fail(Code::corrupt, "%d: the number does not fit 64 bits");
+      shown = Datum(static_cast<int64_t>(value.real()));
+    }
+  }
+  if ((field.type == 's' || field.type == 'r') && field.align != '<') {
+    field.align = '>';
+    field.fill = " ";
+  }
+  return formatted(shown, field, meter);
+}
+
+}  // namespace
+
+Result<Datum> printf_format(const Datum& format, const Datum& values, RenderMeter& meter) {
+  const MarkedText& text = *format.text();
+  const std::string_view bytes = text.bytes();
+  PrintfValues source(values);
+  MarkedText out;
+  size_t begin = 0;
+  for (size_t at = bytes.find('%'); at != std::string_view::npos; at = bytes.find('%', begin)) {
+    TRY(meter.spend());
+    out.append_slice(text, begin, at++);
+    std::optional<std::string_view> name;
+    if (at < bytes.size() && bytes[at] == '(') {
+      const size_t close = bytes.find(')', at);
+      if (close == std::string_view::npos) return fail(Code::corrupt, "incomplete format key");
+      name = bytes.substr(at + 1, close - at - 1);
+      at = close + 1;
+    }
+    FieldFormat field = read_printf_flags(bytes, at);
+    if (at >= bytes.size()) return fail(Code::corrupt, "incomplete format");
+    field.type = bytes[at];
+    begin = at + 1;
+    if (field.type == '%') {
+      out.append_slice(text, at, at + 1);
+      continue;
+    }
+    const Datum value = name ? TRY(source.named(*name)) : TRY(source.next());
+    const MarkedText shown = TRY(printf_field(value, field, meter));
+    TRY(meter.spend_text(out.size() + shown.size()));
+    out.append(shown);
+  }
+  out.append_slice(text, begin, text.size());
+  TRY(source.finish());
+  return Datum(std::move(out));
+}
+
+namespace {
+
+Result<FieldFormat> read_brace_format(std::string_view text) {
+  FieldFormat out;
+  size_t at = 0;
+  static constexpr std::string_view kAligns = "<>^=";
+  const auto aligns = [&](size_t i) {
+    return i < text.size() && kAligns.find(text[i]) != std::string_view::npos;
+  };
+  const size_t first = text.empty() ? 0 : decode_utf8(text, 0).size;
+  if (first > 0 && aligns(first)) {
+    out.fill = std::string(text.substr(0, first));
+    out.align = text[first];
+    at = first + 1;
+  } else if (aligns(0)) {
+    out.align = text[at++];
+  }
+  if (at < text.size() && (text[at] == '+' || text[at] == '-' || text[at] == ' '))
+    out.sign = text[at++];
+  if (at < text.size() && text[at] == '#') {
+    out.alternate = true;
+    ++at;
+  }
+  if (at < text.size() && text[at] == '0') {
+    if (!out.align) {
+      out.align = '=';
+      out.fill = "0";
+    }
+    ++at;
+  }
+  out.width = std::max<int64_t>(read_count(text, at), 0);
+  if (at < text.size() && text[at] == ',') {
+    out.grouped = true;
+    ++at;
+  }
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    out.precision = read_count(text, at);
+    if (out.precision < 0) return fail(Code::corrupt, "format specifier missing precision");
+  }
+  if (at < text.size()) out.type = text[at++];
+  static constexpr std::string_view kTypes = "dfFeEgGxXobs%";
+  if (at != text.size() || (out.type && kTypes.find(out.type) == std::string_view::npos))
+    return fail(Code::corrupt, "invalid format specifier '{}'", text);
+  return out;
+}
+
+// The values that brace fields name.
+class BraceValues {
+ public:
+  BraceValues(TemplateRun& run, const CallArguments& arguments)
+      : run_(run), arguments_(arguments) {}
+
+  // `path` is what stands before ! and : in a field: "0", "name", "name.a[2]", "".
+  Result<Datum> resolve(std::string_view path) {
+    const size_t end = std::min(path.find_first_of(".["), path.size());
+    Datum value = TRY(root(path.substr(0, end)));
+    path.remove_prefix(end);
+    while (!path.empty()) {
+      TRY(run_.meter().spend());
+      const bool dotted = path[0] == '.';
+      const size_t stop =
+          dotted ? std::min(path.find_first_of(".[", 1), path.size()) : path.find(']');
+      if ((!dotted && path[0] != '[') || stop == std::string_view::npos)
+        return fail(Code::corrupt, "malformed field in a format string");
+      const std::string_view name = path.substr(1, stop - 1);
+      int64_t index = 0;
+      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
+      const bool numeric = code == std::errc() && ptr == name.data() + name.size();
+      value = dotted ? TRY(attribute_of(run_, value, name))
+                     : TRY(item_of(run_, value, numeric ? Datum(index) : Datum::text(name)));
+      path.remove_prefix(dotted ? stop : stop + 1);
+    }
+    return value;
+  }
+
+ private:
+  Result<Datum> root(std::string_view name) {
+    int64_t index = 0;
+    if (name.empty()) {
+      index = next_++;
+    } else {
+      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
+      if (code != std::errc() || ptr != name.data() + name.size()) {
+        for (const auto& [key, value] : arguments_.named)
+          if (key == name) return value;
+        return fail(Code::corrupt, "no value named '{}' for the format string", name);
+      }
+    }
+    if (index < 0 || static_cast<uint64_t>(index) >= arguments_.positional.size())
+      return fail(Code::corrupt, "the format string asks for argument {}, {} are given", index,
+                  arguments_.positional.size());
+    return arguments_.positional[static_cast<size_t>(index)];
+  }
+
+  TemplateRun& run_;
+  const CallArguments& arguments_;
+  int64_t next_ = 0;
+};
+
+Result<MarkedText> brace_field(BraceValues& values, std::string_view field, RenderMeter& meter) {
+  if (field.find('{') != std::string_view::npos)
+    return fail(Code::unsupported, "a field inside a format is not supported");
+  std::string_view format;
+  if (const size_t colon = field.find(':'); colon != std::string_view::npos) {
+    format = field.substr(colon + 1);
+    field = field.substr(0, colon);
+  }
+  char conversion = 0;
+  if (const size_t bang = field.find('!'); bang != std::string_view::npos) {
+    const std::string_view letter = field.substr(bang + 1);
+    if (letter != "r" && letter != "s")
+      return fail(Code::corrupt, "unknown conversion '!{}' in a format string", letter);
+    conversion = letter[0];
+    field = field.substr(0, bang);
+  }
+  FieldFormat layout = TRY(read_brace_format(format));
+  if (conversion) layout.type = conversion;
+  return formatted(TRY(values.resolve(field)), layout, meter);
+}
+
+}  // namespace
+
+Result<Datum> brace_format(TemplateRun& run, const MarkedText& format,
+                           const CallArguments& arguments) {
+  const std::string_view bytes = format.bytes();
+  BraceValues values(run, arguments);
+  MarkedText out;
+  size_t begin = 0;
+  for (size_t at = bytes.find_first_of("{}"); at != std::string_view::npos;
+       at = bytes.find_first_of("{}", begin)) {
+    TRY(run.meter().spend());
+    out.append_slice(format, begin, at);
+    if (at + 1 < bytes.size() && bytes[at + 1] == bytes[at]) {  // {{ or }}
+      out.append_slice(format, at, at + 1);
+      begin = at + 2;
+      continue;
+    }
+    const size_t close = bytes.find('}', at);
+    if (bytes[at] == '}' || close == std::string_view::npos)
+      return fail(Code::corrupt, "single '{}' in a format string", bytes[at]);
+    const MarkedText shown =
+        TRY(brace_field(values, bytes.substr(at + 1, close - at - 1), run.meter()));
+    TRY(run.meter().spend_text(out.size() + shown.size()));
+    out.append(shown);
+    begin = close + 1;
+  }
+  out.append_slice(format, begin, format.size());
+  return Datum(std::move(out));
+}
+
+}  // namespace ruv::jinja

@@ -1,0 +1,36 @@
+// String operations that filters and methods share. All keep the marks of the bytes they copy.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "chat/jinja/datum.h"
+
+namespace ruv::jinja {
+
+enum class StripSide : uint8_t { left = 1, right = 2, both = 3 };
+
+// `characters`: the set to take away; null means white space.
+MarkedText stripped(const MarkedText& text, const MarkedText* characters, StripSide side);
+// At most `limit` replacements, all when negative. Fails: invalid, when the result is too long.
+Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, const MarkedText& to,
+                            int64_t limit, RenderMeter& meter);
+// Python's str.split and rsplit with a separator that is not empty, or by white space when null.
+// A negative limit means all. Fails: invalid, when the meter is spent.
+Result<std::vector<Datum>> split(const MarkedText& text, const std::string* separator,
+                                 int64_t limit, bool from_right, RenderMeter& meter);
+Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, RenderMeter& meter);
+// Each character replaced by change(character, the character before it or 0).
+MarkedText mapped(const MarkedText& text, uint32_t (*change)(uint32_t c, uint32_t before));
+
+MarkedText uppercased(const MarkedText& text);
+MarkedText lowercased(const MarkedText& text);
+MarkedText capitalized(const MarkedText& text);
+// Python's str.title: a letter after no letter is upper case.
+MarkedText titled(const MarkedText& text);
+// Jinja's filter title: only space - ( { [ < begin a word.
+MarkedText word_titled(const MarkedText& text);
+// `left` and `right` spaces or other fill characters around the text.
+MarkedText padded(const MarkedText& text, size_t left, size_t right, std::string_view fill);
+
+}  // namespace ruv::jinja
