@@ -162,6 +162,22 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   return type == "longrope" && name != "original_context_length" && name != "attn_factor";
 }
 
+// Configs are decimal text, so that their numbers are seldom exact float32; readers of GGUF want
+// float32 all the same.
+void add_config_value(GgufWriter& out, std::string_view key, const MetaValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    return out.add_f32(key, static_cast<float>(*number));
+  }
+  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value);
+  if (array != nullptr && !(*array)->numbers.empty()) return out.add_f32s(key, numbers_of(&value));
+  out.add(key, value);
+}
+
+std::string_view folder_name(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);  // the whole path when there is no slash
+}
+
 void add_id(GgufWriter& out, std::string_view name, const std::optional<Token>& id) {
   if (id) out.add_u32(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
 }
@@ -187,7 +203,9 @@ std::vector<float> scores_of(const TokenizerSpec& spec) {
 }
 
 Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
-  TokenizerSpec spec = TRY(model.tokenizer_spec());
+  Result<TokenizerSpec> found = model.tokenizer_spec();
+  if (!found && found.error().code() == Code::not_found) return {};
+  TokenizerSpec spec = TRY(std::move(found));
   // Embeddings may have more rows than the vocabulary has tokens; readers want them equal.
   const TensorInfo* embedding = model.find_tensor("token_embd.weight");
   const size_t n_rows = embedding == nullptr || embedding->shape.empty()
@@ -270,11 +288,15 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
 }
 
 Status export_metadata(const ModelFile& model, GgufWriter& out) {
+  const bool from_gguf = model.container() == "gguf";
   for (const auto& [key, value] : model.metadata()) {
-    if (!is_dropped(model, key)) out.add(key, value);
+    if (is_dropped(model, key)) continue;
+    from_gguf ? out.add(key, value) : add_config_value(out, key, value);
   }
-  if (model.container() == "gguf") return {};
+  if (from_gguf) return {};
   if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
+  if (model.find("general.name") == nullptr)
+    out.add_text("general.name", folder_name(model.path()));
   return add_tokenizer(model, out);
 }
 

@@ -32,8 +32,8 @@ struct ExportTensor {
 // (a hyper-parameter the row order needs).
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model);
 
-// All metadata but general.file_type and general.quantization_version. Fails: as
-// ModelFile::tokenizer_spec, for safetensors.
+// All metadata but general.file_type and general.quantization_version. A folder without tokenizer
+// gives a file without. Fails: as ModelFile::tokenizer_spec, for safetensors.
 Status export_metadata(const ModelFile& model, GgufWriter& out);
 
 // Numbers of row `row`, as float32, to dst. Requires: 0 <= row < n_rows(), dst holds n_columns().
