@@ -1,0 +1,67 @@
+// Encodes hostile bytes with a small tokenizer of each kind and decodes what comes out; streams and
+// whole texts must agree.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "text/test_vocabularies.h"
+
+namespace {
+
+using namespace ruv;
+
+std::shared_ptr<const Tokenizer> made(TokenizerSpec spec) {
+  auto tokenizer = Tokenizer::create(std::move(spec));
+  CHECK(tokenizer.has_value());
+  return *tokenizer;
+}
+
+std::vector<std::shared_ptr<const Tokenizer>> all_tokenizers() {
+  std::vector<std::shared_ptr<const Tokenizer>> all;
+  for (const char* scheme :
+       {"gpt-2", "llama-bpe", "qwen2", "qwen35", "gpt-4o", "tekken", "falcon", "starcoder",
+        "default", "deepseek-llm", "deepseek-coder", "deepseek-v3"}) {
+    TokenizerSpec spec = byte_test_spec({"h e", "Ġ h", "a a", "aa aa", "Ã ©"}, scheme);
+    spec.nfc = all.size() % 2 == 1;
+    all.push_back(made(std::move(spec)));
+  }
+  TokenizerSpec pieces = piece_test_spec({"▁", "a", "b", "ab", "▁a", "▁▁", "é"});
+  for (AddedToken& added : pieces.added) added.lstrip = added.rstrip = true;
+  all.push_back(made(pieces));
+  pieces.split_at_spaces = true;
+  pieces.remove_extra_spaces = true;
+  all.push_back(made(pieces));
+  return all;
+}
+
+void check_one(const Tokenizer& tokenizer, std::string_view text, size_t cut) {
+  const TextPart parts[] = {{text.substr(0, cut), SpecialParsing::on},
+                            {text.substr(cut), SpecialParsing::off}};
+  std::vector<Token> ids;
+  tokenizer.encode_parts(parts, false, ids);
+  Detokenizer stream(tokenizer, true, false);
+  std::string streamed;
+  for (const Token id : ids) {
+    CHECK(id >= 0 && id < tokenizer.vocab_size());
+    const std::string part = stream.push(id);
+    CHECK(is_valid_utf8(part));
+    streamed += part;
+  }
+  streamed += stream.finish();
+  const std::string whole = tokenizer.decode(ids, true);
+  CHECK(streamed == to_valid_utf8(whole));
+  const TokenizerSpec& spec = tokenizer.spec();
+  if (spec.kind == TokenizerKind::byte_bpe && !spec.nfc) CHECK(whole == text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const auto kTokenizers = all_tokenizers();
+  if (size < 1) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+  const size_t cut = text.empty() ? 0 : bytes[0] % (text.size() + 1);
+  for (const auto& tokenizer : kTokenizers) check_one(*tokenizer, text, cut);
+  return 0;
+}

@@ -1,0 +1,104 @@
+// Schemes on texts whose words were worked out from the published patterns; the script
+// tests/oracle/compare_tokenizers.py compares with a regular-expression engine at length.
+#include "text/pre_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace ruv {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(std::string_view scheme, std::string_view text) {
+  const Result<PreTokenizer> found = PreTokenizer::find(scheme);
+  if (!found) {
+    ADD_FAILURE() << found.error().message();
+    return {};
+  }
+  std::vector<size_t> ends;
+  found->split(text, ends);
+  Words words;
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    EXPECT_GT(end, begin);
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  EXPECT_EQ(begin, text.size());
+  return words;
+}
+
+TEST(PreTokenizer, Gpt2) {
+  EXPECT_EQ(words_of("gpt-2", "Hello  world's 123x!?\n\n a"),
+            (Words{"Hello", " ", " world", "'s", " 123", "x", "!?", "\n\n", " a"}));
+  EXPECT_EQ(words_of("gpt-2", "I'LL a   "), (Words{"I", "'", "LL", " a", "   "}));
+  EXPECT_EQ(words_of("gpt-2", "\t\tx"), (Words{"\t", "\t", "x"}));
+}
+
+TEST(PreTokenizer, Llama3AndQwen2DifferInDigits) {
+  EXPECT_EQ(words_of("llama-bpe", "12345 a\n\n b"), (Words{"123", "45", " a", "\n\n", " b"}));
+  EXPECT_EQ(words_of("qwen2", "123 a"), (Words{"1", "2", "3", " a"}));
+  EXPECT_EQ(words_of("llama-bpe", "We'LL \tdo.\r\n(x"),
+            (Words{"We", "'LL", " ", "\tdo", ".\r\n", "(x"}));
+  EXPECT_EQ(words_of("qwen2", "a  \n  b"), (Words{"a", "  \n", " ", " b"}));
+}
+
+TEST(PreTokenizer, CaselessContractionsFoldTheLongS) {
+  EXPECT_EQ(words_of("qwen2", "it'\u017F x"), (Words{"it", "'\u017F", " x"}));
+}
+
+TEST(PreTokenizer, MarksAreLettersOnlyForQwen35) {
+  EXPECT_EQ(words_of("qwen2", "\u0928\u092E\u0938\u094D\u0924"),
+            (Words{"\u0928\u092E\u0938", "\u094D\u0924"}));
+  EXPECT_EQ(words_of("qwen35", "\u0928\u092E\u0938\u094D\u0924").size(), 1U);
+}
+
+TEST(PreTokenizer, Gpt4oSplitsByCase) {
+  EXPECT_EQ(words_of("gpt-4o", "camelCaseHTTPServer's"), (Words{"camel", "Case", "HTTPServer's"}));
+  EXPECT_EQ(words_of("gpt-4o", "\u65E5AB"), (Words{"\u65E5", "AB"}));
+  EXPECT_EQ(words_of("gpt-4o", "a/b//\n1234"), (Words{"a", "/b", "//\n", "123", "4"}));
+  EXPECT_EQ(words_of("tekken", "it's 12"), (Words{"it", "'s", " ", "1", "2"}));
+}
+
+TEST(PreTokenizer, SchemesOfSeveralSteps) {
+  EXPECT_EQ(words_of("starcoder", "ab 12"), (Words{"ab", " ", "1", "2"}));
+  EXPECT_EQ(words_of("falcon", "a 12345$b"), (Words{"a", " ", "123", "45", "$", "b"}));
+  EXPECT_EQ(words_of("deepseek-coder", "ab 12\n.x"), (Words{"ab", " ", "1", "2", "\n", ".", "x"}));
+  EXPECT_EQ(words_of("deepseek-llm", "Hi there  "), (Words{"Hi", " there", "  "}));
+  EXPECT_EQ(words_of("deepseek-v3", "ab\u65E5\u672C1234 .x.y"),
+            (Words{"ab", "\u65E5\u672C", "123", "4", " .", "x", ".y"}));
+}
+
+TEST(PreTokenizer, UnknownSchemeIsRefusedByName) {
+  const auto found = PreTokenizer::find("no-such");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Code::unsupported);
+  EXPECT_NE(found.error().message().find("\"no-such\""), std::string::npos);
+}
+
+TEST(PreTokenizer, SchemeOfPatterns) {
+  const std::string gpt2(patterns::kGpt2);
+  EXPECT_EQ(find_scheme(std::vector{gpt2}), "gpt-2");
+  EXPECT_EQ(find_scheme(std::vector{std::string(patterns::kDigit), gpt2}), "starcoder");
+  EXPECT_EQ(find_scheme(std::vector<std::string>{"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
+                                                 "[一-龥ࠀ-一가-퟿]+", R"(\p{N})"}),
+            "deepseek-coder");
+  EXPECT_EQ(find_scheme(std::vector<std::string>{"\\w+"}), std::nullopt);
+  EXPECT_EQ(find_scheme({}), std::nullopt);
+}
+
+TEST(PreTokenizer, WordsCoverAnyBytes) {
+  Rng rng(3);
+  for (const char* scheme : {"gpt-2", "qwen2", "gpt-4o", "falcon", "deepseek-llm", "deepseek-v3"}) {
+    for (int i = 0; i < 300; ++i) {
+      std::string text;
+      for (uint64_t n = 1 + rng.below(40); n > 0; --n) text += static_cast<char>(rng.next());
+      words_of(scheme, text);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,299 @@
+// Both kinds on small vocabularies: rules of spaces, added tokens and bytes, and properties that
+// hold for any text.
+#include "text/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/rng.h"
+#include "base/utf8.h"
+#include "text/end_of_turn.h"
+#include "text/test_vocabularies.h"
+
+namespace ruv {
+namespace {
+
+std::shared_ptr<const Tokenizer> made(TokenizerSpec spec) {
+  auto tokenizer = Tokenizer::create(std::move(spec));
+  if (!tokenizer) {
+    ADD_FAILURE() << tokenizer.error().message();
+    return nullptr;
+  }
+  return *tokenizer;
+}
+
+std::shared_ptr<const Tokenizer> byte_tokenizer(const std::string& pre = "gpt-2") {
+  return made(byte_test_spec({"h e", "l l", "he ll", "hell o", "Ġ w", "a a", "aa aa"}, pre));
+}
+
+std::shared_ptr<const Tokenizer> piece_tokenizer() {
+  return made(piece_test_spec({"▁", "h", "e", "l", "o", "a", "▁h", "el", "lo", "▁hel", "aa"}));
+}
+
+// Texts of the ids, joined by '|'.
+std::string pieces(const Tokenizer& tokenizer, std::string_view text,
+                   SpecialParsing special = SpecialParsing::on, bool continues = false) {
+  std::vector<Token> ids;
+  tokenizer.encode(text, special, continues, ids);
+  std::string out;
+  for (const Token id : ids) {
+    out += (out.empty() ? "" : "|") + tokenizer.spec().tokens[static_cast<size_t>(id)];
+  }
+  return out;
+}
+
+std::string random_bytes(Rng& rng, uint64_t n) {
+  std::string text;
+  for (; n > 0; --n) text += static_cast<char>(rng.next());
+  return text;
+}
+
+std::string random_text(Rng& rng, uint64_t n) {
+  std::string text;
+  const std::string_view words[] = {"hello",
+                                    " ",
+                                    "a",
+                                    "<tool>",
+                                    "<s>",
+                                    "\n",
+                                    "'s",
+                                    "7",
+                                    "\u00E9",
+                                    "\u65E5",
+                                    "\U0001F9D1\u200D\U0001F680",
+                                    "\u2581",
+                                    "aaa"};
+  for (; n > 0; --n) text += words[rng.below(std::size(words))];
+  return text;
+}
+
+TEST(ByteBpe, MergesByRankInsideWords) {
+  const auto tokenizer = byte_tokenizer();
+  EXPECT_EQ(pieces(*tokenizer, "hello world"), "hello|Ġw|o|r|l|d");
+  EXPECT_EQ(pieces(*tokenizer, "aaaaa"), "aaaa|a");
+  EXPECT_EQ(pieces(*tokenizer, ""), "");
+}
+
+TEST(ByteBpe, IgnoreMergesTakesWholeWords) {
+  TokenizerSpec spec = byte_test_spec({"x y"});
+  add_test_token(spec, "xyz", TokenKind::normal);
+  EXPECT_EQ(pieces(*made(spec), "xyz xy"), "xy|z|Ġ|xy");
+  spec.ignore_merges = true;
+  EXPECT_EQ(pieces(*made(spec), "xyz xy"), "xyz|Ġ|xy");
+}
+
+TEST(ByteBpe, ControlTokensAreTextForUsers) {
+  const auto tokenizer = byte_tokenizer();
+  EXPECT_EQ(pieces(*tokenizer, "<bos>a"), "<bos>|a");
+  EXPECT_EQ(pieces(*tokenizer, "<bos>a", SpecialParsing::off), "<|b|o|s|>|a");
+  EXPECT_EQ(pieces(*tokenizer, "<tool>a", SpecialParsing::off), "<tool>|a");
+}
+
+TEST(ByteBpe, PartsAreOneTextWhereOnlyTheTemplateWritesControlTokens) {
+  const auto tokenizer = byte_tokenizer();
+  const TextPart parts[] = {{"<bos>he", SpecialParsing::on},
+                            {"llo<end>", SpecialParsing::off},
+                            {"", SpecialParsing::on},
+                            {"<end>", SpecialParsing::on}};
+  std::vector<Token> ids;
+  tokenizer->encode_parts(parts, false, ids);
+  std::vector<Token> expected = {*tokenizer->find("<bos>"), *tokenizer->find("hello")};
+  tokenizer->encode("<end>", SpecialParsing::off, true, expected);
+  expected.push_back(*tokenizer->find("<end>"));
+  EXPECT_EQ(ids, expected);
+}
+
+TEST(ByteBpe, NormalisesToNfc) {
+  TokenizerSpec spec = byte_test_spec({"Ã ©"});
+  EXPECT_EQ(pieces(*made(spec), "e\u0301"), "e|Ì|ģ");
+  spec.nfc = true;
+  EXPECT_EQ(pieces(*made(spec), "e\u0301"), "Ã©");
+  add_test_added(spec, {.text = "\u00FC", .normalized = true});
+  EXPECT_EQ(pieces(*made(spec), "au\u0308<tool>"), "a|\u00FC|<tool>");
+}
+
+TEST(ByteBpe, DecodeGivesTheTextBack) {
+  Rng rng(5);
+  for (const char* scheme : {"gpt-2", "llama-bpe", "qwen2", "gpt-4o", "starcoder", "deepseek-v3"}) {
+    const auto tokenizer = byte_tokenizer(scheme);
+    for (int i = 0; i < 200; ++i) {
+      const std::string text =
+          i % 2 == 0 ? random_text(rng, rng.below(30)) : random_bytes(rng, rng.below(60));
+      std::vector<Token> ids;
+      tokenizer->encode(text, SpecialParsing::on, false, ids);
+      EXPECT_EQ(tokenizer->decode(ids, true), text);
+    }
+  }
+}
+
+TEST(SentencePieceBpe, ScoresDecideAndSpacesAreVisible) {
+  const auto tokenizer = piece_tokenizer();
+  EXPECT_EQ(pieces(*tokenizer, "hello"), "▁hel|lo");
+  EXPECT_EQ(pieces(*tokenizer, "hello", SpecialParsing::on, true), "h|el|lo");
+  EXPECT_EQ(pieces(*tokenizer, " a  a"), "▁|▁|a|▁|▁|a");
+  EXPECT_EQ(pieces(*tokenizer, ""), "");
+}
+
+TEST(SentencePieceBpe, UnknownCharactersBecomeBytes) {
+  EXPECT_EQ(pieces(*piece_tokenizer(), "a\u00E9\xFF"), "▁|a|<0xC3>|<0xA9>|<0xFF>");
+  TokenizerSpec spec = piece_test_spec({"▁", "a"});
+  spec.byte_fallback = false;
+  EXPECT_EQ(pieces(*made(spec), "\u00E9\u00E9a\u00E9"), "▁|<unk>|a|<unk>");
+}
+
+TEST(SentencePieceBpe, TextNeverMergesIntoAControlToken) {
+  const auto tokenizer =
+      made(piece_test_spec({"<", "s", ">", "▁", "<s", "s>", "/", "</", "</s", "0", "x"}));
+  EXPECT_EQ(pieces(*tokenizer, "<s>", SpecialParsing::off, true), "<s|>");
+  EXPECT_EQ(pieces(*tokenizer, "</s>", SpecialParsing::off, true), "</|s>");
+}
+
+TEST(SentencePieceBpe, WhereTheSpacePrefixStands) {
+  TokenizerSpec spec = piece_test_spec({"▁", "a"});
+  EXPECT_EQ(pieces(*made(spec), "a<s>a"), "▁|a|<s>|▁|a");
+  EXPECT_EQ(pieces(*made(spec), " a"), "▁|▁|a");
+  spec.prefix_first_only = true;
+  EXPECT_EQ(pieces(*made(spec), "a<s>a"), "▁|a|<s>|a");
+  spec.prefix_if_missing = true;
+  EXPECT_EQ(pieces(*made(spec), " a"), "▁|a");
+  spec.add_space_prefix = false;
+  EXPECT_EQ(pieces(*made(spec), "a a"), "a|▁|a");
+}
+
+TEST(SentencePieceBpe, ExtraSpacesAndWordsOnRequest) {
+  TokenizerSpec spec = piece_test_spec({"▁", "a", "a▁", "▁a"});
+  EXPECT_EQ(pieces(*made(spec), "a a"), "▁|a▁|a");
+  spec.split_at_spaces = true;
+  EXPECT_EQ(pieces(*made(spec), "a a"), "▁a|▁a");
+  spec.remove_extra_spaces = true;
+  EXPECT_EQ(pieces(*made(spec), "  a   a "), "▁a|▁a");
+}
+
+TEST(SentencePieceBpe, MergesFromAListInsteadOfScores) {
+  TokenizerSpec spec = piece_test_spec({"▁", "a", "b", "ab", "▁a"});
+  spec.scores.clear();
+  spec.merges = {"▁ a", "a b"};
+  EXPECT_EQ(pieces(*made(spec), "abab"), "▁a|b|ab");
+}
+
+TEST(SentencePieceBpe, DecodeDropsOnlyTheAddedSpace) {
+  const auto tokenizer = piece_tokenizer();
+  for (const std::string text : {"hello", " hello", "a\u00E9 \U0001F9D1", "  "}) {
+    std::vector<Token> ids;
+    tokenizer->encode(text, SpecialParsing::off, false, ids);
+    EXPECT_EQ(tokenizer->decode(ids, false), text);
+  }
+}
+
+TEST(Tokenizer, PromptGetsBosAndEosAsTheModelWants) {
+  TokenizerSpec spec = byte_test_spec({});
+  const Token a = 'a';
+  EXPECT_EQ(made(spec)->encode_prompt("a", SpecialParsing::off), std::vector<Token>{a});
+  spec.add_bos = true;
+  spec.add_eos = true;
+  EXPECT_EQ(made(spec)->encode_prompt("a", SpecialParsing::off),
+            (std::vector<Token>{*spec.bos, a, *spec.eos}));
+}
+
+TEST(Tokenizer, BrokenTablesAreNamed) {
+  const auto message = [](auto&& change) {
+    TokenizerSpec spec = piece_test_spec({"a"});
+    change(spec);
+    const auto tokenizer = Tokenizer::create(std::move(spec));
+    return tokenizer ? std::string("no error") : tokenizer.error().message();
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  says(message([](TokenizerSpec& s) { s.tokens.clear(); }), "tokens is empty");
+  says(message([](TokenizerSpec& s) { s.kinds.pop_back(); }), "kinds");
+  says(message([](TokenizerSpec& s) { s.scores.pop_back(); }), "scores");
+  says(message([](TokenizerSpec& s) { s.scores[5] = NAN; }), "scores[5]");
+  says(message([](TokenizerSpec& s) { s.eos = 260; }), "eos is 260");
+  says(message([](TokenizerSpec& s) { s.pad = -1; }), "pad is -1");
+  says(message([](TokenizerSpec& s) { s.end_of_turn = {1, 999}; }), "end_of_turn");
+  says(message([](TokenizerSpec& s) { s.added[0].id = 999; }), "added");
+  says(message([](TokenizerSpec& s) {
+         s.add_bos = true;
+         s.bos.reset();
+       }),
+       "add_bos");
+}
+
+TEST(Tokenizer, EndsOfAnswer) {
+  TokenizerSpec spec = byte_test_spec({});
+  add_test_added(spec, {.text = "<|im_end|>", .special = true});
+  add_test_token(spec, "<|eot_id|>", TokenKind::normal);
+  spec.end_of_turn = find_end_of_turn(spec);
+  const auto tokenizer = made(spec);
+  EXPECT_TRUE(tokenizer->ends_answer(*tokenizer->find("<end>")));
+  EXPECT_TRUE(tokenizer->ends_answer(*tokenizer->find("<|im_end|>")));
+  EXPECT_FALSE(tokenizer->ends_answer(*tokenizer->find("<|eot_id|>")));
+  EXPECT_FALSE(tokenizer->ends_answer('a'));
+}
+
+// Each byte its own token is every split at once; streams cut between tokens give whole characters.
+TEST(Detokenizer, StreamEqualsTheWholeAndNeverCutsACharacter) {
+  Rng rng(9);
+  for (const auto& tokenizer : {made(byte_test_spec({})), piece_tokenizer()}) {
+    for (int i = 0; i < 300; ++i) {
+      const std::string text =
+          i % 3 == 0 ? random_bytes(rng, rng.below(30)) : random_text(rng, rng.below(15));
+      std::vector<Token> ids;
+      tokenizer->encode(text, SpecialParsing::on, false, ids);
+      Detokenizer stream(*tokenizer, true, false);
+      std::string out;
+      for (const Token id : ids) {
+        const std::string part = stream.push(id);
+        EXPECT_TRUE(is_valid_utf8(part));
+        out += part;
+      }
+      out += stream.finish();
+      EXPECT_EQ(out, to_valid_utf8(tokenizer->decode(ids, true)));
+    }
+  }
+}
+
+TEST(Detokenizer, HoldsBackHalfACharacterAndEndsItWithAReplacement) {
+  const auto tokenizer = made(byte_test_spec({}));
+  Detokenizer stream(*tokenizer);
+  EXPECT_EQ(stream.push(0xE6), "");
+  EXPECT_EQ(stream.push(0x97), "");
+  EXPECT_EQ(stream.push(0xA5), "\u65E5");
+  EXPECT_EQ(stream.push(0xF0), "");
+  EXPECT_EQ(stream.push('a'), "\uFFFDa");
+  EXPECT_EQ(stream.push(0xC3), "");
+  EXPECT_EQ(stream.finish(), "\uFFFD");
+  EXPECT_EQ(stream.finish(), "");
+  EXPECT_EQ(stream.push(*tokenizer->find("<end>")), "");
+}
+
+TEST(Detokenizer, AnAnswerKeepsItsFirstSpaceAndATextDoesNot) {
+  const auto tokenizer = piece_tokenizer();
+  const Token first = *tokenizer->find("▁h");
+  EXPECT_EQ(Detokenizer(*tokenizer).push(first), " h");
+  Detokenizer whole(*tokenizer, false, false);
+  EXPECT_EQ(whole.push(*tokenizer->find("<s>")), "");
+  EXPECT_EQ(whole.push(first), "h");
+  EXPECT_EQ(whole.push(first), " h");
+}
+
+TEST(Tokenizer, AMegabyteWithoutAWordBoundary) {
+  std::string astronauts;
+  while (astronauts.size() < 1'000'000) astronauts += "\U0001F9D1\u200D\U0001F680";
+  for (const auto& tokenizer :
+       {byte_tokenizer("llama-bpe"), byte_tokenizer("gpt-4o"), byte_tokenizer("falcon"),
+        byte_tokenizer("deepseek-llm"), piece_tokenizer()}) {
+    for (const std::string& text :
+         {std::string(1'000'000, 'a'), std::string(1'000'000, ' '), std::string(1'000'000, '\n'),
+          std::string(1'000'000, 'A'), std::string(1'000'000, '<'), astronauts}) {
+      std::vector<Token> ids;
+      tokenizer->encode(text, SpecialParsing::on, false, ids);
+      EXPECT_EQ(tokenizer->decode(ids, true), text);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruv
