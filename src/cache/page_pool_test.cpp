@@ -46,7 +46,9 @@ TEST(PagePool, RandomUseKeepsTheBooks) {
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
       }
     }
-    if (i % 100 == 0) ASSERT_TRUE(pool.consistent()) << "step " << i;
+    if (i % 100 == 0) {
+      ASSERT_TRUE(pool.consistent()) << "step " << i;
+    }
   }
   for (PageId page : held) pool.release(page);
   EXPECT_EQ(pool.n_free(), 50);

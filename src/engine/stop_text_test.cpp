@@ -49,7 +49,9 @@ TEST(StopText, AnySplitIsTheSame) {
     for (char c : text) letters.emplace_back(1, c);
     const std::string expected = run(stops, letters);
     EXPECT_LE(expected.size(), text.size());
-    if (first == text.size()) EXPECT_EQ(expected, text);
+    if (first == text.size()) {
+      EXPECT_EQ(expected, text);
+    }
     EXPECT_EQ(run(stops, pieces), expected) << text;
   }
 }

@@ -41,23 +41,30 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
   if (quantize && !each) {
     for_rows(x.n_rows, x.n_cols, [&](int64_t row) { quantize_row(row, quantized_); });
   }
-  pool_->run([&](int thread) {
+  const auto multiply_part = [&](int thread, int n_threads) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
     if (quantize && each) {
       for (int64_t row = 0; row < x.n_rows; ++row) quantize_row(row, act);
     }
-    for (const Product& product : products) multiply(product, x, act.get(), thread);
-  });
+    for (const Product& product : products) multiply(product, x, act.get(), {thread, n_threads});
+  };
+  int64_t n_multiplies = 0;
+  for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
+  if (!worth_threads(n_multiplies)) {
+    multiply_part(0, 1);
+  } else {
+    pool_->run([&](int thread) { multiply_part(thread, pool_->n_threads()); });
+  }
 }
 
-void CpuOps::multiply(const Product& product, View x, const std::byte* act, int thread) const {
+void CpuOps::multiply(const Product& product, View x, const std::byte* act, Part part) const {
   const Weight& weight = *product.weight;
   const GemmKernel* const kernel = weight.kernel != nullptr ? weight.kernel : f32_gemm_;
   const int64_t mr = kernel->mr;
-  const Range groups = part_of((weight.n_out + mr - 1) / mr, thread, pool_->n_threads());
+  const Range groups = part_of((weight.n_out + mr - 1) / mr, part.thread, part.n_threads);
   if (groups.begin >= groups.end) return;
   if (weight.kernel == nullptr) {
-    multiply_plain(product, x, groups, thread);
+    multiply_plain(product, x, groups, part.thread);
   } else {
     const bool q8 = wants_q8(weight);
     kernel->run({.weights = weight.packed.get() + groups.begin * kernel->group_bytes(weight.n_in),

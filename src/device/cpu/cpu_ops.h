@@ -67,7 +67,11 @@ class CpuOps final : public Ops {
   void norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
                 NormParams params) const;
   void decode_row(const Weight& table, int64_t row, float* out) const;
-  void multiply(const Product& product, View x, const std::byte* act, int thread) const;
+  struct Part {
+    int thread;
+    int n_threads;
+  };
+  void multiply(const Product& product, View x, const std::byte* act, Part part) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
   void attend_tile(const AttendTile& tile, View out, View q, const AttendParams& params,
                    AttendScratch& scratch) const;
