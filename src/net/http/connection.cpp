@@ -1,5 +1,6 @@
 // Beast parses requests; answers are framed by Exchange. Everything here runs on the network
-// thread, so nothing is locked.
+// thread, so nothing is locked. Arguments of awaited calls are named variables: g++ 12 destroys
+// temporaries inside a co_await expression twice.
 #include "net/http/connection.h"
 
 #include <boost/asio/as_tuple.hpp>
@@ -148,13 +149,14 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(HttpRequest& r
   if (!error && !parser.is_done()) {
     const auto length = parser.content_length();
     if (!reserve_body(length ? *length : options.max_body_bytes)) {
-      co_await refuse(error_response(
-          {503, "server_error", "too many large requests at once", "", "overloaded"}));
+      HttpResponse response = error_response(
+          {503, "server_error", "too many large requests at once", "", "overloaded"});
+      co_await refuse(std::move(response));
       co_return ReadOutcome::refused;
     }
-    if (boost::beast::iequals(parser.get()[http::field::expect], "100-continue") &&
-        !co_await write_all("HTTP/1.1 100 Continue\r\n\r\n")) {
-      co_return ReadOutcome::closed;
+    if (boost::beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+      std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+      if (!co_await write_all(std::move(go_on))) co_return ReadOutcome::closed;
     }
     arm(options.body_timeout);
     std::tie(error, n) = co_await http::async_read(socket_, buffer_, parser, kAsTuple);
@@ -175,7 +177,8 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(HttpRequest& r
 // Answers a request that was not read to its end, then reads on for a moment: closing a socket
 // with unread bytes resets the connection, and the client would not see the answer.
 asio::awaitable<void> Connection::refuse(HttpResponse response) {
-  if (!co_await write_all(response_bytes(response, {.keep_alive = false}))) co_return;
+  std::string bytes = response_bytes(response, {.keep_alive = false});
+  if (!co_await write_all(std::move(bytes))) co_return;
   error_code ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   arm(kLingerTimeout);

@@ -16,7 +16,7 @@ namespace ruv {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // an IPv4 or IPv6 address
   uint16_t port = 8080;            // 0: any free port
-  std::string api_key;             // empty: none is asked for
+  std::string api_key = {};        // empty: none is asked for
   int n_workers = 2;
   // One connection more is answered 503 and closed.
   int64_t max_connections = 512;

@@ -1,0 +1,322 @@
+#include "net/http/server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "net/api_error.h"
+#include "net/http/test_client.h"
+
+namespace ruv {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A server with small routes of its own, running on a thread.
+class ServerTest : public ::testing::Test {
+ protected:
+  void start(ServerOptions options) {
+    options.port = 0;
+    std::vector<Route> routes;
+    routes.push_back(simple_route("POST", "/echo", [](const HttpRequest& request) {
+      return HttpResponse{.content_type = "text/plain", .body = request.body};
+    }));
+    routes.push_back(simple_route("GET", "/tail/{rest}", [](const HttpRequest& request) {
+      return HttpResponse{.body = request.path_tail};
+    }));
+    routes.push_back(simple_route("GET", "/throw", [](const HttpRequest&) -> HttpResponse {
+      throw std::runtime_error("broken route");
+    }));
+    Route open = simple_route("GET", "/open", [](const HttpRequest&) { return HttpResponse{}; });
+    open.needs_key = false;
+    routes.push_back(std::move(open));
+    routes.push_back({"GET", "/wait", [this](const HttpRequest&, const auto& reply) {
+                        waiting_ = reply;
+                        reply->post([this, reply] {
+                          reply->on_disconnect([this] { ++n_disconnects_; });
+                          ++n_waiting_;
+                        });
+                      }});
+    routes.push_back({"GET", "/flood", [this](const HttpRequest&, const auto& reply) {
+                        reply->post([this, reply] { flood(reply); });
+                      }});
+    auto server = HttpServer::create(options, std::move(routes));
+    ASSERT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  void TearDown() override {
+    if (!server_) return;
+    server_->stop();
+    thread_.join();
+    waiting_.reset();
+  }
+  // Writes until the queue is full.
+  void flood(const std::shared_ptr<Reply>& reply) {
+    reply->begin_stream();
+    const std::string piece(1 << 16, 'x');
+    while (reply->write(piece)) flooded_bytes_ += piece.size();
+    reply->write_last("given up");
+  }
+  uint16_t port() const { return server_->port(); }
+  template <class F>
+  static bool eventually(F condition) {
+    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(5));
+    return condition();
+  }
+
+  std::unique_ptr<HttpServer> server_;
+  std::thread thread_;
+  std::shared_ptr<Reply> waiting_;
+  std::atomic<int> n_waiting_{0};
+  std::atomic<int> n_disconnects_{0};
+  std::atomic<size_t> flooded_bytes_{0};
+};
+
+const std::string kGet = "GET /open HTTP/1.1\r\nHost: test\r\n\r\n";
+const std::string kWait = "GET /wait HTTP/1.1\r\nHost: test\r\n\r\n";
+
+TEST_F(ServerTest, OneConnectionServesManyRequests) {
+  start({});
+  TestClient client(port());
+  for (int i = 0; i < 3; ++i) {
+    const std::string body = "body " + std::to_string(i);
+    const TestResponse response = client.ask(post_bytes("/echo", body));
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(response.body, body);
+  }
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
+  start({});
+  TestClient client(port());
+  client.send(post_bytes("/echo", "one") + post_bytes("/echo", "two") + kGet);
+  EXPECT_EQ(client.read_response().body, "one");
+  EXPECT_EQ(client.read_response().body, "two");
+  EXPECT_EQ(client.read_response().status, 200);
+}
+
+TEST_F(ServerTest, BodiesComeInPiecesAndChunks) {
+  start({});
+  TestClient client(port());
+  const std::string bytes = post_bytes("/echo", "slow body");
+  for (const char c : bytes) {
+    ASSERT_TRUE(client.send(std::string_view(&c, 1)));
+  }
+  EXPECT_EQ(client.read_response().body, "slow body");
+  EXPECT_EQ(client
+                .ask("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n")
+                .body,
+            "abcdefg");
+}
+
+TEST_F(ServerTest, ClosesWhenAskedTo) {
+  start({});
+  TestClient client(port());
+  const TestResponse response = client.ask("GET /open HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_NE(response.headers.find("Connection: close"), std::string::npos);
+  EXPECT_FALSE(client.read_more());
+}
+
+TEST_F(ServerTest, OldHttpGetsNoChunks) {
+  start({});
+  TestClient client(port());
+  const TestResponse response = client.ask("GET /flood HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(response.headers.find("chunked"), std::string::npos);
+  EXPECT_TRUE(response.body.ends_with("xgiven up"));
+}
+
+TEST_F(ServerTest, UnknownPathAndMethod) {
+  start({});
+  TestClient client(port());
+  EXPECT_EQ(client.ask("GET /nothing HTTP/1.1\r\n\r\n").status, 404);
+  const TestResponse wrong = client.ask("GET /echo HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_NE(wrong.headers.find("Allow: POST"), std::string::npos);
+  EXPECT_EQ(client.ask("GET /open?x=1 HTTP/1.1\r\n\r\n").status, 400);
+}
+
+TEST_F(ServerTest, PathsAreDecoded) {
+  start({});
+  TestClient client(port());
+  EXPECT_EQ(client.ask("GET /tail/a%2Fb%20c/d%zz HTTP/1.1\r\n\r\n").body, "a/b c/d%zz");
+  EXPECT_EQ(client.ask("GET /tail/ HTTP/1.1\r\n\r\n").status, 404);
+}
+
+TEST_F(ServerTest, AThrowingRouteIsAnError500) {
+  start({});
+  TestClient client(port());
+  const TestResponse response = client.ask("GET /throw HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(response.status, 500);
+  EXPECT_NE(response.body.find("broken route"), std::string::npos);
+  EXPECT_EQ(client.ask(kGet).status, 200);
+}
+
+TEST_F(ServerTest, GarbageIsAnError400) {
+  start({});
+  TestClient client(port());
+  const TestResponse response = client.ask("\x16\x03\x01 not http at all\r\n\r\n");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_FALSE(client.read_more());
+}
+
+TEST_F(ServerTest, LongHeadersAndBodiesAreRefused) {
+  start({.max_body_bytes = 1000, .max_header_bytes = 2000});
+  TestClient header(port());
+  EXPECT_EQ(header.ask("GET /open HTTP/1.1\r\nX: " + std::string(5000, 'a') + "\r\n\r\n").status,
+            431);
+  TestClient body(port());
+  EXPECT_EQ(body.ask(post_bytes("/echo", std::string(200'000, 'b'))).status, 413);
+  TestClient chunks(port());
+  EXPECT_EQ(chunks
+                .ask("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1000\r\n" +
+                     std::string(0x1000, 'c') + "\r\n0\r\n\r\n")
+                .status,
+            413);
+  TestClient exact(port());
+  EXPECT_EQ(exact.ask(post_bytes("/echo", std::string(1000, 'd'))).status, 200);
+}
+
+TEST_F(ServerTest, AllBodiesTogetherAreLimited) {
+  start({.max_all_bodies_bytes = 1000});
+  TestClient first(port());
+  first.send("POST /echo HTTP/1.1\r\nContent-Length: 800\r\n\r\nonly the beginning");
+  TestClient second(port());
+  // The first request may still be on its way: the refusal comes once it is counted.
+  EXPECT_TRUE(eventually([&] {
+    TestClient probe(port());
+    return probe.ask(post_bytes("/echo", std::string(700, 'x'))).status == 503;
+  }));
+  first.close();
+  EXPECT_TRUE(eventually([&] {
+    TestClient probe(port());
+    return probe.ask(post_bytes("/echo", std::string(700, 'x'))).status == 200;
+  }));
+}
+
+TEST_F(ServerTest, ExpectContinueIsAnswered) {
+  start({});
+  TestClient client(port());
+  client.send("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  ASSERT_TRUE(client.read_until("HTTP/1.1 100 Continue\r\n\r\n"));
+  client.send("ok");
+  EXPECT_TRUE(client.read_until("\r\n\r\nok"));
+}
+
+TEST_F(ServerTest, SlowClientsAreClosed) {
+  start({.idle_timeout = milliseconds(100),
+         .header_timeout = milliseconds(100),
+         .body_timeout = milliseconds(100)});
+  TestClient idle(port());
+  TestClient header(port());
+  header.send("GET /open HTT");
+  TestClient body(port());
+  body.send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\n123");
+  EXPECT_FALSE(idle.read_more());
+  EXPECT_FALSE(header.read_more());
+  EXPECT_FALSE(body.read_more());
+}
+
+TEST_F(ServerTest, ConnectionsAreLimited) {
+  start({.max_connections = 2});
+  TestClient first(port());
+  TestClient second(port());
+  EXPECT_EQ(first.ask(kGet).status, 200);
+  EXPECT_EQ(second.ask(kGet).status, 200);
+  {
+    TestClient third(port());
+    EXPECT_EQ(third.read_response().status, 503);
+  }
+  first.close();
+  EXPECT_TRUE(eventually([&] { return TestClient(port()).ask(kGet).status == 200; }));
+}
+
+TEST_F(ServerTest, KeyIsAskedForWhereNeeded) {
+  start({.api_key = "secret"});
+  TestClient client(port());
+  EXPECT_EQ(client.ask(kGet).status, 200);
+  EXPECT_EQ(client.ask(post_bytes("/echo", "x")).status, 401);
+  for (const char* key : {"", "secre", "secrets", "Secret", "secretsecret"}) {
+    EXPECT_EQ(
+        client.ask(post_bytes("/echo", "x", "Authorization: Bearer " + std::string(key) + "\r\n"))
+            .status,
+        401)
+        << key;
+  }
+  EXPECT_EQ(client.ask(post_bytes("/echo", "x", "Authorization: Bearer secret\r\n")).status, 200);
+}
+
+TEST_F(ServerTest, ADisconnectedClientIsNoticedWhileItWaits) {
+  start({});
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  EXPECT_EQ(n_disconnects_, 0);
+  client.close();
+  EXPECT_TRUE(eventually([&] { return n_disconnects_ == 1; }));
+}
+
+TEST_F(ServerTest, APipelinedRequestIsNoDisconnect) {
+  start({});
+  TestClient client(port());
+  client.send(kWait + kGet);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  waiting_->post([reply = waiting_] { reply->send({.body = "late"}); });
+  EXPECT_EQ(client.read_response().body, "late");
+  EXPECT_EQ(client.read_response().status, 200);
+  EXPECT_EQ(n_disconnects_, 0);
+}
+
+TEST_F(ServerTest, AClientThatDoesNotReadIsGivenUp) {
+  start({.max_queued_bytes = 1 << 20, .write_timeout = milliseconds(200)});
+  TestClient client(port());
+  client.send("GET /flood HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return flooded_bytes_ >= 1 << 20; }));
+  EXPECT_LE(flooded_bytes_, (1 << 20) + (1 << 17));
+  // The reader sees what was queued and why it ends.
+  const TestResponse response = client.read_response();
+  EXPECT_TRUE(response.body.ends_with("xgiven up"));
+}
+
+TEST_F(ServerTest, StopWaitsForAnswersAndThenCancels) {
+  start({.drain_timeout = milliseconds(300)});
+  TestClient idle(port());
+  EXPECT_EQ(idle.ask(kGet).status, 200);
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  server_->stop();
+  EXPECT_FALSE(idle.read_more());
+  EXPECT_FALSE(client.read_more());
+  thread_.join();
+  EXPECT_EQ(n_disconnects_, 1);
+  EXPECT_FALSE(TestClient(port()).connected());
+  waiting_.reset();
+  server_.reset();
+}
+
+TEST_F(ServerTest, StopLetsAnswersFinish) {
+  start({.drain_timeout = milliseconds(20'000)});
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  server_->stop();
+  waiting_->post([reply = waiting_] { reply->send({.body = "finished"}); });
+  EXPECT_EQ(client.read_response().body, "finished");
+  EXPECT_FALSE(client.read_more());
+  EXPECT_EQ(n_disconnects_, 0);
+}
+
+TEST(ServerAddress, WrongOnesAreErrors) {
+  EXPECT_EQ(HttpServer::create({.host = "not an address"}, {}).error().code(), Code::invalid);
+  const auto first = HttpServer::create({.port = 0}, {});
+  ASSERT_TRUE(first);
+  const auto second = HttpServer::create({.port = (*first)->port()}, {});
+  EXPECT_EQ(second.error().code(), Code::unavailable);
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,182 @@
+// Runs tests/cases/http/*.json: each case sends one request to a real server over TCP and compares
+// the whole answer. RUV_UPDATE=1 rewrites the expectations.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "net/http/server.h"
+#include "net/http/test_client.h"
+#include "net/openai/service.h"
+#include "net/scripted_engine.h"
+
+namespace ruv {
+namespace {
+
+bool updating() { return std::getenv("RUV_UPDATE") != nullptr; }
+
+// {"text", "ids"?, "logprobs"?: [{"id", "logprob", "top": [[id, logprob], …]}, …]}
+Event to_event(const Json& json) {
+  Event event;
+  event.text = json.value("text", "");
+  event.ids = json.value("ids", std::vector<Token>{0});
+  for (const Json& row : json.value("logprobs", Json::array())) {
+    Event::Logprobs logprobs;
+    logprobs.chosen = {row.at("id").get<Token>(), row.at("logprob").get<float>()};
+    for (const Json& pair : row.at("top")) {
+      logprobs.top.push_back({pair[0].get<Token>(), pair[1].get<float>()});
+    }
+    event.logprobs.push_back(std::move(logprobs));
+  }
+  return event;
+}
+
+Script to_script(const Json& json) {
+  Script script;
+  for (const Json& event : json.at("events")) script.events.push_back(to_event(event));
+  const std::string finish = json.value("finish", "stop");
+  if (finish == "length") script.finish = FinishReason::length;
+  if (finish == "error") {
+    script.finish = FinishReason::error;
+    script.status = Status(Code::internal, "the script fails here");
+  }
+  if (finish == "cancelled") script.finish = FinishReason::cancelled;
+  return script;
+}
+
+// What the engine was asked, where it differs from what the API asks by default.
+Json asked(const Request& request) {
+  std::string prompt;
+  for (const Token id : request.prompt) prompt += static_cast<char>(id);
+  Json json = {{"prompt", prompt}};
+  GenerateParams usual;
+  usual.temperature = 1;
+  usual.top_p = 1;
+  usual.top_k = 0;
+  usual.min_p = 0;
+  const GenerateParams& p = request.params;
+  const auto note = [&](const char* name, const auto& value, const auto& ordinary) {
+    if (value != ordinary) json[name] = value;
+  };
+  note("max_tokens", p.max_tokens, usual.max_tokens);
+  note("temperature", p.temperature, usual.temperature);
+  note("top_k", p.top_k, usual.top_k);
+  note("top_p", p.top_p, usual.top_p);
+  note("min_p", p.min_p, usual.min_p);
+  note("repetition_penalty", p.repetition_penalty, usual.repetition_penalty);
+  note("repetition_window", p.repetition_window, usual.repetition_window);
+  note("presence_penalty", p.presence_penalty, usual.presence_penalty);
+  note("frequency_penalty", p.frequency_penalty, usual.frequency_penalty);
+  note("stop", p.stop, usual.stop);
+  note("ignore_eos", p.ignore_eos, usual.ignore_eos);
+  note("n_logprobs", p.n_logprobs, usual.n_logprobs);
+  if (p.seed) json["seed"] = *p.seed;
+  for (const auto& [id, bias] : p.logit_bias) json["logit_bias"][std::to_string(id)] = bias;
+  return json;
+}
+
+// Events of a stream as JSON, "[DONE]" as text; a frame that is not exactly one event is kept as
+// it came, so that it fails the comparison.
+Json stream_events(std::string_view body) {
+  Json events = Json::array();
+  while (!body.empty()) {
+    const size_t end = body.find("\n\n");
+    std::string_view frame = body.substr(0, end);
+    body.remove_prefix(end == std::string_view::npos ? body.size() : end + 2);
+    const auto json = frame.starts_with("data: ") ? parse_json(frame.substr(6), "event")
+                                                  : Result<Json>(Json(std::string(frame)));
+    events.push_back(json ? *json : Json(std::string(frame.substr(6))));
+  }
+  return events;
+}
+
+std::string request_bytes(const Json& request) {
+  const std::string method = request.value("method", "POST");
+  const std::string path = request.at("path");
+  if (method == "GET") return "GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n";
+  const std::string body =
+      request.contains("raw") ? request.at("raw").get<std::string>() : request.at("body").dump();
+  const std::string type = request.value("content_type", "application/json");
+  return post_bytes(path, body, "Content-Type: " + type + "\r\n");
+}
+
+class HttpCases : public ::testing::TestWithParam<std::string> {
+ protected:
+  HttpCases() {
+    service_ = make_service(engine_, text_, {"scripted", "an-alias"});
+    service_.created = 1'700'000'000;
+    service_.unix_time = [] { return 1'700'000'001; };
+    service_.unique_name = [] { return std::string("0123456789abcdefghijklmn"); };
+    server_ = *HttpServer::create({.port = 0}, api_routes(service_));
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~HttpCases() override {
+    server_->stop();
+    thread_.join();
+  }
+
+  Json run(const Json& one) {
+    std::vector<Script> scripts;
+    for (const Json& script : one.value("scripts", Json::array())) {
+      scripts.push_back(to_script(script));
+    }
+    if (scripts.empty()) scripts.emplace_back();
+    engine_.set_scripts(std::move(scripts));
+    if (one.value("engine_is_full", false)) {
+      engine_.refuse_next(Status(Code::unavailable, "the queue is full"));
+    }
+    TestClient client(server_->port());
+    const TestResponse response = client.ask(request_bytes(one.at("request")));
+    Json answer = {{"status", response.status}};
+    if (response.headers.find("text/event-stream") != std::string::npos) {
+      answer["events"] = stream_events(response.body);
+    } else {
+      const auto body = parse_json(response.body, "answer");
+      answer["body"] = body ? *body : Json(response.body);
+    }
+    for (const Request& request : engine_.submitted()) answer["asked"].push_back(asked(request));
+    return answer;
+  }
+
+  ByteText text_;
+  OpenAiService service_;
+  std::unique_ptr<HttpServer> server_;
+  std::thread thread_;
+  ScriptedEngine engine_;  // destroyed before the server
+};
+
+TEST_P(HttpCases, EveryAnswerIsAsWritten) {
+  const std::string path = RUV_SOURCE_DIR "/tests/cases/http/" + GetParam();
+  auto cases = *parse_json(*read_text_file(path), path);
+  for (Json& one : cases) {
+    const Json answer = run(one);
+    if (updating()) {
+      one["answer"] = answer;
+      continue;
+    }
+    EXPECT_EQ(one.value("answer", Json()), answer)
+        << one.at("name") << "\nexpected: " << one.value("answer", Json()).dump(1)
+        << "\ncame: " << answer.dump(1);
+  }
+  if (updating()) std::ofstream(path) << cases.dump(1) << "\n";
+}
+
+std::vector<std::string> case_files() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(RUV_SOURCE_DIR "/tests/cases/http")) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, HttpCases, ::testing::ValuesIn(case_files()), [](const auto& info) {
+  return info.param.substr(0, info.param.find('.'));
+});
+
+}  // namespace
+}  // namespace ruv

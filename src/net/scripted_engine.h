@@ -1,0 +1,148 @@
+// For tests of the HTTP layer: an engine that says what its script says, and a model whose tokens
+// are bytes. What is tested with them is HTTP; generation has its own tests.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "net/model_text.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+
+// Ids 0 to 255 are bytes; 256 is the end token.
+class ByteText final : public ModelText {
+ public:
+  ByteText() {
+    info_.name = "scripted";
+    info_.n_vocab = 300;
+  }
+  Result<std::vector<Token>> prompt_ids(std::string_view text) const override {
+    std::vector<Token> ids;
+    for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+    return ids;
+  }
+  // "<role>content\n" of each message; a content "REFUSE" is refused as templates do.
+  Result<std::vector<Token>> chat_ids(std::string_view json) const override {
+    std::string text;
+    const Json conversation = TRY(parse_json(json, "conversation"));
+    for (const Json& message : conversation.at("messages")) {
+      if (message.at("content") == "REFUSE") {
+        return fail(Code::invalid, "chat template: roles must alternate");
+      }
+      text += "<" + message.at("role").get<std::string>() + ">" +
+              message.at("content").get<std::string>() + "\n";
+    }
+    return prompt_ids(text);
+  }
+  Result<std::string> text_of(std::span<const Token> ids) const override {
+    std::string text;
+    for (const Token id : ids) text += id < 256 ? std::string(1, static_cast<char>(id)) : "<end>";
+    return text;
+  }
+  const ModelInfo& info() const override { return info_; }
+
+ private:
+  ModelInfo info_;
+};
+
+// One answer.
+struct Script {
+  std::vector<Event> events;
+  FinishReason finish = FinishReason::stop;
+  Status status;         // of `error`
+  bool endless = false;  // repeats its events until cancelled
+  std::chrono::microseconds pause{0};
+};
+
+class ScriptedEngine final : public Engine {
+ public:
+  ~ScriptedEngine() override {
+    for (auto& [id, answer] : answers_) answer->cancelled = true;
+    for (auto& [id, answer] : answers_) answer->thread.join();
+  }
+
+  // Answers of the requests that follow, one each in turn; the last one stays.
+  void set_scripts(std::vector<Script> scripts) {
+    const std::lock_guard lock(mutex_);
+    scripts_ = std::move(scripts);
+    n_used_ = 0;
+    submitted_.clear();
+  }
+  void refuse_next(Status status) {
+    const std::lock_guard lock(mutex_);
+    refusal_ = std::move(status);
+  }
+  // What was asked since set_scripts.
+  std::vector<Request> submitted() const {
+    const std::lock_guard lock(mutex_);
+    return submitted_;
+  }
+
+  Result<RequestId> submit(Request request) override {
+    const std::lock_guard lock(mutex_);
+    if (!refusal_.ok()) return tl::unexpected(std::exchange(refusal_, Status()));
+    const RequestId id = next_id_++;
+    submitted_.push_back(request);
+    submitted_.back().on_event = nullptr;
+    const Script script = scripts_[std::min(n_used_++, scripts_.size() - 1)];
+    auto answer = std::make_unique<Running>();
+    Running* running = answer.get();
+    ++n_running_;
+    running->thread = std::thread(
+        [this, running, script, request = std::move(request)] { play(*running, script, request); });
+    answers_[id] = std::move(answer);
+    return id;
+  }
+  void cancel(RequestId id) override {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = answers_.find(id); found != answers_.end()) {
+      found->second->cancelled = true;
+    }
+  }
+  Load load() const override { return {n_running_.load(), 0, 10, 10, 0}; }
+  const Model& model() const override { std::abort(); }
+  int64_t n_ctx() const override { return 200; }
+
+ private:
+  struct Running {
+    std::thread thread;
+    std::atomic<bool> cancelled{false};
+  };
+
+  void play(Running& running, const Script& script, const Request& request) {
+    Timings timings;
+    timings.n_prompt_tokens = static_cast<int64_t>(request.prompt.size());
+    do {
+      for (const Event& event : script.events) {
+        if (running.cancelled) break;
+        timings.n_generated_tokens += static_cast<int64_t>(event.ids.size());
+        request.on_event(event);
+        if (script.pause.count() > 0) std::this_thread::sleep_for(script.pause);
+      }
+    } while (script.endless && !running.cancelled);
+    Event last;
+    last.finish = running.cancelled ? FinishReason::cancelled : script.finish;
+    last.timings = timings;
+    last.status = script.status;
+    --n_running_;
+    request.on_event(last);
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<Script> scripts_{1};
+  size_t n_used_ = 0;
+  Status refusal_;
+  std::vector<Request> submitted_;
+  std::map<RequestId, std::unique_ptr<Running>> answers_;
+  RequestId next_id_ = 1;
+  std::atomic<int64_t> n_running_{0};
+};
+
+}  // namespace ruv
