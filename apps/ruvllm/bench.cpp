@@ -33,7 +33,8 @@ struct BenchCall {
 struct SpeedRuns {
   int64_t n_tokens = 0;
   std::vector<double> tokens_per_s;  // sorted
-  double limit_fraction = 0;         // of the machine's limit for this work, at the median
+  // Of the machine's limit for this work, at the median; unset when the limit is not known.
+  std::optional<double> limit_fraction;
 
   bool skipped() const { return tokens_per_s.empty(); }
   double median() const {
@@ -75,7 +76,7 @@ Result<Timings> timed_answer(Engine& engine, std::vector<Token> prompt, int64_t 
 // `seconds_of` runs once for warmth, then n_repeats times for the record.
 template <class F>
 Result<SpeedRuns> repeat(int64_t n_tokens, int64_t n_repeats, F seconds_of) {
-  SpeedRuns runs{n_tokens, {}, 0};
+  SpeedRuns runs{n_tokens, {}, {}};
   if (n_tokens == 0) return runs;
   TRY(seconds_of());
   for (int64_t i = 0; i < n_repeats; ++i)
@@ -112,15 +113,17 @@ double layer_params(const ModelInfo& m) {
   return n_layers * (n_layers * per_layer <= embedded ? per_layer : ungated);
 }
 
+// `work` per token and `limit` per second in the same unit.
+void compare_with(double limit, double work, SpeedRuns& runs) {
+  if (!runs.skipped() && limit > 0) runs.limit_fraction = work * runs.median() / limit;
+}
+
 void measure_limits(BenchReport& report) {
   report.read_gb_s = measure_read_gb_s(report.n_threads);
   report.int8_gop_s = measure_int8_gop_s(report.n_threads);
-  if (!report.prefill.skipped())
-    report.prefill.limit_fraction =
-        2 * layer_params(report.model) * report.prefill.median() / (report.int8_gop_s * 1e9);
-  if (!report.decode.skipped())
-    report.decode.limit_fraction = static_cast<double>(report.model.weight_bytes_per_token) *
-                                   report.decode.median() / (report.read_gb_s * 1e9);
+  compare_with(report.int8_gop_s * 1e9, 2 * layer_params(report.model), report.prefill);
+  compare_with(report.read_gb_s * 1e9, static_cast<double>(report.model.weight_bytes_per_token),
+               report.decode);
 }
 
 Result<BenchReport> measure(const BenchCall& call) {
@@ -154,7 +157,7 @@ Json runs_json(const SpeedRuns& runs) {
           {"tokens_per_s_min", runs.tokens_per_s.front()},
           {"tokens_per_s_max", runs.tokens_per_s.back()},
           {"n_repeats", runs.tokens_per_s.size()},
-          {"limit_fraction", runs.limit_fraction}};
+          {"limit_fraction", runs.limit_fraction ? Json(*runs.limit_fraction) : Json(nullptr)}};
 }
 
 Json report_json(const BenchReport& report) {
@@ -176,9 +179,10 @@ Json report_json(const BenchReport& report) {
 
 void print_runs(const char* name, const SpeedRuns& runs, const char* limit) {
   if (runs.skipped()) return;
-  fmt::print("{:<8}{:>7} {:>12.1f} {:>12.1f} {:>12.1f}   {:5.1f} % of {}\n", name, runs.n_tokens,
-             runs.median(), runs.tokens_per_s.front(), runs.tokens_per_s.back(),
-             100 * runs.limit_fraction, limit);
+  fmt::print("{:<8}{:>7} {:>12.1f} {:>12.1f} {:>12.1f}", name, runs.n_tokens, runs.median(),
+             runs.tokens_per_s.front(), runs.tokens_per_s.back());
+  if (runs.limit_fraction) fmt::print("   {:5.1f} % of {}", 100 * *runs.limit_fraction, limit);
+  fmt::print("\n");
 }
 
 void print_report(const BenchReport& report) {

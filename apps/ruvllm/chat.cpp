@@ -7,6 +7,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"
+#include "model/model.h"
 #include "open_model.h"
 #include "terminal.h"
 
@@ -135,10 +136,9 @@ void converse(const CommandLine& line, Conversation& conversation) {
 
 Status hold_chat(const CommandLine& line, const ChatCall& call) {
   const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
-  if (!model_info(*model).has_chat_template)
-    return fail(Code::unsupported,
-                "the model has no chat template it can be talked to with; `ruvllm run --raw` "
-                "continues a text");
+  if (!model->chat_template)
+    return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text",
+                model->chat_template_status.message());
   EngineOptions options;
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;

@@ -58,7 +58,8 @@ std::string flag_of(const OptionRow& row) {
 }
 
 std::string help_of(const OptionRow& row) {
-  return fmt::format("{} [{:g}]", row.doc, row.get(GenerateParams{}));
+  const double value = row.get(GenerateParams{});
+  return std::isnan(value) ? row.doc : fmt::format("{} [{:g}]", row.doc, value);
 }
 
 }  // namespace
@@ -137,8 +138,6 @@ void CommandLine::threads(int& n_threads) {
 
 void CommandLine::generation(GenerateParams& params) {
   for (const OptionRow& row : generate_options()) {
-    // Rows are doubles, which do not hold every seed; its own flag follows below.
-    if (std::string_view(row.name) == "seed") continue;
     const std::string flag = flag_of(row);
     if (row.kind == OptionRow::Kind::flag) {
       parser_->app.add_flag_callback(
@@ -169,13 +168,6 @@ void CommandLine::generation(GenerateParams& params) {
         params.logit_bias.push_back(bias_of("--logit-bias", text));
       },
       "Added to the logit of one token; may be repeated", "ID:BIAS");
-  parser_->option(
-      "--seed",
-      [&params](const std::string& text) {
-        params.seed = whole_number<uint64_t>(text);
-        if (!params.seed) refuse("--seed", fmt::format("'{}' is not within 0 to 2^64-1", text));
-      },
-      "Same seed, prompt and options: same text; drawn and reported when absent", "N");
 }
 
 std::optional<int> CommandLine::parse(int argc, char** argv) {

@@ -34,7 +34,7 @@ class CommandLine {
   // Decimal; outside [min, max] is a wrong call.
   void integer(const char* flags, int64_t& value, int64_t min, int64_t max, const char* help);
   void threads(int& n_threads);
-  // Every row of generate_options(), --stop, --stop-token, --logit-bias and --seed.
+  // Every row of generate_options(), --stop, --stop-token and --logit-bias.
   void generation(GenerateParams& params);
 
   // The exit code to leave with (help was shown, or the call is wrong), or nothing: go on.

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
+#include "model/model.h"
 #include "open_model.h"
 #include "terminal.h"
 
@@ -38,9 +39,12 @@ std::string conversation(const RunCall& call) {
 
 Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,
                                       const Model& model) {
-  if (!call.raw && model_info(model).has_chat_template)
-    return tokenize_chat(model, conversation(call));
+  if (!call.raw && model.chat_template) return tokenize_chat(model, conversation(call));
   if (!call.raw) {
+    // A template that is there but cannot be used is not the same as none.
+    if (!model.file->chat_template().empty())
+      return fail(Code::unsupported, "{}; --raw does without",
+                  model.chat_template_status.message());
     if (!call.system.empty())
       return fail(Code::unsupported, "the model has no chat template, so --system has no place");
     line.note("the model has no chat template: the prompt is continued as it is (--raw)");

@@ -68,7 +68,9 @@ class Calls(CommandTest):
                           ("run", "a", "--temperature", "hot"), ("run", "a", "--temperature", "-1"),
                           ("run", "a", "--temperature", "nan"), ("run", "a", "--top-p", "1.5"),
                           ("run", "a", "--max-tokens", "2.5"), ("run", "a", "--max-tokens", "0x10"),
-                          ("run", "a", "--seed", "-1"), ("run", "a", "--stop", ""),
+                          ("run", "a", "--seed", "-1"),
+                          ("run", "a", "--seed", "9007199254740994"),
+                          ("run", "a", "--stop", ""),
                           ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
                           ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),
                           ("run", "a", "--threads", "99999"), ("run", "a", "--ctx", "-1"),
@@ -147,9 +149,10 @@ class Run(CommandTest):
         def answer(seed):
             return self.run_json("--prompt", "Tell me a story.", "--temperature", "1.5",
                                  "--max-tokens", "24", "--seed", seed)
-        first = answer("18446744073709551615")
-        self.assertEqual(first["seed"], 18446744073709551615)
-        self.assertEqual(answer("18446744073709551615")["ids"], first["ids"])
+        largest = "9007199254740992"
+        first = answer(largest)
+        self.assertEqual(first["seed"], int(largest))
+        self.assertEqual(answer(largest)["ids"], first["ids"])
         self.assertNotEqual(answer("2")["ids"], first["ids"])
 
     def test_raw_prompt_is_all_there_is(self):
