@@ -75,8 +75,10 @@ class ScriptedEngine final : public Engine {
     n_used_ = 0;
     submitted_.clear();
   }
-  void refuse_next(Status status) {
+  // Refuses the request that follows n others.
+  void refuse_after(size_t n, Status status) {
     const std::lock_guard lock(mutex_);
+    n_before_refusal_ = n;
     refusal_ = std::move(status);
   }
   // What was asked since set_scripts.
@@ -87,7 +89,9 @@ class ScriptedEngine final : public Engine {
 
   Result<RequestId> submit(Request request) override {
     const std::lock_guard lock(mutex_);
-    if (!refusal_.ok()) return tl::unexpected(std::exchange(refusal_, Status()));
+    if (!refusal_.ok() && n_before_refusal_-- == 0) {
+      return tl::unexpected(std::exchange(refusal_, Status()));
+    }
     const RequestId id = next_id_++;
     submitted_.push_back(request);
     submitted_.back().on_event = nullptr;
@@ -139,6 +143,7 @@ class ScriptedEngine final : public Engine {
   std::vector<Script> scripts_{1};
   size_t n_used_ = 0;
   Status refusal_;
+  size_t n_before_refusal_ = 0;
   std::vector<Request> submitted_;
   std::map<RequestId, std::unique_ptr<Running>> answers_;
   RequestId next_id_ = 1;

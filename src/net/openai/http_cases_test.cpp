@@ -126,7 +126,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     if (scripts.empty()) scripts.emplace_back();
     engine_.set_scripts(std::move(scripts));
     if (one.value("engine_is_full", false)) {
-      engine_.refuse_next(Status(Code::unavailable, "the queue is full"));
+      engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));
     }
     TestClient client(server_->port());
     const TestResponse response = client.ask(request_bytes(one.at("request")));

@@ -1,0 +1,161 @@
+#include "net/openai/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "net/openai/generate_request.h"
+#include "ruv/options.h"
+
+namespace ruv {
+namespace {
+
+const Json kChatBody = {{"model", "m"}, {"messages", {{{"role", "user"}, {"content", "x"}}}}};
+const Json kCompletionBody = {{"model", "m"}, {"prompt", "x"}};
+
+template <class Parse>
+void expect_refusals(std::span<const FieldRow> rows, Json body, Parse parse) {
+  ASSERT_TRUE(parse(body.dump()));
+  for (const FieldRow& row : rows) {
+    if (row.use != FieldUse::unsupported) continue;
+    Json changed = body;
+    changed[row.name] = {{"something", 1}};
+    const auto refused = parse(changed.dump());
+    ASSERT_FALSE(refused) << row.name;
+    EXPECT_EQ(refused.error().status, 400) << row.name;
+    EXPECT_EQ(refused.error().param, row.name);
+    EXPECT_EQ(refused.error().code, "unsupported_field") << row.name;
+    EXPECT_NE(refused.error().message.find(std::string("'") + row.name + "'"), std::string::npos);
+    changed[row.name] = nullptr;
+    EXPECT_TRUE(parse(changed.dump())) << row.name << " null";
+  }
+}
+
+TEST(Fields, EveryUnsupportedOneIsRefusedByName) {
+  expect_refusals(chat_fields(), kChatBody, parse_chat_request);
+  expect_refusals(completion_fields(), kCompletionBody, parse_completion_request);
+}
+
+TEST(Fields, EveryOptionOfTheTableIsAField) {
+  for (const OptionRow& row : generate_options()) {
+    Json body = kChatBody;
+    const bool is_flag = row.kind == OptionRow::Kind::flag;
+    if (is_flag) {
+      body[row.name] = true;
+    } else {
+      body[row.name] = 1;
+    }
+    const auto request = parse_chat_request(body.dump());
+    ASSERT_TRUE(request) << row.name << ": " << request.error().message;
+    EXPECT_EQ(row.get(request->params), 1) << row.name;
+    body[row.name] = "wrong";
+    EXPECT_FALSE(parse_chat_request(body.dump())) << row.name;
+  }
+}
+
+TEST(Fields, HaveOneRowEach) {
+  for (const auto rows : {chat_fields(), completion_fields(), message_fields()}) {
+    std::set<std::string> names;
+    for (const FieldRow& row : rows) {
+      EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    }
+  }
+}
+
+TEST(Fields, AnUnknownOneIsRefusedWhereverItStands) {
+  for (const char* name : {"", "Model", "temperature ", "extra_body", "top_a"}) {
+    Json body = kChatBody;
+    body[name] = nullptr;  // even null: the name itself is wrong
+    const auto refused = parse_chat_request(body.dump());
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, "unknown_field");
+  }
+}
+
+TEST(ErrorTable, HasOneRowPerCode) {
+  for (int code = 0; code <= static_cast<int>(Code::internal); ++code) {
+    int n_rows = 0;
+    for (const ErrorRow& row : error_table()) n_rows += static_cast<int>(row.code) == code;
+    EXPECT_EQ(n_rows, 1) << code_name(static_cast<Code>(code));
+  }
+  EXPECT_EQ(api_error(Status(Code::unavailable, "x")).status, 429);
+  EXPECT_EQ(api_error(Status(Code::invalid, "x")).status, 400);
+}
+
+// The tables of docs/http.md come from the tables here.
+
+std::string field_lines(std::span<const FieldRow> rows, bool unsupported) {
+  std::string text;
+  for (const FieldRow& row : rows) {
+    if ((row.use == FieldUse::unsupported) != unsupported) continue;
+    text += fmt::format("| `{}` | {}{} |\n", row.name,
+                        row.use == FieldUse::no_effect ? "no effect: " : "", row.doc);
+  }
+  return text;
+}
+
+std::string option_lines() {
+  std::string text;
+  for (const OptionRow& row : generate_options()) {
+    if (!is_plain_option(row.name)) continue;
+    const std::string range = row.kind == OptionRow::Kind::flag
+                                  ? std::string("true or false")
+                                  : fmt::format("{} to {}", row.min, row.max);
+    text += fmt::format("| `{}` | {} | {} |\n", row.name, range, row.doc);
+  }
+  return text;
+}
+
+std::string error_lines() {
+  std::string text;
+  for (const ErrorRow& row : error_table()) {
+    if (row.code == Code::ok) continue;
+    text += fmt::format("| {} | `{}` | `{}` | {} |\n", row.status, row.type, row.name,
+                        code_name(row.code));
+  }
+  return text;
+}
+
+// `text` with what stands between the two marks of `name` replaced.
+std::string with_section(std::string text, const std::string& name, const std::string& lines) {
+  const std::string begin = fmt::format("<!-- table {} -->\n", name);
+  const size_t at = text.find(begin);
+  EXPECT_NE(at, std::string::npos) << name;
+  if (at == std::string::npos) return text;
+  const size_t start = at + begin.size();
+  const size_t end = text.find("<!-- end -->", start);
+  return text.replace(start, end - start, lines);
+}
+
+TEST(HttpPage, HoldsTheTables) {
+  const std::string path = RUV_SOURCE_DIR "/docs/http.md";
+  const Result<std::string> text = read_text_file(path);
+  ASSERT_TRUE(text);
+  const std::string page = *text;
+  std::string fresh = page;
+  const std::string head = "| field | meaning |\n|---|---|\n";
+  const std::string refused = "| field | accepted value |\n|---|---|\n";
+  fresh = with_section(fresh, "chat", head + field_lines(chat_fields(), false));
+  fresh = with_section(fresh, "chat refused", refused + field_lines(chat_fields(), true));
+  fresh = with_section(fresh, "message", head + field_lines(message_fields(), false));
+  fresh = with_section(fresh, "message refused", refused + field_lines(message_fields(), true));
+  fresh = with_section(fresh, "completion", head + field_lines(completion_fields(), false));
+  fresh =
+      with_section(fresh, "completion refused", refused + field_lines(completion_fields(), true));
+  fresh = with_section(fresh, "options",
+                       "| field | range | meaning |\n|---|---|---|\n" + option_lines());
+  fresh = with_section(fresh, "errors",
+                       "| status | type | code | cause |\n|---|---|---|---|\n" + error_lines());
+  if (std::getenv("RUV_UPDATE") != nullptr) {
+    std::ofstream(path) << fresh;
+    return;
+  }
+  EXPECT_EQ(page, fresh) << "stale: run net_tests with RUV_UPDATE=1";
+}
+
+}  // namespace
+}  // namespace ruv
