@@ -84,7 +84,8 @@ struct Kernels {
   void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims);
   // x = cap · tanh(x / cap)
   void (*softcap)(float* x, int64_t n, float cap);
-  // x[i] = exp(x[i] - max), returns the sum in a fixed order. n a multiple of kPageTokens.
+  // x[i] = exp(x[i] - max), returns the sum in a fixed order that
+  // entries of -infinity at the end do not change. n a multiple of kPageTokens.
   float (*exp_sum)(float* x, int64_t n, float max);
 
   // scores[r · scores_stride + t] = Σ_d q[r · q_stride + d] · keys[d · kPageTokens + t] · scale,

@@ -224,8 +224,14 @@ struct Vectors {
 
   static float exp_sum(float* x, int64_t n, float max) {
     const F m = V::set(max);
-    map<V>(x, n, [m](F v) { return exp_of<V>(V::sub(v, m)); });
-    return sum_of<V>(x, n, [](F v) { return v; });
+    F total = V::set(0.0F);
+    // One accumulator: masked keys at the end add zeros and must not move any other addition.
+    for (int64_t i = 0; i < n; i += L) {
+      const F e = exp_of<V>(V::sub(V::load(x + i), m));
+      V::store(x + i, e);
+      total = V::add(total, e);
+    }
+    return V::sum(total);
   }
 
   static void to_f16(const float* x, uint16_t* out, int64_t n) {

@@ -1,0 +1,176 @@
+// Operations against their plain meaning in double precision, on every instruction set.
+#include "device/cpu/cpu_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/rng.h"
+#include "tensor/half.h"
+
+namespace ruv {
+namespace {
+
+struct Shape {
+  int64_t n_heads, n_kv_heads, head_dim, window;
+  float softcap;
+};
+
+// One sequence of random keys and values and the operations on it.
+class AttendWorld {
+ public:
+  AttendWorld(const Kernels& kernels, const Shape& shape, int64_t n_tokens, int n_threads)
+      : shape_(shape),
+        pool_(n_threads),
+        pages_(std::move(*KvPages::create({2, shape.n_kv_heads, shape.head_dim}, 64))) {
+    const int64_t group = shape.n_heads / shape.n_kv_heads;
+    ops_ = std::move(*CpuOps::create(kernels, pool_, pages_, {512, 64, shape.head_dim, group}));
+    Rng rng(5);
+    const auto random = [&](int64_t n) {
+      std::vector<float> values(static_cast<size_t>(n));
+      for (float& x : values) {
+        x = f32_from_f16(f16_from_f32(static_cast<float>(rng.uniform() * 4 - 2)));
+      }
+      return values;
+    };
+    q_ = random(n_tokens * shape.n_heads * shape.head_dim);
+    k_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
+    v_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
+    for (PageId p = 63; p >= 0; --p) page_ids_.push_back(p);  // not in order of memory
+  }
+
+  // Stores and attends rows [first, first + n).
+  std::vector<float> step(int64_t first, int64_t n) {
+    const int64_t q_cols = shape_.n_heads * shape_.head_dim;
+    const int64_t kv_cols = shape_.n_kv_heads * shape_.head_dim;
+    Batch batch;
+    batch.sequences.push_back({0, n, first, page_ids_});
+    std::vector<float> out(static_cast<size_t>(n * q_cols));
+    ops_->begin(batch, {});
+    ops_->store_kv(1, {k_.data() + first * kv_cols, n, kv_cols},
+                   {v_.data() + first * kv_cols, n, kv_cols});
+    ops_->attend({out.data(), n, q_cols}, {q_.data() + first * q_cols, n, q_cols},
+                 {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, 0.3F, shape_.softcap,
+                  shape_.window});
+    return out;
+  }
+
+  double expected(int64_t position, int64_t head, int64_t d) const {
+    const int64_t kv_head = head / (shape_.n_heads / shape_.n_kv_heads);
+    const int64_t first =
+        shape_.window > 0 ? std::max<int64_t>(0, position - shape_.window + 1) : 0;
+    const auto at = [&](const std::vector<float>& x, int64_t token, int64_t heads, int64_t h,
+                        int64_t i) {
+      return double{x[static_cast<size_t>((token * heads + h) * shape_.head_dim + i)]};
+    };
+    double sum = 0;
+    double total = 0;
+    for (int64_t t = first; t <= position; ++t) {
+      double score = 0;
+      for (int64_t i = 0; i < shape_.head_dim; ++i) {
+        score +=
+            at(q_, position, shape_.n_heads, head, i) * at(k_, t, shape_.n_kv_heads, kv_head, i);
+      }
+      score *= 0.3F;
+      if (shape_.softcap > 0)
+        score = double{shape_.softcap} * std::tanh(score / double{shape_.softcap});
+      const double p = std::exp(score - 60);
+      sum += p;
+      total += p * at(v_, t, shape_.n_kv_heads, kv_head, d);
+    }
+    return total / sum;
+  }
+
+ private:
+  Shape shape_;
+  WorkerPool pool_;
+  KvPages pages_;
+  std::unique_ptr<CpuOps> ops_;
+  std::vector<float> q_, k_, v_;
+  std::vector<PageId> page_ids_;
+};
+
+TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
+  const Shape shapes[] = {{4, 2, 16, 0, 0}, {3, 3, 24, 20, 0}, {8, 1, 8, 0, 5}, {40, 1, 16, 0, 0}};
+  for (const Kernels* kernels : all_kernels()) {
+    for (const Shape& shape : shapes) {
+      const int64_t n = 300;  // more than one chunk of keys
+      AttendWorld world(*kernels, shape, n, 2);
+      const std::vector<float> out = world.step(0, n);
+      for (int64_t position : {0, 1, 15, 16, 17, 255, 256, 299}) {
+        for (int64_t head = 0; head < shape.n_heads; ++head) {
+          const int64_t d = (head * 5) % shape.head_dim;
+          const float seen =
+              out[static_cast<size_t>((position * shape.n_heads + head) * shape.head_dim + d)];
+          ASSERT_NEAR(seen, world.expected(position, head, d), 2e-5)
+              << kernels->isa << " position " << position << " head " << head;
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuAttend, AnySplitOfTheRowsGivesTheSameBytes) {
+  const Shape shape{4, 2, 16, 50, 0};
+  const int64_t n = 400;
+  for (const Kernels* kernels : all_kernels()) {
+    AttendWorld whole(*kernels, shape, n, 1);
+    const std::vector<float> expected = whole.step(0, n);
+    Rng rng(11);
+    for (int threads : {1, 3}) {
+      AttendWorld parts(*kernels, shape, n, threads);
+      std::vector<float> seen;
+      for (int64_t at = 0; at < n;) {
+        const int64_t step = std::min<int64_t>(n - at, 1 + static_cast<int64_t>(rng.below(90)));
+        const std::vector<float> out = parts.step(at, step);
+        seen.insert(seen.end(), out.begin(), out.end());
+        at += step;
+      }
+      ASSERT_EQ(std::memcmp(seen.data(), expected.data(), seen.size() * sizeof(float)), 0)
+          << kernels->isa << " with " << threads << " threads";
+    }
+  }
+}
+
+TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
+  const int64_t n_in = 256;
+  const int64_t n_out = 21;
+  Rng rng(3);
+  const Format& format = format_of(DType::tq2_0);
+  std::vector<std::byte> blocks(static_cast<size_t>(n_out * format.bytes_of(n_in)));
+  for (std::byte& b : blocks) b = static_cast<std::byte>(rng.below(256));
+  std::vector<const std::byte*> rows;
+  for (int64_t i = 0; i < n_out; ++i) {
+    std::byte* const row = blocks.data() + i * format.bytes_of(n_in);
+    const uint16_t scale = f16_from_f32(0.25F);  // a block ends with its scale
+    std::memcpy(row + format.bytes_of(n_in) - 2, &scale, 2);
+    rows.push_back(row);
+  }
+  std::vector<float> x(static_cast<size_t>(2 * n_in));
+  for (float& value : x) value = static_cast<float>(rng.uniform() - 0.5);
+  for (const Kernels* kernels : all_kernels()) {
+    WorkerPool pool(2);
+    const KvPages pages = std::move(*KvPages::create({1, 1, 8}, 1));
+    const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, n_in, 8, 1}));
+    const Weight weight = std::move(*pack_weight(*kernels, pool, DType::tq2_0, n_in, rows));
+    std::vector<float> out(static_cast<size_t>(2 * n_out));
+    const Vector bias(static_cast<size_t>(n_out), 1.5F);
+    ops->matmul({out.data(), 2, n_out}, {x.data(), 2, n_in}, weight, bias);
+    std::vector<float> decoded(static_cast<size_t>(n_in));
+    for (int64_t row = 0; row < n_out; ++row) {
+      format.decode(rows[static_cast<size_t>(row)], decoded.data(), n_in);
+      for (int64_t r = 0; r < 2; ++r) {
+        double sum = 1.5;
+        for (int64_t i = 0; i < n_in; ++i) {
+          sum += double{decoded[static_cast<size_t>(i)]} *
+                 double{x[static_cast<size_t>(r * n_in + i)]};
+        }
+        ASSERT_NEAR(out[static_cast<size_t>(r * n_out + row)], sum, 1e-4) << kernels->isa;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruv
