@@ -208,6 +208,10 @@ class RealModel : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Isas, RealModel, testing::ValuesIn(isas()),
                          [](const auto& info) { return info.param; });
 
+// The goldens of real models know no f16 cache; with one, logits move by up to this much. The right
+// ids and losses show that nothing else does.
+constexpr double kRealBound = 1.5e-2;
+
 // Trained llama model of 260 thousand parameters: greedy ids and the loss of given texts, from a
 // float64 implementation.
 TEST_P(RealModel, Stories) {
@@ -219,7 +223,8 @@ TEST_P(RealModel, Stories) {
   for (const Json& c : golden.at("generation")) {
     const auto prompt = c.at("prompt_tokens").get<std::vector<Token>>();
     const Rows rows = logits_of(*model, prompt, false);
-    EXPECT_LE(difference(rows, {c.at("logits_after_prompt").get<std::vector<float>>()}).max, 5e-3);
+    EXPECT_LE(difference(rows, {c.at("logits_after_prompt").get<std::vector<float>>()}).max,
+              kRealBound);
     const auto want = c.at("greedy_tokens").get<std::vector<Token>>();
     EXPECT_EQ(greedy_by_engine(model, prompt, want.size()), want) << c.at("prompt");
   }
@@ -231,7 +236,8 @@ TEST_P(RealModel, Stories) {
     for (size_t i = 0; i < want.size(); ++i) {
       double sum = 0;
       for (const float x : rows[i]) sum += std::exp(static_cast<double>(x));
-      EXPECT_NEAR(std::log(sum) - rows[i][static_cast<size_t>(ids[i + 1])], want[i], 5e-3) << i;
+      EXPECT_NEAR(std::log(sum) - rows[i][static_cast<size_t>(ids[i + 1])], want[i], kRealBound)
+          << i;
     }
   }
 }
@@ -287,7 +293,7 @@ TEST_P(RealModel, Sorter) {
       ids.push_back(static_cast<Token>(inputs[i]));
       expected.push_back({want[3 * i], want[3 * i + 1], want[3 * i + 2]});
     }
-    EXPECT_LE(difference(logits_of(*model, ids), expected).max, 5e-3) << "sequence " << s;
+    EXPECT_LE(difference(logits_of(*model, ids), expected).max, kRealBound) << "sequence " << s;
   }
   const Json golden = read_json(shared_file("models/gpt-nano-sort/derived/golden_greedy.json"));
   size_t n_wrong = 0;
@@ -336,17 +342,18 @@ TEST_P(RealModel, Nano) {
   const Json golden = read_json(shared_file("trained/eval/nano_reference.json"));
   const auto logits = read_tensors(shared_file("trained/eval/nano_logits.safetensors"));
   ASSERT_EQ(golden.at("cases").size(), 20u);
-  // Every prompt through one file form; the other repeats a few to save time.
-  const std::pair<const char*, size_t> forms[] = {{"trained/nano/ruvltra-nano-f16.gguf", 1},
-                                                  {"trained/nano", 7}};
-  for (const auto& [name, stride] : forms) {
+  // Every prompt through the best kernels and one file form; the others take a few.
+  const size_t stride = GetParam() == isas().back() ? 1 : 6;
+  const std::pair<const char*, size_t> forms[] = {{"trained/nano/ruvltra-nano-f16.gguf", stride},
+                                                  {"trained/nano", 9}};
+  for (const auto& [name, step] : forms) {
     const auto model = load(shared_file(name), GetParam());
     ASSERT_NE(model, nullptr);
-    for (size_t i = 0; i < 20; i += stride) {
+    for (size_t i = 0; i < 20; i += step) {
       const Json& c = golden.at("cases")[i];
       const auto ids = c.at("ids").get<std::vector<Token>>();
       const Rows got = logits_of(*model, ids, false);
-      EXPECT_LE(difference(got, {logits.at("logits." + std::to_string(i))}).max, 5e-2)
+      EXPECT_LE(difference(got, {logits.at("logits." + std::to_string(i))}).max, kRealBound)
           << name << ", case " << i;
       const auto want = c.at("greedy_ids").get<std::vector<Token>>();
       EXPECT_EQ(greedy_by_engine(model, ids, want.size()), want) << name << ", case " << i;
