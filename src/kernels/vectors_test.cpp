@@ -66,7 +66,9 @@ TEST_P(VectorTable, QuantizeRowIsExact) {
       std::vector<ActBlock> want(got.size());
       k_.quantize_row(x.data(), got.data(), n);
       ref_.quantize_row(x.data(), want.data(), n);
-      ASSERT_EQ(0, std::memcmp(got.data(), want.data(), got.size() * sizeof(ActBlock)));
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(0, std::memcmp(&got[i], &want[i], sizeof(ActBlock))) << "block " << i;
+      }
     }
   }
 }
@@ -181,7 +183,7 @@ TEST_P(VectorTable, ExpIsAccurate) {
     ASSERT_NEAR(x[i], want, 2e-7 * want) << arguments[i];
     want_sum += want;
   }
-  EXPECT_NEAR(sum, want_sum, 1e-6 * want_sum);
+  EXPECT_NEAR(sum, want_sum, 4e-6 * want_sum);
 }
 
 TEST_P(VectorTable, ExpSumOfMaskedScores) {
@@ -197,6 +199,19 @@ TEST_P(VectorTable, ExpSumOfMaskedScores) {
     EXPECT_NEAR(got_sum, want_sum, 1e-6 * want_sum);
   }
   EXPECT_EQ(k_.exp_sum(nullptr, 0, 0), 0.0F);
+}
+
+TEST_P(VectorTable, MaskedKeysAtTheEndDoNotMoveTheSum) {
+  for (const int64_t n : {16, 48, 112, 1008}) {
+    Floats x = random_floats(n, 4, -9, 0);
+    Floats longer = x;
+    longer.resize(x.size() + 208, -std::numeric_limits<float>::infinity());
+    const float sum = k_.exp_sum(x.data(), n, 0);
+    for (int64_t extra = 16; extra <= 208; extra += 16) {
+      Floats y(longer.begin(), longer.begin() + n + extra);
+      EXPECT_EQ(k_.exp_sum(y.data(), n + extra, 0), sum) << n << " + " << extra;
+    }
+  }
 }
 
 std::vector<uint16_t> random_halves(int64_t n, uint64_t seed) {

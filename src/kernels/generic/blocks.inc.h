@@ -78,11 +78,17 @@ using Q5_1 = BlockFormat<V, DType::q5_1, PackedQ5_1, 31, 0, true>;
 template <class V>
 using Iq4Nl = BlockFormat<V, DType::iq4_nl, PackedQ4_0, V::kByteMax, V::kByteOffset, false>;
 
+using PackFunction = void(std::byte*, const std::byte* const*, int64_t);
+
 template <class V, class F>
-constexpr GemmKernel block_row(void (*pack)(std::byte*, const std::byte* const*,
-                                            int64_t) = pack_group<F::kType, V::kLanes>) {
+constexpr GemmKernel block_row_packed_by(PackFunction* pack) {
   return {F::kType, ActFormat::q8, V::kLanes, packed_bytes<F::kType, V::kLanes>,
           pack,     multiply<V, F>};
+}
+
+template <class V, class F>
+constexpr GemmKernel block_row() {
+  return block_row_packed_by<V, F>(pack_group<F::kType, V::kLanes>);
 }
 
 }  // namespace

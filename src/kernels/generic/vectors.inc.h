@@ -224,14 +224,21 @@ struct Vectors {
 
   static float exp_sum(float* x, int64_t n, float max) {
     const F m = V::set(max);
-    F total = V::set(0.0F);
-    // One accumulator: masked keys at the end add zeros and must not move any other addition.
-    for (int64_t i = 0; i < n; i += L) {
+    // A number's place alone says which of four sums takes it, so that masked keys at the end,
+    // which add zeros, move no other addition.
+    F s[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
+    const auto take = [&](int64_t i, int j) {
       const F e = exp_of<V>(V::sub(V::load(x + i), m));
       V::store(x + i, e);
-      total = V::add(total, e);
+      s[j] = V::add(s[j], e);
+    };
+    int64_t i = 0;
+    for (; i + 4 * L <= n; i += 4 * L) {
+      RUV_UNROLL
+      for (int j = 0; j < 4; ++j) take(i + j * L, j);
     }
-    return V::sum(total);
+    for (int j = 0; i < n; i += L, ++j) take(i, j);
+    return V::sum(V::add(V::add(s[0], s[1]), V::add(s[2], s[3])));
   }
 
   static void to_f16(const float* x, uint16_t* out, int64_t n) {
