@@ -40,7 +40,7 @@ Status stack_expert(const ModelFile& model, const TensorInfo& info, const Expert
                 info.name, n_experts);
   }
   if (found == tensors.end()) {
-    ExportTensor stacked{.name = name.stacked, .shape = info.shape, .parts = {}, .made = {}};
+    ExportTensor stacked{.name = name.stacked, .shape = info.shape};
     stacked.shape.insert(stacked.shape.begin(), n_experts);
     stacked.parts.resize(static_cast<size_t>(n_experts));
     found = tensors.insert(tensors.end(), std::move(stacked));
@@ -114,8 +114,7 @@ Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
 
 void add_made(std::vector<ExportTensor>& tensors, std::string name, std::vector<float> values) {
   const auto n = static_cast<int64_t>(values.size());
-  tensors.push_back(
-      {.name = std::move(name), .shape = {n}, .parts = {}, .made = std::move(values)});
+  tensors.push_back({.name = std::move(name), .shape = {n}, .made = std::move(values)});
 }
 
 std::vector<float> numbers_of(const MetaValue* value) {
@@ -277,7 +276,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
       TRY(stack_expert(model, info, expert, tensors));
       continue;
     }
-    ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}, .made = {}};
+    ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}};
     tensor.rotary_group = TRY(rotary_group_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight");
     tensors.push_back(std::move(tensor));

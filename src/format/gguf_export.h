@@ -17,8 +17,8 @@ struct ExportTensor {
   std::vector<int64_t> shape;  // rows first
   // Where the numbers come from: tensors of one shape, one after the other along the first
   // dimension; or `made` when there are none.
-  std::vector<const TensorInfo*> parts;
-  std::vector<float> made;
+  std::vector<const TensorInfo*> parts = {};
+  std::vector<float> made = {};
   // Above 0: rows stand in groups (heads) of this many, and row j of a group comes from row
   // j/2 + (j odd) · group/2, which turns halves into neighbours.
   int64_t rotary_group = 0;

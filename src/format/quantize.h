@@ -26,7 +26,7 @@ struct QuantizeOptions {
   // Quantised tensors may be decoded and quantised again, which adds the errors of both.
   bool requantize = false;
   // Called before each tensor; false stops with Code::cancelled and leaves no file.
-  std::function<bool(const QuantizeStep&)> on_tensor;
+  std::function<bool(const QuantizeStep&)> on_tensor = {};
 };
 
 // Writes `in` to out_path with the weights of type `type_name` (quant_types() lists them; see

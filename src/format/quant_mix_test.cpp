@@ -1,0 +1,109 @@
+// Which format each tensor gets. The expectations were compared with files that llama.cpp writes.
+#include "format/quant_mix.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace ruv {
+namespace {
+
+constexpr MixFacts kDense{.n_layers = 32, .heads_per_kv_head = 4};
+
+DType format_in(std::string_view type, std::string_view name, const MixFacts& facts = kDense,
+                int64_t n_columns = 4096) {
+  return mixed_format(*find_quant_type(type), name, n_columns, facts);
+}
+
+TEST(QuantMix, NamesAndFileTypesAreUnique) {
+  std::set<std::string> names;
+  std::set<uint32_t> ids;
+  for (const QuantType& type : quant_types()) {
+    EXPECT_TRUE(names.insert(type.name).second) << type.name;
+    EXPECT_TRUE(ids.insert(type.file_type).second) << type.name;
+    EXPECT_NE(format_of(type.base).encode, nullptr) << type.name;
+    EXPECT_EQ(find_quant_type(type.name), &type);
+  }
+  EXPECT_EQ(find_quant_type("q4_k"), find_quant_type("q4_k_m"));
+  EXPECT_EQ(find_quant_type("q3_k"), find_quant_type("q3_k_m"));
+  EXPECT_EQ(find_quant_type("q5_k"), find_quant_type("q5_k_m"));
+  for (const char* name : {"", "q4", "q4_k_m_m", "Q4_K_M", "iq2_xxs", "q8_k", "i8"}) {
+    EXPECT_EQ(find_quant_type(name), nullptr) << name;
+  }
+}
+
+TEST(QuantMix, OnlyMatricesOfMultiplicationsAreQuantised) {
+  EXPECT_TRUE(is_quantizable("token_embd.weight", 2));
+  EXPECT_TRUE(is_quantizable("blk.0.ffn_up_exps.weight", 3));
+  EXPECT_FALSE(is_quantizable("blk.0.attn_q.bias", 1));
+  EXPECT_FALSE(is_quantizable("blk.0.attn_norm.weight", 1));
+  EXPECT_FALSE(is_quantizable("blk.0.attn_q_norm.weight", 2));
+  EXPECT_FALSE(is_quantizable("blk.0.ffn_gate_inp.weight", 2));
+  EXPECT_FALSE(is_quantizable("position_embd.weight", 2));
+  EXPECT_FALSE(is_quantizable("rope_freqs.weight", 1));
+}
+
+TEST(QuantMix, MediumGivesSensitiveLayersMoreBits) {
+  // 32 layers: 0..3, 28..31 and every third between, counted from 4.
+  for (const int layer : {0, 3, 6, 9, 27, 28, 31}) {
+    const std::string name = "blk." + std::to_string(layer) + ".ffn_down.weight";
+    EXPECT_EQ(format_in("q4_k_m", name), DType::q6_k) << layer;
+    EXPECT_EQ(format_in("q5_k_m", name), DType::q6_k) << layer;
+  }
+  for (const int layer : {4, 5, 7, 8, 26}) {
+    const std::string name = "blk." + std::to_string(layer) + ".attn_v.weight";
+    EXPECT_EQ(format_in("q4_k_m", name), DType::q4_k) << layer;
+    EXPECT_EQ(format_in("q5_k_m", name), DType::q5_k) << layer;
+  }
+  EXPECT_EQ(format_in("q4_k_m", "blk.0.attn_qkv.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q4_k_m", "blk.0.ffn_up.weight"), DType::q4_k);
+}
+
+TEST(QuantMix, SmallerMixes) {
+  EXPECT_EQ(format_in("q4_k_s", "blk.3.attn_v.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q4_k_s", "blk.4.attn_v.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("q4_k_s", "blk.3.ffn_down.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q3_k_s", "blk.0.attn_v.weight"), DType::q3_k);
+  EXPECT_EQ(format_in("q3_k_m", "blk.1.attn_v.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q3_k_m", "blk.2.attn_v.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("q3_k_m", "blk.1.ffn_down.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q3_k_m", "blk.2.ffn_down.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("q3_k_l", "blk.9.attn_output.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("q2_k", "blk.9.attn_v.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("q2_k", "blk.9.ffn_down.weight"), DType::q3_k);
+  EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight"), DType::q2_k);
+}
+
+TEST(QuantMix, TheOutputMatrixGetsSixBits) {
+  EXPECT_EQ(format_in("q4_0", "output.weight"), DType::q6_k);
+  EXPECT_EQ(format_in("q8_0", "output.weight"), DType::q8_0);
+  EXPECT_EQ(format_in("q4_k_m", "token_embd.weight"), DType::q4_k);
+  MixFacts tied = kDense;
+  tied.tied_embeddings = true;
+  EXPECT_EQ(format_in("q4_k_m", "token_embd.weight", tied), DType::q6_k);
+  EXPECT_EQ(format_in("f16", "output.weight"), DType::f16);
+}
+
+TEST(QuantMix, EightExpertsKeepTheirAttentionExact) {
+  MixFacts eight = kDense;
+  eight.n_experts = 8;
+  EXPECT_EQ(format_in("q4_k_m", "blk.5.attn_v.weight", eight), DType::q8_0);
+  EXPECT_EQ(format_in("q4_k_m", "blk.5.attn_k.weight", eight), DType::q8_0);
+  EXPECT_EQ(format_in("q4_k_m", "blk.5.attn_output.weight", eight), DType::q5_k);
+  EXPECT_EQ(format_in("q6_k", "blk.5.attn_output.weight", eight), DType::q6_k);
+}
+
+TEST(QuantMix, RowsThatDoNotFillBlocksFallBack) {
+  EXPECT_EQ(format_in("q4_k_m", "blk.9.ffn_up.weight", kDense, 4096 + 32), DType::q5_0);
+  EXPECT_EQ(format_in("q5_k_m", "blk.9.ffn_up.weight", kDense, 96), DType::q5_1);
+  EXPECT_EQ(format_in("q6_k", "blk.9.ffn_up.weight", kDense, 96), DType::q8_0);
+  EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight", kDense, 96), DType::iq4_nl);
+  EXPECT_EQ(format_in("iq4_xs", "blk.9.ffn_up.weight", kDense, 96), DType::iq4_nl);
+  EXPECT_EQ(format_in("q4_0", "output.weight", kDense, 96), DType::q8_0);
+  EXPECT_EQ(format_in("q4_0", "blk.9.ffn_up.weight", kDense, 33), DType::f16);
+  EXPECT_EQ(format_in("q4_k_m", "blk.9.ffn_up.weight", kDense, 7), DType::f16);
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,367 @@
+// Whole models through quantize_model: made ones for the rules, the golden folders against their
+// GGUF twins, a trained one for size and error.
+#include "format/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "format/quant_mix.h"
+#include "format/test_folder.h"
+
+namespace ruv {
+namespace {
+
+// A model made in the test.
+class MadeModel final : public ModelFile {
+ public:
+  MadeModel(std::string_view container, std::string architecture) {
+    path_ = "/models/made";
+    container_ = container;
+    architecture_ = std::move(architecture);
+    metadata_["general.architecture"] = architecture_;
+    metadata_["general.file_type"] = int64_t{0};
+  }
+
+  void set(const std::string& key, MetaValue value) {
+    metadata_[architecture_ + "." + key] = std::move(value);
+  }
+  // A tensor of the given numbers, as float32.
+  TensorInfo& add(std::string name, std::vector<int64_t> shape, std::vector<float> numbers) {
+    numbers_.push_back(std::make_unique<std::vector<float>>(std::move(numbers)));
+    tensors_.push_back({.name = std::move(name),
+                        .dtype = DType::f32,
+                        .shape = std::move(shape),
+                        .bytes = std::as_bytes(std::span(*numbers_.back()))});
+    EXPECT_TRUE(index_tensors_again().ok());
+    return tensors_.back();
+  }
+  void keep_norms_minus_one() { norms_minus_one_ = true; }
+
+  Result<TokenizerSpec> tokenizer_spec() const override {
+    if (!spec_) return fail(Code::not_found, "no tokenizer");
+    return *spec_;
+  }
+  std::string chat_template() const override { return chat_template_; }
+
+  std::optional<TokenizerSpec> spec_;
+  std::string chat_template_;
+
+ private:
+  Status index_tensors_again() {
+    tensor_index_.clear();
+    return index_tensors();
+  }
+  std::vector<std::unique_ptr<std::vector<float>>> numbers_;
+};
+
+std::vector<float> counting(int64_t n) {
+  std::vector<float> numbers(static_cast<size_t>(n));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  return numbers;
+}
+
+std::vector<float> noise(int64_t n, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<float> numbers(static_cast<size_t>(n));
+  for (float& number : numbers) number = static_cast<float>(rng.uniform() - 0.5);
+  return numbers;
+}
+
+std::vector<float> decoded(const ModelFile& model, std::string_view name) {
+  const TensorInfo* info = model.find_tensor(name);
+  if (info == nullptr) return {};
+  std::vector<float> numbers(static_cast<size_t>(info->n_elements()));
+  format_of(info->dtype).decode(info->bytes.data(), numbers.data(), info->n_elements());
+  return numbers;
+}
+
+// Converts and opens the result.
+Result<std::unique_ptr<ModelFile>> converted(const ModelFile& model, std::string_view type,
+                                             const TestFolder& folder,
+                                             const QuantizeOptions& options = {}) {
+  const std::string path = folder.path() + "/" + std::string(type) + ".gguf";
+  TRY(quantize_model(model, type, path, options));
+  return ModelFile::open(path);
+}
+
+TEST(Quantize, CopiesMetadataAndChoosesFormats) {
+  const TestFolder folder;
+  MadeModel model("gguf", "qwen2");
+  model.set("block_count", int64_t{8});
+  model.set("rope.freq_base", 10000.0);
+  model.add("token_embd.weight", {4, 256}, noise(1024, 1));
+  model.add("blk.0.attn_norm.weight", {256}, noise(256, 2));
+  model.add("blk.0.ffn_down.weight", {2, 96}, noise(192, 3));
+  model.add("blk.4.ffn_up.weight", {2, 256}, noise(512, 4));
+  const auto out = converted(model, "q4_k_m", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_EQ((*out)->integer("general.file_type").value_or(-1), 15);
+  EXPECT_EQ((*out)->integer("general.quantization_version").value_or(-1), 2);
+  EXPECT_EQ((*out)->integer("block_count").value_or(-1), 8);
+  EXPECT_EQ((*out)->number("rope.freq_base").value_or(-1), 10000.0);
+  EXPECT_EQ((*out)->find_tensor("token_embd.weight")->dtype, DType::q6_k);
+  EXPECT_EQ((*out)->find_tensor("blk.0.attn_norm.weight")->dtype, DType::f32);
+  EXPECT_EQ((*out)->find_tensor("blk.0.ffn_down.weight")->dtype, DType::q8_0);
+  EXPECT_EQ((*out)->find_tensor("blk.4.ffn_up.weight")->dtype, DType::q4_k);
+  EXPECT_EQ((*out)->find_tensor("blk.4.ffn_up.weight")->shape, (std::vector<int64_t>{2, 256}));
+  EXPECT_EQ(decoded(**out, "blk.0.attn_norm.weight"), noise(256, 2));
+}
+
+TEST(Quantize, QuantisedInputIsRefusedUnlessItStays) {
+  const TestFolder folder;
+  MadeModel model("gguf", "qwen2");
+  model.add("output.weight", {4, 256}, noise(1024, 1));
+  const auto first = converted(model, "q8_0", folder);
+  ASSERT_TRUE(first.has_value()) << first.error().message();
+  const Status refused = quantize_model(**first, "q4_k_m", folder.path() + "/no.gguf");
+  EXPECT_EQ(refused.code(), Code::invalid);
+  EXPECT_NE(refused.message().find("output.weight"), std::string::npos) << refused.message();
+  EXPECT_FALSE(file_exists(folder.path() + "/no.gguf"));
+  // The same type copies the bytes.
+  const std::string again = folder.path() + "/again.gguf";
+  ASSERT_TRUE(quantize_model(**first, "q8_0", again).ok());
+  EXPECT_EQ(read_text_file(again).value_or("a"),
+            read_text_file(folder.path() + "/q8_0.gguf").value_or("b"));
+  const auto forced = converted(**first, "q4_k_m", folder, {.requantize = true});
+  ASSERT_TRUE(forced.has_value());
+  EXPECT_EQ((*forced)->find_tensor("output.weight")->dtype, DType::q6_k);
+}
+
+TEST(Quantize, ErrorsNameTheNumberAndTheWayOut) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.gguf";
+  MadeModel model("gguf", "qwen2");
+  EXPECT_EQ(quantize_model(model, "q9_9", path).code(), Code::invalid);
+  EXPECT_NE(quantize_model(model, "q9_9", path).message().find("q4_k_m"), std::string::npos);
+  auto numbers = noise(512, 1);
+  numbers[256 + 17] = NAN;
+  model.add("blk.0.ffn_up.weight", {2, 256}, numbers);
+  const Status nan = quantize_model(model, "q4_0", path);
+  EXPECT_EQ(nan.code(), Code::corrupt);
+  EXPECT_NE(nan.message().find("row 1, column 17"), std::string::npos) << nan.message();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+
+  MadeModel large("gguf", "qwen2");
+  numbers[256 + 17] = 70000.0F;
+  large.add("blk.0.ffn_up.weight", {2, 256}, numbers);
+  EXPECT_EQ(quantize_model(large, "f16", path).code(), Code::invalid);
+  EXPECT_TRUE(quantize_model(large, "bf16", path).ok());
+  EXPECT_EQ(quantize_model(large, "f32", "/nowhere/x.gguf").ok(), false);
+}
+
+TEST(Quantize, ProgressCountsTensorsAndCanStop) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.gguf";
+  MadeModel model("gguf", "qwen2");
+  model.add("blk.0.ffn_up.weight", {2, 256}, noise(512, 1));
+  model.add("output_norm.weight", {256}, noise(256, 2));
+  std::vector<std::string> seen;
+  QuantizeOptions options;
+  options.on_tensor = [&](const QuantizeStep& step) {
+    EXPECT_EQ(step.index, static_cast<int64_t>(seen.size()));
+    EXPECT_EQ(step.n_tensors, 2);
+    seen.emplace_back(step.tensor);
+    if (step.index == 0) {
+      EXPECT_EQ(step.bytes_in, 2048U);
+      EXPECT_EQ(step.bytes_out, 288U);
+      EXPECT_EQ(step.to, DType::q4_0);
+    }
+    return true;
+  };
+  ASSERT_TRUE(quantize_model(model, "q4_0", path, options).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{"blk.0.ffn_up.weight", "output_norm.weight"}));
+  std::filesystem::remove(path);
+  options.on_tensor = [](const QuantizeStep& step) { return step.index == 0; };
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Quantize, BytesDoNotDependOnThreads) {
+  const TestFolder folder;
+  MadeModel model("gguf", "qwen2");
+  model.add("blk.0.ffn_up.weight", {37, 512}, noise(37 * 512, 1));
+  const std::string one = folder.path() + "/one.gguf";
+  const std::string five = folder.path() + "/five.gguf";
+  ASSERT_TRUE(quantize_model(model, "q4_k_s", one, {.n_threads = 1}).ok());
+  ASSERT_TRUE(quantize_model(model, "q4_k_s", five, {.n_threads = 5}).ok());
+  EXPECT_EQ(read_text_file(one).value_or("a"), read_text_file(five).value_or("b"));
+}
+
+TEST(Quantize, LlamaRowsOfHalvesBecomeNeighbours) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "llama");
+  model.set("attention.head_count", int64_t{2});
+  model.set("attention.head_count_kv", int64_t{1});
+  model.add("blk.0.attn_q.weight", {8, 1}, counting(8));
+  model.add("blk.0.attn_k.weight", {4, 2}, counting(8));
+  model.add("blk.0.attn_v.weight", {4, 1}, counting(4));
+  model.add("blk.0.attn_q.bias", {8}, counting(8));
+  const auto out = converted(model, "f32", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  const std::vector<float> expected{0, 2, 1, 3, 4, 6, 5, 7};
+  EXPECT_EQ(decoded(**out, "blk.0.attn_q.weight"), expected);
+  EXPECT_EQ(decoded(**out, "blk.0.attn_q.bias"), expected);
+  EXPECT_EQ(decoded(**out, "blk.0.attn_k.weight"), (std::vector<float>{0, 1, 4, 5, 2, 3, 6, 7}));
+  EXPECT_EQ(decoded(**out, "blk.0.attn_v.weight"), counting(4));
+}
+
+TEST(Quantize, HeadsThatDoNotDivideAreAnError) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "llama");
+  model.set("attention.head_count", int64_t{3});
+  model.add("blk.0.attn_q.weight", {8, 1}, counting(8));
+  const auto out = converted(model, "f32", folder);
+  ASSERT_FALSE(out.has_value());
+  EXPECT_EQ(out.error().code(), Code::corrupt);
+  EXPECT_NE(out.error().message().find("blk.0.attn_q.weight"), std::string::npos);
+}
+
+TEST(Quantize, ExpertsBecomeOneTensor) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "llama");
+  model.set("attention.head_count", int64_t{1});
+  model.set("expert_count", int64_t{2});
+  model.add("blk.0.ffn_up.1.weight", {1, 2}, {3, 4});
+  model.add("blk.0.ffn_up.0.weight", {1, 2}, {1, 2});
+  const auto out = converted(model, "f32", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  ASSERT_EQ((*out)->tensors().size(), 1U);
+  EXPECT_EQ((*out)->tensors()[0].shape, (std::vector<int64_t>{2, 1, 2}));
+  EXPECT_EQ(decoded(**out, "blk.0.ffn_up_exps.weight"), (std::vector<float>{1, 2, 3, 4}));
+
+  MadeModel gap("safetensors", "llama");
+  gap.set("expert_count", int64_t{3});
+  gap.add("blk.0.ffn_up.1.weight", {1, 2}, {3, 4});
+  gap.add("blk.0.ffn_up.2.weight", {1, 2}, {3, 4});
+  EXPECT_EQ(quantize_model(gap, "f32", folder.path() + "/gap.gguf").code(), Code::corrupt);
+  MadeModel beyond("safetensors", "llama");
+  beyond.set("expert_count", int64_t{1});
+  beyond.add("blk.0.ffn_up.1.weight", {1, 2}, {3, 4});
+  EXPECT_EQ(quantize_model(beyond, "f32", folder.path() + "/beyond.gguf").code(), Code::corrupt);
+}
+
+TEST(Quantize, NormsAndTransposedTensorsAreAsGgufHasThem) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "gemma");
+  model.keep_norms_minus_one();
+  model.add("output_norm.weight", {2}, {0.5F, -0.25F});
+  model.add("blk.0.ffn_up.weight", {2, 3}, {1, 4, 2, 5, 3, 6}).transposed = true;
+  const auto out = converted(model, "f32", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_EQ(decoded(**out, "output_norm.weight"), (std::vector<float>{1.5F, 0.75F}));
+  EXPECT_EQ(decoded(**out, "blk.0.ffn_up.weight"), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Quantize, TokenizerAndTemplateBecomeMetadata) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "llama");
+  model.add("token_embd.weight", {6, 1}, counting(6));
+  model.chat_template_ = "{{ x }}";
+  TokenizerSpec spec;
+  spec.kind = TokenizerKind::sentencepiece_bpe;
+  spec.pre = "default";
+  spec.tokens = {"<unk>", "a", "b", "ab"};
+  spec.kinds = {TokenKind::unknown, TokenKind::normal, TokenKind::normal, TokenKind::normal};
+  spec.merges = {"a b"};
+  spec.unk = 0;
+  spec.eos = 3;
+  spec.add_bos = true;
+  model.spec_ = spec;
+  const auto out = converted(model, "f16", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_EQ((*out)->chat_template(), "{{ x }}");
+  EXPECT_EQ((*out)->text("tokenizer.ggml.model").value_or(""), "llama");
+  EXPECT_EQ((*out)->integer("tokenizer.ggml.eos_token_id").value_or(-1), 3);
+  const auto back = (*out)->tokenizer_spec();
+  ASSERT_TRUE(back.has_value()) << back.error().message();
+  EXPECT_EQ(back->tokens, (std::vector<std::string>{"<unk>", "a", "b", "ab", "[PAD4]", "[PAD5]"}));
+  EXPECT_EQ(back->kinds[0], TokenKind::unknown);
+  EXPECT_EQ(back->kinds[5], TokenKind::unused);
+  EXPECT_EQ(back->scores.size(), 6U);
+  EXPECT_TRUE(back->add_bos);
+}
+
+// Every golden folder gives the tensors of the GGUF file made beside it.
+TEST(Quantize, GoldenFoldersEqualTheirGgufTwins) {
+  const std::string root = std::string(RUV_SOURCE_DIR) + "/tests/golden/models";
+  int n_models = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    const auto folder_model = ModelFile::open(entry.path().string());
+    const auto twin = ModelFile::open((entry.path() / "model.gguf").string());
+    if (!folder_model.has_value() || !twin.has_value()) continue;
+    const TestFolder folder;
+    const auto out = converted(**folder_model, "f32", folder);
+    ASSERT_TRUE(out.has_value()) << out.error().message();
+    EXPECT_EQ((*out)->tensors().size(), (*twin)->tensors().size()) << entry.path();
+    for (const TensorInfo& expected : (*twin)->tensors()) {
+      const TensorInfo* mine = (*out)->find_tensor(expected.name);
+      ASSERT_NE(mine, nullptr) << entry.path() << " " << expected.name;
+      EXPECT_EQ(mine->shape, expected.shape) << entry.path() << " " << expected.name;
+      const auto a = decoded(**out, expected.name);
+      const auto b = decoded(**twin, expected.name);
+      for (size_t i = 0; i < a.size(); ++i) {
+        // Rope divisors are computed in another precision there.
+        ASSERT_NEAR(a[i], b[i], 2e-7F * std::fabs(b[i])) << entry.path() << " " << expected.name;
+      }
+    }
+    ++n_models;
+  }
+  EXPECT_GE(n_models, 10);
+}
+
+// Σ (a − b)² / Σ b² over all quantised tensors.
+double relative_error(const ModelFile& a, const ModelFile& b) {
+  double off = 0.0;
+  double size = 0.0;
+  for (const TensorInfo& tensor : a.tensors()) {
+    if (format_of(tensor.dtype).block_size == 1) continue;
+    const auto mine = decoded(a, tensor.name);
+    const auto original = decoded(b, tensor.name);
+    for (size_t i = 0; i < mine.size(); ++i) {
+      const double x = static_cast<double>(original[i]);
+      off += (static_cast<double>(mine[i]) - x) * (static_cast<double>(mine[i]) - x);
+      size += x * x;
+    }
+  }
+  return off / size;
+}
+
+TEST(Quantize, TrainedModelFromBothContainers) {
+  const std::string gguf = shared_file("trained/nano/ruvltra-nano-f16.gguf");
+  if (gguf.empty()) GTEST_SKIP() << "no trained/nano/ruvltra-nano-f16.gguf in the shared data";
+  const auto model = ModelFile::open(gguf);
+  const auto checkpoint = ModelFile::open(shared_file("trained/nano"));
+  ASSERT_TRUE(model.has_value() && checkpoint.has_value());
+  const TestFolder folder;
+  struct Expected {
+    const char* type;
+    double error;  // measured, plus a twentieth
+  };
+  for (const Expected& expected : {Expected{"q8_0", 3.1e-5}, Expected{"q4_k_m", 3.9e-3}}) {
+    const auto out = converted(**model, expected.type, folder);
+    ASSERT_TRUE(out.has_value()) << out.error().message();
+    EXPECT_LE(relative_error(**out, **model), expected.error) << expected.type;
+    EXPECT_EQ((*out)->chat_template(), (*model)->chat_template());
+    const TestFolder other;
+    const auto twin = converted(**checkpoint, expected.type, other);
+    ASSERT_TRUE(twin.has_value()) << twin.error().message();
+    for (const TensorInfo& tensor : (*out)->tensors()) {
+      const TensorInfo* same = (*twin)->find_tensor(tensor.name);
+      ASSERT_NE(same, nullptr) << tensor.name;
+      EXPECT_EQ(as_text(same->bytes), as_text(tensor.bytes)) << tensor.name;
+    }
+    const auto tokens = (*twin)->tokenizer_spec();
+    const auto original = (*model)->tokenizer_spec();
+    ASSERT_TRUE(tokens.has_value() && original.has_value());
+    EXPECT_EQ(tokens->tokens, original->tokens);
+    EXPECT_EQ(tokens->kinds, original->kinds);
+    EXPECT_EQ(tokens->merges, original->merges);
+    EXPECT_EQ(tokens->eos, original->eos);
+  }
+}
+
+}  // namespace
+}  // namespace ruv
