@@ -79,6 +79,190 @@ TEST(TokenizerJson, TrainedModelPromptsEqualTheReference) {
   }
 }
 
+// A byte-level file with 3 tokens besides the added ones; parts can be replaced.
+struct SmallFile {
+  std::string normalizer = "null";
+  std::string pre_tokenizer =
+      R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": true})";
+  std::string model = R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})";
+  std::string added = R"([{"id": 3, "content": "<s>", "special": true},
+                          {"id": 4, "content": "<t>", "special": false, "rstrip": true}])";
+  std::string post_processor = "null";
+
+  std::string text() const {
+    return fmt::format(
+        R"({{"normalizer": {}, "pre_tokenizer": {}, "model": {}, "added_tokens": {},
+             "post_processor": {}}})",
+        normalizer, pre_tokenizer, model, added, post_processor);
+  }
+  Result<TokenizerSpec> read(std::string_view config = "") const {
+    return tokenizer_spec_from_json(text(), config, "small.json");
+  }
+  std::string error(std::string_view config = "") const {
+    const auto spec = read(config);
+    return spec ? "no error"
+                : fmt::format("{} {}", code_name(spec.error().code()), spec.error().message());
+  }
+};
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+constexpr const char* kPieces =
+    R"({"vocab": {"<unk>": 0, "▁": 1, "a": 2, "▁a": 3, "<0x41>": 4}, "unk_token": "<unk>",
+        "byte_fallback": true, "merges": [["▁", "a"]]})";
+constexpr const char* kTemplate =
+    R"({"type": "Sequence", "processors": [{"type": "ByteLevel"}, {"type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A"}}]}]})";
+
+TEST(TokenizerJson, ReadsAByteLevelFile) {
+  const auto spec = SmallFile{}.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->kind, TokenizerKind::byte_bpe);
+  EXPECT_EQ(spec->pre, "gpt-2");
+  EXPECT_EQ(spec->tokens, (std::vector<std::string>{"a", "b", "ab", "<s>", "<t>"}));
+  EXPECT_EQ(spec->kinds[3], TokenKind::control);
+  EXPECT_EQ(spec->kinds[4], TokenKind::user_defined);
+  EXPECT_TRUE(spec->added[1].rstrip);
+  EXPECT_EQ(spec->merges, std::vector<std::string>{"a b"});
+  EXPECT_FALSE(spec->add_bos || spec->bos || spec->eos);
+}
+
+TEST(TokenizerJson, TemplateAndConfigTellBosAndEos) {
+  SmallFile file;
+  file.post_processor = kTemplate;
+  auto spec = file.read();
+  ASSERT_TRUE(spec);
+  EXPECT_TRUE(spec->add_bos);
+  EXPECT_EQ(spec->bos, 3);
+  spec = file.read(R"({"bos_token": {"content": "<s>"}, "eos_token": "<t>", "pad_token": null,
+                       "add_bos_token": false, "add_eos_token": true})");
+  ASSERT_TRUE(spec);
+  EXPECT_FALSE(spec->add_bos);
+  EXPECT_TRUE(spec->add_eos);
+  EXPECT_EQ(spec->eos, 4);
+  EXPECT_EQ(spec->pad, std::nullopt);
+}
+
+TEST(TokenizerJson, ReadsSentencePiecePipelines) {
+  SmallFile file;
+  file.model = kPieces;
+  file.added = "[]";
+  file.pre_tokenizer = "null";
+  file.normalizer = R"({"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+      {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]})";
+  auto spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->kind, TokenizerKind::sentencepiece_bpe);
+  EXPECT_TRUE(spec->add_space_prefix);
+  EXPECT_FALSE(spec->prefix_first_only || spec->split_at_spaces);
+  EXPECT_EQ(spec->unk, 0);
+  EXPECT_EQ(spec->kinds[4], TokenKind::byte);
+  EXPECT_EQ(encoded(*made(*spec), "aA?"), (std::vector<Token>{3, 4, 0}));
+
+  // Gemma: spaces are replaced and nothing is put before the text.
+  file.normalizer = R"({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})";
+  file.pre_tokenizer =
+      R"({"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"})";
+  spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(encoded(*made(*spec), "a a"), (std::vector<Token>{2, 3}));
+
+  // Mistral: a prefix for the first text only, and not before a space.
+  file.normalizer = "null";
+  file.pre_tokenizer = R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
+                           "split": false})";
+  spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_TRUE(spec->add_space_prefix && spec->prefix_first_only && spec->prefix_if_missing);
+  EXPECT_FALSE(spec->split_at_spaces);
+}
+
+TEST(TokenizerJson, UnknownStepsAreRefusedByName) {
+  SmallFile file;
+  file.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [
+      {"type": "Split", "pattern": {"Regex": "x+y"}, "behavior": "Isolated"},
+      {"type": "ByteLevel", "use_regex": false}]})";
+  expect_part(file.error(), "unsupported small.json: pre_tokenizer: \"x+y\"");
+  file = {};
+  file.pre_tokenizer = R"({"type": "Whitespace"})";
+  expect_part(file.error(), "\"Whitespace\"");
+  file = {};
+  file.pre_tokenizer = "null";
+  expect_part(file.error(), "neither a byte-level nor a sentencepiece");
+  file = {};
+  file.normalizer = R"({"type": "Lowercase"})";
+  expect_part(file.error(), "normalizer: \"Lowercase\"");
+  file = {};
+  file.model = R"({"type": "Unigram", "vocab": []})";
+  expect_part(file.error(), "model: \"Unigram\"");
+  file = {};
+  file.post_processor = R"({"type": "Other"})";
+  expect_part(file.error(), "post_processor: \"Other\"");
+}
+
+TEST(TokenizerJson, BrokenFilesAreCorrupt) {
+  const auto with_model = [](const std::string& model) {
+    SmallFile file;
+    file.model = model;
+    return file.error();
+  };
+  expect_part(with_model(R"({"vocab": {"a": 4000000000000}, "merges": []})"),
+              "has id 4000000000000");
+  expect_part(with_model(R"({"vocab": {"a": 100000}, "merges": []})"), "has id 100000");
+  expect_part(with_model(R"({"vocab": {"a": -1}, "merges": []})"), "has id -1");
+  expect_part(with_model(R"({"vocab": {"a": "x"}, "merges": []})"), "no integer id");
+  expect_part(with_model(R"({"vocab": {"a": 0, "b": 0}, "merges": []})"), "have id 0");
+  expect_part(with_model(R"({"vocab": {"a": 0}})"), "merges is missing");
+  expect_part(with_model(R"({"vocab": {"a": 0}, "merges": [["a"]]})"), "merges[0]");
+  expect_part(with_model(R"({"vocab": {"a": 0}, "merges": [["a b", "c"]]})"), "merges a space");
+  expect_part(with_model(R"({"merges": []})"), "vocab is missing");
+  expect_part(with_model("7"), "model is missing");
+  SmallFile file;
+  file.added = R"([{"id": 1, "content": "<s>"}])";
+  expect_part(file.error(), "have id 1");
+  file.added = R"([{"id": 7}])";
+  expect_part(file.error(), "without id or content");
+  expect_part(SmallFile{}.error("{"), "tokenizer_config.json");
+  for (const std::string text : {"", "[", "{}", "null", "\xFF", "{\"model\": {\"vocab\": "}) {
+    const auto spec = tokenizer_spec_from_json(text, "", "x");
+    ASSERT_FALSE(spec);
+    EXPECT_EQ(spec.error().code(), Code::corrupt);
+  }
+}
+
+TEST(TokenizerJson, DeepNestingIsRefused) {
+  const std::string deep(1'000'000, '[');
+  EXPECT_FALSE(tokenizer_spec_from_json(deep, "", "x"));
+  SmallFile file;
+  file.normalizer = std::string(900, '[') + std::string(900, ']');
+  expect_part(file.error(), "normalizer");
+}
+
+// Cuts and flipped bytes give an error or a tokenizer, never more.
+TEST(TokenizerJson, CutAndFlippedFiles) {
+  SmallFile file;
+  file.post_processor = kTemplate;
+  const std::string whole = file.text();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_FALSE(tokenizer_spec_from_json(whole.substr(0, i), "", "x"));
+    std::string flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ 1);
+    auto spec = tokenizer_spec_from_json(flipped, "", "x");
+    if (!spec) continue;
+    const auto tokenizer = Tokenizer::create(std::move(*spec));
+    if (!tokenizer) continue;
+    EXPECT_LT(encoded(**tokenizer, "ab<s> a").size(), 20U);
+  }
+}
+
+TEST(TokenizerJson, FolderWithoutAFileIsNotFound) {
+  const auto spec = read_tokenizer_folder("/no/such/folder");
+  ASSERT_FALSE(spec);
+  EXPECT_EQ(spec.error().code(), Code::not_found);
+}
+
 // Of a folder or a GGUF file.
 Result<TokenizerSpec> read_spec(const std::string& path) {
   if (!path.ends_with(".gguf")) return read_tokenizer_folder(path);
