@@ -1,6 +1,7 @@
 // Parity of every element-wise, reduction and attention entry of every table with the reference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
