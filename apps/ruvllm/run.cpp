@@ -26,6 +26,7 @@ struct RunCall {
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
+  int64_t n_logprobs = -1;
   GenerateParams params;
 };
 
@@ -138,10 +139,15 @@ int run_command(int argc, char** argv) {
   line.threads(call.n_threads);
   line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
+  line.integer("--logprobs", call.n_logprobs, 0, 20,
+               "With --json: log-probability of each token and of the N likeliest");
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::optional<std::string> wrong = settle_prompt(line, call))
     return line.wrong_call(*wrong);
+  if (call.n_logprobs >= 0 && !call.json)
+    return line.wrong_call("--logprobs shows only with --json");
+  call.params.n_logprobs = static_cast<int32_t>(call.n_logprobs);
   const Result<int> code = answer_once(line, call);
   return code ? *code : line.failed(code.error());
 }

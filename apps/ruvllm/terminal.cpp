@@ -76,6 +76,10 @@ InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
 bool InterruptScope::interrupted() const { return g_interrupted != 0; }
 
 std::string readable_bytes(int64_t bytes) { return scaled(bytes, 1) + "B"; }
-std::string readable_count(int64_t count) { return scaled(count, 2); }
+std::string readable_count(int64_t count) {
+  std::string text = scaled(count, 2);
+  if (text.back() == ' ') text.pop_back();
+  return text;
+}
 
 }  // namespace ruv

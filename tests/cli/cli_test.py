@@ -74,7 +74,7 @@ class Calls(CommandTest):
                           ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
                           ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),
                           ("run", "a", "--threads", "99999"), ("run", "a", "--ctx", "-1"),
-                          ("run", "a", "--raw", "--system", "b"),
+                          ("run", "a", "--raw", "--system", "b"), ("run", "a", "--logprobs", "1"),
                           ("tokenize",), ("tokenize", "--jsonl", "--text", "a"),
                           ("template", "--model", "a", "--file", "b"),
                           ("template", "--file", "b", "--now", "yesterday"),
@@ -193,6 +193,13 @@ class Run(CommandTest):
         out = self.run_json("--prompt", QUESTION, "--temperature", "0", "--max-tokens", "1",
                             "--logit-bias", f"{first}:-100")
         self.assertNotEqual(out["ids"], [first])
+        out = self.run_json("--prompt", QUESTION, "--temperature", "0", "--max-tokens", "3",
+                            "--logprobs", "2")
+        self.assertEqual([row["id"] for row in out["logprobs"]], out["ids"])
+        for row in out["logprobs"]:
+            self.assertEqual(row["top"][0]["id"], row["id"])
+            self.assertGreaterEqual(row["top"][0]["logprob"], row["top"][1]["logprob"])
+            self.assertLessEqual(row["logprob"], 0)
 
     def test_streaming_to_a_pipe_has_no_colours(self):
         done = call("run", "--model", Program.model, QUESTION, "--temperature", "0")
