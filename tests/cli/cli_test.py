@@ -405,7 +405,8 @@ class Template(CommandTest):
                                         "<|im_start|>assistant\n"}])
 
     def test_file_and_tokens(self):
-        template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ eos_token }}"
+        template = ("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+                    "{{ eos_token }}")
         context = {"messages": [{"role": "user", "content": "ü"}]}
         _, out = self.render(template, [context], "--bos-token", "<s>", "--eos-token", "</s>")
         self.assertEqual(out, [{"text": "<s>ü</s>"}])
@@ -422,7 +423,8 @@ class Template(CommandTest):
                               ("2024-02-29", "2024-02-29 00:00:00")):
             _, out = self.render(template, [{}], "--now", now)
             self.assertEqual(out, [{"text": expected}])
-        for wrong in ("2025-02-29", "2025-13-01", "15:09", "2025-03-14T25:00", "2025-03-14T15:09+x"):
+        for wrong in ("2025-02-29", "2025-13-01", "15:09", "2025-03-14T25:00",
+                      "2025-03-14T15:09+x"):
             self.assert_fails(2, "template", "--file", "any", "--now", wrong, says=wrong)
 
     def test_errors_are_answered_in_their_place(self):
@@ -586,7 +588,8 @@ class Bench(CommandTest):
             self.assertGreater(runs["limit_fraction"], 0)
 
     def test_parts_can_be_skipped(self):
-        out = call_json("bench", "--model", Program.model, "-p", "0", "-n", "4", "-r", "1", "--json")
+        out = call_json("bench", "--model", Program.model, "-p", "0", "-n", "4", "-r", "1",
+                        "--json")
         self.assertIsNone(out["prefill"])
         self.assertGreater(out["decode"]["tokens_per_s"], 0)
 
