@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+"""Tests of `ruvllm serve`: the real binary and model, asked by OpenAI's client, curl and sockets.
+
+Usage: serve_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIP = 77
+try:
+    import openai
+except ImportError:
+    print("skipped: the Python package 'openai' is missing; "
+          "install tests/e2e/requirements.txt with pip")
+    sys.exit(SKIP)
+
+from server import Server, find_model
+
+USER = [{"role": "user", "content": "Tell me about yourself."}]
+CHAT = "/v1/chat/completions"
+RAW = "/v1/completions"
+# An answer that lasts: nothing ends it but the context.
+ENDLESS = {"model": "nano", "prompt": "Once upon a time", "ignore_eos": True, "seed": 1,
+           "stream": True}
+
+
+class ServeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--parallel", 4)
+        cls.client = openai.OpenAI(base_url=cls.server.url + "/v1", api_key="none", max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.stop()
+
+    def chat(self, **fields):
+        body = {"model": "nano", "messages": USER, "max_tokens": 24, "seed": 7}
+        return self.client.chat.completions.create(**{**body, **fields})
+
+    def raw(self, **fields):
+        body = {"model": "nano", "prompt": "Once upon a time", "max_tokens": 24, "seed": 7}
+        return self.client.completions.create(**{**body, **fields})
+
+    def streamed(self, **fields):
+        """(text, finish reason, usage) of a streamed chat."""
+        text, finish, usage = "", None, None
+        for chunk in self.chat(stream=True, stream_options={"include_usage": True}, **fields):
+            if chunk.usage:
+                self.assertEqual(chunk.choices, [])
+                usage = chunk.usage
+                continue
+            choice = chunk.choices[0]
+            text += choice.delta.content or ""
+            finish = choice.finish_reason or finish
+        return text, finish, usage
+
+    def refused(self, path, body, status, code, param=None, says=""):
+        got, answer = self.server.post(path, body)
+        self.assertEqual(got, status, answer)
+        error = answer["error"]
+        self.assertEqual(set(error), {"message", "type", "param", "code"})
+        self.assertEqual((error["code"], error["param"]), (code, param), error)
+        self.assertIn(says, error["message"])
+        return error["message"]
+
+
+class Answers(ServeTest):
+    def test_models(self):
+        models = self.client.models.list().data
+        self.assertEqual([model.id for model in models], ["nano"])
+        self.assertEqual(self.client.models.retrieve("nano").object, "model")
+        with self.assertRaises(openai.NotFoundError):
+            self.client.models.retrieve("gpt-4")
+
+    def test_chat_shape_and_usage(self):
+        answer = self.chat(logprobs=True)
+        self.assertEqual(answer.object, "chat.completion")
+        self.assertEqual(answer.model, "nano")
+        choice = answer.choices[0]
+        self.assertEqual((choice.index, choice.message.role), (0, "assistant"))
+        self.assertTrue(choice.message.content)
+        self.assertIn(choice.finish_reason, ("stop", "length"))
+        usage = answer.usage
+        self.assertEqual(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens)
+        self.assertLessEqual(usage.completion_tokens, 24)
+        self.assertGreater(usage.prompt_tokens, 5)
+
+    def test_prompt_tokens_are_those_of_the_template(self):
+        """Each message adds the same tokens however it is asked; ids prompts count themselves."""
+        self.assertEqual(self.raw(prompt=[10, 11, 12, 13]).usage.prompt_tokens, 4)
+        one = self.chat().usage.prompt_tokens
+        self.assertEqual(self.streamed()[2].prompt_tokens, one)
+        self.assertGreater(self.chat(messages=USER * 1 + [
+            {"role": "assistant", "content": "Hello."}, *USER]).usage.prompt_tokens, 2 * one - 5)
+
+    def test_stream_equals_whole(self):
+        whole = self.chat(temperature=0.9)
+        text, finish, usage = self.streamed(temperature=0.9)
+        self.assertEqual(text, whole.choices[0].message.content)
+        self.assertEqual(finish, whole.choices[0].finish_reason)
+        self.assertEqual(usage, whole.usage)
+
+    def test_max_tokens(self):
+        for n in (1, 5, 17):
+            answer = self.raw(max_tokens=n, extra_body={"ignore_eos": True})
+            self.assertEqual(answer.usage.completion_tokens, n)
+            self.assertEqual(answer.choices[0].finish_reason, "length")
+        answer = self.client.chat.completions.create(
+            model="nano", messages=USER, max_completion_tokens=3, extra_body={"ignore_eos": True})
+        self.assertEqual(answer.usage.completion_tokens, 3)
+
+    def test_seed_repeats_and_varies(self):
+        hot = {"temperature": 1.5, "max_tokens": 32, "extra_body": {"ignore_eos": True}}
+        texts = [self.raw(seed=seed, **hot).choices[0].text for seed in (1, 1, 2, 3)]
+        self.assertEqual(texts[0], texts[1])
+        self.assertGreater(len(set(texts)), 1)
+
+    def test_several_answers_use_following_seeds(self):
+        hot = {"temperature": 1.2, "max_tokens": 16}
+        several = self.raw(n=3, seed=50, **hot)
+        self.assertEqual([choice.index for choice in several.choices], [0, 1, 2])
+        single = [self.raw(seed=50 + i, **hot) for i in range(3)]
+        self.assertEqual([choice.text for choice in several.choices],
+                         [answer.choices[0].text for answer in single])
+        self.assertEqual(several.usage.prompt_tokens, single[0].usage.prompt_tokens)
+        self.assertEqual(several.usage.completion_tokens,
+                         sum(answer.usage.completion_tokens for answer in single))
+
+    def test_several_prompts(self):
+        both = self.raw(prompt=["One day", "The cat"], temperature=0)
+        self.assertEqual([choice.text for choice in both.choices],
+                         [self.raw(prompt=prompt, temperature=0).choices[0].text
+                          for prompt in ("One day", "The cat")])
+
+    def test_stop(self):
+        whole = self.raw(temperature=0, max_tokens=40).choices[0].text
+        self.assertGreater(len(whole), 12)
+        middle = whole[len(whole) // 2:len(whole) // 2 + 3]
+        for stop in (middle, ["never said by it", middle]):
+            cut = self.raw(temperature=0, max_tokens=40, stop=stop).choices[0]
+            self.assertEqual(cut.text, whole[:whole.index(middle)])
+            self.assertEqual(cut.finish_reason, "stop")
+
+    def test_echo(self):
+        plain = self.raw(temperature=0).choices[0].text
+        self.assertEqual(self.raw(temperature=0, echo=True).choices[0].text,
+                         "Once upon a time" + plain)
+
+    def test_chat_logprobs(self):
+        answer = self.chat(logprobs=True, top_logprobs=3, temperature=0, max_tokens=8)
+        content = answer.choices[0].logprobs.content
+        self.assertGreater(len(content), 0)
+        self.assertLessEqual(len(content), answer.usage.completion_tokens)
+        text = b""
+        for entry in content:
+            self.assertEqual(len(entry.top_logprobs), 3)
+            values = [other.logprob for other in entry.top_logprobs]
+            self.assertEqual(values, sorted(values, reverse=True))
+            # Greedy: the chosen token is the likeliest.
+            self.assertEqual(entry.token, entry.top_logprobs[0].token)
+            self.assertAlmostEqual(entry.logprob, values[0])
+            self.assertLessEqual(sum(map(math.exp, values)), 1.0001)
+            text += bytes(entry.bytes)
+        self.assertIn(answer.choices[0].message.content, text.decode("utf-8", "replace"))
+
+    def test_streamed_logprobs_equal_whole(self):
+        fields = {"logprobs": True, "top_logprobs": 2, "temperature": 1}
+        whole = self.chat(**fields).choices[0].logprobs.content
+        parts = []
+        for chunk in self.chat(stream=True, **fields):
+            if chunk.choices[0].logprobs:
+                parts += chunk.choices[0].logprobs.content
+        self.assertEqual(parts, whole)
+
+    def test_completion_logprobs(self):
+        logprobs = self.raw(logprobs=2, temperature=0, max_tokens=6).choices[0].logprobs
+        n = len(logprobs.tokens)
+        self.assertGreater(n, 0)
+        for name in ("token_logprobs", "top_logprobs", "text_offset"):
+            self.assertEqual(len(getattr(logprobs, name)), n)
+        self.assertEqual(logprobs.text_offset[0], 0)
+        for token, top in zip(logprobs.tokens, logprobs.top_logprobs):
+            self.assertIn(token, top)
+
+    def test_logit_bias_bans_and_forces(self):
+        free = self.raw(temperature=0, max_tokens=1, logprobs=1).choices[0]
+        first = self.token_id(free.logprobs.tokens[0])
+        banned = self.raw(temperature=0, max_tokens=1, logit_bias={str(first): -100}).choices[0]
+        self.assertNotEqual(banned.text, free.text)
+        forced = self.raw(temperature=0, max_tokens=4, logit_bias={"300": 100},
+                          extra_body={"ignore_eos": True}).choices[0]
+        piece = self.raw(prompt=[300], echo=True, max_tokens=1, temperature=0).choices[0].text
+        token = self.raw(temperature=0, max_tokens=1, logit_bias={"300": 100}).choices[0].text
+        self.assertTrue(piece.startswith(token.lstrip()) or piece.startswith(token))
+        self.assertEqual(forced.text, token * 4)
+
+    def token_id(self, text):
+        """The id whose forcing gives `text` as the first token."""
+        found = subprocess.run([Server.binary, "tokenize", "--model", Server.model, "--json"],
+                               input=text, capture_output=True, text=True, check=False)
+        for line in found.stdout.splitlines():
+            ids = json.loads(line).get("ids", [])
+            if ids:
+                return ids[-1]
+        # Without the tokenizer's help: try ids until one gives the text.
+        for token in range(4096):
+            answer = self.raw(temperature=0, max_tokens=1, logit_bias={str(token): 100})
+            if answer.choices[0].text == text:
+                return token
+        self.fail(f"no token {text!r}")
+        return None
+
+    def test_penalties_reach_the_engine(self):
+        plain = self.raw(temperature=0, max_tokens=40, extra_body={"ignore_eos": True})
+        other = self.raw(temperature=0, max_tokens=40, frequency_penalty=2, presence_penalty=2,
+                         extra_body={"ignore_eos": True, "repetition_penalty": 1.5})
+        self.assertNotEqual(plain.choices[0].text, other.choices[0].text)
+
+
+class Refusals(ServeTest):
+    def body(self, **fields):
+        return {"model": "nano", "messages": USER, "max_tokens": 4, **fields}
+
+    def test_fields(self):
+        self.refused(CHAT, self.body(temprature=1), 400, "unknown_field", "temprature",
+                     "temprature")
+        self.refused(CHAT, self.body(tools=[{"type": "function"}]), 400, "unsupported_field",
+                     "tools", "not supported yet")
+        self.refused(CHAT, self.body(response_format={"type": "json_object"}), 400,
+                     "unsupported_field", "response_format")
+        self.refused(CHAT, self.body(temperature=-1), 400, "invalid_value", "temperature")
+        self.refused(CHAT, self.body(logit_bias={"99999999": 1}), 400, "invalid_value",
+                     "logit_bias")
+        self.refused(CHAT, self.body(model="gpt-4"), 404, "model_not_found", "model")
+        self.refused(CHAT, {"messages": USER}, 400, "missing_field", "model")
+        with self.assertRaises(openai.BadRequestError) as raised:
+            self.chat(top_logprobs=2)
+        self.assertEqual(raised.exception.param, "top_logprobs")
+
+    def test_bodies(self):
+        self.refused(CHAT, b'{"model": ', 400, "invalid_body", says="offset")
+        self.refused(CHAT, b'{"model": "\xff\xfe"}', 400, "invalid_body")
+        self.refused(CHAT, b"[" * 100_000, 400, "invalid_body")
+        self.refused(CHAT, b'{"seed": 1e999}', 400, "invalid_body")
+
+    def test_long_prompt_names_both_numbers(self):
+        n_ctx = 128
+        with Server("--ctx", n_ctx) as server:
+            status, answer = server.post(RAW, {"model": "nano", "prompt": [5] * n_ctx})
+            self.assertEqual((status, answer["error"]["code"]),
+                             (400, "context_length_exceeded"))
+            self.assertEqual(answer["error"]["message"].count(str(n_ctx)), 2)
+            status, answer = server.post(RAW, {"model": "nano", "prompt": [5] * (n_ctx - 1)})
+            self.assertEqual(status, 200)
+            self.assertEqual(answer["usage"]["total_tokens"], n_ctx)
+            status, answer = server.post(CHAT, self.body(
+                messages=[{"role": "user", "content": "word " * 500}]))
+            self.assertEqual(answer["error"]["code"], "context_length_exceeded")
+            self.assertIn(str(n_ctx), answer["error"]["message"])
+
+    def test_user_text_is_no_control_token(self):
+        """Control tokens written by a user are plain text: more tokens than the real one."""
+        short = self.chat(messages=[{"role": "user", "content": ""}]).usage.prompt_tokens
+        long = self.chat(messages=[{"role": "user", "content": "<|im_end|>"}]).usage.prompt_tokens
+        self.assertGreater(long, short + 1)
+
+
+class Connections(ServeTest):
+    def test_concurrent_streams_are_not_mixed(self):
+        jobs = [{"prompt": prompt, "seed": seed, "temperature": 1, "max_tokens": 120,
+                 "extra_body": {"ignore_eos": True}}
+                for seed, prompt in enumerate(("Once upon a time", "The sun", "I like", "Dogs"))]
+
+        def read(job):
+            return "".join(chunk.choices[0].text for chunk in self.raw(stream=True, **job))
+
+        solo = [read(job) for job in jobs]
+        self.assertEqual(len(set(solo)), len(solo))
+        with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
+            together = list(pool.map(read, jobs))
+        self.assertEqual(together, solo)
+
+    def wait_until_idle(self, limit_s):
+        """Seconds until nothing runs or waits, or None."""
+        start = time.monotonic()
+        while time.monotonic() - start < limit_s:
+            if self.server.n_running() == 0:
+                return time.monotonic() - start
+            time.sleep(0.005)
+        return None
+
+    def closing_stops(self, body, path=RAW):
+        """Closing the connection frees the engine within 250 ms. Another program may hold the
+        processor meanwhile, so one of five attempts has to do it."""
+        last = None
+        for _ in range(5):
+            if body.get("stream"):
+                connection = self.server.open_stream(path, body)
+            else:
+                connection = self.server.connect()
+                data = json.dumps(body).encode()
+                connection.sendall(b"POST " + path.encode() + b" HTTP/1.1\r\nHost: test\r\n"
+                                   b"Content-Type: application/json\r\nContent-Length: " +
+                                   str(len(data)).encode() + b"\r\n\r\n" + data)
+                while self.server.n_running() == 0:
+                    time.sleep(0.005)
+            self.assertGreater(self.server.n_running(), 0)
+            connection.close()
+            last = self.wait_until_idle(20)
+            self.assertIsNotNone(last, "the work goes on")
+            if last <= 0.25:
+                return
+        self.fail(f"the last attempt took {last * 1000:.0f} ms")
+
+    def test_closing_a_stream_stops_its_work(self):
+        self.closing_stops(ENDLESS)
+
+    def test_closing_a_waiting_request_stops_its_work(self):
+        self.closing_stops({**ENDLESS, "stream": False})
+
+    def test_closing_several_answers_stops_them_all(self):
+        self.closing_stops({**ENDLESS, "n": 8})
+
+    def test_closing_one_leaves_the_other_unchanged(self):
+        job = {"prompt": "The old man", "seed": 3, "max_tokens": 200,
+               "extra_body": {"ignore_eos": True}}
+        solo = self.raw(**job).choices[0].text
+        leaving = self.server.open_stream(RAW, ENDLESS)
+        text = ""
+        for i, chunk in enumerate(self.raw(stream=True, **job)):
+            text += chunk.choices[0].text
+            if i == 20:
+                leaving.close()
+        self.assertEqual(text, solo)
+        self.assertIsNotNone(self.wait_until_idle(20))
+
+    def test_client_that_stops_reading_is_given_up(self):
+        connection = self.server.open_stream(RAW, {**ENDLESS, "logprobs": 20, "n": 4})
+        # Nothing is read any more: the answers end by themselves or are cancelled, and others go on.
+        self.assertTrue(self.raw().choices[0].text)
+        connection.close()
+        self.assertIsNotNone(self.wait_until_idle(20))
+
+    def test_garbage_and_cut_requests_do_no_harm(self):
+        for data in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/completions",
+                     b"POST " + RAW.encode() + b" HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+                     b"POST " + RAW.encode() + b" HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                     b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"):
+            connection = self.server.connect()
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(65536)
+            if answer:
+                self.assertRegex(answer, rb"^HTTP/1.1 4\d\d ")
+            connection.close()
+        self.assertEqual(self.server.get("/health")["status"], "ok")
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is missing")
+    def test_curl(self):
+        body = json.dumps({"model": "nano", "messages": USER, "max_tokens": 5, "stream": True})
+        done = subprocess.run(
+            ["curl", "-sSN", "-i", self.server.url + CHAT, "-H", "Content-Type: application/json",
+             "-d", body], capture_output=True, text=True, timeout=60, check=True)
+        head, text = done.stdout.split("\n\n", 1)
+        self.assertIn("200 OK", head)
+        self.assertIn("text/event-stream", head)
+        events = [event for event in text.split("\n\n") if event.strip()]
+        for event in events:
+            self.assertTrue(event.startswith("data: "), event)
+        self.assertEqual(events[-1], "data: [DONE]")
+        first = json.loads(events[0][6:])
+        self.assertEqual(first["choices"][0]["delta"]["role"], "assistant")
+        # A body of more than a megabyte makes curl ask with "Expect: 100-continue".
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"model": "nano", "prompt": "word " * 300_000, "max_tokens": 1}, file)
+            file.flush()
+            done = subprocess.run(
+                ["curl", "-sS", self.server.url + RAW, "-H", "Content-Type: application/json",
+                 "--data-binary", "@" + file.name],
+                capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(json.loads(done.stdout)["error"]["code"], "context_length_exceeded")
+
+
+class Life(unittest.TestCase):
+    def test_signals_end_it_cleanly(self):
+        for how in (signal.SIGTERM, signal.SIGINT):
+            server = Server()
+            self.assertEqual(server.get("/health")["status"], "ok")
+            self.assertEqual(server.stop(how), 0)
+
+    def test_running_answers_are_ended_by_the_stop(self):
+        server = Server()
+        connection = server.open_stream(RAW, ENDLESS)
+        self.assertEqual(server.stop(), 0)
+        connection.close()
+
+    def test_port_in_use(self):
+        with Server() as server:
+            done = subprocess.run([Server.binary, "serve", "--port", str(server.port), "--model",
+                                   Server.model], capture_output=True, text=True, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(str(server.port), done.stderr)
+
+    def test_cache_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a", "b")
+            with Server("--cache-dir", path) as server:
+                self.assertIn("stores nothing there yet", "".join(server.said))
+                self.assertTrue(os.path.isdir(path))
+
+    def test_api_key(self):
+        with Server("--api-key", "secret") as server:
+            for key, good in (("secret", True), ("wrong", False)):
+                client = openai.OpenAI(base_url=server.url + "/v1", api_key=key, max_retries=0)
+                if good:
+                    self.assertEqual(client.models.list().data[0].id, "nano")
+                else:
+                    with self.assertRaises(openai.AuthenticationError):
+                        client.models.list()
+                client.close()
+            self.assertEqual(server.get("/health")["status"], "ok")
+
+    def test_wrong_calls(self):
+        for arguments, code in ((["--port", "70000"], 2), (["--host", "nowhere"], 1),
+                                (["--model", "/none.gguf"], 1), (["--nonsense"], 2)):
+            done = subprocess.run([Server.binary, "serve", "--model", Server.model, "--port", "0",
+                                   *arguments] if "--model" not in arguments else
+                                  [Server.binary, "serve", *arguments],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertTrue(done.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    Server.binary = arguments.binary
+    Server.model = find_model(arguments.source)
+    if not Server.model:
+        print("skipped: there is no model; models/ruvltra-nano-q8_0.gguf is missing")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], "-v", *arguments.tests])
+
+
+if __name__ == "__main__":
+    main()
