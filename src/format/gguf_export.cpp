@@ -6,9 +6,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "format/tensor_names.h"
+
 namespace ruv {
 namespace {
 
+constexpr size_t kMaxDims = 4;
 constexpr std::string_view kExpertRoles[] = {"ffn_gate.", "ffn_down.", "ffn_up."};
 
 // "blk.3.ffn_up.7.weight" as {"blk.3.ffn_up_exps.weight", 7}; an empty name for others.
@@ -35,9 +38,9 @@ Status stack_expert(const ModelFile& model, const TensorInfo& info, const Expert
   auto found = std::find_if(tensors.begin(), tensors.end(),
                             [&](const ExportTensor& other) { return other.name == name.stacked; });
   const int64_t n_experts = TRY(model.integer("expert_count"));
-  if (name.expert >= n_experts) {
+  if (name.expert >= n_experts || n_experts > static_cast<int64_t>(model.tensors().size())) {
     return fail(Code::corrupt, "{}: tensor '{}': the config has {} experts", model.path(),
-                info.name, n_experts);
+                quoted_name(info.name), n_experts);
   }
   if (found == tensors.end()) {
     ExportTensor stacked{.name = name.stacked, .shape = info.shape};
@@ -48,7 +51,7 @@ Status stack_expert(const ModelFile& model, const TensorInfo& info, const Expert
   if (!std::equal(info.shape.begin(), info.shape.end(), found->shape.begin() + 1,
                   found->shape.end())) {
     return fail(Code::corrupt, "{}: tensor '{}': its shape differs from other experts'",
-                model.path(), info.name);
+                model.path(), quoted_name(info.name));
   }
   found->parts[static_cast<size_t>(name.expert)] = &info;
   return {};
@@ -80,7 +83,7 @@ Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) 
       TRY(model.integer(shared ? "attention.head_count_kv" : "attention.head_count"));
   if (n_heads < 1 || info.shape.empty() || info.shape[0] % (2 * n_heads) != 0) {
     return fail(Code::corrupt, "{}: tensor '{}': its rows are not {} heads of an even size",
-                model.path(), info.name, n_heads);
+                model.path(), quoted_name(info.name), n_heads);
   }
   return info.shape[0] / n_heads;
 }
@@ -207,7 +210,7 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   TokenizerSpec spec = TRY(std::move(found));
   // Embeddings may have more rows than the vocabulary has tokens; readers want them equal.
   const TensorInfo* embedding = model.find_tensor("token_embd.weight");
-  const size_t n_rows = embedding == nullptr || embedding->shape.empty()
+  const size_t n_rows = embedding == nullptr || embedding->bytes.empty() || embedding->shape.empty()
                             ? 0
                             : static_cast<size_t>(embedding->shape[0]);
   const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe;
@@ -277,6 +280,11 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
       continue;
     }
     ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}};
+    if (tensor.shape.empty()) tensor.shape = {1};
+    if (tensor.shape.size() > kMaxDims) {
+      return fail(Code::unsupported, "{}: tensor '{}' has {} dimensions; GGUF holds up to {}",
+                  model.path(), quoted_name(info.name), info.shape.size(), kMaxDims);
+    }
     tensor.rotary_group = TRY(rotary_group_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight");
     tensors.push_back(std::move(tensor));

@@ -28,8 +28,8 @@ struct ExportTensor {
   int64_t n_rows() const;
 };
 
-// Fails: corrupt (shapes that contradict the head counts, or experts that are missing), not_found
-// (a hyper-parameter the row order needs).
+// Fails: corrupt (shapes that contradict the head counts, experts that are missing), unsupported
+// (more than four dimensions), not_found (a hyper-parameter the row order needs).
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model);
 
 // All metadata but general.file_type and general.quantization_version. A folder without tokenizer

@@ -20,7 +20,8 @@ struct Format {
   // n / block_size · block_bytes bytes (any alignment).
   void (*decode)(const void* src, float* dst, int64_t n);
   // The inverse, nearest as the format's file standard does it; null where we only read it.
-  // Requires: as decode; src finite.
+  // Requires: as decode; src finite and, for blocks with an f16 scale, at most 65504 in magnitude.
+  // Any number of threads may call both; equal input gives equal bytes on every machine.
   void (*encode)(const float* src, void* dst, int64_t n);
 
   // Bytes of n numbers. Requires: n a multiple of block_size.
