@@ -114,9 +114,9 @@ int dispatch_guarded(int argc, char** argv) {
   return kJobFailed;
 }
 
-[[noreturn]] void report_broken_check(const char* condition, const std::source_location& where) {
-  fmt::print(stderr, "ruvllm: internal error: {}:{}: CHECK({}) failed; please report this\n",
-             where.file_name(), where.line(), condition);
+[[noreturn]] void report_broken_check(const char* condition, const char* file, int line) {
+  fmt::print(stderr, "ruvllm: internal error: {}:{}: CHECK({}) failed; please report this\n", file,
+             line, condition);
   std::abort();
 }
 

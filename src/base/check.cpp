@@ -10,8 +10,8 @@ CheckHandler handler_ = nullptr;
 
 void set_check_handler(CheckHandler handler) { handler_ = handler; }
 
-void check_failed(const char* condition, const std::source_location& where) {
-  if (handler_ != nullptr) handler_(condition, where);
+void check_failed(const char* condition, const char* file, int line) {
+  if (handler_ != nullptr) handler_(condition, file, line);
   std::abort();
 }
 

@@ -2,23 +2,21 @@
 // Status. A broken CHECK reports to the failure handler and stops the process.
 #pragma once
 
-#include <source_location>
-
 namespace ruv {
 
 // Called once with the text of a broken CHECK before the process aborts. The library itself never
 // prints; programs install a handler that does. Not thread-safe: set it before starting threads.
-using CheckHandler = void (*)(const char* condition, const std::source_location& where);
+using CheckHandler = void (*)(const char* condition, const char* file, int line);
 void set_check_handler(CheckHandler handler);
 
-[[noreturn]] void check_failed(const char* condition, const std::source_location& where);
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace ruv
 
-#define CHECK(condition)                                                \
-  do {                                                                  \
-    if (!(condition)) [[unlikely]]                                      \
-      ::ruv::check_failed(#condition, std::source_location::current()); \
+#define CHECK(condition)                                   \
+  do {                                                     \
+    if (!(condition)) [[unlikely]]                         \
+      ::ruv::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 #ifdef NDEBUG
