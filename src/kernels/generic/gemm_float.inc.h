@@ -25,6 +25,9 @@ struct FloatFormat {
   }
 };
 
+// How far ahead of the multiplication weights are asked for.
+constexpr int kFloatPrefetch = 8192;
+
 template <class V, class F, int R>
 void multiply_float_tile(const GemmArgs& args, int64_t group, int64_t row) {
   constexpr int kStep = F::kBytes * V::kLanes;
@@ -38,6 +41,8 @@ void multiply_float_tile(const GemmArgs& args, int64_t group, int64_t row) {
   }
   int64_t k = 0;
   for (; k + 4 <= args.k; k += 4, w += 4 * kStep) {
+    RUV_UNROLL
+    for (int line = 0; line < 4 * kStep; line += 64) __builtin_prefetch(w + kFloatPrefetch + line);
     RUV_UNROLL
     for (int j = 0; j < 4; ++j) {
       const typename V::F v = F::load(w + j * kStep);
@@ -72,6 +77,7 @@ int64_t multiply_float_tiles(const GemmArgs& args, int64_t group, int64_t row, i
 template <class V, class F>
 void multiply_float_group(const GemmArgs& args, int64_t group, int64_t row, int64_t end) {
   row = multiply_float_tiles<V, F, 6>(args, group, row, end);
+  row = multiply_float_tiles<V, F, 4>(args, group, row, end);
   row = multiply_float_tiles<V, F, 3>(args, group, row, end);
   row = multiply_float_tiles<V, F, 2>(args, group, row, end);
   multiply_float_tiles<V, F, 1>(args, group, row, end);

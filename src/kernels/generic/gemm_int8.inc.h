@@ -46,6 +46,11 @@ RUV_INLINE typename V::F add_block(const Unpacked<V>& w, const ActBlock* a, type
   return V::fma(t, V::set(a->scale), acc);
 }
 
+// How far ahead of the multiplication weights are asked for. Hardware prefetch alone halves the
+// speed of 4 and 8 rows; formats of fewer bytes gain from a longer reach (measured on Zen 5).
+template <class F>
+constexpr int kPrefetchBytes = 65536 / F::Layout::kBlockVectors;
+
 template <class V, class F, int R>
 void multiply_tile(const GemmArgs& args, int64_t group, int64_t row) {
   constexpr int kVector = 4 * V::kLanes;
@@ -69,6 +74,10 @@ void multiply_tile(const GemmArgs& args, int64_t group, int64_t row) {
       Unpacked<V> w;
       const std::byte* planes =
           chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector;
+      RUV_UNROLL
+      for (int line = 0; line < F::Layout::kBlockVectors * kVector; line += 64) {
+        __builtin_prefetch(planes + kPrefetchBytes<F> + line);
+      }
       F::unpack(opened, chunk, b, planes, w);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
