@@ -12,18 +12,18 @@ namespace {
 using namespace chars;
 
 // Letters with case as of Unicode 11, the published class of DeepSeek-LLM.
-#define RUV_CASED_LETTERS                                                                                                                                                                                \
-  "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-"                                                                             \
-  "Ჿᴀ-"                                                                                                                                                                                              \
-  "ᴫᵫ-"                                                                                                                                                                                              \
-  "ᵷᵹ-"                                                                                                                                                                                              \
-  "ᶚḀ-"                                                                                                                                                                                              \
-  "ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-" \
-  "ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-"                                                                                        \
-  "𐓻𐲀-"                                                                                                                                                                                            \
-  "𐲲𐳀-"                                                                                                                                                                                            \
-  "𐳲𑢠-"                                                                                                                                                                                            \
-  "𑣟𞤀-𞥃"
+constexpr std::string_view kSpacedCased =
+    R"(\s?[)"
+    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ"
+    "-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫ"
+    "ᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-"
+    "ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-"
+    "ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-"
+    "ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-"
+    "𑣟𞤀-"
+    "𞥃"
+    "]+";
+constexpr std::string_view kCasedLetters = kSpacedCased.substr(4, kSpacedCased.size() - 6);
 
 // A class written as characters and ranges: "a-zµ". Requires: valid UTF-8, no escapes.
 bool in_ranges(std::string_view ranges, uint32_t c) {
@@ -77,7 +77,7 @@ bool is_deepseek_sign(const Char& c) {
          (v >= 0x3000 && v <= 0x3002);
 }
 bool is_cased_letter(const Char& c) {
-  return c.value < 128 ? c.in(kLetter) : in_ranges(RUV_CASED_LETTERS, c.value);
+  return c.value < 128 ? c.in(kLetter) : in_ranges(kCasedLetters, c.value);
 }
 
 size_t llama3_word(std::string_view t, size_t at) { return word_rules::cl100k(t, at, kLetter, 3); }
@@ -183,7 +183,6 @@ constexpr std::string_view kDeepseekV3 =
     R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kSpacedLetters = R"(\s?\p{L}+)";
 constexpr std::string_view kSpacedPunctuation = R"(\s?\p{P}+)";
-constexpr std::string_view kSpacedCased = R"(\s?[)" RUV_CASED_LETTERS "]+";
 constexpr std::string_view kSpacedSigns = R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)";
 constexpr std::string_view kLastSpaces = R"(\s+$)";
 constexpr std::string_view kCjk = "[一-龥぀-ゟ゠-ヿ]+";

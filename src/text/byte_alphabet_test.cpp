@@ -1,0 +1,34 @@
+#include "text/byte_alphabet.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ruv {
+namespace {
+
+TEST(ByteAlphabet, EveryByteHasItsOwnPrintableCharacter) {
+  std::set<std::string> characters;
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string bytes(1, static_cast<char>(byte));
+    const std::string text = to_byte_alphabet(bytes);
+    EXPECT_TRUE(characters.insert(text).second);
+    EXPECT_EQ(from_byte_alphabet(text), bytes);
+  }
+}
+
+TEST(ByteAlphabet, PublishedExamples) {
+  EXPECT_EQ(to_byte_alphabet(" a\n"), "ĠaĊ");
+  EXPECT_EQ(to_byte_alphabet("\u00E9"), "Ã©");
+  EXPECT_EQ(to_byte_alphabet("\xAD\x7F"), "Ńġ");
+}
+
+TEST(ByteAlphabet, CharactersOutsideAreNoBytes) {
+  EXPECT_EQ(from_byte_alphabet(" "), std::nullopt);
+  EXPECT_EQ(from_byte_alphabet("a\u0144"), std::nullopt);
+  EXPECT_EQ(from_byte_alphabet("\xFF"), std::nullopt);
+  EXPECT_EQ(from_byte_alphabet(""), "");
+}
+
+}  // namespace
+}  // namespace ruv
