@@ -1,6 +1,7 @@
 // Making values, and the questions every kind answers: type, truth, depth, hash, equality, order.
 #include "chat/jinja/datum.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -180,6 +181,17 @@ Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderM
   return Datum(std::move(sequence));
 }
 
+namespace {
+
+// Words that are the protocol's, whoever sends them: templates build control tokens around them.
+bool is_role(std::string_view text) {
+  static constexpr std::string_view kRoles[] = {"system", "user",     "assistant", "tool",
+                                                "model",  "function", "developer", "ipython"};
+  return std::find(std::begin(kRoles), std::end(kRoles), text) != std::end(kRoles);
+}
+
+}  // namespace
+
 Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
   TRY(check_depth(depth));
   switch (json.type()) {
@@ -204,8 +216,11 @@ Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
       auto dict = std::make_shared<DatumDict>();
       dict->from_user = true;
       for (const auto& [key, value] : json.items()) {
-        TRY(dict->set(Datum(MarkedText(key, true)), TRY(datum_from_json(value, meter, depth + 1)),
-                      meter));
+        const bool role =
+            key == "role" && value.is_string() && is_role(value.get_ref<const std::string&>());
+        Datum member = role ? Datum::text(value.get_ref<const std::string&>())
+                            : TRY(datum_from_json(value, meter, depth + 1));
+        TRY(dict->set(Datum(MarkedText(key, true)), std::move(member), meter));
       }
       return Datum(DictPtr(std::move(dict)));
     }

@@ -142,7 +142,8 @@ class DatumDict {
 // Fails: invalid, when the items are nested too deep or the meter is spent.
 Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderMeter& meter,
                             bool from_user = false);
-// Texts, containers and their brackets count as the user's. Fails: invalid (too deep, too long).
+// Texts, containers and their brackets count as the user's, but for "role" with one of the
+// protocol's own words. Fails: invalid (too deep, too long).
 Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth = 0);
 
 // Python's name of the type, for errors: "str", "NoneType", "dict_items".

@@ -121,13 +121,28 @@ struct SliceBounds {
   int64_t start, stop, stride, count;
 };
 
-Result<std::optional<int64_t>> bound(TemplateRun& run, const ExprPtr& node) {
-  if (!node) return std::nullopt;
-  const Datum value = TRY(run.evaluate(*node));
+// The indices of a slice as values; none where left out.
+struct SliceIndices {
+  Datum start, stop, stride;
+};
+
+Result<SliceIndices> slice_indices(TemplateRun& run, const SliceStep& slice) {
+  const auto value_of_index = [&](const ExprPtr& node) -> Result<Datum> {
+    if (!node) return Datum::none();
+    return run.evaluate(*node);
+  };
+  SliceIndices out;
+  out.start = TRY(value_of_index(slice.start));
+  out.stop = TRY(value_of_index(slice.stop));
+  out.stride = TRY(value_of_index(slice.stride));
+  return out;
+}
+
+bool is_index(const Datum& value) { return value.is_none() || value.is_integral(); }
+
+std::optional<int64_t> index_of(const Datum& value) {
   if (value.is_none()) return std::nullopt;
-  if (!value.is_integral())
-    return fail(Code::corrupt, "slice indices must be integers or None, not {}", type_name(value));
-  return std::optional(value.integer());
+  return value.integer();
 }
 
 int64_t clamped(std::optional<int64_t> given, int64_t fallback, int64_t n, bool backwards) {
@@ -137,10 +152,10 @@ int64_t clamped(std::optional<int64_t> given, int64_t fallback, int64_t n, bool 
   return std::min(at, backwards ? n - 1 : n);
 }
 
-Result<SliceBounds> slice_bounds(TemplateRun& run, const SliceStep& slice, int64_t n) {
-  const auto start = TRY(bound(run, slice.start));
-  const auto stop = TRY(bound(run, slice.stop));
-  const int64_t stride = TRY(bound(run, slice.stride)).value_or(1);
+Result<SliceBounds> slice_bounds(const SliceIndices& slice, int64_t n) {
+  const auto start = index_of(slice.start);
+  const auto stop = index_of(slice.stop);
+  const int64_t stride = index_of(slice.stride).value_or(1);
   if (stride == 0) return fail(Code::corrupt, "slice step cannot be zero");
   const bool backwards = stride < 0;
   SliceBounds out{clamped(start, backwards ? n - 1 : 0, n, backwards),
@@ -153,14 +168,14 @@ Result<SliceBounds> slice_bounds(TemplateRun& run, const SliceStep& slice, int64
   return out;
 }
 
-Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceStep& slice) {
+Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceIndices& slice) {
   TRY(run.meter().spend_text(text.size()));
   std::vector<size_t> starts;
   for (size_t at = 0; at < text.size(); at = byte_of_character(text.bytes(), 1, at))
     starts.push_back(at);
   const auto n = static_cast<int64_t>(starts.size());
   starts.push_back(text.size());
-  const SliceBounds bounds = TRY(slice_bounds(run, slice, n));
+  const SliceBounds bounds = TRY(slice_bounds(slice, n));
   if (bounds.stride == 1 && bounds.count > 0)
     return Datum(text.slice(starts[static_cast<size_t>(bounds.start)],
                             starts[static_cast<size_t>(bounds.stop)]));
@@ -172,8 +187,9 @@ Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceSt
   return Datum(std::move(out));
 }
 
-Result<Datum> slice_sequence(TemplateRun& run, const DatumSequence& from, const SliceStep& slice) {
-  const SliceBounds bounds = TRY(slice_bounds(run, slice, static_cast<int64_t>(from.items.size())));
+Result<Datum> slice_sequence(TemplateRun& run, const DatumSequence& from,
+                             const SliceIndices& slice) {
+  const SliceBounds bounds = TRY(slice_bounds(slice, static_cast<int64_t>(from.items.size())));
   std::vector<Datum> items;
   for (int64_t i = 0; i < bounds.count; ++i)
     items.push_back(from.items[static_cast<size_t>(bounds.start + i * bounds.stride)]);
@@ -197,9 +213,12 @@ Result<Datum> slice_sequence(TemplateRun& run, const DatumSequence& from, const 
 
 Result<Datum> SliceStep::apply(TemplateRun& run, const Datum& subject) const {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
-  if (subject.is_text()) return slice_text(run, *subject.text(), *this);
-  if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
-    return slice_sequence(run, *subject.sequence(), *this);
+  const SliceIndices indices = TRY(slice_indices(run, *this));
+  if (is_index(indices.start) && is_index(indices.stop) && is_index(indices.stride)) {
+    if (subject.is_text()) return slice_text(run, *subject.text(), indices);
+    if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
+      return slice_sequence(run, *subject.sequence(), indices);
+  }
   return Datum::undefined(fmt::format("{} has no element slice", type_name(subject)));
 }
 

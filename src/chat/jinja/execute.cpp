@@ -11,6 +11,10 @@ class MacroObject final : public TemplateObject {
  public:
   MacroObject(const MacroBody& macro, NameScope* scope) : macro_(macro), scope_(scope) {}
   std::string type_name() const override { return "Macro"; }
+  Status append_repr(MarkedText& out, RenderMeter&, int) const override {
+    out.append("<Macro '" + macro_.name + "'>", false);
+    return Status();
+  }
   bool callable() const override { return true; }
   Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override {
     return run.call_macro(macro_, scope_, arguments);

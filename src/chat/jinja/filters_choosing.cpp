@@ -65,15 +65,18 @@ const Datum* given_or_null(const BuiltinCall& call, size_t i) {
   return call.has(i) && !call.given[i]->is_none() ? call.given[i] : nullptr;
 }
 
-// The key of sort may name several attributes: "age,name".
+// The key of sort may name several attributes, "age,name"; it is always a list, whose items are
+// only ordered where they differ.
 Result<Datum> multi_key(const BuiltinCall& call, const Datum& item, const Datum* attribute,
                         bool case_sensitive) {
-  if (!attribute || !attribute->is_text() || attribute->bytes().find(',') == std::string::npos)
-    return sort_key(call, item, attribute, case_sensitive);
   const std::string comma = ",";
   std::vector<Datum> keys;
-  for (const Datum& part : TRY(split(*attribute->text(), &comma, -1, false, call.meter())))
-    keys.push_back(TRY(sort_key(call, item, &part, case_sensitive)));
+  if (attribute && attribute->is_text()) {
+    for (const Datum& part : TRY(split(*attribute->text(), &comma, -1, false, call.meter())))
+      keys.push_back(TRY(sort_key(call, item, &part, case_sensitive)));
+  } else {
+    keys.push_back(TRY(sort_key(call, item, attribute, case_sensitive)));
+  }
   return make_sequence(SequenceKind::list, std::move(keys), call.meter());
 }
 

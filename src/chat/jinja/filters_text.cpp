@@ -147,14 +147,17 @@ Result<Datum> format_filter(const BuiltinCall& call) {
   return printf_format(format, Datum(DictPtr(std::move(dict))), call.meter());
 }
 
-void append_quoted(MarkedText& out, const MarkedText& text, bool keeps_slash) {
+// For a path "/" stays; in a query it does not, and a space is "+".
+void append_quoted(MarkedText& out, const MarkedText& text, bool is_path) {
   static constexpr std::string_view kUnreserved = "-_.~";
   text.for_each_run([&](std::string_view run, bool from_user) {
     for (const char c : run) {
       const bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z' && c > 0) ||
-                         kUnreserved.find(c) != std::string_view::npos || (keeps_slash && c == '/');
+                         kUnreserved.find(c) != std::string_view::npos || (is_path && c == '/');
       if (plain) {
         out.append({&c, 1}, from_user);
+      } else if (c == ' ' && !is_path) {
+        out.append("+", from_user);
       } else {
         out.append(fmt::format("%{:02X}", static_cast<unsigned char>(c)), from_user);
       }

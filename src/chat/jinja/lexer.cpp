@@ -181,6 +181,7 @@ bool TemplateLexer::enters_raw(size_t& after) const {
 
 Status TemplateLexer::raw(size_t tag) {
   const size_t begin = at_;
+  if (begin == source_.size()) return Status();  // Jinja lets an empty one go unclosed
   line_starting_ = source_[at_ - 1] == '\n';
   for (size_t open = source_.find("{%", at_); open != std::string_view::npos;
        open = source_.find("{%", open + 2)) {

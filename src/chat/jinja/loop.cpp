@@ -121,22 +121,23 @@ Result<Flow> run_loop(TemplateRun& run, const ForNode& node, const Datum& items,
   DatumWalk walk = TRY(DatumWalk::over(items, run.meter()));
   const auto loop =
       std::make_shared<LoopObject>(run, node, std::move(walk), depth_of(items), around, depth);
-  bool any = false;
+  // Jinja runs the else part unless some pass reaches the body's end.
+  bool completed = false;
   const auto iterations = [&]() -> Result<Flow> {
     while (const std::optional<Datum> item = TRY(loop->advance())) {
-      any = true;
       const Flow flow = TRY(run.scoped(around, [&]() -> Result<Flow> {
         run.set(run.program().loop, Datum(ObjectPtr(loop)));
         TRY(run.assign(node.target, *item));
         return run.execute(node.body);
       }));
       if (flow == Flow::break_loop) break;
+      completed |= flow == Flow::next;
     }
     return Flow::next;
   };
   Result<Flow> flow = iterations();
   loop->close();
-  if (!flow || any) return flow;
+  if (!flow || completed) return flow;
   return run.scoped(around, [&] { return run.execute(node.otherwise); });
 }
 

@@ -121,8 +121,10 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
   if (format.width > kMaxFieldWidth || format.precision > kMaxFieldWidth)
     return fail(Code::invalid, "a field wider than {} is refused", kMaxFieldWidth);
   TRY(meter.spend_text(static_cast<size_t>(format.width)));
+  const bool plain = format.type == 0 && format.width == 0 && format.precision < 0;
   const bool textual = format.type == 's' || format.type == 'r' ||
-                       (format.type == 0 && (!value.is_number() || value.is(Datum::Kind::boolean)));
+                       (format.type == 0 && !value.is_number()) ||
+                       (plain && value.is(Datum::Kind::boolean));
   if (textual) {
     MarkedText text;
     if (format.type == 'r') {

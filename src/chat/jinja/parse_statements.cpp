@@ -156,9 +156,13 @@ Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place
   if (tag == "filter") return filter_statement(place);
   if (tag == "with") return with_statement(place);
   if (tag == "print") {
-    auto node = std::make_unique<PrintNode>(place);
-    node->value = TRY(expression());
+    auto all = std::make_unique<JoinNode>(place);
+    do {
+      all->operands.push_back(TRY(expression()));
+    } while (skip_sign(","));
     TRY(expect_block_end());
+    auto node = std::make_unique<PrintNode>(place);
+    node->value = std::move(all);
     return node;
   }
   if (tag == "generation") {

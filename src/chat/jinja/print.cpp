@@ -57,6 +57,7 @@ void append_text_repr(MarkedText& out, const MarkedText& text, bool from_user) {
       bytes.find('\'') != std::string::npos && bytes.find('"') == std::string::npos;
   const char quote = double_quotes ? '"' : '\'';
   const bool quotes_from_user = from_user || text.any_from_user();
+  if (text.html_safe) out.append("Markup(", quotes_from_user);
   out.append({&quote, 1}, quotes_from_user);
   text.for_each_run([&](std::string_view run, bool marked) {
     for (size_t at = 0; at < run.size();) {
@@ -66,6 +67,7 @@ void append_text_repr(MarkedText& out, const MarkedText& text, bool from_user) {
     }
   });
   out.append({&quote, 1}, quotes_from_user);
+  if (text.html_safe) out.append(")", quotes_from_user);
 }
 
 Status append_sequence_repr(MarkedText& out, const DatumSequence& sequence, RenderMeter& meter,

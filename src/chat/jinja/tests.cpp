@@ -58,8 +58,12 @@ Result<Datum> callable_test(const BuiltinCall& call) {
                (call.subject.is(Datum::Kind::object) && call.subject.object()->callable()));
 }
 
+// Python keeps one copy of equal short texts, so these are the same too.
 Result<Datum> same_test(const BuiltinCall& call) {
-  return Datum(call.subject.same_as(*call.given[0]));
+  const Datum& other = *call.given[0];
+  if (call.subject.is_text() && other.is_text())
+    return Datum(TRY(equal(call.subject, other, call.meter())));
+  return Datum(call.subject.same_as(other));
 }
 
 Result<Datum> escaped_test(const BuiltinCall& call) {

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/utf8.h"
+#include "chat/jinja/letters.h"
 #include "chat/jinja/number_format.h"
 #include "chat/jinja/run.h"
 
@@ -83,8 +84,18 @@ FieldFormat read_printf_flags(std::string_view text, size_t& at) {
   return out;
 }
 
+// What %c shows: a text of one character, or the character of that number.
+Result<Datum> one_character(const Datum& value) {
+  if (value.is_text() && count_characters(value.bytes()) == 1) return value;
+  if (!value.is_integral() || value.integer() < 0 || value.integer() > 0x10FFFF)
+    return fail(Code::corrupt, "%c requires int or char");
+  std::string character;
+  append_utf8(character, static_cast<uint32_t>(value.integer()));
+  return Datum::text(character);
+}
+
 Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
-  static constexpr std::string_view kTypes = "diuxXofFeEgGsr";
+  static constexpr std::string_view kTypes = "diuxXofFeEgGsrc";
   if (kTypes.find(field.type) == std::string_view::npos)
     return fail(Code::corrupt, "unsupported format character '{}'", field.type);
   Datum shown = value;
@@ -98,6 +109,10 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
         return fail(Code::corrupt, "%d: the number does not fit 64 bits");
       shown = Datum(static_cast<int64_t>(value.real()));
     }
+  }
+  if (field.type == 'c') {
+    shown = TRY(one_character(value));
+    field.type = 's';
   }
   if ((field.type == 's' || field.type == 'r') && field.align != '<') {
     field.align = '>';
