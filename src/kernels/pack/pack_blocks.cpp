@@ -6,29 +6,18 @@
 namespace ruv {
 namespace {
 
-uint32_t u32_at(const std::byte* p) {
-  uint32_t v;
-  std::memcpy(&v, p, 4);
-  return v;
-}
-
-// 16 bytes of nibbles as the files store them: number i in the low half of byte i, number i + 16 in
-// the high half.
-void split_nibbles(const std::byte* p, BlockCodes& out) {
-  for (int i = 0; i < 16; ++i) {
-    out.code[i] = static_cast<uint8_t>(p[i]) & 15U;
-    out.code[i + 16] = static_cast<uint8_t>(p[i]) >> 4;
-  }
-}
-
-// Number i has its fifth bit in bit i of a 32-bit word.
+// Number i has its fifth bit in bit i of a 32-bit word. The product copies four bits to the lowest
+// bits of four bytes.
 void add_fifth_bits(uint32_t high, BlockCodes& out) {
-  for (int i = 0; i < 32; ++i) out.code[i] |= static_cast<uint8_t>(((high >> i) & 1U) << 4);
+  for (int j = 0; j < 8; ++j) {
+    const uint32_t four = (high >> (4 * j)) & 15U;
+    out.word[j] |= ((four * 0x00204081U) & kBits) << 4;
+  }
 }
 
 // How a file's block of 32 looks and where it goes. File: scale f16, [minimum f16], [fifth bits],
 // codes.
-template <class Packed, int kFileBytes, bool kMins, int kBits>
+template <class Packed, int kFileBytes, bool kMins, int kCodeBits>
 struct FileBlock {
   using Layout = Packed;
   static constexpr int kBytes = kFileBytes;
@@ -38,13 +27,13 @@ struct FileBlock {
   static void put(const std::byte* block, const LaneVectors<kLanes>& to, uint32_t flip) {
     const std::byte* p = block + (kMins ? 4 : 2);
     BlockCodes codes;
-    if constexpr (kBits == 8) {
-      std::memcpy(codes.code, p, 32);
+    if constexpr (kCodeBits == 8) {
+      std::memcpy(codes.word, p, 32);
       to.bytes(codes, flip);
     } else {
-      split_nibbles(p + (kBits == 5 ? 4 : 0), codes);
-      if constexpr (kBits == 5) {
-        add_fifth_bits(u32_at(p), codes);
+      codes.read_nibbles(p + (kCodeBits == 5 ? 4 : 0));
+      if constexpr (kCodeBits == 5) {
+        add_fifth_bits(word_at(p), codes);
         to.bits(codes, 4, 4);
       }
       to.nibbles(codes);
@@ -74,34 +63,42 @@ int64_t group_bytes(int64_t k) {
          kLanes;
 }
 
+// Chunk by chunk over all lanes, so that what is written stays in the first-level cache.
 template <class F, int kLanes>
 void pack_rows(std::byte* group, const std::byte* const* rows, int64_t k, uint32_t flip) {
+  using Layout = typename F::Layout;
   constexpr int kVector = 4 * kLanes;
-  std::memset(group, 0, static_cast<size_t>(group_bytes<F, kLanes>(k)));
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (rows[lane] == nullptr) continue;
-    for (int64_t b = 0; b < k / 32; ++b) {
-      const std::byte* block = rows[lane] + b * F::kBytes;
-      std::byte* header = group + b / 2 * F::Layout::kVectors * kVector;
-      std::byte* scale = header + 2 * (b % 2 * kLanes + lane);
-      std::memcpy(scale, block, 2);
-      if (F::kHasMins) std::memcpy(scale + kVector, block + 2, 2);
-      std::byte* first =
-          header + (F::Layout::kHeaderVectors + b % 2 * F::Layout::kBlockVectors) * kVector;
-      F::put(block, LaneVectors<kLanes>(first, lane), flip);
+  std::byte* const end = group + group_bytes<F, kLanes>(k);
+  for (int64_t b = 0; b < k / 32; b += 2, group += Layout::kVectors * kVector) {
+    const int n = k / 32 - b < 2 ? 1 : 2;
+    std::memset(group, 0, static_cast<size_t>(n == 2 ? Layout::kVectors * kVector : end - group));
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (rows[lane] == nullptr) continue;
+      for (int i = 0; i < n; ++i) {
+        const std::byte* block = rows[lane] + (b + i) * F::kBytes;
+        std::byte* scale = group + 2 * (i * kLanes + lane);
+        std::memcpy(scale, block, 2);
+        if (F::kHasMins) std::memcpy(scale + kVector, block + 2, 2);
+        std::byte* first = group + (Layout::kHeaderVectors + i * Layout::kBlockVectors) * kVector;
+        F::put(block, LaneVectors<kLanes>(first, lane), flip);
+      }
     }
   }
 }
 
 template <int kBytes, int kLanes>
 void pack_floats(std::byte* group, const std::byte* const* rows, int64_t k) {
-  for (int lane = 0; lane < kLanes; ++lane) {
-    std::byte* to = group + lane * kBytes;
-    for (int64_t i = 0; i < k; ++i, to += kLanes * kBytes) {
-      if (rows[lane] != nullptr) {
-        std::memcpy(to, rows[lane] + i * kBytes, kBytes);
-      } else {
-        std::memset(to, 0, kBytes);
+  constexpr int64_t kRun = 32;  // numbers of one row at a time: short, to stay in the cache
+  for (int64_t from = 0; from < k; from += kRun) {
+    const int64_t n = k - from < kRun ? k - from : kRun;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::byte* to = group + (from * kLanes + lane) * kBytes;
+      for (int64_t i = 0; i < n; ++i, to += kLanes * kBytes) {
+        if (rows[lane] != nullptr) {
+          std::memcpy(to, rows[lane] + (from + i) * kBytes, kBytes);
+        } else {
+          std::memset(to, 0, kBytes);
+        }
       }
     }
   }

@@ -40,9 +40,10 @@ struct Header {
 // 128 bytes of nibbles, 32 bytes for every 64 numbers: low halves, then high halves.
 void split_nibbles_64(const std::byte* qs, Codes& out) {
   for (int c = 0; c < 4; ++c) {
-    for (int i = 0; i < 32; ++i) {
-      out[2 * c].code[i] = u8(qs[32 * c + i]) & 15U;
-      out[2 * c + 1].code[i] = u8(qs[32 * c + i]) >> 4;
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t both = word_at(qs + 32 * c + 4 * j);
+      out[2 * c].word[j] = both & kNibbles;
+      out[2 * c + 1].word[j] = (both >> 4) & kNibbles;
     }
   }
 }
@@ -50,8 +51,8 @@ void split_nibbles_64(const std::byte* qs, Codes& out) {
 // 64 bytes of 2-bit codes, 32 bytes for every 128 numbers, four of 32 from low bits to high.
 void split_pairs_128(const std::byte* qs, Codes& out) {
   for (int b = 0; b < 8; ++b) {
-    for (int i = 0; i < 32; ++i) {
-      out[b].code[i] = (u8(qs[32 * (b / 4) + i]) >> (2 * (b % 4))) & 3U;
+    for (int j = 0; j < 8; ++j) {
+      out[b].word[j] = (word_at(qs + 32 * (b / 4) + 4 * j) >> (2 * (b % 4))) & kPairs;
     }
   }
 }
@@ -59,9 +60,7 @@ void split_pairs_128(const std::byte* qs, Codes& out) {
 // Bit b of byte i is bit `at` of number i of block b.
 void add_bits(const std::byte* high, int at, Codes& out) {
   for (int b = 0; b < 8; ++b) {
-    for (int i = 0; i < 32; ++i) {
-      out[b].code[i] |= static_cast<uint8_t>(((u8(high[i]) >> b) & 1U) << at);
-    }
+    for (int j = 0; j < 8; ++j) out[b].word[j] |= ((word_at(high + 4 * j) >> b) & kBits) << at;
   }
 }
 
@@ -128,9 +127,9 @@ struct SuperFormat<DType::q6_k> {
       const std::byte* low = p + 64 * (b / 4) + 32 * (b % 2);
       const std::byte* high = p + 128 + 32 * (b / 4);
       const int low_shift = b % 4 / 2 * 4;
-      for (int i = 0; i < 32; ++i) {
-        codes[b].code[i] = static_cast<uint8_t>(((u8(low[i]) >> low_shift) & 15U) |
-                                                ((u8(high[i]) >> (2 * (b % 4))) & 3U) << 4);
+      for (int j = 0; j < 8; ++j) {
+        codes[b].word[j] = ((word_at(low + 4 * j) >> low_shift) & kNibbles) |
+                           ((word_at(high + 4 * j) >> (2 * (b % 4))) & kPairs) << 4;
       }
     }
   }
@@ -186,11 +185,7 @@ struct SuperFormat<DType::iq4_xs> {
     for (int b = 0; b < 8; ++b) {
       const unsigned low = u8(p[4 + b / 2]) >> (4 * (b % 2)) & 15U;
       to.byte(b, static_cast<uint8_t>((low | ((high >> (2 * b)) & 3U) << 4) - 32U));
-      for (int i = 0; i < 16; ++i) {
-        const uint8_t q = u8(p[8 + 16 * b + i]);
-        codes[b].code[i] = q & 15U;
-        codes[b].code[i + 16] = q >> 4;
-      }
+      codes[b].read_nibbles(p + 8 + 16 * b);
     }
   }
   template <int kLanes>
@@ -209,17 +204,16 @@ int64_t packed_super_bytes(int64_t k) {
 template <DType kType, int kLanes>
 void pack_super_group(std::byte* group, const std::byte* const* rows, int64_t k) {
   using F = SuperFormat<kType>;
+  using Layout = typename F::Layout;
   constexpr int kVector = 4 * kLanes;
-  std::memset(group, 0, static_cast<size_t>(packed_super_bytes<kType, kLanes>(k)));
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (rows[lane] == nullptr) continue;
-    for (int64_t s = 0; s < k / 256; ++s) {
-      std::byte* chunk = group + s * F::Layout::kVectors * kVector;
+  for (int64_t s = 0; s < k / 256; ++s, group += Layout::kVectors * kVector) {
+    std::memset(group, 0, Layout::kVectors * kVector);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (rows[lane] == nullptr) continue;
       Codes codes;
-      F::read(rows[lane] + s * F::kBytes, Header<kLanes>{chunk, lane}, codes);
+      F::read(rows[lane] + s * F::kBytes, Header<kLanes>{group, lane}, codes);
       for (int b = 0; b < 8; ++b) {
-        std::byte* first =
-            chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector;
+        std::byte* first = group + (Layout::kHeaderVectors + b * Layout::kBlockVectors) * kVector;
         F::put(codes[b], LaneVectors<kLanes>(first, lane));
       }
     }
