@@ -337,9 +337,9 @@ OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, con
 }
 
 // How much an error at each of N numbers counts: |x| plus the root mean square of all. Large
-// weights move a dot product most. Against even weights, measured on a trained model of 7 M
-// parameters, the squared error rises by about 2 % and the divergence of its answers falls for most
-// formats.
+// weights move a dot product most. Against even weights, measured once on a trained model of 7 M
+// parameters over 3955 tokens: squared error up by about 2 %, divergence of its answers down in 5
+// of 8 mixes and up in 3, all by less than 7 %.
 template <int N>
 void error_weights(const float* x, float* w) {
   const float squares = lane_sum<N>([&](int i) { return x[i] * x[i]; });
