@@ -11,6 +11,9 @@
 
 namespace ruv {
 
+// Heads are at most this wide; loading refuses wider ones.
+inline constexpr int64_t kMaxHeadDim = 1024;
+
 struct KvShape {
   int64_t n_layers = 0;
   int64_t n_kv_heads = 0;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "device/kv_pages.h"
+
 namespace ruv {
 namespace {
 
@@ -51,7 +53,7 @@ Status check_heads(const ModelFile& file, const HParams& h) {
     return fail(Code::corrupt, "{}: attention.head_count {} is no multiple of head_count_kv {}",
                 file.path(), h.n_heads, h.n_kv_heads);
   }
-  if (h.head_dim > 1024 || h.n_heads > 4096 || h.n_layers > 4096) {
+  if (h.head_dim > kMaxHeadDim || h.n_heads > 4096 || h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
                 file.path(), h.n_layers, h.n_heads, h.head_dim);
   }

@@ -46,23 +46,25 @@ void merge(float* total, const float* chunk, int64_t n, float old, float fresh) 
 }  // namespace
 
 void CpuOps::store_kv(int64_t layer, View k, View v) {
+  for (const BatchSequence& sequence : batch_->sequences) {
+    for_rows(sequence.n_rows, k.n_cols * 8,
+             [&](int64_t i) { store_row(sequence, i, layer, k, v); });
+  }
+}
+
+void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v) {
   const KvShape& shape = pages_->shape();
   const int64_t head_dim = shape.head_dim;
-  std::vector<uint16_t> key(static_cast<size_t>(head_dim));
-  for (const BatchSequence& sequence : batch_->sequences) {
-    for (int64_t i = 0; i < sequence.n_rows; ++i) {
-      const int64_t position = sequence.first_position + i;
-      const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
-      const int64_t slot = position % kPageTokens;
-      for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
-        const int64_t from = head * head_dim;
-        kernels_->to_f16(k.row(sequence.row_begin + i) + from, key.data(), head_dim);
-        uint16_t* const keys = pages_->keys(page, layer, head) + slot;
-        for (int64_t d = 0; d < head_dim; ++d) keys[d * kPageTokens] = key[static_cast<size_t>(d)];
-        kernels_->to_f16(v.row(sequence.row_begin + i) + from,
-                         pages_->values(page, layer, head) + slot * head_dim, head_dim);
-      }
-    }
+  const int64_t position = sequence.first_position + i;
+  const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
+  const int64_t slot = position % kPageTokens;
+  for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
+    uint16_t key[kMaxHeadDim];
+    kernels_->to_f16(k.row(sequence.row_begin + i) + head * head_dim, key, head_dim);
+    uint16_t* const keys = pages_->keys(page, layer, head) + slot;
+    for (int64_t d = 0; d < head_dim; ++d) keys[d * kPageTokens] = key[d];
+    kernels_->to_f16(v.row(sequence.row_begin + i) + head * head_dim,
+                     pages_->values(page, layer, head) + slot * head_dim, head_dim);
   }
 }
 

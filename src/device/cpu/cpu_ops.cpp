@@ -19,6 +19,7 @@ CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
 
 Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPool& pool,
                                                const KvPages& pages, const CpuLimits& limits) {
+  CHECK(limits.max_head_dim <= kMaxHeadDim);
   std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
   const int64_t act_bytes = (limits.max_k + 31) / 32 * int64_t{sizeof(ActBlock)};
   ops->quantized_ = TRY(Buffer::allocate(limits.max_rows * act_bytes));
@@ -80,10 +81,10 @@ void CpuOps::embed(View out, const Weight& table, std::span<const int32_t> token
 }
 
 void CpuOps::add_embedding(View x, const Weight& table, std::span<const int32_t> positions) {
-  std::vector<float> row(static_cast<size_t>(x.n_cols));
+  float* const row = plain_scratch_[0].as<float>();
   for (int64_t i = 0; i < x.n_rows; ++i) {
-    decode_row(table, positions[static_cast<size_t>(i)], row.data());
-    kernels_->add(x.row(i), row.data(), x.n_cols);
+    decode_row(table, positions[static_cast<size_t>(i)], row);
+    kernels_->add(x.row(i), row, x.n_cols);
   }
 }
 

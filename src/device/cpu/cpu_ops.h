@@ -77,6 +77,7 @@ class CpuOps final : public Ops {
                    AttendScratch& scratch) const;
   void attend_chunk(const AttendTile& tile, Range keys, const AttendParams& params,
                     AttendScratch& scratch) const;
+  void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v);
   static void merge_chunk(int64_t n_rows, int64_t head_dim, AttendScratch& scratch);
   static float* query_of(const AttendTile& tile, View view, const AttendParams& params, int64_t r);
 
