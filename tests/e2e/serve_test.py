@@ -98,13 +98,27 @@ class Answers(ServeTest):
         self.assertLessEqual(usage.completion_tokens, 24)
         self.assertGreater(usage.prompt_tokens, 5)
 
-    def test_prompt_tokens_are_those_of_the_template(self):
-        """Each message adds the same tokens however it is asked; ids prompts count themselves."""
+    def test_usage_and_bytes_are_those_of_the_command_line(self):
+        done = subprocess.run(
+            [Server.binary, "run", "--model", Server.model, "--json", "--prompt",
+             USER[0]["content"], "--max-tokens", "24", "--seed", "7", "--temperature", "1",
+             "--top-p", "1", "--top-k", "0", "--min-p", "0"],
+            capture_output=True, text=True, timeout=60, check=True)
+        direct = json.loads(done.stdout)
+        answer = self.chat()
+        self.assertEqual(answer.choices[0].message.content, direct["text"])
+        self.assertEqual(answer.choices[0].finish_reason, direct["finish_reason"])
+        self.assertEqual(answer.usage.prompt_tokens, len(direct["prompt_ids"]))
+        self.assertEqual(answer.usage.completion_tokens,
+                         direct["timings"]["n_generated_tokens"])
+
+    def test_prompt_tokens(self):
         self.assertEqual(self.raw(prompt=[10, 11, 12, 13]).usage.prompt_tokens, 4)
-        one = self.chat().usage.prompt_tokens
-        self.assertEqual(self.streamed()[2].prompt_tokens, one)
-        self.assertGreater(self.chat(messages=USER * 1 + [
-            {"role": "assistant", "content": "Hello."}, *USER]).usage.prompt_tokens, 2 * one - 5)
+        self.assertEqual(self.raw().usage.prompt_tokens,
+                         len(self.token_ids("Once upon a time", "--bos")))
+        # Control tokens written out in a raw prompt are control tokens.
+        self.assertEqual(self.raw(prompt="<|im_start|>user").usage.prompt_tokens,
+                         len(self.token_ids("<|im_start|>user", "--bos", "--special")))
 
     def test_stream_equals_whole(self):
         whole = self.chat(temperature=0.9)
@@ -196,32 +210,24 @@ class Answers(ServeTest):
             self.assertIn(token, top)
 
     def test_logit_bias_bans_and_forces(self):
-        free = self.raw(temperature=0, max_tokens=1, logprobs=1).choices[0]
-        first = self.token_id(free.logprobs.tokens[0])
-        banned = self.raw(temperature=0, max_tokens=1, logit_bias={str(first): -100}).choices[0]
-        self.assertNotEqual(banned.text, free.text)
-        forced = self.raw(temperature=0, max_tokens=4, logit_bias={"300": 100},
-                          extra_body={"ignore_eos": True}).choices[0]
-        piece = self.raw(prompt=[300], echo=True, max_tokens=1, temperature=0).choices[0].text
-        token = self.raw(temperature=0, max_tokens=1, logit_bias={"300": 100}).choices[0].text
-        self.assertTrue(piece.startswith(token.lstrip()) or piece.startswith(token))
-        self.assertEqual(forced.text, token * 4)
+        prompt = "Once upon a time"
+        free = self.raw(temperature=0, max_tokens=1).choices[0].text
+        first = self.token_ids(prompt + free)[-1]
+        banned = self.raw(temperature=0, max_tokens=1, logit_bias={str(first): -100})
+        self.assertNotEqual(banned.choices[0].text, free)
+        # 100 outweighs every logit: one token, again and again.
+        forced = self.token_ids(" the")[-1]
+        piece = self.raw(temperature=0, max_tokens=1, logit_bias={str(forced): 100})
+        self.assertEqual(piece.choices[0].text.strip(), "the")
+        again = self.raw(temperature=0, max_tokens=4, logit_bias={str(forced): 100})
+        self.assertEqual(again.choices[0].text, piece.choices[0].text * 4)
 
-    def token_id(self, text):
-        """The id whose forcing gives `text` as the first token."""
-        found = subprocess.run([Server.binary, "tokenize", "--model", Server.model, "--json"],
-                               input=text, capture_output=True, text=True, check=False)
-        for line in found.stdout.splitlines():
-            ids = json.loads(line).get("ids", [])
-            if ids:
-                return ids[-1]
-        # Without the tokenizer's help: try ids until one gives the text.
-        for token in range(4096):
-            answer = self.raw(temperature=0, max_tokens=1, logit_bias={str(token): 100})
-            if answer.choices[0].text == text:
-                return token
-        self.fail(f"no token {text!r}")
-        return None
+    def token_ids(self, text, *flags):
+        """The ids of a text, by the program's own tokenizer."""
+        done = subprocess.run(
+            [Server.binary, "tokenize", "--model", Server.model, "--jsonl", *flags],
+            input=json.dumps({"text": text}) + "\n", capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["ids"]
 
     def test_penalties_reach_the_engine(self):
         plain = self.raw(temperature=0, max_tokens=40, extra_body={"ignore_eos": True})
