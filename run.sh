@@ -1,6 +1,6 @@
 #!/bin/bash
 # From a clone to an answer: installs what is missing, builds the program, asks the built-in model.
-#   ./run.sh                     asks a question that the model knows
+#   ./run.sh                     asks what it can do
 #   ./run.sh "my question"       asks that; more arguments go to `ruvllm run`
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -12,5 +12,5 @@ quiet=()
 [ ! -x build/release/apps/ruvllm/ruvllm ] || quiet=(--quiet)
 ninja -C build/release "${quiet[@]}" ruvllm >&2
 
-[ $# -gt 0 ] || set -- "Which is the largest planet?"
+[ $# -gt 0 ] || set -- "What can you do?"
 exec build/release/apps/ruvllm/ruvllm run "$@"

@@ -144,7 +144,7 @@ std::vector<std::vector<Token>> greedy_by_engine(const std::shared_ptr<const Mod
 
 std::vector<Token> greedy_by_engine(const std::shared_ptr<const Model>& model,
                                     const std::vector<Token>& prompt, size_t n) {
-  const auto answers = greedy_by_engine(model, std::vector{prompt}, n);
+  const auto answers = greedy_by_engine(model, std::vector<std::vector<Token>>{prompt}, n);
   return answers.empty() ? std::vector<Token>() : answers[0];
 }
 
