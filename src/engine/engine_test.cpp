@@ -1,0 +1,216 @@
+// The engine on the built-in model: limits, ends, refusals and what an answer reports.
+#include "ruv/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "engine/logits.h"
+#include "engine/sample/sampler.h"
+
+namespace ruv {
+namespace {
+
+class EngineTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto model = load_model(RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf");
+    ASSERT_TRUE(model.has_value()) << model.error().message();
+    model_ = *model;
+    auto engine =
+        Engine::create(model_, {.n_threads = 2, .n_ctx = 256, .max_sequences = 2, .max_queue = 3});
+    ASSERT_TRUE(engine.has_value()) << engine.error().message();
+    engine_ = std::move(*engine);
+  }
+  static void TearDownTestSuite() {
+    engine_.reset();
+    model_.reset();
+  }
+
+  static std::vector<Token> question(const std::string& text) {
+    return tokenize_chat(*model_, R"({"messages": [{"role": "user", "content": ")" + text + "\"}]}")
+        .value();
+  }
+  static GenerateParams greedy(int64_t max_tokens) {
+    GenerateParams p;
+    p.temperature = 0;
+    p.max_tokens = max_tokens;
+    return p;
+  }
+  static Answer ask(const GenerateParams& params,
+                    const std::string& text = "What is the capital of France?") {
+    auto answer = generate(*engine_, question(text), params);
+    EXPECT_TRUE(answer.has_value()) << answer.error().message();
+    return answer ? *answer : Answer{};
+  }
+
+  static std::shared_ptr<const Model> model_;
+  static std::unique_ptr<Engine> engine_;
+};
+std::shared_ptr<const Model> EngineTest::model_;
+std::unique_ptr<Engine> EngineTest::engine_;
+
+TEST_F(EngineTest, AnswersAndReportsExactly) {
+  std::string streamed;
+  const std::vector<Token> prompt = question("What is the capital of France?");
+  const Answer answer = generate(*engine_, prompt, greedy(50), [&](std::string_view text) {
+                          streamed += text;
+                        }).value();
+  EXPECT_EQ(answer.text, "The capital of France is Paris.");
+  EXPECT_EQ(streamed, answer.text);
+  EXPECT_EQ(answer.finish, FinishReason::stop);
+  EXPECT_EQ(detokenize(*model_, answer.ids).value(), answer.text);
+  EXPECT_EQ(answer.timings.n_prompt_tokens, static_cast<int64_t>(prompt.size()));
+  EXPECT_EQ(answer.timings.n_generated_tokens, static_cast<int64_t>(answer.ids.size()));
+}
+
+TEST_F(EngineTest, GreedyIdsAreTheArgmaxOfTheLogits) {
+  std::vector<Token> ids = question("What is the capital of France?");
+  const Answer answer = ask(greedy(6));
+  const size_t n_prompt = ids.size();
+  ids.insert(ids.end(), answer.ids.begin(), answer.ids.end());
+  std::vector<Token> best;
+  ASSERT_TRUE(compute_logits(
+                  *model_, ids, {.n_threads = 1, .chunk_tokens = 7, .all = true},
+                  [&](int64_t, std::span<const float> logits) { best.push_back(argmax(logits)); })
+                  .ok());
+  for (size_t i = 0; i < answer.ids.size(); ++i) EXPECT_EQ(best[n_prompt - 1 + i], answer.ids[i]);
+}
+
+TEST_F(EngineTest, EndsWhereAsked) {
+  EXPECT_EQ(ask(greedy(3)).finish, FinishReason::length);
+  EXPECT_EQ(ask(greedy(3)).ids.size(), 3U);
+  EXPECT_EQ(ask(greedy(0)).ids.size(), 0U);
+
+  GenerateParams stop = greedy(50);
+  stop.stop = {" France", "never"};
+  EXPECT_EQ(ask(stop).text, "The capital of");
+  EXPECT_EQ(ask(stop).finish, FinishReason::stop);
+
+  const std::vector<Token> ids = ask(greedy(50)).ids;
+  GenerateParams token = greedy(50);
+  token.stop_tokens = {ids[2]};
+  EXPECT_EQ(ask(token).ids, std::vector<Token>(ids.begin(), ids.begin() + 2));
+
+  GenerateParams on = greedy(40);
+  on.ignore_eos = true;
+  EXPECT_EQ(ask(on).ids.size(), 40U);
+}
+
+TEST_F(EngineTest, AFullContextEndsTheAnswerWithLength) {
+  GenerateParams on = greedy(-1);
+  on.ignore_eos = true;
+  const Answer answer = ask(on);
+  EXPECT_EQ(answer.finish, FinishReason::length);
+  EXPECT_EQ(answer.timings.n_prompt_tokens + answer.timings.n_generated_tokens, 256);
+}
+
+TEST_F(EngineTest, BiasSeedAndLogprobsDoWhatTheySay) {
+  const std::vector<Token> ids = ask(greedy(5)).ids;
+  GenerateParams banned = greedy(5);
+  banned.logit_bias = {{ids[0], -1000.0F}};
+  EXPECT_NE(ask(banned).ids[0], ids[0]);
+
+  GenerateParams hot;
+  hot.temperature = 1.5;
+  hot.top_k = 0;
+  hot.min_p = 0;
+  hot.max_tokens = 20;
+  hot.ignore_eos = true;
+  hot.seed = 7;
+  EXPECT_EQ(ask(hot).ids, ask(hot).ids);
+  EXPECT_EQ(ask(hot).seed, 7U);
+  GenerateParams other = hot;
+  other.seed = 8;
+  EXPECT_NE(ask(hot).ids, ask(other).ids);
+  other.seed.reset();
+  EXPECT_NE(ask(other).seed, ask(other).seed);
+
+  GenerateParams probs = greedy(4);
+  probs.n_logprobs = 3;
+  const Answer answer = ask(probs);
+  ASSERT_EQ(answer.logprobs.size(), answer.ids.size());
+  for (size_t i = 0; i < answer.ids.size(); ++i) {
+    EXPECT_EQ(answer.logprobs[i].chosen.id, answer.ids[i]);
+    ASSERT_EQ(answer.logprobs[i].top.size(), 3U);
+    EXPECT_EQ(answer.logprobs[i].top[0].id, answer.ids[i]);
+    EXPECT_LE(answer.logprobs[i].top[0].logprob, 0);
+  }
+}
+
+TEST_F(EngineTest, RefusesWithBothNumbersAndNames) {
+  const std::vector<Token> prompt(300, 5);
+  const auto refusal = [&](std::vector<Token> ids, const GenerateParams& params) {
+    const Result<RequestId> id = engine_->submit({std::move(ids), params, {}});
+    EXPECT_FALSE(id.has_value());
+    return id ? "" : id.error().message();
+  };
+  const std::string too_long = refusal(prompt, greedy(1));
+  EXPECT_NE(too_long.find("300"), std::string::npos);
+  EXPECT_NE(too_long.find("256"), std::string::npos);
+  EXPECT_NE(refusal({}, greedy(1)).find("empty"), std::string::npos);
+  EXPECT_NE(refusal({999999}, greedy(1)).find("999999"), std::string::npos);
+  GenerateParams bad = greedy(1);
+  bad.top_p = 1.5;
+  EXPECT_NE(refusal({1}, bad).find("top_p"), std::string::npos);
+  bad = greedy(1);
+  bad.logit_bias = {{-3, 1.0F}};
+  EXPECT_NE(refusal({1}, bad).find("logit_bias"), std::string::npos);
+  bad = greedy(1);
+  bad.stop = {""};
+  EXPECT_NE(refusal({1}, bad).find("stop"), std::string::npos);
+}
+
+TEST_F(EngineTest, AFullQueueIsRefusedAndCancelEndsEverything) {
+  std::vector<std::promise<FinishReason>> ends(16);
+  std::vector<RequestId> ids;
+  int refused = 0;
+  for (std::promise<FinishReason>& end : ends) {
+    GenerateParams forever = greedy(-1);
+    forever.ignore_eos = true;
+    const Result<RequestId> id =
+        engine_->submit({question("Hi"), forever, [&end](const Event& event) {
+                           if (event.finish != FinishReason::none) end.set_value(event.finish);
+                         }});
+    if (id) {
+      ids.push_back(*id);
+    } else {
+      EXPECT_EQ(id.error().code(), Code::unavailable);
+      ++refused;
+      end.set_value(FinishReason::error);
+    }
+  }
+  EXPECT_GT(refused, 0);
+  for (RequestId id : ids) engine_->cancel(id);
+  engine_->cancel(123456789);
+  for (std::promise<FinishReason>& end : ends)
+    EXPECT_NE(end.get_future().get(), FinishReason::none);
+}
+
+TEST_F(EngineTest, DestroyingTheEngineEndsItsRequests) {
+  auto engine = std::move(*Engine::create(model_, {.n_threads = 1, .n_ctx = 1024}));
+  std::promise<FinishReason> end;
+  GenerateParams forever = greedy(-1);
+  forever.ignore_eos = true;
+  ASSERT_TRUE(engine
+                  ->submit({question("Hi"), forever,
+                            [&](const Event& event) {
+                              if (event.finish != FinishReason::none) end.set_value(event.finish);
+                            }})
+                  .has_value());
+  engine.reset();
+  EXPECT_NE(end.get_future().get(), FinishReason::none);
+}
+
+TEST_F(EngineTest, OptionsOutOfRangeAreRefused) {
+  EXPECT_EQ(Engine::create(model_, {.n_ctx = 1 << 20}).error().code(), Code::invalid);
+  EXPECT_EQ(Engine::create(model_, {.max_sequences = 0}).error().code(), Code::invalid);
+  EXPECT_EQ(Engine::create(nullptr).error().code(), Code::invalid);
+}
+
+}  // namespace
+}  // namespace ruv
