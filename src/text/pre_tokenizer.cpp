@@ -55,7 +55,8 @@ size_t spaced_run(std::string_view text, size_t at, const InClass& in_class) {
   const Char c = char_at(text, at);
   const size_t from = c.in(kSpace) ? at + c.size : at;
   const size_t end = class_run(text, from, in_class);
-  return end > from ? end : at;
+  // A space that is itself in the class matches without a lead.
+  return end > from ? end : class_run(text, at, in_class);
 }
 
 bool is_punctuation(const Char& c) {

@@ -67,6 +67,7 @@ TEST(PreTokenizer, SchemesOfSeveralSteps) {
   EXPECT_EQ(words_of("falcon", "a 12345$b"), (Words{"a", " ", "123", "45", "$", "b"}));
   EXPECT_EQ(words_of("deepseek-coder", "ab 12\n.x"), (Words{"ab", " ", "1", "2", "\n", ".", "x"}));
   EXPECT_EQ(words_of("deepseek-llm", "Hi there  "), (Words{"Hi", " there", "  "}));
+  EXPECT_EQ(words_of("deepseek-llm", "\u10D0\u3000\u10D0"), (Words{"\u10D0", "\u3000", "\u10D0"}));
   EXPECT_EQ(words_of("deepseek-v3", "ab\u65E5\u672C1234 .x.y"),
             (Words{"ab", "\u65E5\u672C", "123", "4", " .", "x", ".y"}));
 }
