@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets to tests/fuzz/corpus/<reader>/: small valid files that use
+much of each format, from which mutation starts. Standard library only.
+
+(The seeds of chat_request come from the server's request cases.)"""
+import json
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
+PACK = {U8: "<B", I8: "<b", U16: "<H", I16: "<h", U32: "<I", I32: "<i", F32: "<f", BOOL: "<?",
+        U64: "<Q", I64: "<q", F64: "<d"}
+
+
+def text(value):
+    raw = value.encode()
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def value(kind, x):
+    if kind == STRING:
+        return text(x)
+    if kind == ARRAY:
+        item, values = x
+        return struct.pack("<IQ", item, len(values)) + b"".join(value(item, v) for v in values)
+    return struct.pack(PACK[kind], x)
+
+
+def gguf(metadata, tensors, version=3, alignment=32):
+    """tensors: (name, dimensions, type id, bytes)."""
+    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(metadata))
+    for key, kind, x in metadata:
+        out += text(key) + struct.pack("<I", kind) + value(kind, x)
+    offset, body = 0, b""
+    for name, dims, kind, data in tensors:
+        out += text(name) + struct.pack("<I", len(dims)) + struct.pack(f"<{len(dims)}Q", *dims)
+        out += struct.pack("<IQ", kind, offset)
+        data += bytes(-len(data) % alignment)
+        body, offset = body + data, offset + len(data)
+    return out + bytes(-len(out) % alignment) + body
+
+
+ARCH = [("general.architecture", STRING, "qwen2"), ("qwen2.block_count", U32, 1),
+        ("qwen2.embedding_length", U64, 8), ("qwen2.attention.layer_norm_rms_epsilon", F32, 1e-6),
+        ("general.file_type", U32, 0)]
+BPE = [("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.pre", STRING, "qwen2"),
+       ("tokenizer.ggml.tokens", ARRAY, (STRING, ["a", "b", "ab", "Ġ", "<|end|>", "Ġab"])),
+       ("tokenizer.ggml.token_type", ARRAY, (I32, [1, 1, 1, 1, 3, 1])),
+       ("tokenizer.ggml.merges", ARRAY, (STRING, ["a b", "Ġ ab"])),
+       ("tokenizer.ggml.eos_token_id", U32, 4), ("tokenizer.ggml.add_bos_token", BOOL, False),
+       ("tokenizer.chat_template", STRING, "{% for m in messages %}{{ m.content }}{% endfor %}")]
+PIECES = [("tokenizer.ggml.model", STRING, "llama"),
+          ("tokenizer.ggml.tokens", ARRAY, (STRING, ["<unk>", "<s>", "</s>", "<0x0A>", "▁a", "b"])),
+          ("tokenizer.ggml.scores", ARRAY, (F32, [0, 0, 0, 0, -1.5, -2])),
+          ("tokenizer.ggml.token_type", ARRAY, (I32, [2, 3, 3, 6, 1, 1])),
+          ("tokenizer.ggml.bos_token_id", U32, 1), ("tokenizer.ggml.unknown_token_id", U32, 0)]
+KINDS = [("k.u8", U8, 1), ("k.i8", I8, -1), ("k.u16", U16, 2), ("k.i16", I16, -2), ("k.i64", I64, -3),
+         ("k.f64", F64, 1.5), ("k.bool", BOOL, True), ("k.bools", ARRAY, (BOOL, [True, False])),
+         ("k.empty", ARRAY, (STRING, [])), ("k.f64s", ARRAY, (F64, [1.0, 2.0]))]
+F32S = bytes(range(128))
+
+
+def gguf_seeds():
+    plain = [("token_embd.weight", [8, 4], 0, F32S), ("output_norm.weight", [8], 0, F32S[:32])]
+    quants = [("a", [32], 2, bytes(18)), ("b", [32, 2], 8, bytes(68)), ("c", [256], 12, bytes(144)),
+              ("d", [256], 14, bytes(210)), ("e", [2, 2, 2], 1, bytes(16))]
+    yield "bpe", gguf(ARCH + BPE, plain)
+    yield "pieces", gguf(ARCH + PIECES, plain)
+    yield "kinds", gguf(ARCH + KINDS, [])
+    yield "quants", gguf(ARCH, quants)
+    yield "v2", gguf(ARCH, plain, version=2)
+    yield "v1", b"GGUF" + struct.pack("<III", 1, 0, 0)
+    yield "aligned", gguf(ARCH + [("general.alignment", U32, 64)], plain, alignment=64)
+    yield "split", gguf(ARCH + [("split.no", U16, 0), ("split.count", U16, 2),
+                                ("split.tensors.count", I32, 4)], plain)
+
+
+def safetensors_seeds():
+    header = {"__metadata__": {"format": "pt"},
+              "model.norm.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
+              "lm_head.weight": {"dtype": "BF16", "shape": [2, 4], "data_offsets": [16, 32]},
+              "e": {"dtype": "I64", "shape": [0, 3], "data_offsets": [32, 32]}}
+    raw = json.dumps(header).encode()
+    raw += b" " * (-len(raw) % 8)
+    yield "two", struct.pack("<Q", len(raw)) + raw + bytes(32)
+    yield "index", json.dumps({"metadata": {"total_size": 32}, "weight_map": {
+        "model.norm.weight": "model-00001-of-00002.safetensors",
+        "lm_head.weight": "model-00002-of-00002.safetensors"}}).encode()
+    for folder in sorted((CORPUS.parent.parent / "golden/models").iterdir()):
+        yield f"config_{folder.name}", (folder / "config.json").read_bytes()
+
+
+def tokenizer_json_seeds():
+    added = [{"id": 5, "content": "<s>", "special": True, "lstrip": False, "rstrip": True,
+              "single_word": False, "normalized": False}]
+    bpe = {"version": "1.0", "added_tokens": added, "normalizer": {"type": "NFC"},
+           "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+               {"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}| ?\\p{L}+|\\s+(?!\\S)|\\s+"},
+                "behavior": "Isolated", "invert": False},
+               {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]},
+           "decoder": {"type": "ByteLevel"},
+           "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġab": 4},
+                     "merges": [["a", "b"], "Ġ ab"], "ignore_merges": False,
+                     "byte_fallback": False}}
+    pieces = {"added_tokens": [{"id": i, "content": t, "special": True}
+                               for i, t in enumerate(("<unk>", "<s>", "</s>"))],
+              "normalizer": {"type": "Sequence", "normalizers": [
+                  {"type": "Prepend", "prepend": "▁"},
+                  {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+              "post_processor": {"type": "TemplateProcessing", "single": [
+                  {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                  "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+              "decoder": {"type": "Sequence", "decoders": [
+                  {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+                  {"type": "ByteFallback"}, {"type": "Fuse"}]},
+              "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True,
+                        "byte_fallback": True, "merges": ["▁ a"], "vocab": {
+                            "<unk>": 0, "<s>": 1, "</s>": 2, "<0x0A>": 3, "▁": 4, "a": 5, "▁a": 6}}}
+    config = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "add_bos_token": True,
+              "chat_template": "{{ messages[0].content }}"}
+    yield "bpe", json.dumps(bpe).encode()
+    yield "pieces", json.dumps(pieces).encode() + b"\0" + json.dumps(config).encode()
+
+
+def tokenizer_seeds():
+    yield "words", "Hello, wörld! It's 12345 o'clock  \n\n\tx".encode()
+    yield "scripts", "日本語 мир 👩‍👩‍👧 é e\u0301 \u00a0x\u200b\ufeff".encode()
+    yield "special", "<s> <|end|></s> <pad>".encode()
+    yield "bytes", bytes(range(256))
+
+
+def template_seeds():
+    yield "chatml", (b"{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\\n' + (m.content or '')"
+                     b" + '<|im_end|>\\n' -}}{% endfor %}{% if add_generation_prompt %}x{% endif %}")
+    yield "macros", (b"{% macro f(a, b=2) %}{{ a ~ b }}{% endmacro %}{% set ns = namespace(n=0) %}"
+                     b"{% for k, v in d.items() %}{% set ns.n = ns.n + 1 %}{{ f(k, v) }}{% endfor %}"
+                     b"{{ ns.n }}{{ loop is defined }}")
+    yield "filters", (b"{{ s | upper | trim }}{{ l | sort | join(', ') }}{{ tools | tojson(indent=2) }}"
+                      b"{{ messages | selectattr('role', 'equalto', 'user') | list | length }}"
+                      b"{{ l[1:] }}{{ l[::-1] }}{{ '%05.2f' | format(n) }}")
+    yield "raises", b"{% if not tools %}{{ raise_exception('no tools') }}{% endif %}{# a note #}"
+    yield "nested", b"{{ " + b"(" * 40 + b"1" + b")" * 40 + b" }}{{ not not n ** 2 // 3 % 2 >= 1 }}"
+    yield "calls", b"{{ s.split(' ')[0].replace('t', 'T') }}{{ strftime_now('%d %b %Y') }}{{ range(3) }}"
+
+
+def main():
+    for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
+                          ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
+                          ("template", template_seeds)):
+        folder = CORPUS / reader
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in seeds():
+            (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
