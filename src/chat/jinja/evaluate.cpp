@@ -138,8 +138,6 @@ Result<SliceIndices> slice_indices(TemplateRun& run, const SliceStep& slice) {
   return out;
 }
 
-bool is_index(const Datum& value) { return value.is_none() || value.is_integral(); }
-
 std::optional<int64_t> index_of(const Datum& value) {
   if (value.is_none()) return std::nullopt;
   return value.integer();
@@ -214,12 +212,15 @@ Result<Datum> slice_sequence(TemplateRun& run, const DatumSequence& from,
 Result<Datum> SliceStep::apply(TemplateRun& run, const Datum& subject) const {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
   const SliceIndices indices = TRY(slice_indices(run, *this));
-  if (is_index(indices.start) && is_index(indices.stop) && is_index(indices.stride)) {
-    if (subject.is_text()) return slice_text(run, *subject.text(), indices);
-    if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
-      return slice_sequence(run, *subject.sequence(), indices);
+  for (const Datum* index : {&indices.start, &indices.stop, &indices.stride}) {
+    if (!index->is_none() && !index->is_integral())
+      return fail(Code::corrupt, "slice indices must be integers or None, not {}",
+                  type_name(*index));
   }
-  return Datum::undefined(fmt::format("{} has no element slice", type_name(subject)));
+  if (subject.is_text()) return slice_text(run, *subject.text(), indices);
+  if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
+    return slice_sequence(run, *subject.sequence(), indices);
+  return fail(Code::corrupt, "'{}' object cannot be sliced", type_name(subject));
 }
 
 }  // namespace ruv::jinja

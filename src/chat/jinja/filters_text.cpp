@@ -73,6 +73,8 @@ Result<Datum> indent_filter(const BuiltinCall& call) {
 }
 
 Result<Datum> truncate_filter(const BuiltinCall& call) {
+  if (!call.subject.is_text() && !call.subject.is_undefined())
+    return fail(Code::corrupt, "truncate needs a text, not {}", type_name(call.subject));
   const TextPtr text = TRY(subject_text(call));
   const int64_t length = TRY(call.integer(0, 255));
   const TextPtr end = TRY(call.text(2, "..."));

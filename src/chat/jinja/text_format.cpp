@@ -45,9 +45,9 @@ class PrintfValues {
     return fail(Code::corrupt, "no value named '{}' for the format string", name);
   }
   Status finish() const {
-    const bool spare =
-        tuple_ ? used_ < tuple_->items.size()
-               : used_ == 0 && !values_.is(Datum::Kind::dict) && !values_.is(Datum::Kind::sequence);
+    const bool unordered = values_.is(Datum::Kind::dict) || (values_.is(Datum::Kind::sequence) &&
+                                                             values_.sequence()->is_indexable());
+    const bool spare = tuple_ ? used_ < tuple_->items.size() : used_ == 0 && !unordered;
     if (spare) return fail(Code::corrupt, "not all arguments converted during string formatting");
     return Status();
   }

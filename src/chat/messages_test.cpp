@@ -1,0 +1,85 @@
+// What becomes of OpenAI's messages on their way to a template.
+#include "chat/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+
+namespace ruv {
+namespace {
+
+Json json_of(const char* text) { return Json::parse(text); }
+
+TEST(TemplateContext, JoinsTextParts) {
+  const Json messages = json_of(
+      R"([{"role":"user","content":[{"type":"text","text":"a "},{"type":"text","text":"b"}]},
+          {"role":"assistant","content":null}])");
+  const auto context = template_context(messages, nullptr, true, nullptr);
+  ASSERT_TRUE(context.has_value()) << context.error().message();
+  EXPECT_EQ((*context)["messages"][0]["content"], "a b");
+  EXPECT_TRUE((*context)["messages"][1]["content"].is_null());
+  EXPECT_TRUE((*context)["tools"].is_null());
+  EXPECT_EQ((*context)["add_generation_prompt"], true);
+}
+
+TEST(TemplateContext, NamesWhatItRefuses) {
+  const auto refusal = [](const char* messages) {
+    const auto context = template_context(json_of(messages), nullptr, true, nullptr);
+    return context ? Status() : context.error();
+  };
+  const Status image = refusal(
+      R"([{"role":"user","content":"x"},
+          {"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}])");
+  EXPECT_EQ(image.code(), Code::unsupported);
+  EXPECT_NE(image.message().find("messages[1]"), std::string::npos);
+  EXPECT_NE(image.message().find("image_url"), std::string::npos);
+  EXPECT_EQ(refusal(R"({"role":"user"})").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"(["x"])").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"([{"content":"x"}])").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"([{"role":1,"content":"x"}])").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"([{"role":"user","content":5}])").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"([{"role":"user","content":[{"text":"x"}]}])").code(), Code::invalid);
+  EXPECT_EQ(refusal(R"([{"role":"user","content":[{"type":"text"}]}])").code(), Code::invalid);
+}
+
+TEST(TemplateContext, TakesToolsAndVariables) {
+  const Json tools = json_of(R"([{"type":"function"}])");
+  const Json variables = json_of(R"({"enable_thinking":false,"messages":"no"})");
+  const auto context = template_context(Json::array(), &tools, false, &variables);
+  ASSERT_TRUE(context.has_value());
+  EXPECT_EQ((*context)["tools"], tools);
+  EXPECT_EQ((*context)["enable_thinking"], false);
+  EXPECT_TRUE((*context)["messages"].is_array());
+  const Json none = Json::array();
+  EXPECT_TRUE((*template_context(Json::array(), &none, false, nullptr))["tools"].is_null());
+  EXPECT_FALSE(template_context(Json::array(), &variables, false, nullptr).has_value());
+  EXPECT_FALSE(template_context(Json::array(), nullptr, false, &tools).has_value());
+}
+
+const char* kToolCall =
+    R"([{"role":"assistant","content":"","tool_calls":[{"type":"function","function":
+        {"name":"f","arguments":"{\"b\": 1, \"a\": \"é\"}"}}]}])";
+
+TEST(TemplateContext, ArgumentsBecomeObjects) {
+  const auto context = template_context(json_of(kToolCall), nullptr, false, nullptr);
+  ASSERT_TRUE(context.has_value());
+  const Json& arguments = (*context)["messages"][0]["tool_calls"][0]["function"]["arguments"];
+  EXPECT_EQ(arguments.dump(), R"({"b":1,"a":"é"})");
+}
+
+TEST(RenderChat, GivesTextArgumentsToTemplatesThatWantThem) {
+  const auto context = template_context(json_of(kToolCall), nullptr, false, nullptr);
+  ASSERT_TRUE(context.has_value());
+  const auto rendered = [&](const char* source) {
+    const auto parts = render_chat(**ChatTemplate::parse(source), *context, {});
+    return parts ? joined(*parts) : parts.error().message();
+  };
+  EXPECT_EQ(rendered("{{ messages[0].tool_calls[0].function.arguments | tojson }}"),
+            R"({"b": 1, "a": "é"})");
+  EXPECT_EQ(rendered("{{ '>' + messages[0].tool_calls[0].function.arguments }}"),
+            R"(>{"b":1,"a":"é"})");
+  EXPECT_NE(rendered("{{ raise_exception('no') }}").find("no"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv
