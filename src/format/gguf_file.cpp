@@ -105,11 +105,14 @@ Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path) {
                 split + 1, n_splits, first.empty() ? split_ending(1, n_splits) : first);
   }
   const auto architecture = contents.metadata.find("general.architecture");
-  if (architecture == contents.metadata.end() ||
-      !std::holds_alternative<std::string>(architecture->second)) {
-    return fail(Code::corrupt, "{}: metadata 'general.architecture' is missing or not text", path);
+  const auto* name = architecture == contents.metadata.end()
+                         ? nullptr
+                         : std::get_if<std::string>(&architecture->second);
+  if (name == nullptr || name->empty() || quoted_name(*name) != *name) {
+    return fail(Code::corrupt, "{}: metadata 'general.architecture' is missing or not a short text",
+                path);
   }
-  file->architecture_ = std::get<std::string>(architecture->second);
+  file->architecture_ = *name;
   // The converter of this architecture alone reorders the rows of q and k.
   if (file->architecture_ == "llama") file->rope_order_ = RopeOrder::neighbours;
   file->metadata_ = std::move(contents.metadata);

@@ -60,6 +60,9 @@ TEST(GgufFile, RefusesWhatCannotBeAModel) {
   EXPECT_NE(
       error_of(folder.write("b.gguf", GgufBuilder(3, 0, 0).bytes())).find("general.architecture"),
       std::string::npos);
+  GgufBuilder odd(3, 0, 1);
+  odd.text_entry("general.architecture", "a\nb");
+  EXPECT_NE(error_of(folder.write("odd.gguf", odd.bytes())).find("short text"), std::string::npos);
   GgufBuilder twice(3, 2, 1);
   twice.text_entry("general.architecture", "llama").tensor("t", {8}, kF32, 0);
   const std::string path =
@@ -68,26 +71,6 @@ TEST(GgufFile, RefusesWhatCannotBeAModel) {
   const auto missing = ModelFile::open(folder.path() + "/none.gguf");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code(), Code::not_found);
-}
-
-TEST(GgufFile, FindsValuesWithAndWithoutArchitecture) {
-  const TestFolder folder;
-  GgufBuilder bytes(3, 0, 6);
-  bytes.text_entry("general.architecture", "qwen2").u32_entry("qwen2.block_count", 4);
-  bytes.key("qwen2.rope.freq_base", 6).raw(2.5F).u32_entry("general.file_type", 1);
-  bytes.text_entry("tokenizer.chat_template", "{{ hi }}").u32_entry("block_count", 5);
-  const auto opened = ModelFile::open(folder.write("m.gguf", bytes.bytes()));
-  ASSERT_TRUE(opened) << opened.error().message();
-  const ModelFile& file = **opened;
-  EXPECT_EQ(file.integer("block_count").value(), 4);
-  EXPECT_EQ(file.integer("general.file_type").value(), 1);
-  EXPECT_EQ(file.number("rope.freq_base").value(), 2.5);
-  EXPECT_EQ(file.number("block_count").value(), 4.0);
-  EXPECT_EQ(file.chat_template(), "{{ hi }}");
-  EXPECT_EQ(file.integer("nothing").error().code(), Code::not_found);
-  EXPECT_EQ(file.integer("rope.freq_base").error().code(), Code::corrupt);
-  EXPECT_NE(file.text("block_count").error().message().find("'block_count' is an integer"),
-            std::string::npos);
 }
 
 class RealGguf

@@ -430,6 +430,14 @@ Status ConfigReader::read_experts() {
   return {};
 }
 
+// A name that may be shown as it is, since errors above quote it.
+Result<std::string> short_name(const Members& config, const std::string& name) {
+  if (name.empty() || quoted_name(name) != name) {
+    return config.wrong({"architectures"}, "is not a short text");
+  }
+  return name;
+}
+
 // The class name that the config gives, or its model_type.
 Result<std::string> class_of(const Members& config) {
   const Json* classes = config.get({"architectures"});
@@ -437,11 +445,11 @@ Result<std::string> class_of(const Members& config) {
     if (!classes->is_array() || classes->empty() || !classes->front().is_string()) {
       return config.wrong({"architectures"}, "is not an array of texts");
     }
-    return classes->front().get<std::string>();
+    return short_name(config, classes->front().get<std::string>());
   }
   const std::string type = TRY(config.text({"model_type"}, ""));
   if (type.empty()) return config.wrong({"architectures"}, "is missing, and model_type too");
-  return type;
+  return short_name(config, type);
 }
 
 }  // namespace

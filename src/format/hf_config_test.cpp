@@ -273,6 +273,8 @@ TEST(HfConfig, NamesWhatIsWrong) {
   EXPECT_NE(with("partial_rotary_factor", 1.5).find("partial_rotary_factor"), std::string::npos);
   EXPECT_NE(with("tie_word_embeddings", 1).find("is not true or false"), std::string::npos);
   EXPECT_NE(with("architectures", {1}).find("'architectures'"), std::string::npos);
+  EXPECT_NE(with("architectures", {"a\nb"}).find("not a short text"), std::string::npos);
+  EXPECT_NE(with("architectures", {std::string(1000, 'a')}).find("short"), std::string::npos);
   EXPECT_NE(error_of("{}").find("'architectures' is missing"), std::string::npos);
   EXPECT_NE(error_of("[1]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(error_of("{\"a\": 1e999}").find("config.json"), std::string::npos);

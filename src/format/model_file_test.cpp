@@ -1,0 +1,56 @@
+#include "format/model_file.h"
+
+#include <gtest/gtest.h>
+
+#include "format/gguf_builder.h"
+#include "format/test_folder.h"
+
+namespace ruv {
+namespace {
+
+TEST(ModelFile, FindsValuesWithAndWithoutArchitecture) {
+  const TestFolder folder;
+  GgufBuilder bytes(3, 0, 6);
+  bytes.text_entry("general.architecture", "qwen2").u32_entry("qwen2.block_count", 4);
+  bytes.key("qwen2.rope.freq_base", 6).raw(2.5F).u32_entry("general.file_type", 1);
+  bytes.text_entry("tokenizer.chat_template", "{{ hi }}").u32_entry("block_count", 5);
+  const auto opened = ModelFile::open(folder.write("m.gguf", bytes.bytes()));
+  ASSERT_TRUE(opened) << opened.error().message();
+  const ModelFile& file = **opened;
+  EXPECT_EQ(file.integer("block_count").value(), 4);
+  EXPECT_EQ(file.integer("general.file_type").value(), 1);
+  EXPECT_EQ(file.number("rope.freq_base").value(), 2.5);
+  EXPECT_EQ(file.number("block_count").value(), 4.0);
+  EXPECT_EQ(file.chat_template(), "{{ hi }}");
+  EXPECT_EQ(file.integer("nothing").error().code(), Code::not_found);
+  EXPECT_EQ(file.integer("rope.freq_base").error().code(), Code::corrupt);
+  EXPECT_NE(file.text("block_count").error().message().find("'block_count' is an integer"),
+            std::string::npos);
+}
+
+TEST(ModelFile, OpensByWhatStandsAtThePath) {
+  const TestFolder folder;
+  EXPECT_NE(ModelFile::open(folder.path()).error().message().find("config.json"),
+            std::string::npos);
+  EXPECT_NE(ModelFile::open(folder.write("config.json", "{}")).error().message().find("folder"),
+            std::string::npos);
+  EXPECT_NE(ModelFile::open(folder.write("pytorch_model.bin", "PK\3\4 zip"))
+                .error()
+                .message()
+                .find("not a GGUF file"),
+            std::string::npos);
+  const auto missing = ModelFile::open(folder.path() + "/nowhere/model.gguf");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), Code::not_found);
+}
+
+TEST(ModelFile, CountsElements) {
+  TensorInfo tensor;
+  tensor.shape = {3, 4, 5};
+  EXPECT_EQ(tensor.n_elements(), 60);
+  tensor.shape = {};
+  EXPECT_EQ(tensor.n_elements(), 1);
+}
+
+}  // namespace
+}  // namespace ruv
