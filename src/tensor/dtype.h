@@ -39,6 +39,7 @@ enum class DType : uint8_t {
   tq1_0 = 34,
   tq2_0 = 35,
   mxfp4 = 39,
+  nvfp4 = 40,
 };
 
 }  // namespace ruv

@@ -7,6 +7,7 @@
 #include "tensor/formats/iq3.h"
 #include "tensor/formats/iq4.h"
 #include "tensor/formats/mxfp4.h"
+#include "tensor/formats/nvfp4.h"
 #include "tensor/formats/plain.h"
 #include "tensor/formats/q2_k.h"
 #include "tensor/formats/q3_k.h"
@@ -56,9 +57,11 @@ constexpr Format kFormats[] = {
     {DType::tq1_0, "tq1_0", 256, sizeof(BlockTQ1_0), decode_tq1_0, encode_tq1_0},
     {DType::tq2_0, "tq2_0", 256, sizeof(BlockTQ2_0), decode_tq2_0, encode_tq2_0},
     {DType::mxfp4, "mxfp4", 32, sizeof(BlockMxfp4), decode_mxfp4, encode_mxfp4},
+    {DType::nvfp4, "nvfp4", 64, sizeof(BlockNvfp4), decode_nvfp4, encode_nvfp4},
 };
 
-constexpr size_t kIds = static_cast<size_t>(DType::mxfp4) + 1;
+// Rows stand in the order of ids, so the last one has the greatest.
+constexpr size_t kIds = static_cast<size_t>(kFormats[std::size(kFormats) - 1].dtype) + 1;
 
 // Row of each id, -1 for gaps.
 constexpr std::array<int8_t, kIds> kRows = [] {

@@ -2,18 +2,18 @@
 """Writes formats/formats.bin: what every tensor format means, by the gguf package.
 
 For each format: random block bytes and the float32 they decode to; where gguf can encode, the bytes
-it makes of one shared input; where only llama.cpp encodes (K types, IQ4), the squared error of its
-encoding of that input. Formats gguf does not decode (integers, F64, Q8_1, Q8_K) are decoded here by
-their layout.
+it makes of one shared input; where only llama.cpp encodes by rounding alone (NVFP4), the bytes that
+it makes; where it searches (K types, IQ4), the squared error of its encoding of that input. Formats
+gguf does not decode (integers, F64, Q8_1, Q8_K) are decoded here by their layout.
 
 Second witness: when llama_cpp is installed, every decoding is compared bit by bit with
-dequantize_row_* of its libggml-base. Seen with gguf 0.19.0 and llama-cpp-python 0.3.36: all 23
+dequantize_row_* of its libggml-base. Seen with gguf 0.19.0 and llama-cpp-python 0.3.36: all 24
 formats that have such a function (all but the plain ones and Q8_1) are equal in every bit.
 
 Layout, little-endian: u32 n, n f32 (the input); then per format: char[16] name, u32 n_numbers,
 u32 n_block_bytes, bytes, n_numbers f32; u32 n_encoded_bytes, bytes; f64 peer_error (0: none).
 
-Usage: make_format_goldens.py (needs numpy, gguf; llama_cpp for errors and the witness)
+Usage: make_format_goldens.py (needs numpy, gguf; llama_cpp for NVFP4, errors and the witness)
 """
 import ctypes
 import os
@@ -33,7 +33,8 @@ HALVES = {
     "IQ1_S": [0], "IQ2_XXS": [0], "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0],
     "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64],
 }
-FORMATS = [t for t in T if t.name not in ("NVFP4", "Q1_0")]
+FORMATS = [t for t in T if t.name != "Q1_0"]
+ROUNDED = ["NVFP4"]  # by llama.cpp alone
 SEARCHED = ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS"]
 INTEGERS = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "F64": np.float64}
 
@@ -103,12 +104,17 @@ def check_witness(peer, t, blocks, numbers):
     return True
 
 
-def peer_error(peer, t, x):
+def peer_encoded(peer, t, x):
     block_size, block_bytes = SIZES[t]
     out = np.zeros(x.size // block_size * block_bytes, np.uint8)
     i64 = ctypes.c_int64
     peer.ggml_quantize_chunk(ctypes.c_int(int(t)), pointer(x), pointer(out), i64(0),
                              i64(x.size // 256), i64(256), None)
+    return out
+
+
+def peer_error(peer, t, x):
+    out = peer_encoded(peer, t, x)
     off = quants.dequantize(out, t).reshape(-1).astype(np.float64) - x
     return float((off ** 2).sum())
 
@@ -129,7 +135,7 @@ def main():
         try:
             encoded = quants.quantize(x, t).view(np.uint8).tobytes()
         except NotImplementedError:
-            encoded = b""
+            encoded = peer_encoded(peer, t, x).tobytes() if t.name in ROUNDED else b""
         error = peer_error(peer, t, normal) if peer is not None and t.name in SEARCHED else 0.0
         out.append(struct.pack("<16sII", t.name.lower().encode(), numbers.size, blocks.size))
         out += [blocks.tobytes(), numbers.astype(np.float32).tobytes()]

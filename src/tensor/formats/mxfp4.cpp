@@ -22,8 +22,23 @@ void decode_block(const BlockMxfp4& block, float* dst) {
   }
 }
 
-// The nearest code, the first of equals.
-int nearest_code(float x, float d) {
+void encode_block(const float* x, BlockMxfp4& block) {
+  const float top = std::fabs(extreme(x, 32));
+  if (top > 0.0F) {
+    // The float32 logarithm, as the format's first writer has it: it may round up to a whole
+    // number.
+    const int e = static_cast<int>(std::floor(std::log2(top))) - 2 + 127;
+    block.e = static_cast<uint8_t>(e < 0 ? 0 : e);
+  }
+  const float d = half_power(block.e);
+  for (int j = 0; j < 16; ++j) {
+    block.q[j] = static_cast<uint8_t>(nearest_e2m1(x[j], d) | (nearest_e2m1(x[j + 16], d) << 4));
+  }
+}
+
+}  // namespace
+
+int nearest_e2m1(float x, float d) {
   int best = 0;
   float best_error = std::fabs(0.0F - x);
   for (int code = 1; code < 16; ++code) {
@@ -35,22 +50,6 @@ int nearest_code(float x, float d) {
   }
   return best;
 }
-
-void encode_block(const float* x, BlockMxfp4& block) {
-  const float top = std::fabs(extreme(x, 32));
-  if (top > 0.0F) {
-    // The float32 logarithm, as the format's first writer has it: it may round up to a whole
-    // number.
-    const int e = static_cast<int>(std::floor(std::log2(top))) - 2 + 127;
-    block.e = static_cast<uint8_t>(e < 0 ? 0 : e);
-  }
-  const float d = half_power(block.e);
-  for (int j = 0; j < 16; ++j) {
-    block.q[j] = static_cast<uint8_t>(nearest_code(x[j], d) | (nearest_code(x[j + 16], d) << 4));
-  }
-}
-
-}  // namespace
 
 void decode_mxfp4(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockMxfp4, decode_block>(src, dst, n);
