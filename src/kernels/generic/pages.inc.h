@@ -88,10 +88,17 @@ void value_edge(const float* p, const uint16_t* values, float* out, int64_t n, i
   part.store(out, acc, n);
 }
 
+// Asks for a whole page at once: pages lie anywhere, so nothing else fetches ahead.
+RUV_INLINE void fetch_page(const uint16_t* page, int64_t head_dim) {
+  const auto* bytes = reinterpret_cast<const char*>(page);
+  for (int64_t at = 0; at < head_dim * kPageTokens * 2; at += 64) __builtin_prefetch(bytes + at);
+}
+
 template <class V>
 struct Pages {
   static void scores(const float* q, int64_t q_stride, const uint16_t* keys, float* scores,
                      int64_t scores_stride, int64_t n_rows, int64_t head_dim, float scale) {
+    fetch_page(keys, head_dim);
     const auto s = V::set(scale);
     int64_t r = 0;
     const auto pass = [&]<int R>() {
@@ -109,6 +116,7 @@ struct Pages {
   static void values(const float* p, int64_t p_stride, const uint16_t* values, float* out,
                      int64_t out_stride, int64_t n_rows, int64_t head_dim) {
     constexpr int kWide = 4;
+    fetch_page(values, head_dim);
     int64_t r = 0;
     const auto pass = [&]<int R>() {
       for (; r + R <= n_rows; r += R) {
