@@ -62,8 +62,11 @@ class ServerTest : public ::testing::Test {
   uint16_t port() const { return server_->port(); }
   template <class F>
   static bool eventually(F condition) {
-    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(5));
-    return condition();
+    for (int i = 0; i < 2000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    return false;
   }
 
   std::unique_ptr<HttpServer> server_;

@@ -49,8 +49,11 @@ class AnswerTest : public ::testing::Test {
   }
   template <class F>
   static bool eventually(F condition) {
-    for (int i = 0; i < 4000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(5));
-    return condition();
+    for (int i = 0; i < 4000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    return false;
   }
   bool idle() const { return engine_.load().n_running == 0; }
 
