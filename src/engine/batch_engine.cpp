@@ -44,7 +44,7 @@ Status BatchEngine::check(const Request& request) const {
                   model_->h.n_vocab);
     }
   }
-  return check_params(request.params, model_->h.n_vocab);
+  return check_params(request.params, model_->n_usable_tokens());
 }
 
 Result<RequestId> BatchEngine::submit(Request request) {

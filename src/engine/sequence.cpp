@@ -31,7 +31,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       n_prompt_(static_cast<int64_t>(tokens_.size())),
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
-      sampler_(params_, seed_, model.h.n_vocab),
+      sampler_(params_, seed_, model.n_usable_tokens()),
       stop_text_(params_.stop),
       submitted_ns_(now_ns) {
   if (model.tokenizer != nullptr) detokenizer_.emplace(*model.tokenizer);
@@ -55,6 +55,7 @@ bool Sequence::ends_answer(Token id) const {
 }
 
 bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
+  logits = logits.first(static_cast<size_t>(model_->n_usable_tokens()));
   if (first_token_ns_ == 0) first_token_ns_ = now_ns;
   if (params_.max_tokens == 0) {
     emit({}, FinishReason::length, now_ns);

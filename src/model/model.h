@@ -41,6 +41,10 @@ struct Model {
   // Why a tokenizer or template the file does have cannot be used.
   Status tokenizer_status, chat_template_status;
 
+  // Ids that may be generated: embeddings are often padded beyond the tokenizer's vocabulary.
+  int64_t n_usable_tokens() const {
+    return tokenizer != nullptr ? tokenizer->vocab_size() : h.n_vocab;
+  }
   KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
   // The positions of layer i for sequences of up to n_ctx tokens.
   const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {

@@ -5,9 +5,9 @@
 
 namespace ruv {
 namespace {
-constexpr std::array<const ArchSpec*, 8> kArchs = {
-    &arch::llama,  &arch::qwen2,  &arch::qwen3, &arch::gemma,
-    &arch::gemma2, &arch::gemma3, &arch::phi3,  &arch::gpt2,
+constexpr std::array<const ArchSpec*, 9> kArchs = {
+    &arch::llama,  &arch::qwen2, &arch::qwen3, &arch::gemma,      &arch::gemma2,
+    &arch::gemma3, &arch::phi3,  &arch::gpt2,  &arch::starcoder2,
 };
 }
 

@@ -4,5 +4,5 @@
 #include "model/arch_spec.h"
 
 namespace ruv::arch {
-extern const ArchSpec llama, qwen2, qwen3, gemma, gemma2, gemma3, phi3, gpt2;
+extern const ArchSpec llama, qwen2, qwen3, gemma, gemma2, gemma3, phi3, gpt2, starcoder2;
 }
