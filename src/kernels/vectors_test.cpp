@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -308,6 +309,14 @@ TEST(Dispatch, ReferenceComesFirstAndNamesAreFound) {
 }
 
 TEST(Dispatch, ChosenTableIsOneOfAll) { EXPECT_EQ(find_kernels(kernels().isa), &kernels()); }
+
+// CTest runs this with RUV_ISA set to each table and to nonsense.
+TEST(Dispatch, EnvironmentForcesATableThatRunsHere) {
+  const char* const forced = std::getenv("RUV_ISA");
+  if (forced == nullptr) GTEST_SKIP() << "RUV_ISA is not set";
+  const Kernels* const wanted = find_kernels(forced);
+  EXPECT_EQ(&kernels(), wanted != nullptr ? wanted : all_kernels().back());
+}
 
 TEST(Dispatch, UnknownFormatHasNoRow) {
   EXPECT_EQ(find_gemm(kernels(), DType::iq1_s), nullptr);
