@@ -1,8 +1,13 @@
 #include "base/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace ruv {
+
+int64_t machine_memory_bytes() {
+  return int64_t{::sysconf(_SC_PHYS_PAGES)} * int64_t{::sysconf(_SC_PAGESIZE)};
+}
 
 Result<Buffer> Buffer::allocate(int64_t n_bytes) {
   Buffer buffer;

@@ -1,20 +1,15 @@
 // Engine::create: sizes chosen from the options, the model and the machine; generate().
 #include "ruv/engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
+#include "base/buffer.h"
 #include "engine/batch_engine.h"
 
 namespace ruv {
 namespace {
-
-int64_t machine_memory_bytes() {
-  return int64_t{::sysconf(_SC_PHYS_PAGES)} * int64_t{::sysconf(_SC_PAGESIZE)};
-}
 
 constexpr int64_t kDefaultMaxCtx = 32768;
 
