@@ -21,6 +21,7 @@ struct Family {
   std::string_view model_type;
   std::string_view gguf;
   std::string_view act = "silu";
+  bool layer_norm = false;  // else RMS norm
   double norm_eps = 1e-6;
   int64_t max_positions = 0;
   int64_t n_heads = 0;
@@ -113,8 +114,19 @@ constexpr std::array kFamilies = {
            .model_type = "gpt2",
            .gguf = "gpt2",
            .act = "gelu_new",
+           .layer_norm = true,
            .norm_eps = 1e-5,
            .max_positions = 1024,
+           .tied = true},
+    Family{.hf_class = "Starcoder2ForCausalLM",
+           .model_type = "starcoder2",
+           .gguf = "starcoder2",
+           .act = kGelu,
+           .layer_norm = true,
+           .norm_eps = 1e-5,
+           .max_positions = 4096,
+           .n_heads = 24,
+           .n_kv_heads = 2,
            .tied = true},
 };
 
@@ -270,11 +282,11 @@ Status ConfigReader::read_sizes() {
 }
 
 Status ConfigReader::read_block() {
-  const auto eps = TRY(config_.number({"rms_norm_eps", "layer_norm_epsilon"}));
-  set(family_.gguf == "gpt2" ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+  const auto eps = TRY(config_.number({"rms_norm_eps", "layer_norm_epsilon", "norm_epsilon"}));
+  set(family_.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
       eps.value_or(family_.norm_eps));
   // Gemma configs carry a wrong "hidden_act" beside the right "hidden_activation".
-  const bool gemma = family_.act == kGelu;
+  const bool gemma = family_.gguf.starts_with("gemma");
   set("hidden_act", gemma ? TRY(config_.text({"hidden_activation"}, family_.act))
                           : TRY(config_.text({"hidden_act", "activation_function"}, family_.act)));
   out_.norms_minus_one = gemma;

@@ -225,6 +225,24 @@ TEST(HfConfig, Gpt2) {
   EXPECT_FALSE(has(config, "rope.freq_base"));
 }
 
+TEST(HfConfig, StarCoder2HasItsOwnNameForTheNormsEpsilon) {
+  const HfConfig config = parse({{"architectures", {"Starcoder2ForCausalLM"}},
+                                 {"hidden_size", 3072},
+                                 {"intermediate_size", 12288},
+                                 {"num_hidden_layers", 30},
+                                 {"norm_epsilon", 1e-3},
+                                 {"sliding_window", 4096}});
+  EXPECT_EQ(config.architecture, "starcoder2");
+  EXPECT_EQ(integer(config, "attention.key_length"), 128);
+  EXPECT_EQ(integer(config, "attention.head_count_kv"), 2);
+  EXPECT_EQ(integer(config, "attention.sliding_window"), 4096);
+  EXPECT_EQ(number(config, "attention.layer_norm_epsilon"), 1e-3);
+  EXPECT_FALSE(has(config, "attention.layer_norm_rms_epsilon"));
+  EXPECT_EQ(text(config, "hidden_act"), "gelu_pytorch_tanh");
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_FALSE(config.norms_minus_one);
+}
+
 TEST(HfConfig, Mixtral) {
   Json json = small("MixtralForCausalLM");
   json["num_local_experts"] = 4;

@@ -21,6 +21,7 @@ struct NameRow {
 
 constexpr std::string_view kSandwich = " gemma2 gemma3 ";
 constexpr std::string_view kGpt2 = " gpt2 ";
+constexpr std::string_view kStarCoder2 = " starcoder2 ";
 
 constexpr std::array kRows = {
     NameRow{"token_embd", "model.embed_tokens"},
@@ -40,6 +41,8 @@ constexpr std::array kRows = {
     NameRow{"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
     NameRow{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"},
     NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj", " phi3 "},
+    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.c_fc", kStarCoder2},
+    NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.c_proj", kStarCoder2},
     NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"},
     NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
     NameRow{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},

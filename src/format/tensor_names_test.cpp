@@ -72,7 +72,9 @@ TEST(TensorNames, GoesBack) {
            {"model.layers.5.pre_feedforward_layernorm.weight", "gemma3"},
            {"model.layers.5.mlp.gate_up_proj.weight", "phi3"},
            {"model.layers.5.block_sparse_moe.experts.7.w1.weight", "llama"},
-           {"h.5.mlp.c_fc.bias", "gpt2"}}) {
+           {"h.5.mlp.c_fc.bias", "gpt2"},
+           {"model.layers.5.mlp.c_fc.bias", "starcoder2"},
+           {"model.layers.5.mlp.c_proj.weight", "starcoder2"}}) {
     EXPECT_EQ(hf_name_of(gguf(hf, architecture), architecture), hf);
   }
   EXPECT_EQ(hf_name_of("rope_freqs.weight", "llama"), std::nullopt);

@@ -30,9 +30,9 @@ double bound_of(std::string_view isa) {
   return kBounds.at(isa);
 }
 
-constexpr const char* kFamilies[] = {"llama2", "llama3", "mistral",      "qwen2",
-                                     "qwen3",  "gemma",  "gemma2",       "gemma3",
-                                     "phi3",   "gpt2",   "phi3_longrope"};
+constexpr const char* kFamilies[] = {"llama2", "llama3", "mistral",       "qwen2",
+                                     "qwen3",  "gemma",  "gemma2",        "gemma3",
+                                     "phi3",   "gpt2",   "phi3_longrope", "starcoder2"};
 
 std::vector<std::string> isas() {
   std::vector<std::string> names;

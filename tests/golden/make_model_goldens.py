@@ -22,6 +22,7 @@ GGUF files against llama_cpp 0.3.36, max |difference| of logits over the 24 posi
   gemma, gemma3, gpt2                           4e-4 to 4e-3: that engine takes GELU from a table
 Known to differ where that engine does not do what the reference implementation does:
   mistral, phi3   no window there (positions below the window agree, 1e-5)
+  starcoder2      no window there (positions below the window agree, 9e-4, like gemma)
   gemma2          `attention.scale` is not read there; with query_pre_attn_scalar = head_dim the
                   same file agrees like gemma
 """
@@ -117,6 +118,13 @@ FAMILIES = {
               "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32",
               "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0},
              [{"activation_function": "gelu"}]),
+    # An epsilon unlike the default, so that it must be read under the name it has here.
+    "starcoder2": ({"model_type": "starcoder2", "architectures": ["Starcoder2ForCausalLM"],
+                    "hidden_act": "gelu_pytorch_tanh", "rms_norm_eps": None, "norm_epsilon": 1e-2,
+                    "tie_word_embeddings": True, "use_bias": True, "sliding_window": WINDOW,
+                    "intermediate_size": 64},
+                   [{"norm_epsilon": 1e-5}, {"sliding_window": None}, {"hidden_act": "gelu"},
+                    {"rope_theta": 500.0}]),
 }
 
 
@@ -339,7 +347,10 @@ def add_decoder_numbers(w, arch, config):
     w.add_head_count_kv(config["num_key_value_heads"])
     w.add_key_length(head_dim)
     w.add_value_length(head_dim)
-    w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    if "norm_epsilon" in config:
+        w.add_layer_norm_eps(config["norm_epsilon"])
+    else:
+        w.add_layer_norm_rms_eps(config["rms_norm_eps"])
     w.add_rope_freq_base(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
     if arch in ("llama", "phi3"):
         w.add_rope_dimension_count(head_dim)

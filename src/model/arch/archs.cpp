@@ -5,10 +5,17 @@
 
 namespace ruv {
 namespace {
-constexpr std::array<const ArchSpec*, 9> kArchs = {
-    &arch::llama,  &arch::qwen2, &arch::qwen3, &arch::gemma,      &arch::gemma2,
-    &arch::gemma3, &arch::phi3,  &arch::gpt2,  &arch::starcoder2,
-};
+constexpr auto kArchs = std::to_array<const ArchSpec*>({
+    &arch::llama,
+    &arch::qwen2,
+    &arch::qwen3,
+    &arch::gemma,
+    &arch::gemma2,
+    &arch::gemma3,
+    &arch::phi3,
+    &arch::gpt2,
+    &arch::starcoder2,
+});
 }
 
 std::span<const ArchSpec* const> all_archs() { return kArchs; }
