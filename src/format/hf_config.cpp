@@ -1,3 +1,5 @@
+// One row for each family says what its config may leave out; one reader checks types and ranges of
+// what it has, whatever generation of transformers wrote it.
 #include "format/hf_config.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What both containers share: opening by what stands at the path, and looking values up.
 #include "format/model_file.h"
 
 #include <gtest/gtest.h>

@@ -23,9 +23,7 @@ class SafetensorsFile final : public ModelFile {
  public:
   static Result<std::unique_ptr<ModelFile>> open(const std::string& folder);
 
-  Result<TokenizerSpec> tokenizer_spec() const override {
-    return read_tokenizer_folder(path_);
-  }
+  Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_folder(path_); }
   std::string chat_template() const override { return chat_template_; }
 
  private:

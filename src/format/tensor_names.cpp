@@ -1,3 +1,4 @@
+// The table of names and the matching of its patterns.
 #include "format/tensor_names.h"
 
 #include <array>

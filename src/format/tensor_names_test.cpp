@@ -1,3 +1,4 @@
+// Names of every family there and back, and names that only look like them.
 #include "format/tensor_names.h"
 
 #include <gtest/gtest.h>
