@@ -33,6 +33,37 @@ Result<float> number_or(const ModelFile& file, std::string_view key, float absen
   return static_cast<float>(value);
 }
 
+// The activation that config.json names must be the family's; GGUF files do not name one.
+Status check_activation(const ModelFile& file, const BlockSpec& block) {
+  if (file.find("hidden_act") == nullptr) return {};
+  const std::string name = TRY(file.text("hidden_act"));
+  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast";
+  if (block.act == Act::silu ? name == "silu" || name == "swish" : tanh) return {};
+  return fail(Code::unsupported, "{}: hidden_act '{}' is not supported in this family", file.path(),
+              name);
+}
+
+// Which layers see only the window: the family's rule, or the file's own pattern.
+Result<std::vector<bool>> local_layers(const ModelFile& file, Window rule, int64_t n_layers) {
+  std::vector<bool> local(static_cast<size_t>(n_layers));
+  for (int64_t i = 0; i < n_layers; ++i) local[static_cast<size_t>(i)] = is_local(rule, i);
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  const MetaValue* const value = file.find(kPattern);
+  if (value == nullptr) return local;
+  if (const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(value)) {
+    if ((*array)->bools.size() != local.size()) {
+      return fail(Code::corrupt, "{}: {} must hold {} truth values", file.path(), kPattern,
+                  n_layers);
+    }
+    return (*array)->bools;
+  }
+  const int64_t period = TRY(dimension(file, kPattern));
+  for (int64_t i = 0; i < n_layers; ++i) {
+    local[static_cast<size_t>(i)] = i % period != period - 1;
+  }
+  return local;
+}
+
 Status refuse_features(const ModelFile& file) {
   if (file.find("expert_count") != nullptr && TRY(file.integer("expert_count")) > 0) {
     return fail(Code::unsupported,
@@ -69,6 +100,7 @@ Status check_heads(const ModelFile& file, const HParams& h) {
 
 Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
   TRY(refuse_features(file));
+  TRY(check_activation(file, spec.block));
   HParams h;
   h.n_layers = TRY(dimension(file, "block_count"));
   h.n_embd = TRY(dimension(file, "embedding_length"));
@@ -84,7 +116,8 @@ Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
   h.attn_scale = TRY(attention_scale(file, h.head_dim));
   h.attn_softcap = TRY(number_or(file, "attn_logit_softcapping", spec.block.attn_softcap));
   h.final_softcap = TRY(number_or(file, "final_logit_softcapping", spec.final_softcap));
-  if (spec.block.window != Window::none && file.find("attention.sliding_window") != nullptr) {
+  h.local_layers = TRY(local_layers(file, spec.block.window, h.n_layers));
+  if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
   }
   if (spec.embed_scale == EmbedScale::sqrt_dim) {

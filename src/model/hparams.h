@@ -15,7 +15,8 @@ struct HParams {
   int64_t n_ff = 0;
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
-  int64_t window = 0;  // 0: none
+  int64_t window = 0;              // keys that a local layer sees, the own one included; 0: all
+  std::vector<bool> local_layers;  // per layer: sees only the window
   float norm_eps = 0;
   float attn_scale = 0;
   float attn_softcap = 0;

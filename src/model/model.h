@@ -48,14 +48,13 @@ struct Model {
   KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
   // The positions of layer i for sequences of up to n_ctx tokens.
   const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {
-    if (h.window > 0 && is_local(arch->block.window, layer)) return rope.local;
-    return global_rope(n_ctx);
+    return window_of(layer) > 0 ? rope.local : global_rope(n_ctx);
   }
   const RopePlan& global_rope(int64_t n_ctx) const {
     return rope.original_ctx > 0 && n_ctx > rope.original_ctx ? rope.extended : rope.global;
   }
   int64_t window_of(int64_t layer) const {
-    return is_local(arch->block.window, layer) ? h.window : 0;
+    return h.local_layers[static_cast<size_t>(layer)] ? h.window : 0;
   }
 };
 

@@ -31,6 +31,11 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                 name, fmt::join(tensor.shape, ", "), n_out < 0 ? "any" : std::to_string(n_out),
                 n_in);
   }
+  const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
+  if (has(scale)) {
+    return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
+                file_->path(), name, scale);
+  }
   if (tensor.transposed) return transposed(tensor);
   MatrixRows result{tensor.dtype, n_in, {}, nullptr};
   const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
