@@ -30,8 +30,8 @@ from server import Server, find_model
 USER = [{"role": "user", "content": "Tell me about yourself."}]
 CHAT = "/v1/chat/completions"
 RAW = "/v1/completions"
-# An answer that lasts: nothing ends it but the context.
-ENDLESS = {"model": "nano", "prompt": "Once upon a time", "ignore_eos": True, "seed": 1,
+# Work for a long time: many answers that nothing ends but the context.
+ENDLESS = {"model": "nano", "prompt": "Once upon a time", "ignore_eos": True, "seed": 1, "n": 100,
            "stream": True}
 
 
@@ -321,9 +321,10 @@ class Connections(ServeTest):
                 connection.sendall(b"POST " + path.encode() + b" HTTP/1.1\r\nHost: test\r\n"
                                    b"Content-Type: application/json\r\nContent-Length: " +
                                    str(len(data)).encode() + b"\r\n\r\n" + data)
-                while self.server.n_running() == 0:
-                    time.sleep(0.005)
-            self.assertGreater(self.server.n_running(), 0)
+            deadline = time.monotonic() + 20
+            while self.server.n_running() < body["n"] // 2:
+                self.assertLess(time.monotonic(), deadline, "the work does not begin")
+                time.sleep(0.005)
             connection.close()
             last = self.wait_until_idle(20)
             self.assertIsNotNone(last, "the work goes on")
@@ -336,9 +337,6 @@ class Connections(ServeTest):
 
     def test_closing_a_waiting_request_stops_its_work(self):
         self.closing_stops({**ENDLESS, "stream": False})
-
-    def test_closing_several_answers_stops_them_all(self):
-        self.closing_stops({**ENDLESS, "n": 8})
 
     def test_closing_one_leaves_the_other_unchanged(self):
         job = {"prompt": "The old man", "seed": 3, "max_tokens": 200,
@@ -354,11 +352,17 @@ class Connections(ServeTest):
         self.assertIsNotNone(self.wait_until_idle(20))
 
     def test_client_that_stops_reading_is_given_up(self):
-        connection = self.server.open_stream(RAW, {**ENDLESS, "logprobs": 20, "n": 4})
-        # Nothing is read any more: the answers end by themselves or are cancelled, and others go on.
-        self.assertTrue(self.raw().choices[0].text)
+        connection = self.server.open_stream(RAW, {**ENDLESS, "logprobs": 20})
+        # Nothing is read until the server has given up.
+        while self.server.n_running() > 0:
+            time.sleep(0.02)
+        seen = b""
+        while more := connection.recv(1 << 20):
+            seen = (seen + more)[-4096:]
+            if seen.endswith(b"0\r\n\r\n"):
+                break
         connection.close()
-        self.assertIsNotNone(self.wait_until_idle(20))
+        self.assertIn(b'"code":"client_too_slow"', seen)
 
     def test_garbage_and_cut_requests_do_no_harm(self):
         for data in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/completions",
