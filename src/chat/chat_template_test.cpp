@@ -250,6 +250,9 @@ TEST(HostileTemplates, WorkAndMemoryAreBounded) {
       "{% set ns = namespace(l=[0]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor "
       "%}",
       "nested deeper");
+  expect_failure("{{ ('a' * 4000000).find('a' * 2000000 + 'b') }}", "max_steps");
+  expect_failure("{{ ('a' * 4000000).strip('b' * 2000000 + 'a') }}", "max_steps");
+  expect_failure("{{ 'a' * 2000000 + 'b' in 'a' * 4000000 }}", "max_steps");
   RenderOptions small;
   small.max_output_bytes = 100;
   expect_failure("{% for i in range(1000) %}xxxxxxxxxx{% endfor %}", "max_output_bytes", small);

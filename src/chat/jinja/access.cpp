@@ -117,6 +117,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) 
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
   if (std::optional<Datum> element = TRY(element_of(run, subject, key))) return *element;
   if (key.is_text()) {
+    TRY(run.meter().spend_text(key.text()->size()));
     if (std::optional<Datum> method = method_of(subject, key.bytes())) return *method;
     return Datum::undefined(
         fmt::format("'{}' has no attribute '{}'", described(subject), key.bytes()));
@@ -132,7 +133,7 @@ Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_v
   if (subject.is(Datum::Kind::dict)) {
     if (const Datum* found = subject.dict()->find(name)) return *found;
   }
-  TRY(run.meter().spend());
+  TRY(run.meter().spend_text(name.size()));
   return Datum::undefined(fmt::format("'{}' has no attribute '{}'", described(subject), name));
 }
 
@@ -141,7 +142,7 @@ Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& me
     if (!item.is_text())
       return fail(Code::corrupt, "'in <string>' requires string as left operand, not {}",
                   type_name(item));
-    TRY(meter.spend_text(container.text()->size()));
+    TRY(meter.spend_search(container.text()->size(), item.text()->size()));
     return container.bytes().find(item.bytes()) != std::string::npos;
   }
   if (container.is(Datum::Kind::dict)) return TRY(container.dict()->find(item, meter)) != nullptr;

@@ -109,6 +109,7 @@ Result<size_t> hash_of(const Datum& key, RenderMeter& meter) {
     case Datum::Kind::real:
       return std::hash<double>()(key.real());
     case Datum::Kind::text:
+      TRY(meter.spend_text(key.text()->size()));
       return std::hash<std::string_view>()(key.bytes());
     case Datum::Kind::undefined:
     case Datum::Kind::none:
@@ -148,7 +149,6 @@ Result<std::optional<size_t>> DatumDict::position(const Datum& key, RenderMeter&
 }
 
 Result<const Datum*> DatumDict::find(const Datum& key, RenderMeter& meter) const {
-  if (key.is_text()) return find(key.bytes());
   const std::optional<size_t> at = TRY(position(key, meter));
   return at ? &entries_[*at].second : nullptr;
 }
@@ -293,7 +293,10 @@ Result<bool> less(const Datum& a, const Datum& b, RenderMeter& meter) {
     if (a.is_integral() && b.is_integral()) return a.integer() < b.integer();
     return a.real() < b.real();
   }
-  if (a.is_text() && b.is_text()) return a.bytes() < b.bytes();
+  if (a.is_text() && b.is_text()) {
+    TRY(meter.spend_text(std::min(a.text()->size(), b.text()->size())));
+    return a.bytes() < b.bytes();
+  }
   if (a.is_undefined() || b.is_undefined())
     return fail(Code::corrupt, "{}", (a.is_undefined() ? a : b).undefined_message());
   if (a.is(Datum::Kind::sequence) && b.is(Datum::Kind::sequence)) {

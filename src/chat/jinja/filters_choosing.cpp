@@ -17,6 +17,7 @@ Result<Datum> attribute_path(TemplateRun& run, const Datum& item, const Datum& p
   std::string_view rest = path.bytes();
   while (true) {
     TRY(run.meter().spend());
+    TRY(run.meter().spend_text(rest.size()));
     const size_t dot = std::min(rest.find('.'), rest.size());
     const std::string_view part = rest.substr(0, dot);
     int64_t index = 0;

@@ -31,6 +31,7 @@ Result<Datum> trim_filter(const BuiltinCall& call) {
   if (!call.has(0) || call.given[0]->is_none())
     return Datum(stripped(*text, nullptr, StripSide::both));
   const TextPtr characters = TRY(call.text(0));
+  TRY(call.meter().spend_search(text->size(), characters->size()));
   return Datum(stripped(*text, characters.get(), StripSide::both));
 }
 

@@ -81,6 +81,7 @@ Result<Datum> raise_function(const BuiltinCall& call) {
 
 Result<Datum> strftime_function(const BuiltinCall& call) {
   const TextPtr format = TRY(call.text(0));
+  if (format->size() > 1000) return fail(Code::invalid, "strftime_now: the format is too long");
   return Datum::text(TRY(clock_text(format->bytes(), call.run.now_unix_s())));
 }
 

@@ -42,8 +42,6 @@ size_t MarkedText::run_of(size_t byte) const {
   return static_cast<size_t>(run - runs_.begin());
 }
 
-bool MarkedText::from_user_at(size_t byte) const { return runs_[run_of(byte)].from_user; }
-
 bool MarkedText::any_from_user() const {
   return std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return run.from_user; });
 }

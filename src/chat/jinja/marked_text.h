@@ -25,8 +25,6 @@ class MarkedText {
   void append_slice(const MarkedText& other, size_t begin, size_t end);
   MarkedText slice(size_t begin, size_t end) const;
 
-  // Requires: byte < size(). O(log runs).
-  bool from_user_at(size_t byte) const;
   bool any_from_user() const;
 
   // Calls f(std::string_view, bool from_user) for each longest run of equal mark, in order.

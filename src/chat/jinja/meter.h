@@ -43,6 +43,12 @@ class RenderMeter {
     TRY(check_size(bytes));
     return spend(static_cast<int64_t>(bytes / 64));
   }
+  // Pays for searching `pattern` bytes in `bytes`, which may compare every byte with every other.
+  Status spend_search(size_t bytes, size_t pattern) {
+    TRY(spend_text(bytes));
+    const double compared = static_cast<double>(bytes) * static_cast<double>(pattern);
+    return spend(static_cast<int64_t>(std::min(compared / 4096, 0x1p62)));
+  }
 
  private:
   int64_t max_steps_;

@@ -38,7 +38,9 @@ template <StripSide kSide>
 Result<Datum> strip_method(const BuiltinCall& call) {
   TRY(call.meter().spend_text(self(call).size()));
   if (!is_given(call, 0)) return Datum(stripped(self(call), nullptr, kSide));
-  return Datum(stripped(self(call), TRY(text_argument(call, 0)).get(), kSide));
+  const TextPtr characters = TRY(text_argument(call, 0));
+  TRY(call.meter().spend_search(self(call).size(), characters->size()));
+  return Datum(stripped(self(call), characters.get(), kSide));
 }
 
 template <bool kFromRight>
@@ -128,6 +130,7 @@ Result<Datum> affix_method(const BuiltinCall& call) {
 template <bool kFromRight, bool kMustFind>
 Result<Datum> find_method(const BuiltinCall& call) {
   const TextPtr wanted = TRY(text_argument(call, 0));
+  TRY(call.meter().spend_search(self(call).size(), wanted->size()));
   const TextWindow window = TRY(window_of(call, 1));
   const std::string_view text = self(call).bytes();
   const std::string_view inside = text.substr(window.begin, window.end - window.begin);
@@ -143,6 +146,7 @@ Result<Datum> find_method(const BuiltinCall& call) {
 
 Result<Datum> count_method(const BuiltinCall& call) {
   const TextPtr wanted = TRY(text_argument(call, 0));
+  TRY(call.meter().spend_search(self(call).size(), wanted->size()));
   const TextWindow window = TRY(window_of(call, 1));
   if (window.empty) return Datum(int64_t{0});
   const std::string_view text =

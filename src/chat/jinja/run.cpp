@@ -216,6 +216,7 @@ Result<Datum> TemplateRun::call_macro(const MacroBody& macro, NameScope* defined
       if (i < arguments.positional.size()) {
         value = arguments.positional[i];
       } else {
+        meter_.charge(static_cast<int64_t>(named.size() / 8));
         value = take_named(named, parameter.text);
       }
       if (!value && parameter.fallback) value = TRY(evaluate(*parameter.fallback));

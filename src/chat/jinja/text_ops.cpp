@@ -48,7 +48,7 @@ MarkedText stripped(const MarkedText& text, const MarkedText* characters, StripS
 
 Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, const MarkedText& to,
                             int64_t limit, RenderMeter& meter) {
-  TRY(meter.spend_text(text.size()));
+  TRY(meter.spend_search(text.size(), from.size()));
   const std::string_view bytes = text.bytes();
   MarkedText out;
   size_t begin = 0;
@@ -166,7 +166,7 @@ Result<std::vector<Datum>> rsplit_at(std::string_view bytes, std::string_view se
 
 Result<std::vector<Datum>> split(const MarkedText& text, const std::string* separator,
                                  int64_t limit, bool from_right, RenderMeter& meter) {
-  TRY(meter.spend_text(text.size()));
+  TRY(meter.spend_search(text.size(), separator ? separator->size() : 0));
   TextPieces pieces(text, meter);
   const std::string_view bytes = text.bytes();
   if (!separator) {
