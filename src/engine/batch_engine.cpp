@@ -104,8 +104,8 @@ bool BatchEngine::intake() {
   if (!cancelled.empty()) {
     std::erase_if(running_, drop);
     std::erase_if(waiting_, drop);
-    publish_load();
   }
+  publish_load();
   const std::lock_guard lock(mutex_);
   return !stopping_;
 }
@@ -125,6 +125,7 @@ void BatchEngine::step() {
   if (plan_.rows.empty()) return;
   pack(plan_);
   advance(plan_, executor_->run(batch_));
+  ++n_steps_;
   publish_load();
 }
 
@@ -179,7 +180,7 @@ void BatchEngine::publish_load() {
   load_.n_waiting = static_cast<int64_t>(waiting_.size());
   load_.free_pages = pool_.n_free();
   load_.total_pages = pool_.n_pages();
-  ++load_.n_steps;
+  load_.n_steps = n_steps_;
 }
 
 }  // namespace ruv

@@ -49,6 +49,7 @@ class BatchEngine final : public Engine {
   ScheduleSnapshot snapshot_;
   StepPlan plan_;
   Batch batch_;
+  int64_t n_steps_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

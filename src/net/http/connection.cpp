@@ -46,6 +46,7 @@ HttpRequest to_request(RequestParser::value_type&& message) {
   request.path = decode_percent(target.substr(0, question));
   if (question != std::string_view::npos) request.query = target.substr(question + 1);
   request.content_type = lower_media_type(view_of(message[http::field::content_type]));
+  request.from_web_page = message.count(http::field::origin) > 0;
   request.authorization = view_of(message[http::field::authorization]);
   request.body = std::move(message.body());
   return request;

@@ -9,12 +9,13 @@
 namespace ruv {
 
 struct HttpRequest {
-  std::string method;         // "GET"
-  std::string path;           // percent-decoded, without the query
-  std::string query;          // what follows '?', as sent
-  std::string path_tail;      // what the `{…}` at the end of the route's path stands for
-  std::string content_type;   // lower case, without parameters
-  std::string authorization;  // the header's value
+  std::string method;          // "GET"
+  std::string path;            // percent-decoded, without the query
+  std::string query;           // what follows '?', as sent
+  std::string path_tail;       // what the `{…}` at the end of the route's path stands for
+  std::string content_type;    // lower case, without parameters
+  std::string authorization;   // the header's value
+  bool from_web_page = false;  // it has an Origin header, as browsers send it
   std::string body;
 };
 

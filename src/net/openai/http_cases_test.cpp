@@ -100,7 +100,10 @@ std::string request_bytes(const Json& request) {
   const std::string body =
       request.contains("raw") ? request.at("raw").get<std::string>() : request.at("body").dump();
   const std::string type = request.value("content_type", "application/json");
-  return post_bytes(path, body, "Content-Type: " + type + "\r\n");
+  const std::string origin = request.contains("origin")
+                                 ? "Origin: " + request.at("origin").get<std::string>() + "\r\n"
+                                 : "";
+  return post_bytes(path, body, "Content-Type: " + type + "\r\n" + origin);
 }
 
 class HttpCases : public ::testing::TestWithParam<std::string> {

@@ -52,7 +52,8 @@ ApiResult<void> check_model(const OpenAiService& service, const std::string& nam
 }
 
 ApiResult<void> check_json_type(const HttpRequest& request) {
-  if (request.content_type == "application/json") return {};
+  // A page of another site can make a browser post forms and plain text here unasked, but not JSON.
+  if (request.content_type == "application/json" || !request.from_web_page) return {};
   return tl::unexpected(
       bad_request("",
                   request.content_type.empty()
