@@ -54,7 +54,7 @@ Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view js
   options.bos_token = stored_text(*tokenizer, tokenizer->spec().bos);
   options.eos_token = stored_text(*tokenizer, tokenizer->spec().eos);
   options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
-  const std::vector<RenderedPart> parts = TRY(model.chat_template->render(context, options));
+  const std::vector<RenderedPart> parts = TRY(render_chat(*model.chat_template, context, options));
   std::vector<Token> ids = encode_parts(*tokenizer, parts);
   // Most templates write bos themselves; some leave it to the tokenizer.
   const TokenizerSpec& spec = tokenizer->spec();
