@@ -66,6 +66,12 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::drop_pages() const {
+  if (!bytes_.empty()) {
+    ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+  }
+}
+
 Result<std::string> read_text_file(const std::string& path) {
   const MappedFile file = TRY(MappedFile::open(path));
   return std::string(as_text(file.bytes()));

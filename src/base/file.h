@@ -21,6 +21,8 @@ class MappedFile {
   ~MappedFile();
 
   Bytes bytes() const { return bytes_; }
+  // Gives the memory of the mapped pages back to the system; touching them reads the file again.
+  void drop_pages() const;
   const std::string& path() const { return path_; }
 
  private:

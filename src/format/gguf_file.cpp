@@ -28,8 +28,6 @@ class GgufFile final : public ModelFile {
   Result<GgufContents> add_part(const std::string& path);
   Status add_splits(uint64_t n_splits);
   void take_tensors(GgufContents& contents);
-
-  std::vector<MappedFile> parts_;
 };
 
 // The optional integer of a split key, checked to be 0 … 65535 as the u16 it is written as.
@@ -57,8 +55,8 @@ std::string sibling(const std::string& path, uint64_t own, uint64_t number, uint
 }
 
 Result<GgufContents> GgufFile::add_part(const std::string& path) {
-  parts_.push_back(TRY(MappedFile::open(path)));
-  return parse_gguf(parts_.back().bytes(), path);
+  files_.push_back(TRY(MappedFile::open(path)));
+  return parse_gguf(files_.back().bytes(), path);
 }
 
 void GgufFile::take_tensors(GgufContents& contents) {

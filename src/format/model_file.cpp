@@ -76,6 +76,10 @@ const TensorInfo* ModelFile::find_tensor(std::string_view name) const {
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
 }
 
+void ModelFile::drop_pages() const {
+  for (const MappedFile& file : files_) file.drop_pages();
+}
+
 Status ModelFile::index_tensors() {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensor_index_.emplace(tensors_[i].name, i).second) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "tensor/format.h"
 #include "text/tokenizer.h"
 
@@ -81,6 +82,9 @@ class ModelFile {
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;
 
+  // Lets the system take back the memory of what was read so far; it is read again when touched.
+  void drop_pages() const;
+
   // The tokenizer's tables. Fails: not_found when the file has none, unsupported, corrupt.
   virtual Result<TokenizerSpec> tokenizer_spec() const = 0;
   // Empty when the model has none.
@@ -90,6 +94,7 @@ class ModelFile {
   // Fills tensor_index_ from tensors_. Fails: corrupt when two tensors have one name.
   Status index_tensors();
 
+  std::vector<MappedFile> files_;  // tensors point into them
   std::string path_;
   std::string_view container_;
   std::string architecture_;

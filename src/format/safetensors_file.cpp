@@ -34,7 +34,6 @@ class SafetensorsFile final : public ModelFile {
   Status add_tensor(SafetensorsTensor&& stored, const std::string& path);
   Status read_chat_template();
 
-  std::vector<MappedFile> files_;
   bool tied_embeddings_ = false;
   std::string chat_template_;
 };

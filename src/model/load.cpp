@@ -15,9 +15,11 @@ class Loader {
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
       TRY(bind_layer(i, m_.layers.back()));
+      m_.file->drop_pages();  // what is packed need not stay in memory twice
       report(static_cast<double>(i + 1) / static_cast<double>(m_.h.n_layers + 1));
     }
     TRY(bind_output());
+    m_.file->drop_pages();
     report(1);
     return {};
   }
