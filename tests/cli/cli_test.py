@@ -554,7 +554,7 @@ class Quantize(CommandTest):
         out = os.path.join(folder.name, "nano-q4_0.gguf")
         arguments = ("quantize", "--model", Program.model, "--type", "q4_0", "--out", out)
         if "q8_0" in Program.model:
-            self.assert_fails(1, *arguments, says="quantised already")
+            self.assert_fails(1, *arguments, says="is q8_0 already")
             arguments += ("--requantize",)
         done = call(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
