@@ -34,7 +34,12 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       sampler_(params_, seed_, model.n_usable_tokens()),
       stop_text_(params_.stop),
       submitted_ns_(now_ns) {
-  if (model.tokenizer != nullptr) detokenizer_.emplace(*model.tokenizer);
+  if (model.tokenizer == nullptr) return;
+  // An answer to a prompt without text begins the text, where some tokenizers drop a space.
+  const bool after_text = std::any_of(tokens_.begin(), tokens_.end(), [&](Token token) {
+    return token < model.n_usable_tokens() && !model.tokenizer->is_control(token);
+  });
+  detokenizer_.emplace(*model.tokenizer, false, after_text);
 }
 
 void Sequence::started(int64_t now_ns) {
