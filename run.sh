@@ -7,10 +7,11 @@ cd "$(dirname "$0")"
 
 tools/install_packages packages.txt
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-# The first build shows its progress; later ones speak only when something is wrong.
-quiet=()
-[ ! -x build/release/apps/ruvllm/ruvllm ] || quiet=(--quiet)
-ninja -C build/release "${quiet[@]}" ruvllm >&2
+if [ -x build/release/apps/ruvllm/ruvllm ]; then
+  ninja -C build/release ruvllm | sed '/no work to do/d; /^ninja: Entering/d; /^-- /d' >&2
+else
+  ninja -C build/release ruvllm >&2
+fi
 
 [ $# -gt 0 ] || set -- "What can you do?"
 exec build/release/apps/ruvllm/ruvllm run "$@"
