@@ -71,7 +71,7 @@ void check_tokenizer(const ModelFile& file, FileReport& report) {
   report.n_vocab = static_cast<int64_t>(spec->tokens.size());
   report.tokenizer_kind = kind_name(*spec);
   const auto tokenizer = Tokenizer::create(std::move(*spec));
-  if (!tokenizer) report.tokenizer.usable = tokenizer.error();
+  if (!tokenizer) report.tokenizer.usable = with_context(file.path(), tokenizer.error());
 }
 
 void check_template(const ModelFile& file, FileReport& report) {

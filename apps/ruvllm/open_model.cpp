@@ -29,7 +29,9 @@ Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given) {
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given) {
   const std::unique_ptr<ModelFile> file = TRY(open_model_file(given));
-  return Tokenizer::create(TRY(file->tokenizer_spec()));
+  auto tokenizer = Tokenizer::create(TRY(file->tokenizer_spec()));
+  if (!tokenizer) return tl::unexpected(with_context(file->path(), tokenizer.error()));
+  return tokenizer;
 }
 
 }  // namespace ruv

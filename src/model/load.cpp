@@ -166,7 +166,7 @@ void bind_text(Model& m) {
   } else if (Result<std::shared_ptr<const Tokenizer>> t = Tokenizer::create(std::move(*spec)); t) {
     m.tokenizer = std::move(*t);
   } else {
-    m.tokenizer_status = t.error();
+    m.tokenizer_status = with_context(m.file->path(), t.error());
   }
   const std::string source = m.file->chat_template();
   if (source.empty()) {
