@@ -4,6 +4,7 @@
 
 #include <histedit.h>
 #include <langinfo.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,9 +32,19 @@ const char* prompt_of(EditLine* edit) {
 
 char* show_prompt(EditLine* edit) { return const_cast<char*>(prompt_of(edit)); }
 
+// 1 read, 0 the end, -1 broken off by Ctrl-C. It waits in short pieces, because the signal may come
+// just before a wait that would then not notice it.
 int read_byte(unsigned char& byte) {
-  const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
-  return n < 0 ? -1 : static_cast<int>(n);
+  constexpr int kPieceMs = 50;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (!interrupt_seen()) {
+    const int ready = ::poll(&input, 1, kPieceMs);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t n = ready < 0 ? -1 : ::read(STDIN_FILENO, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    return n < 0 ? -1 : static_cast<int>(n);
+  }
+  return -1;
 }
 
 size_t sequence_size(unsigned char first) {
@@ -93,6 +104,7 @@ struct LineEditor::Session {
 
   TypedLine read(const char* prompt) {
     InterruptScope ctrl_c;
+    forget_interrupt();
     el_set(edit, EL_CLIENTDATA, const_cast<char*>(prompt));
     el_resize(edit);
     int n = 0;

@@ -13,6 +13,7 @@ namespace ruv {
 namespace {
 
 volatile sig_atomic_t g_interrupted = 0;
+int g_scopes = 0;
 
 constexpr int kBarCells = 30;
 constexpr auto kFirstDraw = std::chrono::milliseconds(300);
@@ -64,16 +65,23 @@ ProgressBar::~ProgressBar() {
 }
 
 InterruptScope::InterruptScope() {
-  g_interrupted = 0;
+  if (g_scopes++ == 0) forget_interrupt();
   struct sigaction action = {};
   action.sa_handler = [](int) { g_interrupted = 1; };
   // No SA_RESTART: a read that waits for a line must return.
   sigaction(SIGINT, &action, &previous_);
 }
 
-InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
+InterruptScope::~InterruptScope() {
+  --g_scopes;
+  sigaction(SIGINT, &previous_, nullptr);
+}
 
-bool InterruptScope::interrupted() const { return g_interrupted != 0; }
+void forget_interrupt() { g_interrupted = 0; }
+
+bool InterruptScope::interrupted() const { return interrupt_seen(); }
+
+bool interrupt_seen() { return g_interrupted != 0; }
 
 std::string readable_bytes(int64_t bytes) { return scaled(bytes, 1) + "B"; }
 std::string readable_count(int64_t count) {

@@ -43,7 +43,8 @@ class ProgressBar {
 };
 
 // While it lives, Ctrl-C sets a flag instead of ending the program. Scopes may nest; all see one
-// flag, which each new scope clears. Main thread only.
+// flag, which the outermost clears when it begins: a Ctrl-C between two inner scopes is not lost.
+// Main thread only.
 class InterruptScope {
  public:
   InterruptScope();
@@ -56,6 +57,11 @@ class InterruptScope {
  private:
   struct sigaction previous_;
 };
+
+// What InterruptScope::interrupted says, for callbacks that do not see the scope.
+bool interrupt_seen();
+// Clears the flag: what was interrupted has ended.
+void forget_interrupt();
 
 // "14.8 MB", in powers of ten.
 std::string readable_bytes(int64_t bytes);
