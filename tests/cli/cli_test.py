@@ -242,7 +242,7 @@ class Chat(CommandTest):
         chat.wait_for(b"> ")
         chat.send(b"Tell me a story\r")
         chat.wait_for(b"Tell me a story\r\n")
-        chat.wait_for_more(10)
+        chat.wait_for_more(100)  # beyond a second echo of the line: the answer runs
         chat.send(b"\x03")
         chat.wait_for(b"; stopped")
         chat.wait_for(b"> ")
