@@ -107,6 +107,8 @@ struct LineEditor::Session {
     forget_interrupt();
     el_set(edit, EL_CLIENTDATA, const_cast<char*>(prompt));
     el_resize(edit);
+    // Before the prompt is shown: a Ctrl-D that the kernel took in line mode would be lost.
+    el_set(edit, EL_PREP_TERM, 1);
     int n = 0;
     const char* line = el_gets(edit, &n);
     if (line != nullptr && n > 0) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/file.h"
 #include "net/http/server.h"
@@ -78,10 +79,17 @@ Json asked(const Request& request) {
   return json;
 }
 
+// Which of a request's choices an event is about; what is about all of them comes last.
+int choice_index(const Json& event) {
+  const bool of_one = event.is_object() && event.contains("choices") && !event["choices"].empty();
+  return of_one ? event["choices"][0].value("index", 0) : std::numeric_limits<int>::max();
+}
+
 // Events of a stream as JSON, "[DONE]" as text; a frame that is not exactly one event is kept as
-// it came, so that it fails the comparison.
+// it came, so that it fails the comparison. Choices run at the same time: their events are sorted
+// here, each choice's own keep their order.
 Json stream_events(std::string_view body) {
-  Json events = Json::array();
+  std::vector<Json> events;
   while (!body.empty()) {
     const size_t end = body.find("\n\n");
     std::string_view frame = body.substr(0, end);
@@ -90,6 +98,9 @@ Json stream_events(std::string_view body) {
                                                   : Result<Json>(Json(std::string(frame)));
     events.push_back(json ? *json : Json(std::string(frame.substr(6))));
   }
+  std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) {
+    return choice_index(a) < choice_index(b);
+  });
   return events;
 }
 
