@@ -38,6 +38,7 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.page_values, from.page_values);
   inherit(k.to_f16, from.to_f16);
   inherit(k.int8_peak, from.int8_peak);
+  inherit(k.f32_peak, from.f32_peak);
   inherit(k.sum_words, from.sum_words);
 }
 
@@ -61,6 +62,7 @@ class Tables {
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vnni")) {
       add(kAvx512Vectors, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+      if (!__builtin_cpu_supports("avx512bf16")) merged_[n_ - 1].bf16_peak = nullptr;
     }
 #endif
 #if defined(RUV_KERNELS_NEON)

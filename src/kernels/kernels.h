@@ -100,6 +100,10 @@ struct Kernels {
   // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the
   // fastest this instruction set multiplies int8, for rooflines. *sink keeps the work alive.
   int64_t (*int8_peak)(int64_t rounds, int32_t* sink);
+  // The same of float32 multiply-adds, and of bf16 pairs added up in float32; the latter is null
+  // where the machine has no such instruction.
+  int64_t (*f32_peak)(int64_t rounds, float* sink);
+  int64_t (*bf16_peak)(int64_t rounds, float* sink);
   // Sum of n words, read as fast as this instruction set reads; for rooflines. n a multiple of 64.
   uint64_t (*sum_words)(const uint64_t* words, int64_t n);
 };

@@ -286,6 +286,18 @@ TEST_P(VectorTable, Int8PeakCountsItsWork) {
   EXPECT_EQ(k_.int8_peak(20, &twice), 2 * k_.int8_peak(10, &sink));
 }
 
+TEST_P(VectorTable, FloatPeaksCountTheirWork) {
+  for (const auto peak : {k_.f32_peak, k_.bf16_peak}) {
+    if (peak == nullptr) continue;
+    float sink = 3;
+    const int64_t n = peak(10, &sink);
+    EXPECT_GT(n, 0);
+    float twice = 3;
+    EXPECT_EQ(peak(20, &twice), 2 * n);
+    EXPECT_TRUE(std::isfinite(sink));
+  }
+}
+
 TEST_P(VectorTable, SumWords) {
   for (const int64_t n : {0, 64, 128, 4096}) {
     Rng rng(static_cast<uint64_t>(n));

@@ -1,6 +1,7 @@
 // NEON element-wise, reduction and attention kernels.
 #include "kernels/arm/neon.inc.h"
 #include "kernels/generic/pages.inc.h"
+#include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
@@ -22,6 +23,8 @@ constinit const Kernels kNeonVectors = {
     .page_values = Pages<Neon>::values,
     .to_f16 = Vectors<Neon>::to_f16,
     .int8_peak = Neon::int8_peak,
+    .f32_peak = Peaks<Neon>::f32,
+    .bf16_peak = nullptr,
     .sum_words = Neon::sum_words,
 };
 

@@ -139,6 +139,17 @@ int64_t int8_peak(int64_t rounds, int32_t* sink) {
   return rounds * 16;
 }
 
+int64_t f32_peak(int64_t rounds, float* sink) {
+  float sums[16];
+  for (int i = 0; i < 16; ++i) sums[i] = *sink + static_cast<float>(i);
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (float& sum : sums) sum = sum * 0.5F + 0.5F;
+  }
+  *sink = 0;
+  for (const float sum : sums) *sink += sum;
+  return rounds * 16;
+}
+
 uint64_t sum_words(const uint64_t* words, int64_t n) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += words[i];
@@ -164,6 +175,8 @@ const Kernels kRefKernels = {
     .page_values = page_values,
     .to_f16 = to_f16,
     .int8_peak = int8_peak,
+    .f32_peak = f32_peak,
+    .bf16_peak = nullptr,
     .sum_words = sum_words,
 };
 

@@ -1,5 +1,6 @@
 // AVX2 element-wise, reduction and attention kernels.
 #include "kernels/generic/pages.inc.h"
+#include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 #include "kernels/x86/avx2.inc.h"
 
@@ -22,6 +23,8 @@ constinit const Kernels kAvx2Vectors = {
     .page_values = Pages<Avx2>::values,
     .to_f16 = Vectors<Avx2>::to_f16,
     .int8_peak = Avx2::int8_peak,
+    .f32_peak = Peaks<Avx2>::f32,
+    .bf16_peak = nullptr,
     .sum_words = Avx2::sum_words,
 };
 

@@ -1,9 +1,28 @@
 // AVX-512 element-wise, reduction and attention kernels.
 #include "kernels/generic/pages.inc.h"
+#include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 #include "kernels/x86/avx512.inc.h"
 
 namespace ruv {
+namespace {
+
+// Only where the processor has AVX512_BF16, which the table does not ask for.
+[[gnu::target("avx512bf16")]] int64_t bf16_peak(int64_t rounds, float* sink) {
+  __m512 acc[8];
+  for (int i = 0; i < 8; ++i) acc[i] = _mm512_set1_ps(*sink + static_cast<float>(i));
+  const __m512bh a = _mm512_cvtne2ps_pbh(acc[0], acc[1]);
+  const __m512bh b = _mm512_cvtne2ps_pbh(_mm512_setzero_ps(), acc[1]);
+  for (int64_t round = 0; round < rounds; ++round) {
+    RUV_UNROLL
+    for (int i = 0; i < 8; ++i) acc[i] = _mm512_dpbf16_ps(acc[i], a, b);
+  }
+  for (int i = 1; i < 8; ++i) acc[0] = _mm512_add_ps(acc[0], acc[i]);
+  *sink = _mm512_reduce_add_ps(acc[0]);
+  return rounds * 8 * 32;
+}
+
+}  // namespace
 
 constinit const Kernels kAvx512Vectors = {
     .isa = "avx512",
@@ -22,6 +41,8 @@ constinit const Kernels kAvx512Vectors = {
     .page_values = Pages<Avx512>::values,
     .to_f16 = Vectors<Avx512>::to_f16,
     .int8_peak = Avx512::int8_peak,
+    .f32_peak = Peaks<Avx512>::f32,
+    .bf16_peak = bf16_peak,
     .sum_words = Avx512::sum_words,
 };
 
