@@ -1,0 +1,130 @@
+// ruv_bench_attend: attention alone. Decode (one row) in GB/s of keys and values read, beside the
+// machine's read bandwidth; prefill (512 rows) in GFLOP/s of the visible keys.
+//   ruv_bench_attend [isa] [threads] [depth ...]
+#include <cstdio>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "device/cpu/cpu_ops.h"
+#include "kernels/roofline.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kMaxRows = 512;
+constexpr int64_t kLayers = 4;  // together larger than the caches at long context
+
+struct HeadShape {
+  const char* name;
+  int64_t n_heads, n_kv_heads, head_dim;
+};
+constexpr HeadShape kShapes[] = {
+    {"llama-1b", 32, 8, 64}, {"qwen-0.5b", 14, 2, 64}, {"qwen-3b", 16, 2, 128}};
+
+class Bench {
+ public:
+  Bench(const Kernels& table, const HeadShape& shape, WorkerPool& pool, int64_t n_tokens)
+      : shape_(shape),
+        pages_(std::move(*KvPages::create({kLayers, shape.n_kv_heads, shape.head_dim},
+                                          (n_tokens + kPageTokens - 1) / kPageTokens))),
+        ops_(std::move(
+            *CpuOps::create(table, pool, pages_,
+                            {kMaxRows, 64, shape.head_dim, shape.n_heads / shape.n_kv_heads}))) {
+    for (PageId page = 0; page < pages_.n_pages(); ++page) ids_.push_back(page);
+    Rng rng(1);
+    k_.resize(static_cast<size_t>(kMaxRows * shape.n_kv_heads * shape.head_dim));
+    for (float& x : k_) x = static_cast<float>(rng.uniform() * 2 - 1);
+    q_.resize(static_cast<size_t>(kMaxRows * shape.n_heads * shape.head_dim));
+    for (float& x : q_) x = static_cast<float>(rng.uniform() * 2 - 1);
+    out_.resize(q_.size());
+    const int64_t cols = shape.n_kv_heads * shape.head_dim;
+    for (int64_t at = 0; at < n_tokens; at += kMaxRows) {
+      const int64_t n = std::min(kMaxRows, n_tokens - at);
+      begin(at, n);
+      for (int64_t layer = 0; layer < kLayers; ++layer) {
+        ops_->store_kv(layer, {k_.data(), n, cols}, {k_.data(), n, cols});
+      }
+    }
+  }
+
+  // Best seconds of one layer's attention: n_rows rows, the last of them at position depth - 1.
+  double best_seconds(int64_t depth, int64_t n_rows, int n_passes) {
+    begin(depth - n_rows, n_rows);
+    const int64_t cols = shape_.n_heads * shape_.head_dim;
+    double best = 1e9;
+    for (int pass = 0; pass < n_passes; ++pass) {
+      const int64_t start = SteadyClock().now_ns();
+      for (int64_t layer = 0; layer < kLayers; ++layer) {
+        ops_->attend({out_.data(), n_rows, cols}, {q_.data(), n_rows, cols},
+                     {.layer = layer,
+                      .n_heads = shape_.n_heads,
+                      .n_kv_heads = shape_.n_kv_heads,
+                      .head_dim = shape_.head_dim,
+                      .scale = 0.125F});
+      }
+      best = std::min(best, static_cast<double>(SteadyClock().now_ns() - start) * 1e-9);
+    }
+    return best / kLayers;
+  }
+
+  double bytes_per_token() const {
+    return static_cast<double>(pages_.shape().bytes_per_token()) / kLayers;
+  }
+
+ private:
+  void begin(int64_t first, int64_t n) {
+    batch_.clear();
+    batch_.sequences.push_back({0, n, first, ids_});
+    ops_->begin(batch_, {});
+  }
+
+  HeadShape shape_;
+  KvPages pages_;
+  std::unique_ptr<CpuOps> ops_;
+  std::vector<PageId> ids_;
+  std::vector<float> k_, q_, out_;
+  Batch batch_;
+};
+
+void bench_shape(const Kernels& table, const HeadShape& shape, WorkerPool& pool, double read_gb_s,
+                 const std::vector<int64_t>& depths) {
+  Bench bench(table, shape, pool, *std::max_element(depths.begin(), depths.end()));
+  for (const int64_t depth : depths) {
+    const double one = bench.best_seconds(depth, 1, 15);
+    const double gb_s = bench.bytes_per_token() * static_cast<double>(depth) * 1e-9 / one;
+    const int64_t rows = std::min(kMaxRows, depth);
+    const double many = bench.best_seconds(depth, rows, 2);
+    const double keys = static_cast<double>(rows) * static_cast<double>(2 * depth - rows + 1) / 2;
+    const double flops = 4 * keys * static_cast<double>(shape.n_heads * shape.head_dim);
+    std::printf("%-9s depth %6lld | decode %8.1f us %5.1f GB/s %3.0f%% | prefill %7.0f GFLOP/s\n",
+                shape.name, static_cast<long long>(depth), one * 1e6, gb_s, 100 * gb_s / read_gb_s,
+                flops * 1e-9 / many);
+  }
+}
+
+int run(const char* isa, int threads, std::vector<int64_t> depths) {
+  const Kernels* table = isa != nullptr ? find_kernels(isa) : &kernels();
+  if (table == nullptr) {
+    std::fprintf(stderr, "this machine cannot run '%s'\n", isa);
+    return 1;
+  }
+  WorkerPool pool(threads);
+  const double read_gb_s = measure_read_gb_s(threads);
+  std::printf("%s, %d threads: read %.1f GB/s\n", table->isa, pool.n_threads(), read_gb_s);
+  if (depths.empty()) depths = {256, 4096, 16384};
+  for (const HeadShape& shape : kShapes) bench_shape(*table, shape, pool, read_gb_s, depths);
+  return 0;
+}
+
+}  // namespace
+}  // namespace ruv
+
+int main(int argc, char** argv) {
+  std::vector<int64_t> depths;
+  for (int i = 3; i < argc; ++i) depths.push_back(std::atoll(argv[i]));
+  return ruv::run(argc > 1 ? argv[1] : nullptr, argc > 2 ? std::atoi(argv[2]) : 0, depths);
+}
