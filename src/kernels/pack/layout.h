@@ -32,6 +32,9 @@
 
 namespace ruv {
 
+// Part of the name of packed-weights files; changed with any layout below.
+inline constexpr int kPackedLayoutVersion = 1;
+
 // In vectors.
 template <int kHeader, int kBlock, int kBlocks>
 struct PackedChunk {
