@@ -1,7 +1,7 @@
 // The 32-number weight formats for gemm_int8.inc.h: how a packed block becomes codes and scales.
 #pragma once
 
-#include "kernels/generic/gemm_int8.inc.h"
+#include "kernels/generic/gemm_panel.inc.h"
 #include "kernels/pack/layout.h"
 #include "kernels/pack/packing.h"
 
@@ -82,8 +82,8 @@ using PackFunction = void(std::byte*, const std::byte* const*, int64_t);
 
 template <class V, class F>
 constexpr GemmKernel block_row_packed_by(PackFunction* pack) {
-  return {F::kType, ActFormat::q8, V::kLanes, packed_bytes<F::kType, V::kLanes>,
-          pack,     multiply<V, F>};
+  return {F::kType, ActFormat::q8,      V::kLanes, packed_bytes<F::kType, V::kLanes>,
+          pack,     multiply_rows<V, F>};
 }
 
 template <class V, class F>

@@ -110,7 +110,7 @@ constexpr GemmKernel super_row() {
           V::kLanes,
           packed_super_bytes<F::kType, V::kLanes>,
           pack_super_group<F::kType, V::kLanes>,
-          multiply<V, F>};
+          multiply_rows<V, F>};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Avx2 {
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
+  static constexpr int kPanelFromRows = 0;  // no panels
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
   using F = __m256;

@@ -16,6 +16,9 @@ struct Avx512 {
   static constexpr int kLanes = 16;
   static constexpr int kTileRows = 8;
   static constexpr int kFloatTileRows = 6;
+  static constexpr int kPanelFromRows = 16;
+  static constexpr int kPanelRows = 6;
+  static constexpr int kPanelRowsTwoScales = 4;
   static constexpr int kByteMax = 255;
   static constexpr int kByteOffset = 128;
   using F = __m512;
@@ -145,6 +148,15 @@ struct Avx512 {
     }
     return start;
   }
+  // acc + the products of four codes of every lane with the same four activations. Exact.
+  RUV_INLINE static I dot_four(I acc, B codes, B four) {
+    return _mm512_dpbusd_epi32(acc, codes, four);
+  }
+  RUV_INLINE static __m512i four_bytes(const void* p) {
+    int word;
+    __builtin_memcpy(&word, p, 4);
+    return _mm512_set1_epi32(word);
+  }
   // Eight chains, as many as two pipes of four cycles' latency hold.
   static int64_t int8_peak(int64_t rounds, int32_t* sink) {
     I acc[8];
@@ -179,11 +191,6 @@ struct Avx512 {
  private:
   RUV_INLINE static __m128i lane_bytes(const std::byte* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  }
-  RUV_INLINE static __m512i four_bytes(const void* p) {
-    int word;
-    __builtin_memcpy(&word, p, 4);
-    return _mm512_set1_epi32(word);
   }
   // (byte >> kBit & mask) · kWeight; bits that cross bytes in the 16-bit shift are masked off.
   template <int kBit, int kWeight, int kMask>

@@ -1,0 +1,248 @@
+// Int8 matmul of many activation rows. A panel is a stretch of K of a few groups, unpacked once to
+// bytes and scales in the first-level cache and then multiplied by tile after tile of rows; one
+// broadcast of four activations serves every group of the tile. Outputs go through the same float
+// operations in the same order as in gemm_int8.inc.h, so the bytes are the same.
+#pragma once
+
+#include "kernels/generic/gemm_int8.inc.h"
+
+namespace ruv {
+namespace {
+
+// A multiple of every format's chunk: 512 numbers of two groups fit the first-level cache.
+constexpr int kPanelBlocks = 16;
+
+template <class V, class F, int G>
+struct PanelBlock {
+  typename V::B codes[8][G];
+  typename V::F scale[F::kScales][G];
+  typename V::F minimum[F::kMins ? F::kScales : 1][G];
+};
+
+template <class V, class F>
+struct GroupStream {
+  static constexpr int kVector = 4 * V::kLanes;
+  const std::byte* chunk;
+
+  void open(const GemmArgs& args, int64_t group) {
+    const int64_t blocks = args.k / 32;
+    const int64_t chunks = (blocks + F::Layout::kBlocksPerChunk - 1) / F::Layout::kBlocksPerChunk;
+    const int64_t short_by = chunks * F::Layout::kBlocksPerChunk - blocks;
+    chunk = args.weights +
+            group * (chunks * F::Layout::kVectors - short_by * F::Layout::kBlockVectors) * kVector;
+  }
+
+  // The next n_blocks blocks into column g of the panel.
+  template <int G>
+  void unpack(PanelBlock<V, F, G>* panel, int n_blocks, int g) {
+    for (int first = 0; first < n_blocks; first += F::Layout::kBlocksPerChunk) {
+      const auto opened = F::open(chunk);
+      for (int b = 0; b < F::Layout::kBlocksPerChunk && first + b < n_blocks; ++b) {
+        Unpacked<V> w;
+        F::unpack(opened, chunk, b,
+                  chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector, w);
+        PanelBlock<V, F, G>& to = panel[first + b];
+        RUV_UNROLL
+        for (int j = 0; j < 8; ++j) to.codes[j][g] = w.codes[j];
+        RUV_UNROLL
+        for (int s = 0; s < F::kScales; ++s) {
+          to.scale[s][g] = w.scale[s];
+          if constexpr (F::kMins) to.minimum[s][g] = w.minimum[s];
+        }
+      }
+      chunk += F::Layout::kVectors * kVector;
+    }
+  }
+};
+
+// Where a tile's sums are kept between panels: the output itself.
+template <class V>
+RUV_INLINE typename V::F load_lanes(const float* from, int64_t n_lanes) {
+  if (n_lanes >= V::kLanes) return V::load(from);
+  float lanes[V::kLanes] = {};
+  for (int64_t i = 0; i < n_lanes; ++i) lanes[i] = from[i];
+  return V::load(lanes);
+}
+
+template <class V, class F, int G, int R>
+struct PanelTile {
+  typename V::F acc[G][R];
+  typename V::I dot[G][R];
+
+  template <int kFirst, int kSecond>
+  RUV_INLINE void start(const ActBlock* const* a) {
+    RUV_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const auto seed = V::template weigh_sums<kFirst, kSecond>(a[r]->half_sum);
+      RUV_UNROLL
+      for (int g = 0; g < G; ++g) dot[g][r] = seed;
+    }
+  }
+
+  template <int kBegin, int kEnd>
+  RUV_INLINE void multiply(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
+    RUV_UNROLL
+    for (int j = kBegin; j < kEnd; ++j) {
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const auto four = V::four_bytes(a[r]->q + 4 * j);
+        RUV_UNROLL
+        for (int g = 0; g < G; ++g) dot[g][r] = V::dot_four(dot[g][r], w.codes[j][g], four);
+      }
+    }
+  }
+
+  RUV_INLINE void add_block(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
+    if constexpr (F::kScales == 1) {
+      start<-F::kOffset, -F::kOffset>(a);
+      multiply<0, 8>(w, a);
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) {
+        typename V::F sum;
+        if constexpr (F::kMins) sum = V::from_int(V::template weigh_sums<1, 1>(a[r]->half_sum));
+        RUV_UNROLL
+        for (int g = 0; g < G; ++g) {
+          auto t = V::mul(V::from_int(dot[g][r]), w.scale[0][g]);
+          if constexpr (F::kMins) t = V::fma(w.minimum[0][g], sum, t);
+          acc[g][r] = V::fma(t, V::set(a[r]->scale), acc[g][r]);
+        }
+      }
+    } else {
+      typename V::F t[G][R];
+      start<-F::kOffset, 0>(a);
+      multiply<0, 4>(w, a);
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) {
+        RUV_UNROLL
+        for (int g = 0; g < G; ++g) t[g][r] = V::mul(V::from_int(dot[g][r]), w.scale[0][g]);
+      }
+      start<0, -F::kOffset>(a);
+      multiply<4, 8>(w, a);
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) {
+        typename V::F sum[2];
+        if constexpr (F::kMins) {
+          sum[0] = V::from_int(V::template weigh_sums<1, 0>(a[r]->half_sum));
+          sum[1] = V::from_int(V::template weigh_sums<0, 1>(a[r]->half_sum));
+        }
+        RUV_UNROLL
+        for (int g = 0; g < G; ++g) {
+          auto s = V::fma(V::from_int(dot[g][r]), w.scale[1][g], t[g][r]);
+          if constexpr (F::kMins) {
+            s = V::fma(w.minimum[0][g], sum[0], s);
+            s = V::fma(w.minimum[1][g], sum[1], s);
+          }
+          acc[g][r] = V::fma(s, V::set(a[r]->scale), acc[g][r]);
+        }
+      }
+    }
+  }
+};
+
+// What a panel covers: blocks [first_block, first_block + n_blocks) of groups [group, group + G).
+struct PanelPlace {
+  int64_t group;
+  int64_t first_block;
+  int n_blocks;
+};
+
+template <class V, class F, int G, int R>
+void multiply_panel_tile(const GemmArgs& args, const PanelBlock<V, F, G>* panel, PanelPlace at,
+                         int64_t row) {
+  PanelTile<V, F, G, R> tile;
+  const ActBlock* a[R];
+  float* const out = args.out + row * args.out_stride + at.group * V::kLanes;
+  const int64_t lanes = args.n_cols - at.group * V::kLanes;
+  RUV_UNROLL
+  for (int r = 0; r < R; ++r) {
+    a[r] =
+        reinterpret_cast<const ActBlock*>(args.act + (row + r) * args.act_stride) + at.first_block;
+    for (int g = 0; g < G; ++g) {
+      tile.acc[g][r] =
+          at.first_block == 0
+              ? V::zero()
+              : load_lanes<V>(out + r * args.out_stride + g * V::kLanes, lanes - g * V::kLanes);
+    }
+  }
+  for (int b = 0; b < at.n_blocks; ++b) {
+    tile.add_block(panel[b], a);
+    RUV_UNROLL
+    for (int r = 0; r < R; ++r) ++a[r];
+  }
+  RUV_UNROLL
+  for (int r = 0; r < R; ++r) {
+    RUV_UNROLL
+    for (int g = 0; g < G; ++g) {
+      store_lanes<V>(out + r * args.out_stride + g * V::kLanes, tile.acc[g][r],
+                     lanes - g * V::kLanes);
+    }
+  }
+}
+
+// What the next tiles and the next panel read, asked for while this tile computes.
+template <class V, class F, int G>
+struct PanelPrefetch {
+  const GroupStream<V, F>* streams;
+  int64_t ahead_bytes;  // per group, of the next panel
+  int64_t asked = 0;
+  int64_t per_tile;
+
+  void operator()(const GemmArgs& args, PanelPlace at, int64_t first_row, int64_t n_rows) {
+    const int64_t end = asked + per_tile < ahead_bytes ? asked + per_tile : ahead_bytes;
+    for (; asked < end; asked += 64) {
+      for (int g = 0; g < G; ++g) __builtin_prefetch(streams[g].chunk + asked);
+    }
+    for (int64_t row = first_row; row < first_row + n_rows && row < args.n_rows; ++row) {
+      const std::byte* a = args.act + row * args.act_stride + at.first_block * kActBytes;
+      for (int64_t i = 0; i < at.n_blocks * kActBytes; i += 64) __builtin_prefetch(a + i);
+    }
+  }
+  static constexpr int64_t kActBytes = sizeof(ActBlock);
+};
+
+// Groups [group, group + G) times all rows.
+template <class V, class F, int G>
+void multiply_panels(const GemmArgs& args, int64_t group) {
+  constexpr int R = F::kScales == 1 ? V::kPanelRows : V::kPanelRowsTwoScales;
+  constexpr int64_t kPackedBytes =
+      int64_t{kPanelBlocks} / F::Layout::kBlocksPerChunk * F::Layout::kVectors * 4 * V::kLanes;
+  GroupStream<V, F> streams[G];
+  for (int g = 0; g < G; ++g) streams[g].open(args, group + g);
+  PanelBlock<V, F, G> panel[kPanelBlocks];
+  const int64_t blocks = args.k / 32;
+  const int64_t n_tiles = (args.n_rows + R - 1) / R;
+  for (int64_t first = 0; first < blocks; first += kPanelBlocks) {
+    const int n = static_cast<int>(blocks - first < kPanelBlocks ? blocks - first : kPanelBlocks);
+    for (int g = 0; g < G; ++g) streams[g].unpack(panel, n, g);
+    const PanelPlace at{group, first, n};
+    PanelPrefetch<V, F, G> prefetch{streams, kPackedBytes, 0,
+                                    (kPackedBytes / n_tiles + 63) / 64 * 64};
+    int64_t r = 0;
+    for (; args.n_rows - r >= R; r += R) {
+      prefetch(args, at, r + R, R);
+      multiply_panel_tile<V, F, G, R>(args, panel, at, r);
+    }
+    for (; args.n_rows - r >= 2; r += 2) multiply_panel_tile<V, F, G, 2>(args, panel, at, r);
+    for (; args.n_rows - r >= 1; r += 1) multiply_panel_tile<V, F, G, 1>(args, panel, at, r);
+  }
+}
+
+template <class V, class F>
+void multiply_many(const GemmArgs& args) {
+  const int64_t n_groups = (args.n_cols + V::kLanes - 1) / V::kLanes;
+  int64_t group = 0;
+  for (; group + 2 <= n_groups; group += 2) multiply_panels<V, F, 2>(args, group);
+  if (group < n_groups) multiply_panels<V, F, 1>(args, group);
+}
+
+// GemmKernel::run: panels pay from a number of rows on.
+template <class V, class F>
+void multiply_rows(const GemmArgs& args) {
+  if constexpr (V::kPanelFromRows > 0) {
+    if (args.n_rows >= V::kPanelFromRows) return multiply_many<V, F>(args);
+  }
+  multiply<V, F>(args);
+}
+
+}  // namespace
+}  // namespace ruv
