@@ -34,8 +34,10 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.rope_half, from.rope_half);
   inherit(k.softcap, from.softcap);
   inherit(k.exp_sum, from.exp_sum);
+  inherit(k.largest, from.largest);
   inherit(k.page_scores, from.page_scores);
   inherit(k.page_values, from.page_values);
+  inherit(k.blend, from.blend);
   inherit(k.to_f16, from.to_f16);
   inherit(k.int8_peak, from.int8_peak);
   inherit(k.f32_peak, from.f32_peak);

@@ -62,6 +62,38 @@ struct GemmKernel {
 // (head_dim, kPageTokens), values (kPageTokens, head_dim), both f16.
 inline constexpr int kPageTokens = 16;
 
+// Pages of one head in the order of their positions, and behind them n_ahead pages that later calls
+// will read: a kernel asks for them early, because pages lie anywhere.
+struct PageRun {
+  const void* const* pages;
+  int64_t n_pages;
+  int64_t n_ahead;
+};
+
+// scores[r · scores_stride + t] = Σ_d q[r · q_stride + d] · key(t)[d] · scale, all tokens t of the
+// pages, in order of d.
+struct ScoreArgs {
+  const float* q;
+  int64_t q_stride;
+  PageRun keys;
+  float* scores;
+  int64_t scores_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+  float scale;
+};
+
+// out[r · out_stride + d] = Σ_t p[r · p_stride + t] · value(t)[d], in order of t.
+struct ValueArgs {
+  const float* p;
+  int64_t p_stride;
+  PageRun values;
+  float* out;
+  int64_t out_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+};
+
 struct Kernels {
   const char* isa;  // "ref", "avx2", "avx512", "neon"
   std::span<const GemmKernel> gemm;
@@ -88,13 +120,12 @@ struct Kernels {
   // entries of -infinity at the end do not change. n a multiple of kPageTokens.
   float (*exp_sum)(float* x, int64_t n, float max);
 
-  // scores[r · scores_stride + t] = Σ_d q[r · q_stride + d] · keys[d · kPageTokens + t] · scale,
-  // all kPageTokens t of one page, n_rows query rows.
-  void (*page_scores)(const float* q, int64_t q_stride, const uint16_t* keys, float* scores,
-                      int64_t scores_stride, int64_t n_rows, int64_t head_dim, float scale);
-  // out[r · out_stride + d] += Σ_t p[r · p_stride + t] · values[t · head_dim + d]
-  void (*page_values)(const float* p, int64_t p_stride, const uint16_t* values, float* out,
-                      int64_t out_stride, int64_t n_rows, int64_t head_dim);
+  // The greatest of n numbers, -infinity when n is 0. n a multiple of kPageTokens.
+  float (*largest)(const float* x, int64_t n);
+  void (*page_scores)(const ScoreArgs& args);
+  void (*page_values)(const ValueArgs& args);
+  // total = total · old + x · fresh
+  void (*blend)(float* total, const float* x, int64_t n, float old, float fresh);
   // n float32 to f16, round to nearest even.
   void (*to_f16)(const float* x, uint16_t* out, int64_t n);
   // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the

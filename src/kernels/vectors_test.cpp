@@ -223,48 +223,107 @@ std::vector<uint16_t> random_halves(int64_t n, uint64_t seed) {
 }
 
 constexpr int64_t kHeadDims[] = {1, 2, 7, 8, 15, 16, 17, 64, 80, 100, 128, 256};
+constexpr int64_t kPageCounts[] = {0, 1, 2, 3, 4, 5, 7, 16};
+constexpr int64_t kPageRows = 15;  // more than two blocks of rows
+
+// Pages of random halves that lie anywhere, and one more behind them as the page ahead.
+struct RandomPages {
+  std::vector<std::vector<uint16_t>> numbers;
+  std::vector<const void*> pages;
+
+  explicit RandomPages(int64_t dim) {
+    for (uint64_t i = 0; i <= 16; ++i) numbers.push_back(random_halves(dim * kPageTokens, i + 1));
+    for (const auto& page : numbers) pages.push_back(page.data());
+  }
+  PageRun run(int64_t n) const { return {pages.data(), n, 1}; }
+};
 
 TEST_P(VectorTable, PageScores) {
   for (const int64_t dim : kHeadDims) {
-    const auto keys = random_halves(dim * kPageTokens, 1);
-    constexpr int64_t kRows = 13;
+    const RandomPages keys(dim);
     const int64_t q_stride = dim + 3;
-    const Floats q = random_floats(kRows * q_stride, 2, -1, 1);
-    Floats whole(kRows * 20, 777.0F);
-    Floats want = whole;
-    k_.page_scores(q.data(), q_stride, keys.data(), whole.data(), 20, kRows, dim, 0.3F);
-    ref_.page_scores(q.data(), q_stride, keys.data(), want.data(), 20, kRows, dim, 0.3F);
-    expect_close(whole, want, 1e-6, 1e-6 * std::sqrt(static_cast<double>(dim)));
-    for (int64_t n = 0; n < kRows; ++n) {
-      Floats part(kRows * 20, 777.0F);
-      k_.page_scores(q.data(), q_stride, keys.data(), part.data(), 20, n, dim, 0.3F);
-      ASSERT_EQ(0, std::memcmp(part.data(), whole.data(), static_cast<size_t>(n) * 80)) << n;
-      ASSERT_EQ(part[static_cast<size_t>(n * 20)], 777.0F);
+    const Floats q = random_floats(kPageRows * q_stride, 2, -1, 1);
+    constexpr int64_t kStride = 16 * kPageTokens + 4;
+    const auto scores_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+      Floats scores(kPageRows * kStride, 777.0F);
+      table.page_scores(
+          {q.data(), q_stride, keys.run(n_pages), scores.data(), kStride, n_rows, dim, 0.3F});
+      return scores;
+    };
+    const Floats whole = scores_of(k_, kPageRows, 16);
+    expect_close(whole, scores_of(ref_, kPageRows, 16), 1e-6,
+                 1e-6 * std::sqrt(static_cast<double>(dim)));
+    for (int64_t n_pages : kPageCounts) {
+      for (int64_t n_rows = 0; n_rows <= kPageRows; ++n_rows) {
+        const Floats part = scores_of(k_, n_rows, n_pages);
+        for (size_t i = 0; i < part.size(); ++i) {
+          const auto at = static_cast<int64_t>(i);
+          const bool written = at / kStride < n_rows && at % kStride < n_pages * kPageTokens;
+          ASSERT_EQ(part[i], written ? whole[i] : 777.0F)
+              << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages, number " << i;
+        }
+      }
     }
   }
 }
 
 TEST_P(VectorTable, PageValues) {
   for (const int64_t dim : kHeadDims) {
-    const auto values = random_halves(dim * kPageTokens, 1);
-    constexpr int64_t kRows = 13;
-    const int64_t out_stride = dim + 5;
-    const Floats p = random_floats(kRows * 18, 2, 0, 1);
-    const Floats start = random_floats(kRows * out_stride, 3);
-    Floats whole = start;
-    Floats want = start;
-    k_.page_values(p.data(), 18, values.data(), whole.data(), out_stride, kRows, dim);
-    ref_.page_values(p.data(), 18, values.data(), want.data(), out_stride, kRows, dim);
-    expect_close(whole, want, 1e-6, 4e-6);
-    for (int64_t n = 0; n < kRows; ++n) {
-      Floats part = start;
-      k_.page_values(p.data(), 18, values.data(), part.data(), out_stride, n, dim);
-      const auto bytes = static_cast<size_t>(n * out_stride) * sizeof(float);
-      ASSERT_EQ(0, std::memcmp(part.data(), whole.data(), bytes)) << n << " rows of " << dim;
-      ASSERT_EQ(0, std::memcmp(part.data() + n * out_stride, start.data() + n * out_stride,
-                               start.size() * sizeof(float) - bytes));
+    const RandomPages values(dim);
+    const int64_t stride = dim + 5;
+    constexpr int64_t kStride = 16 * kPageTokens + 2;
+    const Floats p = random_floats(kPageRows * kStride, 2, 0, 1);
+    const auto values_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+      Floats out(static_cast<size_t>(kPageRows * stride), 777.0F);
+      table.page_values({p.data(), kStride, values.run(n_pages), out.data(), stride, n_rows, dim});
+      return out;
+    };
+    for (int64_t n_pages : kPageCounts) {
+      const Floats whole = values_of(k_, kPageRows, n_pages);
+      expect_close(whole, values_of(ref_, kPageRows, n_pages), 1e-6, 4e-6);
+      for (int64_t n_rows = 0; n_rows < kPageRows; ++n_rows) {
+        const Floats part = values_of(k_, n_rows, n_pages);
+        for (size_t i = 0; i < part.size(); ++i) {
+          const bool written = static_cast<int64_t>(i) / stride < n_rows;
+          ASSERT_EQ(part[i], written ? whole[i] : 777.0F)
+              << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages, number " << i;
+        }
+      }
     }
   }
+}
+
+// Softmax leaves zeros where nothing is seen: pages of them at the end must not move a byte.
+TEST_P(VectorTable, UnseenPagesAtTheEndDoNotMoveTheValues) {
+  for (const int64_t dim : {16, 17, 64}) {
+    const RandomPages values(dim);
+    Floats p = random_floats(16 * kPageTokens, 2, 0, 1);
+    std::fill(p.begin() + 5 * kPageTokens + 3, p.end(), 0.0F);
+    Floats few(static_cast<size_t>(dim));
+    Floats all(few.size());
+    k_.page_values({p.data(), 0, values.run(6), few.data(), dim, 1, dim});
+    k_.page_values({p.data(), 0, values.run(16), all.data(), dim, 1, dim});
+    EXPECT_EQ(few, all);
+  }
+}
+
+TEST_P(VectorTable, Largest) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(k_.largest(nullptr, 0), -kInf);
+  for (const int64_t n : {16, 32, 48, 256}) {
+    Floats x = random_floats(n, 7);
+    EXPECT_EQ(k_.largest(x.data(), n), *std::max_element(x.begin(), x.end()));
+    for (size_t i = 0; i < x.size(); i += 3) x[i] = -kInf;
+    EXPECT_EQ(k_.largest(x.data(), n), *std::max_element(x.begin(), x.end()));
+    std::fill(x.begin(), x.end(), -kInf);
+    EXPECT_EQ(k_.largest(x.data(), n), -kInf);
+  }
+}
+
+TEST_P(VectorTable, Blend) {
+  const Floats y = random_floats(6000, 4);
+  compare([&](const Kernels& k, float* x, int64_t n) { k.blend(x, y.data(), n, 0.3F, 0.9F); }, 2e-6,
+          2e-6);
 }
 
 TEST_P(VectorTable, ToF16IsExact) {

@@ -14,8 +14,9 @@ inline constexpr int64_t kRowsQuantizedByEach = 4;
 // chunks merge in order, so the result depends on nothing but the sequence.
 inline constexpr int64_t kChunkPages = 16;
 inline constexpr int64_t kChunkTokens = kChunkPages * kPageTokens;
-// Query rows × heads of a tile: enough to reuse each loaded page, small enough for the L1 cache.
-inline constexpr int64_t kTileRows = 32;
+// Query rows × heads of a tile: enough to reuse each loaded page, and what they gather stays in the
+// first-level cache. A multiple of the kernels' row blocks.
+inline constexpr int64_t kTileRows = 96;
 
 struct AttendScratch {
   AttendScratch(int64_t head_dim, int64_t max_group)
@@ -30,6 +31,11 @@ struct AttendScratch {
   std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
   std::vector<float> max;        // of the scores so far
   std::vector<float> sum;        // of exp(score - max) so far
+  // Pages of the chunk, and behind them those that are read next.
+  const void* key_pages[2 * kChunkPages];
+  const void* value_pages[2 * kChunkPages];
+  int64_t n_values_ahead = 0;
+  int64_t n_keys_ahead = 0;
 
  private:
   AttendScratch(size_t head_dim, size_t rows, int)

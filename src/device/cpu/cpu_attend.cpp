@@ -1,15 +1,9 @@
-// Attention over pages, and storing keys and values into them.
-//
-// A tile is some query rows of one sequence, all heads that share one key/value head. For each
-// chunk of kChunkTokens keys, counted from position 0: scores, local softmax, weighted values; then
-// the chunk merges into the running result (online softmax, Milakov and Gimelshein 2018). Every
-// query row goes through the same chunks in the same order whatever else is in the tile, the batch
-// or the cache, so its bytes are always the same.
+#include "device/cpu/cpu_attend.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "device/cpu/attend_scratch.h"
 #include "device/cpu/cpu_ops.h"
 
 namespace ruv {
@@ -17,6 +11,14 @@ namespace ruv {
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
+// With fewer tiles per thread than this, threads share tiles: one tile more or less must not
+// matter.
+constexpr int64_t kTilesPerThread = 8;
+constexpr int64_t kPiecesPerThread = 8;
+// Scores before this boundary are left out where nobody sees them: the order of softmax's sum
+// repeats every 64 numbers.
+constexpr int64_t kSkipTokens = 64;
+constexpr int64_t kAheadPages = 4;
 
 // Positions [first, last) that a query at `position` sees.
 Range visible_keys(int64_t position, int64_t window) {
@@ -24,24 +26,7 @@ Range visible_keys(int64_t position, int64_t window) {
   return {first, position + 1};
 }
 
-// Masks scores of keys outside `keys`; the chunk starts at chunk_begin and has n scores.
-void mask(float* scores, int64_t n, int64_t chunk_begin, Range keys) {
-  const int64_t first = std::clamp<int64_t>(keys.begin - chunk_begin, 0, n);
-  const int64_t last = std::clamp<int64_t>(keys.end - chunk_begin, 0, n);
-  std::fill(scores, scores + first, kMasked);
-  std::fill(scores + last, scores + n, kMasked);
-}
-
-float largest(const float* scores, int64_t n) {
-  float result = kMasked;
-  for (int64_t i = 0; i < n; ++i) result = std::max(result, scores[i]);
-  return result;
-}
-
-// total = total · old + chunk · fresh
-void merge(float* total, const float* chunk, int64_t n, float old, float fresh) {
-  for (int64_t i = 0; i < n; ++i) total[i] = total[i] * old + chunk[i] * fresh;
-}
+int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
 
@@ -69,110 +54,266 @@ void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, 
 }
 
 void CpuOps::attend(View out, View q, const AttendParams& params) {
-  const int64_t group = params.n_heads / params.n_kv_heads;
-  const int64_t rows_per_tile = std::max<int64_t>(1, kTileRows / group);
+  attend_->run(*batch_, out, q, params);
+}
+
+CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
+                     const AttendLimits& limits)
+    : kernels_(&kernels),
+      pool_(&pool),
+      pages_(&pages),
+      max_shared_tiles_(kTilesPerThread * pool.n_threads()) {
+  tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
+  for (int i = 0; i < pool.n_threads(); ++i) {
+    scratch_.push_back(std::make_unique<AttendScratch>(limits.max_head_dim, limits.max_group));
+  }
+  chunks_left_ = std::make_unique<std::atomic<int64_t>[]>(static_cast<size_t>(max_shared_tiles_));
+}
+
+Result<std::unique_ptr<CpuAttend>> CpuAttend::create(const Kernels& kernels, WorkerPool& pool,
+                                                     const KvPages& pages,
+                                                     const AttendLimits& limits) {
+  std::unique_ptr<CpuAttend> attend(new CpuAttend(kernels, pool, pages, limits));
+  if (pool.n_threads() == 1) return attend;
+  // One decoding row per shared tile over all pages there are; more rows are whole tiles.
+  const int64_t max_chunks = pages.n_pages() / kChunkPages + 2;
+  attend->pieces_.reserve(
+      static_cast<size_t>(attend->max_shared_tiles_ + 2 * kPiecesPerThread * pool.n_threads()));
+  attend->results_ =
+      TRY(Buffer::allocate(attend->max_shared_tiles_ * limits.max_group * max_chunks *
+                           (limits.max_head_dim + 2) * int64_t{sizeof(float)}));
+  return attend;
+}
+
+void CpuAttend::run(const Batch& batch, View out, View q, const AttendParams& params) {
+  const Call call{out, q, &params};
+  const int64_t numbers = make_tiles(batch, call);
+  if (pool_->n_threads() < 2 || numbers < 32768) {
+    for (const Tile& tile : tiles_) attend_tile(tile, call, *scratch_[0]);
+  } else if (make_pieces(call)) {
+    run_pieces(call);
+  } else {
+    run_tiles(call);
+  }
+}
+
+int64_t CpuAttend::make_tiles(const Batch& batch, const Call& call) {
+  const int64_t rows_per_tile = std::max<int64_t>(1, kTileRows / call.group());
   tiles_.clear();
   int64_t numbers = 0;
-  for (const BatchSequence& sequence : batch_->sequences) {
+  for (const BatchSequence& sequence : batch.sequences) {
     for (int64_t row = 0; row < sequence.n_rows; row += rows_per_tile) {
       const int64_t n_rows = std::min(rows_per_tile, sequence.n_rows - row);
-      numbers += n_rows * (sequence.first_position + row) * q.n_cols;
-      for (int64_t head = 0; head < params.n_kv_heads; ++head) {
-        tiles_.push_back({&sequence, head, row, n_rows});
+      const int64_t first = sequence.first_position + row;
+      const Range chunks = {
+          visible_keys(first, call.params->window).begin / kChunkTokens,
+          rounded_up(first + n_rows, kChunkTokens) / kChunkTokens};  // the last row sees the most
+      numbers += n_rows * (first + n_rows) * call.q.n_cols;
+      for (int64_t head = 0; head < call.params->n_kv_heads; ++head) {
+        tiles_.push_back({&sequence, head, row, n_rows, chunks, nullptr});
       }
     }
   }
-  const auto n_tiles = static_cast<int64_t>(tiles_.size());
-  if (n_tiles < 2 || !worth_threads(numbers)) {
-    for (const AttendTile& tile : tiles_) attend_tile(tile, out, q, params, *attend_scratch_[0]);
-    return;
+  return numbers;
+}
+
+bool CpuAttend::make_pieces(const Call& call) {
+  if (static_cast<int64_t>(tiles_.size()) >= max_shared_tiles_) return false;
+  pieces_.clear();
+  float* results = results_.as<float>();
+  const float* const end = results + results_.n_bytes() / int64_t{sizeof(float)};
+  int64_t n_chunks = 0;
+  for (Tile& tile : tiles_) {
+    const int64_t n = tile.chunks.end - tile.chunks.begin;
+    const int64_t n_floats = n * tile.n_rows * call.group() * (call.params->head_dim + 2);
+    if (n_floats > end - results) return false;
+    tile.results = results;
+    results += n_floats;
+    n_chunks += n;
   }
+  const int64_t per_piece = rounded_up(n_chunks, kPiecesPerThread * pool_->n_threads()) /
+                            (kPiecesPerThread * pool_->n_threads());
+  for (size_t i = 0; i < tiles_.size(); ++i) {
+    const Range chunks = tiles_[i].chunks;
+    chunks_left_[i].store(chunks.end - chunks.begin, std::memory_order_relaxed);
+    for (int64_t at = chunks.begin; at < chunks.end; at += per_piece) {
+      pieces_.push_back({static_cast<int64_t>(i), {at, std::min(at + per_piece, chunks.end)}});
+    }
+  }
+  return true;
+}
+
+void CpuAttend::run_tiles(const Call& call) {
   std::atomic<int64_t> next{0};
+  const auto n_tiles = static_cast<int64_t>(tiles_.size());
   pool_->run([&](int thread) {
     for (int64_t i = next++; i < n_tiles; i = next++) {
       // Later tiles of a prompt see more keys: the longest go first.
-      attend_tile(tiles_[static_cast<size_t>(n_tiles - 1 - i)], out, q, params,
-                  *attend_scratch_[static_cast<size_t>(thread)]);
+      attend_tile(tiles_[static_cast<size_t>(n_tiles - 1 - i)], call,
+                  *scratch_[static_cast<size_t>(thread)]);
     }
   });
 }
 
-// Query row r of the tile is batch row `r / group`, head `r % group` of the key/value head.
-float* CpuOps::query_of(const AttendTile& tile, View view, const AttendParams& params, int64_t r) {
-  const int64_t group = params.n_heads / params.n_kv_heads;
-  return view.row(tile.sequence->row_begin + tile.first_row + r / group) +
-         (tile.kv_head * group + r % group) * params.head_dim;
+void CpuAttend::run_pieces(const Call& call) {
+  std::atomic<size_t> next{0};
+  pool_->run([&](int thread) {
+    for (size_t i = next++; i < pieces_.size(); i = next++) {
+      attend_piece(pieces_[i], call, *scratch_[static_cast<size_t>(thread)]);
+    }
+  });
 }
 
-void CpuOps::attend_tile(const AttendTile& tile, View out, View q, const AttendParams& params,
-                         AttendScratch& s) const {
-  const int64_t head_dim = params.head_dim;
-  const int64_t n = tile.n_rows * (params.n_heads / params.n_kv_heads);
-  for (int64_t r = 0; r < n; ++r) {
-    std::copy_n(query_of(tile, q, params, r), head_dim, s.q.data() + r * head_dim);
+void CpuAttend::attend_tile(const Tile& tile, const Call& call, AttendScratch& s) const {
+  const int64_t n = tile.n_rows * call.group();
+  const int64_t head_dim = call.params->head_dim;
+  gather(tile, call, s);
+  start(n, head_dim, s);
+  const ChunkResult result = {s.chunk.data(), s.chunk_max.data(), s.chunk_sum.data()};
+  for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
+    attend_chunk(tile, chunk, call, result, s);
+    merge(n, head_dim, result, s);
   }
+  finish(tile, call, s);
+}
+
+// Whoever finishes the last chunk of a tile merges all of them, in order.
+void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch& s) {
+  const Tile& tile = tiles_[static_cast<size_t>(piece.tile)];
+  const int64_t n = tile.n_rows * call.group();
+  const int64_t head_dim = call.params->head_dim;
+  const auto result_of = [&](int64_t chunk) {
+    float* const at = tile.results + (chunk - tile.chunks.begin) * n * (head_dim + 2);
+    return ChunkResult{at, at + n * head_dim, at + n * (head_dim + 1)};
+  };
+  gather(tile, call, s);
+  for (int64_t chunk = piece.chunks.begin; chunk < piece.chunks.end; ++chunk) {
+    attend_chunk(tile, chunk, call, result_of(chunk), s);
+  }
+  const int64_t done = piece.chunks.end - piece.chunks.begin;
+  if (chunks_left_[static_cast<size_t>(piece.tile)].fetch_sub(done) != done) return;
+  start(n, head_dim, s);
+  for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
+    merge(n, head_dim, result_of(chunk), s);
+  }
+  finish(tile, call, s);
+}
+
+// Query row r of the tile is batch row `r / group`, head `r % group` of the key/value head.
+float* CpuAttend::query_of(const Tile& tile, View view, const Call& call, int64_t r) {
+  return view.row(tile.sequence->row_begin + tile.first_row + r / call.group()) +
+         (tile.kv_head * call.group() + r % call.group()) * call.params->head_dim;
+}
+
+void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) {
+  const int64_t head_dim = call.params->head_dim;
+  for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
+    std::copy_n(query_of(tile, call.q, call, r), head_dim, s.q.data() + r * head_dim);
+  }
+}
+
+void CpuAttend::start(int64_t n, int64_t head_dim, AttendScratch& s) {
   std::fill_n(s.max.begin(), n, kMasked);
   std::fill_n(s.sum.begin(), n, 0.0F);
   std::fill_n(s.total.begin(), n * head_dim, 0.0F);
+}
 
+void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
+                             const ChunkResult& result, AttendScratch& s) const {
+  const AttendParams& params = *call.params;
+  const int64_t begin = chunk * kChunkTokens;
   const int64_t first_position = tile.sequence->first_position + tile.first_row;
-  const int64_t n_keys = first_position + tile.n_rows;  // the last row sees the most
-  const int64_t first_key = visible_keys(first_position, params.window).begin;
-  for (int64_t begin = first_key / kChunkTokens * kChunkTokens; begin < n_keys;
-       begin += kChunkTokens) {
-    const int64_t n_pages = std::min(kChunkPages, (n_keys - begin + kPageTokens - 1) / kPageTokens);
-    attend_chunk(tile, {begin, begin + n_pages * kPageTokens}, params, s);
-    merge_chunk(n, head_dim, s);
+  const int64_t unseen = visible_keys(first_position, params.window).begin - begin;
+  const int64_t first = begin + std::max<int64_t>(0, unseen / kSkipTokens * kSkipTokens);
+  const int64_t last = std::min(begin + kChunkTokens, first_position + tile.n_rows);
+  const Range pages = {first / kPageTokens, rounded_up(last, kPageTokens) / kPageTokens};
+  const Range keys = {first, pages.end * kPageTokens};
+  const int64_t n = tile.n_rows * call.group();
+  const int64_t n_pages = pages.end - pages.begin;
+  find_pages(tile, pages, params.layer, s);
+  kernels_->page_scores({.q = s.q.data(),
+                         .q_stride = params.head_dim,
+                         .keys = {s.key_pages, n_pages, s.n_values_ahead},
+                         .scores = s.scores.data(),
+                         .scores_stride = kChunkTokens,
+                         .n_rows = n,
+                         .head_dim = params.head_dim,
+                         .scale = params.scale});
+  soften(tile, keys, call, result, s);
+  kernels_->page_values({.p = s.scores.data(),
+                         .p_stride = kChunkTokens,
+                         .values = {s.value_pages, n_pages, s.n_keys_ahead},
+                         .out = result.values,
+                         .out_stride = params.head_dim,
+                         .n_rows = n,
+                         .head_dim = params.head_dim});
+}
+
+// Addresses of the chunk's pages; behind the keys come its first values, behind the values the
+// first keys of the next chunk.
+void CpuAttend::find_pages(const Tile& tile, Range pages, int64_t layer, AttendScratch& s) const {
+  const PageId* const ids = tile.sequence->pages.data();
+  const int64_t n = pages.end - pages.begin;
+  for (int64_t i = 0; i < n; ++i) {
+    s.key_pages[i] = pages_->keys(ids[pages.begin + i], layer, tile.kv_head);
+    s.value_pages[i] = pages_->values(ids[pages.begin + i], layer, tile.kv_head);
   }
+  s.n_values_ahead = std::min(n, kAheadPages);
+  std::copy_n(s.value_pages, s.n_values_ahead, s.key_pages + n);
+  const int64_t last_position = tile.sequence->first_position + tile.first_row + tile.n_rows - 1;
+  s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
+  for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
+    s.value_pages[n + i] = pages_->keys(ids[pages.end + i], layer, tile.kv_head);
+  }
+}
+
+// Softmax of each row over the keys of one chunk that it sees.
+void CpuAttend::soften(const Tile& tile, Range keys, const Call& call, const ChunkResult& result,
+                       AttendScratch& s) const {
+  const AttendParams& params = *call.params;
+  const int64_t n_scores = keys.end - keys.begin;
+  const int64_t group = call.group();
+  for (int64_t r = 0; r < tile.n_rows * group; ++r) {
+    float* const scores = s.scores.data() + r * kChunkTokens;
+    const Range seen =
+        visible_keys(tile.sequence->first_position + tile.first_row + r / group, params.window);
+    const int64_t first = std::clamp<int64_t>(seen.begin - keys.begin, 0, n_scores);
+    const int64_t last = std::clamp<int64_t>(seen.end - keys.begin, 0, n_scores);
+    const int64_t n = rounded_up(last, kPageTokens);
+    if (params.softcap > 0) kernels_->softcap(scores, n, params.softcap);
+    std::fill(scores, scores + first, kMasked);
+    std::fill(scores + last, scores + n, kMasked);
+    std::fill(scores + n, scores + n_scores, 0.0F);
+    const float max = kernels_->largest(scores, n);
+    // A row that sees no key of the chunk gets zeros here and is not merged.
+    result.max[r] = max;
+    result.sum[r] = kernels_->exp_sum(scores, n, max == kMasked ? 0.0F : max);
+  }
+}
+
+void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,
+                      AttendScratch& s) const {
   for (int64_t r = 0; r < n; ++r) {
+    const auto at = static_cast<size_t>(r);
+    if (chunk.max[r] == kMasked) continue;
+    const float max = std::max(s.max[at], chunk.max[r]);
+    // One of the two is exp(0).
+    const float old = s.max[at] == max ? 1.0F : std::exp(s.max[at] - max);
+    const float fresh = chunk.max[r] == max ? 1.0F : std::exp(chunk.max[r] - max);
+    kernels_->blend(s.total.data() + r * head_dim, chunk.values + r * head_dim, head_dim, old,
+                    fresh);
+    s.sum[at] = s.sum[at] * old + chunk.sum[r] * fresh;
+    s.max[at] = max;
+  }
+}
+
+void CpuAttend::finish(const Tile& tile, const Call& call, const AttendScratch& s) {
+  const int64_t head_dim = call.params->head_dim;
+  for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
     const float scale = 1.0F / s.sum[static_cast<size_t>(r)];
-    float* const to = query_of(tile, out, params, r);
+    float* const to = query_of(tile, call.out, call, r);
     const float* const total = s.total.data() + r * head_dim;
     for (int64_t d = 0; d < head_dim; ++d) to[d] = total[d] * scale;
-  }
-}
-
-// Local softmax over the keys of one chunk: chunk_max, chunk_sum and chunk of the scratch.
-void CpuOps::attend_chunk(const AttendTile& tile, Range keys, const AttendParams& params,
-                          AttendScratch& s) const {
-  const int64_t group = params.n_heads / params.n_kv_heads;
-  const int64_t n = tile.n_rows * group;
-  const int64_t first_position = tile.sequence->first_position + tile.first_row;
-  const int64_t n_scores = keys.end - keys.begin;
-  const PageId* const pages = tile.sequence->pages.data() + keys.begin / kPageTokens;
-  for (int64_t p = 0; p < n_scores / kPageTokens; ++p) {
-    kernels_->page_scores(
-        s.q.data(), params.head_dim, pages_->keys(pages[p], params.layer, tile.kv_head),
-        s.scores.data() + p * kPageTokens, kChunkTokens, n, params.head_dim, params.scale);
-  }
-  for (int64_t r = 0; r < n; ++r) {
-    float* const scores = s.scores.data() + r * kChunkTokens;
-    if (params.softcap > 0) kernels_->softcap(scores, n_scores, params.softcap);
-    mask(scores, n_scores, keys.begin, visible_keys(first_position + r / group, params.window));
-    const float max = largest(scores, n_scores);
-    // A row that sees no key of the chunk gets zeros here and is not merged.
-    s.chunk_max[static_cast<size_t>(r)] = max;
-    s.chunk_sum[static_cast<size_t>(r)] =
-        kernels_->exp_sum(scores, n_scores, max == kMasked ? 0.0F : max);
-  }
-  std::fill_n(s.chunk.begin(), n * params.head_dim, 0.0F);
-  for (int64_t p = 0; p < n_scores / kPageTokens; ++p) {
-    kernels_->page_values(s.scores.data() + p * kPageTokens, kChunkTokens,
-                          pages_->values(pages[p], params.layer, tile.kv_head), s.chunk.data(),
-                          params.head_dim, n, params.head_dim);
-  }
-}
-
-void CpuOps::merge_chunk(int64_t n_rows, int64_t head_dim, AttendScratch& s) {
-  for (int64_t r = 0; r < n_rows; ++r) {
-    const auto at = static_cast<size_t>(r);
-    if (s.chunk_max[at] == kMasked) continue;
-    const float max = std::max(s.max[at], s.chunk_max[at]);
-    const float old = std::exp(s.max[at] - max);
-    const float fresh = std::exp(s.chunk_max[at] - max);
-    merge(s.total.data() + r * head_dim, s.chunk.data() + r * head_dim, head_dim, old, fresh);
-    s.sum[at] = s.sum[at] * old + s.chunk_sum[at] * fresh;
-    s.max[at] = max;
   }
 }
 

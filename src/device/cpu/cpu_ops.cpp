@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "device/cpu/attend_scratch.h"
+#include "device/cpu/cpu_attend.h"
 
 namespace ruv {
 
@@ -29,11 +29,12 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
     // Touched only by formats without a kernel; the system commits it then.
     ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
                                                        ops->f32_gemm_->group_bytes(limits.max_k))));
-    ops->attend_scratch_.push_back(
-        std::make_unique<AttendScratch>(limits.max_head_dim, limits.max_group));
   }
   ops->rope_tables_.resize(2);
-  ops->tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
+  ops->attend_ = TRY(CpuAttend::create(kernels, pool, pages,
+                                       {.max_rows = limits.max_rows,
+                                        .max_head_dim = limits.max_head_dim,
+                                        .max_group = limits.max_group}));
   return ops;
 }
 

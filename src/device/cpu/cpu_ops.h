@@ -11,7 +11,7 @@
 
 namespace ruv {
 
-struct AttendScratch;
+class CpuAttend;
 
 // The largest step that will be asked for.
 struct CpuLimits {
@@ -50,13 +50,6 @@ class CpuOps final : public Ops {
     const RopePlan* plan = nullptr;
     std::vector<float> cos, sin;  // (rows, inv_freq.size())
   };
-  // A piece of attention work: some query rows of one sequence against one key/value head.
-  struct AttendTile {
-    const BatchSequence* sequence;
-    int64_t kv_head;
-    int64_t first_row;  // within the sequence
-    int64_t n_rows;
-  };
 
   CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages, const CpuLimits& limits);
 
@@ -73,13 +66,7 @@ class CpuOps final : public Ops {
   };
   void multiply(const Product& product, View x, const std::byte* act, Part part) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
-  void attend_tile(const AttendTile& tile, View out, View q, const AttendParams& params,
-                   AttendScratch& scratch) const;
-  void attend_chunk(const AttendTile& tile, Range keys, const AttendParams& params,
-                    AttendScratch& scratch) const;
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v);
-  static void merge_chunk(int64_t n_rows, int64_t head_dim, AttendScratch& scratch);
-  static float* query_of(const AttendTile& tile, View view, const AttendParams& params, int64_t r);
 
   const Kernels* kernels_;
   WorkerPool* pool_;
@@ -90,8 +77,7 @@ class CpuOps final : public Ops {
   Buffer quantized_;                   // one ActBlock row per batch row
   std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
   std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
-  std::vector<AttendTile> tiles_;
-  std::vector<std::unique_ptr<AttendScratch>> attend_scratch_;  // per thread
+  std::unique_ptr<CpuAttend> attend_;
   const GemmKernel* f32_gemm_;
 };
 

@@ -1,6 +1,7 @@
 // The reference table: every element-wise, reduction and attention kernel in plain C++.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/isa.h"
 #include "tensor/half.h"
@@ -99,30 +100,40 @@ float exp_sum(float* x, int64_t n, float max) {
   return static_cast<float>(sum);
 }
 
-void page_scores(const float* q, int64_t q_stride, const uint16_t* keys, float* scores,
-                 int64_t scores_stride, int64_t n_rows, int64_t head_dim, float scale) {
-  for (int64_t r = 0; r < n_rows; ++r) {
-    for (int t = 0; t < kPageTokens; ++t) {
+float largest(const float* x, int64_t n) {
+  float result = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < n; ++i) result = std::max(result, x[i]);
+  return result;
+}
+
+void page_scores(const ScoreArgs& a) {
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t t = 0; t < a.keys.n_pages * kPageTokens; ++t) {
+      const auto* keys = static_cast<const uint16_t*>(a.keys.pages[t / kPageTokens]);
       float sum = 0;
-      for (int64_t d = 0; d < head_dim; ++d) {
-        sum += q[r * q_stride + d] * f32_from_f16(keys[d * kPageTokens + t]);
+      for (int64_t d = 0; d < a.head_dim; ++d) {
+        sum += a.q[r * a.q_stride + d] * f32_from_f16(keys[d * kPageTokens + t % kPageTokens]);
       }
-      scores[r * scores_stride + t] = sum * scale;
+      a.scores[r * a.scores_stride + t] = sum * a.scale;
     }
   }
 }
 
-void page_values(const float* p, int64_t p_stride, const uint16_t* values, float* out,
-                 int64_t out_stride, int64_t n_rows, int64_t head_dim) {
-  for (int64_t r = 0; r < n_rows; ++r) {
-    for (int64_t d = 0; d < head_dim; ++d) {
-      float sum = out[r * out_stride + d];
-      for (int t = 0; t < kPageTokens; ++t) {
-        sum += p[r * p_stride + t] * f32_from_f16(values[t * head_dim + d]);
+void page_values(const ValueArgs& a) {
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t d = 0; d < a.head_dim; ++d) {
+      float sum = 0;
+      for (int64_t t = 0; t < a.values.n_pages * kPageTokens; ++t) {
+        const auto* values = static_cast<const uint16_t*>(a.values.pages[t / kPageTokens]);
+        sum += a.p[r * a.p_stride + t] * f32_from_f16(values[t % kPageTokens * a.head_dim + d]);
       }
-      out[r * out_stride + d] = sum;
+      a.out[r * a.out_stride + d] = sum;
     }
   }
+}
+
+void blend(float* total, const float* x, int64_t n, float old, float fresh) {
+  for (int64_t i = 0; i < n; ++i) total[i] = total[i] * old + x[i] * fresh;
 }
 
 void to_f16(const float* x, uint16_t* out, int64_t n) {
@@ -171,8 +182,10 @@ const Kernels kRefKernels = {
     .rope_half = rope_half,
     .softcap = softcap,
     .exp_sum = exp_sum,
+    .largest = largest,
     .page_scores = page_scores,
     .page_values = page_values,
+    .blend = blend,
     .to_f16 = to_f16,
     .int8_peak = int8_peak,
     .f32_peak = f32_peak,
