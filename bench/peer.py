@@ -3,7 +3,8 @@
 of its own, so that its threads and memory do not touch our runs. Prints one JSON object.
 
     peer.py speed MODEL.gguf THREADS N_PROMPT N_DECODE REPEATS
-    peer.py nll   MODEL.gguf THREADS FILE.jsonl      lines {"ids": […], "score": [0 or 1, …]}
+    peer.py nll   MODEL.gguf THREADS FILE.jsonl [LOGITS]
+        lines {"ids": […], "score": [0 or 1, …]}; LOGITS gets the logits of every scored token
 """
 import ctypes
 import json
@@ -76,24 +77,29 @@ def speed(path, threads, n_prompt, n_decode, repeats):
             "version": peer.__version__}
 
 
-def nll(path, threads, file):
+def nll(path, threads, file, logits=None):
     lines = [json.loads(line) for line in open(file, encoding="utf-8")]
     longest = max(len(line["ids"]) for line in lines)
     model, ctx, n_vocab, _ = load(path, threads, longest)
     batch = peer.llama_batch_init(longest, 0, 1)
     total = n_scored = 0
+    out = open(logits, "wb") if logits else None
     for line in lines:
         ids, score = line["ids"], line.get("score") or [1] * len(line["ids"])
         clear(ctx)
         decode(ctx, batch, ids, 0, True)
         rows = np.ctypeslib.as_array(peer.llama_get_logits(ctx), shape=(len(ids), n_vocab))
+        marked = np.array(score[1:], dtype=bool)
+        if out:
+            rows[:-1][marked].tofile(out)
         rows = rows[:-1].astype(np.float64)
         top = rows.max(axis=1)
         log_sum = top + np.log(np.exp(rows - top[:, None]).sum(axis=1))
         losses = log_sum - rows[np.arange(len(ids) - 1), ids[1:]]
-        marked = np.array(score[1:], dtype=bool)
         total += float(losses[marked].sum())
         n_scored += int(marked.sum())
+    if out:
+        out.close()
     return {"nll": total / n_scored, "perplexity": float(np.exp(total / n_scored)),
             "n_scored": n_scored, "version": peer.__version__}
 

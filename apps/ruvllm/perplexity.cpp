@@ -23,6 +23,7 @@ struct PerplexityCall {
   std::string model;
   std::string file;
   std::string jsonl;
+  std::string logits;
   bool no_special = false;
   bool json = false;
   int n_threads = 0;
@@ -42,6 +43,13 @@ struct Surprise {
   int64_t n_ctx = 0;  // the longest text that was run at once
 };
 
+// What scores texts and where the logits it scored by go.
+struct Scorer {
+  const Model& model;
+  const PerplexityCall& call;
+  std::optional<FileWriter> rows;
+};
+
 // -log softmax(logits)[id], in double.
 double nll_of(std::span<const float> logits, Token id) {
   const double max = *std::ranges::max_element(logits);
@@ -50,21 +58,25 @@ double nll_of(std::span<const float> logits, Token id) {
   return max + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(id)]);
 }
 
-Status add_text(const Model& model, const ScoredText& text, int n_threads, Surprise& total) {
+Status add_text(Scorer& scorer, const ScoredText& text, Surprise& total) {
   const auto last = std::ranges::find(text.score.rbegin(), text.score.rend(), true);
   const auto n_needed = static_cast<size_t>(text.score.rend() - last);
   total.n_ctx = std::max(total.n_ctx, static_cast<int64_t>(text.ids.size()));
   if (n_needed < 2) return {};
   LogitsOptions options;
-  options.n_threads = n_threads;
+  options.n_threads = scorer.call.n_threads;
   options.all = true;
-  return compute_logits(model, std::span(text.ids).first(n_needed - 1), options,
-                        [&](int64_t position, std::span<const float> logits) {
-                          const auto next = static_cast<size_t>(position) + 1;
-                          if (!text.score[next]) return;
-                          total.nll += nll_of(logits, text.ids[next]);
-                          total.n_scored += 1;
-                        });
+  Status written;
+  TRY(compute_logits(scorer.model, std::span(text.ids).first(n_needed - 1), options,
+                     [&](int64_t position, std::span<const float> logits) {
+                       const auto next = static_cast<size_t>(position) + 1;
+                       if (!text.score[next]) return;
+                       total.nll += nll_of(logits, text.ids[next]);
+                       total.n_scored += 1;
+                       if (scorer.rows && written.ok())
+                         written = scorer.rows->write(std::as_bytes(logits));
+                     }));
+  return written;
 }
 
 bool adds_bos(const Model& model) {
@@ -80,7 +92,8 @@ ScoredText window_text(const Model& model, std::span<const Token> window) {
   return text;
 }
 
-Result<Surprise> score_file(const Model& model, const PerplexityCall& call) {
+Result<Surprise> score_file(Scorer& scorer) {
+  const auto& [model, call, rows] = scorer;
   const std::string content = TRY(read_text_file(call.file));
   const std::vector<Token> ids = TRY(tokenize(model, content, !call.no_special));
   const int64_t n_trained = model_info(model).n_ctx_train;
@@ -96,7 +109,7 @@ Result<Surprise> score_file(const Model& model, const PerplexityCall& call) {
   for (int64_t i = 0; i < n_windows; ++i) {
     const auto window =
         std::span(ids).subspan(static_cast<size_t>(i * n_ctx), static_cast<size_t>(n_ctx));
-    TRY(add_text(model, window_text(model, window), call.n_threads, total));
+    TRY(add_text(scorer, window_text(model, window), total));
     bar.update(static_cast<double>(i + 1) / static_cast<double>(n_windows));
   }
   total.n_tokens = static_cast<int64_t>(ids.size());
@@ -158,12 +171,12 @@ Result<std::vector<ScoredText>> read_lines(const Model& model, const PerplexityC
   return texts;
 }
 
-Result<Surprise> score_lines(const Model& model, const PerplexityCall& call) {
-  const std::vector<ScoredText> texts = TRY(read_lines(model, call));
+Result<Surprise> score_lines(Scorer& scorer) {
+  const std::vector<ScoredText> texts = TRY(read_lines(scorer.model, scorer.call));
   Surprise total;
   ProgressBar bar("perplexity");
   for (size_t i = 0; i < texts.size(); ++i) {
-    TRY(add_text(model, texts[i], call.n_threads, total));
+    TRY(add_text(scorer, texts[i], total));
     total.n_tokens += static_cast<int64_t>(texts[i].ids.size());
     bar.update(static_cast<double>(i + 1) / static_cast<double>(texts.size()));
   }
@@ -172,8 +185,10 @@ Result<Surprise> score_lines(const Model& model, const PerplexityCall& call) {
 
 Result<Surprise> score(const PerplexityCall& call) {
   const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
-  const Surprise total =
-      TRY(call.file.empty() ? score_lines(*model, call) : score_file(*model, call));
+  Scorer scorer{*model, call, {}};
+  if (!call.logits.empty()) scorer.rows.emplace(TRY(FileWriter::create(call.logits)));
+  const Surprise total = TRY(call.file.empty() ? score_lines(scorer) : score_file(scorer));
+  if (scorer.rows) TRY(scorer.rows->commit());
   if (total.n_scored == 0) return fail(Code::invalid, "there is no token to score");
   return total;
 }
@@ -204,6 +219,8 @@ int perplexity_command(int argc, char** argv) {
             "Lines {\"ids\": […], \"score\": [0 or 1, …]}, {\"prompt\": …, \"answer\": …} or "
             "{\"messages\": […], \"tools\": […], \"answer\": …}; the marked ids or the answers are "
             "scored, each line from an empty context");
+  line.text("--logits", call.logits,
+            "A file to write: the logits of every scored token, rows of float32");
   line.flag("--no-special", call.no_special, "Control tokens written out in the text stay text");
   line.integer("--ctx,-c", call.n_ctx, 4, int64_t{1} << 24,
                "Tokens of a window; 512 or what the model was trained for when absent");

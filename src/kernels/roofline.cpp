@@ -145,7 +145,7 @@ double measure_bf16_gop_s(int n_threads) {
 }
 
 double measure_barrier_ns(int n_threads) {
-  constexpr int kCalls = 20000;
+  constexpr int kCalls = 2000;
   WorkerPool pool(n_threads);
   std::array<double, 5> rounds{};
   for (double& ns : rounds) {
