@@ -5,22 +5,17 @@
 namespace ruv {
 
 Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages) {
-  Buffer memory = TRY(Buffer::allocate(shape.page_bytes() * n_pages));
+  const int64_t n_runs = (n_pages + kRunPages - 1) / kRunPages;
+  Buffer memory = TRY(Buffer::allocate(n_runs * kRunPages * shape.page_bytes()));
   return KvPages(shape, n_pages, std::move(memory));
 }
 
-uint16_t* KvPages::keys(PageId page, int64_t layer, int64_t head) const {
-  return memory_.as<uint16_t>() + (page * shape_.n_layers + layer) * shape_.layer_numbers() +
-         head * shape_.head_numbers();
-}
-
-uint16_t* KvPages::values(PageId page, int64_t layer, int64_t head) const {
-  return keys(page, layer, head + shape_.n_kv_heads);
-}
-
 void KvPages::clear(PageId page) const {
-  std::memset(memory_.get() + page * shape_.page_bytes(), 0,
-              static_cast<size_t>(shape_.page_bytes()));
+  for (int64_t layer = 0; layer < shape_.n_layers; ++layer) {
+    for (int64_t stream = 0; stream < 2 * shape_.n_kv_heads; ++stream) {
+      std::memset(at(page, layer, stream), 0, static_cast<size_t>(shape_.head_bytes()));
+    }
+  }
 }
 
 }  // namespace ruv

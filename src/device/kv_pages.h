@@ -1,8 +1,11 @@
-// KvPages: the memory of all key/value pages. A page holds kPageTokens tokens of every layer:
+// KvPages: the memory of all key/value pages. A page holds kPageTokens tokens of every layer and
+// head. Pages with neighbouring numbers lie side by side, head by head, so that a thread that walks
+// one head of a sequence mostly reads one long stream:
 //
-//   page ─ layer ─┬─ keys   (n_kv_heads, head_dim, kPageTokens) f16, transposed: one vector load
-//                 │                                             gives one dimension of 16 keys
-//                 └─ values (n_kv_heads, kPageTokens, head_dim) f16
+//   run of kRunPages pages ─ layer ─┬─ head of keys   ─ page ─ (head_dim, kPageTokens) f16,
+//                                   │                          transposed: one vector load gives
+//                                   │                          one dimension of 16 keys
+//                                   └─ head of values ─ page ─ (kPageTokens, head_dim) f16
 #pragma once
 
 #include "base/buffer.h"
@@ -19,21 +22,27 @@ struct KvShape {
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
 
-  int64_t head_numbers() const { return head_dim * kPageTokens; }
-  int64_t layer_numbers() const { return 2 * n_kv_heads * head_numbers(); }
-  int64_t page_bytes() const { return n_layers * layer_numbers() * int64_t{sizeof(uint16_t)}; }
+  // Keys, or values, of one page, layer and head.
+  int64_t head_bytes() const { return head_dim * kPageTokens * int64_t{sizeof(uint16_t)}; }
+  int64_t page_bytes() const { return n_layers * 2 * n_kv_heads * head_bytes(); }
   int64_t bytes_per_token() const { return page_bytes() / kPageTokens; }
 };
 
 class KvPages {
  public:
+  static constexpr int64_t kRunPages = 16;
+
   // Memory for n_pages pages. Fails: out_of_memory.
   static Result<KvPages> create(const KvShape& shape, int64_t n_pages);
 
   const KvShape& shape() const { return shape_; }
   int64_t n_pages() const { return n_pages_; }
-  uint16_t* keys(PageId page, int64_t layer, int64_t head) const;
-  uint16_t* values(PageId page, int64_t layer, int64_t head) const;
+  uint16_t* keys(PageId page, int64_t layer, int64_t head) const {
+    return reinterpret_cast<uint16_t*>(at(page, layer, head));
+  }
+  uint16_t* values(PageId page, int64_t layer, int64_t head) const {
+    return reinterpret_cast<uint16_t*>(at(page, layer, shape_.n_kv_heads + head));
+  }
   // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
   // zero times a stale infinity would be NaN.
   void clear(PageId page) const;
@@ -41,6 +50,15 @@ class KvPages {
  private:
   KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)
       : shape_(shape), n_pages_(n_pages), memory_(std::move(memory)) {}
+  // Keys of head `stream`, or values of head `stream - n_kv_heads`.
+  std::byte* at(PageId page, int64_t layer, int64_t stream) const {
+    const int64_t run = page / kRunPages;
+    const int64_t n_streams = 2 * shape_.n_kv_heads;
+    const int64_t index =
+        ((run * shape_.n_layers + layer) * n_streams + stream) * kRunPages + page % kRunPages;
+    return memory_.get() + index * shape_.head_bytes();
+  }
+
   KvShape shape_;
   int64_t n_pages_;
   Buffer memory_;
