@@ -1,10 +1,11 @@
 // ruv_bench_attend: attention alone. Decode (one row) in GB/s of keys and values read, beside the
 // machine's read bandwidth; prefill (512 rows) in GFLOP/s of the visible keys.
-//   ruv_bench_attend [isa] [threads] [depth ...]
+//   ruv_bench_attend [isa] [threads] [decode|prefill|both] [depth ...]
 #include <cstdio>
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -90,23 +91,34 @@ class Bench {
   Batch batch_;
 };
 
+struct Wanted {
+  bool decode = true;
+  bool prefill = true;
+  std::vector<int64_t> depths;
+};
+
 void bench_shape(const Kernels& table, const HeadShape& shape, WorkerPool& pool, double read_gb_s,
-                 const std::vector<int64_t>& depths) {
-  Bench bench(table, shape, pool, *std::max_element(depths.begin(), depths.end()));
-  for (const int64_t depth : depths) {
-    const double one = bench.best_seconds(depth, 1, 15);
-    const double gb_s = bench.bytes_per_token() * static_cast<double>(depth) * 1e-9 / one;
-    const int64_t rows = std::min(kMaxRows, depth);
-    const double many = bench.best_seconds(depth, rows, 2);
-    const double keys = static_cast<double>(rows) * static_cast<double>(2 * depth - rows + 1) / 2;
-    const double flops = 4 * keys * static_cast<double>(shape.n_heads * shape.head_dim);
-    std::printf("%-9s depth %6lld | decode %8.1f us %5.1f GB/s %3.0f%% | prefill %7.0f GFLOP/s\n",
-                shape.name, static_cast<long long>(depth), one * 1e6, gb_s, 100 * gb_s / read_gb_s,
-                flops * 1e-9 / many);
+                 const Wanted& what) {
+  Bench bench(table, shape, pool, *std::max_element(what.depths.begin(), what.depths.end()));
+  for (const int64_t depth : what.depths) {
+    std::printf("%-9s depth %6lld", shape.name, static_cast<long long>(depth));
+    if (what.decode) {
+      const double one = bench.best_seconds(depth, 1, 15);
+      const double gb_s = bench.bytes_per_token() * static_cast<double>(depth) * 1e-9 / one;
+      std::printf(" | decode %8.1f us %5.1f GB/s %3.0f%%", one * 1e6, gb_s, 100 * gb_s / read_gb_s);
+    }
+    if (what.prefill) {
+      const int64_t rows = std::min(kMaxRows, depth);
+      const double many = bench.best_seconds(depth, rows, 2);
+      const double keys = static_cast<double>(rows) * static_cast<double>(2 * depth - rows + 1) / 2;
+      const double flops = 4 * keys * static_cast<double>(shape.n_heads * shape.head_dim);
+      std::printf(" | prefill %7.0f GFLOP/s", flops * 1e-9 / many);
+    }
+    std::printf("\n");
   }
 }
 
-int run(const char* isa, int threads, std::vector<int64_t> depths) {
+int run(const char* isa, int threads, Wanted what) {
   const Kernels* table = isa != nullptr ? find_kernels(isa) : &kernels();
   if (table == nullptr) {
     std::fprintf(stderr, "this machine cannot run '%s'\n", isa);
@@ -115,8 +127,8 @@ int run(const char* isa, int threads, std::vector<int64_t> depths) {
   WorkerPool pool(threads);
   const double read_gb_s = measure_read_gb_s(threads);
   std::printf("%s, %d threads: read %.1f GB/s\n", table->isa, pool.n_threads(), read_gb_s);
-  if (depths.empty()) depths = {256, 4096, 16384};
-  for (const HeadShape& shape : kShapes) bench_shape(*table, shape, pool, read_gb_s, depths);
+  if (what.depths.empty()) what.depths = {256, 4096, 16384};
+  for (const HeadShape& shape : kShapes) bench_shape(*table, shape, pool, read_gb_s, what);
   return 0;
 }
 
@@ -124,7 +136,10 @@ int run(const char* isa, int threads, std::vector<int64_t> depths) {
 }  // namespace ruv
 
 int main(int argc, char** argv) {
-  std::vector<int64_t> depths;
-  for (int i = 3; i < argc; ++i) depths.push_back(std::atoll(argv[i]));
-  return ruv::run(argc > 1 ? argv[1] : nullptr, argc > 2 ? std::atoi(argv[2]) : 0, depths);
+  ruv::Wanted what;
+  const std::string mode = argc > 3 ? argv[3] : "both";
+  what.decode = mode != "prefill";
+  what.prefill = mode != "decode";
+  for (int i = 4; i < argc; ++i) what.depths.push_back(std::atoll(argv[i]));
+  return ruv::run(argc > 1 ? argv[1] : nullptr, argc > 2 ? std::atoi(argv[2]) : 0, what);
 }
