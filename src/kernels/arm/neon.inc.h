@@ -25,6 +25,7 @@ struct Neon {
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
+  static constexpr int kFloatDirectRows = 2;
   static constexpr int kPanelFromRows = 0;  // no panels
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;

@@ -1,6 +1,7 @@
-// Float matmul: weights f32, f16 or bf16 interleaved by lane, activations float32. Four partial
-// sums per output (k mod 4) hide the latency of fma at one row; their order is the same for every
-// R.
+// Float matmul: weights f32, f16 or bf16, activations float32. A group is kVectors vectors of
+// lanes side by side, so that one activation row has that many independent sums; every output is
+// one chain of fma along K whatever the number of rows. Many rows convert a stretch of K to a
+// float32 panel in the first-level cache once and reuse it tile after tile.
 #pragma once
 
 #include "kernels/generic/tile.inc.h"
@@ -9,6 +10,8 @@
 
 namespace ruv {
 namespace {
+
+constexpr int kFloatVectors = 4;
 
 template <class V, DType kDType>
 struct FloatFormat {
@@ -27,81 +30,118 @@ struct FloatFormat {
 
 // How far ahead of the multiplication weights are asked for.
 constexpr int kFloatPrefetch = 8192;
+// Numbers of K in a panel: four vectors of it fill two thirds of a first-level cache of 48 KiB.
+constexpr int64_t kFloatPanel = 128;
+// Fewer rows convert as they go.
+constexpr int64_t kFloatPanelFromRows = 9;
 
+// Numbers [begin, end) along K of one group.
+struct FloatStretch {
+  const std::byte* weights;  // of number `begin`
+  int64_t group;
+  int64_t begin;
+  int64_t end;
+};
+
+// Adds a stretch to R rows of outputs, which are zero before the first.
 template <class V, class F, int R>
-void multiply_float_tile(const GemmArgs& args, int64_t group, int64_t row) {
-  constexpr int kStep = F::kBytes * V::kLanes;
-  const std::byte* w = args.weights + group * ((args.k * kStep + 63) / 64 * 64);
+void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
+  constexpr int kVector = F::kBytes * V::kLanes;
+  constexpr int kStep = kFloatVectors * kVector;
+  float* const out = args.out + row * args.out_stride + s.group * kFloatVectors * V::kLanes;
+  const int64_t n_lanes = args.n_cols - s.group * kFloatVectors * V::kLanes;
   const float* x[R];
-  typename V::F acc[R][4];
+  typename V::F acc[R][kFloatVectors];
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     x[r] = reinterpret_cast<const float*>(args.act + (row + r) * args.act_stride);
-    for (int j = 0; j < 4; ++j) acc[r][j] = V::zero();
+    RUV_UNROLL
+    for (int v = 0; v < kFloatVectors; ++v) {
+      acc[r][v] = s.begin == 0 ? V::zero()
+                               : load_lanes<V>(out + r * args.out_stride + v * V::kLanes,
+                                               n_lanes - v * V::kLanes);
+    }
   }
-  int64_t k = 0;
-  for (; k + 4 <= args.k; k += 4, w += 4 * kStep) {
-    RUV_UNROLL
-    for (int line = 0; line < 4 * kStep; line += 64) __builtin_prefetch(w + kFloatPrefetch + line);
-    RUV_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      const typename V::F v = F::load(w + j * kStep);
+  const std::byte* w = s.weights;
+  for (int64_t k = s.begin; k < s.end; ++k, w += kStep) {
+    if constexpr (R <= 4) {
       RUV_UNROLL
-      for (int r = 0; r < R; ++r) acc[r][j] = V::fma(v, V::set(x[r][k + j]), acc[r][j]);
+      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + kFloatPrefetch + line);
+    }
+    RUV_UNROLL
+    for (int v = 0; v < kFloatVectors; ++v) {
+      const typename V::F weight = F::load(w + v * kVector);
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) acc[r][v] = V::fma(weight, V::set(x[r][k]), acc[r][v]);
     }
   }
   RUV_UNROLL
-  for (int j = 0; j < 3; ++j) {
-    if (k + j >= args.k) break;
-    const typename V::F v = F::load(w + j * kStep);
-    RUV_UNROLL
-    for (int r = 0; r < R; ++r) acc[r][j] = V::fma(v, V::set(x[r][k + j]), acc[r][j]);
-  }
-  RUV_UNROLL
   for (int r = 0; r < R; ++r) {
-    const auto sum = V::add(V::add(acc[r][0], acc[r][1]), V::add(acc[r][2], acc[r][3]));
-    store_lanes<V>(args.out + (row + r) * args.out_stride + group * V::kLanes, sum,
-                   args.n_cols - group * V::kLanes);
+    RUV_UNROLL
+    for (int v = 0; v < kFloatVectors; ++v) {
+      store_lanes<V>(out + r * args.out_stride + v * V::kLanes, acc[r][v], n_lanes - v * V::kLanes);
+    }
   }
 }
 
-// Rows [row, end) in tiles of R while they fit; returns the first row left.
-template <class V, class F, int R>
-int64_t multiply_float_tiles(const GemmArgs& args, int64_t group, int64_t row, int64_t end) {
-  if constexpr (R <= V::kFloatTileRows) {
-    for (; end - row >= R; row += R) multiply_float_tile<V, F, R>(args, group, row);
+// Rows from `row` on in tiles of R <= kMaxRows while they fit; returns the first row left.
+template <class V, class F, int kMaxRows, int R>
+int64_t add_float_tiles(const GemmArgs& args, const FloatStretch& s, int64_t row) {
+  if constexpr (R <= kMaxRows) {
+    for (; args.n_rows - row >= R; row += R) add_float_tile<V, F, R>(args, s, row);
   }
   return row;
 }
 
+// All rows.
+template <class V, class F, int kMaxRows>
+void add_float_rows(const GemmArgs& args, const FloatStretch& s) {
+  int64_t row = add_float_tiles<V, F, kMaxRows, 6>(args, s, 0);
+  row = add_float_tiles<V, F, kMaxRows, 4>(args, s, row);
+  row = add_float_tiles<V, F, kMaxRows, 3>(args, s, row);
+  row = add_float_tiles<V, F, kMaxRows, 2>(args, s, row);
+  add_float_tiles<V, F, kMaxRows, 1>(args, s, row);
+}
+
 template <class V, class F>
-void multiply_float_group(const GemmArgs& args, int64_t group, int64_t row, int64_t end) {
-  row = multiply_float_tiles<V, F, 6>(args, group, row, end);
-  row = multiply_float_tiles<V, F, 4>(args, group, row, end);
-  row = multiply_float_tiles<V, F, 3>(args, group, row, end);
-  row = multiply_float_tiles<V, F, 2>(args, group, row, end);
-  multiply_float_tiles<V, F, 1>(args, group, row, end);
+void add_float_panels(const GemmArgs& args, FloatStretch s) {
+  using Panel = FloatFormat<V, DType::f32>;
+  constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
+  constexpr int64_t kPanelBytes = kFloatPanel * kLanesOfAll * F::kBytes;
+  alignas(64) float panel[kFloatPanel * kLanesOfAll];
+  for (; s.begin < args.k; s.begin = s.end, s.weights += kPanelBytes) {
+    s.end = args.k - s.begin < kFloatPanel ? args.k : s.begin + kFloatPanel;
+    for (int64_t i = 0; i < (s.end - s.begin) * kFloatVectors; ++i) {
+      V::store(panel + i * V::kLanes, F::load(s.weights + i * F::kBytes * V::kLanes));
+    }
+    for (int64_t i = 0; i < kPanelBytes; i += 64) __builtin_prefetch(s.weights + kPanelBytes + i);
+    add_float_rows<V, Panel, V::kFloatTileRows>(
+        args, {reinterpret_cast<const std::byte*>(panel), s.group, s.begin, s.end});
+  }
 }
 
 template <class V, class F>
 void multiply_float(const GemmArgs& args) {
-  int64_t rows = kRowBlockBytes / (args.act_stride > 0 ? args.act_stride : 1) / 12 * 12;
-  if (rows < 12) rows = 12;
-  for (int64_t row = 0; row < args.n_rows; row += rows) {
-    const int64_t end = row + rows < args.n_rows ? row + rows : args.n_rows;
-    for (int64_t group = 0; group * V::kLanes < args.n_cols; ++group) {
-      multiply_float_group<V, F>(args, group, row, end);
+  constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
+  const int64_t group_bytes = (args.k * kLanesOfAll * F::kBytes + 63) / 64 * 64;
+  for (int64_t group = 0; group * kLanesOfAll < args.n_cols; ++group) {
+    const FloatStretch all{args.weights + group * group_bytes, group, 0, args.k};
+    if (args.n_rows >= kFloatPanelFromRows) {
+      add_float_panels<V, F>(args, all);
+    } else {
+      add_float_rows<V, F, V::kFloatDirectRows>(args, all);
     }
   }
 }
 
 template <class V, DType kType>
 constexpr GemmKernel float_row() {
+  constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
   return {kType,
           ActFormat::f32,
-          V::kLanes,
-          packed_bytes<kType, V::kLanes>,
-          pack_group<kType, V::kLanes>,
+          kLanesOfAll,
+          packed_bytes<kType, kLanesOfAll>,
+          pack_group<kType, kLanesOfAll>,
           multiply_float<V, FloatFormat<V, kType>>};
 }
 

@@ -55,15 +55,6 @@ struct GroupStream {
   }
 };
 
-// Where a tile's sums are kept between panels: the output itself.
-template <class V>
-RUV_INLINE typename V::F load_lanes(const float* from, int64_t n_lanes) {
-  if (n_lanes >= V::kLanes) return V::load(from);
-  float lanes[V::kLanes] = {};
-  for (int64_t i = 0; i < n_lanes; ++i) lanes[i] = from[i];
-  return V::load(lanes);
-}
-
 template <class V, class F, int G, int R>
 struct PanelTile {
   typename V::F acc[G][R];

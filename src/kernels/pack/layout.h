@@ -27,13 +27,14 @@
 //               byte row s mod 4 at bit 2·(s/4); less 32 | 8 x pairs, bits (third bit)
 //   iq4_xs      d f32 | 8·kLanes scales s8 | 8 x nibbles
 //
-// Float formats: number k of every lane side by side, k = 0, 1, …; padded to 64 bytes.
+// Float formats: number k of every lane side by side, k = 0, 1, …; padded to 64 bytes. A lane row is
+// four vectors wide (pack is instantiated for 4 · kLanes lanes).
 #pragma once
 
 namespace ruv {
 
 // Part of the name of packed-weights files; changed with any layout below.
-inline constexpr int kPackedLayoutVersion = 1;
+inline constexpr int kPackedLayoutVersion = 2;
 
 // In vectors.
 template <int kHeader, int kBlock, int kBlocks>

@@ -134,14 +134,20 @@ void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t
   pack_rows<FormatOf<DType::q8_0>, 16>(group, rows, k, 0x80808080U);
 }
 
+#define RUV_PACK_FLOATS(type)                                                              \
+  template int64_t packed_bytes<DType::type, 32>(int64_t);                                 \
+  template int64_t packed_bytes<DType::type, 64>(int64_t);                                 \
+  template void pack_group<DType::type, 32>(std::byte*, const std::byte* const*, int64_t); \
+  template void pack_group<DType::type, 64>(std::byte*, const std::byte* const*, int64_t);
+RUV_PACK_FLOATS(f32)
+RUV_PACK_FLOATS(f16)
+RUV_PACK_FLOATS(bf16)
+
 #define RUV_PACK(type)                                                                    \
   template int64_t packed_bytes<DType::type, 8>(int64_t);                                 \
   template int64_t packed_bytes<DType::type, 16>(int64_t);                                \
   template void pack_group<DType::type, 8>(std::byte*, const std::byte* const*, int64_t); \
   template void pack_group<DType::type, 16>(std::byte*, const std::byte* const*, int64_t);
-RUV_PACK(f32)
-RUV_PACK(f16)
-RUV_PACK(bf16)
 RUV_PACK(q4_0)
 RUV_PACK(q4_1)
 RUV_PACK(q5_0)

@@ -17,7 +17,17 @@ struct Avx2 {
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
-  static constexpr int kPanelFromRows = 0;  // no panels
+  static constexpr int kFloatDirectRows = 2;
+  static constexpr int kPanelFromRows = 16;
+#ifndef PR
+#define PR 3
+#endif
+#ifndef PR2
+#define PR2 2
+#endif
+  static constexpr int kPanelRows = PR;
+  static constexpr int kPanelRowsTwoScales = PR2;
+  static constexpr bool kPairSums = true;  // panels by pair_panel.inc.h
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
   using F = __m256;
@@ -170,6 +180,37 @@ struct Avx2 {
     return start;
   }
 
+  // Words of four codes up to kMax whose sums of pairs cannot leave int16; kMax 0 is signed codes.
+  template <int kMax>
+  static constexpr int safe_words() {
+    return kMax == 0 ? 1 : 32767 / ((kMax == 0 ? 1 : kMax) * 2 * 128);
+  }
+  // Products of four codes of every lane with the same four activations, added in pairs to int16.
+  template <int kMax>
+  RUV_INLINE static I multiply_pairs(B codes, B four) {
+    if constexpr (kMax == 0) {
+      return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(four, codes));
+    } else {
+      return _mm256_maddubs_epi16(codes, four);
+    }
+  }
+  // The empty statement keeps a chain a chain: the compilers balance sums of integers into trees
+  // that need more registers than there are.
+  RUV_INLINE static I add_pairs(I a, I b) {
+    I sum = _mm256_add_epi16(a, b);
+    asm("" : "+x"(sum));
+    return sum;
+  }
+  RUV_INLINE static I widen_pairs(I pairs) {
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  }
+  RUV_INLINE static I add_ints(I a, I b) { return _mm256_add_epi32(a, b); }
+  RUV_INLINE static B four_bytes(const void* p) {
+    int word;
+    __builtin_memcpy(&word, p, 4);
+    return _mm256_set1_epi32(word);
+  }
+
   static int64_t int8_peak(int64_t rounds, int32_t* sink) {
     I acc[8];
     for (int i = 0; i < 8; ++i) acc[i] = _mm256_set1_epi32(*sink + i);
@@ -205,11 +246,6 @@ struct Avx2 {
  private:
   RUV_INLINE static __m128i lane_bytes(const std::byte* p) {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-  }
-  RUV_INLINE static __m256i four_bytes(const void* p) {
-    int word;
-    __builtin_memcpy(&word, p, 4);
-    return _mm256_set1_epi32(word);
   }
   // (byte >> kBit & mask) · kWeight; bits that cross bytes in the 16-bit shift are masked off.
   template <int kBit, int kWeight, int kMask>
