@@ -38,7 +38,12 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.page_scores, from.page_scores);
   inherit(k.page_values, from.page_values);
   inherit(k.blend, from.blend);
+  inherit(k.quantize_head, from.quantize_head);
+  inherit(k.byte_scores, from.byte_scores);
+  inherit(k.byte_weights, from.byte_weights);
+  inherit(k.byte_values, from.byte_values);
   inherit(k.to_f16, from.to_f16);
+  inherit(k.to_bf16, from.to_bf16);
   inherit(k.int8_peak, from.int8_peak);
   inherit(k.f32_peak, from.f32_peak);
   inherit(k.sum_words, from.sum_words);
@@ -63,8 +68,14 @@ class Tables {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vnni")) {
-      add(kAvx512Vectors, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
-      if (!__builtin_cpu_supports("avx512bf16")) merged_[n_ - 1].bf16_peak = nullptr;
+      // Where the processor multiplies pairs of bf16, that row stands before the plain one.
+      const bool pairs = __builtin_cpu_supports("avx512bf16");
+      add(kAvx512Vectors, {pairs ? &kAvx512Bf16 : &kAvx512Floats, &kAvx512Floats, &kAvx512Blocks,
+                           &kAvx512Superblocks});
+      if (!pairs) {
+        merged_[n_ - 1].bf16_peak = nullptr;
+        merged_[n_ - 1].to_bf16 = kRefKernels.to_bf16;
+      }
     }
 #endif
 #if defined(RUV_KERNELS_NEON)
@@ -78,18 +89,16 @@ class Tables {
   std::span<const Kernels* const> all() const { return {pointers_.data(), n_}; }
 
  private:
-  void add(const Kernels& vectors, std::array<const GemmTable*, 3> families) {
+  void add(const Kernels& vectors, std::initializer_list<const GemmTable*> families) {
     auto& rows = rows_[n_];
     size_t n = 0;
-    for (const GemmTable* family : families) {
-      for (int i = 0; i < family->n; ++i) rows[n++] = family->rows[i];
-    }
-    for (const GemmKernel& row : ref_gemm()) {
+    const auto add_new = [&](const GemmKernel& row) {
       const auto same = [&](const GemmKernel& r) { return r.weight == row.weight; };
-      if (std::none_of(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(n), same)) {
-        rows[n++] = row;
-      }
-    }
+      const auto end = rows.begin() + static_cast<ptrdiff_t>(n);
+      if (std::none_of(rows.begin(), end, same)) rows[n++] = row;
+    };
+    for (const GemmTable* family : families) std::for_each_n(family->rows, family->n, add_new);
+    std::ranges::for_each(ref_gemm(), add_new);
     merged_[n_] = vectors;
     inherit_all(merged_[n_], kRefKernels);
     merged_[n_].gemm = {rows.data(), n};

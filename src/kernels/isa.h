@@ -22,7 +22,7 @@ extern const Kernels kNeonVectors;
 
 // Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks.
 extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks;
-extern const GemmTable kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
+extern const GemmTable kAvx512Bf16, kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
 extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks;
 
 }  // namespace ruv

@@ -16,8 +16,9 @@ namespace ruv {
 
 // What the activations of a matmul look like in memory.
 enum class ActFormat : uint8_t {
-  f32,  // k float32 per row
-  q8,   // k/32 blocks of ActBlock per row: int8 with one float32 scale and the block's sums
+  f32,   // k float32 per row
+  bf16,  // k bf16 per row, and one more that is zero where k is odd
+  q8,    // k/32 blocks of ActBlock per row: int8 with one float32 scale and the block's sums
 };
 
 // 32 activations quantised symmetrically: value = scale · q[i], q in [-127, 127], rounded to
@@ -94,6 +95,41 @@ struct ValueArgs {
   int64_t head_dim;
 };
 
+// Attention over int8 pages. Keys of one page and head are bytes key + 128 in words of four
+// dimensions (ceil(head_dim / 4), kPageTokens, 4), values signed bytes in pairs of tokens
+// (kPageTokens / 2, head_dim, 2); behind either stand kPageTokens float32 scales, one per token.
+struct HeadQuant {
+  float scale;  // max|x| / 127
+  int32_t sum;  // of the bytes: an offset of the other factor takes it back
+};
+
+// scores[r · scores_stride + t] = Σ_d q[r · q_stride + d] · key(t)[d], exact, · scale(t)
+// · q_scale[r]. Query rows are filled up with zeros to a multiple of four.
+struct ByteScoreArgs {
+  const int8_t* q;
+  int64_t q_stride;
+  const float* q_scale;
+  const int32_t* q_sum;
+  PageRun keys;
+  float* scores;
+  int64_t scores_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+};
+
+// out[r · out_stride + d] = Σ_t weights[r · weights_stride + t] · value(t)[d], exact, · scale[r].
+// Requires: at most 256 tokens, so that the sums stay in int32.
+struct ByteValueArgs {
+  const int16_t* weights;
+  int64_t weights_stride;
+  const float* scale;
+  PageRun values;
+  float* out;
+  int64_t out_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+};
+
 struct Kernels {
   const char* isa;  // "ref", "avx2", "avx512", "neon"
   std::span<const GemmKernel> gemm;
@@ -126,8 +162,18 @@ struct Kernels {
   void (*page_values)(const ValueArgs& args);
   // total = total · old + x · fresh
   void (*blend)(float* total, const float* x, int64_t n, float old, float fresh);
+  // n float32 to int8 in [-127, 127], rounded to nearest even.
+  HeadQuant (*quantize_head)(const float* x, int8_t* q, int64_t n);
+  void (*byte_scores)(const ByteScoreArgs& args);
+  // p[i] = exp(scores[i] - max); out[i] = p[i] · token_scale[i] · unit rounded to int16; returns
+  // Σ p as exp_sum does. Requires: scores[i] <= max, token_scale[i] · unit in [0, 32767].
+  float (*byte_weights)(const float* scores, const float* token_scale, int16_t* out, int64_t n,
+                        float max, float unit);
+  void (*byte_values)(const ByteValueArgs& args);
   // n float32 to f16, round to nearest even.
   void (*to_f16)(const float* x, uint16_t* out, int64_t n);
+  // n float32 to bf16, round to nearest even.
+  void (*to_bf16)(const float* x, uint16_t* out, int64_t n);
   // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the
   // fastest this instruction set multiplies int8, for rooflines. *sink keeps the work alive.
   int64_t (*int8_peak)(int64_t rounds, int32_t* sink);

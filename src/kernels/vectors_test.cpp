@@ -338,6 +338,17 @@ TEST_P(VectorTable, ToF16IsExact) {
   }
 }
 
+TEST_P(VectorTable, ToBf16IsExactButForSubnormals) {
+  for (const int64_t n : kLengths) {
+    Floats x = random_floats(n, 9, -1e5F, 1e5F);
+    for (size_t i = 0; i < x.size(); i += 5) x[i] *= 1e-30F;
+    std::vector<uint16_t> got(x.size() + 1, 0x1234);
+    k_.to_bf16(x.data(), got.data(), n);
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], bf16_from_f32(x[i])) << x[i];
+    ASSERT_EQ(got.back(), 0x1234);
+  }
+}
+
 TEST_P(VectorTable, Int8PeakCountsItsWork) {
   int32_t sink = 3;
   EXPECT_GT(k_.int8_peak(10, &sink), 0);

@@ -1,6 +1,7 @@
 // Matmul on CPU cores: quantise the input once, then every thread multiplies its share of the
 // output columns of all products.
 #include <algorithm>
+#include <cstring>
 
 #include "device/cpu/attend_scratch.h"
 #include "device/cpu/cpu_ops.h"
@@ -8,11 +9,17 @@
 namespace ruv {
 namespace {
 
-bool wants_q8(const Weight& weight) {
-  return weight.kernel != nullptr && weight.kernel->act == ActFormat::q8;
+// Bytes of one row of k activations.
+int64_t act_row_bytes(ActFormat format, int64_t k) {
+  if (format == ActFormat::q8) return k / 32 * int64_t{sizeof(ActBlock)};
+  return format == ActFormat::bf16 ? (k + 1) / 2 * 4 : k * int64_t{sizeof(float)};
 }
 
-int64_t act_row_bytes(int64_t k) { return k / 32 * int64_t{sizeof(ActBlock)}; }
+bool wants(std::span<const Ops::Product> products, ActFormat format) {
+  return std::any_of(products.begin(), products.end(), [format](const Ops::Product& p) {
+    return p.weight->kernel != nullptr && p.weight->kernel->act == format;
+  });
+}
 
 void add_bias(View out, const Vector& bias, int64_t first, int64_t last) {
   if (bias.empty()) return;
@@ -24,29 +31,49 @@ void add_bias(View out, const Vector& bias, int64_t first, int64_t last) {
 
 }  // namespace
 
+int64_t CpuOps::act_bytes(int64_t n_rows, int64_t k) {
+  const int64_t whole = (k + 31) / 32 * 32;
+  return n_rows * (act_row_bytes(ActFormat::q8, whole) + act_row_bytes(ActFormat::bf16, whole));
+}
+
+std::byte* CpuOps::act_rows(const Buffer& converted, ActFormat format, View x) {
+  if (format == ActFormat::f32) return reinterpret_cast<std::byte*>(x.start);
+  return converted.get() +
+         (format == ActFormat::bf16 ? x.n_rows * act_row_bytes(ActFormat::q8, x.n_cols) : 0);
+}
+
 void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) {
   const Product product{out, &weight, &bias};
   matmul_each({&product, 1}, x);
 }
 
 void CpuOps::matmul_each(std::span<const Product> products, View x) {
-  const bool quantize = std::any_of(products.begin(), products.end(),
-                                    [](const Product& p) { return wants_q8(*p.weight); });
-  const int64_t row_bytes = act_row_bytes(x.n_cols);
-  const auto quantize_row = [&](int64_t row, const Buffer& to) {
-    kernels_->quantize_row(x.row(row), reinterpret_cast<ActBlock*>(to.get() + row * row_bytes),
-                           x.n_cols);
+  const bool q8 = wants(products, ActFormat::q8);
+  const bool bf16 = wants(products, ActFormat::bf16);
+  const auto convert_row = [&](int64_t row, const Buffer& to) {
+    if (q8) {
+      std::byte* const out =
+          act_rows(to, ActFormat::q8, x) + row * act_row_bytes(ActFormat::q8, x.n_cols);
+      kernels_->quantize_row(x.row(row), reinterpret_cast<ActBlock*>(out), x.n_cols);
+    }
+    if (bf16) {
+      std::byte* const out =
+          act_rows(to, ActFormat::bf16, x) + row * act_row_bytes(ActFormat::bf16, x.n_cols);
+      // An odd last number has a partner: zero.
+      std::memset(out + act_row_bytes(ActFormat::bf16, x.n_cols) - 4, 0, 4);
+      kernels_->to_bf16(x.row(row), reinterpret_cast<uint16_t*>(out), x.n_cols);
+    }
   };
   const bool each = x.n_rows <= kRowsQuantizedByEach;
-  if (quantize && !each) {
-    for_rows(x.n_rows, x.n_cols, [&](int64_t row) { quantize_row(row, quantized_); });
+  if ((q8 || bf16) && !each) {
+    for_rows(x.n_rows, x.n_cols, [&](int64_t row) { convert_row(row, quantized_); });
   }
   const auto multiply_part = [&](int thread, int n_threads) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
-    if (quantize && each) {
-      for (int64_t row = 0; row < x.n_rows; ++row) quantize_row(row, act);
+    if ((q8 || bf16) && each) {
+      for (int64_t row = 0; row < x.n_rows; ++row) convert_row(row, act);
     }
-    for (const Product& product : products) multiply(product, x, act.get(), {thread, n_threads});
+    for (const Product& product : products) multiply(product, x, act, {thread, n_threads});
   };
   int64_t n_multiplies = 0;
   for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
@@ -57,7 +84,7 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
   }
 }
 
-void CpuOps::multiply(const Product& product, View x, const std::byte* act, Part part) const {
+void CpuOps::multiply(const Product& product, View x, const Buffer& act, Part part) const {
   const Weight& weight = *product.weight;
   const GemmKernel* const kernel = weight.kernel != nullptr ? weight.kernel : f32_gemm_;
   const int64_t mr = kernel->mr;
@@ -66,15 +93,14 @@ void CpuOps::multiply(const Product& product, View x, const std::byte* act, Part
   if (weight.kernel == nullptr) {
     multiply_plain(product, x, groups, part.thread);
   } else {
-    const bool q8 = wants_q8(weight);
     kernel->run({.weights = weight.packed.get() + groups.begin * kernel->group_bytes(weight.n_in),
-                 .act = q8 ? act : reinterpret_cast<const std::byte*>(x.start),
+                 .act = act_rows(act, kernel->act, x),
                  .out = product.out.start + groups.begin * mr,
                  .k = weight.n_in,
                  .n_groups = groups.end - groups.begin,
                  .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
                  .n_rows = x.n_rows,
-                 .act_stride = q8 ? act_row_bytes(x.n_cols) : x.n_cols * int64_t{sizeof(float)},
+                 .act_stride = act_row_bytes(kernel->act, x.n_cols),
                  .out_stride = product.out.n_cols});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));

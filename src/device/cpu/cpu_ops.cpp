@@ -21,11 +21,11 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
                                                const KvPages& pages, const CpuLimits& limits) {
   CHECK(limits.max_head_dim <= kMaxHeadDim);
   std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
-  const int64_t act_bytes = (limits.max_k + 31) / 32 * int64_t{sizeof(ActBlock)};
-  ops->quantized_ = TRY(Buffer::allocate(limits.max_rows * act_bytes));
+  ops->quantized_ = TRY(Buffer::allocate(act_bytes(limits.max_rows, limits.max_k)));
   const int mr = ops->f32_gemm_->mr;
   for (int i = 0; i < pool.n_threads(); ++i) {
-    ops->row_scratch_.push_back(TRY(Buffer::allocate(kRowsQuantizedByEach * act_bytes)));
+    ops->row_scratch_.push_back(
+        TRY(Buffer::allocate(act_bytes(kRowsQuantizedByEach, limits.max_k))));
     // Touched only by formats without a kernel; the system commits it then.
     ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
                                                        ops->f32_gemm_->group_bytes(limits.max_k))));

@@ -64,7 +64,10 @@ class CpuOps final : public Ops {
     int thread;
     int n_threads;
   };
-  void multiply(const Product& product, View x, const std::byte* act, Part part) const;
+  // Memory for n_rows rows of k activations in every converted format, and where one begins.
+  static int64_t act_bytes(int64_t n_rows, int64_t k);
+  static std::byte* act_rows(const Buffer& converted, ActFormat format, View x);
+  void multiply(const Product& product, View x, const Buffer& act, Part part) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v);
 
@@ -74,7 +77,7 @@ class CpuOps final : public Ops {
   CpuLimits limits_;
   const Batch* batch_ = nullptr;
   std::vector<RopeTable> rope_tables_;
-  Buffer quantized_;                   // one ActBlock row per batch row
+  Buffer quantized_;                   // rows in the formats kernels take
   std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
   std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
   std::unique_ptr<CpuAttend> attend_;

@@ -1,6 +1,6 @@
 // NEON element-wise, reduction and attention kernels.
-#include "kernels/arm/neon.inc.h"
-#include "kernels/generic/pages.inc.h"
+#include "kernels/arm/neon_bytes.inc.h"
+#include "kernels/generic/byte_pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 
@@ -23,7 +23,12 @@ constinit const Kernels kNeonVectors = {
     .page_scores = Pages<Neon>::scores,
     .page_values = Pages<Neon>::values,
     .blend = Pages<Neon>::blend,
+    .quantize_head = BytePages<NeonBytes>::quantize,
+    .byte_scores = BytePages<NeonBytes>::scores,
+    .byte_weights = BytePages<NeonBytes>::weights,
+    .byte_values = BytePages<NeonBytes>::values,
     .to_f16 = Vectors<Neon>::to_f16,
+    .to_bf16 = nullptr,
     .int8_peak = Neon::int8_peak,
     .f32_peak = Peaks<Neon>::f32,
     .bf16_peak = nullptr,

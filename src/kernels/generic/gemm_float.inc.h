@@ -1,7 +1,10 @@
-// Float matmul: weights f32, f16 or bf16, activations float32. A group is kVectors vectors of
-// lanes side by side, so that one activation row has that many independent sums; every output is
-// one chain of fma along K whatever the number of rows. Many rows convert a stretch of K to a
-// float32 panel in the first-level cache once and reuse it tile after tile.
+// Float matmul: weights f32, f16 or bf16, activations float32 (or bf16 in pairs). A group is four
+// vectors of lanes side by side, so that one activation row has that many independent sums; every
+// output is one chain of multiply-adds along K whatever the number of rows. Many rows convert a
+// stretch of K to a float32 panel in the first-level cache once and reuse it tile after tile.
+//
+// A format F says what a step along K is: kNumbers numbers of every lane in kLaneBytes bytes, their
+// activations (Act), and multiply_add.
 #pragma once
 
 #include "kernels/generic/tile.inc.h"
@@ -15,8 +18,14 @@ constexpr int kFloatVectors = 4;
 
 template <class V, DType kDType>
 struct FloatFormat {
+  using Act = float;
+  using Panel = FloatFormat<V, DType::f32>;  // what a stretch is converted to for many rows
   static constexpr DType kType = kDType;
-  static constexpr int kBytes = kDType == DType::f32 ? 4 : 2;
+  static constexpr int kNumbers = 1;
+  static constexpr int kLaneBytes = kDType == DType::f32 ? 4 : 2;
+  RUV_INLINE static typename V::F multiply_add(typename V::F w, float x, typename V::F acc) {
+    return V::fma(w, V::set(x), acc);
+  }
   RUV_INLINE static typename V::F load(const std::byte* p) {
     if constexpr (kType == DType::f32) {
       return V::load(reinterpret_cast<const float*>(p));
@@ -28,16 +37,29 @@ struct FloatFormat {
   }
 };
 
+// Pairs of bf16: a lane's two neighbouring numbers side by side, activations rounded to bf16.
+template <class V>
+struct Bf16Pairs {
+  using Act = uint32_t;
+  using Panel = Bf16Pairs;
+  static constexpr int kNumbers = 2;
+  static constexpr int kLaneBytes = 4;
+  RUV_INLINE static typename V::B load(const std::byte* p) { return V::load_bytes(p); }
+  RUV_INLINE static typename V::F multiply_add(typename V::B w, uint32_t x, typename V::F acc) {
+    return V::dot_bf16(w, x, acc);
+  }
+};
+
 // How far ahead of the multiplication weights are asked for.
 constexpr int kFloatPrefetch = 8192;
-// Numbers of K in a panel: four vectors of it fill two thirds of a first-level cache of 48 KiB.
-constexpr int64_t kFloatPanel = 128;
+// Steps along K in a panel: four vectors of it fill two thirds of a first-level cache of 48 KiB.
+constexpr int64_t kPanelSteps = 128;
 // Fewer rows convert as they go.
 constexpr int64_t kFloatPanelFromRows = 9;
 
-// Numbers [begin, end) along K of one group.
+// Steps [begin, end) along K of one group.
 struct FloatStretch {
-  const std::byte* weights;  // of number `begin`
+  const std::byte* weights;  // of step `begin`
   int64_t group;
   int64_t begin;
   int64_t end;
@@ -46,15 +68,15 @@ struct FloatStretch {
 // Adds a stretch to R rows of outputs, which are zero before the first.
 template <class V, class F, int R>
 void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
-  constexpr int kVector = F::kBytes * V::kLanes;
+  constexpr int kVector = F::kLaneBytes * V::kLanes;
   constexpr int kStep = kFloatVectors * kVector;
   float* const out = args.out + row * args.out_stride + s.group * kFloatVectors * V::kLanes;
   const int64_t n_lanes = args.n_cols - s.group * kFloatVectors * V::kLanes;
-  const float* x[R];
+  const typename F::Act* x[R];
   typename V::F acc[R][kFloatVectors];
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
-    x[r] = reinterpret_cast<const float*>(args.act + (row + r) * args.act_stride);
+    x[r] = reinterpret_cast<const typename F::Act*>(args.act + (row + r) * args.act_stride);
     RUV_UNROLL
     for (int v = 0; v < kFloatVectors; ++v) {
       acc[r][v] = s.begin == 0 ? V::zero()
@@ -70,9 +92,9 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
     }
     RUV_UNROLL
     for (int v = 0; v < kFloatVectors; ++v) {
-      const typename V::F weight = F::load(w + v * kVector);
+      const auto weight = F::load(w + v * kVector);
       RUV_UNROLL
-      for (int r = 0; r < R; ++r) acc[r][v] = V::fma(weight, V::set(x[r][k]), acc[r][v]);
+      for (int r = 0; r < R; ++r) acc[r][v] = F::multiply_add(weight, x[r][k], acc[r][v]);
     }
   }
   RUV_UNROLL
@@ -103,31 +125,41 @@ void add_float_rows(const GemmArgs& args, const FloatStretch& s) {
   add_float_tiles<V, F, kMaxRows, 1>(args, s, row);
 }
 
+// Four vectors of every step of a stretch as float32.
 template <class V, class F>
-void add_float_panels(const GemmArgs& args, FloatStretch s) {
-  using Panel = FloatFormat<V, DType::f32>;
+void convert_stretch(const FloatStretch& s, float* panel) {
+  for (int64_t i = 0; i < (s.end - s.begin) * kFloatVectors; ++i) {
+    V::store(panel + i * V::kLanes, F::load(s.weights + i * F::kLaneBytes * V::kLanes));
+  }
+}
+
+template <class V, class F>
+void add_float_panels(const GemmArgs& args, FloatStretch s, int64_t n_steps) {
+  constexpr bool kConverts = !__is_same(F, typename F::Panel);
   constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
-  constexpr int64_t kPanelBytes = kFloatPanel * kLanesOfAll * F::kBytes;
-  alignas(64) float panel[kFloatPanel * kLanesOfAll];
-  for (; s.begin < args.k; s.begin = s.end, s.weights += kPanelBytes) {
-    s.end = args.k - s.begin < kFloatPanel ? args.k : s.begin + kFloatPanel;
-    for (int64_t i = 0; i < (s.end - s.begin) * kFloatVectors; ++i) {
-      V::store(panel + i * V::kLanes, F::load(s.weights + i * F::kBytes * V::kLanes));
+  constexpr int64_t kBytes = kPanelSteps * kLanesOfAll * F::kLaneBytes;
+  alignas(64) float panel[kConverts ? kPanelSteps * kLanesOfAll : 1];
+  for (; s.begin < n_steps; s.begin = s.end, s.weights += kBytes) {
+    s.end = n_steps - s.begin < kPanelSteps ? n_steps : s.begin + kPanelSteps;
+    FloatStretch from = s;
+    if constexpr (kConverts) {
+      convert_stretch<V, F>(s, panel);
+      from.weights = reinterpret_cast<const std::byte*>(panel);
     }
-    for (int64_t i = 0; i < kPanelBytes; i += 64) __builtin_prefetch(s.weights + kPanelBytes + i);
-    add_float_rows<V, Panel, V::kFloatTileRows>(
-        args, {reinterpret_cast<const std::byte*>(panel), s.group, s.begin, s.end});
+    for (int64_t i = 0; i < kBytes; i += 64) __builtin_prefetch(s.weights + kBytes + i);
+    add_float_rows<V, typename F::Panel, V::kFloatTileRows>(args, from);
   }
 }
 
 template <class V, class F>
 void multiply_float(const GemmArgs& args) {
   constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
-  const int64_t group_bytes = (args.k * kLanesOfAll * F::kBytes + 63) / 64 * 64;
+  const int64_t n_steps = (args.k + F::kNumbers - 1) / F::kNumbers;
+  const int64_t group_bytes = (n_steps * kLanesOfAll * F::kLaneBytes + 63) / 64 * 64;
   for (int64_t group = 0; group * kLanesOfAll < args.n_cols; ++group) {
-    const FloatStretch all{args.weights + group * group_bytes, group, 0, args.k};
+    const FloatStretch all{args.weights + group * group_bytes, group, 0, n_steps};
     if (args.n_rows >= kFloatPanelFromRows) {
-      add_float_panels<V, F>(args, all);
+      add_float_panels<V, F>(args, all, n_steps);
     } else {
       add_float_rows<V, F, V::kFloatDirectRows>(args, all);
     }

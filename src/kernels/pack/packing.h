@@ -1,5 +1,6 @@
 // Packers: from rows of a file's blocks to one group in the layout of pack/layout.h. Plain C++,
-// shared by all instruction sets; instantiated for 8 and 16 lanes.
+// shared by all instruction sets; instantiated for 8 and 16 lanes, the float
+// types for four vectors of them.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,12 @@ template <DType kType, int kLanes>
 int64_t packed_super_bytes(int64_t k);
 template <DType kType, int kLanes>
 void pack_super_group(std::byte* group, const std::byte* const* rows, int64_t k);
+
+// bf16 with two neighbouring numbers of a lane side by side, an odd last one beside a zero.
+template <int kLanes>
+int64_t packed_bf16_pair_bytes(int64_t k);
+template <int kLanes>
+void pack_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k);
 
 // q8_0 with every number stored as value + 128, for dot products of unsigned by signed bytes.
 void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t k);

@@ -1,6 +1,7 @@
 // The reference table: every element-wise, reduction and attention kernel in plain C++.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/isa.h"
@@ -132,12 +133,73 @@ void page_values(const ValueArgs& a) {
   }
 }
 
+HeadQuant quantize_head(const float* x, int8_t* q, int64_t n) {
+  float max = 0;
+  for (int64_t i = 0; i < n; ++i) max = std::max(max, std::fabs(x[i]));
+  const float inverse = max > 0 ? 127.0F / max : 0.0F;
+  int32_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += q[i] = to_int8(x[i] * inverse);
+  return {max / 127.0F, sum};
+}
+
+// The scale of token t of a page whose bytes are n_bytes.
+float scale_of(const void* page, int64_t n_bytes, int64_t t) {
+  float scale;
+  std::memcpy(&scale, static_cast<const std::byte*>(page) + n_bytes + t * 4, 4);
+  return scale;
+}
+
+void byte_scores(const ByteScoreArgs& a) {
+  const int64_t n_words = (a.head_dim + 3) / 4;
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t i = 0; i < a.keys.n_pages * kPageTokens; ++i) {
+      const int64_t t = i % kPageTokens;
+      const auto* keys = static_cast<const uint8_t*>(a.keys.pages[i / kPageTokens]);
+      int32_t sum = 0;
+      for (int64_t d = 0; d < n_words * 4; ++d) {
+        sum += a.q[r * a.q_stride + d] * (keys[(d / 4 * kPageTokens + t) * 4 + d % 4] - 128);
+      }
+      const float scale = scale_of(keys, n_words * 4 * kPageTokens, t);
+      a.scores[r * a.scores_stride + i] = static_cast<float>(sum) * scale * a.q_scale[r];
+    }
+  }
+}
+
+float byte_weights(const float* scores, const float* token_scale, int16_t* out, int64_t n,
+                   float max, float unit) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float p = std::exp(scores[i] - max);
+    sum += p;
+    out[i] = static_cast<int16_t>(std::nearbyint(p * (token_scale[i] * unit)));
+  }
+  return static_cast<float>(sum);
+}
+
+void byte_values(const ByteValueArgs& a) {
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t d = 0; d < a.head_dim; ++d) {
+      int32_t sum = 0;
+      for (int64_t t = 0; t < a.values.n_pages * kPageTokens; ++t) {
+        const auto* values = static_cast<const int8_t*>(a.values.pages[t / kPageTokens]);
+        sum += a.weights[r * a.weights_stride + t] *
+               values[(t % kPageTokens / 2 * a.head_dim + d) * 2 + t % 2];
+      }
+      a.out[r * a.out_stride + d] = static_cast<float>(sum) * a.scale[r];
+    }
+  }
+}
+
 void blend(float* total, const float* x, int64_t n, float old, float fresh) {
   for (int64_t i = 0; i < n; ++i) total[i] = total[i] * old + x[i] * fresh;
 }
 
 void to_f16(const float* x, uint16_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = f16_from_f32(x[i]);
+}
+
+void to_bf16(const float* x, uint16_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = bf16_from_f32(x[i]);
 }
 
 // 16 chains of plain multiply-adds; the compiler may vectorise them with the baseline set.
@@ -186,7 +248,12 @@ const Kernels kRefKernels = {
     .page_scores = page_scores,
     .page_values = page_values,
     .blend = blend,
+    .quantize_head = quantize_head,
+    .byte_scores = byte_scores,
+    .byte_weights = byte_weights,
+    .byte_values = byte_values,
     .to_f16 = to_f16,
+    .to_bf16 = to_bf16,
     .int8_peak = int8_peak,
     .f32_peak = f32_peak,
     .bf16_peak = nullptr,

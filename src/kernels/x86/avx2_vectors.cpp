@@ -1,8 +1,8 @@
 // AVX2 element-wise, reduction and attention kernels.
-#include "kernels/generic/pages.inc.h"
+#include "kernels/generic/byte_pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
-#include "kernels/x86/avx2.inc.h"
+#include "kernels/x86/avx2_bytes.inc.h"
 
 namespace ruv {
 
@@ -23,7 +23,12 @@ constinit const Kernels kAvx2Vectors = {
     .page_scores = Pages<Avx2>::scores,
     .page_values = Pages<Avx2>::values,
     .blend = Pages<Avx2>::blend,
+    .quantize_head = BytePages<Avx2Bytes>::quantize,
+    .byte_scores = BytePages<Avx2Bytes>::scores,
+    .byte_weights = BytePages<Avx2Bytes>::weights,
+    .byte_values = BytePages<Avx2Bytes>::values,
     .to_f16 = Vectors<Avx2>::to_f16,
+    .to_bf16 = nullptr,
     .int8_peak = Avx2::int8_peak,
     .f32_peak = Peaks<Avx2>::f32,
     .bf16_peak = nullptr,

@@ -1,8 +1,8 @@
 // AVX-512 element-wise, reduction and attention kernels.
-#include "kernels/generic/pages.inc.h"
+#include "kernels/generic/byte_pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
-#include "kernels/x86/avx512.inc.h"
+#include "kernels/x86/avx512_bytes.inc.h"
 
 namespace ruv {
 namespace {
@@ -20,6 +20,19 @@ namespace {
   for (int i = 1; i < 8; ++i) acc[0] = _mm512_add_ps(acc[0], acc[i]);
   *sink = _mm512_reduce_add_ps(acc[0]);
   return rounds * 8 * 32;
+}
+
+// Subnormal numbers become zero, as in the products.
+[[gnu::target("avx512bf16")]] void to_bf16(const float* x, uint16_t* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m256bh y = _mm512_cvtneps_pbh(_mm512_loadu_ps(x + i));
+    __builtin_memcpy(out + i, &y, sizeof y);
+  }
+  if (i == n) return;
+  const auto part = static_cast<__mmask16>((1U << (n - i)) - 1);
+  const __m256bh y = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(part, x + i));
+  __builtin_memcpy(out + i, &y, static_cast<size_t>(n - i) * sizeof(uint16_t));
 }
 
 }  // namespace
@@ -41,7 +54,12 @@ constinit const Kernels kAvx512Vectors = {
     .page_scores = Pages<Avx512>::scores,
     .page_values = Pages<Avx512>::values,
     .blend = Pages<Avx512>::blend,
+    .quantize_head = BytePages<Avx512Bytes>::quantize,
+    .byte_scores = BytePages<Avx512Bytes>::scores,
+    .byte_weights = BytePages<Avx512Bytes>::weights,
+    .byte_values = BytePages<Avx512Bytes>::values,
     .to_f16 = Vectors<Avx512>::to_f16,
+    .to_bf16 = to_bf16,
     .int8_peak = Avx512::int8_peak,
     .f32_peak = Peaks<Avx512>::f32,
     .bf16_peak = bf16_peak,
