@@ -1,6 +1,6 @@
 // ruv_bench_attend: attention alone. Decode (one row) in GB/s of keys and values read, beside the
 // machine's read bandwidth; prefill (512 rows) in GFLOP/s of the visible keys.
-//   ruv_bench_attend [isa] [threads] [decode|prefill|both] [depth ...]
+//   ruv_bench_attend [isa] [threads] [decode|prefill|both] [f16|int8] [depth ...]
 #include <cstdio>
 
 #include <algorithm>
@@ -28,9 +28,10 @@ constexpr HeadShape kShapes[] = {
 
 class Bench {
  public:
-  Bench(const Kernels& table, const HeadShape& shape, WorkerPool& pool, int64_t n_tokens)
+  Bench(const Kernels& table, const HeadShape& shape, WorkerPool& pool, int64_t n_tokens,
+        KvType type)
       : shape_(shape),
-        pages_(std::move(*KvPages::create({kLayers, shape.n_kv_heads, shape.head_dim},
+        pages_(std::move(*KvPages::create({kLayers, shape.n_kv_heads, shape.head_dim, type},
                                           (n_tokens + kPageTokens - 1) / kPageTokens))),
         ops_(std::move(
             *CpuOps::create(table, pool, pages_,
@@ -94,12 +95,14 @@ class Bench {
 struct Wanted {
   bool decode = true;
   bool prefill = true;
+  KvType type = KvType::f16;
   std::vector<int64_t> depths;
 };
 
 void bench_shape(const Kernels& table, const HeadShape& shape, WorkerPool& pool, double read_gb_s,
                  const Wanted& what) {
-  Bench bench(table, shape, pool, *std::max_element(what.depths.begin(), what.depths.end()));
+  Bench bench(table, shape, pool, *std::max_element(what.depths.begin(), what.depths.end()),
+              what.type);
   for (const int64_t depth : what.depths) {
     std::printf("%-9s depth %6lld", shape.name, static_cast<long long>(depth));
     if (what.decode) {
@@ -140,6 +143,7 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 3 ? argv[3] : "both";
   what.decode = mode != "prefill";
   what.prefill = mode != "decode";
-  for (int i = 4; i < argc; ++i) what.depths.push_back(std::atoll(argv[i]));
+  what.type = argc > 4 && std::string(argv[4]) == "int8" ? ruv::KvType::int8 : ruv::KvType::f16;
+  for (int i = 5; i < argc; ++i) what.depths.push_back(std::atoll(argv[i]));
   return ruv::run(argc > 1 ? argv[1] : nullptr, argc > 2 ? std::atoi(argv[2]) : 0, what);
 }

@@ -10,6 +10,41 @@ Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages) {
   return KvPages(shape, n_pages, std::move(memory));
 }
 
+namespace {
+
+void store_halves(const Kernels& kernels, int64_t head_dim, int64_t slot, const float* key,
+                  const float* value, std::byte* keys, std::byte* values) {
+  uint16_t halves[kMaxHeadDim];
+  kernels.to_f16(key, halves, head_dim);
+  auto* const to = reinterpret_cast<uint16_t*>(keys) + slot;
+  for (int64_t d = 0; d < head_dim; ++d) to[d * kPageTokens] = halves[d];
+  kernels.to_f16(value, reinterpret_cast<uint16_t*>(values) + slot * head_dim, head_dim);
+}
+
+}  // namespace
+
+void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) const {
+  std::byte* const keys_at = keys(to.page, to.layer, to.head);
+  std::byte* const values_at = values(to.page, to.layer, to.head);
+  const int64_t head_dim = shape_.head_dim;
+  if (shape_.type == KvType::f16) {
+    store_halves(kernels, head_dim, to.slot, key, value, keys_at, values_at);
+    return;
+  }
+  int8_t q[kMaxHeadDim] = {};
+  const float key_scale = kernels.quantize_head(key, q, head_dim).scale;
+  for (int64_t d = 0; d < (head_dim + 3) / 4 * 4; ++d) {
+    keys_at[(d / 4 * kPageTokens + to.slot) * 4 + d % 4] = static_cast<std::byte>(q[d] + 128);
+  }
+  const float value_scale = kernels.quantize_head(value, q, head_dim).scale;
+  for (int64_t d = 0; d < head_dim; ++d) {
+    values_at[(to.slot / 2 * head_dim + d) * 2 + to.slot % 2] = static_cast<std::byte>(q[d]);
+  }
+  const auto at = to.slot * int64_t{sizeof(float)};
+  std::memcpy(keys_at + shape_.key_bytes() + at, &key_scale, sizeof key_scale);
+  std::memcpy(values_at + shape_.value_bytes() + at, &value_scale, sizeof value_scale);
+}
+
 void KvPages::clear(PageId page) const {
   for (int64_t layer = 0; layer < shape_.n_layers; ++layer) {
     for (int64_t stream = 0; stream < 2 * shape_.n_kv_heads; ++stream) {

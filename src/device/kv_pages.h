@@ -2,15 +2,18 @@
 // head. Pages with neighbouring numbers lie side by side, head by head, so that a thread that walks
 // one head of a sequence mostly reads one long stream:
 //
-//   run of kRunPages pages ─ layer ─┬─ head of keys   ─ page ─ (head_dim, kPageTokens) f16,
-//                                   │                          transposed: one vector load gives
-//                                   │                          one dimension of 16 keys
-//                                   └─ head of values ─ page ─ (kPageTokens, head_dim) f16
+//   run of kRunPages pages ─ layer ─┬─ head of keys   ─ page
+//                                   └─ head of values ─ page
+//
+// f16:  keys (head_dim, kPageTokens), transposed: one vector load gives one dimension of 16 keys;
+//       values (kPageTokens, head_dim).
+// int8: as kernels/kernels.h says: words of four dimensions, pairs of tokens, a scale per token.
 #pragma once
 
 #include "base/buffer.h"
 #include "device/batch.h"
 #include "kernels/kernels.h"
+#include "ruv/kv_type.h"
 
 namespace ruv {
 
@@ -21,9 +24,17 @@ struct KvShape {
   int64_t n_layers = 0;
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
+  KvType type = KvType::f16;
 
+  // Bytes of the numbers of one page, layer and head; int8 has its scales behind them.
+  int64_t key_bytes() const {
+    return type == KvType::f16 ? head_dim * kPageTokens * 2 : (head_dim + 3) / 4 * 4 * kPageTokens;
+  }
+  int64_t value_bytes() const { return type == KvType::f16 ? key_bytes() : head_dim * kPageTokens; }
   // Keys, or values, of one page, layer and head.
-  int64_t head_bytes() const { return head_dim * kPageTokens * int64_t{sizeof(uint16_t)}; }
+  int64_t head_bytes() const {
+    return type == KvType::f16 ? key_bytes() : key_bytes() + kPageTokens * int64_t{sizeof(float)};
+  }
   int64_t page_bytes() const { return n_layers * 2 * n_kv_heads * head_bytes(); }
   int64_t bytes_per_token() const { return page_bytes() / kPageTokens; }
 };
@@ -37,12 +48,22 @@ class KvPages {
 
   const KvShape& shape() const { return shape_; }
   int64_t n_pages() const { return n_pages_; }
-  uint16_t* keys(PageId page, int64_t layer, int64_t head) const {
-    return reinterpret_cast<uint16_t*>(at(page, layer, head));
+  std::byte* keys(PageId page, int64_t layer, int64_t head) const { return at(page, layer, head); }
+  std::byte* values(PageId page, int64_t layer, int64_t head) const {
+    return at(page, layer, shape_.n_kv_heads + head);
   }
-  uint16_t* values(PageId page, int64_t layer, int64_t head) const {
-    return reinterpret_cast<uint16_t*>(at(page, layer, shape_.n_kv_heads + head));
+  // The scales of int8 values: kPageTokens numbers.
+  const float* value_scales(PageId page, int64_t layer, int64_t head) const {
+    return reinterpret_cast<const float*>(values(page, layer, head) + shape_.value_bytes());
   }
+  // Writes the key and the value of one token, `slot` within the page.
+  struct Place {
+    PageId page;
+    int64_t slot;
+    int64_t layer;
+    int64_t head;
+  };
+  void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
   // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
   // zero times a stale infinity would be NaN.
   void clear(PageId page) const;

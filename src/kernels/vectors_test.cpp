@@ -326,6 +326,123 @@ TEST_P(VectorTable, Blend) {
           2e-6);
 }
 
+// Int8 pages of random bytes and scales, laid out for any type of page.
+struct RandomBytePages {
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<const void*> pages;
+
+  explicit RandomBytePages(int64_t n_bytes) {
+    for (uint64_t i = 0; i <= 16; ++i) {
+      Rng rng(i + 5);
+      std::vector<uint8_t> page(static_cast<size_t>(n_bytes));
+      for (uint8_t& b : page) b = static_cast<uint8_t>(rng.below(256));
+      const Floats scales = random_floats(kPageTokens, i, 0, 0.1F);
+      const auto* const raw = reinterpret_cast<const uint8_t*>(scales.data());
+      page.insert(page.end(), raw, raw + kPageTokens * sizeof(float));
+      bytes.push_back(std::move(page));
+    }
+    for (const auto& page : bytes) pages.push_back(page.data());
+  }
+  PageRun run(int64_t n) const { return {pages.data(), n, 1}; }
+};
+
+TEST_P(VectorTable, QuantizeHeadIsExact) {
+  for (const int64_t n : kHeadDims) {
+    for (const float size : {0.0F, 1e-30F, 1.0F, 1e30F}) {
+      const Floats x = random_floats(n, 5, -size, size);
+      std::vector<int8_t> got(x.size() + 1, 99);
+      std::vector<int8_t> want = got;
+      const HeadQuant a = k_.quantize_head(x.data(), got.data(), n);
+      const HeadQuant b = ref_.quantize_head(x.data(), want.data(), n);
+      EXPECT_EQ(got, want);
+      EXPECT_EQ(a.scale, b.scale);
+      EXPECT_EQ(a.sum, b.sum);
+    }
+  }
+}
+
+TEST_P(VectorTable, ByteScoresAreExact) {
+  for (const int64_t dim : kHeadDims) {
+    const int64_t filled = (dim + 3) / 4 * 4;
+    const RandomBytePages keys(filled * kPageTokens);
+    std::vector<int8_t> q(static_cast<size_t>(kPageRows * filled));
+    std::vector<int32_t> sums(kPageRows);
+    Rng rng(8);
+    for (size_t i = 0; i < q.size(); ++i) {
+      if (static_cast<int64_t>(i) % filled >= dim) continue;
+      q[i] = static_cast<int8_t>(static_cast<int>(rng.below(255)) - 127);
+      sums[i / static_cast<size_t>(filled)] += q[i];
+    }
+    const Floats q_scale = random_floats(kPageRows, 3, 0, 1);
+    constexpr int64_t kStride = 16 * kPageTokens + 4;
+    const auto scores_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+      Floats scores(kPageRows * kStride, 777.0F);
+      table.byte_scores({q.data(), filled, q_scale.data(), sums.data(), keys.run(n_pages),
+                         scores.data(), kStride, n_rows, dim});
+      return scores;
+    };
+    for (int64_t n_pages : kPageCounts) {
+      for (int64_t n_rows = 0; n_rows <= kPageRows; ++n_rows) {
+        ASSERT_EQ(scores_of(k_, n_rows, n_pages), scores_of(ref_, n_rows, n_pages))
+            << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages";
+      }
+    }
+  }
+}
+
+TEST_P(VectorTable, ByteValuesAreExact) {
+  for (const int64_t dim : kHeadDims) {
+    const RandomBytePages values(dim * kPageTokens);
+    const int64_t stride = dim + 5;
+    constexpr int64_t kStride = 16 * kPageTokens + 2;
+    std::vector<int16_t> weights(kPageRows * kStride);
+    Rng rng(9);
+    for (int16_t& w : weights) w = static_cast<int16_t>(rng.below(32768));
+    std::fill_n(weights.begin(), kStride, int16_t{32767});  // the largest sums there are
+    const Floats scale = random_floats(kPageRows, 3, 0, 1);
+    const auto values_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+      Floats out(static_cast<size_t>(kPageRows * stride), 777.0F);
+      table.byte_values({weights.data(), kStride, scale.data(), values.run(n_pages), out.data(),
+                         stride, n_rows, dim});
+      return out;
+    };
+    for (int64_t n_pages : kPageCounts) {
+      for (int64_t n_rows = 0; n_rows <= kPageRows; ++n_rows) {
+        ASSERT_EQ(values_of(k_, n_rows, n_pages), values_of(ref_, n_rows, n_pages))
+            << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages";
+      }
+    }
+  }
+}
+
+TEST_P(VectorTable, ByteWeights) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const int64_t n : {0, 16, 32, 48, 64, 80, 256}) {
+    Floats scores = random_floats(n, 6, -12, 0);
+    if (n > 0) scores[3] = 0;
+    for (size_t i = 1; i < scores.size(); i += 3) scores[i] = -kInf;
+    const Floats scales = random_floats(n, 7, 0, 0.5F);
+    std::vector<int16_t> got(scores.size() + 1, 77);
+    std::vector<int16_t> want = got;
+    const float unit = 32767 / 0.5F;
+    const float sum = k_.byte_weights(scores.data(), scales.data(), got.data(), n, 0, unit);
+    const float expected = ref_.byte_weights(scores.data(), scales.data(), want.data(), n, 0, unit);
+    EXPECT_NEAR(sum, expected, 5e-6 * expected);
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1) << i;
+    for (size_t i = 1; i < scores.size(); i += 3) ASSERT_EQ(got[i], 0) << i;
+    // Unseen tokens at the end move neither the weights nor the sum.
+    Floats longer = scores;
+    longer.resize(scores.size() + 112, -kInf);
+    const Floats long_scales = random_floats(n + 112, 7, 0, 0.5F);
+    std::vector<int16_t> again(longer.size());
+    std::vector<int16_t> seen(longer.size());
+    const float first = k_.byte_weights(longer.data(), long_scales.data(), seen.data(), n, 0, unit);
+    EXPECT_EQ(k_.byte_weights(longer.data(), long_scales.data(), again.data(), n + 112, 0, unit),
+              first);
+    EXPECT_EQ(again, seen);
+  }
+}
+
 TEST_P(VectorTable, ToF16IsExact) {
   for (const int64_t n : kLengths) {
     Floats x = random_floats(n, 9, -1e5F, 1e5F);

@@ -31,6 +31,14 @@ struct AttendScratch {
   std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
   std::vector<float> max;        // of the scores so far
   std::vector<float> sum;        // of exp(score - max) so far
+  // Of int8 pages only.
+  std::vector<int8_t> q_bytes;      // (rows, head_dim filled up to a multiple of four)
+  std::vector<float> q_scale;       // with the scale of scores
+  std::vector<int32_t> q_sum;       // of the bytes
+  std::vector<int16_t> weights;     // (rows, kChunkTokens)
+  std::vector<float> weight_scale;  // of what the weights give
+  alignas(64) float value_scales[kChunkTokens];
+  alignas(64) float seen_scales[kChunkTokens];  // with zeros where a row does not see
   // Pages of the chunk, and behind them those that are read next.
   const void* key_pages[2 * kChunkPages];
   const void* value_pages[2 * kChunkPages];
@@ -46,7 +54,12 @@ struct AttendScratch {
         chunk_sum(rows),
         total(rows * head_dim),
         max(rows),
-        sum(rows) {}
+        sum(rows),
+        q_bytes(rows * ((head_dim + 3) / 4 * 4)),
+        q_scale(rows),
+        q_sum(rows),
+        weights(rows * kChunkTokens),
+        weight_scale(rows) {}
 };
 
 }  // namespace ruv

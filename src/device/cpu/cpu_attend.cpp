@@ -18,7 +18,10 @@ constexpr int64_t kPiecesPerThread = 8;
 // Scores before this boundary are left out where nobody sees them: the order of softmax's sum
 // repeats every 64 numbers.
 constexpr int64_t kSkipTokens = 64;
-constexpr int64_t kAheadPages = 4;
+constexpr int64_t kAheadPages = 8;
+// Weights of int8 values are int16 with this for the largest value scale of the chunk.
+constexpr float kFullWeight = 32767.0F;
+constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
 // Positions [first, last) that a query at `position` sees.
 Range visible_keys(int64_t position, int64_t window) {
@@ -39,17 +42,12 @@ void CpuOps::store_kv(int64_t layer, View k, View v) {
 
 void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v) {
   const KvShape& shape = pages_->shape();
-  const int64_t head_dim = shape.head_dim;
   const int64_t position = sequence.first_position + i;
   const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
-  const int64_t slot = position % kPageTokens;
   for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
-    uint16_t key[kMaxHeadDim];
-    kernels_->to_f16(k.row(sequence.row_begin + i) + head * head_dim, key, head_dim);
-    uint16_t* const keys = pages_->keys(page, layer, head) + slot;
-    for (int64_t d = 0; d < head_dim; ++d) keys[d * kPageTokens] = key[d];
-    kernels_->to_f16(v.row(sequence.row_begin + i) + head * head_dim,
-                     pages_->values(page, layer, head) + slot * head_dim, head_dim);
+    pages_->store(*kernels_, {page, position % kPageTokens, layer, head},
+                  k.row(sequence.row_begin + i) + head * shape.head_dim,
+                  v.row(sequence.row_begin + i) + head * shape.head_dim);
   }
 }
 
@@ -62,6 +60,7 @@ CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pa
     : kernels_(&kernels),
       pool_(&pool),
       pages_(&pages),
+      is_int8_(pages.shape().type == KvType::int8),
       max_shared_tiles_(kTilesPerThread * pool.n_threads()) {
   tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
   for (int i = 0; i < pool.n_threads(); ++i) {
@@ -205,10 +204,20 @@ float* CpuAttend::query_of(const Tile& tile, View view, const Call& call, int64_
          (tile.kv_head * call.group() + r % call.group()) * call.params->head_dim;
 }
 
-void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) {
+void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) const {
   const int64_t head_dim = call.params->head_dim;
+  const int64_t n_bytes = rounded_up(head_dim, 4);
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
-    std::copy_n(query_of(tile, call.q, call, r), head_dim, s.q.data() + r * head_dim);
+    const float* const q = query_of(tile, call.q, call, r);
+    if (!is_int8_) {
+      std::copy_n(q, head_dim, s.q.data() + r * head_dim);
+      continue;
+    }
+    int8_t* const bytes = s.q_bytes.data() + r * n_bytes;
+    std::fill_n(bytes + head_dim, n_bytes - head_dim, int8_t{0});
+    const HeadQuant quant = kernels_->quantize_head(q, bytes, head_dim);
+    s.q_scale[static_cast<size_t>(r)] = quant.scale * call.params->scale;
+    s.q_sum[static_cast<size_t>(r)] = quant.sum;
   }
 }
 
@@ -231,22 +240,57 @@ void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
   const int64_t n = tile.n_rows * call.group();
   const int64_t n_pages = pages.end - pages.begin;
   find_pages(tile, pages, params.layer, s);
-  kernels_->page_scores({.q = s.q.data(),
-                         .q_stride = params.head_dim,
-                         .keys = {s.key_pages, n_pages, s.n_values_ahead},
-                         .scores = s.scores.data(),
-                         .scores_stride = kChunkTokens,
-                         .n_rows = n,
-                         .head_dim = params.head_dim,
-                         .scale = params.scale});
+  score(n, n_pages, params, s);
   soften(tile, keys, call, result, s);
-  kernels_->page_values({.p = s.scores.data(),
-                         .p_stride = kChunkTokens,
-                         .values = {s.value_pages, n_pages, s.n_keys_ahead},
-                         .out = result.values,
-                         .out_stride = params.head_dim,
-                         .n_rows = n,
-                         .head_dim = params.head_dim});
+  sum_values(n, n_pages, params, result, s);
+}
+
+void CpuAttend::score(int64_t n, int64_t n_pages, const AttendParams& params,
+                      AttendScratch& s) const {
+  const PageRun keys = {s.key_pages, n_pages, s.n_values_ahead};
+  if (is_int8_) {
+    kernels_->byte_scores({.q = s.q_bytes.data(),
+                           .q_stride = rounded_up(params.head_dim, 4),
+                           .q_scale = s.q_scale.data(),
+                           .q_sum = s.q_sum.data(),
+                           .keys = keys,
+                           .scores = s.scores.data(),
+                           .scores_stride = kChunkTokens,
+                           .n_rows = n,
+                           .head_dim = params.head_dim});
+  } else {
+    kernels_->page_scores({.q = s.q.data(),
+                           .q_stride = params.head_dim,
+                           .keys = keys,
+                           .scores = s.scores.data(),
+                           .scores_stride = kChunkTokens,
+                           .n_rows = n,
+                           .head_dim = params.head_dim,
+                           .scale = params.scale});
+  }
+}
+
+void CpuAttend::sum_values(int64_t n, int64_t n_pages, const AttendParams& params,
+                           const ChunkResult& result, AttendScratch& s) const {
+  const PageRun values = {s.value_pages, n_pages, s.n_keys_ahead};
+  if (is_int8_) {
+    kernels_->byte_values({.weights = s.weights.data(),
+                           .weights_stride = kChunkTokens,
+                           .scale = s.weight_scale.data(),
+                           .values = values,
+                           .out = result.values,
+                           .out_stride = params.head_dim,
+                           .n_rows = n,
+                           .head_dim = params.head_dim});
+  } else {
+    kernels_->page_values({.p = s.scores.data(),
+                           .p_stride = kChunkTokens,
+                           .values = values,
+                           .out = result.values,
+                           .out_stride = params.head_dim,
+                           .n_rows = n,
+                           .head_dim = params.head_dim});
+  }
 }
 
 // Addresses of the chunk's pages; behind the keys come its first values, behind the values the
@@ -257,6 +301,10 @@ void CpuAttend::find_pages(const Tile& tile, Range pages, int64_t layer, AttendS
   for (int64_t i = 0; i < n; ++i) {
     s.key_pages[i] = pages_->keys(ids[pages.begin + i], layer, tile.kv_head);
     s.value_pages[i] = pages_->values(ids[pages.begin + i], layer, tile.kv_head);
+    if (is_int8_) {
+      std::copy_n(pages_->value_scales(ids[pages.begin + i], layer, tile.kv_head), kPageTokens,
+                  s.value_scales + i * kPageTokens);
+    }
   }
   s.n_values_ahead = std::min(n, kAheadPages);
   std::copy_n(s.value_pages, s.n_values_ahead, s.key_pages + n);
@@ -283,12 +331,36 @@ void CpuAttend::soften(const Tile& tile, Range keys, const Call& call, const Chu
     if (params.softcap > 0) kernels_->softcap(scores, n, params.softcap);
     std::fill(scores, scores + first, kMasked);
     std::fill(scores + last, scores + n, kMasked);
-    std::fill(scores + n, scores + n_scores, 0.0F);
     const float max = kernels_->largest(scores, n);
     // A row that sees no key of the chunk gets zeros here and is not merged.
+    const float from = max == kMasked ? 0.0F : max;
     result.max[r] = max;
-    result.sum[r] = kernels_->exp_sum(scores, n, max == kMasked ? 0.0F : max);
+    if (is_int8_) {
+      result.sum[r] = weigh(r, n_scores, {first, last}, from, s);
+    } else {
+      std::fill(scores + n, scores + n_scores, 0.0F);
+      result.sum[r] = kernels_->exp_sum(scores, n, from);
+    }
   }
+}
+
+// Turns the scores of row r into weights of int8 values. Their scale comes from the values that the
+// row sees and no others: what follows them must not matter.
+float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, AttendScratch& s) const {
+  const int64_t n = rounded_up(seen.end, kPageTokens);
+  const float* scales = s.value_scales;
+  if (seen.begin > 0 || seen.end < n) {
+    std::fill_n(s.seen_scales, seen.begin, 0.0F);
+    std::copy(scales + seen.begin, scales + seen.end, s.seen_scales + seen.begin);
+    std::fill(s.seen_scales + seen.end, s.seen_scales + n, 0.0F);
+    scales = s.seen_scales;
+  }
+  const float most = std::max(0.0F, kernels_->largest(scales, n));
+  const float unit = most > kLeastScale ? kFullWeight / most : 0.0F;
+  int16_t* const weights = s.weights.data() + r * kChunkTokens;
+  s.weight_scale[static_cast<size_t>(r)] = most / kFullWeight;
+  std::fill(weights + n, weights + n_scores, int16_t{0});
+  return kernels_->byte_weights(s.scores.data() + r * kChunkTokens, scales, weights, n, max, unit);
 }
 
 void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,

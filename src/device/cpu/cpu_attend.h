@@ -75,9 +75,13 @@ class CpuAttend {
   void attend_chunk(const Tile& tile, int64_t chunk, const Call& call, const ChunkResult& result,
                     AttendScratch& s) const;
   void find_pages(const Tile& tile, Range pages, int64_t layer, AttendScratch& s) const;
+  void score(int64_t n, int64_t n_pages, const AttendParams& params, AttendScratch& s) const;
   void soften(const Tile& tile, Range keys, const Call& call, const ChunkResult& result,
               AttendScratch& s) const;
-  static void gather(const Tile& tile, const Call& call, AttendScratch& s);
+  float weigh(int64_t r, int64_t n, Range seen, float max, AttendScratch& s) const;
+  void sum_values(int64_t n, int64_t n_pages, const AttendParams& params, const ChunkResult& result,
+                  AttendScratch& s) const;
+  void gather(const Tile& tile, const Call& call, AttendScratch& s) const;
   static void start(int64_t n, int64_t head_dim, AttendScratch& s);
   void merge(int64_t n, int64_t head_dim, const ChunkResult& chunk, AttendScratch& s) const;
   static void finish(const Tile& tile, const Call& call, const AttendScratch& s);
@@ -86,6 +90,7 @@ class CpuAttend {
   const Kernels* kernels_;
   WorkerPool* pool_;
   const KvPages* pages_;
+  bool is_int8_;
   std::vector<Tile> tiles_;
   std::vector<Piece> pieces_;
   std::vector<std::unique_ptr<AttendScratch>> scratch_;  // per thread

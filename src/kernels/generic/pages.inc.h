@@ -11,9 +11,9 @@ namespace {
 // Pages between the one read and the one asked for: memory answers later than a page takes.
 constexpr int64_t kFetchDistance = 4;
 
-// The page to ask for while page i is read, or null.
-RUV_INLINE const char* page_ahead(const PageRun& run, int64_t i) {
-  const int64_t at = i + kFetchDistance;
+// The page to ask for while page i is read, `distance` before its turn, or null.
+RUV_INLINE const char* page_ahead(const PageRun& run, int64_t i, int64_t distance) {
+  const int64_t at = i + distance;
   return at < run.n_pages + run.n_ahead ? reinterpret_cast<const char*>(run.pages[at]) : nullptr;
 }
 
@@ -51,7 +51,7 @@ struct Pages {
     RUV_UNROLL
     for (int p = 0; p < P; ++p) {
       keys[p] = static_cast<const uint16_t*>(a.keys.pages[page + p]);
-      ahead[p] = page_ahead(a.keys, page + p);
+      ahead[p] = page_ahead(a.keys, page + p, kFetchDistance);
       fetches = fetches && ahead[p] != nullptr;
     }
     const float* const q = a.q + r * a.q_stride;
@@ -123,7 +123,7 @@ struct Pages {
     }
     for (int64_t page = 0; page < a.values.n_pages; ++page) {
       const auto* const values = static_cast<const uint16_t*>(a.values.pages[page]) + begin;
-      const char* const ahead = r == 0 ? page_ahead(a.values, page) : nullptr;
+      const char* const ahead = r == 0 ? page_ahead(a.values, page, kFetchDistance) : nullptr;
       const float* const p = a.p + r * a.p_stride + page * kPageTokens;
       for (int t = 0; t < kPageTokens; ++t) {
         if (ahead != nullptr) {
