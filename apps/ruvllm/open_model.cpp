@@ -1,10 +1,28 @@
 // From the value of --model to a loaded model, a model file or a tokenizer.
 #include "open_model.h"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
 #include "default_model.h"
 #include "terminal.h"
 
 namespace ruv {
+namespace {
+
+// Empty: the user has no home, so nothing is kept.
+std::string default_packed_cache() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/ruvllm/packed";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/ruvllm/packed";
+  return {};
+}
+
+}  // namespace
 
 Result<std::string> chosen_model(const std::string& given) {
   if (!given.empty()) return given;
@@ -14,13 +32,28 @@ Result<std::string> chosen_model(const std::string& given) {
   return path;
 }
 
-Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads) {
+Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
+                                                const std::string& packed_cache) {
   const std::string path = TRY(chosen_model(given));
-  ProgressBar bar("loading");
+  std::optional<ProgressBar> packing("packing");
+  std::optional<ProgressBar> checking("loading");
+  std::vector<std::string> notes;
   LoadOptions options;
   options.n_threads = n_threads;
-  options.progress = [&bar](double share) { bar.update(share); };
-  return load_model(path, options);
+  options.packed_cache_dir = packed_cache.empty() ? default_packed_cache() : packed_cache;
+  if (packed_cache == "off") options.packed_cache_dir.clear();
+  options.progress = [&](LoadStage stage, double share) {
+    (stage == LoadStage::packing ? packing : checking)->update(share);
+  };
+  // A remark is for a person who waits; a problem also for whoever reads the log.
+  options.note = [&](NoteKind kind, std::string_view text) {
+    if (kind == NoteKind::problem || is_terminal(stderr)) notes.emplace_back(text);
+  };
+  auto model = load_model(path, options);
+  packing.reset();
+  checking.reset();
+  for (const std::string& note : notes) fmt::print(stderr, "ruvllm: {}\n", note);
+  return model;
 }
 
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given) {

@@ -16,8 +16,14 @@ inline constexpr const char* kModelHelp =
 
 // Fails: not_found when `given` is empty and there is no built-in model.
 Result<std::string> chosen_model(const std::string& given);
-// Loads all of it, with a progress bar on a terminal. Fails: as load_model.
-Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads);
+inline constexpr const char* kPackedCacheHelp =
+    "Folder for packed weights, which make the next start fast, or off; "
+    "~/.cache/ruvllm/packed when absent";
+
+// Loads all of it, with a progress bar on a terminal. `packed_cache`: a folder, "off", or empty for
+// the default, $XDG_CACHE_HOME/ruvllm/packed or ~/.cache/ruvllm/packed. Fails: as load_model.
+Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
+                                                const std::string& packed_cache = {});
 // Only the file's tables; no weights are read.
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given);
 // The tokenizer alone; files that hold nothing else will do.

@@ -16,6 +16,15 @@ namespace ruv {
 
 struct Model;  // opaque here; defined in src/model/model.h
 
+enum class LoadStage {
+  packing,   // from the model's file to what the instruction set multiplies
+  checking,  // of the packed file of an earlier start
+};
+enum class NoteKind {
+  remark,   // what was done and how long it took
+  problem,  // the model works, but something the caller asked for does not
+};
+
 struct LoadOptions {
   // Threads that pack the weights; 0: one per core.
   int n_threads = 0;
@@ -23,7 +32,18 @@ struct LoadOptions {
   // (or what the environment variable RUV_ISA names).
   std::string isa;
   // Called now and then while loading, from one thread, with a share in [0, 1].
-  std::function<void(double)> progress;
+  std::function<void(LoadStage, double)> progress;
+  // Told at most a few times, while loading.
+  std::function<void(NoteKind, std::string_view)> note;
+
+  // Folder of packed weights, made when absent; empty: none. The first load of a model writes a
+  // file there which the next ones map instead of packing again. Files may be deleted at any time.
+  // They are as trusted as the program: keep the folder out of the reach of others.
+  std::string packed_cache_dir;
+  // All files together; those not used for longest make room.
+  int64_t packed_cache_max_bytes = int64_t{32} << 30;
+  // Models that pack to less than this are packed each time: it takes a blink.
+  int64_t packed_cache_min_bytes = int64_t{64} << 20;
 };
 
 // Loads a GGUF file or a HuggingFace folder (config.json, *.safetensors, tokenizer.json).
@@ -49,6 +69,7 @@ struct ModelInfo {
   int64_t weight_bytes = 0;            // memory of the packed weights
   int64_t weight_bytes_per_token = 0;  // read once for each decoded token
   int64_t kv_bytes_per_token = 0;      // f16 keys and values of all layers
+  bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;
   bool has_chat_template = false;
 };

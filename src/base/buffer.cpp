@@ -29,4 +29,10 @@ Buffer::~Buffer() {
   if (start_ != nullptr) ::munmap(start_, static_cast<size_t>(size_));
 }
 
+SharedBytes::SharedBytes(Buffer buffer) {
+  const auto owner = std::make_shared<const Buffer>(std::move(buffer));
+  bytes_ = {owner->get(), static_cast<size_t>(owner->n_bytes())};
+  owner_ = owner;
+}
+
 }  // namespace ruv

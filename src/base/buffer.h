@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace ruv {
@@ -37,6 +39,25 @@ class Buffer {
  private:
   std::byte* start_ = nullptr;
   int64_t size_ = 0;
+};
+
+// Read-only bytes together with whatever keeps them alive: a Buffer of their own, or a mapped file
+// shared with others. Copies share the memory.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  explicit SharedBytes(Buffer buffer);
+  // `owner` keeps `bytes` alive.
+  SharedBytes(Bytes bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+
+  const std::byte* get() const { return bytes_.data(); }
+  int64_t n_bytes() const { return static_cast<int64_t>(bytes_.size()); }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace ruv

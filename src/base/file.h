@@ -11,6 +11,16 @@
 
 namespace ruv {
 
+// What the system says of a file besides its bytes. No ordinary call sets `changed_ns` (ctime)
+// back, so equal stamps of one path mean equal bytes, short of a clock set back or a disk edited
+// raw.
+struct FileStamp {
+  uint64_t n_bytes = 0;
+  int64_t modified_ns = 0;
+  int64_t changed_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+
 // A whole file mapped read-only. Move-only; bytes() stays valid while it lives.
 class MappedFile {
  public:
@@ -21,20 +31,29 @@ class MappedFile {
   ~MappedFile();
 
   Bytes bytes() const { return bytes_; }
+  // Of the file that is mapped, when it was opened.
+  const FileStamp& stamp() const { return stamp_; }
   // Gives the memory of the mapped pages back to the system; touching them reads the file again.
   void drop_pages() const;
+  // Advice that all of it will be read, front to back: huge pages where the file system has them.
+  void expect_full_read() const;
   const std::string& path() const { return path_; }
 
  private:
-  MappedFile(Bytes bytes, std::string path) : bytes_(bytes), path_(std::move(path)) {}
+  friend class SharedFileWriter;
+  MappedFile(Bytes bytes, std::string path, const FileStamp& stamp)
+      : bytes_(bytes), path_(std::move(path)), stamp_(stamp) {}
   Bytes bytes_;
   std::string path_;
+  FileStamp stamp_;
 };
 
 // The whole file as text. Fails as MappedFile::open.
 Result<std::string> read_text_file(const std::string& path);
 bool file_exists(const std::string& path);
 bool is_directory(const std::string& path);
+// Fails: not_found, invalid, internal.
+Result<FileStamp> stamp_of(const std::string& path);
 
 // Writes a file in pieces under a temporary name in the same folder; commit() syncs and renames.
 // Destroyed without commit, it removes the temporary file.
@@ -56,6 +75,31 @@ class FileWriter {
   uint64_t offset_ = 0;
   std::string path_;
   std::string temporary_;
+};
+
+// Writes a file that is read through a mapping while it grows, under the name "<path>.partial",
+// locked against other writers; commit() renames it. What is lost in a crash is not synced: readers
+// of such files check what they read. Destroyed without commit, it removes the file.
+class SharedFileWriter {
+ public:
+  // Reserves addresses for max_bytes. Fails: unavailable (another process writes this file),
+  // not_found, invalid, out_of_memory.
+  static Result<SharedFileWriter> create(const std::string& path, uint64_t max_bytes);
+  SharedFileWriter(SharedFileWriter&& other) noexcept;
+  SharedFileWriter& operator=(SharedFileWriter&&) = delete;
+  ~SharedFileWriter();
+
+  // The first max_bytes of the file; only what is written may be read.
+  const std::shared_ptr<const MappedFile>& mapping() const { return mapping_; }
+  // Writes at any offset; offset + bytes.size() <= max_bytes.
+  Status write_at(uint64_t offset, Bytes bytes);
+  Status commit();
+
+ private:
+  SharedFileWriter(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_ = -1;
+  std::string path_;
+  std::shared_ptr<const MappedFile> mapping_;
 };
 
 }  // namespace ruv

@@ -11,9 +11,7 @@ constexpr int kLanes = 8;
 
 // A permutation of `state` for each word and of `word` for each state: one changed word always
 // changes the lane. The rotation lets high bits reach low ones in the next round.
-uint64_t absorb(uint64_t state, uint64_t word) {
-  return std::rotl(state ^ word, 29) * kMultiplier;
-}
+uint64_t absorb(uint64_t state, uint64_t word) { return std::rotl(state ^ word, 29) * kMultiplier; }
 
 uint64_t word_at(const std::byte* from) {
   uint64_t word = 0;

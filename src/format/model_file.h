@@ -79,6 +79,8 @@ class ModelFile {
   Result<std::string> text(std::string_view key) const;
   const MetaMap& metadata() const { return metadata_; }
 
+  // The files the tensors lie in, in order.
+  std::span<const MappedFile> files() const { return files_; }
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;
 

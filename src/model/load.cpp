@@ -1,160 +1,91 @@
-// load_model: opens a file, finds its family, binds every tensor to its role and packs it.
-#include "model/model.h"
-#include "model/weight_source.h"
+// load_model: opens a file, finds its family, binds every tensor to its role, packed for this
+// machine or mapped from the packed file of an earlier start.
+#include <future>
+
+#include "base/clock.h"
+#include "model/bind_weights.h"
+#include "model/packed_cache.h"
+#include "model/packed_key.h"
 
 namespace ruv {
 namespace {
 
-class Loader {
+class WeightLoader {
  public:
-  Loader(Model& model, const Kernels& kernels, WorkerPool& pool, const LoadOptions& options)
-      : m_(model), options_(options), source_(*model.file, kernels, pool) {}
+  WeightLoader(Model& model, WorkerPool& pool, const LoadOptions& options)
+      : m_(model),
+        pool_(pool),
+        options_(options),
+        cache_(options),
+        n_packed_(packed_bytes_of(*model.file, *model.kernels)) {}
 
   Status run() {
-    TRY(bind_embeddings());
-    for (int64_t i = 0; i < m_.h.n_layers; ++i) {
-      m_.layers.emplace_back();
-      TRY(bind_layer(i, m_.layers.back()));
-      m_.file->drop_pages();  // what is packed need not stay in memory twice
-      report(static_cast<double>(i + 1) / static_cast<double>(m_.h.n_layers + 1));
-    }
-    TRY(bind_output());
-    m_.file->drop_pages();
-    report(1);
-    return {};
+    if (!cache_.takes(n_packed_)) return pack_only();
+    const PackedKey key = packed_key(*m_.file, *m_.kernels);
+    if (const std::optional<PackedFile> file = cache_.find(key, pool_)) return take(key, *file);
+    const std::unique_ptr<PackedFileWriter> writer = cache_.begin(key, n_packed_);
+    return writer == nullptr ? pack_only() : pack_to(key, *writer);
   }
 
  private:
-  void report(double share) const {
-    if (options_.progress) options_.progress(share);
+  Status bind(PackPlan plan, int64_t* n_lacking = nullptr) {
+    plan.on_bytes = [this, n_ready = int64_t{0}](int64_t n_bytes) mutable {
+      n_ready += n_bytes;
+      if (options_.progress)
+        options_.progress(LoadStage::packing, std::min(1.0, share_of(n_ready)));
+    };
+    WeightSource source(*m_.file, *m_.kernels, pool_, std::move(plan));
+    TRY(bind_weights(m_, source));
+    if (n_lacking != nullptr) *n_lacking = source.n_lacking();
+    return {};
   }
-  int64_t q_rows() const { return m_.h.n_heads * m_.h.head_dim; }
-  int64_t kv_rows() const { return m_.h.n_kv_heads * m_.h.head_dim; }
+  double share_of(int64_t n_bytes) const {
+    return static_cast<double>(n_bytes) / static_cast<double>(std::max<int64_t>(1, n_packed_));
+  }
 
-  Status bind_embeddings() {
-    MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, m_.h.n_embd));
-    m_.h.n_vocab = static_cast<int64_t>(embd.rows.size());
-    if (m_.h.n_vocab < 1)
-      return fail(Code::corrupt, "{}: token_embd.weight is empty", m_.file->path());
-    m_.token_embd = WeightSource::lookup(std::move(embd));
-    if (m_.arch->block.positions == Positions::learned) {
-      m_.position_embd =
-          WeightSource::lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd)));
-      m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
-    }
+  Status pack_only() { return bind({}); }
+
+  Status take(const PackedKey& key, const PackedFile& file) {
+    int64_t n_lacking = 0;
+    TRY(bind({&file, nullptr}, &n_lacking));
+    m_.from_packed_file = n_lacking == 0;
+    if (n_lacking > 0) cache_.discard(key, fmt::format("{} matrices are not in it", n_lacking));
     return {};
   }
 
-  Status bind_output() {
-    m_.output_norm = TRY(source_.norm("output_norm.weight", m_.h.n_embd));
-    m_.output_norm_bias = TRY(source_.optional_vector("output_norm.bias", m_.h.n_embd));
-    const bool tied = !source_.has("output.weight");
-    m_.output = TRY(source_.pack(TRY(
-        source_.matrix(tied ? "token_embd.weight" : "output.weight", m_.h.n_vocab, m_.h.n_embd))));
+  Status pack_to(const PackedKey& key, PackedFileWriter& writer) {
+    const SteadyClock clock;
+    const int64_t start = clock.now_ns();
+    Status status = bind({nullptr, &writer});
+    if (status.ok()) status = writer.flush();
+    // A tensor that is wrong is found again below; what only the cache suffers from is not.
+    if (!status.ok()) {
+      TRY(pack_only());
+      cache_.note(NoteKind::problem, "packed weights not kept: " + status.message());
+      return {};
+    }
+    const double seconds = static_cast<double>(clock.now_ns() - start) * 1e-9;
+    if (!is_unchanged(*m_.file)) {
+      cache_.note(NoteKind::problem, fmt::format("packed weights not kept: {} changed while it was "
+                                                 "read",
+                                                 m_.file->path()));
+      return {};
+    }
+    if (cache_.publish(key, writer)) {
+      const double gb = static_cast<double>(n_packed_) * 1e-9;
+      cache_.note(NoteKind::remark,
+                  fmt::format("packed {:.1f} GB in {:.1f} s ({:.1f} GB/s); the next start maps "
+                              "them from {}",
+                              gb, seconds, gb / seconds, options_.packed_cache_dir));
+    }
     return {};
-  }
-
-  Status bind_layer(int64_t i, LayerWeights& w) {
-    prefix_ = fmt::format("blk.{}.", i);
-    const bool layer_norm = m_.arch->block.norm == Norm::layer;
-    w.attn_norm = TRY(source_.norm(prefix_ + "attn_norm.weight", m_.h.n_embd));
-    w.ffn_norm = TRY(source_.norm(prefix_ + "ffn_norm.weight", m_.h.n_embd));
-    if (layer_norm) {
-      w.attn_norm_bias = TRY(source_.vector(prefix_ + "attn_norm.bias", m_.h.n_embd));
-      w.ffn_norm_bias = TRY(source_.vector(prefix_ + "ffn_norm.bias", m_.h.n_embd));
-    }
-    if (m_.arch->block.norm_place == NormPlace::sandwich) {
-      w.attn_post_norm = TRY(source_.norm(prefix_ + "post_attention_norm.weight", m_.h.n_embd));
-      w.ffn_post_norm = TRY(source_.norm(prefix_ + "post_ffw_norm.weight", m_.h.n_embd));
-    }
-    if (m_.arch->block.qk_norm) {
-      w.q_norm = TRY(source_.norm(prefix_ + "attn_q_norm.weight", m_.h.head_dim));
-      w.k_norm = TRY(source_.norm(prefix_ + "attn_k_norm.weight", m_.h.head_dim));
-    }
-    TRY(bind_qkv(w));
-    w.o = TRY(
-        source_.pack(TRY(source_.matrix(prefix_ + "attn_output.weight", m_.h.n_embd, q_rows()))));
-    w.o_bias = TRY(bias("attn_output", m_.h.n_embd, m_.arch->block.all_bias));
-    return bind_feed_forward(w);
-  }
-
-  Status bind_qkv(LayerWeights& w) {
-    const bool required = m_.arch->block.qkv_bias;
-    MatrixRows q, k, v;
-    if (source_.has(prefix_ + "attn_qkv.weight")) {
-      const int64_t n_rows = q_rows() + 2 * kv_rows();
-      const MatrixRows fused =
-          TRY(source_.matrix(prefix_ + "attn_qkv.weight", n_rows, m_.h.n_embd));
-      q = fused.part(0, q_rows());
-      k = fused.part(q_rows(), kv_rows());
-      v = fused.part(q_rows() + kv_rows(), kv_rows());
-      const Vector all = TRY(bias("attn_qkv", n_rows, required));
-      if (!all.empty()) {
-        w.q_bias.assign(all.begin(), all.begin() + q_rows());
-        w.k_bias.assign(all.begin() + q_rows(), all.begin() + q_rows() + kv_rows());
-        w.v_bias.assign(all.begin() + q_rows() + kv_rows(), all.end());
-      }
-    } else {
-      q = TRY(source_.matrix(prefix_ + "attn_q.weight", q_rows(), m_.h.n_embd));
-      k = TRY(source_.matrix(prefix_ + "attn_k.weight", kv_rows(), m_.h.n_embd));
-      v = TRY(source_.matrix(prefix_ + "attn_v.weight", kv_rows(), m_.h.n_embd));
-      w.q_bias = TRY(bias("attn_q", q_rows(), required));
-      w.k_bias = TRY(bias("attn_k", kv_rows(), required));
-      w.v_bias = TRY(bias("attn_v", kv_rows(), required));
-    }
-    if (m_.file->rope_order() == RopeOrder::neighbours) {
-      reorder(q, w.q_bias);
-      reorder(k, w.k_bias);
-    }
-    w.q = TRY(source_.pack(q));
-    w.k = TRY(source_.pack(k));
-    w.v = TRY(source_.pack(v));
-    return {};
-  }
-
-  void reorder(MatrixRows& matrix, Vector& bias) const {
-    const auto n_dims = static_cast<int64_t>(2 * m_.rope.global.inv_freq.size());
-    const std::vector<int64_t> order =
-        halves_from_neighbours(static_cast<int64_t>(matrix.rows.size()), m_.h.head_dim, n_dims);
-    const std::vector<const std::byte*> rows = matrix.rows;
-    const Vector old = bias;
-    for (size_t i = 0; i < order.size(); ++i) {
-      matrix.rows[i] = rows[static_cast<size_t>(order[i])];
-      if (!bias.empty()) bias[i] = old[static_cast<size_t>(order[i])];
-    }
-  }
-
-  Status bind_feed_forward(LayerWeights& w) {
-    const int64_t n_ff = m_.h.n_ff;
-    const bool required = m_.arch->block.all_bias;
-    if (m_.arch->block.gated && !source_.has(prefix_ + "ffn_gate.weight")) {
-      const MatrixRows fused =
-          TRY(source_.matrix(prefix_ + "ffn_up.weight", 2 * n_ff, m_.h.n_embd));
-      w.gate = TRY(source_.pack(fused.part(0, n_ff)));
-      w.up = TRY(source_.pack(fused.part(n_ff, n_ff)));
-    } else {
-      w.up = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_up.weight", n_ff, m_.h.n_embd))));
-      w.up_bias = TRY(bias("ffn_up", n_ff, required));
-      if (m_.arch->block.gated) {
-        w.gate =
-            TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_gate.weight", n_ff, m_.h.n_embd))));
-        w.gate_bias = TRY(bias("ffn_gate", n_ff, false));
-      }
-    }
-    w.down = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_down.weight", m_.h.n_embd, n_ff))));
-    w.down_bias = TRY(bias("ffn_down", m_.h.n_embd, required));
-    return {};
-  }
-
-  Result<Vector> bias(std::string_view role, int64_t n, bool required) const {
-    const std::string name = fmt::format("{}{}.bias", prefix_, role);
-    return required ? source_.vector(name, n) : source_.optional_vector(name, n);
   }
 
   Model& m_;
+  WorkerPool& pool_;
   const LoadOptions& options_;
-  WeightSource source_;
-  std::string prefix_;
+  PackedCache cache_;
+  int64_t n_packed_;
 };
 
 // A model without a usable tokenizer still runs on token ids; what is wrong is kept for those who
@@ -205,9 +136,11 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   }
   model->h = TRY(read_hparams(*model->file, *model->arch));
   model->rope = TRY(read_rope(*model->file, *model->arch, model->h));
+  // Beside the weights: a large vocabulary takes a tenth of a second.
+  std::future<void> text = std::async(std::launch::async, [&m = *model] { bind_text(m); });
   WorkerPool pool(options.n_threads);
-  TRY(Loader(*model, *model->kernels, pool, options).run());
-  bind_text(*model);
+  TRY(WeightLoader(*model, pool, options).run());
+  text.get();
   if (model->tokenizer != nullptr && model->tokenizer->vocab_size() > model->h.n_vocab) {
     return fail(Code::corrupt, "{}: the tokenizer has {} tokens, the embedding only {}", path,
                 model->tokenizer->vocab_size(), model->h.n_vocab);

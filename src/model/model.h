@@ -35,6 +35,7 @@ struct Model {
   std::vector<LayerWeights> layers;
   Vector output_norm, output_norm_bias;
   Weight output;
+  bool from_packed_file = false;
   std::unique_ptr<const ModelFile> file;              // plain rows point into it
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none

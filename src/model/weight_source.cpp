@@ -2,13 +2,39 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
+#include "model/packed_key.h"
+
 namespace ruv {
+namespace {
+
+// Long enough that a turn of all threads costs nothing, short enough to stay in the last cache on
+// the way to the packed file.
+constexpr int64_t kSliceBytes = int64_t{8} << 20;
+// The most of the model's file that is in memory besides what was packed from it.
+constexpr int64_t kReturnBytes = int64_t{64} << 20;
+
+// What a packed file says of a matrix; nothing for rows that do not lie in the model's files.
+std::optional<PackedMatrix> entry_of(const ModelFile& file, const Weight& weight,
+                                     const MatrixRows& matrix) {
+  const std::optional<uint64_t> places = hash_of_places(file, matrix.rows);
+  if (!places || matrix.name.size() > UINT16_MAX) return std::nullopt;
+  return PackedMatrix{.name = matrix.name,
+                      .dtype = static_cast<uint8_t>(weight.dtype),
+                      .mr = static_cast<uint8_t>(weight.kernel->mr),
+                      .n_out = static_cast<uint64_t>(weight.n_out),
+                      .n_in = static_cast<uint64_t>(weight.n_in),
+                      .rows_hash = *places,
+                      .n_bytes = static_cast<uint64_t>(weight.n_groups() * weight.group_bytes())};
+}
+
+}  // namespace
 
 MatrixRows MatrixRows::part(int64_t first, int64_t n) const {
-  MatrixRows result{dtype, n_in, {}, owned};
+  MatrixRows result{fmt::format("{}[{}+{}]", name, first, n), dtype, n_in, {}, owned};
   result.rows.assign(rows.begin() + first, rows.begin() + first + n);
   return result;
 }
@@ -37,7 +63,7 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                 file_->path(), name, scale);
   }
   if (tensor.transposed) return transposed(tensor);
-  MatrixRows result{tensor.dtype, n_in, {}, nullptr};
+  MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
   const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
   result.rows.resize(static_cast<size_t>(tensor.shape[0]));
   for (size_t i = 0; i < result.rows.size(); ++i) {
@@ -50,7 +76,7 @@ Result<MatrixRows> WeightSource::transposed(const TensorInfo& tensor) const {
   const int64_t n_out = tensor.shape[0];
   const int64_t n_in = tensor.shape[1];
   const auto size = static_cast<size_t>(format_of(tensor.dtype).block_bytes);
-  MatrixRows result{tensor.dtype, n_in, {}, nullptr};
+  MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
   result.owned =
       std::make_shared<Buffer>(TRY(Buffer::allocate(n_out * n_in * static_cast<int64_t>(size))));
   std::byte* to = result.owned->get();
@@ -92,8 +118,56 @@ Result<Vector> WeightSource::norm(const std::string& name, int64_t n) const {
   return result;
 }
 
-Result<Weight> WeightSource::pack(const MatrixRows& matrix) const {
-  return pack_weight(*kernels_, *pool_, matrix.dtype, matrix.n_in, matrix.rows);
+void WeightSource::ready(int64_t n_bytes) {
+  n_unreturned_ += n_bytes;
+  if (n_unreturned_ >= kReturnBytes) {
+    file_->drop_pages();
+    n_unreturned_ = 0;
+  }
+  if (plan_.on_bytes) plan_.on_bytes(n_bytes);
+}
+
+// `to` null: into the packed file.
+Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to) {
+  const int64_t group_bytes = weight.group_bytes();
+  const int64_t most = std::max<int64_t>(1, kMaxPackedSlice / group_bytes);
+  const int64_t n_slice = std::clamp<int64_t>(kSliceBytes / group_bytes,
+                                              std::min<int64_t>(pool_->n_threads(), most), most);
+  for (int64_t group = 0; group < weight.n_groups(); group += n_slice) {
+    const Range groups{group, std::min(group + n_slice, weight.n_groups())};
+    const int64_t n_bytes = (groups.end - groups.begin) * group_bytes;
+    std::byte* const at = to != nullptr ? to + group * group_bytes : TRY(plan_.to->next(n_bytes));
+    pack_groups(weight, matrix.rows, groups, at, *pool_);
+    ready(n_bytes);
+  }
+  return {};
+}
+
+Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
+  const auto n_out = static_cast<int64_t>(matrix.rows.size());
+  Weight weight = shape_of_weight(*kernels_, matrix.dtype, matrix.n_in, n_out);
+  if (weight.kernel == nullptr) {
+    weight.rows = matrix.rows;
+    return weight;
+  }
+  std::optional<PackedMatrix> entry;
+  if (plan_.from != nullptr || plan_.to != nullptr) entry = entry_of(*file_, weight, matrix);
+  if (entry && plan_.from != nullptr) {
+    if (const PackedMatrix* const found = plan_.from->find(*entry); found != nullptr) {
+      weight.packed = plan_.from->bytes_of(*found);
+      return weight;
+    }
+    ++n_lacking_;
+  }
+  if (entry && plan_.to != nullptr) {
+    weight.packed = TRY(plan_.to->begin(std::move(*entry)));
+    TRY(pack_slices(weight, matrix, nullptr));
+    return weight;
+  }
+  Buffer own = TRY(Buffer::allocate(weight.n_groups() * weight.group_bytes()));
+  TRY(pack_slices(weight, matrix, own.get()));
+  weight.packed = SharedBytes(std::move(own));
+  return weight;
 }
 
 Weight WeightSource::lookup(MatrixRows matrix) {
@@ -115,6 +189,18 @@ std::vector<int64_t> halves_from_neighbours(int64_t n_rows, int64_t head_dim, in
     }
   }
   return order;
+}
+
+int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels) {
+  int64_t n_bytes = 0;
+  const bool tied = file.find_tensor("output.weight") == nullptr;
+  for (const TensorInfo& tensor : file.tensors()) {
+    const bool looked_up = tensor.name == "token_embd.weight" && !tied;
+    if (tensor.shape.size() != 2 || tensor.transposed || looked_up) continue;
+    const Weight weight = shape_of_weight(kernels, tensor.dtype, tensor.shape[1], tensor.shape[0]);
+    if (weight.kernel != nullptr) n_bytes += weight.n_groups() * weight.group_bytes();
+  }
+  return n_bytes;
 }
 
 }  // namespace ruv

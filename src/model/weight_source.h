@@ -7,11 +7,13 @@
 #include "device/weight.h"
 #include "format/model_file.h"
 #include "model/hparams.h"
+#include "model/packed_file.h"
 
 namespace ruv {
 
 // A matrix by its rows. `owned` keeps memory of rows that are not in the file itself.
 struct MatrixRows {
+  std::string name;
   DType dtype = DType::f32;
   int64_t n_in = 0;
   std::vector<const std::byte*> rows;
@@ -21,10 +23,17 @@ struct MatrixRows {
   MatrixRows part(int64_t first, int64_t n) const;
 };
 
+// What pack() does besides packing. At most one of the first two is there.
+struct PackPlan {
+  const PackedFile* from = nullptr;                    // matrices are taken from here
+  PackedFileWriter* to = nullptr;                      // matrices are packed into this
+  std::function<void(int64_t n_bytes)> on_bytes = {};  // so many bytes more are ready
+};
+
 class WeightSource {
  public:
-  WeightSource(const ModelFile& file, const Kernels& kernels, WorkerPool& pool)
-      : file_(&file), kernels_(&kernels), pool_(&pool) {}
+  WeightSource(const ModelFile& file, const Kernels& kernels, WorkerPool& pool, PackPlan plan)
+      : file_(&file), kernels_(&kernels), pool_(&pool), plan_(std::move(plan)) {}
 
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
@@ -35,18 +44,30 @@ class WeightSource {
   Result<Vector> optional_vector(const std::string& name, int64_t n) const;
   // A norm's weights: 1 is added where the file stores them less one.
   Result<Vector> norm(const std::string& name, int64_t n) const;
-  Result<Weight> pack(const MatrixRows& matrix) const;
+  // From the packed file, or packed slice by slice; pages of the model's file that were read are
+  // given back on the way, so that the weights are hardly ever in memory twice. A matrix that the
+  // packed file lacks is packed into memory of its own, and counted.
+  Result<Weight> pack(const MatrixRows& matrix);
+  int64_t n_lacking() const { return n_lacking_; }
   // Plain rows for looking up, not multiplying.
   static Weight lookup(MatrixRows matrix);
 
  private:
   Result<const TensorInfo*> find(const std::string& name) const;
   Result<MatrixRows> transposed(const TensorInfo& tensor) const;
+  Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
+  void ready(int64_t n_bytes);
 
   const ModelFile* file_;
   const Kernels* kernels_;
   WorkerPool* pool_;
+  PackPlan plan_;
+  int64_t n_lacking_ = 0;
+  int64_t n_unreturned_ = 0;  // bytes packed since pages were last given back
 };
+
+// Bytes of a model's matrices once packed, or nearly: fused projections are padded a little more.
+int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels);
 
 // Rows of q or k in `neighbours` order put into halves: within each head of head_dim rows, row
 // s · n_dims/2 + i comes from row 2i + s (s in {0, 1}); rows from n_dims on stay.

@@ -1,0 +1,114 @@
+#include "model/packed_key.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "kernels/pack/layout.h"
+#include "tensor/format.h"
+
+namespace ruv {
+namespace {
+
+constexpr uint64_t kSamples = 64;
+constexpr uint64_t kSampleBytes = 16384;
+
+class KeyText {
+ public:
+  void number(uint64_t n) { text_.append(reinterpret_cast<const char*>(&n), sizeof n); }
+  void text(std::string_view s) {
+    number(s.size());
+    text_ += s;
+  }
+  PackedKey key() const {
+    return {{hash_bytes(as_bytes(text_), 1), hash_bytes(as_bytes(text_), 2)}};
+  }
+
+ private:
+  std::string text_;
+};
+
+bool within(const std::byte* at, Bytes bytes) {
+  return std::less_equal<>()(bytes.data(), at) && std::less<>()(at, bytes.data() + bytes.size());
+}
+
+// All that stands before the first tensor: metadata, names, shapes, places.
+Bytes head_of(const MappedFile& mapped, std::span<const TensorInfo> tensors) {
+  size_t n = mapped.bytes().size();
+  for (const TensorInfo& tensor : tensors) {
+    if (!within(tensor.bytes.data(), mapped.bytes())) continue;
+    n = std::min(n, static_cast<size_t>(tensor.bytes.data() - mapped.bytes().data()));
+  }
+  return mapped.bytes().first(n);
+}
+
+void add_file(KeyText& key, const MappedFile& mapped, std::span<const TensorInfo> tensors) {
+  key.number(mapped.stamp().n_bytes);
+  key.number(static_cast<uint64_t>(mapped.stamp().modified_ns));
+  key.number(static_cast<uint64_t>(mapped.stamp().changed_ns));
+  const Bytes head = head_of(mapped, tensors);
+  key.number(hash_bytes(head));
+  const Bytes rest = mapped.bytes().subspan(head.size());
+  for (uint64_t i = 0; i < kSamples && !rest.empty(); ++i) {
+    const uint64_t begin = (rest.size() - 1) / kSamples * i;
+    key.number(
+        hash_bytes(rest.subspan(begin, std::min<uint64_t>(kSampleBytes, rest.size() - begin))));
+  }
+}
+
+// One group of two superblocks of arbitrary bits, packed.
+void add_packer(KeyText& key, const GemmKernel& kernel) {
+  constexpr int64_t kColumns = 512;
+  const auto row_bytes = static_cast<size_t>(format_of(kernel.weight).bytes_of(kColumns));
+  std::vector<std::byte> bits(row_bytes * static_cast<size_t>(kernel.mr));
+  Rng rng(1);
+  for (std::byte& b : bits) b = static_cast<std::byte>(rng.next());
+  std::vector<const std::byte*> rows;
+  for (int i = 0; i < kernel.mr; ++i)
+    rows.push_back(bits.data() + static_cast<size_t>(i) * row_bytes);
+  std::vector<std::byte> packed(static_cast<size_t>(kernel.group_bytes(kColumns)));
+  kernel.pack(packed.data(), rows.data(), kColumns);
+  key.number(static_cast<uint64_t>(kernel.weight));
+  key.number(static_cast<uint64_t>(kernel.mr));
+  key.number(packed.size());
+  key.number(hash_bytes(packed));
+}
+
+}  // namespace
+
+PackedKey packed_key(const ModelFile& file, const Kernels& kernels) {
+  KeyText key;
+  key.number(kPackedLayoutVersion);
+  key.text(kernels.isa);
+  for (const GemmKernel& kernel : kernels.gemm) add_packer(key, kernel);
+  key.text(file.container());
+  for (const MappedFile& mapped : file.files()) add_file(key, mapped, file.tensors());
+  file.drop_pages();  // the samples brought their neighbours along
+  return key.key();
+}
+
+std::optional<uint64_t> hash_of_places(const ModelFile& file,
+                                       std::span<const std::byte* const> rows) {
+  if (rows.empty()) return std::nullopt;
+  for (size_t i = 0; i < file.files().size(); ++i) {
+    const Bytes bytes = file.files()[i].bytes();
+    if (!within(rows[0], bytes)) continue;
+    std::vector<uint64_t> places;
+    places.reserve(rows.size());
+    for (const std::byte* row : rows) {
+      if (!within(row, bytes)) return std::nullopt;
+      places.push_back(static_cast<uint64_t>(row - bytes.data()));
+    }
+    return hash_bytes(std::as_bytes(std::span(places)), i);
+  }
+  return std::nullopt;
+}
+
+bool is_unchanged(const ModelFile& file) {
+  return std::all_of(file.files().begin(), file.files().end(), [](const MappedFile& mapped) {
+    const Result<FileStamp> now = stamp_of(mapped.path());
+    return now && *now == mapped.stamp();
+  });
+}
+
+}  // namespace ruv
