@@ -36,14 +36,11 @@ def write_lines(path, lines):
     return path
 
 
-def known_words(path, folder):
-    """The same ids scored in two ways, as files both engines read."""
-    lines = [json.loads(line) for line in path.open()]
-    yield "known words, said", write_lines(folder / "said.jsonl", lines)
-    yield "known words, all", write_lines(folder / "all.jsonl", [{"ids": x["ids"]} for x in lines])
+def known_words(path):
+    return [json.loads(line) for line in path.open()]
 
 
-def talks(args, folder):
+def talks(args):
     """Conversations as ids, with what the assistant was expected to say next."""
     from transformers import AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(args.hf)
@@ -56,11 +53,7 @@ def talks(args, folder):
                 add_generation_prompt=True) + talk["expected"]
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
             lines.append({"ids": ids[:args.longest]})
-    yield args.talks.name, write_lines(folder / "talks.jsonl", lines)
-
-
-def rows_of(path, n_scored):
-    return np.fromfile(path, np.float32).reshape(n_scored, -1)
+    return lines
 
 
 def log_softmax(rows):
@@ -69,29 +62,35 @@ def log_softmax(rows):
     return rows - np.log(np.exp(rows).sum(axis=1, keepdims=True))
 
 
-def reference_logits(folder, file, out):
-    """Logits of every scored token by transformers in float32, written as the engines write them."""
+def reference_logits(folder, lines, out):
+    """Logits of every token but the first by transformers in float32, as the engines write them."""
     import torch
     from transformers import AutoModelForCausalLM
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     with out.open("wb") as f, torch.no_grad():
-        for line in map(json.loads, file.open()):
-            rows = model(torch.tensor([line["ids"]])).logits[0, :-1].numpy()
-            marked = np.array(line.get("score", [1] * len(line["ids"]))[1:], dtype=bool)
-            rows[marked].astype(np.float32).tofile(f)
+        for line in lines:
+            rows = model(torch.tensor([line["ids"]])).logits[0, :-1]
+            rows.numpy().astype(np.float32).tofile(f)
     return out
 
 
-def divergence(reference, engine, n_scored, chunk=2048):
-    """Mean KL(reference || engine), its standard error, share of tokens with another best token."""
-    a, b = rows_of(reference, n_scored), rows_of(engine, n_scored)
-    kl, other = [], 0
-    for i in range(0, n_scored, chunk):
-        p, q = log_softmax(a[i:i + chunk]), log_softmax(b[i:i + chunk])
-        kl.append((np.exp(p) * (p - q)).sum(axis=1))
-        other += int((p.argmax(axis=1) != q.argmax(axis=1)).sum())
-    kl = np.concatenate(kl)
-    return {"kl": kl.mean(), "error": kl.std() / n_scored**0.5, "other_best": other / n_scored}
+def rows_of(path, n):
+    return np.memmap(path, np.float32, "r").reshape(n, -1)
+
+
+def figures(path, targets, reference=None, chunk=2048):
+    """Of every token: its negative log-likelihood and, with a reference, KL(reference || engine)
+    and whether the likeliest token is another."""
+    n = len(targets)
+    parts = []
+    for i in range(0, n, chunk):
+        q = log_softmax(rows_of(path, n)[i:i + chunk])
+        part = [-q[np.arange(len(q)), targets[i:i + chunk]]]
+        if reference:
+            p = log_softmax(rows_of(reference, n)[i:i + chunk])
+            part += [(np.exp(p) * (p - q)).sum(axis=1), p.argmax(axis=1) != q.argmax(axis=1)]
+        parts.append(np.stack(part))
+    return np.concatenate(parts, axis=1)
 
 
 def quantised(args, kind, folder):
@@ -103,27 +102,34 @@ def quantised(args, kind, folder):
     return path
 
 
-def compare_on(args, model, file, reference, folder):
-    """(ours, peer) on one set of ids."""
-    logits = [folder / f"{side}.logits" for side in ("ours", "peer")] if reference else []
-    mine = call_json(args.binary, "perplexity", "--model", model, "--jsonl", file, "-t",
-                     args.threads, "--json", *(["--logits", logits[0]] if logits else []))
-    peer = call_json(sys.executable, HERE / "peer.py", "nll", model, args.threads, file, *logits[1:])
-    assert mine["n_scored"] == peer["n_scored"], (mine, peer)
-    for side, path in zip((mine, peer), logits):
-        side |= divergence(reference, path, side["n_scored"])
-    return mine, peer
+def both(args, model, file, targets, reference, folder):
+    """Figures of (ours, peer) on one set of ids."""
+    logits = [folder / f"{side}.logits" for side in ("ours", "peer")]
+    call_json(args.binary, "perplexity", "--model", model, "--jsonl", file, "-t", args.threads,
+              "--json", "--logits", logits[0])
+    call_json(sys.executable, HERE / "peer.py", "nll", model, args.threads, file, logits[1])
+    return [figures(path, targets, reference) for path in logits]
 
 
 def row(kind, name, mine, peer, bound):
-    off = mine["perplexity"] / peer["perplexity"] - 1
-    cells = [kind, name, str(mine["n_scored"]), f"{mine['perplexity']:.4f}",
-             f"{peer['perplexity']:.4f}", f"{100 * off:+.3f} %", f"{100 * bound:.1f} %"]
-    if "kl" in mine:
-        cells += [f"{1000 * x['kl']:.3f} ± {1000 * x['error']:.3f}" for x in (mine, peer)]
-        cells += [f"{mine['kl'] / peer['kl']:.3f}"]
-        cells += [f"{100 * x['other_best']:.2f} %" for x in (mine, peer)]
-    return "| " + " | ".join(cells) + " |"
+    """One line of the table and whether the perplexities are within the bound."""
+    ours, theirs = (np.exp(x[0].mean()) for x in (mine, peer))
+    off = ours / theirs - 1
+    cells = [kind, name, str(mine.shape[1]), f"{ours:.4f}", f"{theirs:.4f}", f"{100 * off:+.3f} %",
+             f"{100 * bound:.1f} %"]
+    if len(mine) > 1:
+        error = 1000 * (mine[1] - peer[1]).std() / mine.shape[1]**0.5
+        cells += [f"{1000 * mine[1].mean():.3f}", f"{1000 * peer[1].mean():.3f}",
+                  f"{1000 * (mine[1] - peer[1]).mean():+.3f} ± {error:.3f}",
+                  f"{mine[1].mean() / peer[1].mean():.3f}",
+                  f"{100 * mine[2].mean():.2f} %", f"{100 * peer[2].mean():.2f} %"]
+    return "| " + " | ".join(cells) + " |", abs(off) <= bound
+
+
+def sets(args):
+    yield "known words", known_words(args.ids)
+    if args.talks:
+        yield args.talks.name, talks(args)
 
 
 def main():
@@ -140,22 +146,28 @@ def main():
     args = p.parse_args()
     if args.talks and not args.hf:
         p.error("--talks needs --hf")
-    wrong = 0
     heads = ["weights", "scored", "tokens", "ours", "peer", "difference", "bound"]
     if args.hf:
-        heads += ["KL ours, 1/1000 nat", "KL peer", "ratio", "other best token, ours", "peer"]
+        heads += ["KL ours, 1/1000 nat", "KL peer", "difference", "ratio",
+                  "other best token, ours", "peer"]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
+    wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        sets = list(known_words(args.ids, folder)) + (list(talks(args, folder)) if args.talks else [])
         models = {kind: quantised(args, kind, folder) for kind in args.types}
-        for name, file in sets:
-            reference = args.hf and reference_logits(args.hf, file, folder / "reference.logits")
+        for name, lines in sets(args):
+            file = write_lines(folder / "ids.jsonl", [{"ids": line["ids"]} for line in lines])
+            targets = np.concatenate([line["ids"][1:] for line in lines])
+            said = np.concatenate([line.get("score", line["ids"])[1:] for line in lines]) == 1
+            reference = args.hf and reference_logits(args.hf, lines, folder / "reference.logits")
             for kind, model in models.items():
-                mine, peer = compare_on(args, model, file, reference, folder)
+                mine, peer = both(args, model, file, targets, reference, folder)
                 bound = BOUNDS.get(kind, BOUND_QUANTISED)
-                wrong += abs(mine["perplexity"] / peer["perplexity"] - 1) > bound
-                print(row(kind, name, mine, peer, bound), flush=True)
+                parts = {"all": slice(None)} | ({"said": said} if "score" in lines[0] else {})
+                for part, marked in parts.items():
+                    line, ok = row(kind, f"{name}, {part}", mine[:, marked], peer[:, marked], bound)
+                    print(line, flush=True)
+                    wrong += not ok
     sys.exit(1 if wrong else 0)
 
 

@@ -1,227 +1,209 @@
-// ruvllm bench: prefill and decode speed through the engine itself, beside what this machine can do
-// at most: the bytes a thread team reads per second and the int8 operations it does per second.
-#include <fmt/format.h>
+// ruvllm bench: prefill and decode speed beside what this machine can do at most: the bytes a
+// thread team reads per second and the multiply-adds it does per second. Reads are measured right
+// before and after every decode, because the rate drifts with what else the machine does.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <vector>
+#include <array>
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/rng.h"
 #include "base/threads.h"
+#include "bench_report.h"
+#include "bench_steps.h"
 #include "command_line.h"
 #include "commands.h"
 #include "kernels/roofline.h"
+#include "model/model.h"
 #include "open_model.h"
-#include "ruv/engine.h"
-#include "terminal.h"
 
 namespace ruv {
 namespace {
 
 struct BenchCall {
   std::string model;
-  int64_t n_prompt = 512;
-  int64_t n_generate = 128;
+  BenchShape shape{.n_prompt = 512, .n_generate = 128};
+  std::vector<Token> batches{1};
   int64_t n_repeats = 3;
-  int n_threads = 0;
   bool json = false;
 };
 
-// One kind of work, repeated.
-struct SpeedRuns {
-  int64_t n_tokens = 0;
-  std::vector<double> tokens_per_s;  // sorted
-  // Of the machine's limit for this work, at the median; unset when the limit is not known.
-  std::optional<double> limit_fraction;
+double ms_since(int64_t start_ns) {
+  return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-6;
+}
 
-  bool skipped() const { return tokens_per_s.empty(); }
-  double median() const {
-    const size_t n = tokens_per_s.size();
-    return (tokens_per_s[(n - 1) / 2] + tokens_per_s[n / 2]) / 2;
+std::array<const Weight*, 7> matrices_of(const LayerWeights& w) {
+  return {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down};
+}
+
+int64_t file_bytes_of(const Weight& w) { return w.n_out * format_of(w.dtype).bytes_of(w.n_in); }
+
+int64_t weight_file_bytes(const Model& model) {
+  int64_t bytes = file_bytes_of(model.output);
+  for (const LayerWeights& layer : model.layers) {
+    for (const Weight* w : matrices_of(layer)) {
+      if (!w->empty()) bytes += file_bytes_of(*w);
+    }
   }
-};
-
-struct BenchReport {
-  ModelInfo model;
-  int n_threads = 0;
-  double load_ms = 0;
-  double read_gb_s = 0;
-  double int8_gop_s = 0;
-  int64_t peak_memory_bytes = 0;
-  SpeedRuns prefill, decode;
-};
-
-double ms_since(const Clock& clock, int64_t start_ns) {
-  return static_cast<double>(clock.now_ns() - start_ns) / 1e6;
+  return bytes;
 }
 
-// Different ids each time, so that no cache of prefixes helps; the same in every call of bench.
-std::vector<Token> random_prompt(Rng& rng, int64_t n, int64_t n_vocab) {
-  std::vector<Token> ids(static_cast<size_t>(n));
-  for (Token& id : ids) id = static_cast<Token>(rng.below(static_cast<uint64_t>(n_vocab)));
-  return ids;
+// Seconds one prompt token takes at least: every matrix of the layers at the peak of the numbers
+// it is multiplied in. Attention is not counted; the output matrix meets the last token only.
+double least_prefill_seconds(const Model& model, BenchReport& report) {
+  const MachineLimits& m = report.machine;
+  const bool has_bf16 = m.bf16_gop_s > 0;
+  std::array<double, 2> operations{};  // integer, float
+  for (const LayerWeights& layer : model.layers) {
+    for (const Weight* w : matrices_of(layer)) {
+      if (w->empty()) continue;
+      const bool is_integer = w->kernel != nullptr && w->kernel->act == ActFormat::q8;
+      operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w->n_out * w->n_in);
+    }
+  }
+  const char* float_name = has_bf16 ? "bf16" : "f32";
+  report.prefill_limit = operations[1] == 0   ? std::string("int8")
+                         : operations[0] == 0 ? std::string(float_name)
+                                              : std::string("int8 and ") + float_name;
+  return 1e-9 *
+         (operations[0] / m.int8_gop_s + operations[1] / (has_bf16 ? m.bf16_gop_s : m.f32_gop_s));
 }
 
-Result<Timings> timed_answer(Engine& engine, std::vector<Token> prompt, int64_t n_generate) {
-  GenerateParams params;
-  params.max_tokens = n_generate;
-  params.temperature = 0;
-  params.ignore_eos = true;
-  const Answer answer = TRY(generate(engine, std::move(prompt), params));
-  return answer.timings;
+void measure_machine(int n_threads, MachineLimits& m) {
+  m.int8_gop_s = measure_int8_gop_s(n_threads);
+  m.f32_gop_s = measure_f32_gop_s(n_threads);
+  m.bf16_gop_s = measure_bf16_gop_s(n_threads);
+  m.barrier_ns = measure_barrier_ns(n_threads);
+  m.last_cache_bytes = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
-// `seconds_of` runs once for warmth, then n_repeats times for the record.
-template <class F>
-Result<SpeedRuns> repeat(int64_t n_tokens, int64_t n_repeats, F seconds_of) {
-  SpeedRuns runs{n_tokens, {}, {}};
-  if (n_tokens == 0) return runs;
-  TRY(seconds_of());
-  for (int64_t i = 0; i < n_repeats; ++i)
-    runs.tokens_per_s.push_back(static_cast<double>(n_tokens) / TRY(seconds_of()));
+void measure_prefill(const BenchCall& call, BenchSteps& steps, double least_token_s,
+                     BenchReport& report) {
+  SpeedRuns& runs = report.prefill;
+  runs.n_tokens = call.shape.n_prompt;
+  runs.depth = call.shape.depth;
+  for (int64_t i = 0; i < call.n_repeats; ++i) {
+    const double seconds = steps.prefill_seconds();
+    runs.tokens_per_s.push_back(static_cast<double>(runs.n_tokens) / seconds);
+    runs.limit_fractions.push_back(least_token_s * runs.tokens_per_s.back());
+  }
   std::ranges::sort(runs.tokens_per_s);
+  std::ranges::sort(runs.limit_fractions);
+}
+
+SpeedRuns measure_decode(const BenchCall& call, int64_t n_sequences, BenchSteps& steps,
+                         MemoryReader& reader, const ModelInfo& model) {
+  const int64_t n_steps = call.shape.n_generate;
+  SpeedRuns runs;
+  runs.n_tokens = n_steps * n_sequences;
+  runs.n_sequences = n_sequences;
+  runs.depth = call.shape.depth;
+  runs.step_bytes = model.weight_bytes_per_token +
+                    n_sequences * model.kv_bytes_per_token * (call.shape.depth + n_steps / 2);
+  double before = reader.best_gb_s(1);
+  for (int64_t i = 0; i < call.n_repeats; ++i) {
+    const double seconds = steps.decode_seconds(n_sequences);
+    const double after = reader.best_gb_s(1);
+    const double read = (before + after) / 2;
+    runs.tokens_per_s.push_back(static_cast<double>(runs.n_tokens) / seconds);
+    const double moved_gb = 1e-9 * static_cast<double>(runs.step_bytes * n_steps);
+    runs.limit_fractions.push_back(moved_gb / seconds / read);
+    runs.read_gb_s += read / static_cast<double>(call.n_repeats);
+    before = after;
+  }
+  std::ranges::sort(runs.tokens_per_s);
+  std::ranges::sort(runs.limit_fractions);
   return runs;
 }
 
-Status measure_speed(const BenchCall& call, Engine& engine, BenchReport& report) {
-  Rng rng(1);
-  const int64_t n_vocab = report.model.n_vocab;
-  report.prefill = TRY(repeat(call.n_prompt, call.n_repeats, [&]() -> Result<double> {
-    const Timings t = TRY(timed_answer(engine, random_prompt(rng, call.n_prompt, n_vocab), 1));
-    return t.prefill_ms / 1000;
-  }));
-  // The first token belongs to the prefill: n steps of decoding make n + 1 tokens.
-  report.decode = TRY(repeat(call.n_generate, call.n_repeats, [&]() -> Result<double> {
-    const Timings t =
-        TRY(timed_answer(engine, random_prompt(rng, 1, n_vocab), call.n_generate + 1));
-    return t.decode_ms / 1000;
-  }));
-  return {};
+// Everything once, for warmth: threads, page tables, the cache's memory.
+void warm_up(const BenchCall& call, BenchSteps& steps) {
+  steps.fill_context(call.shape.n_generate > 0 ? call.shape.max_sequences : 1);
+  if (call.shape.n_prompt > 0) steps.prefill_seconds();
+  if (call.shape.n_generate > 0) steps.decode_seconds(call.shape.max_sequences);
 }
 
-// Weights every prompt token is multiplied with: those of the layers. The output matrix is applied
-// to the last token only and embeddings are looked up.
-double layer_params(const ModelInfo& m) {
-  const double width = static_cast<double>(m.n_embd);
-  const double heads = static_cast<double>(2 * (m.n_heads + m.n_kv_heads) * m.head_dim);
-  const double per_layer = width * (heads + 3 * static_cast<double>(m.n_ff));
-  const double ungated = width * (heads + 2 * static_cast<double>(m.n_ff));
-  const double embedded = static_cast<double>(m.n_params - m.n_vocab * m.n_embd);
-  const double n_layers = static_cast<double>(m.n_layers);
-  return n_layers * (n_layers * per_layer <= embedded ? per_layer : ungated);
+int64_t peak_memory_bytes() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * int64_t{1024};
 }
 
-// `work` per token and `limit` per second in the same unit.
-void compare_with(double limit, double work, SpeedRuns& runs) {
-  if (!runs.skipped() && limit > 0) runs.limit_fraction = work * runs.median() / limit;
-}
-
-void measure_limits(BenchReport& report) {
-  report.read_gb_s = measure_read_gb_s(report.n_threads);
-  report.int8_gop_s = measure_int8_gop_s(report.n_threads);
-  compare_with(report.int8_gop_s * 1e9, 2 * layer_params(report.model), report.prefill);
-  compare_with(report.read_gb_s * 1e9, static_cast<double>(report.model.weight_bytes_per_token),
-               report.decode);
+Result<double> first_token_ms(const Model& model, int n_threads, int64_t start_ns) {
+  const auto steps = TRY(BenchSteps::create(model, {.n_threads = n_threads, .n_prompt = 1}));
+  steps->prefill_seconds();
+  return ms_since(start_ns);
 }
 
 Result<BenchReport> measure(const BenchCall& call) {
-  const SteadyClock clock;
-  const int64_t start_ns = clock.now_ns();
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
+  const int64_t start_ns = SteadyClock().now_ns();
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.shape.n_threads));
   BenchReport report;
-  report.load_ms = ms_since(clock, start_ns);
+  report.load_ms = ms_since(start_ns);
+  report.first_token_ms = TRY(first_token_ms(*model, call.shape.n_threads, start_ns));
   report.model = model_info(*model);
-  report.n_threads = call.n_threads > 0 ? call.n_threads : available_cores();
-  EngineOptions options;
-  options.n_threads = report.n_threads;
-  options.n_ctx = std::max(call.n_prompt, call.n_generate + 1) + 1;
-  options.max_sequences = 1;
-  {
-    const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
-    TRY(measure_speed(call, *engine, report));
-  }
+  report.weight_file_bytes_per_token = weight_file_bytes(*model);
+  report.n_threads = call.shape.n_threads > 0 ? call.shape.n_threads : available_cores();
+  const auto steps = TRY(BenchSteps::create(*model, call.shape));
+  warm_up(call, *steps);
   // Before the limits are measured: their buffers are not the model's.
-  struct rusage usage {};
-  getrusage(RUSAGE_SELF, &usage);
-  report.peak_memory_bytes = usage.ru_maxrss * int64_t{1024};
-  measure_limits(report);
+  report.peak_memory_bytes = peak_memory_bytes();
+  measure_machine(report.n_threads, report.machine);
+  if (call.shape.n_prompt > 0)
+    measure_prefill(call, *steps, least_prefill_seconds(*model, report), report);
+  MemoryReader reader = TRY(MemoryReader::create(report.n_threads));
+  report.machine.read_gb_s = reader.best_gb_s(3);
+  report.machine.read_pattern = reader.pattern();
+  if (call.shape.n_generate > 0) {
+    for (const Token n : call.batches)
+      report.decode.push_back(measure_decode(call, n, *steps, reader, report.model));
+  }
   return report;
 }
 
-Json runs_json(const SpeedRuns& runs) {
-  if (runs.skipped()) return nullptr;
-  return {{"n_tokens", runs.n_tokens},
-          {"tokens_per_s", runs.median()},
-          {"tokens_per_s_min", runs.tokens_per_s.front()},
-          {"tokens_per_s_max", runs.tokens_per_s.back()},
-          {"n_repeats", runs.tokens_per_s.size()},
-          {"limit_fraction", runs.limit_fraction ? Json(*runs.limit_fraction) : Json(nullptr)}};
-}
-
-Json report_json(const BenchReport& report) {
-  const ModelInfo& m = report.model;
-  return {{"model", m.name},
-          {"architecture", m.architecture},
-          {"format", m.format},
-          {"n_params", m.n_params},
-          {"weight_bytes", m.weight_bytes},
-          {"weight_bytes_per_token", m.weight_bytes_per_token},
-          {"isa", m.isa},
-          {"n_threads", report.n_threads},
-          {"load_ms", report.load_ms},
-          {"peak_memory_bytes", report.peak_memory_bytes},
-          {"machine", {{"read_gb_s", report.read_gb_s}, {"int8_gop_s", report.int8_gop_s}}},
-          {"prefill", runs_json(report.prefill)},
-          {"decode", runs_json(report.decode)}};
-}
-
-void print_runs(const char* name, const SpeedRuns& runs, const char* limit) {
-  if (runs.skipped()) return;
-  fmt::print("{:<8}{:>7} {:>12.1f} {:>12.1f} {:>12.1f}", name, runs.n_tokens, runs.median(),
-             runs.tokens_per_s.front(), runs.tokens_per_s.back());
-  if (runs.limit_fraction) fmt::print("   {:5.1f} % of {}", 100 * *runs.limit_fraction, limit);
-  fmt::print("\n");
-}
-
-void print_report(const BenchReport& report) {
-  const ModelInfo& m = report.model;
-  const TerminalStyle style = style_of(stdout);
-  fmt::print("{}{}{}: {}, {}, {} parameters; {} kernels, {} threads\n", style.bold, m.name,
-             style.reset, m.architecture, m.format, readable_count(m.n_params), m.isa,
-             report.n_threads);
-  fmt::print("load {:.0f} ms, peak memory {}, weights {}\n", report.load_ms,
-             readable_bytes(report.peak_memory_bytes), readable_bytes(m.weight_bytes));
-  fmt::print("this machine: reads {:.1f} GB/s, does {:.0f} G int8 operations/s\n\n",
-             report.read_gb_s, report.int8_gop_s);
-  fmt::print("{}{:<8}{:>7} {:>12} {:>12} {:>12}{}\n", style.bold, "", "tokens", "tokens/s", "min",
-             "max", style.reset);
-  print_runs("prefill", report.prefill, "integer peak");
-  print_runs("decode", report.decode, "read bandwidth");
+// Why the call cannot be run, if so.
+std::string objection_to(const BenchCall& call) {
+  if (call.shape.n_prompt == 0 && call.shape.n_generate == 0)
+    return "-p 0 and -n 0 leave nothing to measure";
+  for (const Token n : call.batches) {
+    if (n < 1 || n > BenchSteps::kChunkTokens)
+      return "--batch: numbers of sequences from 1 to 512, separated by commas";
+  }
+  return {};
 }
 
 }  // namespace
 
 int bench_command(int argc, char** argv) {
   BenchCall call;
+  std::string batches = "1";
   CommandLine line("bench", "Measures speed and memory beside this machine's limits.");
   line.text("--model,-m", call.model, kModelHelp);
-  line.integer("--prompt-tokens,-p", call.n_prompt, 0, 1 << 20, "Prompt tokens; 0 skips prefill");
-  line.integer("--generate-tokens,-n", call.n_generate, 0, 1 << 20,
-               "Tokens to generate; 0 skips decode");
+  line.integer("--prompt-tokens,-p", call.shape.n_prompt, 0, 1 << 20,
+               "Prompt tokens; 0 skips prefill");
+  line.integer("--generate-tokens,-n", call.shape.n_generate, 0, 1 << 20,
+               "Steps of decoding; 0 skips decode");
+  line.integer("--depth,-d", call.shape.depth, 0, 1 << 20,
+               "Tokens of context before prefill and decode begin");
+  line.text("--batch,-b", batches,
+            "Sequences that decode at once, several numbers separated by commas: 1,2,4,8");
   line.integer("--repeats,-r", call.n_repeats, 1, 1000, "Runs of each, besides one to warm up");
-  line.threads(call.n_threads);
+  line.threads(call.shape.n_threads);
   line.flag("--json", call.json, "Print one JSON object");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (call.n_prompt == 0 && call.n_generate == 0)
-    return line.wrong_call("-p 0 and -n 0 leave nothing to measure");
+  const Result<std::vector<Token>> numbers = parse_ids(batches);
+  if (!numbers) return line.wrong_call("--batch: " + numbers.error().message());
+  call.batches = *numbers;
+  if (const std::string objection = objection_to(call); !objection.empty())
+    return line.wrong_call(objection);
+  call.shape.max_sequences = std::ranges::max(call.batches);
   const Result<BenchReport> report = measure(call);
   if (!report) return line.failed(report.error());
   if (call.json)
-    print_json_line(report_json(*report));
+    print_json_line(bench_json(*report));
   else
-    print_report(*report);
+    print_bench(*report);
   return kDone;
 }
 

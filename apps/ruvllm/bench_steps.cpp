@@ -1,0 +1,80 @@
+#include "bench_steps.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace ruv {
+namespace {
+
+double seconds_since(int64_t start_ns) {
+  return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
+                                                       const BenchShape& shape) {
+  // The first sequence also holds the prompt.
+  const int64_t longest = shape.depth + std::max({shape.n_prompt, shape.n_generate, int64_t{1}});
+  const auto pages_for = [](int64_t n) { return (n + kPageTokens - 1) / kPageTokens; };
+  const int64_t n_pages = pages_for(longest) +
+                          (shape.max_sequences - 1) * pages_for(shape.depth + shape.n_generate + 1);
+  std::unique_ptr<BenchSteps> steps(new BenchSteps(model, shape, n_pages));
+  const int64_t most_rows = std::max(std::min(longest, kChunkTokens), shape.max_sequences);
+  steps->executor_ = TRY(Executor::create(model, {.n_threads = shape.n_threads,
+                                                  .n_pages = n_pages,
+                                                  .max_rows = most_rows,
+                                                  .max_outputs = shape.max_sequences,
+                                                  .n_ctx = longest}));
+  for (int64_t i = 0; i < shape.max_sequences; ++i) {
+    steps->sequences_.emplace_back(steps->pool_);
+    const int64_t n_tokens = i == 0 ? longest : shape.depth + shape.n_generate;
+    steps->sequences_.back().grow(n_tokens, steps->executor_->pages());
+  }
+  return steps;
+}
+
+void BenchSteps::push_row(int64_t position) {
+  batch_.tokens.push_back(static_cast<Token>(rng_.below(static_cast<uint64_t>(n_vocab_))));
+  batch_.positions.push_back(static_cast<int32_t>(position));
+}
+
+void BenchSteps::run_chunk(int64_t sequence, int64_t first, int64_t n) {
+  batch_.clear();
+  batch_.sequences.push_back({0, n, first, sequences_[static_cast<size_t>(sequence)].pages()});
+  for (int64_t i = 0; i < n; ++i) push_row(first + i);
+  batch_.output_rows.push_back(static_cast<int32_t>(n - 1));
+  executor_->run(batch_);
+}
+
+void BenchSteps::fill_context(int64_t n_sequences) {
+  for (; n_filled_ < n_sequences; ++n_filled_) {
+    for (int64_t at = 0; at < shape_.depth; at += kChunkTokens)
+      run_chunk(n_filled_, at, std::min(kChunkTokens, shape_.depth - at));
+  }
+}
+
+double BenchSteps::prefill_seconds() {
+  const int64_t start = SteadyClock().now_ns();
+  for (int64_t at = 0; at < shape_.n_prompt; at += kChunkTokens)
+    run_chunk(0, shape_.depth + at, std::min(kChunkTokens, shape_.n_prompt - at));
+  return seconds_since(start);
+}
+
+double BenchSteps::decode_seconds(int64_t n_sequences) {
+  const int64_t start = SteadyClock().now_ns();
+  for (int64_t step = 0; step < shape_.n_generate; ++step) {
+    batch_.clear();
+    for (int64_t i = 0; i < n_sequences; ++i) {
+      const int64_t position = shape_.depth + step;
+      batch_.sequences.push_back({i, 1, position, sequences_[static_cast<size_t>(i)].pages()});
+      push_row(position);
+      batch_.output_rows.push_back(static_cast<int32_t>(i));
+    }
+    executor_->run(batch_);
+  }
+  return seconds_since(start);
+}
+
+}  // namespace ruv

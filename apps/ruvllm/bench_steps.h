@@ -1,0 +1,55 @@
+// BenchSteps: the decoder driven step by step on random tokens, without scheduler or sampling, so
+// that what is timed is what other engines' benchmarks time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/rng.h"
+#include "cache/page_pool.h"
+#include "engine/executor.h"
+
+namespace ruv {
+
+struct BenchShape {
+  int n_threads = 0;
+  int64_t depth = 0;          // tokens of context before what is timed
+  int64_t n_prompt = 0;       // tokens of a timed prefill
+  int64_t n_generate = 0;     // steps of a timed decode
+  int64_t max_sequences = 1;  // that decode at once
+};
+
+class BenchSteps {
+ public:
+  // Tokens of one step of a prefill, as the engine cuts prompts.
+  static constexpr int64_t kChunkTokens = 512;
+
+  // The model must outlive it. Fails: out_of_memory.
+  static Result<std::unique_ptr<BenchSteps>> create(const Model& model, const BenchShape& shape);
+
+  // Fills the context of the first n_sequences, once; later calls fill only what is missing.
+  void fill_context(int64_t n_sequences);
+  // Seconds of n_prompt tokens of one sequence after the context. Requires: the context is filled.
+  double prefill_seconds();
+  // Seconds of n_generate steps, each of one row of n_sequences sequences. Requires: filled.
+  double decode_seconds(int64_t n_sequences);
+
+ private:
+  BenchSteps(const Model& model, const BenchShape& shape, int64_t n_pages)
+      : shape_(shape), n_vocab_(model.h.n_vocab), pool_(n_pages) {}
+
+  // One step of one sequence's rows [first, first + n).
+  void run_chunk(int64_t sequence, int64_t first, int64_t n);
+  void push_row(int64_t position);
+
+  BenchShape shape_;
+  int64_t n_vocab_;
+  std::unique_ptr<Executor> executor_;
+  PagePool pool_;
+  std::vector<PageList> sequences_;
+  int64_t n_filled_ = 0;
+  Batch batch_;
+  Rng rng_{1};
+};
+
+}  // namespace ruv
