@@ -19,15 +19,9 @@ struct Avx2 {
   static constexpr int kFloatTileRows = 3;
   static constexpr int kFloatDirectRows = 2;
   static constexpr int kPanelFromRows = 16;
-#ifndef PR
-#define PR 3
-#endif
-#ifndef PR2
-#define PR2 2
-#endif
-  static constexpr int kPanelRows = PR;
-  static constexpr int kPanelRowsTwoScales = PR2;
-  static constexpr bool kPairSums = true;  // panels by pair_panel.inc.h
+  static constexpr int kPanelRows = 3;
+  static constexpr int kPanelRowsTwoScales = 2;
+  static constexpr bool kPairSums = true;  // panels by x86/pair_panel.inc.h
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
   using F = __m256;
@@ -172,7 +166,7 @@ struct Avx2 {
         for (int i = 1; i < kStep; ++i) {
           if (j + i >= kEnd) break;
           const __m256i more = _mm256_maddubs_epi16(codes[j + i], four_bytes(q + 4 * (j + i)));
-          pairs = _mm256_add_epi16(pairs, more);
+          pairs = add_pairs(pairs, more);
         }
         start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
       }
@@ -180,20 +174,8 @@ struct Avx2 {
     return start;
   }
 
-  // Words of four codes up to kMax whose sums of pairs cannot leave int16; kMax 0 is signed codes.
-  template <int kMax>
-  static constexpr int safe_words() {
-    return kMax == 0 ? 1 : 32767 / ((kMax == 0 ? 1 : kMax) * 2 * 128);
-  }
   // Products of four codes of every lane with the same four activations, added in pairs to int16.
-  template <int kMax>
-  RUV_INLINE static I multiply_pairs(B codes, B four) {
-    if constexpr (kMax == 0) {
-      return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(four, codes));
-    } else {
-      return _mm256_maddubs_epi16(codes, four);
-    }
-  }
+  RUV_INLINE static I multiply_pairs(B codes, B four) { return _mm256_maddubs_epi16(codes, four); }
   // The empty statement keeps a chain a chain: the compilers balance sums of integers into trees
   // that need more registers than there are.
   RUV_INLINE static I add_pairs(I a, I b) {
@@ -201,9 +183,8 @@ struct Avx2 {
     asm("" : "+x"(sum));
     return sum;
   }
-  RUV_INLINE static I widen_pairs(I pairs) {
-    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-  }
+  // Σ of the two int16 of every lane.
+  RUV_INLINE static I sum_pairs(I pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
   RUV_INLINE static I add_ints(I a, I b) { return _mm256_add_epi32(a, b); }
   RUV_INLINE static B four_bytes(const void* p) {
     int word;
@@ -258,6 +239,11 @@ struct Avx2 {
     }
     return _mm256_and_si256(x, _mm256_set1_epi8(static_cast<char>(kMask * kWeight)));
   }
+};
+
+// For signed codes: products of int8 fill int16, so sums gain nothing from panels.
+struct Avx2Tiles : Avx2 {
+  static constexpr int kPanelFromRows = 0;
 };
 
 }  // namespace

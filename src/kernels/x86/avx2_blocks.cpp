@@ -2,13 +2,15 @@
 #include "kernels/generic/blocks.inc.h"
 #include "kernels/isa.h"
 #include "kernels/x86/avx2.inc.h"
+#include "kernels/x86/pair_panel.inc.h"
 
 namespace ruv {
 namespace {
 
 constexpr GemmKernel kRows[] = {
-    block_row<Avx2, Q4_0<Avx2>>(), block_row<Avx2, Q4_1<Avx2>>(), block_row<Avx2, Q5_0<Avx2>>(),
-    block_row<Avx2, Q5_1<Avx2>>(), block_row<Avx2, Q8_0<Avx2>>(), block_row<Avx2, Iq4Nl<Avx2>>(),
+    block_row<Avx2, Q4_0<Avx2>>(),           block_row<Avx2, Q4_1<Avx2>>(),
+    block_row<Avx2, Q5_0<Avx2>>(),           block_row<Avx2, Q5_1<Avx2>>(),
+    block_row<Avx2Tiles, Q8_0<Avx2Tiles>>(), block_row<Avx2Tiles, Iq4Nl<Avx2Tiles>>(),
 };
 
 }  // namespace

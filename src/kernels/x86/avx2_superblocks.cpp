@@ -2,13 +2,15 @@
 #include "kernels/generic/superblocks.inc.h"
 #include "kernels/isa.h"
 #include "kernels/x86/avx2.inc.h"
+#include "kernels/x86/pair_panel.inc.h"
 
 namespace ruv {
 namespace {
 
 constexpr GemmKernel kRows[] = {
-    super_row<Avx2, Q2K<Avx2>>(), super_row<Avx2, Q3K<Avx2>>(), super_row<Avx2, Q4K<Avx2>>(),
-    super_row<Avx2, Q5K<Avx2>>(), super_row<Avx2, Q6K<Avx2>>(), super_row<Avx2, Iq4Xs<Avx2>>(),
+    super_row<Avx2, Q2K<Avx2>>(), super_row<Avx2, Q3K<Avx2>>(),
+    super_row<Avx2, Q4K<Avx2>>(), super_row<Avx2, Q5K<Avx2>>(),
+    super_row<Avx2, Q6K<Avx2>>(), super_row<Avx2Tiles, Iq4Xs<Avx2Tiles>>(),
 };
 
 }  // namespace
