@@ -8,8 +8,10 @@ namespace ruv {
 namespace {
 
 // About 100 µs of spinning: longer than the gap between two operations of a step, shorter than
-// anyone notices on an idle machine.
-constexpr int kSpins = 4000;
+// anyone notices on an idle machine. Between bursts the core is offered to others: where threads
+// outnumber cores, who is waited for may need it.
+constexpr int kBursts = 64;
+constexpr int kPausesPerBurst = 64;
 
 void relax() {
 #if defined(__x86_64__)
@@ -22,9 +24,12 @@ void relax() {
 // Waits until `value` differs from `old`: first spinning, then asleep.
 template <class T>
 void wait_while(const std::atomic<T>& value, T old) {
-  for (int i = 0; i < kSpins; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    relax();
+  for (int burst = 0; burst < kBursts; ++burst) {
+    for (int i = 0; i < kPausesPerBurst; ++i) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      relax();
+    }
+    sched_yield();
   }
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
