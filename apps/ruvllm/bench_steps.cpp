@@ -55,16 +55,18 @@ void BenchSteps::fill_context(int64_t n_sequences) {
   }
 }
 
-double BenchSteps::prefill_seconds() {
+double BenchSteps::prefill_seconds(int64_t most) {
+  const int64_t n = std::min(shape_.n_prompt, most);
   const int64_t start = SteadyClock().now_ns();
-  for (int64_t at = 0; at < shape_.n_prompt; at += kChunkTokens)
-    run_chunk(0, shape_.depth + at, std::min(kChunkTokens, shape_.n_prompt - at));
+  for (int64_t at = 0; at < n; at += kChunkTokens)
+    run_chunk(0, shape_.depth + at, std::min(kChunkTokens, n - at));
   return seconds_since(start);
 }
 
-double BenchSteps::decode_seconds(int64_t n_sequences) {
+double BenchSteps::decode_seconds(int64_t n_sequences, int64_t most) {
+  const int64_t n = std::min(shape_.n_generate, most);
   const int64_t start = SteadyClock().now_ns();
-  for (int64_t step = 0; step < shape_.n_generate; ++step) {
+  for (int64_t step = 0; step < n; ++step) {
     batch_.clear();
     for (int64_t i = 0; i < n_sequences; ++i) {
       const int64_t position = shape_.depth + step;

@@ -23,16 +23,19 @@ class BenchSteps {
  public:
   // Tokens of one step of a prefill, as the engine cuts prompts.
   static constexpr int64_t kChunkTokens = 512;
+  static constexpr int64_t kAll = int64_t{1} << 40;
 
   // The model must outlive it. Fails: out_of_memory.
   static Result<std::unique_ptr<BenchSteps>> create(const Model& model, const BenchShape& shape);
 
   // Fills the context of the first n_sequences, once; later calls fill only what is missing.
   void fill_context(int64_t n_sequences);
-  // Seconds of n_prompt tokens of one sequence after the context. Requires: the context is filled.
-  double prefill_seconds();
-  // Seconds of n_generate steps, each of one row of n_sequences sequences. Requires: filled.
-  double decode_seconds(int64_t n_sequences);
+  // Seconds of n_prompt tokens of one sequence after the context, or of the first `most` of them.
+  // Requires: the context is filled.
+  double prefill_seconds(int64_t most = kAll);
+  // Seconds of n_generate steps, each of one row of n_sequences sequences, or of the first `most`.
+  // Requires: the contexts are filled.
+  double decode_seconds(int64_t n_sequences, int64_t most = kAll);
 
  private:
   BenchSteps(const Model& model, const BenchShape& shape, int64_t n_pages)
