@@ -83,7 +83,8 @@ class Calls(CommandTest):
                           ("perplexity",), ("perplexity", "--file", "a", "--jsonl", "b"),
                           ("quantize", "--type", "q4_k_m"), ("quantize", "--out", "x"),
                           ("quantize", "--type", "q9_z", "--out", "x"),
-                          ("bench", "-p", "0", "-n", "0"), ("bench", "-r", "0")):
+                          ("bench", "-p", "0", "-n", "0"), ("bench", "-r", "0"),
+                          ("bench", "-b", "0"), ("bench", "-b", "1,x")):
             with self.subTest(arguments):
                 message = self.assert_fails(2, *arguments)
                 self.assertTrue(message.startswith(f"ruvllm {arguments[0]}: "), message)
@@ -579,13 +580,29 @@ class Bench(CommandTest):
             self.assertGreater(out[name], 0, name)
         self.assertGreater(out["machine"]["read_gb_s"], 0)
         self.assertGreater(out["machine"]["int8_gop_s"], 0)
+        self.assertGreater(out["machine"]["f32_gop_s"], 0)
+        self.assertGreater(out["machine"]["barrier_ns"], 0)
+        self.assertGreaterEqual(out["first_token_ms"], out["load_ms"])
+        self.assertEqual(out["prefill_limit"], "int8")
+        self.assertEqual(out["batches"], [out["decode"]])
         for name, n_tokens in (("prefill", 32), ("decode", 8)):
             runs = out[name]
+            self.assertEqual(runs["depth"], 0)
             self.assertEqual(runs["n_tokens"], n_tokens)
             self.assertEqual(runs["n_repeats"], 2)
             self.assertLessEqual(runs["tokens_per_s_min"], runs["tokens_per_s"])
             self.assertLessEqual(runs["tokens_per_s"], runs["tokens_per_s_max"])
             self.assertGreater(runs["limit_fraction"], 0)
+
+    def test_depth_and_sequences_at_once(self):
+        out = call_json("bench", "--model", Program.model, "-p", "8", "-n", "4", "-r", "1", "-d",
+                        "40", "-b", "1,3", "--json")
+        self.assertEqual([runs["n_sequences"] for runs in out["batches"]], [1, 3])
+        self.assertEqual([runs["n_tokens"] for runs in out["batches"]], [4, 12])
+        for runs in (out["prefill"], *out["batches"]):
+            self.assertEqual(runs["depth"], 40)
+        read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
+        self.assertEqual(read, [n * out["kv_bytes_per_token"] * 42 for n in (1, 3)])
 
     def test_parts_can_be_skipped(self):
         out = call_json("bench", "--model", Program.model, "-p", "0", "-n", "4", "-r", "1",
