@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Our speed beside llama-cpp-python's on the same GGUF files in the same run. The two take turns,
-who begins changes every round, and medians are compared, so that a machine that slows down or
-warms up treats both alike.
+"""Our speed beside other engines' on the same GGUF files in the same run. All take turns, who begins
+changes every round, and medians are compared, so that a machine that slows down or warms up treats
+them alike. The peers: llama-cpp-python always, ik_llama.cpp's llama-bench where --ik names it.
 
-    build/venv/bin/python bench/compare.py --models --threads 1 2 --readme
-    build/venv/bin/python bench/compare.py some.gguf other.gguf --rounds 7
+    build/venv/bin/python bench/compare.py --suite --ik llama-bench --readme
+    build/venv/bin/python bench/compare.py some.gguf other.gguf --rounds 7 --threads 1 2
+    build/venv/bin/python bench/compare.py llama-3.2-1b:q4_0 --depth 4096 --prompt 0 --decode 32
+    build/venv/bin/python bench/compare.py --check old.jsonl new.jsonl@commit
 
-Prints a Markdown table, appends one JSON line per file and thread count to
-bench/results/<machine>.jsonl, and with --readme puts the table into README.md. Needs llama-cpp-python,
-numpy, and gguf for --models.
+A name like llama-3.2-1b:q4_0 is a random model in the real shape (bench/make_models.py), kept in
+build/models. Prints a Markdown table, appends one JSON line per file, thread count and depth to
+bench/results/<machine>.jsonl, and with --readme puts the table into README.md. Needs
+llama-cpp-python, numpy, and gguf for random models.
 """
 import argparse
 import json
@@ -20,22 +23,27 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
-HERE = pathlib.Path(__file__).resolve().parent
+from sides import HERE, IkLlama, LlamaCpp, Ours, Work
+from tables import KINDS, changes, table
+
 ROOT = HERE.parent
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-TYPES = ("f16", "q8_0", "q4_0", "q4_k_m")
+SHORT, THREE = Work(2, 512, 64, 0), ("q8_0", "q4_k_m", "q4_0")
+# shape, types, work, rounds: what README shows; under twenty minutes on two cores
+SUITE = (
+    ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), SHORT, 3),
+    ("qwen2.5-0.5b", ("f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0"), SHORT, 3),
+    ("qwen2.5-3b", THREE, replace(SHORT, n_decode=32), 2),
+    ("llama-3.2-1b", ("q8_0", "q4_k_m"), replace(SHORT, threads=1, n_decode=32), 2),
+    ("llama-3.2-1b", ("q4_k_m",), Work(2, 0, 32, 4096), 2),
+    ("qwen2.5-0.5b", ("q4_k_m",), Work(2, 0, 32, 4096), 2),
+)
 
 
 def output(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
-def call_json(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
-    return json.loads(done.stdout)
 
 
 def machine():
@@ -44,8 +52,9 @@ def machine():
     return {"cpu": names[0] if names else platform.machine(), "cores": os.cpu_count()}
 
 
-def circumstances():
-    cache = (ROOT / "build/release/CMakeCache.txt").read_text()
+def circumstances(binary):
+    build = next(p for p in binary.resolve().parents if (p / "CMakeCache.txt").exists())
+    cache = (build / "CMakeCache.txt").read_text()
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.M).group(1)
     return {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "commit": output("git", "rev-parse", "--short=12", "HEAD").strip(),
@@ -54,82 +63,75 @@ def circumstances():
             "compiler": output(compiler, "--version").splitlines()[0]}
 
 
-def ours(args, file, threads):
-    report = call_json(args.binary, "bench", "--model", file, "-p", args.prompt, "-n", args.decode,
-                       "-t", threads, "-r", 1, "--json")
-    return report, {kind: report[kind]["tokens_per_s"] for kind in ("prefill", "decode")}
-
-
-def theirs(args, file, threads):
-    report = call_json(sys.executable, HERE / "peer.py", "speed", file, threads, args.prompt,
-                       args.decode, 1)
-    return report, {kind: report[kind][0] for kind in ("prefill", "decode")}
-
-
 def summary(runs):
     middle = statistics.median(runs)
     return {"tokens_per_s": middle, "spread": (max(runs) - min(runs)) / middle,
             "runs": [round(x, 2) for x in runs]}
 
 
-def measure(args, file, threads):
-    runs = {"ours": [], "peer": []}
-    reports = {}
-    for turn in range(args.rounds):
-        sides = [("ours", ours), ("peer", theirs)]
-        for name, side in sides if turn % 2 == 0 else reversed(sides):
-            reports[name], speeds = side(args, file, threads)
-            runs[name].append(speeds)
-    result = {"file": file.name, "file_bytes": file.stat().st_size, "threads": threads,
-              "n_prompt": args.prompt, "n_decode": args.decode, "rounds": args.rounds,
-              "isa": reports["ours"]["isa"], "format": reports["ours"]["format"],
-              "bandwidth_gb_s": reports["ours"]["machine"]["read_gb_s"],
-              "int8_gop_s": reports["ours"]["machine"]["int8_gop_s"],
-              "peer_version": reports["peer"]["version"]}
-    for name, speeds in runs.items():
-        result[name] = {kind: summary([s[kind] for s in speeds]) for kind in speeds[0]}
-        for key in ("load_ms", "peak_memory_bytes"):
-            result[name][key] = reports[name][key]
-    for kind in ("prefill", "decode"):
-        result["ours"][kind]["limit_fraction"] = reports["ours"][kind]["limit_fraction"]
-    result["ratio"] = {kind: result["ours"][kind]["tokens_per_s"] /
-                       result["peer"][kind]["tokens_per_s"] for kind in ("prefill", "decode")}
+def summaries(reports):
+    return {kind: summary([r[kind] for r in reports]) for kind in KINDS if kind in reports[0]}
+
+
+def our_part(reports):
+    """Our speeds with the share of the limit that each run measured itself."""
+    part = summaries(reports)
+    for kind in part:
+        part[kind]["limit_fraction"] = statistics.median(r["shares"][kind] for r in reports)
+    if "decode" in part:
+        part["decode"]["read_gb_s"] = statistics.median(
+            r["report"]["decode"]["read_gb_s"] for r in reports)
+    for key in ("load_ms", "first_token_ms", "peak_memory_bytes"):
+        part[key] = statistics.median(r["report"][key] for r in reports)
+    return part
+
+
+def measure(sides, file, work, rounds):
+    runs = {side.name: [] for side in sides}
+    for turn in range(rounds):
+        for side in sides if turn % 2 == 0 else reversed(sides):
+            runs[side.name].append(side.measure(file, work))
+    reports = [r["report"] for r in runs["ours"]]
+    result = {"file": file.name, "file_bytes": file.stat().st_size, "threads": work.threads,
+              "n_prompt": work.n_prompt, "n_decode": work.n_decode, "depth": work.depth,
+              "rounds": rounds, "isa": reports[0]["isa"], "format": reports[0]["format"],
+              "machine_limits": {key: max(r["machine"][key] or 0 for r in reports) for key in
+                                 ("read_gb_s", "int8_gop_s", "f32_gop_s", "bf16_gop_s")},
+              "prefill_limit": reports[0]["prefill_limit"], "ours": our_part(runs.pop("ours"))}
+    result["peers"] = {name: summaries(reports) for name, reports in runs.items()}
+    result["ratio"] = {
+        name: {kind: result["ours"][kind]["tokens_per_s"] / part[kind]["tokens_per_s"]
+               for kind in part if kind in result["ours"]}
+        for name, part in result["peers"].items()}
     return result
 
 
-def table(results, about):
-    cpu = about["machine"]
-    lines = [f"{cpu['cores']} cores of {cpu['cpu']}, {about['compiler']}, commit {about['commit']}, "
-             f"against llama-cpp-python {results[0]['peer_version']}; median of "
-             f"{results[0]['rounds']} interleaved rounds, ± half the spread.", "",
-             "| file | threads | prefill, tokens/s | peer | ratio | decode, tokens/s | peer | ratio |",
-             "|---|---|---|---|---|---|---|---|"]
-
-    def figure(part):
-        return f"{part['tokens_per_s']:.1f} ± {50 * part['spread']:.0f} %"
-
-    for r in results:
-        cells = [r["file"].removesuffix(".gguf"), str(r["threads"])]
-        for kind in ("prefill", "decode"):
-            cells += [figure(r["ours"][kind]), figure(r["peer"][kind]), f"{r['ratio'][kind]:.2f}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+def model_file(name, binary):
+    """A path, or shape:type of a random model, which is made when absent."""
+    if pathlib.Path(name).exists():
+        return pathlib.Path(name)
+    return pathlib.Path(output(sys.executable, str(HERE / "make_models.py"),
+                               str(ROOT / "build/models"), "--binary", str(binary), name).strip())
 
 
-def made_models(args):
-    """Random models in real shapes, quantised by ourselves; kept in build/models."""
-    folder = ROOT / "build/models"
-    listed = output(sys.executable, str(HERE / "make_models.py"), str(folder), *args.shapes)
-    files = []
-    for source in map(pathlib.Path, listed.split()):
-        for kind in TYPES:
-            file = source if kind == "f16" else source.with_name(
-                source.name.replace("-f16", f"-{kind}"))
-            if not file.exists():
-                subprocess.run([args.binary, "quantize", "--model", source, "--type", kind, "--out",
-                                file], check=True)
-            files.append(file)
-    return files
+def jobs_of(args):
+    """(model, work, rounds) of everything to measure."""
+    for model in args.models:
+        for threads in args.threads:
+            yield model, Work(threads, args.prompt, args.decode, args.depth), args.rounds
+    if args.suite:
+        for shape, kinds, work, rounds in SUITE:
+            for kind in kinds:
+                yield f"{shape}:{kind}", work, rounds
+
+
+def told(result):
+    parts = [f"{peer} prefill ×{ratio.get('prefill', 0):.2f} decode ×{ratio.get('decode', 0):.2f}"
+             for peer, ratio in result["ratio"].items()]
+    shares = [f"{kind} {100 * result['ours'][kind]['limit_fraction']:.0f} %" for kind in KINDS
+              if kind in result["ours"]]
+    return (f"{result['file']}, {result['threads']} threads, depth {result['depth']}: "
+            f"{', '.join(parts)}; of the limit: {', '.join(shares)}")
 
 
 def into_readme(text):
@@ -141,33 +143,45 @@ def into_readme(text):
     path.write_text(f"{before}{BEGIN}\n{text}{END}{rest.split(END, 1)[1]}")
 
 
-def main():
+def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("files", nargs="*", type=pathlib.Path)
+    p.add_argument("models", nargs="*", help="GGUF files, or shape:type of random models")
+    p.add_argument("--suite", action="store_true", help="everything README shows")
     p.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/apps/ruvllm/ruvllm")
-    p.add_argument("--models", action="store_true", help="random models in real shapes as well")
-    p.add_argument("--shapes", nargs="*", default=[], help="only these of bench/make_models.py")
+    p.add_argument("--ik", type=pathlib.Path, help="llama-bench of ik_llama.cpp")
     p.add_argument("--threads", nargs="+", type=int, default=[os.cpu_count()])
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--prompt", type=int, default=512)
-    p.add_argument("--decode", type=int, default=128)
+    p.add_argument("--decode", type=int, default=64)
+    p.add_argument("--depth", type=int, default=0, help="tokens of context before what is timed")
+    p.add_argument("--log", type=pathlib.Path, help="where the JSON lines go")
     p.add_argument("--readme", action="store_true", help="put the table into README.md")
+    p.add_argument("--check", nargs=2, metavar=("BEFORE", "AFTER"),
+                   help="print the change between two logs, FILE or FILE@COMMIT, and measure nothing")
     args = p.parse_args()
-    files = args.files + (made_models(args) if args.models else [])
-    if not files:
-        p.error("name GGUF files or give --models")
-    about, results = circumstances(), []
+    if not args.models and not args.suite and not args.check:
+        p.error("name models, give --suite or --check")
+    return args
+
+
+def main():
+    args = arguments()
+    if args.check:
+        print(changes(*args.check))
+        return
+    about, results = circumstances(args.binary), []
     name = re.sub(r"[^a-z0-9]+", "-", about["machine"]["cpu"].lower()).strip("-")
-    log = HERE / "results" / f"{name}-{about['machine']['cores']}.jsonl"
+    log = args.log or HERE / "results" / f"{name}-{about['machine']['cores']}.jsonl"
     log.parent.mkdir(exist_ok=True)
-    for file in files:
-        for threads in args.threads:
-            results.append(measure(args, file, threads))
-            print(f"{file.name}, {threads} threads: prefill ×{results[-1]['ratio']['prefill']:.2f}, "
-                  f"decode ×{results[-1]['ratio']['decode']:.2f}", file=sys.stderr, flush=True)
-            with log.open("a") as f:
-                f.write(json.dumps({**about, **results[-1]}) + "\n")
-    text = table(results, about)
+    sides = [Ours(args.binary), LlamaCpp()] + ([IkLlama(args.ik)] if args.ik else [])
+    jobs = [(model_file(model, args.binary), *rest) for model, *rest in jobs_of(args)]
+    for file, work, rounds in jobs:
+        results.append(measure(sides, file, work, rounds))
+        versions = {side.name: side.version for side in sides[1:]}
+        print(told(results[-1]), file=sys.stderr, flush=True)
+        with log.open("a") as f:
+            f.write(json.dumps({**about, "versions": versions, **results[-1]}) + "\n")
+    text = table(results, about, versions)
     print(text)
     if args.readme:
         into_readme(text)

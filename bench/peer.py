@@ -2,7 +2,7 @@
 """The engine that benchmarks compare with, llama-cpp-python, behind two jobs. Each runs in a process
 of its own, so that its threads and memory do not touch our runs. Prints one JSON object.
 
-    peer.py speed MODEL.gguf THREADS N_PROMPT N_DECODE REPEATS
+    peer.py speed MODEL.gguf THREADS N_PROMPT N_DECODE DEPTH     N_PROMPT or N_DECODE may be 0
     peer.py nll   MODEL.gguf THREADS FILE.jsonl [LOGITS]
         lines {"ids": […], "score": [0 or 1, …]}; LOGITS gets the logits of every scored token
 """
@@ -50,31 +50,33 @@ def clear(ctx):
     peer.llama_memory_clear(peer.llama_get_memory(ctx), True)
 
 
-def speed(path, threads, n_prompt, n_decode, repeats):
-    model, ctx, n_vocab, load_ms = load(path, threads, max(n_prompt, n_decode) + 1)
-    batch = peer.llama_batch_init(max(n_prompt, 1), 0, 1)
+def speed(path, threads, n_prompt, n_decode, depth):
+    """Tokens per second after `depth` tokens of context."""
+    model, ctx, n_vocab, load_ms = load(path, threads, depth + max(n_prompt, n_decode, 16) + 1)
+    memory = peer.llama_get_memory(ctx)
+    batch = peer.llama_batch_init(512, 0, 1)
     draw = random.Random(1)
-    rows = {"prefill": [], "decode": []}
-    for repeat in range(repeats + 1):  # the first is for warmth
-        ids = [draw.randrange(n_vocab) for _ in range(n_prompt)]
-        clear(ctx)
+
+    def run(start, n, chunk):
+        """Seconds of n tokens from `start`, which replace what was there."""
+        peer.llama_memory_seq_rm(memory, 0, start, -1)
         started = time.perf_counter()
-        decode(ctx, batch, ids, 0, False)
-        peer.llama_synchronize(ctx)
-        prefill = n_prompt / (time.perf_counter() - started)
-        clear(ctx)
-        decode(ctx, batch, [ids[0]], 0, False)
-        peer.llama_synchronize(ctx)
-        started = time.perf_counter()
-        for i in range(n_decode):
-            decode(ctx, batch, [ids[i % n_prompt]], i + 1, False)
+        for at in range(0, n, chunk):
+            ids = [draw.randrange(n_vocab) for _ in range(min(chunk, n - at))]
+            decode(ctx, batch, ids, start + at, False)
             peer.llama_synchronize(ctx)
-        if repeat:
-            rows["prefill"].append(prefill)
-            rows["decode"].append(n_decode / (time.perf_counter() - started))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {**rows, "load_ms": load_ms, "peak_memory_bytes": memory,
-            "version": peer.__version__}
+        return time.perf_counter() - started
+
+    run(0, depth, 512)
+    run(depth, 16, 16)  # for warmth
+    run(depth, 4, 1)
+    report = {"load_ms": load_ms, "version": peer.__version__}
+    if n_prompt:
+        report["prefill"] = n_prompt / run(depth, n_prompt, 512)
+    if n_decode:
+        report["decode"] = n_decode / run(depth, n_decode, 1)
+    report["peak_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return report
 
 
 def nll(path, threads, file, logits=None):

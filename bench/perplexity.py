@@ -23,7 +23,8 @@ import tempfile
 
 import numpy as np
 
-from compare import HERE, ROOT, call_json
+from compare import ROOT
+from sides import HERE, call_json
 
 TYPES = ["f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"]
 # Largest |ours / peer - 1| of the perplexity.
