@@ -26,6 +26,7 @@ struct ChatCall {
   std::string system;
   int n_threads = 0;
   int64_t n_ctx = 0;
+  KvType kv_type = KvType::f16;
   GenerateParams params;
 };
 
@@ -142,6 +143,7 @@ Status hold_chat(const CommandLine& line, const ChatCall& call) {
   EngineOptions options;
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;
+  options.kv_type = call.kv_type;
   options.max_sequences = 1;
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
   Conversation conversation(line, *engine, call);
@@ -157,6 +159,7 @@ int chat_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--system,-s", call.system, "System message");
   line.threads(call.n_threads);
+  line.kv(call.kv_type);
   line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
                "Longest conversation in tokens; 0: what the model was trained for");
   line.generation(call.params);

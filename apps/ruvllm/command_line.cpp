@@ -136,6 +136,18 @@ void CommandLine::threads(int& n_threads) {
       "Threads that compute; 0: one per core", "N");
 }
 
+void CommandLine::kv(KvType& type) {
+  parser_->option(
+      "--kv",
+      [&type](const std::string& text) {
+        const std::optional<KvType> found = find_kv_type(text);
+        if (!found) refuse("--kv", fmt::format("'{}' is neither f16 nor int8", text));
+        type = *found;
+      },
+      "How the context's keys and values are stored: f16, or int8 in half the memory [f16]",
+      "TYPE");
+}
+
 void CommandLine::generation(GenerateParams& params) {
   for (const OptionRow& row : generate_options()) {
     const std::string flag = flag_of(row);

@@ -11,6 +11,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "ruv/kv_type.h"
 #include "ruv/params.h"
 
 namespace ruv {
@@ -34,6 +35,8 @@ class CommandLine {
   // Decimal; outside [min, max] is a wrong call.
   void integer(const char* flags, int64_t& value, int64_t min, int64_t max, const char* help);
   void threads(int& n_threads);
+  // --kv f16 or int8; another word is a wrong call.
+  void kv(KvType& type);
   // Every row of generate_options(), --stop, --stop-token and --logit-bias.
   void generation(GenerateParams& params);
 

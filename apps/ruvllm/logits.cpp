@@ -75,6 +75,7 @@ int logits_command(int argc, char** argv) {
   line.flag("--all", options.all, "Of every position, not only of the last");
   line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
   line.threads(options.n_threads);
+  line.kv(options.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (!line.given("--ids")) return line.wrong_call("give the ids: --ids 1,2,3");
   const Result<std::vector<Token>> ids = parse_ids(ids_text);

@@ -28,6 +28,7 @@ struct PerplexityCall {
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
+  KvType kv_type = KvType::f16;
 };
 
 // Ids predicted from an empty context; those at `first` and after with score[i] set count.
@@ -65,6 +66,7 @@ Status add_text(Scorer& scorer, const ScoredText& text, Surprise& total) {
   if (n_needed < 2) return {};
   LogitsOptions options;
   options.n_threads = scorer.call.n_threads;
+  options.kv_type = scorer.call.kv_type;
   options.all = true;
   Status written;
   TRY(compute_logits(scorer.model, std::span(text.ids).first(n_needed - 1), options,
@@ -226,6 +228,7 @@ int perplexity_command(int argc, char** argv) {
                "Tokens of a window; 512 or what the model was trained for when absent");
   line.flag("--json", call.json, "Print one JSON object");
   line.threads(call.n_threads);
+  line.kv(call.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (line.given("--file") == line.given("--jsonl"))
     return line.wrong_call("give either --file or --jsonl");

@@ -26,6 +26,7 @@ struct RunCall {
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
+  KvType kv_type = KvType::f16;
   int64_t n_logprobs = -1;
   GenerateParams params;
 };
@@ -94,6 +95,7 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   EngineOptions options;
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;
+  options.kv_type = call.kv_type;
   options.max_sequences = 1;
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
   const Answer answer = TRY(ask(*engine, prompt, call.params,
@@ -137,6 +139,7 @@ int run_command(int argc, char** argv) {
             "With --raw: control tokens written out in the prompt stay text");
   line.flag("--json", call.json, "Print one JSON object when the answer is complete");
   line.threads(call.n_threads);
+  line.kv(call.kv_type);
   line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
   line.integer("--logprobs", call.n_logprobs, 0, 20,

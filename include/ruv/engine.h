@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/kv_type.h"
 #include "ruv/model.h"
 #include "ruv/params.h"
 
@@ -28,6 +29,8 @@ struct EngineOptions {
   // Memory for keys and values in tokens of context; 0: n_ctx · max_sequences, limited to a
   // quarter of the machine's memory.
   int64_t kv_tokens = 0;
+  // How they are stored.
+  KvType kv_type = KvType::f16;
 };
 
 // One piece of an answer. Several tokens may pass before text becomes certain (unfinished

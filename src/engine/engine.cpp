@@ -26,7 +26,9 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
   if (o.kv_tokens == 0) {
-    const int64_t affordable = machine_memory_bytes() / 4 / model.kv_shape().bytes_per_token();
+    KvShape shape = model.kv_shape();
+    shape.type = o.kv_type;
+    const int64_t affordable = machine_memory_bytes() / 4 / shape.bytes_per_token();
     o.kv_tokens = std::min(o.n_ctx * o.max_sequences, affordable);
   }
   o.kv_tokens = std::max(o.kv_tokens, o.n_ctx);  // one sequence can always run to its end
@@ -60,7 +62,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
                                     .n_pages = (complete.kv_tokens + kPageTokens - 1) / kPageTokens,
                                     .max_rows = complete.max_batch_tokens,
                                     .max_outputs = complete.max_sequences,
-                                    .n_ctx = complete.n_ctx}));
+                                    .n_ctx = complete.n_ctx,
+                                    .kv_type = complete.kv_type}));
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor));
 }
 

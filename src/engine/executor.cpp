@@ -6,7 +6,9 @@ namespace ruv {
 
 Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
-  KvPages pages = TRY(KvPages::create(model.kv_shape(), limits.n_pages));
+  KvShape shape = model.kv_shape();
+  shape.type = limits.kv_type;
+  KvPages pages = TRY(KvPages::create(shape, limits.n_pages));
   Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
   std::unique_ptr<Executor> executor(
       new Executor(model, limits, std::move(pages), std::move(activations)));

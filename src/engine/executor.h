@@ -15,6 +15,7 @@ struct ExecutorLimits {
   int64_t max_rows = 0;
   int64_t max_outputs = 0;
   int64_t n_ctx = 0;  // longest sequence
+  KvType kv_type = KvType::f16;
 };
 
 class Executor {

@@ -38,7 +38,8 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
                                    .n_pages = n_pages,
                                    .max_rows = chunk,
                                    .max_outputs = options.all ? chunk : 1,
-                                   .n_ctx = n}));
+                                   .n_ctx = n,
+                                   .kv_type = options.kv_type}));
   PagePool pool(n_pages);
   PageList pages(pool);
   pages.grow(n, executor->pages());

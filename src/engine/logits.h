@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "ruv/kv_type.h"
 #include "ruv/model.h"
 
 namespace ruv {
@@ -13,6 +14,7 @@ struct LogitsOptions {
   int n_threads = 0;           // 0: one per core
   int64_t chunk_tokens = 512;  // tokens per step; the result does not depend on it
   bool all = false;            // every position, not only the last
+  KvType kv_type = KvType::f16;
 };
 
 // Calls on_logits(position, logits of n_vocab float32) in order of position.

@@ -58,24 +58,32 @@ std::string answer_of(Engine& engine, const Task& task) {
 
 constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3", "phi3", "gpt2"};
 
-class SameBytes : public testing::TestWithParam<const char*> {};
+struct SameBytesCase {
+  const char* model;
+  KvType kv;
+};
+
+class SameBytes : public testing::TestWithParam<SameBytesCase> {};
 
 TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
+  const auto [name, kv_type] = GetParam();
   const std::string path =
-      std::string(RUV_SOURCE_DIR "/tests/golden/models/") + GetParam() + "/model.gguf";
+      std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + "/model.gguf";
   const auto model = load_model(path);
   ASSERT_TRUE(model.has_value()) << model.error().message();
   const ModelInfo info = model_info(**model);
   const int64_t n_ctx = std::min<int64_t>(info.n_ctx_train, 96);
-  auto alone = Engine::create(*model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1});
+  auto alone = Engine::create(
+      *model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv_type = kv_type});
   ASSERT_TRUE(alone.has_value()) << alone.error().message();
 
-  constexpr int kVariations = 170;  // of each of six models
+  const int kVariations = kv_type == KvType::f16 ? 170 : 60;  // of each of six models
   int compared = 0;
   for (int variation = 0; variation < kVariations; ++variation) {
     Rng rng(static_cast<uint64_t>(variation) * 7919 + 1);
     EngineOptions options;
     options.n_ctx = n_ctx;
+    options.kv_type = kv_type;
     options.n_threads = 1 + static_cast<int>(rng.below(3));
     options.max_sequences = 1 + static_cast<int64_t>(rng.below(5));
     options.max_batch_tokens = 1 + static_cast<int64_t>(rng.below(100));
@@ -94,15 +102,24 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
     }
     for (size_t i = 0; i < tasks.size(); ++i) {
       ASSERT_EQ(answers[i].get(), answer_of(**alone, tasks[i]))
-          << GetParam() << ", variation " << variation << ", task " << i;
+          << name << ", variation " << variation << ", task " << i;
       ++compared;
     }
   }
   EXPECT_GE(compared, kVariations);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SameBytes, testing::ValuesIn(kModels),
-                         [](const auto& test) { return std::string(test.param); });
+std::vector<SameBytesCase> cases() {
+  std::vector<SameBytesCase> all;
+  for (const char* model : kModels) {
+    for (const KvType kv : {KvType::f16, KvType::int8}) all.push_back({model, kv});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SameBytes, testing::ValuesIn(cases()), [](const auto& test) {
+  return std::string(test.param.model) + "_" + std::string(kv_type_name(test.param.kv));
+});
 
 TEST(SameBytesCancel, OthersDoNotNotice) {
   const auto model = load_model(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf");
