@@ -1,36 +1,25 @@
 #include "base/folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
 #include "base/file.h"
 
 namespace ruv {
+namespace fs = std::filesystem;
 
 Status make_folder(const std::string& path) {
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string part = path.substr(0, end);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && !is_directory(part)) {
-      return fail(Code::invalid, "{}: cannot make the folder: {}", part,
-                  std::generic_category().message(errno));
-    }
-    if (end == std::string::npos) break;
-  }
-  if (!is_directory(path)) return fail(Code::invalid, "{}: is not a folder", path);
+  std::error_code error;
+  const bool made = fs::create_directories(path, error);
+  if (error) return fail(Code::invalid, "{}: cannot make the folder: {}", path, error.message());
+  if (made) fs::permissions(path, fs::perms::owner_all, error);
   return {};
 }
 
 std::vector<FolderEntry> files_in(const std::string& folder) {
   std::vector<FolderEntry> entries;
   std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (std::error_code ignored; !it->is_regular_file(ignored)) continue;
     const std::string path = it->path().string();
     if (const Result<FileStamp> stamp = stamp_of(path); stamp) {
@@ -41,17 +30,22 @@ std::vector<FolderEntry> files_in(const std::string& folder) {
 }
 
 Result<DiskRoom> disk_room(const std::string& folder) {
-  struct statvfs info {};
-  if (::statvfs(folder.c_str(), &info) != 0) {
-    return fail(Code::not_found, "{}: {}", folder, std::generic_category().message(errno));
-  }
-  const auto unit = static_cast<int64_t>(info.f_frsize);
-  return DiskRoom{static_cast<int64_t>(info.f_blocks) * unit,
-                  static_cast<int64_t>(info.f_bavail) * unit};
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return fail(Code::not_found, "{}: {}", folder, error.message());
+  return DiskRoom{static_cast<int64_t>(space.capacity), static_cast<int64_t>(space.available)};
 }
 
-void touch_file(const std::string& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
+void touch_file(const std::string& path) {
+  std::error_code ignored;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+}
 
-bool remove_file(const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; }
+bool remove_file(const std::string& path) {
+  std::error_code error;
+  if (is_directory(path)) return false;
+  fs::remove(path, error);
+  return !error;
+}
 
 }  // namespace ruv

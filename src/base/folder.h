@@ -1,5 +1,4 @@
-// Folders: what stands in them, how much room is left, and removing files. With base/file the only
-// module that touches the file system.
+// Folders: what stands in them, how much room is left, and removing files.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ struct FolderEntry {
   int64_t modified_ns = 0;
 };
 
-// Makes the folder and those above it, for the user alone (mode 0700). Fails: invalid, naming the
+// Makes the folder, for the user alone (mode 0700), and those above it. Fails: invalid, naming the
 // system's reason.
 Status make_folder(const std::string& path);
 // The regular files in a folder, in no order; none when it cannot be read.

@@ -10,8 +10,11 @@ constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ULL;
 constexpr int kLanes = 8;
 
 // A permutation of `state` for each word and of `word` for each state: one changed word always
-// changes the lane. The rotation lets high bits reach low ones in the next round.
-uint64_t absorb(uint64_t state, uint64_t word) { return std::rotl(state ^ word, 29) * kMultiplier; }
+// changes the lane. The shift brings high bits down, which multiplying never does.
+uint64_t absorb(uint64_t state, uint64_t word) {
+  const uint64_t h = (state ^ word) * kMultiplier;
+  return h ^ (h >> 32);
+}
 
 uint64_t word_at(const std::byte* from) {
   uint64_t word = 0;

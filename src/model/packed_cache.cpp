@@ -42,7 +42,8 @@ void PackedCache::discard(const PackedKey& key, std::string_view why) const {
                                       gone ? "packing again" : "and the file cannot be removed"));
 }
 
-// Files not used for longest go until n_bytes more fit, except `keep`.
+// Files not used for longest go until n_bytes more fit, except `keep`, which a file of n_bytes will
+// replace (n_bytes 0: which has just been written).
 void PackedCache::evict(const std::string& keep, int64_t n_bytes) const {
   std::vector<FolderEntry> files = files_in(options_->packed_cache_dir);
   int64_t newest = 0;
@@ -54,7 +55,9 @@ void PackedCache::evict(const std::string& keep, int64_t n_bytes) const {
   });
   std::ranges::sort(files, {}, &FolderEntry::modified_ns);
   int64_t total = n_bytes;
-  for (const FolderEntry& file : files) total += file.n_bytes;
+  for (const FolderEntry& file : files) {
+    if (n_bytes == 0 || file.path != keep) total += file.n_bytes;
+  }
   for (const FolderEntry& file : files) {
     if (total <= options_->packed_cache_max_bytes) return;
     if (file.path != keep && remove_file(file.path)) total -= file.n_bytes;

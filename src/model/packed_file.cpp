@@ -155,6 +155,8 @@ Result<std::unique_ptr<PackedFileWriter>> PackedFileWriter::create(const std::st
   Buffer front = TRY(Buffer::allocate(kStagingBytes));
   Buffer back = TRY(Buffer::allocate(kStagingBytes));
   SharedFileWriter file = TRY(SharedFileWriter::create(path, max_bytes));
+  // The header's block, so that a file without payload is as long as it says.
+  TRY(file.write_at(0, Bytes(front.get(), kPackedBlock)));
   std::unique_ptr<PackedFileWriter> writer(new PackedFileWriter(std::move(file), key, max_bytes));
   writer->front_ = std::move(front);
   writer->back_ = std::move(back);

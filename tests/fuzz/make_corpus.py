@@ -144,10 +144,28 @@ def template_seeds():
     yield "calls", b"{{ s.split(' ')[0].replace('t', 'T') }}{{ strftime_now('%d %b %Y') }}{{ range(3) }}"
 
 
+def packed_file_seeds():
+    """Header, a byte for the payload's length in blocks less one, directory: see the target."""
+    block, entry = 2 << 20, "<H1sBB5Q"
+
+    def packed(n_blocks, *matrices):
+        directory = bytes(8 * (n_blocks - 1))
+        for i, (n_bytes, offset) in enumerate(matrices):
+            directory += struct.pack(entry, 1, bytes([97 + i]), 8, 16, 2, 32, 5, n_bytes, offset)
+        header = struct.pack("<8s7Q", b"RUVPACK1", len(matrices), 1, 2, n_blocks * block,
+                             len(directory), 0, 0)
+        return header + bytes([n_blocks - 1]) + directory
+
+    yield "none", packed(1)
+    yield "one", packed(2, (block, block))
+    yield "three", packed(3, (4096, block), (0, 3 * block), (block, 2 * block))
+    yield "behind", packed(2, (block, block + 4096))
+
+
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
-                          ("template", template_seeds)):
+                          ("template", template_seeds), ("packed_file", packed_file_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():

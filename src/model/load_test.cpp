@@ -1,0 +1,222 @@
+// load_model with and without packed files, over small models of the repository.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/folder.h"
+#include "model/model.h"
+#include "model/packed_key.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LoadPacked : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(root_);
+    fs::copy_file(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf", path_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::shared_ptr<const Model> load(const std::string& isa = {}) {
+    return load_from(path_, isa, root_ + "/cache");
+  }
+  std::shared_ptr<const Model> load_from(const std::string& path, const std::string& isa,
+                                         const std::string& folder) {
+    LoadOptions options;
+    options.n_threads = 2;
+    options.isa = isa;
+    options.packed_cache_dir = folder;
+    options.packed_cache_min_bytes = 0;
+    options.note = [this](NoteKind kind, std::string_view text) {
+      (kind == NoteKind::problem ? problems_ : remarks_).emplace_back(text);
+    };
+    auto model = load_model(path, options);
+    EXPECT_TRUE(model.has_value()) << model.error().message();
+    return model ? *model : nullptr;
+  }
+  bool is_mapped(const std::string& isa = {}) { return load(isa)->from_packed_file; }
+  size_t n_files() const { return files_in(root_ + "/cache").size(); }
+  std::string only_file() const { return files_in(root_ + "/cache").at(0).path; }
+
+  const std::string root_ = testing::TempDir() + "ruv_load_" + std::to_string(getpid());
+  const std::string path_ = root_ + "/model.gguf";
+  std::vector<std::string> problems_, remarks_;
+};
+
+void expect_same(const Weight& a, const Weight& b) {
+  ASSERT_EQ(a.n_out, b.n_out);
+  ASSERT_EQ(a.kernel, b.kernel);
+  ASSERT_EQ(a.packed.n_bytes(), b.packed.n_bytes());
+  if (a.packed.n_bytes() == 0) return;
+  EXPECT_EQ(std::memcmp(a.packed.get(), b.packed.get(), a.packed.bytes().size()), 0);
+}
+
+void expect_same(const Model& a, const Model& b) {
+  expect_same(a.output, b.output);
+  ASSERT_EQ(a.layers.size(), b.layers.size());
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    const LayerWeights &x = a.layers[i], &y = b.layers[i];
+    for (const auto w : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o,
+                         &LayerWeights::gate, &LayerWeights::up, &LayerWeights::down})
+      expect_same(x.*w, y.*w);
+  }
+}
+
+TEST_F(LoadPacked, SecondLoadMapsTheSameBytes) {
+  for (const char* name : {"llama2", "phi3", "gpt2", "gemma2", "qwen3"}) {
+    for (const char* form : {"", "/model.gguf"}) {
+      const std::string path = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + form;
+      for (const Kernels* kernels : all_kernels()) {
+        SCOPED_TRACE(path + " " + kernels->isa);
+        const auto plain = load_from(path, kernels->isa, "");
+        const auto first = load_from(path, kernels->isa, root_ + "/cache");
+        const auto second = load_from(path, kernels->isa, root_ + "/cache");
+        EXPECT_FALSE(plain->from_packed_file);
+        EXPECT_FALSE(first->from_packed_file);
+        EXPECT_TRUE(second->from_packed_file);
+        expect_same(*plain, *first);
+        expect_same(*plain, *second);
+      }
+    }
+  }
+  EXPECT_TRUE(problems_.empty()) << problems_.front();
+  EXPECT_EQ(n_files(), remarks_.size());
+}
+
+TEST_F(LoadPacked, WeightsOutliveTheirFile) {
+  load();
+  const auto mapped = load();
+  fs::remove_all(root_ + "/cache");
+  expect_same(*load_from(path_, {}, ""), *mapped);
+}
+
+TEST_F(LoadPacked, AnyChangeOfTheModelPacksAgain) {
+  EXPECT_FALSE(is_mapped());
+  EXPECT_TRUE(is_mapped());
+  const auto time = fs::last_write_time(path_);
+  // A weight far from the samples, with the time set back.
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(fs::file_size(path_)) - 100)
+      .put('\1');
+  fs::last_write_time(path_, time);
+  EXPECT_FALSE(is_mapped()) << "ctime tells";
+  EXPECT_TRUE(is_mapped());
+  fs::last_write_time(path_, time + std::chrono::seconds(1));
+  EXPECT_FALSE(is_mapped());
+  fs::copy_file(path_, root_ + "/copy.gguf");
+  fs::rename(root_ + "/copy.gguf", path_);
+  EXPECT_FALSE(is_mapped()) << "another file";
+  EXPECT_EQ(n_files(), 4U);
+}
+
+TEST_F(LoadPacked, EachInstructionSetHasAFileOfItsOwn) {
+  for (const Kernels* kernels : all_kernels()) EXPECT_FALSE(is_mapped(kernels->isa));
+  for (const Kernels* kernels : all_kernels()) EXPECT_TRUE(is_mapped(kernels->isa));
+  EXPECT_EQ(n_files(), all_kernels().size());
+}
+
+TEST_F(LoadPacked, DamagedFilesAreReplaced) {
+  const auto good = load();
+  const auto size = static_cast<int64_t>(fs::file_size(only_file()));
+  for (const int64_t offset : {int64_t{0}, int64_t{20}, int64_t(kPackedBlock) + 5, size - 1}) {
+    std::fstream file(only_file(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(offset);
+    const int old = file.get();
+    file.seekp(offset);
+    file.put(static_cast<char>(old ^ 1));
+    file.close();
+    problems_.clear();
+    const auto again = load();
+    EXPECT_FALSE(again->from_packed_file) << offset;
+    expect_same(*good, *again);
+    EXPECT_EQ(problems_.size(), 1U) << offset;
+    EXPECT_TRUE(is_mapped()) << offset;
+  }
+  std::ofstream(only_file()) << "garbage";
+  EXPECT_FALSE(is_mapped());
+  EXPECT_TRUE(is_mapped());
+}
+
+// A file that says everything right about other matrices than the model has.
+TEST_F(LoadPacked, FilesThatLackAMatrixAreReplaced) {
+  const auto good = load();
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const PackedKey key = packed_key(**file, *good->kernels);
+  auto writer = PackedFileWriter::create(only_file(), key, 8 * kPackedBlock);
+  ASSERT_TRUE(writer.has_value());
+  ASSERT_TRUE((*writer)->flush().ok());
+  ASSERT_TRUE((*writer)->publish().ok());
+  const auto again = load();
+  EXPECT_FALSE(again->from_packed_file);
+  expect_same(*good, *again);
+  EXPECT_EQ(problems_.size(), 1U);
+  EXPECT_EQ(n_files(), 0U);
+}
+
+TEST_F(LoadPacked, WithoutAFolderToWriteTheModelWorks) {
+  const auto plain = load_from(path_, {}, "");
+  const auto model = load_from(path_, {}, path_ + "/under-a-file");
+  EXPECT_FALSE(model->from_packed_file);
+  expect_same(*plain, *model);
+  EXPECT_EQ(problems_.size(), 1U);
+}
+
+TEST_F(LoadPacked, SmallModelsAreNotKept) {
+  LoadOptions options;
+  options.packed_cache_dir = root_ + "/cache";
+  ASSERT_TRUE(load_model(path_, options).has_value());
+  EXPECT_FALSE(fs::exists(root_ + "/cache"));
+}
+
+TEST_F(LoadPacked, BrokenModelsFailAsWithout) {
+  fs::copy_file(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf", root_ + "/cut.gguf");
+  fs::resize_file(root_ + "/cut.gguf", fs::file_size(path_) / 2);
+  LoadOptions options;
+  const auto plain = load_model(root_ + "/cut.gguf", options);
+  options.packed_cache_dir = root_ + "/cache";
+  options.packed_cache_min_bytes = 0;
+  const auto cached = load_model(root_ + "/cut.gguf", options);
+  ASSERT_FALSE(plain.has_value());
+  ASSERT_FALSE(cached.has_value());
+  EXPECT_EQ(plain.error().message(), cached.error().message());
+}
+
+TEST_F(LoadPacked, ProgressNeverGoesBack) {
+  for (const LoadStage stage : {LoadStage::packing, LoadStage::checking}) {
+    double last = 0;
+    LoadOptions options;
+    options.packed_cache_dir = root_ + "/cache";
+    options.packed_cache_min_bytes = 0;
+    options.progress = [&](LoadStage at, double share) {
+      EXPECT_EQ(at, stage);
+      EXPECT_GE(share, last);
+      EXPECT_LE(share, 1);
+      last = share;
+    };
+    ASSERT_TRUE(load_model(path_, options).has_value());
+    EXPECT_GT(last, stage == LoadStage::packing ? 0.9 : -1);
+  }
+}
+
+TEST_F(LoadPacked, PlacesOfRowsTellOrderAndOrigin) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const std::byte* const at = (*file)->tensors()[0].bytes.data();
+  const std::vector<const std::byte*> rows = {at, at + 64, at + 128},
+                                      other = {at, at + 128, at + 64};
+  EXPECT_EQ(*hash_of_places(**file, rows), *hash_of_places(**file, rows));
+  EXPECT_NE(*hash_of_places(**file, rows), *hash_of_places(**file, other));
+  const std::byte elsewhere{};
+  EXPECT_FALSE(hash_of_places(**file, std::vector<const std::byte*>{at, &elsewhere}).has_value());
+  EXPECT_FALSE(hash_of_places(**file, std::vector<const std::byte*>{&elsewhere}).has_value());
+}
+
+}  // namespace
+}  // namespace ruv
