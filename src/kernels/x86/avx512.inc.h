@@ -158,17 +158,20 @@ struct Avx512 {
     __builtin_memcpy(&word, p, 4);
     return _mm512_set1_epi32(word);
   }
-  // Eight chains, as many as two pipes of four cycles' latency hold.
+  // Sixteen chains: two pipes with up to eight cycles' latency.
   static int64_t int8_peak(int64_t rounds, int32_t* sink) {
-    I acc[8];
-    for (int i = 0; i < 8; ++i) acc[i] = _mm512_set1_epi32(*sink + i);
+    I acc[16];
+    RUV_UNROLL
+    for (int i = 0; i < 16; ++i) acc[i] = _mm512_set1_epi32(*sink + i);
     const I a = _mm512_set1_epi32(*sink | 0x01020304);
+    const I b = _mm512_set1_epi32(*sink | 0x04030201);
     for (int64_t round = 0; round < rounds; ++round) {
       RUV_UNROLL
-      for (int i = 0; i < 8; ++i) acc[i] = _mm512_dpbusd_epi32(acc[i], a, acc[i]);
+      for (int i = 0; i < 16; ++i) acc[i] = _mm512_dpbusd_epi32(acc[i], a, b);
     }
-    for (int i = 0; i < 8; ++i) *sink ^= _mm512_reduce_add_epi32(acc[i]);
-    return rounds * 8 * 64;
+    RUV_UNROLL
+    for (int i = 0; i < 16; ++i) *sink ^= _mm512_reduce_add_epi32(acc[i]);
+    return rounds * 16 * 64;
   }
 
   static uint64_t sum_words(const uint64_t* words, int64_t n) {

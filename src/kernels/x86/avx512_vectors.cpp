@@ -9,17 +9,19 @@ namespace {
 
 // Only where the processor has AVX512_BF16, which the table does not ask for.
 [[gnu::target("avx512bf16")]] int64_t bf16_peak(int64_t rounds, float* sink) {
-  __m512 acc[8];
-  for (int i = 0; i < 8; ++i) acc[i] = _mm512_set1_ps(*sink + static_cast<float>(i));
+  __m512 acc[16];
+  RUV_UNROLL
+  for (int i = 0; i < 16; ++i) acc[i] = _mm512_set1_ps(*sink + static_cast<float>(i));
   const __m512bh a = _mm512_cvtne2ps_pbh(acc[0], acc[1]);
   const __m512bh b = _mm512_cvtne2ps_pbh(_mm512_setzero_ps(), acc[1]);
   for (int64_t round = 0; round < rounds; ++round) {
     RUV_UNROLL
-    for (int i = 0; i < 8; ++i) acc[i] = _mm512_dpbf16_ps(acc[i], a, b);
+    for (int i = 0; i < 16; ++i) acc[i] = _mm512_dpbf16_ps(acc[i], a, b);
   }
-  for (int i = 1; i < 8; ++i) acc[0] = _mm512_add_ps(acc[0], acc[i]);
+  RUV_UNROLL
+  for (int i = 1; i < 16; ++i) acc[0] = _mm512_add_ps(acc[0], acc[i]);
   *sink = _mm512_reduce_add_ps(acc[0]);
-  return rounds * 8 * 32;
+  return rounds * 16 * 32;
 }
 
 // Subnormal numbers become zero, as in the products.
