@@ -7,6 +7,9 @@
 #include "kernels/isa.h"
 #include "kernels/ref/ref_gemm.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -15,7 +18,7 @@
 namespace ruv {
 namespace {
 
-constexpr int kMaxTables = 4;
+constexpr int kMaxTables = 5;
 constexpr int kMaxRows = 32;
 
 template <class T>
@@ -49,6 +52,18 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.sum_words, from.sum_words);
 }
 
+#if defined(RUV_KERNELS_AVX2)
+// The compilers' builtin learned the name later. That the system keeps AVX's registers is known
+// from AVX2.
+bool has_avxvnni() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+#endif
+
 // The merged tables this machine can run, reference first, best last.
 class Tables {
  public:
@@ -62,20 +77,19 @@ class Tables {
     // F16C, which the builtin does not know by every compiler, came before AVX2 on every machine.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
       add(kAvx2Vectors, {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
+      if (has_avxvnni()) {
+        Kernels vectors = kAvx2Vectors;
+        vectors.isa = kAvxVnniPeak.isa;
+        vectors.int8_peak = kAvxVnniPeak.int8_peak;
+        add(vectors, {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
+      }
     }
 #endif
 #if defined(RUV_KERNELS_AVX512)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vnni")) {
-      // Where the processor multiplies pairs of bf16, that row stands before the plain one.
-      const bool pairs = __builtin_cpu_supports("avx512bf16");
-      add(kAvx512Vectors, {pairs ? &kAvx512Bf16 : &kAvx512Floats, &kAvx512Floats, &kAvx512Blocks,
-                           &kAvx512Superblocks});
-      if (!pairs) {
-        merged_[n_ - 1].bf16_peak = nullptr;
-        merged_[n_ - 1].to_bf16 = kRefKernels.to_bf16;
-      }
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+      add(kAvx512BwVectors, {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
+      if (__builtin_cpu_supports("avx512vnni")) add_avx512();
     }
 #endif
 #if defined(RUV_KERNELS_NEON)
@@ -89,6 +103,19 @@ class Tables {
   std::span<const Kernels* const> all() const { return {pointers_.data(), n_}; }
 
  private:
+#if defined(RUV_KERNELS_AVX512)
+  void add_avx512() {
+    // Where the processor multiplies pairs of bf16, that row stands before the plain one.
+    const bool pairs = __builtin_cpu_supports("avx512bf16");
+    add(kAvx512Vectors, {pairs ? &kAvx512Bf16 : &kAvx512Floats, &kAvx512Floats, &kAvx512Blocks,
+                         &kAvx512Superblocks});
+    if (!pairs) {
+      merged_[n_ - 1].bf16_peak = nullptr;
+      merged_[n_ - 1].to_bf16 = kRefKernels.to_bf16;
+    }
+  }
+#endif
+
   void add(const Kernels& vectors, std::initializer_list<const GemmTable*> families) {
     auto& rows = rows_[n_];
     size_t n = 0;

@@ -131,7 +131,7 @@ struct ByteValueArgs {
 };
 
 struct Kernels {
-  const char* isa;  // "ref", "avx2", "avx512", "neon"
+  const char* isa;  // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "neon"
   std::span<const GemmKernel> gemm;
 
   // k float32 to k/32 ActBlock. Requires: k a multiple of 32.
@@ -185,9 +185,9 @@ struct Kernels {
   uint64_t (*sum_words)(const uint64_t* words, int64_t n);
 };
 
-// The best table this machine can run, chosen once; RUV_ISA=ref|avx2|avx512|neon forces one that
-// can run here (an unknown or impossible name is ignored by the library; programs check
-// find_kernels themselves and refuse).
+// The best table this machine can run, chosen once; RUV_ISA=<its name> forces one that can run here
+// (an unknown or impossible name is ignored by the library; programs check find_kernels themselves
+// and refuse).
 const Kernels& kernels();
 // Every table this machine can run, reference first.
 std::span<const Kernels* const> all_kernels();
