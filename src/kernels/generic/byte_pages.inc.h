@@ -77,7 +77,11 @@ struct BytePages {
       fetches = fetches && ahead[p] != nullptr;
     }
     const int8_t* const q = a.q + r * a.q_stride;
-    const auto step = [&](int64_t w) __attribute__((always_inline)) {
+    for (int64_t w = 0; w < n_words; ++w) {
+      if (fetches) {
+        RUV_UNROLL
+        for (int p = 0; p < P; ++p) __builtin_prefetch(ahead[p] + w * kPageTokens * 4);
+      }
       typename V::B key[P * kParts];
       RUV_UNROLL
       for (int c = 0; c < P * kParts; ++c) {
@@ -89,15 +93,6 @@ struct BytePages {
         RUV_UNROLL
         for (int c = 0; c < P * kParts; ++c) sums[i][c] = V::dot_keys(sums[i][c], key[c], x);
       }
-    };
-    if (fetches) {
-      for (int64_t w = 0; w < n_words; ++w) {
-        RUV_UNROLL
-        for (int p = 0; p < P; ++p) __builtin_prefetch(ahead[p] + w * kPageTokens * 4);
-        step(w);
-      }
-    } else {
-      for (int64_t w = 0; w < n_words; ++w) step(w);
     }
     F scale[P * kParts];
     RUV_UNROLL

@@ -55,7 +55,11 @@ struct Pages {
       fetches = fetches && ahead[p] != nullptr;
     }
     const float* const q = a.q + r * a.q_stride;
-    const auto step = [&](int64_t d) __attribute__((always_inline)) {
+    for (int64_t d = 0; d < a.head_dim; ++d) {
+      if (fetches) {
+        RUV_UNROLL
+        for (int p = 0; p < P; ++p) __builtin_prefetch(ahead[p] + d * kPageTokens * 2);
+      }
       F key[P * kParts];
       RUV_UNROLL
       for (int c = 0; c < P * kParts; ++c) {
@@ -67,15 +71,6 @@ struct Pages {
         RUV_UNROLL
         for (int c = 0; c < P * kParts; ++c) sums[i][c] = V::fma(key[c], x, sums[i][c]);
       }
-    };
-    if (fetches) {
-      for (int64_t d = 0; d < a.head_dim; ++d) {
-        RUV_UNROLL
-        for (int p = 0; p < P; ++p) __builtin_prefetch(ahead[p] + d * kPageTokens * 2);
-        step(d);
-      }
-    } else {
-      for (int64_t d = 0; d < a.head_dim; ++d) step(d);
     }
     const F scale = V::set(a.scale);
     RUV_UNROLL

@@ -24,12 +24,19 @@ struct Avx512Bytes : Avx512 {
   }
   // Four dimensions of kLanes keys.
   RUV_INLINE static B key_words(const uint8_t* p) { return _mm512_loadu_si512(p); }
-  RUV_INLINE static I dot_keys(I sum, B key, I q) { return _mm512_dpbusd_epi32(sum, key, q); }
+  // Not the intrinsic: gcc 12 copies its sum to another register and spills a large tile.
+  RUV_INLINE static I dot_keys(I sum, B key, I q) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(key), "v"(q));
+    return sum;
+  }
   // Two tokens of kLanes dimensions.
   RUV_INLINE static W value_pairs(const int8_t* p) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  RUV_INLINE static I dot_values(I sum, W value, I p) { return _mm512_dpwssd_epi32(sum, value, p); }
+  RUV_INLINE static I dot_values(I sum, W value, I p) {
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(value), "v"(p));
+    return sum;
+  }
   RUV_INLINE static void store_int16(int16_t* p, F x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                         _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(x)));
