@@ -18,7 +18,7 @@ constexpr int64_t kPiecesPerThread = 8;
 // Scores before this boundary are left out where nobody sees them: the order of softmax's sum
 // repeats every 64 numbers.
 constexpr int64_t kSkipTokens = 64;
-constexpr int64_t kAheadPages = 8;
+constexpr int64_t kAheadPages = kChunkPages;
 // Weights of int8 values are int16 with this for the largest value scale of the chunk.
 constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
@@ -312,6 +312,9 @@ void CpuAttend::find_pages(const Tile& tile, Range pages, int64_t layer, AttendS
   s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
     s.value_pages[n + i] = pages_->keys(ids[pages.end + i], layer, tile.kv_head);
+    if (is_int8_) {
+      __builtin_prefetch(pages_->value_scales(ids[pages.end + i], layer, tile.kv_head));
+    }
   }
 }
 
