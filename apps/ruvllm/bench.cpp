@@ -23,6 +23,7 @@ namespace {
 
 struct BenchCall {
   std::string model;
+  std::string packed_cache;
   BenchShape shape{.n_prompt = 512, .n_generate = 128};
   std::vector<Token> batches{1};
   int64_t n_repeats = 3;
@@ -104,7 +105,7 @@ SpeedRuns measure_decode(const BenchCall& call, int64_t n_sequences, BenchSteps&
   runs.n_sequences = n_sequences;
   runs.depth = call.shape.depth;
   runs.step_bytes = model.weight_bytes_per_token +
-                    n_sequences * model.kv_bytes_per_token * (call.shape.depth + n_steps / 2);
+                    n_sequences * steps.kv_bytes_per_token() * (call.shape.depth + n_steps / 2);
   double before = reader.best_gb_s(1);
   for (int64_t i = 0; i < call.n_repeats; ++i) {
     const double seconds = steps.decode_seconds(n_sequences);
@@ -142,7 +143,8 @@ Result<double> first_token_ms(const Model& model, int n_threads, int64_t start_n
 
 Result<BenchReport> measure(const BenchCall& call) {
   const int64_t start_ns = SteadyClock().now_ns();
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.shape.n_threads));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.shape.n_threads, call.packed_cache));
   BenchReport report;
   report.load_ms = ms_since(start_ns);
   report.first_token_ms = TRY(first_token_ms(*model, call.shape.n_threads, start_ns));
@@ -183,6 +185,7 @@ int bench_command(int argc, char** argv) {
   std::string batches = "1";
   CommandLine line("bench", "Measures speed and memory beside this machine's limits.");
   line.text("--model,-m", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.integer("--prompt-tokens,-p", call.shape.n_prompt, 0, 1 << 20,
                "Prompt tokens; 0 skips prefill");
   line.integer("--generate-tokens,-n", call.shape.n_generate, 0, 1 << 20,
@@ -193,6 +196,7 @@ int bench_command(int argc, char** argv) {
             "Sequences that decode at once, several numbers separated by commas: 1,2,4,8");
   line.integer("--repeats,-r", call.n_repeats, 1, 1000, "Runs of each, besides one to warm up");
   line.threads(call.shape.n_threads);
+  line.kv(call.shape.kv_type);
   line.flag("--json", call.json, "Print one JSON object");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   const Result<std::vector<Token>> numbers = parse_ids(batches);

@@ -23,6 +23,7 @@ constexpr const char* kChatHelp =
 
 struct ChatCall {
   std::string model;
+  std::string packed_cache;
   std::string system;
   int n_threads = 0;
   int64_t n_ctx = 0;
@@ -136,7 +137,8 @@ void converse(const CommandLine& line, Conversation& conversation) {
 }
 
 Status hold_chat(const CommandLine& line, const ChatCall& call) {
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.n_threads, call.packed_cache));
   if (!model->chat_template)
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text",
                 model->chat_template_status.message());
@@ -157,6 +159,7 @@ int chat_command(int argc, char** argv) {
   ChatCall call;
   CommandLine line("chat", "Holds a conversation.");
   line.text("--model,-m", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.text("--system,-s", call.system, "System message");
   line.threads(call.n_threads);
   line.kv(call.kv_type);

@@ -103,7 +103,8 @@ Status try_to_run(const ModelFile& file, FileReport& report) {
   if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes)
     return fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
                 readable_bytes(report.weight_bytes), readable_bytes(report.machine_bytes));
-  const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0));
+  // A question about a file leaves no gigabytes behind.
+  const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, "off"));
   const ModelInfo info = model_info(*model);
   report.weight_bytes = info.weight_bytes;
   report.kv_bytes_per_token = info.kv_bytes_per_token;

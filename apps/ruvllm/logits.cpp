@@ -66,11 +66,13 @@ void print_top(const Model& model, int64_t position, std::span<const float> logi
 
 int logits_command(int argc, char** argv) {
   std::string model_path;
+  std::string packed_cache;
   std::string ids_text;
   bool json = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
   line.text("--model,-m", model_path, kModelHelp);
+  line.text("--packed-cache", packed_cache, kPackedCacheHelp);
   line.text("--ids", ids_text, "Token ids separated by commas");
   line.flag("--all", options.all, "Of every position, not only of the last");
   line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
@@ -81,7 +83,7 @@ int logits_command(int argc, char** argv) {
   const Result<std::vector<Token>> ids = parse_ids(ids_text);
   if (!ids) return line.wrong_call("--ids: " + ids.error().message());
 
-  const auto model = open_model(model_path, options.n_threads);
+  const auto model = open_model(model_path, options.n_threads, packed_cache);
   if (!model) return line.failed(model.error());
   const Status status =
       json ? print_json(**model, *ids, options)

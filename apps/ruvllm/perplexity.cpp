@@ -21,6 +21,7 @@ namespace {
 
 struct PerplexityCall {
   std::string model;
+  std::string packed_cache;
   std::string file;
   std::string jsonl;
   std::string logits;
@@ -186,7 +187,8 @@ Result<Surprise> score_lines(Scorer& scorer) {
 }
 
 Result<Surprise> score(const PerplexityCall& call) {
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.n_threads, call.packed_cache));
   Scorer scorer{*model, call, {}};
   if (!call.logits.empty()) scorer.rows.emplace(TRY(FileWriter::create(call.logits)));
   const Surprise total = TRY(call.file.empty() ? score_lines(scorer) : score_file(scorer));
@@ -215,6 +217,7 @@ int perplexity_command(int argc, char** argv) {
   PerplexityCall call;
   CommandLine line("perplexity", "Measures how well a model predicts a text.");
   line.text("--model,-m", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.text("--file,-f", call.file,
             "A text: windows of --ctx tokens, the second half of each is scored");
   line.text("--jsonl", call.jsonl,

@@ -18,6 +18,7 @@ namespace {
 
 struct RunCall {
   std::string model;
+  std::string packed_cache;
   std::string prompt;
   std::string positional;
   std::string system;
@@ -90,7 +91,8 @@ void print_piece(std::string_view text) {
 }
 
 Result<int> answer_once(const CommandLine& line, const RunCall& call) {
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.n_threads, call.packed_cache));
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
   EngineOptions options;
   options.n_threads = call.n_threads;
@@ -132,6 +134,7 @@ int run_command(int argc, char** argv) {
   CommandLine line("run", "Answers one prompt.");
   line.text("text", call.positional, "The prompt");
   line.text("--model,-m", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
   line.text("--system,-s", call.system, "System message put before the prompt");
   line.flag("--raw", call.raw, "Continue the prompt as it is, without the chat template");

@@ -16,6 +16,7 @@ namespace {
 
 struct ServeCall {
   std::string model;
+  std::string packed_cache;
   std::string alias;
   std::string cache_dir;
   int64_t port = 8080;
@@ -59,7 +60,8 @@ std::string url_of(const HttpServer& server, const std::string& host) {
 Status serve(const CommandLine& line, const ServeCall& call) {
   TRY(make_cache_folder(line, call.cache_dir));
   const std::string path = TRY(chosen_model(call.model));
-  const std::shared_ptr<const Model> model = TRY(open_model(path, call.engine.n_threads));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(path, call.engine.n_threads, call.packed_cache));
   const std::unique_ptr<ModelText> text = text_of_model(model);
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
   const OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
@@ -82,6 +84,7 @@ int serve_command(int argc, char** argv) {
   call.server.stop_on_signals = true;
   CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
   line.text("--model,-m", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");

@@ -7,6 +7,7 @@ import argparse
 import json
 import math
 import os
+import random
 import signal
 import stat
 import struct
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz"))
+import make_corpus as fuzz_seeds
 from program import Program, Terminal, call, call_json, call_lines, environment
 
 IM_START, IM_END = 4092, 4093
@@ -570,6 +573,106 @@ class Quantize(CommandTest):
     def test_where_it_cannot_write(self):
         self.assert_fails(1, "quantize", "--model", Program.model, "--type", "q8_0", "--out",
                           "/no/such/folder/x.gguf", says="/no/such/folder")
+
+
+def large_model():
+    """A GGUF file without tokenizer whose packed weights are just large enough to be kept."""
+    n_embd, n_vocab = 256, 70_000
+    keys = {"block_count": 1, "embedding_length": n_embd, "feed_forward_length": 256,
+            "context_length": 64, "attention.head_count": 4, "attention.head_count_kv": 4}
+    metadata = [("general.architecture", fuzz_seeds.STRING, "llama"),
+                ("llama.attention.layer_norm_rms_epsilon", fuzz_seeds.F32, 1e-5)]
+    metadata += [("llama." + key, fuzz_seeds.U32, value) for key, value in keys.items()]
+    matrices = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
+    numbers = random.Random(1)
+    few = struct.pack("<64f", *(numbers.uniform(-0.1, 0.1) for _ in range(64)))
+    tensors = [(f"blk.0.{name}.weight", [n_embd, 256], 0, few * (n_embd * 4)) for name in matrices]
+    ones = struct.pack("<f", 1) * n_embd
+    tensors += [(name + ".weight", [n_embd], 0, ones)
+                for name in ("blk.0.attn_norm", "blk.0.ffn_norm", "output_norm")]
+    row = few * (n_embd // 64)
+    rows = b"".join(row[4 * i:] + row[:4 * i] for i in range(50))
+    tensors.append(("token_embd.weight", [n_embd, n_vocab], 0, rows * (n_vocab // 50)))
+    return fuzz_seeds.gguf(metadata, tensors)
+
+
+class Packed(CommandTest):
+    """The first start keeps packed weights, the next ones use them, and nothing depends on them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.model = os.path.join(cls.folder.name, "model.gguf")
+        with open(cls.model, "wb") as file:
+            file.write(large_model())
+        cls.plain = cls.logits("--packed-cache", "off").stdout
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def logits(cls, *arguments, **env):
+        done = call("logits", "--model", cls.model, "--ids", "1,2,3", "--json", *arguments, env=env)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def setUp(self):
+        self.cache = os.path.join(self.folder.name, self.id())
+
+    def files(self, folder=None):
+        return sorted(os.path.join(folder or self.cache, name)
+                      for name in os.listdir(folder or self.cache))
+
+    def test_second_start_uses_the_file(self):
+        for _ in range(2):
+            done = self.logits("--packed-cache", self.cache)
+            self.assertEqual(done.stdout, self.plain)
+            self.assertEqual(done.stderr, "")
+            (path,) = self.files()
+            self.assertTrue(path.endswith(".ruvpack"))
+            inode = os.stat(path).st_ino
+            os.utime(path, (0, 0))
+        self.logits("--packed-cache", self.cache)
+        self.assertEqual(os.stat(path).st_ino, inode, "it was written again")
+        self.assertGreater(os.stat(path).st_mtime, 0, "it was not used")
+
+    def test_damaged_file_is_replaced(self):
+        self.logits("--packed-cache", self.cache)
+        (path,) = self.files()
+        with open(path, "r+b") as file:
+            file.seek(30_000_000)
+            byte = file.read(1)[0]
+            file.seek(30_000_000)
+            file.write(bytes([byte ^ 16]))
+        done = self.logits("--packed-cache", self.cache)
+        self.assertEqual(done.stdout, self.plain)
+        self.assertIn(path, done.stderr)
+        self.assertIn("damaged", done.stderr)
+        done = self.logits("--packed-cache", self.cache)
+        self.assertEqual((done.stdout, done.stderr), (self.plain, ""))
+
+    def test_default_folder(self):
+        for variable, below in (("XDG_CACHE_HOME", "ruvllm/packed"), ("HOME", ".cache/ruvllm/packed")):
+            env = {"XDG_CACHE_HOME": "", variable: self.cache}
+            self.assertEqual(self.logits(**env).stdout, self.plain)
+            self.assertEqual(len(self.files(os.path.join(self.cache, below))), 1)
+
+    def test_folder_that_cannot_be(self):
+        done = self.logits("--packed-cache", os.path.join(self.model, "x"))
+        self.assertEqual(done.stdout, self.plain)
+        self.assertIn("packed weights not kept", done.stderr)
+
+    def test_info_leaves_nothing(self):
+        done = call("info", "--model", self.model, env={"XDG_CACHE_HOME": self.cache})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_person_is_told(self):
+        terminal = Terminal("logits", "--model", self.model, "--ids", "1", "--packed-cache",
+                            self.cache)
+        terminal.wait_for(b"packed 0.1 GB in")
+        self.assertEqual(terminal.close(), 0)
 
 
 class Bench(CommandTest):

@@ -158,7 +158,7 @@ def packed_file_seeds():
 
     yield "none", packed(1)
     yield "one", packed(2, (block, block))
-    yield "three", packed(3, (4096, block), (0, 3 * block), (block, 2 * block))
+    yield "three", packed(2, (4096, block), (0, 2 * block), (block - 4096, block + 4096))
     yield "behind", packed(2, (block, block + 4096))
 
 
