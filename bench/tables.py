@@ -50,15 +50,14 @@ def table(results, about, peers):
     cpu = about["machine"]
     against = ", ".join(f"{name} {version or ''}".strip() for name, version in peers.items())
     rounds = sorted({r["rounds"] for r in results})
-    reads = [r["ours"]["decode"]["read_gb_s"] for r in results if "decode" in r["ours"]]
+    reads = [r["machine_limits"]["read_gb_s"] for r in results]
     lines = [f"{cpu['cores']} cores of {cpu['cpu']}, {about['compiler']}, commit {about['commit']}, "
              f"against {against}; medians of {' or '.join(map(str, rounds))} interleaved rounds, ± "
-             f"half the spread. Memory gave {min(reads):.0f} to {max(reads):.0f} GB/s meanwhile."
-             if reads else "", ""]
+             f"half the spread. Memory gave {min(reads):.0f} to {max(reads):.0f} GB/s meanwhile.", ""]
     heads = ["file", "threads"]
     for kind, limit in (("prefill", "peak"), ("decode", "bandwidth")):
         heads += [f"{kind}, tokens/s", f"of {limit}"] + [f"× {peer}" for peer in peers]
-    lines += [as_line(heads), as_line(["---"] * len(heads))]
+    lines += [as_line(heads), "|" + "---|" * len(heads)]
     lines += [as_line(row(r, peers)) for r in results]
     short = [r for r in results if not r["depth"]]
     if len(short) > 1:
@@ -91,7 +90,7 @@ def changes(before_path, after_path):
     if len(machines) > 1:
         raise SystemExit("results of different machines cannot be compared: " + ", ".join(machines))
     lines = [as_line(["file", "threads", "depth", "kind", "before", "after", "change", ""]),
-             as_line(["---"] * 8)]
+             "|" + "---|" * 8]
     for key in sorted(before.keys() & after.keys()):
         for kind in KINDS:
             a, b = (side[key]["ours"].get(kind) for side in (before, after))
