@@ -26,7 +26,8 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
                                                   .n_pages = n_pages,
                                                   .max_rows = most_rows,
                                                   .max_outputs = shape.max_sequences,
-                                                  .n_ctx = longest}));
+                                                  .n_ctx = longest,
+                                                  .kv_type = shape.kv_type}));
   for (int64_t i = 0; i < shape.max_sequences; ++i) {
     steps->sequences_.emplace_back(steps->pool_);
     const int64_t n_tokens = i == 0 ? longest : shape.depth + shape.n_generate;

@@ -17,6 +17,7 @@ struct BenchShape {
   int64_t n_prompt = 0;       // tokens of a timed prefill
   int64_t n_generate = 0;     // steps of a timed decode
   int64_t max_sequences = 1;  // that decode at once
+  KvType kv_type = KvType::f16;
 };
 
 class BenchSteps {
@@ -28,6 +29,8 @@ class BenchSteps {
   // The model must outlive it. Fails: out_of_memory.
   static Result<std::unique_ptr<BenchSteps>> create(const Model& model, const BenchShape& shape);
 
+  // Keys and values of one token in all layers.
+  int64_t kv_bytes_per_token() const { return executor_->pages().shape().bytes_per_token(); }
   // Fills the context of the first n_sequences, once; later calls fill only what is missing.
   void fill_context(int64_t n_sequences);
   // Seconds of n_prompt tokens of one sequence after the context, or of the first `most` of them.

@@ -106,7 +106,8 @@ void bench_shape(const Kernels& table, const HeadShape& shape, WorkerPool& pool,
   for (const int64_t depth : what.depths) {
     std::printf("%-9s depth %6lld", shape.name, static_cast<long long>(depth));
     if (what.decode) {
-      const double one = bench.best_seconds(depth, 1, 15);
+      const int n_passes = depth > 2048 ? 15 : 300;
+      const double one = bench.best_seconds(depth, 1, n_passes);
       const double gb_s = bench.bytes_per_token() * static_cast<double>(depth) * 1e-9 / one;
       std::printf(" | decode %8.1f us %5.1f GB/s %3.0f%%", one * 1e6, gb_s, 100 * gb_s / read_gb_s);
     }
