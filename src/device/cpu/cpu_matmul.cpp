@@ -1,6 +1,7 @@
-// Matmul on CPU cores: quantise the input once, then every thread multiplies its share of the
-// output columns of all products.
+// Matmul on CPU cores: quantise the input once, then the threads share the output columns of all
+// products piece by piece.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "device/cpu/attend_scratch.h"
@@ -19,6 +20,23 @@ bool wants(std::span<const Ops::Product> products, ActFormat format) {
   return std::any_of(products.begin(), products.end(), [format](const Ops::Product& p) {
     return p.weight->kernel != nullptr && p.weight->kernel->act == format;
   });
+}
+
+// Pieces are whole pairs of groups: kernels share activations between the two.
+constexpr int64_t kGroupsOfPiece = 2;
+
+// How many pieces a product is cut into. Whoever is free takes the next one, so that a thread that
+// is held up delays the others by one piece only. Few rows read memory: long pieces keep its
+// streams long.
+int n_pieces(const Weight& weight, int64_t n_rows, int n_threads) {
+  if (n_threads == 1) return 1;
+  constexpr int64_t kStreamBytes = 2 << 20;
+  constexpr int64_t kFewRows = 8;
+  constexpr int64_t kPiecesOfThread = 4;
+  const int64_t most = kPiecesOfThread * n_threads;
+  if (n_rows > kFewRows) return static_cast<int>(most);
+  const int64_t n = std::clamp<int64_t>(weight.n_bytes() / kStreamBytes, 1, most);
+  return static_cast<int>((n + n_threads - 1) / n_threads * n_threads);
 }
 
 void add_bias(View out, const Vector& bias, int64_t first, int64_t last) {
@@ -68,30 +86,36 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
   if ((q8 || bf16) && !each) {
     for_rows(x.n_rows, x.n_cols, [&](int64_t row) { convert_row(row, quantized_); });
   }
-  const auto multiply_part = [&](int thread, int n_threads) {
+  int64_t n_multiplies = 0;
+  for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
+  const int n_threads = worth_threads(n_multiplies) ? pool_->n_threads() : 1;
+  alignas(64) std::atomic<int64_t> next_piece{0};
+  const auto multiply_pieces = [&](int thread) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
     if ((q8 || bf16) && each) {
       for (int64_t row = 0; row < x.n_rows; ++row) convert_row(row, act);
     }
-    for (const Product& product : products) multiply(product, x, act, {thread, n_threads});
+    int64_t first = 0;
+    int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
+    for (const Product& product : products) {
+      const int n = n_pieces(*product.weight, x.n_rows, n_threads);
+      for (; piece < first + n; piece = next_piece.fetch_add(1, std::memory_order_relaxed)) {
+        multiply(product, x, act, {thread, static_cast<int>(piece - first), n});
+      }
+      first += n;
+    }
   };
-  int64_t n_multiplies = 0;
-  for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
-  if (!worth_threads(n_multiplies)) {
-    multiply_part(0, 1);
-  } else {
-    pool_->run([&](int thread) { multiply_part(thread, pool_->n_threads()); });
-  }
+  n_threads == 1 ? multiply_pieces(0) : pool_->run(multiply_pieces);
 }
 
-void CpuOps::multiply(const Product& product, View x, const Buffer& act, Part part) const {
+void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece piece) const {
   const Weight& weight = *product.weight;
   const GemmKernel* const kernel = weight.kernel != nullptr ? weight.kernel : f32_gemm_;
   const int64_t mr = kernel->mr;
-  const Range groups = part_of((weight.n_out + mr - 1) / mr, part.thread, part.n_threads);
+  const Range groups = part_of((weight.n_out + mr - 1) / mr, piece.index, piece.n, kGroupsOfPiece);
   if (groups.begin >= groups.end) return;
   if (weight.kernel == nullptr) {
-    multiply_plain(product, x, groups, part.thread);
+    multiply_plain(product, x, groups, piece.thread);
   } else {
     kernel->run({.weights = weight.packed.get() + groups.begin * kernel->group_bytes(weight.n_in),
                  .act = act_rows(act, kernel->act, x),

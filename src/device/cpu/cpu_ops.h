@@ -60,14 +60,16 @@ class CpuOps final : public Ops {
   void norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
                 NormParams params) const;
   void decode_row(const Weight& table, int64_t row, float* out) const;
-  struct Part {
+  // Piece `index` of n of a product, multiplied on a thread.
+  struct Piece {
     int thread;
-    int n_threads;
+    int index;
+    int n;
   };
   // Memory for n_rows rows of k activations in every converted format, and where one begins.
   static int64_t act_bytes(int64_t n_rows, int64_t k);
   static std::byte* act_rows(const Buffer& converted, ActFormat format, View x);
-  void multiply(const Product& product, View x, const Buffer& act, Part part) const;
+  void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v);
 
