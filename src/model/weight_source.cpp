@@ -15,7 +15,7 @@ namespace {
 // the way to the packed file.
 constexpr int64_t kSliceBytes = int64_t{8} << 20;
 // The most of the model's file that is in memory besides what was packed from it.
-constexpr int64_t kReturnBytes = int64_t{64} << 20;
+constexpr int64_t kReturnBytes = int64_t{32} << 20;
 
 // What a packed file says of a matrix; nothing for rows that do not lie in the model's files.
 std::optional<PackedMatrix> entry_of(const ModelFile& file, const Weight& weight,
