@@ -52,6 +52,12 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.sum_words, from.sum_words);
 }
 
+[[maybe_unused]] Kernels renamed(Kernels vectors, const NamedPeak& by) {
+  vectors.isa = by.isa;
+  vectors.int8_peak = by.int8_peak;
+  return vectors;
+}
+
 #if defined(RUV_KERNELS_AVX2)
 // The compilers' builtin learned the name later. That the system keeps AVX's registers is known
 // from AVX2.
@@ -78,10 +84,8 @@ class Tables {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
       add(kAvx2Vectors, {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
       if (has_avxvnni()) {
-        Kernels vectors = kAvx2Vectors;
-        vectors.isa = kAvxVnniPeak.isa;
-        vectors.int8_peak = kAvxVnniPeak.int8_peak;
-        add(vectors, {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
+        add(renamed(kAvx2Vectors, kAvxVnniPeak),
+            {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
       }
     }
 #endif
@@ -96,6 +100,10 @@ class Tables {
     constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
     if ((getauxval(AT_HWCAP) & kNeeded) == kNeeded) {
       add(kNeonVectors, {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks});
+      if ((getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0) {
+        add(renamed(kNeonVectors, kNeonI8mmPeak),
+            {&kNeonFloats, &kNeonI8mmBlocks, &kNeonI8mmSuperblocks});
+      }
     }
 #endif
   }

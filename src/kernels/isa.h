@@ -21,12 +21,12 @@ extern const Kernels kAvx512BwVectors;
 extern const Kernels kAvx512Vectors;
 extern const Kernels kNeonVectors;
 
-// AVX-VNNI takes the rest of its table from AVX2.
+// AVX-VNNI takes the rest of its table from AVX2, I8MM from NEON.
 struct NamedPeak {
   const char* isa;
   int64_t (*int8_peak)(int64_t rounds, int32_t* sink);
 };
-extern const NamedPeak kAvxVnniPeak;
+extern const NamedPeak kAvxVnniPeak, kNeonI8mmPeak;
 
 // Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks.
 extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks;
@@ -34,5 +34,6 @@ extern const GemmTable kAvxVnniBlocks, kAvxVnniSuperblocks;
 extern const GemmTable kAvx512BwBlocks, kAvx512BwSuperblocks;
 extern const GemmTable kAvx512Bf16, kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
 extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks;
+extern const GemmTable kNeonI8mmBlocks, kNeonI8mmSuperblocks;
 
 }  // namespace ruv

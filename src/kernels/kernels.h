@@ -131,7 +131,7 @@ struct ByteValueArgs {
 };
 
 struct Kernels {
-  const char* isa;  // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "neon"
+  const char* isa;  // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "neon", "neon_i8mm"
   std::span<const GemmKernel> gemm;
 
   // k float32 to k/32 ActBlock. Requires: k a multiple of 32.

@@ -25,9 +25,9 @@ namespace {
 // max |difference| of a logit from the float32 reference for float32 weights; the f16 cache alone
 // may take 1.2e-4 of it.
 double bound_of(std::string_view isa) {
-  static const std::map<std::string_view, double> kBounds = {{"ref", 2e-4},     {"avx2", 2e-4},
-                                                             {"avxvnni", 2e-4}, {"avx512bw", 2e-4},
-                                                             {"avx512", 2e-4},  {"neon", 2e-4}};
+  static const std::map<std::string_view, double> kBounds = {
+      {"ref", 2e-4},    {"avx2", 2e-4}, {"avxvnni", 2e-4},  {"avx512bw", 2e-4},
+      {"avx512", 2e-4}, {"neon", 2e-4}, {"neon_i8mm", 2e-4}};
   return kBounds.at(isa);
 }
 

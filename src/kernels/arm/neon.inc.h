@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/generic/tile.inc.h"
+#include "kernels/kernels.h"
 
 namespace ruv {
 namespace {
@@ -26,7 +27,9 @@ struct Neon {
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
   static constexpr int kFloatDirectRows = 2;
-  static constexpr int kPanelFromRows = 0;  // no panels
+  static constexpr int kPanelFromRows = 16;
+  static constexpr int kPanelRows = 4;
+  static constexpr int kPanelRowsTwoScales = 4;
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
 
@@ -151,6 +154,23 @@ struct Neon {
     return start;
   }
 
+  // dot += the products of words [kBegin, kEnd) of G groups and R rows. Exact.
+  template <int kBegin, int kEnd, int G, int R>
+  RUV_INLINE static void add_products(const B (&codes)[8][G], const ActBlock* const* a,
+                                      I (&dot)[G][R]) {
+    static_assert(kBegin % 4 == 0 && kEnd % 4 == 0);
+    RUV_UNROLL
+    for (int j = kBegin; j < kEnd; j += 4) {
+      int8x16_t four[R];
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) four[r] = vld1q_s8(a[r]->q + 4 * j);
+      add_word<0>(codes[j], four, dot);
+      add_word<1>(codes[j + 1], four, dot);
+      add_word<2>(codes[j + 2], four, dot);
+      add_word<3>(codes[j + 3], four, dot);
+    }
+  }
+
   static int64_t int8_peak(int64_t rounds, int32_t* sink) {
     int32x4_t acc[8];
     for (int i = 0; i < 8; ++i) acc[i] = vdupq_n_s32(*sink + i);
@@ -173,6 +193,18 @@ struct Neon {
   }
 
  private:
+  template <int kWord, int G, int R>
+  RUV_INLINE static void add_word(const B (&codes)[G], const int8x16_t (&four)[R], I (&dot)[G][R]) {
+    RUV_UNROLL
+    for (int g = 0; g < G; ++g) {
+      const B code = codes[g];
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) {
+        dot[g][r].lo = vdotq_laneq_s32(dot[g][r].lo, as_signed(code.lo), four[r], kWord);
+        dot[g][r].hi = vdotq_laneq_s32(dot[g][r].hi, as_signed(code.hi), four[r], kWord);
+      }
+    }
+  }
   RUV_INLINE static int8x16_t as_signed(uint8x16_t x) { return vreinterpretq_s8_u8(x); }
   RUV_INLINE static uint8x8_t lane_bytes(const std::byte* p) {
     return vld1_u8(reinterpret_cast<const uint8_t*>(p));

@@ -42,8 +42,12 @@ struct GroupStream {
         F::unpack(opened, chunk, b,
                   chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector, w);
         PanelBlock<V, F, G>& to = panel[first + b];
-        RUV_UNROLL
-        for (int j = 0; j < 8; ++j) to.codes[j][g] = w.codes[j];
+        if constexpr (requires { to.set_codes(w, g); }) {
+          to.set_codes(w, g);
+        } else {
+          RUV_UNROLL
+          for (int j = 0; j < 8; ++j) to.codes[j][g] = w.codes[j];
+        }
         RUV_UNROLL
         for (int s = 0; s < F::kScales; ++s) {
           to.scale[s][g] = w.scale[s];
@@ -72,6 +76,15 @@ struct PanelTile {
 
   template <int kBegin, int kEnd>
   RUV_INLINE void multiply(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
+    if constexpr (requires { V::template add_products<kBegin, kEnd>(w.codes, a, dot); }) {
+      V::template add_products<kBegin, kEnd>(w.codes, a, dot);
+    } else {
+      multiply_words<kBegin, kEnd>(w, a);
+    }
+  }
+
+  template <int kBegin, int kEnd>
+  RUV_INLINE void multiply_words(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
     RUV_UNROLL
     for (int j = kBegin; j < kEnd; ++j) {
       RUV_UNROLL
