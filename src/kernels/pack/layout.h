@@ -27,8 +27,8 @@
 //               byte row s mod 4 at bit 2·(s/4); less 32 | 8 x pairs, bits (third bit)
 //   iq4_xs      d f32 | 8·kLanes scales s8 | 8 x nibbles
 //
-// Float formats: number k of every lane side by side, k = 0, 1, …; padded to 64 bytes. A lane row is
-// four vectors wide (pack is instantiated for 4 · kLanes lanes).
+// Float formats: number k of every lane side by side, k = 0, 1, …; padded to 64 bytes. A lane row
+// is four vectors wide (pack is instantiated for 4 · kLanes lanes).
 #pragma once
 
 namespace ruv {

@@ -98,9 +98,8 @@ Json stream_events(std::string_view body) {
                                                   : Result<Json>(Json(std::string(frame)));
     events.push_back(json ? *json : Json(std::string(frame.substr(6))));
   }
-  std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) {
-    return choice_index(a) < choice_index(b);
-  });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Json& a, const Json& b) { return choice_index(a) < choice_index(b); });
   return events;
 }
 
