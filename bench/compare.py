@@ -19,13 +19,14 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from dataclasses import replace
 
-from sides import HERE, IkLlama, LlamaCpp, Ours, Work
+from sides import HERE, IkLlama, LlamaCpp, Ours, Work, read_gb_s
 from tables import KINDS, changes, table
 
 ROOT = HERE.parent
@@ -70,7 +71,13 @@ def summary(runs):
 
 
 def summaries(reports):
-    return {kind: summary([r[kind] for r in reports]) for kind in KINDS if kind in reports[0]}
+    """Speeds of one side; of decode also how many tokens it makes of each GB that memory gives."""
+    parts = {kind: summary([r[kind] for r in reports]) for kind in KINDS if kind in reports[0]}
+    if "decode" in parts:
+        parts["decode"]["read_gb_s"] = statistics.median(r["read_gb_s"] for r in reports)
+        parts["decode"]["tokens_per_gb"] = statistics.median(
+            r["decode"] / r["read_gb_s"] for r in reports)
+    return parts
 
 
 def our_part(reports):
@@ -78,9 +85,6 @@ def our_part(reports):
     part = summaries(reports)
     for kind in part:
         part[kind]["limit_fraction"] = statistics.median(r["shares"][kind] for r in reports)
-    if "decode" in part:
-        part["decode"]["read_gb_s"] = statistics.median(
-            r["report"]["decode"]["read_gb_s"] for r in reports)
     for key in ("load_ms", "first_token_ms", "peak_memory_bytes"):
         part[key] = statistics.median(r["report"][key] for r in reports)
     return part
@@ -90,7 +94,10 @@ def measure(sides, file, work, rounds):
     runs = {side.name: [] for side in sides}
     for turn in range(rounds):
         for side in sides if turn % 2 == 0 else reversed(sides):
-            runs[side.name].append(side.measure(file, work))
+            before = read_gb_s(sides[0].binary, work.threads)
+            run = side.measure(file, work)
+            run["read_gb_s"] = (before + read_gb_s(sides[0].binary, work.threads)) / 2
+            runs[side.name].append(run)
     reports = [r["report"] for r in runs["ours"]]
     result = {"file": file.name, "file_bytes": file.stat().st_size, "threads": work.threads,
               "n_prompt": work.n_prompt, "n_decode": work.n_decode, "depth": work.depth,
@@ -103,6 +110,10 @@ def measure(sides, file, work, rounds):
         name: {kind: result["ours"][kind]["tokens_per_s"] / part[kind]["tokens_per_s"]
                for kind in part if kind in result["ours"]}
         for name, part in result["peers"].items()}
+    for name, part in result["peers"].items():
+        if "decode" in part:
+            result["ratio"][name]["decode_at_equal_reads"] = (
+                result["ours"]["decode"]["tokens_per_gb"] / part["decode"]["tokens_per_gb"])
     return result
 
 
@@ -127,7 +138,7 @@ def jobs_of(args):
 
 def told(result):
     parts = [f"{kind} ×{ratio[kind]:.2f} {peer}" for peer, ratio in result["ratio"].items()
-             for kind in ratio]
+             for kind in KINDS if kind in ratio]
     shares = [f"{kind} {100 * result['ours'][kind]['limit_fraction']:.0f} % of its limit"
               for kind in KINDS if kind in result["ours"]]
     return (f"{result['file']}, {result['threads']} threads, depth {result['depth']}: "
@@ -173,10 +184,12 @@ def main():
     name = re.sub(r"[^a-z0-9]+", "-", about["machine"]["cpu"].lower()).strip("-")
     log = args.log or HERE / "results" / f"{name}-{about['machine']['cores']}.jsonl"
     log.parent.mkdir(exist_ok=True)
-    sides = [Ours(args.binary), LlamaCpp()] + ([IkLlama(args.ik)] if args.ik else [])
+    packed = ROOT / "build/packed"
+    sides = [Ours(args.binary, packed), LlamaCpp()] + ([IkLlama(args.ik)] if args.ik else [])
     jobs = [(model_file(model, args.binary), *rest) for model, *rest in jobs_of(args)]
     for file, work, rounds in jobs:
         results.append(measure(sides, file, work, rounds))
+        shutil.rmtree(packed, ignore_errors=True)  # as large as the models
         versions = {side.name: side.version for side in sides[1:]}
         print(told(results[-1]), file=sys.stderr, flush=True)
         with log.open("a") as f:

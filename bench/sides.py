@@ -26,16 +26,22 @@ def call_json(*command):
     return json.loads(done.stdout)
 
 
+def read_gb_s(binary, threads):
+    """How fast memory is read right now; the rate drifts by a factor of two."""
+    return call_json(binary, "bench", "--reads", "-t", threads)["read_gb_s"]
+
+
 class Ours:
     name = "ours"
 
-    def __init__(self, binary):
-        self.binary = binary
+    def __init__(self, binary, packed):
+        self.binary, self.packed = binary, packed
         self.version = None
 
     def measure(self, file, work):
         report = call_json(self.binary, "bench", "--model", file, "-p", work.n_prompt, "-n",
-                           work.n_decode, "-d", work.depth, "-t", work.threads, "-r", 1, "--json")
+                           work.n_decode, "-d", work.depth, "-t", work.threads, "-r", 1, "--packed-cache",
+                           self.packed, "--json")
         speeds = {kind: report[kind]["tokens_per_s"] for kind in ("prefill", "decode")
                   if report[kind]}
         shares = {kind: report[kind]["limit_fraction"] for kind in speeds}

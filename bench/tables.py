@@ -26,8 +26,10 @@ def row(result, peers):
         part = result["ours"].get(kind)
         cells += [figure(part), f"{100 * part['limit_fraction']:.0f} %"] if part else ["", ""]
         for peer in peers:
-            ratio = result["ratio"].get(peer, {}).get(kind)
-            cells.append(f"{ratio:.2f}" if ratio else "")
+            ratio = result["ratio"].get(peer, {})
+            equal = ratio.get(f"{kind}_at_equal_reads")
+            cells.append((f"{ratio[kind]:.2f}" if kind in ratio else "") +
+                         (f" ({equal:.2f})" if equal else ""))
     return cells
 
 
@@ -37,7 +39,9 @@ def mean_row(name, results, peers):
         cells += ["", ""]
         for peer in peers:
             found = ratios(results, peer, kind)
-            cells.append(f"**{geometric_mean(found):.2f}**" if found else "")
+            equal = ratios(results, peer, f"{kind}_at_equal_reads")
+            cells.append((f"**{geometric_mean(found):.2f}**" if found else "") +
+                         (f" ({geometric_mean(equal):.2f})" if equal else ""))
     return cells
 
 
@@ -53,7 +57,8 @@ def table(results, about, peers):
     reads = [r["machine_limits"]["read_gb_s"] for r in results]
     lines = [f"{cpu['cores']} cores of {cpu['cpu']}, {about['compiler']}, commit {about['commit']}, "
              f"against {against}; medians of {' or '.join(map(str, rounds))} interleaved rounds, ± "
-             f"half the spread. Memory gave {min(reads):.0f} to {max(reads):.0f} GB/s meanwhile.", ""]
+             f"half the spread. Memory gave {min(reads):.0f} to {max(reads):.0f} GB/s meanwhile; in brackets the ratio of "
+             "tokens per GB that memory gave around each run.", ""]
     heads = ["file", "threads"]
     for kind, limit in (("prefill", "peak"), ("decode", "bandwidth")):
         heads += [f"{kind}, tokens/s", f"of {limit}"] + [f"× {peer}" for peer in peers]

@@ -28,6 +28,7 @@ struct BenchCall {
   std::vector<Token> batches{1};
   int64_t n_repeats = 3;
   bool json = false;
+  bool reads = false;
 };
 
 double ms_since(int64_t start_ns) {
@@ -167,6 +168,14 @@ Result<BenchReport> measure(const BenchCall& call) {
   return report;
 }
 
+// Only how fast memory is read now: what other programs' speeds are judged by.
+Status print_reads(int n_threads) {
+  MemoryReader reader = TRY(MemoryReader::create(n_threads));
+  const double gb_s = reader.best_gb_s(2);
+  print_json_line({{"read_gb_s", gb_s}, {"read_pattern", reader.pattern()}});
+  return {};
+}
+
 // Why the call cannot be run, if so.
 std::string objection_to(const BenchCall& call) {
   if (call.shape.n_prompt == 0 && call.shape.n_generate == 0)
@@ -197,8 +206,14 @@ int bench_command(int argc, char** argv) {
   line.integer("--repeats,-r", call.n_repeats, 1, 1000, "Runs of each, besides one to warm up");
   line.threads(call.shape.n_threads);
   line.kv(call.shape.kv_type);
+  line.flag("--reads", call.reads,
+            "Only measure how fast memory is read now, without a model; prints one JSON object");
   line.flag("--json", call.json, "Print one JSON object");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (call.reads) {
+    const Status status = print_reads(call.shape.n_threads);
+    return status.ok() ? kDone : line.failed(status);
+  }
   const Result<std::vector<Token>> numbers = parse_ids(batches);
   if (!numbers) return line.wrong_call("--batch: " + numbers.error().message());
   call.batches = *numbers;
