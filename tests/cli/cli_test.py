@@ -708,6 +708,11 @@ class Bench(CommandTest):
         read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
         self.assertEqual(read, [n * out["kv_bytes_per_token"] * 42 for n in (1, 3)])
 
+    def test_reads_without_a_model(self):
+        out = call_json("bench", "--model", "/no/such/model.gguf", "--reads", "-t", "1")
+        self.assertGreater(out["read_gb_s"], 0)
+        self.assertNotEqual(out["read_pattern"], "")
+
     def test_parts_can_be_skipped(self):
         out = call_json("bench", "--model", Program.model, "-p", "0", "-n", "4", "-r", "1",
                         "--json")
