@@ -12,13 +12,11 @@ Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages) {
 
 namespace {
 
-void store_halves(const Kernels& kernels, int64_t head_dim, int64_t slot, const float* key,
-                  const float* value, std::byte* keys, std::byte* values) {
+// One key into column `to` of a transposed page.
+void store_key_halves(const Kernels& kernels, const float* key, int64_t head_dim, uint16_t* to) {
   uint16_t halves[kMaxHeadDim];
   kernels.to_f16(key, halves, head_dim);
-  auto* const to = reinterpret_cast<uint16_t*>(keys) + slot;
   for (int64_t d = 0; d < head_dim; ++d) to[d * kPageTokens] = halves[d];
-  kernels.to_f16(value, reinterpret_cast<uint16_t*>(values) + slot * head_dim, head_dim);
 }
 
 }  // namespace
@@ -28,7 +26,8 @@ void KvPages::store(const Kernels& kernels, Place to, const float* key, const fl
   std::byte* const values_at = values(to.page, to.layer, to.head);
   const int64_t head_dim = shape_.head_dim;
   if (shape_.type == KvType::f16) {
-    store_halves(kernels, head_dim, to.slot, key, value, keys_at, values_at);
+    store_key_halves(kernels, key, head_dim, reinterpret_cast<uint16_t*>(keys_at) + to.slot);
+    kernels.to_f16(value, reinterpret_cast<uint16_t*>(values_at) + to.slot * head_dim, head_dim);
     return;
   }
   int8_t q[kMaxHeadDim] = {};
