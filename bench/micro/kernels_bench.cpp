@@ -2,7 +2,7 @@
 // the peak of the numbers the row multiplies. Few rows walk over matrices of 256 MB together, far
 // more than caches hold, as a decode step does; 512 rows take one matrix, as a prompt's chunk does.
 //   ruv_bench_kernels [isa] [threads] [format] [--json]
-#include <fmt/format.h>
+#include <cstdio>
 
 #include <algorithm>
 #include <array>
@@ -164,25 +164,26 @@ void measure(RowBench& bench, MemoryReader& reader, RowReport& report) {
 }
 
 void print_text(const RowReport& r) {
-  fmt::print("{:<7} {:<7} pack {:5.2f} GB/s |", r.isa, r.format, r.pack_gb_s);
+  std::printf("%-7s %-7s pack %5.2f GB/s |", r.isa, r.format, r.pack_gb_s);
   for (size_t i = 0; i < kFewRows.size(); ++i) {
-    fmt::print(" {}: {:5.1f} GB/s", kFewRows[i], r.gb_s[i]);
+    std::printf(" %d: %5.1f GB/s", static_cast<int>(kFewRows[i]), r.gb_s[i]);
     if (i == 0)
-      fmt::print(" {:3.0f}% |", 100 * r.gb_s[i] / r.read_gb_s);
+      std::printf(" %3.0f%% |", 100 * r.gb_s[i] / r.read_gb_s);
     else
-      fmt::print(" x{:.2f} |", r.gb_s[0] / r.gb_s[i]);
+      std::printf(" x%.2f |", r.gb_s[0] / r.gb_s[i]);
   }
-  fmt::print(" {}: {:6.0f} GOP/s {:3.0f}%\n", kMostRows, r.gop_s, 100 * r.gop_s / r.peak_gop_s);
+  std::printf(" %d: %6.0f GOP/s %3.0f%%\n", static_cast<int>(kMostRows), r.gop_s,
+              100 * r.gop_s / r.peak_gop_s);
 }
 
 void print_json(const RowReport& r, int n_threads) {
-  fmt::print(
-      "{{\"isa\":\"{}\",\"format\":\"{}\",\"threads\":{},\"pack_gb_s\":{:.3f},"
-      "\"machine_gb_s\":{:.2f},\"peak_gop_s\":{:.1f},\"gb_s\":{{",
+  std::printf(
+      "{\"isa\":\"%s\",\"format\":\"%s\",\"threads\":%d,\"pack_gb_s\":%.3f,"
+      "\"machine_gb_s\":%.2f,\"peak_gop_s\":%.1f,\"gb_s\":{",
       r.isa, r.format, n_threads, r.pack_gb_s, r.read_gb_s, r.peak_gop_s);
   for (size_t i = 0; i < kFewRows.size(); ++i)
-    fmt::print("{}\"{}\":{:.2f}", i > 0 ? "," : "", kFewRows[i], r.gb_s[i]);
-  fmt::print("}},\"gop_s\":{:.1f}}}\n", r.gop_s);
+    std::printf("%s\"%d\":%.2f", i > 0 ? "," : "", static_cast<int>(kFewRows[i]), r.gb_s[i]);
+  std::printf("},\"gop_s\":%.1f}\n", r.gop_s);
 }
 
 struct KernelsCall {
@@ -195,24 +196,22 @@ struct KernelsCall {
 int run(const KernelsCall& call) {
   const Kernels* table = call.isa != nullptr ? find_kernels(call.isa) : &kernels();
   if (table == nullptr) {
-    fmt::print(stderr, "this machine cannot run '{}'\n", call.isa);
+    std::fprintf(stderr, "this machine cannot run '%s'\n", call.isa);
     return 1;
   }
   WorkerPool pool(call.n_threads);
   Result<MemoryReader> reader = MemoryReader::create(pool.n_threads());
   if (!reader) {
-    fmt::print(stderr, "{}\n", reader.error().message());
+    std::fprintf(stderr, "%s\n", reader.error().message().c_str());
     return 1;
   }
   const int n = pool.n_threads();
   const Rooflines roof{reader->best_gb_s(2), measure_int8_gop_s(n), measure_f32_gop_s(n),
                        measure_bf16_gop_s(n)};
   if (!call.json)
-    fmt::print(
-        "{} threads: read {:.1f} GB/s ({}), int8 {:.0f} GOP/s, f32 {:.0f}, bf16 {:.0f} "
-        "({})\n",
-        n, roof.read_gb_s, reader->pattern(), roof.int8_gop_s, roof.f32_gop_s, roof.bf16_gop_s,
-        kernels().isa);
+    std::printf("%d threads: read %.1f GB/s (%s), int8 %.0f GOP/s, f32 %.0f, bf16 %.0f (%s)\n", n,
+                roof.read_gb_s, reader->pattern(), roof.int8_gop_s, roof.f32_gop_s, roof.bf16_gop_s,
+                kernels().isa);
   for (const GemmKernel& row : table->gemm) {
     const char* name = format_of(row.weight).name;
     if (call.format != nullptr && std::string(call.format) != name) continue;
