@@ -10,8 +10,8 @@ each. The ids: bench/data/known_words.jsonl, 109 conversations made of words and
 model's training (20,211 predicted tokens, 3,918 of them said by the assistant; made by the
 generator that trained the model, CC0), scored once by what the assistant says and once by all
 tokens; and the conversations of --talks (lines {"messages", "tools", "expected"}), all tokens.
-With --hf, the model's HuggingFace folder, the reference is transformers in float32, which is
-neither engine: KL(reference || engine) and how often the likeliest token is another.
+With --hf, the model's HuggingFace folder, the reference is transformers (and torch) in float32:
+KL(reference || engine) and how often the likeliest token is another.
 Exit code 1 when a perplexity differs by more than the bound of its type.
 """
 import argparse
