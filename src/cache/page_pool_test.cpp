@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/rng.h"
 
 namespace ruv {
@@ -58,13 +60,14 @@ TEST(PageList, GrowsByWholePagesClearsThemAndReturnsThem) {
   const KvShape shape{.n_layers = 2, .n_kv_heads = 1, .head_dim = 8};
   const Result<KvPages> memory = KvPages::create(shape, 3);
   ASSERT_TRUE(memory.has_value());
-  memory->values(0, 1, 0)[5] = 0x7C00;  // an infinity that a former owner left
+  const uint16_t infinity = 0x7C00;  // left by a former owner
+  std::memcpy(memory->values(0, 1, 0), &infinity, sizeof infinity);
   PagePool pool(3);
   {
     PageList list(pool);
     EXPECT_TRUE(list.grow(kPageTokens + 1, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
-    EXPECT_EQ(memory->values(list.pages()[0], 1, 0)[5], 0);
+    EXPECT_EQ(memory->values(list.pages()[0], 1, 0)[1], std::byte{0});
     EXPECT_TRUE(list.grow(2 * kPageTokens, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
     EXPECT_FALSE(list.grow(4 * kPageTokens, *memory));
