@@ -215,8 +215,8 @@ int bench_command(int argc, char** argv) {
     return status.ok() ? kDone : line.failed(status);
   }
   const Result<std::vector<Token>> numbers = parse_ids(batches);
-  if (!numbers) return line.wrong_call("--batch: " + numbers.error().message());
-  call.batches = *numbers;
+  // What is no list of numbers is refused as a wrong number is.
+  call.batches = numbers ? *numbers : std::vector<Token>{0};
   if (const std::string objection = objection_to(call); !objection.empty())
     return line.wrong_call(objection);
   call.shape.max_sequences = std::ranges::max(call.batches);

@@ -708,6 +708,12 @@ class Bench(CommandTest):
         read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
         self.assertEqual(read, [n * out["kv_bytes_per_token"] * 42 for n in (1, 3)])
 
+    def test_batch_is_a_list_of_numbers(self):
+        for text in ("1,x", "0", "513", ""):
+            done = call("bench", "--batch", text)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--batch: numbers of sequences from 1 to 512", done.stderr)
+
     def test_reads_without_a_model(self):
         out = call_json("bench", "--model", "/no/such/model.gguf", "--reads", "-t", "1")
         self.assertGreater(out["read_gb_s"], 0)
