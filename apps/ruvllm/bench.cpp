@@ -153,6 +153,7 @@ Result<BenchReport> measure(const BenchCall& call) {
   report.weight_file_bytes_per_token = weight_file_bytes(*model);
   report.n_threads = call.shape.n_threads > 0 ? call.shape.n_threads : available_cores();
   const auto steps = TRY(BenchSteps::create(*model, call.shape));
+  report.kv_bytes_per_token = steps->kv_bytes_per_token();
   warm_up(call, *steps);
   // Before the limits are measured: their buffers are not the model's.
   report.peak_memory_bytes = peak_memory_bytes();

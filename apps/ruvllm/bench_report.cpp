@@ -89,7 +89,7 @@ Json bench_json(const BenchReport& report) {
           {"weight_bytes", m.weight_bytes},
           {"weight_bytes_per_token", m.weight_bytes_per_token},
           {"weight_file_bytes_per_token", report.weight_file_bytes_per_token},
-          {"kv_bytes_per_token", m.kv_bytes_per_token},
+          {"kv_bytes_per_token", report.kv_bytes_per_token},
           {"isa", m.isa},
           {"n_threads", report.n_threads},
           {"load_ms", report.load_ms},

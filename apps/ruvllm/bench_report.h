@@ -45,6 +45,7 @@ struct BenchReport {
   double first_token_ms = 0;  // from the start of loading to the logits of a one-token prompt
   int64_t peak_memory_bytes = 0;
   int64_t weight_file_bytes_per_token = 0;
+  int64_t kv_bytes_per_token = 0;  // as this run stored them
   MachineLimits machine;
   std::string prefill_limit;  // the peak prefill is judged by: "int8", "bf16", "f32", or several
   SpeedRuns prefill;

@@ -103,6 +103,19 @@ TEST(PartOf, CoversEverythingOnceAtUnits) {
   }
 }
 
+TEST(WorkerPool, GivesEveryItemOnce) {
+  for (const int n_threads : {1, 3}) {
+    WorkerPool pool(n_threads);
+    std::vector<std::atomic<int>> seen(1000);
+    pool.run_items(1000, [&](int thread, int64_t item) {
+      EXPECT_LT(thread, n_threads);
+      ++seen[static_cast<size_t>(item)];
+    });
+    for (const auto& n : seen) EXPECT_EQ(n, 1);
+    pool.run_items(0, [](int, int64_t) { FAIL() << "there is none"; });
+  }
+}
+
 TEST(WorkerPool, RunsEveryThreadOnceAndWaits) {
   for (int n : {1, 2, 5}) {
     WorkerPool pool(n);

@@ -37,6 +37,17 @@ class WorkerPool {
                const_cast<void*>(static_cast<const void*>(&f)));
   }
 
+  // Calls f(thread_index, item) once for every item of [0, n); whichever thread is free takes the
+  // next one. Otherwise as run.
+  template <class F>
+  void run_items(int64_t n, F&& f) {
+    std::atomic<int64_t> next{0};
+    run([&](int thread) {
+      const auto take = [&] { return next.fetch_add(1, std::memory_order_relaxed); };
+      for (int64_t item = take(); item < n; item = take()) f(thread, item);
+    });
+  }
+
  private:
   using Task = void (*)(void*, int);
   void run_erased(Task task, void* context);

@@ -124,15 +124,13 @@ Status PackedFile::check_payload(WorkerPool& pool,
                                  const std::function<void(double)>& progress) const {
   const uint64_t n = directory_.block_hashes.size();
   const Bytes payload = file_->bytes().first(directory_.payload_end).subspan(kPackedBlock);
-  std::atomic<uint64_t> next{0};
   std::atomic<uint64_t> damaged{n};
-  pool.run([&](int thread) {
-    for (uint64_t i = next++; i < n; i = next++) {
-      const uint64_t begin = i * kPackedBlock;
-      const uint64_t size = std::min<uint64_t>(kPackedBlock, payload.size() - begin);
-      if (hash_bytes(payload.subspan(begin, size), i) != directory_.block_hashes[i]) damaged = i;
-      if (thread == 0 && progress) progress(static_cast<double>(i) / static_cast<double>(n));
-    }
+  pool.run_items(static_cast<int64_t>(n), [&](int thread, int64_t item) {
+    const auto i = static_cast<uint64_t>(item);
+    const uint64_t begin = i * kPackedBlock;
+    const uint64_t size = std::min<uint64_t>(kPackedBlock, payload.size() - begin);
+    if (hash_bytes(payload.subspan(begin, size), i) != directory_.block_hashes[i]) damaged = i;
+    if (thread == 0 && progress) progress(static_cast<double>(i) / static_cast<double>(n));
   });
   if (damaged == n) return {};
   return fail(Code::corrupt, "{}: damaged within {} bytes from offset {}", file_->path(),

@@ -708,6 +708,12 @@ class Bench(CommandTest):
         read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
         self.assertEqual(read, [n * out["kv_bytes_per_token"] * 42 for n in (1, 3)])
 
+    def test_cache_size_is_that_of_the_run(self):
+        sizes = [call_json("bench", "--model", Program.model, "-p", "0", "-n", "2", "-r", "1", "--kv",
+                           kv, "--json")["kv_bytes_per_token"] for kv in ("f16", "int8")]
+        self.assertLess(sizes[1], 0.6 * sizes[0])
+        self.assertGreater(sizes[1], 0.5 * sizes[0])
+
     def test_batch_is_a_list_of_numbers(self):
         for text in ("1,x", "0", "513", ""):
             done = call("bench", "--batch", text)

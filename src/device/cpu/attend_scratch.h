@@ -8,8 +8,6 @@
 
 namespace ruv {
 
-// Steps of so few rows are quantised by every thread for itself: cheaper than a barrier.
-inline constexpr int64_t kRowsQuantizedByEach = 4;
 // Keys are walked in chunks of this many, counted from position 0. A chunk's softmax is local and
 // chunks merge in order, so the result depends on nothing but the sequence.
 inline constexpr int64_t kChunkPages = 16;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "device/cpu/cpu_ops.h"
-
 namespace ruv {
 
 namespace {
@@ -32,28 +30,6 @@ Range visible_keys(int64_t position, int64_t window) {
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
-
-void CpuOps::store_kv(int64_t layer, View k, View v) {
-  for (const BatchSequence& sequence : batch_->sequences) {
-    for_rows(sequence.n_rows, k.n_cols * 8,
-             [&](int64_t i) { store_row(sequence, i, layer, k, v); });
-  }
-}
-
-void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v) {
-  const KvShape& shape = pages_->shape();
-  const int64_t position = sequence.first_position + i;
-  const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
-  for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
-    pages_->store(*kernels_, {page, position % kPageTokens, layer, head},
-                  k.row(sequence.row_begin + i) + head * shape.head_dim,
-                  v.row(sequence.row_begin + i) + head * shape.head_dim);
-  }
-}
-
-void CpuOps::attend(View out, View q, const AttendParams& params) {
-  attend_->run(*batch_, out, q, params);
-}
 
 CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
                      const AttendLimits& limits)
@@ -143,23 +119,17 @@ bool CpuAttend::make_pieces(const Call& call) {
 }
 
 void CpuAttend::run_tiles(const Call& call) {
-  std::atomic<int64_t> next{0};
   const auto n_tiles = static_cast<int64_t>(tiles_.size());
-  pool_->run([&](int thread) {
-    for (int64_t i = next++; i < n_tiles; i = next++) {
-      // Later tiles of a prompt see more keys: the longest go first.
-      attend_tile(tiles_[static_cast<size_t>(n_tiles - 1 - i)], call,
-                  *scratch_[static_cast<size_t>(thread)]);
-    }
+  pool_->run_items(n_tiles, [&](int thread, int64_t i) {
+    // Later tiles of a prompt see more keys: the longest go first.
+    attend_tile(tiles_[static_cast<size_t>(n_tiles - 1 - i)], call,
+                *scratch_[static_cast<size_t>(thread)]);
   });
 }
 
 void CpuAttend::run_pieces(const Call& call) {
-  std::atomic<size_t> next{0};
-  pool_->run([&](int thread) {
-    for (size_t i = next++; i < pieces_.size(); i = next++) {
-      attend_piece(pieces_[i], call, *scratch_[static_cast<size_t>(thread)]);
-    }
+  pool_->run_items(static_cast<int64_t>(pieces_.size()), [&](int thread, int64_t i) {
+    attend_piece(pieces_[static_cast<size_t>(i)], call, *scratch_[static_cast<size_t>(thread)]);
   });
 }
 

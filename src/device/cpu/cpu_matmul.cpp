@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "device/cpu/attend_scratch.h"
 #include "device/cpu/cpu_ops.h"
 
 namespace ruv {
@@ -105,7 +104,11 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
       first += n;
     }
   };
-  n_threads == 1 ? multiply_pieces(0) : pool_->run(multiply_pieces);
+  if (n_threads == 1) {
+    multiply_pieces(0);
+  } else {
+    pool_->run(multiply_pieces);
+  }
 }
 
 void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece piece) const {

@@ -151,4 +151,26 @@ void CpuOps::softcap(View x, float cap) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(x.row(i), x.n_cols, cap); });
 }
 
+void CpuOps::store_kv(int64_t layer, View k, View v) {
+  for (const BatchSequence& sequence : batch_->sequences) {
+    for_rows(sequence.n_rows, k.n_cols * 8,
+             [&](int64_t i) { store_row(sequence, i, layer, k, v); });
+  }
+}
+
+void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v) {
+  const KvShape& shape = pages_->shape();
+  const int64_t position = sequence.first_position + i;
+  const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
+  for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
+    pages_->store(*kernels_, {page, position % kPageTokens, layer, head},
+                  k.row(sequence.row_begin + i) + head * shape.head_dim,
+                  v.row(sequence.row_begin + i) + head * shape.head_dim);
+  }
+}
+
+void CpuOps::attend(View out, View q, const AttendParams& params) {
+  attend_->run(*batch_, out, q, params);
+}
+
 }  // namespace ruv

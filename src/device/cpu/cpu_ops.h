@@ -21,6 +21,9 @@ struct CpuLimits {
   int64_t max_group = 0;  // query heads per key/value head
 };
 
+// Steps of so few rows are quantised by every thread for itself: cheaper than a barrier.
+inline constexpr int64_t kRowsQuantizedByEach = 4;
+
 class CpuOps final : public Ops {
  public:
   // `pool` and `pages` must outlive it. Fails: out_of_memory.
