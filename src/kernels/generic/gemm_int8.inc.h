@@ -51,15 +51,22 @@ RUV_INLINE typename V::F add_block(const Unpacked<V>& w, const ActBlock* a, type
 template <class F>
 constexpr int kPrefetchBytes = 65536 / F::Layout::kBlockVectors;
 
+// Where a packed group begins.
+template <class V, class F>
+RUV_INLINE const std::byte* first_chunk(const GemmArgs& args, int64_t group) {
+  const int64_t blocks = args.k / 32;
+  const int64_t chunks = (blocks + F::Layout::kBlocksPerChunk - 1) / F::Layout::kBlocksPerChunk;
+  const int64_t n_vectors =
+      chunks * (F::Layout::kVectors - F::Layout::kBlocksPerChunk * F::Layout::kBlockVectors) +
+      blocks * F::Layout::kBlockVectors;
+  return args.weights + group * n_vectors * 4 * V::kLanes;
+}
+
 template <class V, class F, int R>
 void multiply_tile(const GemmArgs& args, int64_t group, int64_t row) {
   constexpr int kVector = 4 * V::kLanes;
   const int64_t blocks = args.k / 32;
-  const int64_t chunks = (blocks + F::Layout::kBlocksPerChunk - 1) / F::Layout::kBlocksPerChunk;
-  const int64_t short_by = chunks * F::Layout::kBlocksPerChunk - blocks;
-  const std::byte* chunk =
-      args.weights +
-      group * (chunks * F::Layout::kVectors - short_by * F::Layout::kBlockVectors) * kVector;
+  const std::byte* chunk = first_chunk<V, F>(args, group);
   const std::byte* act = args.act + row * args.act_stride;
 
   typename V::F acc[R];

@@ -24,13 +24,7 @@ struct GroupStream {
   static constexpr int kVector = 4 * V::kLanes;
   const std::byte* chunk;
 
-  void open(const GemmArgs& args, int64_t group) {
-    const int64_t blocks = args.k / 32;
-    const int64_t chunks = (blocks + F::Layout::kBlocksPerChunk - 1) / F::Layout::kBlocksPerChunk;
-    const int64_t short_by = chunks * F::Layout::kBlocksPerChunk - blocks;
-    chunk = args.weights +
-            group * (chunks * F::Layout::kVectors - short_by * F::Layout::kBlockVectors) * kVector;
-  }
+  void open(const GemmArgs& args, int64_t group) { chunk = first_chunk<V, F>(args, group); }
 
   // The next n_blocks blocks into column g of the panel.
   template <int G>
@@ -59,32 +53,31 @@ struct GroupStream {
   }
 };
 
+// The integers of a tile: what the offset of the codes takes off, and the products of a block's
+// words. An instruction set with other means gives a specialisation of its own.
 template <class V, class F, int G, int R>
-struct PanelTile {
-  typename V::F acc[G][R];
-  typename V::I dot[G][R];
-
-  template <int kFirst, int kSecond>
-  RUV_INLINE void start(const ActBlock* const* a) {
+struct PanelDots {
+  // dot = kFirst and kSecond times the row's half sums + Σ words [kBegin, kEnd). Exact.
+  template <int kBegin, int kEnd, int kFirst, int kSecond>
+  RUV_INLINE static void sum(const PanelBlock<V, F, G>& w, const ActBlock* const* a,
+                             typename V::I (&dot)[G][R]) {
     RUV_UNROLL
     for (int r = 0; r < R; ++r) {
       const auto seed = V::template weigh_sums<kFirst, kSecond>(a[r]->half_sum);
       RUV_UNROLL
       for (int g = 0; g < G; ++g) dot[g][r] = seed;
     }
-  }
-
-  template <int kBegin, int kEnd>
-  RUV_INLINE void multiply(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
     if constexpr (requires { V::template add_products<kBegin, kEnd>(w.codes, a, dot); }) {
       V::template add_products<kBegin, kEnd>(w.codes, a, dot);
     } else {
-      multiply_words<kBegin, kEnd>(w, a);
+      add_words<kBegin, kEnd>(w, a, dot);
     }
   }
 
+ private:
   template <int kBegin, int kEnd>
-  RUV_INLINE void multiply_words(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
+  RUV_INLINE static void add_words(const PanelBlock<V, F, G>& w, const ActBlock* const* a,
+                                   typename V::I (&dot)[G][R]) {
     RUV_UNROLL
     for (int j = kBegin; j < kEnd; ++j) {
       RUV_UNROLL
@@ -95,11 +88,17 @@ struct PanelTile {
       }
     }
   }
+};
+
+template <class V, class F, int G, int R>
+struct PanelTile {
+  typename V::F acc[G][R];
 
   RUV_INLINE void add_block(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
+    using Dots = PanelDots<V, F, G, R>;
+    typename V::I dot[G][R];
     if constexpr (F::kScales == 1) {
-      start<-F::kOffset, -F::kOffset>(a);
-      multiply<0, 8>(w, a);
+      Dots::template sum<0, 8, -F::kOffset, -F::kOffset>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         typename V::F sum;
@@ -113,15 +112,13 @@ struct PanelTile {
       }
     } else {
       typename V::F t[G][R];
-      start<-F::kOffset, 0>(a);
-      multiply<0, 4>(w, a);
+      Dots::template sum<0, 4, -F::kOffset, 0>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         RUV_UNROLL
         for (int g = 0; g < G; ++g) t[g][r] = V::mul(V::from_int(dot[g][r]), w.scale[0][g]);
       }
-      start<0, -F::kOffset>(a);
-      multiply<4, 8>(w, a);
+      Dots::template sum<4, 8, 0, -F::kOffset>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         typename V::F sum[2];
