@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "text/end_of_turn.h"
-#include "text/pre_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
@@ -147,7 +147,9 @@ Status read_flags(const VocabKeys& keys, TokenizerSpec& spec) {
   // For byte_bpe the key is written but readers do not use it.
   spec.add_space_prefix = pieces && TRY(keys.get<bool>("add_space_prefix")).value_or(true);
   // The file format has no key for it; Qwen's own tokenizers normalise.
-  spec.nfc = spec.pre == "qwen2" || spec.pre == "qwen3" || spec.pre == "qwen35";
+  if (spec.pre == "qwen2" || spec.pre == "qwen3" || spec.pre == "qwen35") {
+    spec.normalizers.push_back({.kind = NormalizerKind::nfc});
+  }
   spec.remove_extra_spaces = TRY(keys.get<bool>("remove_extra_whitespaces")).value_or(false);
   return {};
 }

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "text/end_of_turn.h"
-#include "text/pre_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
@@ -120,7 +120,7 @@ Status PipelineReader::read_normalizer() {
   for (const element& step : steps_of(root_, "normalizer", "normalizers")) {
     const std::string_view type = text_of(step, "type");
     if (type == "NFC") {
-      spec_.nfc = true;
+      spec_.normalizers.push_back({.kind = NormalizerKind::nfc});
     } else if (type == "Prepend" && text_of(step, "prepend") == kSpaceMark) {
       spec_.add_space_prefix = true;
     } else if (type == "Replace" && text_of(step, "content") == kSpaceMark) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/char_class.h"
+#include "text/split/char_class.h"
 
 namespace ruv {
 namespace {

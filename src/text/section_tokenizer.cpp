@@ -2,14 +2,14 @@
 #include "text/section_tokenizer.h"
 
 #include "base/check.h"
-#include "text/normalize.h"
+#include "text/normalize/normal_form.h"
 
 namespace ruv {
 namespace {
 
 // Control tokens are always matched as written: only then is it known which part they stand in.
 bool needs_normalized_text(const TokenizerSpec& spec, const AddedToken& token) {
-  return spec.nfc && token.normalized && !token.special;
+  return !spec.normalizers.empty() && token.normalized && !token.special;
 }
 
 std::vector<AddedToken> select(const TokenizerSpec& spec, bool normalized) {
@@ -31,13 +31,13 @@ SectionTokenizer::SectionTokenizer(TokenizerSpec spec)
 
 template <class OnText>
 void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
-                           std::span<const SpecialRange> ranges, Before before,
-                           std::vector<Token>& out, const OnText& on_text) const {
+                           std::span<const SpecialRange> ranges, Before before, TokenSink& sink,
+                           const OnText& on_text) const {
   std::vector<Section> sections;
   tokens.split(text, ranges, sections);
   for (const Section& section : sections) {
     if (section.id >= 0) {
-      out.push_back(section.id);
+      sink.push(section.id, section.end - section.begin);
     } else {
       on_text(text.substr(section.begin, section.end - section.begin), before);
     }
@@ -45,14 +45,8 @@ void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
   }
 }
 
-void SectionTokenizer::encode(std::string_view text, SpecialParsing special, bool continues,
-                              std::vector<Token>& out) const {
-  const TextPart part{text, special};
-  encode_parts({&part, 1}, continues, out);
-}
-
 void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
-                                    std::vector<Token>& out) const {
+                                    TokenSink& sink) const {
   const Before before = continues ? Before::text : Before::nothing;
   std::vector<SpecialRange> ranges;
   std::string joined;
@@ -69,21 +63,20 @@ void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool contin
   }
   CHECK(end < (size_t{1} << 31));
   if (end == 0) return;
-  cut(as_written_, parts.size() > 1 ? joined : parts.front().text, ranges, before, out,
-      [&](std::string_view section, Before place) { encode_plain(section, place, out); });
+  cut(as_written_, parts.size() > 1 ? joined : parts.front().text, ranges, before, sink,
+      [&](std::string_view section, Before place) { encode_plain(section, place, sink); });
 }
 
-void SectionTokenizer::encode_plain(std::string_view text, Before before,
-                                    std::vector<Token>& out) const {
+void SectionTokenizer::encode_plain(std::string_view text, Before before, TokenSink& sink) const {
   std::string composed;
-  if (spec_.nfc && !is_surely_nfc(text)) {
+  if (!spec_.normalizers.empty() && !is_surely_nfc(text)) {
     composed = nfc(text);
     text = composed;
   }
-  if (normalized_.empty()) return encode_section(text, before, out);
+  if (normalized_.empty()) return encode_section(text, before, sink);
   const SpecialRange range{text.size(), SpecialParsing::off};
-  cut(normalized_, text, {&range, 1}, before, out,
-      [&](std::string_view section, Before place) { encode_section(section, place, out); });
+  cut(normalized_, text, {&range, 1}, before, sink,
+      [&](std::string_view section, Before place) { encode_section(section, place, sink); });
 }
 
 }  // namespace ruv

@@ -9,10 +9,8 @@ namespace ruv {
 
 class SectionTokenizer : public Tokenizer {
  public:
-  void encode(std::string_view text, SpecialParsing special, bool continues,
-              std::vector<Token>& out) const final;
-  void encode_parts(std::span<const TextPart> parts, bool continues,
-                    std::vector<Token>& out) const final;
+  using Tokenizer::encode_parts;
+  void encode_parts(std::span<const TextPart> parts, bool continues, TokenSink& sink) const final;
 
  protected:
   explicit SectionTokenizer(TokenizerSpec spec);
@@ -20,18 +18,17 @@ class SectionTokenizer : public Tokenizer {
   // What stands before a section in its prompt.
   enum class Before : uint8_t { nothing, added_token, text };
 
-  // Appends the ids of normalised text without added tokens. Requires: not empty.
-  virtual void encode_section(std::string_view text, Before before,
-                              std::vector<Token>& out) const = 0;
+  // Sends the tokens of normalised text without added tokens. Requires: not empty.
+  virtual void encode_section(std::string_view text, Before before, TokenSink& sink) const = 0;
 
  private:
   // Cuts `text` at `tokens`, appends their ids and calls on_text(section, before) between them.
   template <class OnText>
   void cut(const AddedTokens& tokens, std::string_view text, std::span<const SpecialRange> ranges,
-           Before before, std::vector<Token>& out, const OnText& on_text) const;
+           Before before, TokenSink& sink, const OnText& on_text) const;
   // Normalises a text between tokens matched as written, then takes the tokens that are matched in
   // normalised text.
-  void encode_plain(std::string_view text, Before before, std::vector<Token>& out) const;
+  void encode_plain(std::string_view text, Before before, TokenSink& sink) const;
 
   AddedTokens as_written_;
   AddedTokens normalized_;

@@ -1,7 +1,7 @@
 // Small vocabularies for tests and fuzzers, one of each kind.
 #pragma once
 
-#include "text/byte_alphabet.h"
+#include "text/bpe/byte_alphabet.h"
 #include "text/tokenizer.h"
 
 namespace ruv {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "text/byte_bpe.h"
-#include "text/sentencepiece_bpe.h"
+#include "text/bpe/byte_bpe.h"
+#include "text/bpe/sentencepiece_bpe.h"
 
 namespace ruv {
 namespace {
@@ -47,6 +47,10 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
       return ByteBpe::create(std::move(spec));
     case TokenizerKind::sentencepiece_bpe:
       return SentencePieceBpe::create(std::move(spec));
+    case TokenizerKind::unigram:
+    case TokenizerKind::wordpiece:
+    case TokenizerKind::rwkv_world:
+      break;
   }
   return fail(Code::unsupported, "tokenizer: kind {} is unknown", static_cast<int>(spec.kind));
 }
@@ -56,6 +60,25 @@ Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {
 }
 
 void Tokenizer::forget_merges() { std::vector<std::string>().swap(spec_.merges); }
+
+void Tokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
+                             std::vector<Token>& out) const {
+  TokenSink sink(&out);
+  encode_parts(parts, continues, sink);
+}
+
+void Tokenizer::encode(std::string_view text, SpecialParsing special, bool continues,
+                       std::vector<Token>& out) const {
+  const TextPart part{text, special};
+  encode_parts({&part, 1}, continues, out);
+}
+
+size_t Tokenizer::count(std::string_view text, SpecialParsing special) const {
+  const TextPart part{text, special};
+  TokenSink sink(nullptr);
+  encode_parts({&part, 1}, false, sink);
+  return sink.n_tokens();
+}
 
 std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsing special) const {
   std::vector<Token> ids;

@@ -107,7 +107,7 @@ TEST(ByteBpe, PartsAreOneTextWhereOnlyTheTemplateWritesControlTokens) {
 TEST(ByteBpe, NormalisesToNfc) {
   TokenizerSpec spec = byte_test_spec({"Ã ©"});
   EXPECT_EQ(pieces(*made(spec), "e\u0301"), "e|Ì|ģ");
-  spec.nfc = true;
+  spec.normalizers = {{.kind = NormalizerKind::nfc}};
   EXPECT_EQ(pieces(*made(spec), "e\u0301"), "Ã©");
   add_test_added(spec, {.text = "\u00FC", .normalized = true});
   EXPECT_EQ(pieces(*made(spec), "au\u0308<tool>"), "a|\u00FC|<tool>");

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "text/char_class.h"
+#include "text/split/char_class.h"
 
 namespace ruv::word_rules {
 

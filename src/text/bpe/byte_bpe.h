@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "text/pair_table.h"
-#include "text/pre_tokenizer.h"
+#include "text/bpe/pair_table.h"
 #include "text/section_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 
@@ -19,12 +19,12 @@ class ByteBpe final : public SectionTokenizer {
   std::string token_bytes(Token id, bool with_special) const override;
 
  protected:
-  void encode_section(std::string_view text, Before before, std::vector<Token>& out) const override;
+  void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
   struct Scratch;
   ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer);
-  void encode_word(std::string_view word, Scratch& scratch, std::vector<Token>& out) const;
+  void encode_word(std::string_view word, Scratch& scratch, TokenSink& sink) const;
 
   PreTokenizer pre_tokenizer_;
   TokenIndex bytes_;  // what each token adds to a text; only ordinary tokens are found

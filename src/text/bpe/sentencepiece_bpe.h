@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "text/pair_table.h"
+#include "text/bpe/pair_table.h"
 #include "text/section_tokenizer.h"
 
 namespace ruv {
@@ -18,16 +18,16 @@ class SentencePieceBpe final : public SectionTokenizer {
   std::string token_bytes(Token id, bool with_special) const override;
 
  protected:
-  void encode_section(std::string_view text, Before before, std::vector<Token>& out) const override;
+  void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
   explicit SentencePieceBpe(TokenizerSpec spec);
   Status rank_by_score();
   bool wants_prefix(std::string_view text, Before before) const;
   std::string with_visible_spaces(std::string_view text, Before before) const;
-  void encode_word(std::string_view word, SymbolMerger& merger, std::vector<Token>& out) const;
+  void encode_word(std::string_view word, SymbolMerger& merger, TokenSink& sink) const;
   void append_characters(std::string_view word, std::vector<Symbol>& symbols) const;
-  void append_ids(std::string_view word, const Symbol& symbol, std::vector<Token>& out) const;
+  void append_ids(std::string_view word, const Symbol& symbol, TokenSink& sink) const;
 
   TokenIndex pieces_;            // texts that merges may make
   std::vector<uint32_t> ranks_;  // by id: lower merges first; empty when pairs_ decides

@@ -1,5 +1,5 @@
 // Printable Latin-1 characters stand for themselves; the 68 other bytes take U+0100 and on.
-#include "text/byte_alphabet.h"
+#include "text/bpe/byte_alphabet.h"
 
 #include <array>
 #include <cstdint>

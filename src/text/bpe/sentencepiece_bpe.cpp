@@ -1,6 +1,6 @@
 // Characters are symbols from the start; ids come from whole texts, so that a piece can be made of
 // characters that are no tokens themselves.
-#include "text/sentencepiece_bpe.h"
+#include "text/bpe/sentencepiece_bpe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -107,20 +107,19 @@ std::string SentencePieceBpe::with_visible_spaces(std::string_view text, Before 
   return (prefix ? std::string(kSpaceMark) : "") + replaced(text, " ", kSpaceMark);
 }
 
-void SentencePieceBpe::encode_section(std::string_view text, Before before,
-                                      std::vector<Token>& out) const {
+void SentencePieceBpe::encode_section(std::string_view text, Before before, TokenSink& sink) const {
   const std::string visible = with_visible_spaces(text, before);
   SymbolMerger merger;
-  if (!spec_.split_at_spaces) return encode_word(visible, merger, out);
+  if (!spec_.split_at_spaces) return encode_word(visible, merger, sink);
   for (size_t begin = 0; begin < visible.size();) {
     const size_t end = std::min(visible.find(kSpaceMark, begin + 1), visible.size());
-    encode_word(std::string_view(visible).substr(begin, end - begin), merger, out);
+    encode_word(std::string_view(visible).substr(begin, end - begin), merger, sink);
     begin = end;
   }
 }
 
 void SentencePieceBpe::encode_word(std::string_view word, SymbolMerger& merger,
-                                   std::vector<Token>& out) const {
+                                   TokenSink& sink) const {
   std::vector<Symbol> symbols;
   append_characters(word, symbols);
   if (ranks_.empty()) {
@@ -133,7 +132,7 @@ void SentencePieceBpe::encode_word(std::string_view word, SymbolMerger& merger,
       return id ? Merge{ranks_[static_cast<size_t>(*id)], *id} : Merge{};
     });
   }
-  for (const Symbol& symbol : symbols) append_ids(word, symbol, out);
+  for (const Symbol& symbol : symbols) append_ids(word, symbol, sink);
 }
 
 void SentencePieceBpe::append_characters(std::string_view word,
@@ -147,15 +146,15 @@ void SentencePieceBpe::append_characters(std::string_view word,
 }
 
 void SentencePieceBpe::append_ids(std::string_view word, const Symbol& symbol,
-                                  std::vector<Token>& out) const {
-  if (symbol.id >= 0) return out.push_back(symbol.id);
+                                  TokenSink& sink) const {
+  if (symbol.id >= 0) return sink.push(symbol.id, symbol.end - symbol.begin);
   const std::string_view text = word.substr(symbol.begin, symbol.end - symbol.begin);
   const auto token_of = [&](char c) { return byte_tokens_[static_cast<uint8_t>(c)]; };
   if (std::all_of(text.begin(), text.end(), [&](char c) { return token_of(c) >= 0; })) {
-    for (const char c : text) out.push_back(token_of(c));
-  } else if (spec_.unk && (out.empty() || out.back() != *spec_.unk)) {
+    for (const char c : text) sink.push(token_of(c), 1);
+  } else if (spec_.unk && sink.last() != *spec_.unk) {
     // Unknown characters in a row are one unknown token.
-    out.push_back(*spec_.unk);
+    sink.push(*spec_.unk, text.size());
   }
 }
 

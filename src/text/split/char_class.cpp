@@ -1,5 +1,5 @@
 // Categories come from utf8proc; ASCII has its own table because most text is ASCII.
-#include "text/char_class.h"
+#include "text/split/char_class.h"
 
 #include <utf8proc.h>
 

@@ -1,10 +1,10 @@
 // The table of patterns with their matchers, and the table of schemes made of them.
-#include "text/pre_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "text/word_rules.h"
+#include "text/split/word_rules.h"
 
 namespace ruv {
 namespace {
@@ -304,6 +304,26 @@ Result<PreTokenizer> PreTokenizer::find(std::string_view name) {
         })->step);
   }
   return found;
+}
+
+Result<PreTokenizer> PreTokenizer::create(std::span<const SplitStep> steps) {
+  std::vector<std::string> patterns;
+  for (const SplitStep& step : steps) patterns.push_back(step.regex);
+  const auto scheme = find_scheme(patterns);
+  if (!scheme) return fail(Code::unsupported, "pre-tokenizer: these patterns are unknown");
+  return find(*scheme);
+}
+
+bool PreTokenizer::next_words(std::string_view text, size_t& at, std::vector<Word>& words) const {
+  words.clear();
+  if (at == text.size()) return false;
+  std::vector<size_t> ends;
+  split(text, ends);
+  for (const size_t end : ends) {
+    words.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(end)});
+    at = end;
+  }
+  return true;
 }
 
 void PreTokenizer::split(std::string_view text, std::vector<size_t>& ends) const {

@@ -1,4 +1,4 @@
-#include "text/byte_alphabet.h"
+#include "text/bpe/byte_alphabet.h"
 
 #include <gtest/gtest.h>
 

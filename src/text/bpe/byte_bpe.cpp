@@ -1,7 +1,7 @@
 // Tables are turned from the byte alphabet into bytes once; encoding never sees the alphabet.
-#include "text/byte_bpe.h"
+#include "text/bpe/byte_bpe.h"
 
-#include "text/byte_alphabet.h"
+#include "text/bpe/byte_alphabet.h"
 
 namespace ruv {
 
@@ -11,7 +11,8 @@ struct ByteBpe::Scratch {
 };
 
 Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
-  PreTokenizer pre_tokenizer = TRY(PreTokenizer::find(spec.pre));
+  PreTokenizer pre_tokenizer =
+      TRY(spec.pre.empty() ? PreTokenizer::create(spec.splits) : PreTokenizer::find(spec.pre));
   std::shared_ptr<ByteBpe> made(new ByteBpe(std::move(spec), std::move(pre_tokenizer)));
   made->pairs_ = TRY(PairTable::read(made->spec_.merges, made->by_text()));
   made->forget_merges();
@@ -32,25 +33,24 @@ ByteBpe::ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer)
   }
 }
 
-void ByteBpe::encode_section(std::string_view text, Before, std::vector<Token>& out) const {
+void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) const {
   std::string prefixed;
   if (spec_.add_space_prefix && text[0] != ' ') {
     prefixed = " " + std::string(text);
     text = prefixed;
   }
-  std::vector<size_t> ends;
-  pre_tokenizer_.split(text, ends);
   Scratch scratch;
-  size_t begin = 0;
-  for (const size_t end : ends) {
-    encode_word(text.substr(begin, end - begin), scratch, out);
-    begin = end;
+  std::vector<Word> words;
+  for (size_t at = 0; pre_tokenizer_.next_words(text, at, words);) {
+    for (const Word& word : words) {
+      encode_word(text.substr(word.begin, word.end - word.begin), scratch, sink);
+    }
   }
 }
 
-void ByteBpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Token>& out) const {
+void ByteBpe::encode_word(std::string_view word, Scratch& scratch, TokenSink& sink) const {
   if (spec_.ignore_merges) {
-    if (const std::optional<Token> whole = bytes_.find(word)) return out.push_back(*whole);
+    if (const std::optional<Token> whole = bytes_.find(word)) return sink.push(*whole, word.size());
   }
   std::vector<Symbol>& symbols = scratch.symbols;
   symbols.clear();
@@ -61,7 +61,7 @@ void ByteBpe::encode_word(std::string_view word, Scratch& scratch, std::vector<T
     return pairs_.find(left.id, right.id);
   });
   for (const Symbol& symbol : symbols) {
-    if (symbol.id >= 0) out.push_back(symbol.id);
+    if (symbol.id >= 0) sink.push(symbol.id, symbol.end - symbol.begin);
   }
 }
 

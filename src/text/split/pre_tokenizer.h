@@ -9,13 +9,29 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/tokenizer_spec.h"
 
 namespace ruv {
+
+// Bytes [begin, end) of a text.
+struct Word {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
 
 class PreTokenizer {
  public:
   // The scheme by its GGUF name ("gpt-2", "llama-bpe", "qwen2", …). Fails: unsupported, naming it.
   static Result<PreTokenizer> find(std::string_view name);
+
+  // The splitter of these steps, in order. No steps: the text is one word. Fails: unsupported (a
+  // regular expression we cannot run exactly, with the reason), corrupt (a broken one).
+  static Result<PreTokenizer> create(std::span<const SplitStep> steps);
+
+  // The words of the next stretch of `text` from byte `at` on, ascending, in place of what `words`
+  // held; moves `at` behind them. False: no words are left. Requires: at is 0 or as left by the
+  // call before for the same text; text.size() < 2^31. Linear time.
+  bool next_words(std::string_view text, size_t& at, std::vector<Word>& words) const;
 
   // Ends of the words of `text`, ascending; the last is text.size(). Linear time.
   void split(std::string_view text, std::vector<size_t>& ends) const;

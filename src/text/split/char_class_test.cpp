@@ -1,4 +1,4 @@
-#include "text/char_class.h"
+#include "text/split/char_class.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>

@@ -1,9 +1,9 @@
-#include "text/bpe_merge.h"
+#include "text/bpe/symbol_merger.h"
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "text/pair_table.h"
+#include "text/bpe/pair_table.h"
 
 namespace ruv {
 namespace {

@@ -1,5 +1,5 @@
 // Reads ranked merges from their texts.
-#include "text/pair_table.h"
+#include "text/bpe/pair_table.h"
 
 namespace ruv {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/bpe_merge.h"
+#include "text/bpe/symbol_merger.h"
 
 namespace ruv {
 

@@ -1,6 +1,6 @@
 // NFC in three steps (Unicode annex 15): decompose each character, order marks by their combining
 // class, compose. utf8proc does the first and the last; its own ordering is quadratic.
-#include "text/normalize.h"
+#include "text/normalize/normal_form.h"
 
 #include <utf8proc.h>
 

@@ -1,6 +1,6 @@
 // The matchers. White space is where the patterns look back: of a run of spaces the last one is
 // left to the word that follows, and a run with a line end is cut after the last line end.
-#include "text/word_rules.h"
+#include "text/split/word_rules.h"
 
 namespace ruv::word_rules {
 

@@ -1,4 +1,4 @@
-#include "text/normalize.h"
+#include "text/normalize/normal_form.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>

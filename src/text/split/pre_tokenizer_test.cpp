@@ -1,6 +1,6 @@
 // Schemes on texts whose words were worked out from the published patterns; the script
 // tests/oracle/compare_tokenizers.py compares with a regular-expression engine at length.
-#include "text/pre_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
 
 #include <gtest/gtest.h>
 
