@@ -1,0 +1,41 @@
+// TokenPrefixes: the tokens a model may write as plain text, in order of their bytes. Those that
+// begin with a text are then one range, found by two binary searches.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+class TokenPrefixes {
+ public:
+  // Leaves out control, unknown and unused tokens, those that end an answer, and those without
+  // bytes. O(n log n) for n tokens; about 4 bytes a token and the texts. Immutable afterwards.
+  explicit TokenPrefixes(const Tokenizer& tokenizer);
+
+  // Bytes of a token that is in; empty for the others. Requires: 0 <= id < vocab_size.
+  std::string_view bytes(Token id) const;
+  bool contains(Token id) const { return !bytes(id).empty(); }
+  // Tokens whose bytes begin with `text`, those equal to it first. Ids ascend among equal bytes.
+  std::span<const Token> beginning_with(std::string_view text) const;
+  std::span<const Token> equal_to(std::string_view text) const;
+  // Tokens that go on after `text`.
+  std::span<const Token> longer_than(std::string_view text) const {
+    return beginning_with(text).subspan(equal_to(text).size());
+  }
+  // Bytes of the longest token.
+  size_t longest() const { return longest_; }
+
+ private:
+  std::string texts_;
+  std::vector<uint32_t> ends_;  // of the text of each id in texts_
+  std::vector<Token> order_;
+  size_t longest_ = 0;
+};
+
+}  // namespace ruv
