@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -112,6 +113,32 @@ TEST(ChatTemplates, HuggingFaceLanguage) {
 }
 TEST(ChatTemplates, LlamaCppLanguage) {
   check_triples(template_data() / "llamacpp_jinja_language.json", "template", "context");
+}
+
+// Cases that tests/oracle/compare_templates.py made: what we answer otherwise is written beside
+// them.
+TEST(ChatTemplates, OracleCases) {
+  const char* path = std::getenv("RUV_TEMPLATE_CASES");
+  if (!path) GTEST_SKIP() << "RUV_TEMPLATE_CASES is not set";
+  std::ifstream cases(path);
+  std::ofstream failures(std::string(path) + ".failures");
+  int64_t differences = 0;
+  for (std::string line; std::getline(cases, line);) {
+    const Json one = Json::parse(line);
+    const auto out = rendered(one["template"].get<std::string>(), one["context"]);
+    const bool same = one.contains("error") ? !out : out && *out == one["output"];
+    if (same) continue;
+    ++differences;
+    const Json ours = out ? Json{{"output", *out}} : Json{{"error", out.error().message()}};
+    const char* key = one.contains("error") ? "error" : "output";
+    failures << Json({{"template", one["template"]},
+                      {"context", one["context"]},
+                      {"theirs", {{key, one[key]}}},
+                      {"ours", ours}})
+                    .dump(-1, ' ', true, Json::error_handler_t::replace)
+             << "\n";
+  }
+  EXPECT_EQ(differences, 0);
 }
 
 class TemplateCases : public testing::TestWithParam<const char*> {};

@@ -71,7 +71,7 @@ std::optional<Datum> method_of(const Datum& subject, std::string_view name) {
   if (subject.is_text()) row = find_text_method(name);
   if (subject.is(Datum::Kind::dict)) row = find_dict_method(name);
   if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
-    row = find_sequence_method(name);
+    row = find_sequence_method(*subject.sequence(), name);
   if (row) return Datum(ObjectPtr(std::make_shared<BoundFunction>(*row, subject)));
   if (is_mutating_method(subject, name))
     return Datum::undefined(
@@ -149,6 +149,11 @@ Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& me
   if (!container.is(Datum::Kind::sequence) && !container.is_undefined())
     return fail(Code::corrupt, "argument of type '{}' is not iterable", type_name(container));
   DatumWalk walk = TRY(DatumWalk::over(container, meter));
+  if (container.is(Datum::Kind::sequence) && container.sequence()->kind == SequenceKind::keys) {
+    // Python looks keys up by their hash, which lists and dicts lack.
+    DatumDict table;
+    TRY(table.find(item, meter));
+  }
   while (const std::optional<Datum> candidate = walk.next()) {
     if (TRY(equal(*candidate, item, meter))) return true;
   }

@@ -58,6 +58,13 @@ Status TemplateObject::append_repr(MarkedText& out, RenderMeter&, int) const {
 
 std::optional<Datum> TemplateObject::attribute(std::string_view) const { return std::nullopt; }
 
+std::optional<Datum> BoundFunction::attribute(std::string_view name) const {
+  if (!subject_.is_undefined()) return std::nullopt;
+  const BuiltinRow* row = find_global(fmt::format("{}.{}", row_.name, name));
+  if (!row) return std::nullopt;
+  return Datum(ObjectPtr(std::make_shared<BoundFunction>(*row, Datum())));
+}
+
 Result<Datum> TemplateObject::call(TemplateRun&, const CallArguments&) {
   return fail(Code::corrupt, "'{}' object is not callable", type_name());
 }
@@ -74,6 +81,13 @@ Status NamespaceObject::append_repr(MarkedText& out, RenderMeter& meter, int dep
   }
   out.append("}>", false);
   return Status();
+}
+
+Status NamespaceObject::set(const Datum& name, Datum value, RenderMeter& meter) {
+  if (name.is_text() && name.bytes().starts_with('_'))
+    return fail(Code::corrupt, "a namespace may not have a member '{}' beginning with _",
+                name.bytes());
+  return members_.set(name, std::move(value), meter);
 }
 
 std::optional<Datum> NamespaceObject::attribute(std::string_view name) const {

@@ -123,6 +123,10 @@ Result<size_t> hash_of(const Datum& key, RenderMeter& meter) {
           hash = hash * 1000003 + TRY(hash_of(item, meter));
         return hash;
       }
+      if (key.sequence()->kind == SequenceKind::range) return key.sequence()->items.size();
+      if (key.sequence()->kind == SequenceKind::values ||
+          key.sequence()->kind == SequenceKind::generator)
+        return std::hash<const void*>()(key.sequence().get());
       [[fallthrough]];
     default:
       return fail(Code::corrupt, "unhashable type: '{}'", type_name(key));

@@ -105,10 +105,12 @@ Result<Datum> CallStep::apply(TemplateRun& run, const Datum& subject) const {
 }
 
 Result<Datum> FilterStep::apply(TemplateRun& run, const Datum& subject) const {
+  if (!filter) return fail(Code::unsupported, "no filter named '{}'", name);
   return call_builtin(*filter, run, subject, TRY(run.evaluate_arguments(arguments)));
 }
 
 Result<Datum> TestStep::apply(TemplateRun& run, const Datum& subject) const {
+  if (!test) return fail(Code::unsupported, "no test named '{}'", name);
   const Datum answer =
       TRY(call_builtin(*test, run, subject, TRY(run.evaluate_arguments(arguments))));
   return Datum(is_true(answer) != negated);

@@ -76,7 +76,11 @@ Result<Flow> FilterBlockNode::execute(TemplateRun& run) const {
   const Datum outer = std::exchange(run.captured_text, std::move(text));
   Result<Datum> result = run.evaluate(*filtered);
   run.captured_text = outer;
-  TRY(run.write(*TRY(text_of(TRY(std::move(result)), run.meter()))));
+  const Datum shown = TRY(std::move(result));
+  // Jinja joins the parts of its output without making texts of them first.
+  if (!shown.is_text())
+    return fail(Code::corrupt, "a filter block must give a text, not {}", type_name(shown));
+  TRY(run.write(*shown.text()));
   return Flow::next;
 }
 

@@ -14,6 +14,8 @@ std::span<const BuiltinRow> choosing_filters();  // map, select, sort, groupby a
 
 // The attribute that a filter argument names: "a.b.0" or a number. Fails: as item_of.
 Result<Datum> attribute_path(TemplateRun& run, const Datum& item, const Datum& path);
+// Python's len(). Fails: corrupt, when the value has none.
+Result<int64_t> length_of(const Datum& value, RenderMeter& meter);
 // Texts in lower case, other values as they are: how sorting ignores case.
 Datum without_case(const Datum& value);
 

@@ -189,6 +189,8 @@ Result<Datum> map_filter(const BuiltinCall& call) {
       out.push_back(value.is_undefined() && fallback ? *fallback : std::move(value));
     }
   } else {
+    // Jinja looks for the filter when the first item is drawn.
+    if (!is_true(call.subject)) return make_sequence(SequenceKind::generator, {}, call.meter());
     const TextPtr name = TRY(text_of(given.positional[0], call.meter()));
     const BuiltinRow* filter = find_filter(name->bytes());
     if (!filter) return fail(Code::unsupported, "no filter named '{}'", name->bytes());

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/letters.h"
 
@@ -13,6 +14,22 @@ std::string_view without_space(std::string_view text) {
   text.remove_prefix(leading_space(text));
   text.remove_suffix(trailing_space(text));
   return text;
+}
+
+// Digits of any script as ASCII digits, as Python's int and float read them.
+std::string with_ascii_digits(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    const int digit = decimal_value(c.value);
+    if (digit >= 0) {
+      out += static_cast<char>('0' + digit);
+    } else {
+      out += text.substr(at, c.size);
+    }
+    at += c.size;
+  }
+  return out;
 }
 
 // Digits with single underscores between them left out; nothing when they are misplaced.
@@ -28,8 +45,12 @@ std::optional<std::string> without_underscores(std::string_view text) {
   return out;
 }
 
-// Python's int(text, base). Nothing when it is no such number or does not fit 64 bits.
-std::optional<int64_t> whole_from_text(std::string_view text, int64_t base) {
+tl::unexpected<Status> too_large() {
+  return fail(Code::corrupt, "the result is a whole number that does not fit 64 bits");
+}
+
+// Python's int(text, base). Nothing when it is no such number. Fails: corrupt (beyond 64 bits).
+Result<std::optional<int64_t>> whole_from_text(std::string_view text, int64_t base) {
   text = without_space(text);
   bool negative = false;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
@@ -42,6 +63,7 @@ std::optional<int64_t> whole_from_text(std::string_view text, int64_t base) {
     if (prefixed != 0 && (base == prefixed || base == 0)) {
       base = prefixed;
       text.remove_prefix(2);
+      if (text[0] == '_') text.remove_prefix(1);
     }
   }
   if (base == 0) base = 10;
@@ -54,8 +76,9 @@ std::optional<int64_t> whole_from_text(std::string_view text, int64_t base) {
   const char* end = signed_digits.data() + signed_digits.size();
   const auto [stop, code] =
       std::from_chars(signed_digits.data(), end, value, static_cast<int>(base));
-  if (code != std::errc() || stop != end) return std::nullopt;
-  return value;
+  if (stop != end) return std::nullopt;
+  if (code == std::errc::result_out_of_range) return too_large();
+  return std::optional(value);
 }
 
 // Python's float(text).
@@ -78,9 +101,11 @@ std::optional<double> real_from_text(std::string_view text) {
   return negative ? -value : value;
 }
 
-std::optional<int64_t> truncated(double value) {
-  if (!(value > -0x1p63 && value < 0x1p63)) return std::nullopt;
-  return static_cast<int64_t>(value);
+// Python's int(value); nothing for infinities and NaN. Fails: corrupt (beyond 64 bits).
+Result<std::optional<int64_t>> truncated(double value) {
+  if (!std::isfinite(value)) return std::nullopt;
+  if (!(value > -0x1p63 && value < 0x1p63)) return too_large();
+  return std::optional(static_cast<int64_t>(value));
 }
 
 Result<Datum> int_filter(const BuiltinCall& call) {
@@ -91,12 +116,13 @@ Result<Datum> int_filter(const BuiltinCall& call) {
   if (value.is_integral()) {
     whole = value.integer();
   } else if (value.is(Datum::Kind::real)) {
-    whole = truncated(value.real());
+    whole = TRY(truncated(value.real()));
   } else if (value.is_text()) {
-    whole = whole_from_text(value.bytes(), TRY(call.integer(1, 10)));
+    TRY(call.meter().spend_text(value.text()->size()));
+    const std::string digits = with_ascii_digits(value.bytes());
+    whole = TRY(whole_from_text(digits, TRY(call.integer(1, 10))));
     if (!whole) {
-      if (const std::optional<double> real = real_from_text(value.bytes()))
-        whole = truncated(*real);
+      if (const std::optional<double> real = real_from_text(digits)) whole = TRY(truncated(*real));
     }
   }
   return whole ? Datum(*whole) : fallback;
@@ -107,7 +133,9 @@ Result<Datum> float_filter(const BuiltinCall& call) {
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
   if (value.is_number()) return Datum(value.real());
   if (value.is_text()) {
-    if (const std::optional<double> real = real_from_text(value.bytes())) return Datum(*real);
+    TRY(call.meter().spend_text(value.text()->size()));
+    if (const std::optional<double> real = real_from_text(with_ascii_digits(value.bytes())))
+      return Datum(*real);
   }
   return call.has(0) ? *call.given[0] : Datum(0.0);
 }
@@ -147,7 +175,7 @@ Result<Datum> round_filter(const BuiltinCall& call) {
   if (method->bytes() == "common") {
     if (value.is_integral() && precision >= 0) return Datum(value.integer());
     const double out = rounded(value.real(), precision);
-    return value.is_integral() ? Datum(truncated(out).value_or(value.integer())) : Datum(out);
+    return value.is_integral() ? Datum(TRY(truncated(out)).value_or(value.integer())) : Datum(out);
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
   if (method->bytes() == "ceil") return Datum(std::ceil(value.real() * scale) / scale);

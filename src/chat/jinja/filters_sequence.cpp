@@ -6,23 +6,25 @@
 
 namespace ruv::jinja {
 
+Result<int64_t> length_of(const Datum& value, RenderMeter& meter) {
+  if (value.is_undefined()) return 0;
+  if (value.is_text()) {
+    TRY(meter.spend_text(value.text()->size()));
+    return static_cast<int64_t>(count_characters(value.bytes()));
+  }
+  if (value.is(Datum::Kind::dict)) return static_cast<int64_t>(value.dict()->size());
+  if (value.is(Datum::Kind::sequence) && value.sequence()->kind != SequenceKind::generator)
+    return static_cast<int64_t>(value.sequence()->items.size());
+  if (value.is(Datum::Kind::object)) {
+    if (const std::optional<int64_t> n = value.object()->length()) return *n;
+  }
+  return fail(Code::corrupt, "object of type '{}' has no len()", type_name(value));
+}
+
 namespace {
 
 Result<Datum> length_filter(const BuiltinCall& call) {
-  const Datum& value = call.subject;
-  const auto count = [](size_t n) { return Datum(static_cast<int64_t>(n)); };
-  if (value.is_undefined()) return count(0);
-  if (value.is_text()) {
-    TRY(call.meter().spend_text(value.text()->size()));
-    return count(count_characters(value.bytes()));
-  }
-  if (value.is(Datum::Kind::dict)) return count(value.dict()->size());
-  if (value.is(Datum::Kind::sequence) && value.sequence()->kind != SequenceKind::generator)
-    return count(value.sequence()->items.size());
-  if (value.is(Datum::Kind::object)) {
-    if (const std::optional<int64_t> n = value.object()->length()) return Datum(*n);
-  }
-  return fail(Code::corrupt, "object of type '{}' has no len()", type_name(value));
+  return Datum(TRY(length_of(call.subject, call.meter())));
 }
 
 Result<Datum> default_filter(const BuiltinCall& call) {

@@ -74,10 +74,15 @@ Result<Datum> indent_filter(const BuiltinCall& call) {
 }
 
 Result<Datum> truncate_filter(const BuiltinCall& call) {
-  if (!call.subject.is_text() && !call.subject.is_undefined())
-    return fail(Code::corrupt, "truncate needs a text, not {}", type_name(call.subject));
-  const TextPtr text = TRY(subject_text(call));
   const int64_t length = TRY(call.integer(0, 255));
+  if (!call.subject.is_text() && !call.subject.is_undefined()) {
+    // Whatever is short enough passes.
+    const int64_t n = TRY(length_of(call.subject, call.meter()));
+    const int64_t spare = call.has(3) && !call.given[3]->is_none() ? TRY(call.integer(3, 5)) : 5;
+    if (length >= 3 && length < INT32_MAX && n - length <= spare) return call.subject;
+    return fail(Code::corrupt, "truncate needs a text, not {}", type_name(call.subject));
+  }
+  const TextPtr text = TRY(subject_text(call));
   const TextPtr end = TRY(call.text(2, "..."));
   const int64_t leeway = call.has(3) && !call.given[3]->is_none() ? TRY(call.integer(3, 5)) : 5;
   const auto end_length = static_cast<int64_t>(count_characters(end->bytes()));
@@ -194,6 +199,30 @@ Result<Datum> urlencode_filter(const BuiltinCall& call) {
   return Datum(std::move(out));
 }
 
+// {'class': 'a b'} as  class="a b"  with a space before it.
+Result<Datum> xmlattr_filter(const BuiltinCall& call) {
+  static constexpr std::string_view kRefused = " \t\n\r\f\v/>=";
+  if (!call.subject.is(Datum::Kind::dict))
+    return fail(Code::corrupt, "'{}' object has no attribute 'items'", type_name(call.subject));
+  MarkedText out;
+  for (const auto& [key, value] : call.subject.dict()->entries()) {
+    if (value.is_none() || value.is_undefined()) continue;
+    if (!key.is_text())
+      return fail(Code::corrupt, "expected string or bytes-like object, got '{}'", type_name(key));
+    if (key.bytes().find_first_of(kRefused) != std::string::npos)
+      return fail(Code::corrupt, "Invalid character in attribute name: '{}'", key.bytes());
+    const TextPtr shown = TRY(text_of(value, call.meter()));
+    TRY(call.meter().spend_text(shown->size() + key.text()->size()));
+    TRY(call.meter().check_size(out.size() + shown->size()));
+    if (!out.empty() || call.flag(0, true)) out.append(" ", false);
+    out.append(html_escaped(*key.text()));
+    out.append("=\"", false);
+    out.append(shown->html_safe ? *shown : html_escaped(*shown));
+    out.append("\"", false);
+  }
+  return Datum(std::move(out));
+}
+
 constexpr BuiltinRow kRows[] = {
     {"capitalize", changed_text<capitalized>},
     {"center", center_filter, 0, {"width"}},
@@ -213,6 +242,7 @@ constexpr BuiltinRow kRows[] = {
     {"upper", changed_text<uppercased>},
     {"urlencode", urlencode_filter},
     {"wordcount", wordcount_filter},
+    {"xmlattr", xmlattr_filter, 0, {"autospace"}},
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ Status each_given(const BuiltinCall& call, F&& set) {
   if (given.positional.size() > 1) return fail(Code::corrupt, "at most one argument is expected");
   if (!given.positional.empty()) {
     const Datum& from = given.positional[0];
+    if (from.is_undefined()) return fail(Code::corrupt, "{}", from.undefined_message());
     if (from.is(Datum::Kind::dict)) {
       for (const auto& [key, value] : from.dict()->entries()) TRY(set(key, value));
     } else {
@@ -62,6 +63,14 @@ Result<Datum> dict_function(const BuiltinCall& call) {
   TRY(each_given(call, [&](const Datum& key, const Datum& value) {
     return dict->set(key, value, call.meter());
   }));
+  return Datum(DictPtr(std::move(dict)));
+}
+
+Result<Datum> fromkeys_function(const BuiltinCall& call) {
+  auto dict = std::make_shared<DatumDict>();
+  const Datum value = call.has(1) ? *call.given[1] : Datum::none();
+  for (Datum& key : TRY(items_of(*call.given[0], call.meter())))
+    TRY(dict->set(std::move(key), value, call.meter()));
   return Datum(DictPtr(std::move(dict)));
 }
 
@@ -152,6 +161,7 @@ Result<Datum> joiner_function(const BuiltinCall& call) {
 constexpr BuiltinRow kGlobals[] = {
     {"cycler", cycler_function, 0, {"*"}},
     {"dict", dict_function, 0, {"*"}},
+    {"dict.fromkeys", fromkeys_function, 1, {"iterable", "value"}},
     {"joiner", joiner_function, 0, {"sep"}},
     {"namespace", namespace_function, 0, {"*"}},
     {"raise_exception", raise_function, 1, {"message"}},

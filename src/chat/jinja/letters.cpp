@@ -1,8 +1,12 @@
-// Case by the regular layout of the Unicode blocks: letters of one case lie a fixed distance from
-// the other, or alternate even and odd.
+// ASCII is answered before any table is asked, since most of the text of prompts is ASCII.
 #include "chat/jinja/letters.h"
 
+#include <utf8proc.h>
+
+#include <algorithm>
+
 #include "base/utf8.h"
+#include "chat/jinja/letter_expansions.h"
 
 namespace ruv::jinja {
 
@@ -10,55 +14,28 @@ namespace {
 
 bool within(uint32_t c, uint32_t first, uint32_t last) { return c >= first && c <= last; }
 
-// Blocks in which an even code point is upper case and the next odd one its lower case.
-bool pairs_from_even(uint32_t c) {
-  return within(c, 0x100, 0x12F) || within(c, 0x132, 0x137) || within(c, 0x14A, 0x177) ||
-         within(c, 0x460, 0x481) || within(c, 0x48A, 0x4BF) || within(c, 0x4D0, 0x52F) ||
-         within(c, 0x1E00, 0x1E95) || within(c, 0x1EA0, 0x1EFF);
+uint32_t category_bit(uint32_t c) {
+  return 1U << utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
-bool pairs_from_odd(uint32_t c) {
-  return within(c, 0x139, 0x148) || within(c, 0x179, 0x17E) || within(c, 0x4C1, 0x4CE);
+
+constexpr uint32_t bit(utf8proc_category_t category) { return 1U << category; }
+
+constexpr uint32_t kLetters = bit(UTF8PROC_CATEGORY_LU) | bit(UTF8PROC_CATEGORY_LL) |
+                              bit(UTF8PROC_CATEGORY_LT) | bit(UTF8PROC_CATEGORY_LM) |
+                              bit(UTF8PROC_CATEGORY_LO);
+constexpr uint32_t kNumbers =
+    bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_NL) | bit(UTF8PROC_CATEGORY_NO);
+
+const LetterExpansion* expansion_of(uint32_t c) {
+  const auto* found = std::lower_bound(
+      std::begin(kLetterExpansions), std::end(kLetterExpansions), c,
+      [](const LetterExpansion& row, uint32_t wanted) { return row.letter < wanted; });
+  return found != std::end(kLetterExpansions) && found->letter == c ? found : nullptr;
 }
+
+bool is_ascii_letter(uint32_t c) { return within(c | 32, 'a', 'z'); }
 
 }  // namespace
-
-uint32_t to_upper(uint32_t c) {
-  if (within(c, 'a', 'z')) return c - 32;
-  if (c < 0x80) return c;
-  if (c == 0xB5) return 0x39C;
-  if (c == 0xFF) return 0x178;
-  if (within(c, 0xE0, 0xFE) && c != 0xF7) return c - 32;
-  if (pairs_from_even(c)) return c & ~1U;
-  if (pairs_from_odd(c)) return (c & 1) ? c : c - 1;
-  if (c == 0x3AC) return 0x386;
-  if (within(c, 0x3AD, 0x3AF)) return c - 37;
-  if (c == 0x3C2) return 0x3A3;
-  if (within(c, 0x3B1, 0x3CB)) return c - 32;
-  if (c == 0x3CC) return 0x38C;
-  if (within(c, 0x3CD, 0x3CE)) return c - 63;
-  if (within(c, 0x430, 0x44F)) return c - 32;
-  if (within(c, 0x450, 0x45F)) return c - 80;
-  if (within(c, 0x561, 0x586)) return c - 48;
-  return c;
-}
-
-uint32_t to_lower(uint32_t c) {
-  if (within(c, 'A', 'Z')) return c + 32;
-  if (c < 0x80) return c;
-  if (within(c, 0xC0, 0xDE) && c != 0xD7) return c + 32;
-  if (c == 0x178) return 0xFF;
-  if (pairs_from_even(c)) return c | 1U;
-  if (pairs_from_odd(c)) return (c & 1) ? c + 1 : c;
-  if (c == 0x386) return 0x3AC;
-  if (within(c, 0x388, 0x38A)) return c + 37;
-  if (within(c, 0x391, 0x3AB) && c != 0x3A2) return c + 32;
-  if (c == 0x38C) return 0x3CC;
-  if (within(c, 0x38E, 0x38F)) return c + 63;
-  if (within(c, 0x410, 0x42F)) return c + 32;
-  if (within(c, 0x400, 0x40F)) return c + 80;
-  if (within(c, 0x531, 0x556)) return c + 48;
-  return c;
-}
 
 bool is_space(uint32_t c) {
   return within(c, 0x09, 0x0D) || within(c, 0x1C, 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
@@ -67,29 +44,130 @@ bool is_space(uint32_t c) {
 }
 
 bool is_printable(uint32_t c) {
-  if (c < 0x7F) return c >= 0x20;
-  if (c <= 0xA0 || c == 0xAD) return false;
-  if (is_space(c)) return false;
-  if (c < 0x2000) {
-    return !within(c, 0x600, 0x605) && c != 0x61C && c != 0x6DD && c != 0x70F && c != 0x180E;
-  }
-  return !within(c, 0x200B, 0x200F) && !within(c, 0x202A, 0x202E) && !within(c, 0x2060, 0x206F) &&
-         !within(c, 0xD800, 0xF8FF) && c != 0xFEFF && !within(c, 0xFFF0, 0xFFFB) &&
-         (c & 0xFFFE) != 0xFFFE && c < 0xE0000;
+  if (c < 0x80) return within(c, 0x20, 0x7E);
+  constexpr uint32_t kHidden = bit(UTF8PROC_CATEGORY_CN) | bit(UTF8PROC_CATEGORY_CC) |
+                               bit(UTF8PROC_CATEGORY_CF) | bit(UTF8PROC_CATEGORY_CS) |
+                               bit(UTF8PROC_CATEGORY_CO) | bit(UTF8PROC_CATEGORY_ZS) |
+                               bit(UTF8PROC_CATEGORY_ZL) | bit(UTF8PROC_CATEGORY_ZP);
+  return (category_bit(c) & kHidden) == 0;
 }
 
 bool is_letter(uint32_t c) {
-  if (c < 0x80) return within(c | 32, 'a', 'z');
-  if (c < 0xC0) return c == 0xAA || c == 0xB5 || c == 0xBA;
-  if (c == 0xD7 || c == 0xF7) return false;
-  // Combining marks, punctuation, symbols, private use and emoji are not letters.
-  return is_printable(c) && !within(c, 0x300, 0x36F) && !within(c, 0x2000, 0x2C00 - 1) &&
-         !within(c, 0x3000, 0x3004) && !within(c, 0x3007, 0x3030) && !within(c, 0xFE00, 0xFE6F) &&
-         !within(c, 0xFF00, 0xFF20) && !within(c, 0x1F000, 0x1FAFF);
+  if (c < 0x80) return is_ascii_letter(c);
+  return (category_bit(c) & kLetters) != 0;
 }
 
-bool is_digit(uint32_t c) { return within(c, '0', '9'); }
-bool is_word(uint32_t c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_decimal(uint32_t c) {
+  if (c < 0x80) return within(c, '0', '9');
+  return category_bit(c) == bit(UTF8PROC_CATEGORY_ND);
+}
+
+bool is_digit(uint32_t c) {
+  if (is_decimal(c)) return true;
+  static constexpr uint32_t kRanges[][2] = {
+      {0xB2, 0xB3},       {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},
+      {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+      {0x2474, 0x247C},   {0x2488, 0x2490},   {0x24EA, 0x24EA},   {0x24F5, 0x24FD},
+      {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},   {0x278A, 0x2792},
+      {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
+  return c >= 0x80 && std::any_of(std::begin(kRanges), std::end(kRanges),
+                                  [c](const auto& range) { return within(c, range[0], range[1]); });
+}
+
+bool is_numeric(uint32_t c) {
+  if (c < 0x80) return within(c, '0', '9');
+  return (category_bit(c) & kNumbers) != 0;
+}
+
+bool is_alphanumeric(uint32_t c) {
+  if (c < 0x80) return is_ascii_letter(c) || within(c, '0', '9');
+  return (category_bit(c) & (kLetters | kNumbers)) != 0;
+}
+
+bool is_word(uint32_t c) { return is_alphanumeric(c) || c == '_'; }
+
+bool is_upper(uint32_t c) {
+  if (c < 0x80) return within(c, 'A', 'Z');
+  return utf8proc_isupper(static_cast<utf8proc_int32_t>(c)) != 0;
+}
+
+bool is_lower(uint32_t c) {
+  if (c < 0x80) return within(c, 'a', 'z');
+  return utf8proc_islower(static_cast<utf8proc_int32_t>(c)) != 0;
+}
+
+bool is_title(uint32_t c) { return c >= 0x80 && category_bit(c) == bit(UTF8PROC_CATEGORY_LT); }
+bool is_cased(uint32_t c) { return is_lower(c) || is_upper(c) || is_title(c); }
+
+bool is_case_ignorable(uint32_t c) {
+  static constexpr uint32_t kSigns[] = {'\'',   '.',    ':',    '^',    '`',    0xB7,   0x387,
+                                        0x55F,  0x5F4,  0x2018, 0x2019, 0x2024, 0x2027, 0xFE13,
+                                        0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+  if (std::find(std::begin(kSigns), std::end(kSigns), c) != std::end(kSigns)) return true;
+  constexpr uint32_t kIgnored = bit(UTF8PROC_CATEGORY_MN) | bit(UTF8PROC_CATEGORY_ME) |
+                                bit(UTF8PROC_CATEGORY_CF) | bit(UTF8PROC_CATEGORY_LM) |
+                                bit(UTF8PROC_CATEGORY_SK);
+  return c >= 0x80 && (category_bit(c) & kIgnored) != 0;
+}
+
+bool starts_identifier(uint32_t c) {
+  if (c < 0x80) return is_ascii_letter(c) || c == '_';
+  return (category_bit(c) & (kLetters | bit(UTF8PROC_CATEGORY_NL))) != 0;
+}
+
+bool continues_identifier(uint32_t c) {
+  constexpr uint32_t kInside = bit(UTF8PROC_CATEGORY_MN) | bit(UTF8PROC_CATEGORY_MC) |
+                               bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_PC);
+  return starts_identifier(c) || is_decimal(c) || (c >= 0x80 && (category_bit(c) & kInside) != 0) ||
+         c == 0xB7 || c == 0x387;
+}
+
+void append_upper(std::string& out, uint32_t c) {
+  if (c < 0x80) {
+    out += static_cast<char>(within(c, 'a', 'z') ? c - 32 : c);
+  } else if (const LetterExpansion* expansion = expansion_of(c)) {
+    out += expansion->upper;
+  } else {
+    append_utf8(out, static_cast<uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))));
+  }
+}
+
+void append_lower(std::string& out, uint32_t c) {
+  if (c < 0x80) {
+    out += static_cast<char>(within(c, 'A', 'Z') ? c + 32 : c);
+  } else if (c == 0x130) {
+    out += "i\u0307";
+  } else {
+    append_utf8(out, static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+  }
+}
+
+void append_title(std::string& out, uint32_t c) {
+  if (c < 0x80) return append_upper(out, c);
+  if (const LetterExpansion* expansion = expansion_of(c)) {
+    out += expansion->title.empty() ? expansion->upper : expansion->title;
+  } else {
+    append_utf8(out, static_cast<uint32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
+  }
+}
+
+void append_folded(std::string& out, uint32_t c) {
+  if (c < 0x80) return append_lower(out, c);
+  utf8proc_int32_t folded[8];
+  const utf8proc_ssize_t n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 8,
+                                                     UTF8PROC_CASEFOLD, nullptr);
+  if (n < 1 || n > 8) return append_utf8(out, c);
+  for (utf8proc_ssize_t i = 0; i < n; ++i) append_utf8(out, static_cast<uint32_t>(folded[i]));
+}
+
+int decimal_value(uint32_t c) {
+  if (!is_decimal(c)) return -1;
+  // The digits 0 to 9 of a script are neighbours; only the mathematical sets touch each other.
+  if (within(c, 0x1D7CE, 0x1D7FF)) return static_cast<int>((c - 0x1D7CE) % 10);
+  uint32_t zero = c;
+  while (c - zero < 9 && is_decimal(zero - 1)) --zero;
+  return static_cast<int>(c - zero);
+}
 
 size_t last_character_size(std::string_view text, size_t end) {
   for (size_t size = 1; size <= 4 && size <= end; ++size) {

@@ -1,22 +1,39 @@
-// What a character is and its other case, for the string methods of templates. Covers ASCII,
-// Latin-1, Latin Extended-A, Greek, Cyrillic and Armenian; letters of other scripts count as
-// letters without case.
+// What a character is and its other cases, as Python's str methods see them. Categories and simple
+// case mappings are Unicode's; mappings to several characters (ß to SS) have a table.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace ruv::jinja {
 
-bool is_space(uint32_t c);      // Python's str.isspace
-bool is_printable(uint32_t c);  // Python's str.isprintable, unassigned code points aside
-bool is_letter(uint32_t c);
-bool is_digit(uint32_t c);  // ASCII digits
-bool is_word(uint32_t c);   // a letter, a digit or _: \w
-uint32_t to_upper(uint32_t c);
-uint32_t to_lower(uint32_t c);
-inline bool is_upper(uint32_t c) { return to_lower(c) != c; }
-inline bool is_lower(uint32_t c) { return to_upper(c) != c || c == 0xDF; }
+// Python's predicates of one character: str.isspace and so on.
+bool is_space(uint32_t c);
+bool is_printable(uint32_t c);
+bool is_letter(uint32_t c);   // isalpha
+bool is_decimal(uint32_t c);  // digits of any script
+bool is_digit(uint32_t c);    // decimals, superscripts, circled digits
+bool is_numeric(uint32_t c);  // digits, fractions, Roman numerals; not CJK numerals
+bool is_alphanumeric(uint32_t c);
+bool is_word(uint32_t c);  // \w: alphanumeric or _
+bool is_upper(uint32_t c);
+bool is_lower(uint32_t c);
+bool is_title(uint32_t c);  // ǅ and its like
+bool is_cased(uint32_t c);
+// Passed over when one asks whether a letter stands at a word's end: marks, quotes, dots.
+bool is_case_ignorable(uint32_t c);
+bool starts_identifier(uint32_t c);
+bool continues_identifier(uint32_t c);
+
+// The case mappings of one character, which may give up to three.
+void append_upper(std::string& out, uint32_t c);
+void append_lower(std::string& out, uint32_t c);
+void append_title(std::string& out, uint32_t c);
+void append_folded(std::string& out, uint32_t c);
+
+// The value of a decimal digit of any script, or -1.
+int decimal_value(uint32_t c);
 
 // Bytes of white space at the start and at the end of `text`.
 size_t leading_space(std::string_view text);

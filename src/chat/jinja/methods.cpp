@@ -75,7 +75,8 @@ const BuiltinRow* find_in(const BuiltinRow (&rows)[N], std::string_view name) {
 }  // namespace
 
 const BuiltinRow* find_dict_method(std::string_view name) { return find_in(kDictRows, name); }
-const BuiltinRow* find_sequence_method(std::string_view name) {
+const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::string_view name) {
+  if (name == "copy" && !sequence.is_list()) return nullptr;
   return find_in(kSequenceRows, name);
 }
 

@@ -30,10 +30,6 @@ Result<Datum> changed_method(const BuiltinCall& call) {
   return Datum(kChange(self(call)));
 }
 
-MarkedText swapped(const MarkedText& text) {
-  return mapped(text, [](uint32_t c, uint32_t) { return is_upper(c) ? to_lower(c) : to_upper(c); });
-}
-
 template <StripSide kSide>
 Result<Datum> strip_method(const BuiltinCall& call) {
   TRY(call.meter().spend_text(self(call).size()));
@@ -230,11 +226,67 @@ Result<Datum> all_method(const BuiltinCall& call) {
   return Datum(!text.empty());
 }
 
-bool is_letter_or_digit(uint32_t c) { return is_letter(c) || is_digit(c); }
-
 template <bool kUpper>
 Result<Datum> case_method(const BuiltinCall& call) {
   return call_builtin(*find_test(kUpper ? "upper" : "lower"), call.run, call.subject, {});
+}
+
+// Words begin in upper case and go on in lower case, and there is one.
+Result<Datum> title_method(const BuiltinCall& call) {
+  const std::string& text = self(call).bytes();
+  TRY(call.meter().spend_text(text.size()));
+  bool some = false;
+  bool inside = false;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    const bool begins = is_upper(c.value) || is_title(c.value);
+    const bool follows = !begins && is_lower(c.value);
+    if (inside ? begins : follows) return Datum(false);
+    inside = begins || follows;
+    some |= inside;
+    at += c.size;
+  }
+  return Datum(some);
+}
+
+Result<Datum> identifier_method(const BuiltinCall& call) {
+  const std::string& text = self(call).bytes();
+  TRY(call.meter().spend_text(text.size()));
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    if (at == 0 ? !starts_identifier(c.value) : !continues_identifier(c.value)) return Datum(false);
+    at += c.size;
+  }
+  return Datum(!text.empty());
+}
+
+Result<Datum> printable_method(const BuiltinCall& call) {
+  if (self(call).empty()) return Datum(true);
+  return all_method<is_printable>(call);
+}
+
+// Tabs become spaces up to the next multiple of the tab size.
+Result<Datum> expand_tabs_method(const BuiltinCall& call) {
+  const MarkedText& text = self(call);
+  const int64_t size = TRY(call.integer(0, 8));
+  MarkedText out;
+  int64_t column = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text.bytes(), at);
+    if (c.value != '\t') {
+      out.append_slice(text, at, at + c.size);
+      column = c.value == '\n' || c.value == '\r' ? 0 : column + 1;
+    } else if (size > 0) {
+      const int64_t spaces = size - column % size;
+      TRY(call.meter().check_size(out.size() + static_cast<size_t>(spaces)));
+      TRY(call.meter().spend_text(static_cast<size_t>(spaces)));
+      out.append(std::string(static_cast<size_t>(spaces), ' '), false);
+      column += spaces;
+    }
+    at += c.size;
+  }
+  TRY(call.meter().spend_text(out.size()));
+  return Datum(std::move(out));
 }
 
 Result<Datum> ascii_method(const BuiltinCall& call) {
@@ -246,23 +298,40 @@ Result<Datum> format_method(const BuiltinCall& call) {
   return brace_format(call.run, self(call), call.arguments);
 }
 
+// format with the members of one mapping as its named values.
+Result<Datum> format_map_method(const BuiltinCall& call) {
+  CallArguments arguments;
+  if (!call.given[0]->is(Datum::Kind::dict))
+    return fail(Code::corrupt, "format_map needs a mapping, not {}", type_name(*call.given[0]));
+  for (const auto& [key, value] : call.given[0]->dict()->entries()) {
+    TRY(call.meter().spend());
+    if (key.is_text()) arguments.named.emplace_back(key.bytes(), value);
+  }
+  return brace_format(call.run, self(call), arguments);
+}
+
 constexpr BuiltinRow kRows[] = {
     {"capitalize", changed_method<capitalized>},
-    {"casefold", changed_method<lowercased>},
+    {"casefold", changed_method<case_folded>},
     {"center", justify_method<Justify::center>, 1, {"width", "fillchar"}},
     {"count", count_method, 1, {"sub", "start", "end"}},
     {"endswith", affix_method<true>, 1, {"suffix", "start", "end"}},
+    {"expandtabs", expand_tabs_method, 0, {"tabsize"}},
     {"find", find_method<false, false>, 1, {"sub", "start", "end"}},
     {"format", format_method, 0, {"*"}},
+    {"format_map", format_map_method, 1, {"mapping"}},
     {"index", find_method<false, true>, 1, {"sub", "start", "end"}},
-    {"isalnum", all_method<is_letter_or_digit>},
+    {"isalnum", all_method<is_alphanumeric>},
     {"isalpha", all_method<is_letter>},
     {"isascii", ascii_method},
-    {"isdecimal", all_method<is_digit>},
+    {"isdecimal", all_method<is_decimal>},
     {"isdigit", all_method<is_digit>},
+    {"isidentifier", identifier_method},
     {"islower", case_method<false>},
-    {"isnumeric", all_method<is_digit>},
+    {"isnumeric", all_method<is_numeric>},
+    {"isprintable", printable_method},
     {"isspace", all_method<is_space>},
+    {"istitle", title_method},
     {"isupper", case_method<true>},
     {"join", join_method, 1, {"iterable"}},
     {"ljust", justify_method<Justify::left>, 1, {"width", "fillchar"}},
@@ -282,7 +351,7 @@ constexpr BuiltinRow kRows[] = {
     {"splitlines", splitlines_method, 0, {"keepends"}},
     {"startswith", affix_method<false>, 1, {"prefix", "start", "end"}},
     {"strip", strip_method<StripSide::both>, 0, {"chars"}},
-    {"swapcase", changed_method<swapped>},
+    {"swapcase", changed_method<case_swapped>},
     {"title", changed_method<titled>},
     {"upper", changed_method<uppercased>},
     {"zfill", justify_method<Justify::zeros>, 1, {"width"}},

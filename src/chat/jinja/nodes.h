@@ -165,14 +165,16 @@ struct CallStep final : PostfixStep {
 struct FilterStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
-  const BuiltinRow* filter = nullptr;
+  const BuiltinRow* filter = nullptr;  // null: there is none of that name
+  std::string name;                    // set when `filter` is null
   ArgumentNodes arguments;
 };
 
 struct TestStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
-  const BuiltinRow* test = nullptr;
+  const BuiltinRow* test = nullptr;  // null: there is none of that name
+  std::string name;                  // set when `test` is null
   bool negated = false;
   ArgumentNodes arguments;
 };
@@ -197,6 +199,13 @@ class StatementNode {
 using StatementPtr = std::unique_ptr<const StatementNode>;
 using StatementList = std::vector<StatementPtr>;
 
+// The statements of a scope. Jinja decides while compiling where a name lives: one that the scope
+// sets before it reads it is undefined until then, whatever the context holds.
+struct ScopeBody {
+  StatementList statements;
+  std::vector<NameId> unset;
+};
+
 // What an assignment fills: a name, a member of a namespace, or several of them.
 struct AssignTarget {
   Place place;
@@ -216,7 +225,7 @@ struct MacroParameter {
 struct MacroBody {
   std::string name;
   std::vector<MacroParameter> parameters;
-  StatementList body;
+  ScopeBody body;
   // The body mentions these names, so calls may bring what they hold.
   bool uses_caller = false;
   bool uses_varargs = false;
@@ -249,8 +258,8 @@ struct ForNode final : StatementNode {
   ExprPtr iterable;
   ExprPtr condition;  // null: every item
   bool recursive = false;
-  StatementList body;
-  StatementList otherwise;
+  ScopeBody body;
+  ScopeBody otherwise;
 };
 
 struct SetNode final : StatementNode {
@@ -265,14 +274,14 @@ struct SetBlockNode final : StatementNode {
   Result<Flow> execute(TemplateRun& run) const override;
   AssignTarget target;
   ExprPtr filtered;  // over CapturedNode; null: no filter
-  StatementList body;
+  ScopeBody body;
 };
 
 struct FilterBlockNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
   ExprPtr filtered;
-  StatementList body;
+  ScopeBody body;
 };
 
 struct MacroNode final : StatementNode {
@@ -295,7 +304,7 @@ struct WithNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
   std::vector<std::pair<AssignTarget, ExprPtr>> values;
-  StatementList body;
+  ScopeBody body;
 };
 
 struct LoopControlNode final : StatementNode {
@@ -307,7 +316,7 @@ struct LoopControlNode final : StatementNode {
 // A whole template. Names are numbered so that scopes compare integers.
 struct TemplateProgram {
   std::vector<std::string> names;
-  StatementList statements;
+  ScopeBody body;
   NameId loop = -1, caller = -1, varargs = -1, kwargs = -1;
 };
 

@@ -32,8 +32,27 @@ std::string grouped(const std::string& digits) {
   return out + digits.substr(whole);
 }
 
+// The alternate form of g keeps the zeros that make up its precision.
+std::string with_all_digits(std::string digits, int64_t precision) {
+  size_t end = std::min(digits.find_first_of("eE"), digits.size());
+  if (digits.find('.') == std::string::npos) digits.insert(end++, 1, '.');
+  int64_t figures = 0;
+  bool leading = true;
+  for (size_t i = 0; i < end; ++i) {
+    if (digits[i] == '.') continue;
+    leading = leading && digits[i] == '0';
+    figures += !leading;
+  }
+  // Zero itself has one figure before the point.
+  if (leading) figures = 1;
+  if (figures < precision) digits.insert(end, static_cast<size_t>(precision - figures), '0');
+  return digits;
+}
+
 // |value| by f, e or g; Python's g drops trailing zeros, which to_chars' does not add.
-Result<std::string> real_digits(double magnitude, char type, int64_t precision) {
+Result<std::string> real_digits(double magnitude, const FieldFormat& format) {
+  const char type = format.type ? format.type : 'g';
+  int64_t precision = format.precision;
   const char kind = static_cast<char>(type | 32);
   const auto style = kind == 'f' || kind == '%' || type == '%' ? std::chars_format::fixed
                      : kind == 'e'                             ? std::chars_format::scientific
@@ -45,6 +64,10 @@ Result<std::string> real_digits(double magnitude, char type, int64_t precision) 
                                  static_cast<int>(precision));
   if (end.ec != std::errc()) return fail(Code::invalid, "the precision is too large");
   buffer.resize(static_cast<size_t>(end.ptr - buffer.data()));
+  if (format.alternate && style == std::chars_format::general)
+    buffer = with_all_digits(std::move(buffer), precision);
+  if (format.alternate && precision == 0 && style != std::chars_format::general)
+    buffer.insert(std::min(buffer.find('e'), buffer.size()), 1, '.');
   if (type == 'E' || type == 'G' || type == 'F') {
     for (char& c : buffer)
       if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
@@ -100,7 +123,7 @@ Result<NumberText> number_text(const Datum& value, const FieldFormat& format) {
   } else if (std::isnan(real) || std::isinf(real)) {
     out.digits = std::isnan(real) ? "nan" : "inf";
   } else {
-    out.digits = TRY(real_digits(magnitude, format.type ? format.type : 'g', format.precision));
+    out.digits = TRY(real_digits(magnitude, format));
   }
   if (format.type == '%') out.digits += '%';
   return out;
@@ -116,6 +139,22 @@ MarkedText laid_out(MarkedText text, const FieldFormat& format, char align) {
 }
 
 }  // namespace
+
+Status check_field(const Datum& value, const FieldFormat& format) {
+  const bool plain = format.type == 0 && format.width == 0 && format.precision < 0 &&
+                     !format.align && !format.grouped && !format.alternate && format.sign == '-';
+  if (plain || value.is_text()) return Status();
+  if (!value.is_number())
+    return fail(Code::corrupt, "unsupported format string passed to {}.__format__",
+                type_name(value));
+  static constexpr std::string_view kReal = "fFeEgG%";
+  const bool as_real = format.type != 0 && kReal.find(format.type) != std::string_view::npos;
+  if (format.type == 's')
+    return fail(Code::corrupt, "Unknown format code 's' for object of type '{}'", type_name(value));
+  if (value.is_integral() && !as_real && format.precision >= 0)
+    return fail(Code::corrupt, "Precision not allowed in integer format specifier");
+  return Status();
+}
 
 Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, RenderMeter& meter) {
   if (format.width > kMaxFieldWidth || format.precision > kMaxFieldWidth)

@@ -71,7 +71,7 @@ const BuiltinRow* find_test(std::string_view name);
 const BuiltinRow* find_global(std::string_view name);
 const BuiltinRow* find_text_method(std::string_view name);
 const BuiltinRow* find_dict_method(std::string_view name);
-const BuiltinRow* find_sequence_method(std::string_view name);
+const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::string_view name);
 // A method that would change a list or dict; templates may not call those.
 bool is_mutating_method(const Datum& subject, std::string_view name);
 
@@ -82,6 +82,8 @@ class BoundFunction final : public TemplateObject {
   std::string type_name() const override { return "builtin_function_or_method"; }
   bool callable() const override { return true; }
   int depth() const override { return 1 + depth_of(subject_); }
+  // dict.fromkeys is the global function of that name.
+  std::optional<Datum> attribute(std::string_view name) const override;
   Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override {
     return call_builtin(row_, run, subject_, arguments);
   }
@@ -98,10 +100,8 @@ class NamespaceObject final : public TemplateObject {
   std::string type_name() const override { return "Namespace"; }
   Status append_repr(MarkedText& out, RenderMeter& meter, int depth) const override;
   std::optional<Datum> attribute(std::string_view name) const override;
-  // Fails: as DatumDict::set.
-  Status set(const Datum& name, Datum value, RenderMeter& meter) {
-    return members_.set(name, std::move(value), meter);
-  }
+  // Fails: as DatumDict::set; corrupt, when the name begins with "_", which templates may not use.
+  Status set(const Datum& name, Datum value, RenderMeter& meter);
   void clear() { members_ = DatumDict(); }
 
  private:

@@ -9,6 +9,7 @@ Result<ExprPtr> TemplateParser::expression(bool with_condition) {
   const Nesting nesting(depth_);
   TRY(check_nesting());
   const Place place = current().place;
+  const size_t missing_before = missing_.size();
   ExprPtr value = TRY(logic(false));
   if (!with_condition || !current().is_name("if")) return value;
   auto node = std::make_unique<ConditionalNode>(place);
@@ -20,6 +21,7 @@ Result<ExprPtr> TemplateParser::expression(bool with_condition) {
       break;
     }
   }
+  missing_.resize(missing_before);
   return node;
 }
 
@@ -158,7 +160,9 @@ Result<ExprPtr> TemplateParser::primary() {
         return std::make_unique<ConstantNode>(place, Datum(false));
       if (name == "none" || name == "None")
         return std::make_unique<ConstantNode>(place, Datum::none());
-      return std::make_unique<NameNode>(place, id_of(name));
+      const NameId id = id_of(name);
+      touch(id);
+      return std::make_unique<NameNode>(place, id);
     }
     case LexemeKind::string: {
       std::string value;

@@ -101,14 +101,29 @@ Result<ArgumentNodes> TemplateParser::arguments() {
   return out;
 }
 
+// Filters and tests of extensions have dots in their names.
+Result<std::string> TemplateParser::dotted_name() {
+  std::string name = TRY(expect_name());
+  while (skip_sign(".")) name += "." + TRY(expect_name());
+  return name;
+}
+
+// Jinja refuses a filter that it lacks at once, but where it stands under a condition only when it
+// is reached: templates ask "if …" before they use what not every engine has.
+void TemplateParser::note_missing(Place place, std::string what) {
+  if (frames_[frame_].branches == 0) missing_.emplace_back(place, std::move(what));
+}
+
 // After the bar.
 Result<StepPtr> TemplateParser::filter() {
   auto step = std::make_unique<FilterStep>(current().place);
-  const Lexeme& word = current();
-  const std::string name = TRY(expect_name());
+  const Place place = current().place;
+  std::string name = TRY(dotted_name());
   step->filter = find_filter(name);
-  if (!step->filter)
-    return fail(Code::unsupported, "{}: no filter named '{}'", describe(word.place), name);
+  if (!step->filter) {
+    note_missing(place, fmt::format("no filter named '{}'", name));
+    step->name = std::move(name);
+  }
   if (current().is_sign("(")) step->arguments = TRY(arguments());
   return step;
 }
@@ -117,11 +132,13 @@ Result<StepPtr> TemplateParser::test() {
   auto step = std::make_unique<TestStep>(current().place);
   advance();
   step->negated = skip_name("not");
-  const Lexeme& word = current();
-  const std::string name = TRY(expect_name());
+  const Place place = current().place;
+  std::string name = TRY(dotted_name());
   step->test = find_test(name);
-  if (!step->test)
-    return fail(Code::unsupported, "{}: no test named '{}'", describe(word.place), name);
+  if (!step->test) {
+    note_missing(place, fmt::format("no test named '{}'", name));
+    step->name = std::move(name);
+  }
   step->arguments = TRY(test_arguments());
   return step;
 }

@@ -15,7 +15,11 @@ Result<TemplateProgram> TemplateParser::parse() {
   program_.caller = id_of("caller");
   program_.varargs = id_of("varargs");
   program_.kwargs = id_of("kwargs");
-  program_.statements = TRY(statements({}));
+  frames_.emplace_back();
+  program_.body.statements = TRY(statements({}));
+  if (!missing_.empty())
+    return fail(Code::unsupported, "{}: {}", describe(missing_[0].first), missing_[0].second);
+  settle_frames();
   return std::move(program_);
 }
 
@@ -95,6 +99,46 @@ NameId TemplateParser::id_of(std::string_view name) {
   return it->second;
 }
 
+void TemplateParser::touch(const AssignTarget& target) {
+  for (const AssignTarget& part : target.parts) touch(part);
+  if (!target.is_tuple) touch(target.name);
+}
+
+void TemplateParser::store(NameId name) {
+  Frame& frame = frames_[frame_];
+  if (frame.touched.insert(name).second && frame.branches == 0) frame.set_first.push_back(name);
+}
+
+void TemplateParser::store(const AssignTarget& target) {
+  for (const AssignTarget& part : target.parts) store(part);
+  if (target.is_tuple) return;
+  // Setting a member reads the namespace.
+  target.member.empty() ? store(target.name) : touch(target.name);
+}
+
+void TemplateParser::open_frame(ScopeBody& body) {
+  frames_.emplace_back();
+  frames_.back().parent = frame_;
+  frames_.back().body = &body;
+  frame_ = frames_.size() - 1;
+}
+
+// A name that a scope around touches lives there; only others are undefined at first.
+void TemplateParser::settle_frames() {
+  frames_[0].body = &program_.body;
+  for (const Frame& frame : frames_) {
+    for (const NameId name : frame.set_first) {
+      const Frame* around = &frame;
+      bool found = false;
+      while (!found && around != &frames_[around->parent]) {
+        around = &frames_[around->parent];
+        found = around->touched.count(name) > 0;
+      }
+      if (!found) frame.body->unset.push_back(name);
+    }
+  }
+}
+
 Status TemplateParser::check_nesting() const {
   if (depth_ <= kMaxParseDepth) return Status();
   return error(fmt::format("nested deeper than {}", kMaxParseDepth));
@@ -168,7 +212,8 @@ Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place
   if (tag == "generation") {
     // Training code asks where the assistant spoke; rendering only sees a scope.
     auto node = std::make_unique<WithNode>(place);
-    node->body = TRY(body({"endgeneration"}));
+    open_frame(node->body);
+    TRY(scope_body(node->body, {"endgeneration"}));
     return node;
   }
   if (tag == "break" || tag == "continue") {
@@ -192,15 +237,26 @@ Result<StatementList> TemplateParser::body(std::initializer_list<std::string_vie
   return out;
 }
 
+Status TemplateParser::scope_body(ScopeBody& out, std::initializer_list<std::string_view> ends,
+                                  std::string* ended_by) {
+  out.statements = TRY(body(ends, ended_by));
+  close_frame();
+  return Status();
+}
+
 Result<StatementPtr> TemplateParser::if_statement(Place place) {
   auto node = std::make_unique<IfNode>(place);
   std::string ended_by = "elif";
   while (ended_by == "elif") {
     ExprPtr condition = TRY(tuple_or_expression(false));
+    ++frames_[frame_].branches;
     node->branches.emplace_back(std::move(condition),
                                 TRY(body({"elif", "else", "endif"}, &ended_by)));
+    --frames_[frame_].branches;
   }
+  ++frames_[frame_].branches;
   if (ended_by == "else") node->otherwise = TRY(body({"endif"}));
+  --frames_[frame_].branches;
   return node;
 }
 
@@ -209,14 +265,19 @@ Result<StatementPtr> TemplateParser::for_statement(Place place) {
   node->target = TRY(target(false));
   if (!skip_name("in")) return error("expected 'in', found " + shown(current()));
   node->iterable = TRY(tuple_or_expression(false));
+  open_frame(node->body);
+  touch(node->target);
   if (skip_name("if")) node->condition = TRY(expression());
   node->recursive = skip_name("recursive");
   std::string ended_by;
   ++loops_;
-  auto loop_body = body({"else", "endfor"}, &ended_by);
+  Status loop_body = scope_body(node->body, {"else", "endfor"}, &ended_by);
   --loops_;
-  node->body = TRY(std::move(loop_body));
-  if (ended_by == "else") node->otherwise = TRY(body({"endfor"}));
+  TRY(std::move(loop_body));
+  if (ended_by == "else") {
+    open_frame(node->otherwise);
+    TRY(scope_body(node->otherwise, {"endfor"}));
+  }
   return node;
 }
 
@@ -226,13 +287,16 @@ Result<StatementPtr> TemplateParser::set_statement(Place place) {
     auto node = std::make_unique<SetNode>(place);
     node->target = std::move(filled);
     node->value = TRY(tuple_or_expression());
+    store(node->target);
     TRY(expect_block_end());
     return node;
   }
   auto node = std::make_unique<SetBlockNode>(place);
   node->target = std::move(filled);
+  store(node->target);
   if (current().is_sign("|")) node->filtered = TRY(filters_over_captured(false));
-  node->body = TRY(body({"endset"}));
+  open_frame(node->body);
+  TRY(scope_body(node->body, {"endset"}));
   return node;
 }
 
@@ -293,9 +357,11 @@ Result<std::vector<MacroParameter>> TemplateParser::signature() {
 Status TemplateParser::macro_body(MacroBody& macro, std::string_view end) {
   const size_t first = at_;
   const int outer_loops = std::exchange(loops_, 0);
-  auto statements_inside = body({end});
+  open_frame(macro.body);
+  for (const MacroParameter& parameter : macro.parameters) touch(parameter.name);
+  Status inside = scope_body(macro.body, {end});
   loops_ = outer_loops;
-  macro.body = TRY(std::move(statements_inside));
+  TRY(std::move(inside));
   for (size_t i = first; i < at_; ++i) {
     macro.uses_caller |= lexemes_[i].is_name("caller");
     macro.uses_varargs |= lexemes_[i].is_name("varargs");
@@ -308,6 +374,7 @@ Result<StatementPtr> TemplateParser::macro_statement(Place place) {
   auto node = std::make_unique<MacroNode>(place);
   node->macro.name = TRY(expect_name());
   node->name = id_of(node->macro.name);
+  store(node->name);
   node->macro.parameters = TRY(signature());
   TRY(macro_body(node->macro, "endmacro"));
   return node;
@@ -334,7 +401,8 @@ Result<StatementPtr> TemplateParser::call_statement(Place place) {
 Result<StatementPtr> TemplateParser::filter_statement(Place place) {
   auto node = std::make_unique<FilterBlockNode>(place);
   node->filtered = TRY(filters_over_captured(true));
-  node->body = TRY(body({"endfilter"}));
+  open_frame(node->body);
+  TRY(scope_body(node->body, {"endfilter"}));
   return node;
 }
 
@@ -346,7 +414,9 @@ Result<StatementPtr> TemplateParser::with_statement(Place place) {
     TRY(expect_sign("="));
     node->values.emplace_back(std::move(filled), TRY(expression()));
   }
-  node->body = TRY(body({"endwith"}));
+  open_frame(node->body);
+  for (const auto& entry : node->values) touch(entry.first);
+  TRY(scope_body(node->body, {"endwith"}));
   return node;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "chat/jinja/nodes.h"
@@ -32,6 +33,24 @@ class TemplateParser {
   tl::unexpected<Status> unexpected_here() const;
   NameId id_of(std::string_view name);
 
+  // The names a scope touches, in the order in which Jinja's compiler sees them.
+  struct Frame {
+    size_t parent = 0;  // index in frames_; the root is its own
+    std::unordered_set<NameId> touched;
+    std::vector<NameId> set_first;  // set before any read, and not under an if
+    ScopeBody* body = nullptr;      // receives `unset`
+    int branches = 0;               // ifs around the current place
+  };
+  // A name is read or is a parameter.
+  void touch(NameId name) { frames_[frame_].touched.insert(name); }
+  void touch(const AssignTarget& target);
+  void store(NameId name);
+  void store(const AssignTarget& target);
+  // Opens a scope; close_frame returns to the one around it.
+  void open_frame(ScopeBody& body);
+  void close_frame() { frame_ = frames_[frame_].parent; }
+  void settle_frames();
+
   // Counts nesting while it lives.
   struct Nesting {
     explicit Nesting(int& depth) : depth_(depth) { ++depth_; }
@@ -56,6 +75,9 @@ class TemplateParser {
   Result<StatementPtr> with_statement(Place place);
   Result<std::vector<MacroParameter>> signature();
   Status macro_body(MacroBody& macro, std::string_view end);
+  // A body in a frame of its own.
+  Status scope_body(ScopeBody& out, std::initializer_list<std::string_view> ends,
+                    std::string* ended_by = nullptr);
   Result<AssignTarget> target(bool with_namespace);
   Result<AssignTarget> single_target(bool with_namespace);
 
@@ -76,6 +98,8 @@ class TemplateParser {
   Result<ExprPtr> dict_literal();
   Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
   Result<StepPtr> subscript();
+  Result<std::string> dotted_name();
+  void note_missing(Place place, std::string what);
   Result<StepPtr> filter();
   Result<StepPtr> test();
   Result<ArgumentNodes> test_arguments();
@@ -91,6 +115,9 @@ class TemplateParser {
   int loops_ = 0;
   TemplateProgram program_;
   std::unordered_map<std::string, NameId> ids_;
+  std::vector<std::pair<Place, std::string>> missing_;  // filters and tests that always run
+  std::vector<Frame> frames_;
+  size_t frame_ = 0;
 };
 
 }  // namespace ruv::jinja

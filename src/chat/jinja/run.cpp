@@ -25,7 +25,7 @@ bool TemplateRun::mentions(std::string_view name) const {
 Result<MarkedText> TemplateRun::render() {
   MarkedText out;
   out_ = &out;
-  const Result<Flow> flow = execute(program_.statements);
+  const Result<Flow> flow = execute(program_.body);
   out_ = nullptr;
   if (!flow) return tl::unexpected<Status>(flow.error());
   return out;
@@ -70,6 +70,16 @@ Result<Flow> TemplateRun::execute(const StatementList& statements) {
   return Flow::next;
 }
 
+Result<Flow> TemplateRun::execute(const ScopeBody& body) {
+  for (const NameId name : body.unset) set(name, undefined_name(name));
+  return execute(body.statements);
+}
+
+Datum TemplateRun::undefined_name(NameId name) const {
+  return Datum::undefined(
+      fmt::format("'{}' is undefined", program_.names[static_cast<size_t>(name)]));
+}
+
 Datum TemplateRun::lookup(NameId name) {
   for (const NameScope* scope = scope_; scope; scope = scope->parent) {
     meter_.charge(static_cast<int64_t>(scope->variables.size() / 16));
@@ -81,7 +91,7 @@ Datum TemplateRun::lookup(NameId name) {
   const std::string& text = program_.names[static_cast<size_t>(name)];
   if (const BuiltinRow* global = find_global(text))
     return Datum(ObjectPtr(std::make_shared<BoundFunction>(*global, Datum())));
-  return Datum::undefined(fmt::format("'{}' is undefined", text));
+  return undefined_name(name);
 }
 
 void TemplateRun::set(NameId name, Datum value) {
@@ -141,7 +151,7 @@ void TemplateRun::keep_scopes() {
   }
 }
 
-Result<TextPtr> TemplateRun::capture_block(const StatementList& body) {
+Result<TextPtr> TemplateRun::capture_block(const ScopeBody& body) {
   return captured([&] {
     return scoped(scope_, [&]() -> Status {
       TRY(execute(body));

@@ -67,11 +67,14 @@ class TemplateRun {
   // Counts a step and the depth, and puts the place before an error.
   Result<Datum> evaluate(const ExprNode& node);
   Result<Flow> execute(const StatementList& statements);
+  // In the scope that was just made for it.
+  Result<Flow> execute(const ScopeBody& body);
   // Puts a place before an error, unless a deeper one is there already.
   Status placed(Place place, Status status);
   Result<CallArguments> evaluate_arguments(const ArgumentNodes& nodes);
 
   Datum lookup(NameId name);
+  Datum undefined_name(NameId name) const;
   Status assign(const AssignTarget& target, const Datum& value);
   void set(NameId name, Datum value);
 
@@ -103,7 +106,7 @@ class TemplateRun {
   // Keeps the current scope and all around it alive until the run ends.
   void keep_scopes();
   // Statements in their own scope, captured; break and continue end with it.
-  Result<TextPtr> capture_block(const StatementList& body);
+  Result<TextPtr> capture_block(const ScopeBody& body);
 
   Result<Datum> call(const Datum& callee, const CallArguments& arguments);
   Result<Datum> call_macro(const MacroBody& macro, NameScope* defined_in,

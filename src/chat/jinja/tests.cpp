@@ -78,18 +78,27 @@ Result<Datum> case_test(const BuiltinCall& call) {
   bool some = false;
   for (size_t at = 0; at < text->size();) {
     const CodePoint c = decode_utf8(text->bytes(), at);
-    if (kUpper ? is_lower(c.value) : is_upper(c.value)) return Datum(false);
+    if (is_title(c.value) || (kUpper ? is_lower(c.value) : is_upper(c.value))) return Datum(false);
     some |= kUpper ? is_upper(c.value) : is_lower(c.value);
     at += c.size;
   }
   return Datum(some);
 }
 
+// Looking a value up in a table needs a hash, which lists and dicts lack.
+Status check_hashable(const BuiltinCall& call) {
+  DatumDict table;
+  TRY(table.find(call.subject, call.meter()));
+  return Status();
+}
+
 Result<Datum> filter_test(const BuiltinCall& call) {
+  TRY(check_hashable(call));
   return Datum(call.subject.is_text() && find_filter(call.subject.bytes()) != nullptr);
 }
 
 Result<Datum> test_test(const BuiltinCall& call) {
+  TRY(check_hashable(call));
   return Datum(call.subject.is_text() && find_test(call.subject.bytes()) != nullptr);
 }
 

@@ -274,8 +274,15 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, Rend
     field = field.substr(0, bang);
   }
   FieldFormat layout = TRY(read_brace_format(format));
-  if (conversion) layout.type = conversion;
-  return formatted(TRY(values.resolve(field)), layout, meter);
+  const Datum value = TRY(values.resolve(field));
+  if (conversion) {
+    if (layout.type && layout.type != 's')
+      return fail(Code::corrupt, "Unknown format code '{}' for object of type 'str'", layout.type);
+    layout.type = conversion;
+  } else {
+    TRY(check_field(value, layout));
+  }
+  return formatted(value, layout, meter);
 }
 
 }  // namespace

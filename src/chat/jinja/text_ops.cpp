@@ -199,19 +199,22 @@ Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, R
   return pieces.take();
 }
 
-MarkedText mapped(const MarkedText& text, uint32_t (*change)(uint32_t c, uint32_t before)) {
+MarkedText mapped(const MarkedText& text, void (*change)(std::string& out, const LetterAt& at)) {
   MarkedText out;
-  uint32_t before = 0;
+  LetterAt letter{0, 0, text.bytes(), 0};
+  std::string changed;
   text.for_each_run([&](std::string_view run, bool from_user) {
-    std::string changed;
+    changed.clear();
     for (size_t at = 0; at < run.size();) {
       const CodePoint c = decode_utf8(run, at);
+      letter.c = c.value;
       if (c.valid) {
-        append_utf8(changed, change(c.value, before));
+        change(changed, letter);
       } else {
         changed += run[at];
       }
-      before = c.value;
+      letter.before = c.value;
+      letter.offset += c.size;
       at += c.size;
     }
     out.append(changed, from_user);
@@ -220,31 +223,73 @@ MarkedText mapped(const MarkedText& text, uint32_t (*change)(uint32_t c, uint32_
   return out;
 }
 
-MarkedText uppercased(const MarkedText& text) {
-  return mapped(text, [](uint32_t c, uint32_t) { return to_upper(c); });
+namespace {
+
+// A sigma that ends a word has a form of its own.
+bool is_final(const LetterAt& letter) {
+  bool cased_before = false;
+  for (size_t end = letter.offset; end > 0;) {
+    end -= last_character_size(letter.text, end);
+    const uint32_t c = decode_utf8(letter.text, end).value;
+    if (is_case_ignorable(c)) continue;
+    cased_before = is_cased(c);
+    break;
+  }
+  if (!cased_before) return false;
+  for (size_t at = letter.offset + 2; at < letter.text.size();) {
+    const CodePoint c = decode_utf8(letter.text, at);
+    if (!is_case_ignorable(c.value)) return !is_cased(c.value);
+    at += c.size;
+  }
+  return true;
 }
 
-MarkedText lowercased(const MarkedText& text) {
-  return mapped(text, [](uint32_t c, uint32_t) { return to_lower(c); });
+void append_lower_in_text(std::string& out, const LetterAt& letter) {
+  constexpr uint32_t kSigma = 0x3A3;
+  if (letter.c == kSigma) {
+    append_utf8(out, is_final(letter) ? 0x3C2 : 0x3C3);
+  } else {
+    append_lower(out, letter.c);
+  }
+}
+
+}  // namespace
+
+MarkedText uppercased(const MarkedText& text) {
+  return mapped(text, [](std::string& out, const LetterAt& at) { append_upper(out, at.c); });
+}
+
+MarkedText lowercased(const MarkedText& text) { return mapped(text, append_lower_in_text); }
+
+MarkedText case_folded(const MarkedText& text) {
+  return mapped(text, [](std::string& out, const LetterAt& at) { append_folded(out, at.c); });
 }
 
 MarkedText capitalized(const MarkedText& text) {
-  // Code point 0 is what `before` is only at the start.
-  return mapped(
-      text, [](uint32_t c, uint32_t before) { return before == 0 ? to_upper(c) : to_lower(c); });
+  return mapped(text, [](std::string& out, const LetterAt& at) {
+    at.offset == 0 ? append_title(out, at.c) : append_lower_in_text(out, at);
+  });
+}
+
+MarkedText case_swapped(const MarkedText& text) {
+  return mapped(text, [](std::string& out, const LetterAt& at) {
+    if (is_upper(at.c)) return append_lower_in_text(out, at);
+    is_lower(at.c) ? append_upper(out, at.c) : append_utf8(out, at.c);
+  });
 }
 
 MarkedText titled(const MarkedText& text) {
-  return mapped(text, [](uint32_t c, uint32_t before) {
-    return is_letter(before) ? to_lower(c) : to_upper(c);
+  return mapped(text, [](std::string& out, const LetterAt& at) {
+    is_cased(at.before) ? append_lower_in_text(out, at) : append_title(out, at.c);
   });
 }
 
 MarkedText word_titled(const MarkedText& text) {
-  return mapped(text, [](uint32_t c, uint32_t before) {
-    const bool begins = before == 0 || is_space(before) || before == '-' || before == '(' ||
+  return mapped(text, [](std::string& out, const LetterAt& at) {
+    const uint32_t before = at.before;
+    const bool begins = at.offset == 0 || is_space(before) || before == '-' || before == '(' ||
                         before == '{' || before == '[' || before == '<';
-    return begins ? to_upper(c) : to_lower(c);
+    begins ? append_upper(out, at.c) : append_lower_in_text(out, at);
   });
 }
 

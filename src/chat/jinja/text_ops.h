@@ -20,13 +20,22 @@ Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, cons
 Result<std::vector<Datum>> split(const MarkedText& text, const std::string* separator,
                                  int64_t limit, bool from_right, RenderMeter& meter);
 Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, RenderMeter& meter);
-// Each character replaced by change(character, the character before it or 0).
-MarkedText mapped(const MarkedText& text, uint32_t (*change)(uint32_t c, uint32_t before));
+// A character and where it stands.
+struct LetterAt {
+  uint32_t c = 0;
+  uint32_t before = 0;  // the character before it, or 0
+  std::string_view text;
+  size_t offset = 0;
+};
+// Each character replaced by what change() appends.
+MarkedText mapped(const MarkedText& text, void (*change)(std::string& out, const LetterAt& at));
 
 MarkedText uppercased(const MarkedText& text);
 MarkedText lowercased(const MarkedText& text);
 MarkedText capitalized(const MarkedText& text);
-// Python's str.title: a letter after no letter is upper case.
+MarkedText case_folded(const MarkedText& text);
+MarkedText case_swapped(const MarkedText& text);
+// Python's str.title: a letter after one without case begins a word.
 MarkedText titled(const MarkedText& text);
 // Jinja's filter title: only space - ( { [ < begin a word.
 MarkedText word_titled(const MarkedText& text);
