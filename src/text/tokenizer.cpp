@@ -5,6 +5,9 @@
 
 #include "text/bpe/byte_bpe.h"
 #include "text/bpe/sentencepiece_bpe.h"
+#include "text/rwkv_world.h"
+#include "text/unigram.h"
+#include "text/wordpiece.h"
 
 namespace ruv {
 namespace {
@@ -48,15 +51,22 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
     case TokenizerKind::sentencepiece_bpe:
       return SentencePieceBpe::create(std::move(spec));
     case TokenizerKind::unigram:
+      return Unigram::create(std::move(spec));
     case TokenizerKind::wordpiece:
+      return WordPiece::create(std::move(spec));
     case TokenizerKind::rwkv_world:
-      break;
+      return RwkvWorld::create(std::move(spec));
   }
   return fail(Code::unsupported, "tokenizer: kind {} is unknown", static_cast<int>(spec.kind));
 }
 
-Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {
-  for (const std::string& text : spec_.tokens) by_text_.add(text);
+Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {}
+
+const TokenIndex& Tokenizer::by_text() const {
+  std::call_once(by_text_made_, [&] {
+    for (const std::string& text : spec_.tokens) by_text_.add(text);
+  });
+  return by_text_;
 }
 
 void Tokenizer::forget_merges() { std::vector<std::string>().swap(spec_.merges); }
@@ -90,7 +100,7 @@ std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsin
 
 std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
   std::string text;
-  for (const Token id : ids) text += token_bytes(id, with_special);
+  for (const Token id : ids) append_bytes(id, with_special, text);
   if (drops_first_space() && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }
@@ -109,6 +119,6 @@ bool Tokenizer::is_control(Token id) const {
   return kind == TokenKind::control || kind == TokenKind::unknown;
 }
 
-std::optional<Token> Tokenizer::find(std::string_view text) const { return by_text_.find(text); }
+std::optional<Token> Tokenizer::find(std::string_view text) const { return by_text().find(text); }
 
 }  // namespace ruv

@@ -1,0 +1,492 @@
+// A text is cut where no piece can cross; each word is looked up among the words met before and
+// else cut by Viterbi. The bytes of the text are the key, the ▁ are written only to cut.
+#include "text/unigram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/utf8.h"
+#include "text/normalize/char_sets.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kSpaceMark = "\u2581";
+constexpr uint8_t kLastMarkByte = 0x81;
+constexpr double kUnknownPenalty = 10;
+constexpr double kUserDefinedLoss = 0.1;
+constexpr Token kUnknown = -2;
+
+// The byte of a token "<0x1F>".
+std::optional<uint8_t> byte_of(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
+  int value = 0;
+  for (const char c : text.substr(3, 2)) {
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = c >= 'A' && c <= 'F';
+    if (!digit && !letter) return std::nullopt;
+    value = 16 * value + (digit ? c - '0' : c - 'A' + 10);
+  }
+  return static_cast<uint8_t>(value);
+}
+
+size_t count_marks(std::string_view text) {
+  size_t n = 0;
+  for (size_t at = text.find(kSpaceMark); at != std::string_view::npos;
+       at = text.find(kSpaceMark, at + kSpaceMark.size())) {
+    ++n;
+  }
+  return n;
+}
+
+// The first ' ' from `at` on, or the end.
+size_t find_space(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101U;
+  constexpr uint64_t kHighs = 0x8080808080808080U;
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; at + 8 <= text.size(); at += 8) {
+      uint64_t eight = 0;
+      std::memcpy(&eight, text.data() + at, 8);
+      eight ^= kOnes * ' ';
+      const uint64_t zero = (eight - kOnes) & ~eight & kHighs;
+      if (zero != 0) return at + static_cast<size_t>(std::countr_zero(zero)) / 8;
+    }
+  }
+  while (at < text.size() && text[at] != ' ') ++at;
+  return at;
+}
+
+size_t char_size(std::string_view text, size_t at) {
+  return static_cast<uint8_t>(text[at]) < 0x80 ? 1 : decode_utf8(text, at).size;
+}
+
+// Bytes of the white space at `at`, 0 for none.
+size_t white_space_size(std::string_view text, size_t at) {
+  const auto byte = static_cast<uint8_t>(text[at]);
+  if (byte < 0x80) return is_white_space(byte) ? 1 : 0;
+  if (byte != 0xC2 && (byte < 0xE1 || byte > 0xE3)) return 0;
+  const CodePoint c = decode_utf8(text, at);
+  return c.valid && is_white_space(c.value) ? c.size : 0;
+}
+
+bool removes_white_space(std::span<const SplitStep> splits) {
+  return splits.size() == 1 && (splits[0].regex == R"(\s+)" || splits[0].regex == R"(\s)") &&
+         splits[0].behavior == SplitBehavior::removed && !splits[0].invert;
+}
+
+// The upper half of a float, rounded to zero.
+uint16_t to_note(float value) {
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+}
+float from_note(uint16_t note) { return std::bit_cast<float>(uint32_t{note} << 16); }
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> Unigram::create(TokenizerSpec spec) {
+  std::optional<PreTokenizer> pre_tokenizer;
+  if (!spec.splits.empty() && !removes_white_space(spec.splits)) {
+    pre_tokenizer = TRY(PreTokenizer::create(spec.splits));
+  }
+  std::shared_ptr<Unigram> made(new Unigram(std::move(spec)));
+  made->pre_tokenizer_ = std::move(pre_tokenizer);
+  TRY(made->read_scores());
+  made->read_pieces();
+  return std::shared_ptr<const Tokenizer>(std::move(made));
+}
+
+Unigram::Unigram(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {
+  adds_floats_ = !spec_.split_at_spaces && !spec_.prefix_each_word && spec_.splits.empty();
+  splits_at_white_space_ = removes_white_space(spec_.splits);
+}
+
+Status Unigram::read_scores() {
+  if (spec_.scores.size() != spec_.tokens.size()) {
+    return fail(Code::corrupt, "tokenizer: scores has {} entries for {} tokens",
+                spec_.scores.size(), spec_.tokens.size());
+  }
+  // Of tokenizer.json every token counts, of sentencepiece the normal ones.
+  float lowest = std::numeric_limits<float>::max();
+  float highest = std::numeric_limits<float>::min();
+  for (size_t i = 0; i < spec_.scores.size(); ++i) {
+    if (!std::isfinite(spec_.scores[i])) {
+      return fail(Code::corrupt, "tokenizer: scores[{}] is not a finite number", i);
+    }
+    if (adds_floats_ && spec_.kinds[i] != TokenKind::normal) continue;
+    lowest = std::min(lowest, spec_.scores[i]);
+    highest = std::max(highest, spec_.scores[i]);
+  }
+  unknown_score_ = adds_floats_ ? static_cast<double>(lowest - static_cast<float>(kUnknownPenalty))
+                                : lowest - kUnknownPenalty;
+  for (size_t i = 0; i < spec_.scores.size(); ++i) {
+    const bool wins = adds_floats_ && spec_.kinds[i] == TokenKind::user_defined;
+    const float bonus = static_cast<float>(spec_.tokens[i].size()) * highest;
+    scores_.push_back(wins ? bonus - kUserDefinedLoss : spec_.scores[i]);
+  }
+  return {};
+}
+
+void Unigram::read_pieces() {
+  byte_tokens_.fill(-1);
+  std::vector<std::string_view> texts;
+  std::vector<Token> ids;
+  size_t n_bytes = 0;
+  for (size_t i = 0; i < spec_.tokens.size(); ++i) {
+    const auto id = static_cast<Token>(i);
+    const std::string_view text = spec_.tokens[i];
+    raw_sizes_.push_back(static_cast<uint32_t>(text.size() - 2 * count_marks(text)));
+    if (const auto byte = byte_of(text); byte && spec_.byte_fallback) {
+      n_bytes += byte_tokens_[*byte] < 0 ? 1 : 0;
+      byte_tokens_[*byte] = id;
+    }
+    // Control tokens must not come out of a text, or any text could write them.
+    const TokenKind kind = spec_.kinds[i];
+    const bool is_piece = kind == TokenKind::normal || kind == TokenKind::user_defined ||
+                          (kind == TokenKind::byte && !adds_floats_);
+    if (!is_piece) continue;
+    texts.push_back(text);
+    ids.push_back(id);
+    for (size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos;
+         at = text.find(kSpaceMark, at + 1)) {
+      joins_space_[static_cast<uint8_t>(text[at - 1])] = true;
+    }
+  }
+  has_byte_tokens_ = n_bytes == byte_tokens_.size();
+  pieces_ = PrefixTable(texts, ids);
+}
+
+bool Unigram::wants_prefix(std::string_view text, Before before) const {
+  if (!spec_.add_space_prefix || before == Before::text) return false;
+  if (spec_.prefix_first_only && before != Before::nothing) return false;
+  const bool has_one = text.starts_with(' ') || text.starts_with(kSpaceMark);
+  return !(spec_.prefix_if_missing && has_one);
+}
+
+void Unigram::encode_section(std::string_view text, Before before, TokenSink& sink) const {
+  std::unique_ptr<Scratch> scratch = scratches_.take();
+  scratch->memo.fit(text.size());
+  scratch->total = 0;
+  scratch->after_unknown = false;
+  if (splits_at_white_space_) {
+    encode_spaceless(text, *scratch, sink);
+  } else if (pre_tokenizer_) {
+    encode_splits(text, *scratch, sink);
+  } else {
+    size_t begin = 0;
+    size_t end = text.size();
+    const bool prefix = wants_prefix(text, before);
+    if (spec_.remove_extra_spaces) {
+      const bool at_start = prefix || before == Before::nothing;
+      while (at_start && begin < end && text[begin] == ' ') ++begin;
+      while (end > begin && text[end - 1] == ' ') --end;
+    }
+    sink.skip(begin);
+    encode_words(text.substr(begin, end - begin), prefix, *scratch, sink);
+    sink.skip(text.size() - end);
+  }
+  scratches_.give(std::move(scratch));
+}
+
+void Unigram::encode_words(std::string_view text, bool prefix, Scratch& scratch,
+                           TokenSink& sink) const {
+  if (text.empty()) return;
+  const bool joins =
+      std::find(joins_space_.begin(), joins_space_.end(), true) != joins_space_.end();
+  const bool narrows = spec_.remove_extra_spaces;
+  const bool by_hand =
+      text.find(kSpaceMark) != std::string_view::npos ||
+      (narrows && joins && adds_floats_ && text.find("  ") != std::string_view::npos);
+  if (by_hand) return encode_with_marks(text, prefix, scratch, sink);
+  for (size_t at = 0; at < text.size();) {
+    if (narrows) {
+      while (at + 1 < text.size() && text[at] == ' ' && text[at + 1] == ' ') {
+        sink.skip(1);
+        ++at;
+      }
+    }
+    size_t end = find_space(text, at + 1);
+    while (adds_floats_ && end < text.size() &&
+           !may_cut(text[end - 1] == ' ' ? kLastMarkByte : static_cast<uint8_t>(text[end - 1]))) {
+      end = find_space(text, end + 1);
+    }
+    encode_word(text, at, end, prefix, scratch, sink);
+    prefix = false;
+    at = end;
+  }
+}
+
+void Unigram::encode_spaceless(std::string_view text, Scratch& scratch, TokenSink& sink) const {
+  const bool has_marks = text.find(kSpaceMark) != std::string_view::npos;
+  const bool prefix = spec_.prefix_each_word;
+  for (size_t at = 0; at < text.size();) {
+    if (const size_t space = white_space_size(text, at); space > 0) {
+      sink.skip(space);
+      at += space;
+      continue;
+    }
+    size_t end = at + 1;
+    while (end < text.size() && white_space_size(text, end) == 0) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    if (has_marks) {
+      encode_with_marks(word, prefix && !word.starts_with(kSpaceMark), scratch, sink);
+    } else {
+      encode_word(text, at, end, prefix, scratch, sink);
+    }
+    at = end;
+  }
+}
+
+void Unigram::encode_splits(std::string_view text, Scratch& scratch, TokenSink& sink) const {
+  std::vector<Word> words;
+  size_t done = 0;
+  for (size_t at = 0; pre_tokenizer_->next_words(text, at, words);) {
+    for (const Word& word : words) {
+      sink.skip(word.begin - done);
+      const std::string_view piece = text.substr(word.begin, word.end - word.begin);
+      const bool has_one = piece.starts_with(' ') || piece.starts_with(kSpaceMark);
+      encode_with_marks(piece, spec_.prefix_each_word && !has_one, scratch, sink);
+      done = word.end;
+    }
+  }
+  sink.skip(text.size() - done);
+}
+
+// Writes the whole text with ▁ before cutting it: for texts in which the mark itself stands.
+void Unigram::encode_with_marks(std::string_view text, bool prefix, Scratch& scratch,
+                                TokenSink& sink) const {
+  std::string& word = scratch.word;
+  std::vector<uint32_t>& from = scratch.from;
+  word.clear();
+  from.clear();
+  if (prefix) {
+    word += kSpaceMark;
+    from.resize(word.size(), 0);
+  }
+  bool after_space = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool space = text[i] == ' ';
+    if (space && after_space && spec_.remove_extra_spaces) continue;
+    after_space = space;
+    if (space) {
+      word += kSpaceMark;
+    } else {
+      word += text[i];
+    }
+    from.resize(word.size(), static_cast<uint32_t>(i));
+  }
+  while (spec_.remove_extra_spaces && word.ends_with(kSpaceMark)) {
+    word.resize(word.size() - kSpaceMark.size());
+  }
+  from.resize(word.size());
+  from.push_back(static_cast<uint32_t>(text.size()));
+  for (size_t begin = 0; begin < word.size();) {
+    size_t end = word.find(kSpaceMark, begin + 1);
+    while (end != std::string::npos && adds_floats_ &&
+           !may_cut(static_cast<uint8_t>(word[end - 1]))) {
+      end = word.find(kSpaceMark, end + 1);
+    }
+    end = std::min(end, word.size());
+    encode_visible(scratch, begin, end, sink);
+    begin = end;
+  }
+}
+
+// A word with ' ' for ▁, `prefix`: and one more before it.
+void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool prefix,
+                          Scratch& scratch, TokenSink& sink) const {
+  const bool remembers = end - begin <= WordMemo::kMaxBytes && prefix == spec_.prefix_each_word;
+  WordMemo::Key key;
+  if (remembers) {
+    key = WordMemo::key_of(text, begin, end);
+    const WordMemo::Slot& slot = scratch.memo.slot(key);
+    if (slot.holds(key) && (!adds_floats_ || std::abs(scratch.total) < from_note(slot.note))) {
+      const std::span<const Token> ids(slot.ids, slot.n_tokens);
+      scratch.after_unknown = false;
+      if (adds_floats_) add_total(ids, scratch);
+      if (!sink.keeps_spans()) return sink.push_word(ids);
+      uint32_t own = prefix ? 1 : 0;
+      for (const Token id : ids) {
+        sink.push(id, raw_sizes_[static_cast<size_t>(id)] - own);
+        own = 0;
+      }
+      return;
+    }
+  }
+  std::string& word = scratch.word;
+  std::vector<uint32_t>& from = scratch.from;
+  word.clear();
+  from.clear();
+  if (prefix) word += kSpaceMark;
+  if (sink.keeps_spans()) from.resize(word.size(), 0);
+  for (size_t i = begin; i < end; ++i) {
+    if (text[i] == ' ') {
+      word += kSpaceMark;
+    } else {
+      word += text[i];
+    }
+    if (sink.keeps_spans()) from.resize(word.size(), static_cast<uint32_t>(i - begin));
+  }
+  if (sink.keeps_spans()) from.push_back(static_cast<uint32_t>(end - begin));
+  if (!remembers || !adds_floats_) {
+    encode_visible(scratch, 0, word.size(), sink);
+    if (remembers) remember(key, scratch, 0);
+    return;
+  }
+  find_best<double>(word, 0, scratch.places);
+  const uint16_t note = safe_total(scratch.places, word.size());
+  trace(scratch.places, scratch.pieces);
+  remember(key, scratch, note);
+  if (std::abs(scratch.total) >= from_note(note))
+    return encode_visible(scratch, 0, word.size(), sink);
+  for (const Piece& piece : scratch.pieces) {
+    const double score =
+        piece.id == kUnknown ? unknown_score_ : scores_[static_cast<size_t>(piece.id)];
+    scratch.total = static_cast<float>(score + scratch.total);
+  }
+  send(word, from, scratch, sink);
+}
+
+void Unigram::add_total(std::span<const Token> ids, Scratch& scratch) const {
+  for (const Token id : ids) {
+    scratch.total = static_cast<float>(scores_[static_cast<size_t>(id)] + scratch.total);
+  }
+}
+
+void Unigram::remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note) const {
+  const std::vector<Piece>& pieces = scratch.pieces;
+  if (pieces.size() > WordMemo::kMaxTokens) return;
+  for (const Piece& piece : pieces) {
+    if (piece.id == kUnknown) return;
+  }
+  WordMemo::Slot& slot = scratch.memo.slot(key);
+  slot = {.low = key.low,
+          .high = key.high,
+          .size = static_cast<uint8_t>(key.size),
+          .n_tokens = static_cast<uint8_t>(pieces.size()),
+          .note = note};
+  for (size_t i = 0; i < pieces.size(); ++i) slot.ids[i] = pieces[i].id;
+}
+
+// Bytes [begin, end) of scratch.word.
+void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSink& sink) const {
+  const std::string_view word = std::string_view(scratch.word).substr(begin, end - begin);
+  if (adds_floats_) {
+    find_best<float>(word, scratch.total, scratch.float_places);
+    scratch.total = scratch.float_places[word.size()].score;
+    trace(scratch.float_places, scratch.pieces);
+  } else {
+    find_best<double>(word, 0, scratch.places);
+    trace(scratch.places, scratch.pieces);
+    scratch.after_unknown = false;
+  }
+  std::span<const uint32_t> from = scratch.from;
+  if (sink.keeps_spans()) from = from.subspan(begin);
+  send(word, from, scratch, sink);
+}
+
+template <class Score>
+void Unigram::find_best(std::string_view word, Score start,
+                        std::vector<Place<Score>>& places) const {
+  constexpr bool kWide = sizeof(Score) == sizeof(double);
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  places.assign(word.size() + 1, Place<Score>{.second = kNone});
+  places[0].score = start;
+  for (size_t at = 0; at < word.size();) {
+    const Score before = places[at].score;
+    const size_t size = char_size(word, at);
+    const auto offer = [&](Place<Score>& place, double score, Token id) {
+      if (place.id == -1 || score > place.score) {
+        if (kWide && place.id != -1) place.second = place.score;
+        place.score = static_cast<Score>(score);
+        place.begin = static_cast<uint32_t>(at);
+        place.id = id;
+      } else if (kWide && score > place.second) {
+        place.second = score;
+      }
+    };
+    bool single = false;
+    pieces_.find_all(word, at, [&](size_t n_bytes, Token id) {
+      offer(places[at + n_bytes], scores_[static_cast<size_t>(id)] + before, id);
+      single = single || n_bytes == size;
+    });
+    if (!single) {
+      // sentencepiece rounds this sum to a float before it compares, and no other.
+      const auto score = static_cast<Score>(static_cast<Score>(unknown_score_) + before);
+      offer(places[at + size], score, kUnknown);
+    }
+    at += size;
+  }
+}
+
+template <class Score>
+void Unigram::trace(const std::vector<Place<Score>>& places, std::vector<Piece>& pieces) const {
+  pieces.clear();
+  for (size_t end = places.size() - 1; end > 0;) {
+    const Place<Score>& place = places[end];
+    pieces.push_back({place.id, static_cast<uint32_t>(end - place.begin)});
+    end = place.begin;
+  }
+  std::reverse(pieces.begin(), pieces.end());
+}
+
+// The totals below which adding floats finds the same pieces. Each sum of floats is off by at most
+// half a unit in the last place of the largest sum, so two ways of up to n pieces that lie further
+// apart than n + 1 units keep their order; a sum below 2^e has units of 2^(e-24) at most.
+uint16_t Unigram::safe_total(const std::vector<Place<double>>& places, size_t n_chars) const {
+  double margin = std::numeric_limits<double>::infinity();
+  double reach = 0;
+  for (const Place<double>& place : places) reach = std::max(reach, std::abs(place.score));
+  for (size_t end = places.size() - 1; end > 0; end = places[end].begin) {
+    margin = std::min(margin, places[end].score - places[end].second);
+  }
+  if (margin <= 0) return 0;
+  const double limit = std::min(margin / static_cast<double>(n_chars + 1), 1e6) * 0x1p24;
+  const double safe = std::exp2(std::floor(std::log2(limit))) - reach;
+  return safe > 0 ? to_note(static_cast<float>(safe)) : uint16_t{0};
+}
+
+// Sends scratch.pieces, which cut `word`; from[i] is where its byte i comes from, empty when places
+// are not asked for.
+void Unigram::send(std::string_view word, std::span<const uint32_t> from, Scratch& scratch,
+                   TokenSink& sink) const {
+  size_t at = 0;
+  for (const Piece& piece : scratch.pieces) {
+    const size_t n_bytes = from.empty() ? 0 : from[at + piece.size] - from[at];
+    const std::string_view bytes = word.substr(at, piece.size);
+    at += piece.size;
+    if (piece.id != kUnknown) {
+      sink.push(piece.id, n_bytes);
+      scratch.after_unknown = false;
+    } else if (has_byte_tokens_) {
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        const size_t share = n_bytes == bytes.size() ? 1 : i == 0 ? n_bytes : 0;
+        sink.push(byte_tokens_[static_cast<uint8_t>(bytes[i])], share);
+      }
+    } else if (!spec_.unk) {
+      sink.skip(n_bytes);
+    } else if (scratch.after_unknown && spec_.fuse_unknown) {
+      sink.extend(n_bytes);
+    } else {
+      sink.push(*spec_.unk, n_bytes);
+      scratch.after_unknown = true;
+    }
+  }
+}
+
+std::string Unigram::token_bytes(Token id, bool with_special) const {
+  const auto i = static_cast<size_t>(id);
+  const std::string& text = spec_.tokens[i];
+  if (is_control(id)) return with_special ? text : "";
+  if (spec_.kinds[i] == TokenKind::byte) {
+    if (const auto byte = byte_of(text)) return {static_cast<char>(*byte)};
+  }
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const bool mark = text.compare(at, kSpaceMark.size(), kSpaceMark) == 0;
+    out += mark ? ' ' : text[at];
+    at += mark ? kSpaceMark.size() : 1;
+  }
+  return out;
+}
+
+}  // namespace ruv

@@ -1,0 +1,99 @@
+// WordMemo: the ids of words met before, for words of up to 16 bytes and 3 tokens, which is nearly
+// all of them. A word that falls on the slot of another takes its place.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "text/token_index.h"
+
+namespace ruv {
+
+class WordMemo {
+ public:
+  static constexpr size_t kMaxBytes = 16;
+  static constexpr size_t kMaxTokens = 3;
+
+  struct Key {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    uint32_t size = 0;
+  };
+  struct Slot {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    uint8_t size = 0;      // of the word, 0: empty
+    uint8_t n_tokens = 0;  // 1 to kMaxTokens
+    uint16_t note = 0;     // the owner's
+    Token ids[kMaxTokens] = {};
+    bool holds(const Key& key) const {
+      return low == key.low && high == key.high && size == key.size;
+    }
+  };
+  static_assert(sizeof(Slot) == 32);
+
+  // The key of text[begin, end). Requires: 0 < end - begin <= kMaxBytes.
+  static Key key_of(std::string_view text, size_t begin, size_t end) {
+    Key key{.size = static_cast<uint32_t>(end - begin)};
+    char bytes[kMaxBytes] = {};
+    const char* from = text.data() + begin;
+    if constexpr (std::endian::native == std::endian::little) {
+      if (begin + kMaxBytes <= text.size()) {
+        std::memcpy(&key.low, from, 8);
+        std::memcpy(&key.high, from + 8, 8);
+        const bool is_short = key.size <= 8;
+        const unsigned unused = 8 * ((is_short ? 8 : 16) - key.size);
+        if (is_short) {
+          key.low = key.low << unused >> unused;
+          key.high = 0;
+        } else {
+          key.high = key.high << unused >> unused;
+        }
+        return key;
+      }
+    }
+    std::memcpy(bytes, from, key.size);
+    std::memcpy(&key.low, bytes, 8);
+    std::memcpy(&key.high, bytes + 8, 8);
+    return key;
+  }
+
+  // Room for the words of a text of so many bytes. Forgets all when it grows.
+  void fit(size_t n_bytes);
+  Slot& slot(const Key& key) {
+    const uint64_t mixed = (key.low ^ std::rotl(key.high, 29) * 0xD6E8FEB86659FD93U) + key.size;
+    return slots_[mixed * 0x9E3779B97F4A7C15U >> shift_];
+  }
+
+ private:
+  unsigned shift_ = 64;
+  std::vector<Slot> slots_;
+};
+
+// Things that threads borrow and give back, so that what they learnt is kept.
+template <class T>
+class Pool {
+ public:
+  std::unique_ptr<T> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<T>();
+    std::unique_ptr<T> taken = std::move(free_.back());
+    free_.pop_back();
+    return taken;
+  }
+  void give(std::unique_ptr<T> item) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(item));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> free_;
+};
+
+}  // namespace ruv

@@ -1,0 +1,195 @@
+// Words met before are not cut again; BERT's splits are a table of bytes, and the sets of
+// characters that BERT names for the rest.
+#include "text/wordpiece.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "text/normalize/char_sets.h"
+
+namespace ruv {
+namespace {
+
+enum class ByteClass : uint8_t { word, space, punctuation, wide };
+
+constexpr std::array<ByteClass, 256> kByteClasses = [] {
+  std::array<ByteClass, 256> classes{};
+  for (size_t c = 0; c < 256; ++c) {
+    const bool space = c == ' ' || (c >= 0x09 && c <= 0x0D);
+    const bool punctuation = (c >= '!' && c <= '/') || (c >= ':' && c <= '@') ||
+                             (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+    classes[c] = c >= 0x80     ? ByteClass::wide
+                 : space       ? ByteClass::space
+                 : punctuation ? ByteClass::punctuation
+                               : ByteClass::word;
+  }
+  return classes;
+}();
+
+constexpr std::string_view kSpaces = R"(\s+)";
+constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`])";
+
+bool is_bert(std::span<const SplitStep> splits) {
+  if (splits.empty()) return true;
+  const std::vector<SplitStep> bert = WordPiece::bert_splits();
+  return std::equal(splits.begin(), splits.end(), bert.begin(), bert.end(),
+                    [](const SplitStep& a, const SplitStep& b) {
+                      return a.regex == b.regex && a.behavior == b.behavior && a.invert == b.invert;
+                    });
+}
+
+// The text without the space that HuggingFace's decoder takes away before it.
+bool joins_word_before(std::string_view token) {
+  constexpr std::string_view kJoined[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+  return std::any_of(std::begin(kJoined), std::end(kJoined),
+                     [&](std::string_view joined) { return token.starts_with(joined); });
+}
+
+}  // namespace
+
+std::vector<SplitStep> WordPiece::bert_splits() {
+  return {{.regex = std::string(kSpaces), .behavior = SplitBehavior::removed},
+          {.regex = std::string(kPunctuation), .behavior = SplitBehavior::isolated}};
+}
+
+Result<std::shared_ptr<const Tokenizer>> WordPiece::create(TokenizerSpec spec) {
+  std::optional<PreTokenizer> pre_tokenizer;
+  if (!is_bert(spec.splits)) pre_tokenizer = TRY(PreTokenizer::create(spec.splits));
+  std::shared_ptr<WordPiece> made(new WordPiece(std::move(spec)));
+  made->pre_tokenizer_ = std::move(pre_tokenizer);
+  return std::shared_ptr<const Tokenizer>(std::move(made));
+}
+
+WordPiece::WordPiece(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {
+  std::vector<std::string_view> texts;
+  std::vector<Token> ids;
+  std::vector<std::string_view> continuing;
+  std::vector<Token> continuing_ids;
+  for (size_t i = 0; i < spec_.tokens.size(); ++i) {
+    const auto id = static_cast<Token>(i);
+    if (is_control(id)) continue;
+    const std::string_view text = spec_.tokens[i];
+    texts.push_back(text);
+    ids.push_back(id);
+    if (!text.starts_with(spec_.continuing_prefix)) continue;
+    continuing.push_back(text.substr(spec_.continuing_prefix.size()));
+    continuing_ids.push_back(id);
+  }
+  first_ = PrefixTable(texts, ids);
+  continuing_ = PrefixTable(continuing, continuing_ids);
+}
+
+void WordPiece::encode_section(std::string_view text, Before, TokenSink& sink) const {
+  std::unique_ptr<Scratch> scratch = scratches_.take();
+  scratch->memo.fit(text.size());
+  if (!pre_tokenizer_) {
+    encode_bert(text, *scratch, sink);
+  } else {
+    std::vector<Word> words;
+    size_t done = 0;
+    for (size_t at = 0; pre_tokenizer_->next_words(text, at, words);) {
+      for (const Word& word : words) {
+        sink.skip(word.begin - done);
+        encode_word(text, word.begin, word.end, *scratch, sink);
+        done = word.end;
+      }
+    }
+    sink.skip(text.size() - done);
+  }
+  scratches_.give(std::move(scratch));
+}
+
+void WordPiece::encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const {
+  size_t word = 0;
+  for (size_t at = 0; at < text.size();) {
+    ByteClass kind = kByteClasses[static_cast<uint8_t>(text[at])];
+    if (kind == ByteClass::word) {
+      ++at;
+      continue;
+    }
+    size_t size = 1;
+    if (kind == ByteClass::wide) {
+      const CodePoint c = decode_utf8(text, at);
+      size = c.size;
+      if (is_white_space(c.value)) {
+        kind = ByteClass::space;
+      } else if (c.valid && is_bert_punctuation(c.value)) {
+        kind = ByteClass::punctuation;
+      } else {
+        at += size;
+        continue;
+      }
+    }
+    if (at > word) encode_word(text, word, at, scratch, sink);
+    if (kind == ByteClass::space) {
+      sink.skip(size);
+    } else {
+      encode_word(text, at, at + size, scratch, sink);
+    }
+    word = at += size;
+  }
+  if (text.size() > word) encode_word(text, word, text.size(), scratch, sink);
+}
+
+void WordPiece::encode_word(std::string_view text, size_t begin, size_t end, Scratch& scratch,
+                            TokenSink& sink) const {
+  const bool remembers = end - begin <= WordMemo::kMaxBytes && !sink.keeps_spans();
+  WordMemo::Slot* slot = nullptr;
+  WordMemo::Key key;
+  if (remembers) {
+    key = WordMemo::key_of(text, begin, end);
+    slot = &scratch.memo.slot(key);
+    if (slot->holds(key)) {
+      sink.push_word({slot->ids, slot->n_tokens});
+      return sink.skip(end - begin);
+    }
+  }
+  cut_word(text.substr(begin, end - begin), scratch);
+  if (scratch.ids.empty()) return sink.skip(end - begin);
+  for (size_t i = 0; i < scratch.ids.size(); ++i) sink.push(scratch.ids[i], scratch.sizes[i]);
+  if (!sink.keeps_spans()) sink.skip(end - begin);
+  if (slot == nullptr || scratch.ids.size() > WordMemo::kMaxTokens) return;
+  slot->low = key.low;
+  slot->high = key.high;
+  slot->size = static_cast<uint8_t>(key.size);
+  slot->n_tokens = static_cast<uint8_t>(scratch.ids.size());
+  std::copy(scratch.ids.begin(), scratch.ids.end(), slot->ids);
+}
+
+bool WordPiece::is_too_long(std::string_view word) const {
+  if (word.size() <= spec_.max_word_chars) return false;
+  size_t n_chars = 0;
+  for (size_t at = 0; at < word.size(); at += decode_utf8(word, at).size) ++n_chars;
+  return n_chars > spec_.max_word_chars;
+}
+
+void WordPiece::cut_word(std::string_view word, Scratch& scratch) const {
+  scratch.ids.clear();
+  scratch.sizes.clear();
+  bool known = !is_too_long(word);
+  for (size_t at = 0; known && at < word.size();) {
+    const PrefixTable::Found found = (at == 0 ? first_ : continuing_).longest(word, at);
+    known = found.size > 0;
+    scratch.ids.push_back(found.id);
+    scratch.sizes.push_back(static_cast<uint32_t>(found.size));
+    at += found.size;
+  }
+  if (known) return;
+  scratch.ids.clear();
+  scratch.sizes.clear();
+  if (!spec_.unk) return;
+  scratch.ids.push_back(*spec_.unk);
+  scratch.sizes.push_back(static_cast<uint32_t>(word.size()));
+}
+
+std::string WordPiece::token_bytes(Token id, bool with_special) const {
+  if (is_control(id) && !with_special) return {};
+  const std::string& text = spec_.tokens[static_cast<size_t>(id)];
+  if (text.starts_with(spec_.continuing_prefix)) {
+    return text.substr(spec_.continuing_prefix.size());
+  }
+  if (spec_.cleanup_spaces && joins_word_before(text)) return text;
+  return " " + text;
+}
+
+}  // namespace ruv

@@ -1,0 +1,49 @@
+// WordPiece: BERT's tokenizer (Schuster and Nakajima, 2012; Devlin et al., 2019): of each word the
+// longest token, then the longest of those that continue a word, to its end; a word that cannot be
+// made so is the unknown token as a whole.
+#pragma once
+
+#include <array>
+
+#include "text/prefix_table.h"
+#include "text/section_tokenizer.h"
+#include "text/split/pre_tokenizer.h"
+#include "text/word_memo.h"
+
+namespace ruv {
+
+class WordPiece final : public SectionTokenizer {
+ public:
+  // No splits in `spec` are BERT's. Fails: as PreTokenizer::create.
+  // Requires: the tables of `spec` agree in size.
+  static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
+
+  // White space removed, punctuation isolated.
+  static std::vector<SplitStep> bert_splits();
+
+  std::string token_bytes(Token id, bool with_special) const override;
+
+ protected:
+  void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
+
+ private:
+  struct Scratch {
+    WordMemo memo;
+    std::vector<Token> ids;
+    std::vector<uint32_t> sizes;
+  };
+  explicit WordPiece(TokenizerSpec spec);
+  void encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const;
+  void encode_word(std::string_view text, size_t begin, size_t end, Scratch& scratch,
+                   TokenSink& sink) const;
+  // The tokens of a word in scratch.ids and their bytes in scratch.sizes.
+  void cut_word(std::string_view word, Scratch& scratch) const;
+  bool is_too_long(std::string_view word) const;
+
+  std::optional<PreTokenizer> pre_tokenizer_;  // none: BERT's
+  PrefixTable first_;
+  PrefixTable continuing_;
+  mutable Pool<Scratch> scratches_;
+};
+
+}  // namespace ruv
