@@ -69,6 +69,14 @@ Result<std::string> unescaped(std::string_view text) {
       append_utf8(out, octal(text, at));
     } else if (letter == 'N') {
       return fail(Code::unsupported, "\\N escapes are not supported; write the character itself");
+    } else if (static_cast<unsigned char>(letter) >= 0x80) {
+      // Jinja makes characters beyond ASCII escapes before it reads escapes, so one after a
+      // backslash shows as letters.
+      const CodePoint c = decode_utf8(text, at - 1);
+      at += c.size - 1;
+      out += c.value < 0x100     ? fmt::format("\\x{:02x}", c.value)
+             : c.value < 0x10000 ? fmt::format("\\u{:04x}", c.value)
+                                 : fmt::format("\\U{:08x}", c.value);
     } else if (letter != '\n') {
       out += '\\';
       out += letter;

@@ -171,6 +171,7 @@ Result<Datum> groupby_filter(const BuiltinCall& call) {
 Result<Datum> map_filter(const BuiltinCall& call) {
   const CallArguments& given = call.arguments;
   std::vector<Datum> out;
+  if (!is_true(call.subject)) return make_sequence(SequenceKind::generator, {}, call.meter());
   if (given.positional.empty()) {
     const Datum* attribute = nullptr;
     const Datum* fallback = nullptr;
@@ -189,14 +190,14 @@ Result<Datum> map_filter(const BuiltinCall& call) {
       out.push_back(value.is_undefined() && fallback ? *fallback : std::move(value));
     }
   } else {
-    // Jinja looks for the filter when the first item is drawn.
-    if (!is_true(call.subject)) return make_sequence(SequenceKind::generator, {}, call.meter());
     const TextPtr name = TRY(text_of(given.positional[0], call.meter()));
     const BuiltinRow* filter = find_filter(name->bytes());
-    if (!filter) return fail(Code::unsupported, "no filter named '{}'", name->bytes());
     CallArguments rest{{given.positional.begin() + 1, given.positional.end()}, given.named};
-    for (const Datum& item : TRY(items_of(call.subject, call.meter())))
+    for (const Datum& item : TRY(items_of(call.subject, call.meter()))) {
+      // Jinja looks for the filter when an item is drawn.
+      if (!filter) return fail(Code::unsupported, "no filter named '{}'", name->bytes());
       out.push_back(TRY(call_builtin(*filter, call.run, item, rest)));
+    }
   }
   return make_sequence(SequenceKind::generator, std::move(out), call.meter());
 }
@@ -211,16 +212,17 @@ Result<Datum> choosing_filter(const BuiltinCall& call) {
   if (given.positional.size() < name_at)
     return fail(Code::corrupt, "Missing parameter for attribute name");
   const BuiltinRow* test = nullptr;
+  TextPtr name;
   CallArguments rest;
   if (given.positional.size() > name_at) {
-    const TextPtr name = TRY(text_of(given.positional[name_at], call.meter()));
+    name = TRY(text_of(given.positional[name_at], call.meter()));
     test = find_test(name->bytes());
-    if (!test) return fail(Code::unsupported, "no test named '{}'", name->bytes());
     rest.positional.assign(given.positional.begin() + static_cast<std::ptrdiff_t>(name_at) + 1,
                            given.positional.end());
     rest.named = given.named;
   }
   for (Datum& item : TRY(items_of(call.subject, call.meter()))) {
+    if (name && !test) return fail(Code::unsupported, "no test named '{}'", name->bytes());
     const Datum tested =
         kByAttribute ? TRY(attribute_path(call.run, item, given.positional[0])) : item;
     const bool truth = is_true(test ? TRY(call_builtin(*test, call.run, tested, rest)) : tested);

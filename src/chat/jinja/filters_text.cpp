@@ -30,7 +30,8 @@ Result<Datum> trim_filter(const BuiltinCall& call) {
   const TextPtr text = TRY(subject_text(call));
   if (!call.has(0) || call.given[0]->is_none())
     return Datum(stripped(*text, nullptr, StripSide::both));
-  const TextPtr characters = TRY(call.text(0));
+  if (!call.given[0]->is_text()) return fail(Code::corrupt, "strip arg must be None or str");
+  const TextPtr& characters = call.given[0]->text();
   TRY(call.meter().spend_search(text->size(), characters->size()));
   return Datum(stripped(*text, characters.get(), StripSide::both));
 }
@@ -75,7 +76,7 @@ Result<Datum> indent_filter(const BuiltinCall& call) {
 
 Result<Datum> truncate_filter(const BuiltinCall& call) {
   const int64_t length = TRY(call.integer(0, 255));
-  if (!call.subject.is_text() && !call.subject.is_undefined()) {
+  if (!call.subject.is_text()) {
     // Whatever is short enough passes.
     const int64_t n = TRY(length_of(call.subject, call.meter()));
     const int64_t spare = call.has(3) && !call.given[3]->is_none() ? TRY(call.integer(3, 5)) : 5;

@@ -143,7 +143,19 @@ MarkedText laid_out(MarkedText text, const FieldFormat& format, char align) {
 Status check_field(const Datum& value, const FieldFormat& format) {
   const bool plain = format.type == 0 && format.width == 0 && format.precision < 0 &&
                      !format.align && !format.grouped && !format.alternate && format.sign == '-';
-  if (plain || value.is_text()) return Status();
+  if (plain) return Status();
+  if (value.is_text()) {
+    if (format.sign != '-')
+      return fail(Code::corrupt, "Sign not allowed in string format specifier");
+    if (format.grouped) return fail(Code::corrupt, "Cannot specify ',' with 's'.");
+    if (format.alternate)
+      return fail(Code::corrupt, "Alternate form (#) not allowed in string format specifier");
+    if (format.align == '=' && !format.zero_padded)
+      return fail(Code::corrupt, "'=' alignment not allowed in string format specifier");
+    if (format.type && format.type != 's')
+      return fail(Code::corrupt, "Unknown format code '{}' for object of type 'str'", format.type);
+    return Status();
+  }
   if (!value.is_number())
     return fail(Code::corrupt, "unsupported format string passed to {}.__format__",
                 type_name(value));

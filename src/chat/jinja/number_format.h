@@ -10,7 +10,8 @@ struct FieldFormat {
   char align = 0;   // < > ^ =, or 0 for the type's own
   char sign = '-';  // '-', '+' or ' '
   bool alternate = false;
-  bool grouped = false;  // thousands by commas
+  bool grouped = false;      // thousands by commas
+  bool zero_padded = false;  // a 0 before the width, which chose the alignment
   int64_t width = 0;
   int64_t precision = -1;
   char type = 0;  // d f F e E g G x X o b c s r % or 0

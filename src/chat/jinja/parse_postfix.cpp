@@ -165,8 +165,11 @@ Result<ArgumentNodes> TemplateParser::test_arguments() {
 Result<ExprPtr> TemplateParser::filters_over_captured(bool first_is_open) {
   auto node = std::make_unique<PostfixNode>(current().place);
   node->subject = std::make_unique<CapturedNode>(current().place);
+  // They belong to the scope of the block, which no condition guards.
+  const int branches = std::exchange(frames_[frame_].branches, 0);
   if (first_is_open) node->steps.push_back(TRY(filter()));
   while (skip_sign("|")) node->steps.push_back(TRY(filter()));
+  frames_[frame_].branches = branches;
   return node;
 }
 

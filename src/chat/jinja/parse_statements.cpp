@@ -248,8 +248,8 @@ Result<StatementPtr> TemplateParser::if_statement(Place place) {
   auto node = std::make_unique<IfNode>(place);
   std::string ended_by = "elif";
   while (ended_by == "elif") {
-    ExprPtr condition = TRY(tuple_or_expression(false));
     ++frames_[frame_].branches;
+    ExprPtr condition = TRY(tuple_or_expression(false));
     node->branches.emplace_back(std::move(condition),
                                 TRY(body({"elif", "else", "endif"}, &ended_by)));
     --frames_[frame_].branches;

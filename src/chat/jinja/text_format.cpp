@@ -45,8 +45,9 @@ class PrintfValues {
     return fail(Code::corrupt, "no value named '{}' for the format string", name);
   }
   Status finish() const {
-    const bool unordered = values_.is(Datum::Kind::dict) || (values_.is(Datum::Kind::sequence) &&
-                                                             values_.sequence()->is_indexable());
+    const bool unordered =
+        values_.is_undefined() || values_.is(Datum::Kind::dict) ||
+        (values_.is(Datum::Kind::sequence) && values_.sequence()->is_indexable());
     const bool spare = tuple_ ? used_ < tuple_->items.size() : used_ == 0 && !unordered;
     if (spare) return fail(Code::corrupt, "not all arguments converted during string formatting");
     return Status();
@@ -94,6 +95,32 @@ Result<Datum> one_character(const Datum& value) {
   return Datum::text(character);
 }
 
+// Python pads the digits of whole numbers to the precision, which str.format does not know.
+Result<MarkedText> with_digits(const Datum& value, FieldFormat field, RenderMeter& meter) {
+  const int64_t width = std::exchange(field.width, 0);
+  const int64_t precision = std::exchange(field.precision, -1);
+  MarkedText digits = TRY(formatted(value, field, meter));
+  const std::string& bytes = digits.bytes();
+  size_t head = bytes.find_first_not_of("+- ");
+  if (field.alternate && head + 1 < bytes.size() && bytes[head] == '0' && bytes[head + 1] > '9')
+    head += 2;
+  const auto missing = precision - static_cast<int64_t>(bytes.size() - head);
+  std::string out = bytes;
+  if (missing > 0) out.insert(head, static_cast<size_t>(missing), '0');
+  if (static_cast<int64_t>(out.size()) < width) {
+    const size_t spare = static_cast<size_t>(width) - out.size();
+    if (field.align == '<') {
+      out.append(spare, ' ');
+    } else if (field.align == '=') {
+      head = std::min(head, out.size());
+      out.insert(head, spare, '0');
+    } else {
+      out.insert(0, spare, ' ');
+    }
+  }
+  return MarkedText(std::move(out), false);
+}
+
 Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
   static constexpr std::string_view kTypes = "diuxXofFeEgGsrc";
   if (kTypes.find(field.type) == std::string_view::npos)
@@ -118,6 +145,10 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
     field.align = '>';
     field.fill = " ";
   }
+  static constexpr std::string_view kWhole = "dxXo";
+  if (field.precision >= 0 && field.precision <= kMaxFieldWidth && field.width <= kMaxFieldWidth &&
+      kWhole.find(field.type) != std::string_view::npos && shown.is_integral())
+    return with_digits(shown, field, meter);
   return formatted(shown, field, meter);
 }
 
@@ -184,6 +215,7 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
     if (!out.align) {
       out.align = '=';
       out.fill = "0";
+      out.zero_padded = true;
     }
     ++at;
   }
