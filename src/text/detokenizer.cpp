@@ -8,7 +8,7 @@ Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, bool aft
     : tokenizer_(&tokenizer), with_special_(with_special), at_start_(!after_prompt) {}
 
 std::string Detokenizer::push(Token id) {
-  pending_ += tokenizer_->token_bytes(id, with_special_);
+  tokenizer_->append_bytes(id, with_special_, pending_);
   if (at_start_ && !pending_.empty()) {
     at_start_ = false;
     if (tokenizer_->drops_first_space() && pending_[0] == ' ') pending_.erase(0, 1);

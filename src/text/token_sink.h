@@ -49,8 +49,21 @@ class TokenSink {
   }
   // Where the next token begins, in bytes of what is being encoded.
   void move_to(size_t at) { at_ = at; }
+  size_t at() const { return at_; }
+  // About n_bytes of text will follow.
+  void expect(size_t n_bytes) {
+    if (ids_ != nullptr && n_bytes > kLongText) grow(ids_, n_bytes / 4);
+    if (spans_ != nullptr && n_bytes > kLongText) grow(spans_, n_bytes / 4);
+  }
 
  private:
+  friend class SpanMap;
+  static constexpr size_t kLongText = 4096;
+
+  template <class T>
+  static void grow(std::vector<T>* items, size_t n) {
+    if (items->capacity() - items->size() < n) items->reserve(items->size() + n);
+  }
   void push_span(size_t n_bytes) {
     spans_->push_back({static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + n_bytes)});
     at_ += n_bytes;
@@ -61,6 +74,47 @@ class TokenSink {
   size_t n_tokens_ = 0;
   size_t at_ = 0;
   Token last_ = -1;
+};
+
+// Tokens of a text made from another: their places are turned into places of the other.
+class SpanMap {
+ public:
+  // From here on `sink` counts bytes of the made text.
+  explicit SpanMap(TokenSink& sink) : base_(sink.at()) {
+    if (sink.spans_ != nullptr) first_ = sink.spans_->size();
+    sink.move_to(0);
+  }
+  // Ends it when n bytes were put before the other text, of n_bytes. They have no place in it.
+  void drop_prefix(TokenSink& sink, size_t n, size_t n_bytes) const {
+    const auto to = [&](uint32_t at) { return place(at < n ? 0 : at - n); };
+    for (TokenSpan& span : spans(sink)) span = {to(span.begin), to(span.end)};
+    sink.move_to(base_ + n_bytes);
+  }
+  // Ends it when byte i came from byte origin[i], ascending; behind the last stands the size of the
+  // other text. With `shared`, equal neighbours came from one character, which their tokens share.
+  void trace(TokenSink& sink, std::span<const uint32_t> origin, bool shared) const {
+    size_t after = 0;  // the first byte behind the character that the token ends in
+    for (TokenSpan& span : spans(sink)) {
+      after = span.end > after ? span.end : after;
+      if (shared && span.end > span.begin) {
+        while (after + 1 < origin.size() && origin[after] == origin[span.end - 1]) ++after;
+        span = {place(origin[span.begin]), place(origin[after])};
+      } else {
+        span = {place(origin[span.begin]), place(origin[span.end])};
+      }
+    }
+    sink.move_to(base_ + origin.back());
+  }
+
+ private:
+  std::span<TokenSpan> spans(TokenSink& sink) const {
+    if (sink.spans_ == nullptr) return {};
+    return std::span(*sink.spans_).subspan(first_);
+  }
+  uint32_t place(size_t at) const { return static_cast<uint32_t>(base_ + at); }
+
+  size_t base_ = 0;
+  size_t first_ = 0;
 };
 
 }  // namespace ruv

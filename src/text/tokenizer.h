@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "base/result.h"
@@ -40,6 +41,10 @@ class Tokenizer {
   // when `with_special`. Bytes need not be whole characters: stream them through Detokenizer.
   // Requires: 0 <= id < vocab_size().
   virtual std::string token_bytes(Token id, bool with_special) const = 0;
+  // Appends them to `out`, without a string of their own.
+  virtual void append_bytes(Token id, bool with_special, std::string& out) const {
+    out += token_bytes(id, with_special);
+  }
 
   // Appends the ids of encode_parts.
   void encode_parts(std::span<const TextPart> parts, bool continues, std::vector<Token>& out) const;
@@ -66,13 +71,15 @@ class Tokenizer {
 
  protected:
   explicit Tokenizer(TokenizerSpec spec);
-  const TokenIndex& by_text() const { return by_text_; }
+  // Stored texts; made when first asked for, since few texts ever are. Thread-safe.
+  const TokenIndex& by_text() const;
   // Frees the texts of the merges, once they are in tables: they are as large as the vocabulary.
   void forget_merges();
   TokenizerSpec spec_;
 
  private:
-  TokenIndex by_text_;
+  mutable std::once_flag by_text_made_;
+  mutable TokenIndex by_text_;
 };
 
 // Turns a stream of ids into text that never ends inside a character. One per answer.

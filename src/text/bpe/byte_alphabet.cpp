@@ -41,14 +41,28 @@ std::string to_byte_alphabet(std::string_view bytes) {
 }
 
 std::optional<std::string> from_byte_alphabet(std::string_view text) {
-  std::string out;
+  std::string out(text.size(), '\0');
+  const std::optional<size_t> n = decode_byte_alphabet(text, out.data());
+  if (!n) return std::nullopt;
+  out.resize(*n);
+  return out;
+}
+
+std::optional<size_t> decode_byte_alphabet(std::string_view text, char* out) {
+  const char* begin = out;
   for (size_t i = 0; i < text.size();) {
+    const char first = text[i];
+    if (first > 0x20 && first < 0x7F) {
+      *out++ = first;
+      ++i;
+      continue;
+    }
     const CodePoint c = decode_utf8(text, i);
     if (!c.valid || c.value >= kCharacters || kAlphabet.byte[c.value] < 0) return std::nullopt;
-    out.push_back(static_cast<char>(kAlphabet.byte[c.value]));
+    *out++ = static_cast<char>(kAlphabet.byte[c.value]);
     i += c.size;
   }
-  return out;
+  return static_cast<size_t>(out - begin);
 }
 
 }  // namespace ruv

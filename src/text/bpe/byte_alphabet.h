@@ -11,5 +11,7 @@ namespace ruv {
 std::string to_byte_alphabet(std::string_view bytes);
 // The bytes that `text` stands for; nothing when a character is outside the alphabet.
 std::optional<std::string> from_byte_alphabet(std::string_view text);
+// The same into `out`, which has room for text.size() bytes; returns their number.
+std::optional<size_t> decode_byte_alphabet(std::string_view text, char* out);
 
 }  // namespace ruv

@@ -2,72 +2,84 @@
 #include "text/bpe/byte_bpe.h"
 
 #include "text/bpe/byte_alphabet.h"
+#include "text/bpe/merge_list.h"
 
 namespace ruv {
+namespace {
 
-struct ByteBpe::Scratch {
-  SymbolMerger merger;
-  std::vector<Symbol> symbols;
-};
+// The bytes of the tokens. Only ordinary tokens are made by merges.
+Vocabulary read_vocabulary(const TokenizerSpec& spec) {
+  Vocabulary vocabulary;
+  size_t n_bytes = 0;
+  for (const std::string& text : spec.tokens) n_bytes += text.size();
+  vocabulary.reserve(spec.tokens.size(), n_bytes);
+  std::string bytes;
+  for (size_t i = 0; i < spec.tokens.size(); ++i) {
+    const std::string& stored = spec.tokens[i];
+    const bool ordinary = spec.kinds[i] == TokenKind::normal;
+    bytes.resize(stored.size());
+    if (!ordinary || spec.raw_tokens) {
+      vocabulary.add(stored, ordinary);
+    } else if (const auto n = decode_byte_alphabet(stored, bytes.data())) {
+      vocabulary.add({bytes.data(), *n}, true);
+    } else {
+      vocabulary.add(stored, false);
+    }
+  }
+  vocabulary.finish();
+  return vocabulary;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
   PreTokenizer pre_tokenizer =
       TRY(spec.pre.empty() ? PreTokenizer::create(spec.splits) : PreTokenizer::find(spec.pre));
   std::shared_ptr<ByteBpe> made(new ByteBpe(std::move(spec), std::move(pre_tokenizer)));
-  made->pairs_ = TRY(PairTable::read(made->spec_.merges, made->by_text()));
+  const TokenizerSpec& own = made->spec_;
+  Vocabulary vocabulary = read_vocabulary(own);
+  MergeTrees::Rules rules{.by_text = own.merges.empty(), .pairs = PairTable(), .ranks = {}};
+  if (!own.merges.empty()) {
+    const MergeList list{
+        .vocabulary = vocabulary,
+        .decode = own.raw_tokens ? nullptr : &decode_byte_alphabet,
+        .by_text = [&](std::string_view text) { return made->find(text).value_or(-1); }};
+    rules.pairs = TRY(list.read(own.merges));
+  }
+  const BpeCore::Options options{.symbols = BpeSymbols::bytes,
+                                 .take_whole_words = own.ignore_merges,
+                                 .unknown = own.unk.value_or(-1)};
+  made->core_ = std::make_unique<BpeCore>(std::move(vocabulary), std::move(rules), options);
   made->forget_merges();
   return made;
 }
 
 ByteBpe::ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer)
-    : SectionTokenizer(std::move(spec)), pre_tokenizer_(std::move(pre_tokenizer)) {
-  for (size_t i = 0; i < spec_.tokens.size(); ++i) {
-    const bool ordinary = spec_.kinds[i] == TokenKind::normal;
-    const std::optional<std::string> bytes =
-        ordinary ? from_byte_alphabet(spec_.tokens[i]) : std::nullopt;
-    bytes_.add(bytes ? *bytes : spec_.tokens[i], bytes.has_value());
-  }
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    const auto c = static_cast<char>(byte);
-    byte_tokens_[byte] = bytes_.find({&c, 1}).value_or(spec_.unk.value_or(-1));
-  }
-}
+    : SectionTokenizer(std::move(spec)), pre_tokenizer_(std::move(pre_tokenizer)) {}
 
 void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) const {
-  std::string prefixed;
-  if (spec_.add_space_prefix && text[0] != ' ') {
-    prefixed = " " + std::string(text);
-    text = prefixed;
-  }
-  Scratch scratch;
-  std::vector<Word> words;
-  for (size_t at = 0; pre_tokenizer_.next_words(text, at, words);) {
-    for (const Word& word : words) {
-      encode_word(text.substr(word.begin, word.end - word.begin), scratch, sink);
-    }
-  }
+  if (!spec_.add_space_prefix || text[0] == ' ') return encode_plain_section(text, sink);
+  const SpanMap map(sink);
+  encode_plain_section(" " + std::string(text), sink);
+  map.drop_prefix(sink, 1, text.size());
 }
 
-void ByteBpe::encode_word(std::string_view word, Scratch& scratch, TokenSink& sink) const {
-  if (spec_.ignore_merges) {
-    if (const std::optional<Token> whole = bytes_.find(word)) return sink.push(*whole, word.size());
-  }
-  std::vector<Symbol>& symbols = scratch.symbols;
-  symbols.clear();
-  for (uint32_t i = 0; i < word.size(); ++i) {
-    symbols.push_back({i, i + 1, byte_tokens_[static_cast<uint8_t>(word[i])]});
-  }
-  scratch.merger.merge(symbols, [&](const Symbol& left, const Symbol& right) {
-    return pairs_.find(left.id, right.id);
-  });
-  for (const Symbol& symbol : symbols) {
-    if (symbol.id >= 0) sink.push(symbol.id, symbol.end - symbol.begin);
+void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const {
+  BpeCore::Lease scratch(*core_);
+  for (size_t at = 0; pre_tokenizer_.next_words(text, at, scratch->words);) {
+    core_->encode_words(text, scratch->words, *scratch, sink);
   }
 }
 
 std::string ByteBpe::token_bytes(Token id, bool with_special) const {
-  if (is_control(id) && !with_special) return {};
-  return std::string(bytes_.text(id));
+  std::string bytes;
+  append_bytes(id, with_special, bytes);
+  return bytes;
+}
+
+void ByteBpe::append_bytes(Token id, bool with_special, std::string& out) const {
+  if (is_control(id) && !with_special) return;
+  out += core_->vocabulary().text(id);
 }
 
 }  // namespace ruv

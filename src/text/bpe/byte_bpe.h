@@ -2,9 +2,9 @@
 // pre-tokenizer become bytes; ranked merges join them.
 #pragma once
 
-#include <array>
+#include <memory>
 
-#include "text/bpe/pair_table.h"
+#include "text/bpe/bpe_core.h"
 #include "text/section_tokenizer.h"
 #include "text/split/pre_tokenizer.h"
 
@@ -17,19 +17,17 @@ class ByteBpe final : public SectionTokenizer {
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
   std::string token_bytes(Token id, bool with_special) const override;
+  void append_bytes(Token id, bool with_special, std::string& out) const override;
 
  protected:
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
-  struct Scratch;
   ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer);
-  void encode_word(std::string_view word, Scratch& scratch, TokenSink& sink) const;
+  void encode_plain_section(std::string_view text, TokenSink& sink) const;
 
   PreTokenizer pre_tokenizer_;
-  TokenIndex bytes_;  // what each token adds to a text; only ordinary tokens are found
-  std::array<Token, 256> byte_tokens_{};
-  PairTable pairs_;
+  std::unique_ptr<BpeCore> core_;
 };
 
 }  // namespace ruv

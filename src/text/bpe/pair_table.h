@@ -1,6 +1,8 @@
-// PairTable: ranked merges by the ids of both neighbours, in open addressing.
+// PairTable: ranked merges by the ids of both neighbours. Most pairs that are asked for do not
+// merge: a small filter of one bit per hash answers for them without touching the table.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,51 +10,70 @@
 
 #include "base/result.h"
 #include "text/bpe/symbol_merger.h"
+#include "text/bpe/word_key.h"
 
 namespace ruv {
 
 class PairTable {
  public:
-  // Merges "left right", lowest rank first, between tokens that `tokens` finds. Fails: corrupt.
-  static Result<PairTable> read(std::span<const std::string> merges, const TokenIndex& tokens);
+  struct Entry {
+    Token left = -1;
+    Token right = -1;
+    Merge merge;
+  };
+
   // Room for n pairs.
-  explicit PairTable(size_t n = 0) {
-    size_t size = 16;
-    while (size < 2 * n) size *= 2;
-    entries_.resize(size);
+  explicit PairTable(size_t n = 0)
+      : slots_(std::bit_ceil(std::max<size_t>(16, n + n / 2))),
+        filter_(std::bit_ceil(std::max<size_t>(16, n / 5))) {
+    entries_.reserve(n);
   }
 
-  // The first of two equal pairs wins. Requires: no more adds than the constructor was told.
+  // The first of two equal pairs wins. Requires: no more adds than the constructor was told; ids
+  // are not negative.
   void add(Token left, Token right, Merge merge) {
-    Entry& entry = entries_[slot_of(key_of(left, right))];
-    if (entry.key == kEmpty) entry = {key_of(left, right), merge};
+    const uint64_t hash = hash_of(left, right);
+    uint32_t& slot = slots_[slot_of(hash, left, right)];
+    if (slot != 0) return;
+    entries_.push_back({left, right, merge});
+    slot = static_cast<uint32_t>(entries_.size());
+    filter_[(hash >> 6) & (filter_.size() - 1)] |= uint64_t{1} << (hash & 63);
   }
 
   Merge find(Token left, Token right) const {
     if ((left | right) < 0) return {};
-    return entries_[slot_of(key_of(left, right))].merge;
+    const uint64_t hash = hash_of(left, right);
+    const uint64_t bits = filter_[(hash >> 6) & (filter_.size() - 1)];
+    if (((bits >> (hash & 63)) & 1) == 0) return {};
+    const uint32_t slot = slots_[slot_of(hash, left, right)];
+    return slot == 0 ? Merge{} : entries_[slot - 1].merge;
+  }
+
+  // In the order of adding.
+  std::span<const Entry> entries() const { return entries_; }
+  void prefetch(Token left, Token right) const {
+    __builtin_prefetch(&slots_[(hash_of(left, right) >> 32) & (slots_.size() - 1)], 1);
   }
 
  private:
-  // No pair of ids has this key, because ids are not negative.
-  static constexpr uint64_t kEmpty = UINT64_MAX;
-  struct Entry {
-    uint64_t key = kEmpty;
-    Merge merge;
-  };
-
-  static uint64_t key_of(Token left, Token right) {
-    return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) |
-           static_cast<uint32_t>(right);
+  static uint64_t hash_of(Token left, Token right) {
+    const uint64_t a = static_cast<uint32_t>(left) ^ 0x2D358DCCAA6C78A5ULL;
+    const uint64_t b = (static_cast<uint64_t>(right) << 32) ^ 0x8BB84B93962EACC9ULL;
+    return fold_multiply(a, b);
   }
-  size_t slot_of(uint64_t key) const {
-    const size_t mask = entries_.size() - 1;
-    const uint64_t mixed = key * 0x9E3779B97F4A7C15ULL;
-    size_t i = static_cast<size_t>(mixed ^ (mixed >> 32)) & mask;
-    while (entries_[i].key != key && entries_[i].key != kEmpty) i = (i + 1) & mask;
+  size_t slot_of(uint64_t hash, Token left, Token right) const {
+    const size_t mask = slots_.size() - 1;
+    size_t i = (hash >> 32) & mask;
+    while (slots_[i] != 0) {
+      const Entry& entry = entries_[slots_[i] - 1];
+      if (entry.left == left && entry.right == right) break;
+      i = (i + 1) & mask;
+    }
     return i;
   }
 
+  std::vector<uint32_t> slots_;  // index in entries_ + 1; 0 is empty
+  std::vector<uint64_t> filter_;
   std::vector<Entry> entries_;
 };
 

@@ -1,12 +1,12 @@
-// Characters are symbols from the start; ids come from whole texts, so that a piece can be made of
-// characters that are no tokens themselves.
+// Texts that need more than a space before them are copied with the spaces as models see them.
 #include "text/bpe/sentencepiece_bpe.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "base/utf8.h"
+#include "text/bpe/merge_list.h"
 
 namespace ruv {
 namespace {
@@ -26,71 +26,135 @@ std::optional<uint8_t> byte_of(std::string_view text) {
   return static_cast<uint8_t>(value);
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    if (text.substr(i, from.size()) == from) {
-      out += to;
-      i += from.size();
-    } else {
-      out += text[i++];
-    }
+// `stored` with a space for each ▁, into `out`, which has room for as many bytes.
+size_t write_with_spaces(std::string_view stored, char* out) {
+  size_t n = 0;
+  for (size_t i = 0; i < stored.size(); ++n) {
+    const bool mark = stored[i] == kSpaceMark[0] && stored.substr(i).starts_with(kSpaceMark);
+    out[n] = mark ? ' ' : stored[i];
+    i += mark ? kSpaceMark.size() : 1;
   }
-  return out;
+  return n;
 }
 
-// Runs of spaces become one, none is left at the ends.
-std::string without_extra_spaces(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+// A space in a stored text is no ▁, and texts have none but those.
+std::optional<size_t> decode_piece(std::string_view stored, char* out) {
+  if (stored.find(' ') != std::string_view::npos) return std::nullopt;
+  return write_with_spaces(stored, out);
+}
+
+// Spaces and ▁ as one space; with `narrow`, runs of spaces become one and none is left at the ends.
+void write_spaces(std::string_view text, bool prefix, bool narrow, NormalizedText& out) {
+  out.text.assign(prefix ? 1 : 0, ' ');
+  out.origin.assign(out.text.size(), 0);
+  const auto append = [&](char c, size_t at) {
+    out.text += c;
+    out.origin.push_back(static_cast<uint32_t>(at));
+  };
+  const size_t n_first = out.text.size();
+  for (size_t i = 0; i < text.size();) {
+    const bool mark = text[i] == kSpaceMark[0] && text.substr(i).starts_with(kSpaceMark);
+    const bool extra = narrow && text[i] == ' ' && (i == 0 || text[i - 1] == ' ');
+    if (!extra) append(mark ? ' ' : text[i], i);
+    i += mark ? kSpaceMark.size() : 1;
   }
-  if (!out.empty() && out.back() == ' ') out.pop_back();
-  return out;
+  if (narrow && out.text.size() > n_first && text.back() == ' ') {
+    out.text.pop_back();
+    out.origin.pop_back();
+  }
+  out.origin.push_back(static_cast<uint32_t>(text.size()));
+}
+
+Status check_scores(const std::vector<float>& scores) {
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(scores[i])) {
+      return fail(Code::corrupt, "tokenizer: scores[{}] is not a number", i);
+    }
+  }
+  return {};
+}
+
+// By id: lower for higher scores, the same for equal ones.
+std::vector<uint32_t> ranks_by_score(const std::vector<float>& scores) {
+  std::vector<Token> order(scores.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Token>(i);
+  const auto score = [&](Token id) { return scores[static_cast<size_t>(id)]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Token a, Token b) { return score(a) > score(b); });
+  std::vector<uint32_t> ranks(order.size());
+  uint32_t rank = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && score(order[i]) < score(order[i - 1])) ++rank;
+    ranks[static_cast<size_t>(order[i])] = rank;
+  }
+  return ranks;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> SentencePieceBpe::create(TokenizerSpec spec) {
   std::shared_ptr<SentencePieceBpe> made(new SentencePieceBpe(std::move(spec)));
-  if (made->spec_.scores.empty()) {
-    made->pairs_ = TRY(PairTable::read(made->spec_.merges, made->pieces_));
-    made->forget_merges();
+  const TokenizerSpec& own = made->spec_;
+  BpeCore::Options options{.symbols = BpeSymbols::characters,
+                           .unknown = own.unk.value_or(-1),
+                           .fuse_unknown = own.fuse_unknown};
+  Vocabulary vocabulary = made->read_vocabulary(options);
+  made->find_cuts(vocabulary);
+  MergeTrees::Rules rules{.by_text = !own.scores.empty(), .pairs = PairTable(), .ranks = {}};
+  if (rules.by_text) {
+    TRY(check_scores(own.scores));
+    rules.ranks = ranks_by_score(own.scores);
   } else {
-    TRY(made->rank_by_score());
+    const MergeList list{.vocabulary = vocabulary, .decode = &decode_piece, .by_text = nullptr};
+    rules.pairs = TRY(list.read(own.merges));
   }
+  made->core_ = std::make_unique<BpeCore>(std::move(vocabulary), std::move(rules), options);
+  made->forget_merges();
   return made;
 }
 
-SentencePieceBpe::SentencePieceBpe(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {
-  byte_tokens_.fill(-1);
+SentencePieceBpe::SentencePieceBpe(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {}
+
+Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
+  options.fallback_bytes.fill(-1);
+  Vocabulary vocabulary;
+  size_t n_bytes = 0;
+  for (const std::string& text : spec_.tokens) n_bytes += text.size();
+  vocabulary.reserve(spec_.tokens.size(), n_bytes);
+  std::string bytes;
   for (size_t i = 0; i < spec_.tokens.size(); ++i) {
+    const std::string& stored = spec_.tokens[i];
     const TokenKind kind = spec_.kinds[i];
+    const auto byte = kind == TokenKind::byte ? byte_of(stored) : std::nullopt;
+    if (byte) {
+      const auto c = static_cast<char>(*byte);
+      vocabulary.add({&c, 1}, false);
+      if (spec_.byte_fallback) options.fallback_bytes[*byte] = static_cast<Token>(i);
+      continue;
+    }
+    if (is_control(static_cast<Token>(i))) {
+      vocabulary.add(stored, false);
+      continue;
+    }
     // Control tokens must not come out of merges, or any text could write them.
-    pieces_.add(spec_.tokens[i], kind == TokenKind::normal || kind == TokenKind::user_defined);
-    if (kind != TokenKind::byte || !spec_.byte_fallback) continue;
-    if (const auto byte = byte_of(spec_.tokens[i])) byte_tokens_[*byte] = static_cast<Token>(i);
+    const bool mergeable = kind == TokenKind::normal || kind == TokenKind::user_defined;
+    bytes.resize(stored.size());
+    const size_t n = write_with_spaces(stored, bytes.data());
+    vocabulary.add({bytes.data(), n}, mergeable && stored.find(' ') == std::string::npos);
   }
+  vocabulary.finish();
+  return vocabulary;
 }
 
-Status SentencePieceBpe::rank_by_score() {
-  for (size_t i = 0; i < spec_.scores.size(); ++i) {
-    if (std::isnan(spec_.scores[i])) {
-      return fail(Code::corrupt, "tokenizer: scores[{}] is not a number", i);
+void SentencePieceBpe::find_cuts(const Vocabulary& vocabulary) {
+  cuts_after_.fill(true);
+  if (spec_.split_at_spaces) return;
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    const std::string_view text = vocabulary.text(static_cast<Token>(i));
+    for (size_t at = text.find(' ', 1); at < text.size(); at = text.find(' ', at + 1)) {
+      cuts_after_[static_cast<uint8_t>(text[at - 1])] = false;
     }
   }
-  std::vector<Token> order(spec_.tokens.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto score = [&](Token id) { return spec_.scores[static_cast<size_t>(id)]; };
-  std::sort(order.begin(), order.end(), [&](Token a, Token b) { return score(a) > score(b); });
-  ranks_.resize(order.size());
-  uint32_t rank = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i > 0 && score(order[i]) < score(order[i - 1])) ++rank;
-    ranks_[static_cast<size_t>(order[i])] = rank;
-  }
-  return {};
 }
 
 bool SentencePieceBpe::wants_prefix(std::string_view text, Before before) const {
@@ -100,71 +164,86 @@ bool SentencePieceBpe::wants_prefix(std::string_view text, Before before) const 
   return !(spec_.prefix_if_missing && has_one);
 }
 
-std::string SentencePieceBpe::with_visible_spaces(std::string_view text, Before before) const {
-  std::string narrowed;
-  if (spec_.remove_extra_spaces) text = narrowed = without_extra_spaces(text);
-  const bool prefix = wants_prefix(text, before);
-  return (prefix ? std::string(kSpaceMark) : "") + replaced(text, " ", kSpaceMark);
-}
-
 void SentencePieceBpe::encode_section(std::string_view text, Before before, TokenSink& sink) const {
-  const std::string visible = with_visible_spaces(text, before);
-  SymbolMerger merger;
-  if (!spec_.split_at_spaces) return encode_word(visible, merger, sink);
-  for (size_t begin = 0; begin < visible.size();) {
-    const size_t end = std::min(visible.find(kSpaceMark, begin + 1), visible.size());
-    encode_word(std::string_view(visible).substr(begin, end - begin), merger, sink);
+  BpeCore::Lease scratch(*core_);
+  if (spec_.remove_extra_spaces || text.find(kSpaceMark) != std::string_view::npos) {
+    return encode_changed(text, before, *scratch, sink);
+  }
+  if (!wants_prefix(text, before)) return encode_words(text, *scratch, sink);
+  // Only the first word is copied.
+  size_t at = 0;
+  next_words(text, at, scratch->words);
+  const size_t n_first = scratch->words.front().end;
+  const SpanMap map(sink);
+  encode_words(" " + std::string(text.substr(0, n_first)), *scratch, sink);
+  map.drop_prefix(sink, 1, n_first);
+  encode_words(text.substr(n_first), *scratch, sink);
+}
+
+void SentencePieceBpe::encode_changed(std::string_view text, Before before,
+                                      BpeCore::Scratch& scratch, TokenSink& sink) const {
+  std::string narrowed;
+  NormalizedText& made = scratch.text;
+  write_spaces(text, false, spec_.remove_extra_spaces, made);
+  if (wants_prefix(made.text, before)) {
+    made.text.insert(made.text.begin(), ' ');
+    made.origin.insert(made.origin.begin(), made.origin.front());
+  }
+  const SpanMap map(sink);
+  encode_words(made.text, scratch, sink);
+  map.trace(sink, made.origin, false);
+}
+
+void SentencePieceBpe::encode_words(std::string_view text, BpeCore::Scratch& scratch,
+                                    TokenSink& sink) const {
+  for (size_t at = 0; next_words(text, at, scratch.words);) {
+    core_->encode_words(text, scratch.words, scratch, sink);
+  }
+}
+
+// As PreTokenizer::next_words: words begin at spaces that no token crosses.
+bool SentencePieceBpe::next_words(std::string_view text, size_t& at,
+                                  std::vector<Word>& words) const {
+  constexpr size_t kWords = 1024;
+  constexpr uint64_t kOnes = 0x0101010101010101ULL;
+  words.clear();
+  size_t begin = at;
+  const auto cut = [&](size_t end) {
+    if (end == begin || !cuts_after_[static_cast<uint8_t>(text[end - 1])]) return;
+    words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
     begin = end;
+  };
+  size_t i = at;
+  for (; i + 8 <= text.size() && words.size() < kWords; i += 8) {
+    const uint64_t differs = load_word(text.data() + i) ^ (kOnes * ' ');
+    const uint64_t low = (differs & (kOnes * 0x7F)) + kOnes * 0x7F;
+    uint64_t spaces = ~(low | differs) & (kOnes * 0x80);
+    for (; spaces != 0; spaces &= spaces - 1) {
+      cut(i + static_cast<size_t>(std::countr_zero(spaces)) / 8);
+    }
   }
-}
-
-void SentencePieceBpe::encode_word(std::string_view word, SymbolMerger& merger,
-                                   TokenSink& sink) const {
-  std::vector<Symbol> symbols;
-  append_characters(word, symbols);
-  if (ranks_.empty()) {
-    merger.merge(symbols, [&](const Symbol& left, const Symbol& right) {
-      return pairs_.find(left.id, right.id);
-    });
-  } else {
-    merger.merge(symbols, [&](const Symbol& left, const Symbol& right) {
-      const auto id = pieces_.find(word.substr(left.begin, right.end - left.begin));
-      return id ? Merge{ranks_[static_cast<size_t>(*id)], *id} : Merge{};
-    });
+  if (words.size() < kWords) {
+    for (; i < text.size(); ++i) {
+      if (text[i] == ' ') cut(i);
+    }
+    if (begin < text.size()) {
+      words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(text.size())});
+    }
+    begin = text.size();
   }
-  for (const Symbol& symbol : symbols) append_ids(word, symbol, sink);
-}
-
-void SentencePieceBpe::append_characters(std::string_view word,
-                                         std::vector<Symbol>& symbols) const {
-  symbols.reserve(word.size());
-  for (uint32_t i = 0; i < word.size();) {
-    const uint32_t end = i + decode_utf8(word, i).size;
-    symbols.push_back({i, end, pieces_.find(word.substr(i, end - i)).value_or(-1)});
-    i = end;
-  }
-}
-
-void SentencePieceBpe::append_ids(std::string_view word, const Symbol& symbol,
-                                  TokenSink& sink) const {
-  if (symbol.id >= 0) return sink.push(symbol.id, symbol.end - symbol.begin);
-  const std::string_view text = word.substr(symbol.begin, symbol.end - symbol.begin);
-  const auto token_of = [&](char c) { return byte_tokens_[static_cast<uint8_t>(c)]; };
-  if (std::all_of(text.begin(), text.end(), [&](char c) { return token_of(c) >= 0; })) {
-    for (const char c : text) sink.push(token_of(c), 1);
-  } else if (spec_.unk && sink.last() != *spec_.unk) {
-    // Unknown characters in a row are one unknown token.
-    sink.push(*spec_.unk, text.size());
-  }
+  at = begin;
+  return !words.empty();
 }
 
 std::string SentencePieceBpe::token_bytes(Token id, bool with_special) const {
-  const auto i = static_cast<size_t>(id);
-  if (is_control(id)) return with_special ? spec_.tokens[i] : "";
-  if (spec_.kinds[i] == TokenKind::byte) {
-    if (const auto byte = byte_of(spec_.tokens[i])) return {static_cast<char>(*byte)};
-  }
-  return replaced(spec_.tokens[i], kSpaceMark, " ");
+  std::string bytes;
+  append_bytes(id, with_special, bytes);
+  return bytes;
+}
+
+void SentencePieceBpe::append_bytes(Token id, bool with_special, std::string& out) const {
+  if (is_control(id) && !with_special) return;
+  out += core_->vocabulary().text(id);
 }
 
 }  // namespace ruv

@@ -1,11 +1,14 @@
 // SentencePieceBpe: merges over characters with ▁ for the space (Kudo and Richardson, 2018). Which
 // pair merges first is decided by the score of the result, as in a SentencePiece model, or by a
-// list of merges, as in a tokenizer.json; characters without a token become byte tokens.
+// list of merges, as in a tokenizer.json; characters without a token become byte tokens. Inside, ▁
+// is a space, so that texts are scanned as they are; and a text is cut before each space that no
+// token can cross, which makes words of it.
 #pragma once
 
 #include <array>
+#include <memory>
 
-#include "text/bpe/pair_table.h"
+#include "text/bpe/bpe_core.h"
 #include "text/section_tokenizer.h"
 
 namespace ruv {
@@ -16,23 +19,23 @@ class SentencePieceBpe final : public SectionTokenizer {
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
   std::string token_bytes(Token id, bool with_special) const override;
+  void append_bytes(Token id, bool with_special, std::string& out) const override;
 
  protected:
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
   explicit SentencePieceBpe(TokenizerSpec spec);
-  Status rank_by_score();
+  Vocabulary read_vocabulary(BpeCore::Options& options);
+  void find_cuts(const Vocabulary& vocabulary);
   bool wants_prefix(std::string_view text, Before before) const;
-  std::string with_visible_spaces(std::string_view text, Before before) const;
-  void encode_word(std::string_view word, SymbolMerger& merger, TokenSink& sink) const;
-  void append_characters(std::string_view word, std::vector<Symbol>& symbols) const;
-  void append_ids(std::string_view word, const Symbol& symbol, TokenSink& sink) const;
+  void encode_words(std::string_view text, BpeCore::Scratch& scratch, TokenSink& sink) const;
+  void encode_changed(std::string_view text, Before before, BpeCore::Scratch& scratch,
+                      TokenSink& sink) const;
+  bool next_words(std::string_view text, size_t& at, std::vector<Word>& words) const;
 
-  TokenIndex pieces_;            // texts that merges may make
-  std::vector<uint32_t> ranks_;  // by id: lower merges first; empty when pairs_ decides
-  PairTable pairs_;
-  std::array<Token, 256> byte_tokens_{};  // -1 where missing
+  std::unique_ptr<BpeCore> core_;
+  std::array<bool, 256> cuts_after_{};  // by a byte: no token crosses from it to a space
 };
 
 }  // namespace ruv

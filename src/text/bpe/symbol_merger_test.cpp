@@ -60,17 +60,5 @@ TEST(PairTable, NegativeIdsNeverMerge) {
   EXPECT_EQ(pairs.find(-1, -1).rank, kNoMerge);
 }
 
-TEST(PairTable, ReadNamesTheBrokenMerge) {
-  TokenIndex tokens;
-  for (const char* text : {"a", "b", "ab"}) tokens.add(text);
-  EXPECT_TRUE(PairTable::read(std::vector<std::string>{"a b"}, tokens));
-  for (const char* merge : {"b a", "a", "", " ", "a ", "a c", "ab b"}) {
-    const auto table = PairTable::read(std::vector<std::string>{"a b", merge}, tokens);
-    ASSERT_FALSE(table) << merge;
-    EXPECT_EQ(table.error().code(), Code::corrupt);
-    EXPECT_NE(table.error().message().find("merges[1]"), std::string::npos);
-  }
-}
-
 }  // namespace
 }  // namespace ruv

@@ -1,0 +1,103 @@
+// Vocabulary: the texts of tokens as the merges see them, found exactly in about one cache miss,
+// and which of them begin at a place of a text. Instead of a trie, a filter of two bits for each
+// beginning of a token says whether it is a token and whether a longer one begins so: the bits of
+// all lengths are loaded at once, not one after another.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/bpe/word_key.h"
+#include "text/token_index.h"
+
+namespace ruv {
+
+class Vocabulary {
+ public:
+  // Longer tokens are found by find(), but never among the beginnings, so that one vocabulary
+  // cannot make every byte of a text cost its longest token.
+  static constexpr size_t kMaxBeginning = 512;
+  static constexpr size_t kPadding = 16;  // bytes that must be readable behind a text
+
+  struct Entry {
+    WordKey key;
+    Token id = -1;
+    // What the user of an entry found out about it; 0 at first. Threads may write it at once if
+    // they write the same.
+    mutable std::atomic<uint32_t> mark{0};
+  };
+  struct Beginning {
+    WordKey key;
+    uint64_t hash = 0;
+    uint32_t size = 0;
+  };
+
+  void reserve(size_t n_tokens, size_t n_bytes);
+  // Appends the text of the next id. Only findable texts are found; the first of equals wins.
+  void add(std::string_view text, bool findable);
+  // Makes the tables; nothing is found before.
+  void finish();
+
+  size_t size() const { return ends_.size() - 1; }
+  // kPadding bytes may be read behind it.
+  std::string_view text(Token id) const {
+    const auto i = static_cast<size_t>(id);
+    return {bytes_.data() + ends_[i], ends_[i + 1] - ends_[i]};
+  }
+  uint32_t length(Token id) const {
+    const auto i = static_cast<size_t>(id);
+    return ends_[i + 1] - ends_[i];
+  }
+  // Bytes of the longest findable text.
+  size_t longest() const { return longest_; }
+
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&entries_[hash >> shift_]); }
+  // Null when no token has this key. `hash` is hash_of(key), `at` where the text begins.
+  const Entry* find(const WordKey& key, uint64_t hash, const char* at) const {
+    for (size_t i = hash >> shift_;; i = (i + 1) & last_slot_) {
+      const Entry& entry = entries_[i];
+      if (entry.id < 0) return nullptr;
+      if (entry.key == key && is_text_of(entry, at)) return &entry;
+    }
+  }
+  // -1 when no token has this text.
+  Token find(std::string_view text) const;
+  bool may_be_token(uint64_t hash) const { return (bits_of(hash) & kIsToken) != 0; }
+
+  // The sizes of what may be tokens at `at`, at most `limit` bytes and two bytes or longer, written
+  // ascending; most are. Returns their number. Requires: room for kMaxBeginning.
+  size_t beginnings(const char* at, size_t limit, Beginning* out) const;
+
+ private:
+  static constexpr uint32_t kIsToken = 1;
+  static constexpr uint32_t kGoesOn = 2;
+
+  bool is_text_of(const Entry& entry, const char* at) const {
+    const uint64_t n = entry.key.high >> 56;
+    return n <= WordKey::kShort || std::memcmp(text(entry.id).data(), at, length(entry.id)) == 0;
+  }
+  uint32_t bits_of(uint64_t hash) const {
+    const uint64_t i = hash & filter_mask_;
+    return static_cast<uint32_t>(filter_[i / 32] >> (2 * (i % 32)));
+  }
+  void set_bits(uint64_t hash, uint64_t bits) {
+    const uint64_t i = hash & filter_mask_;
+    filter_[i / 32] |= bits << (2 * (i % 32));
+  }
+  void add_beginnings(std::string_view text);
+  void insert(const WordKey& key, Token id);
+
+  std::string bytes_;
+  std::vector<uint32_t> ends_ = {0};
+  std::vector<bool> findable_;
+  std::unique_ptr<Entry[]> entries_;
+  size_t last_slot_ = 0;
+  int shift_ = 63;
+  std::vector<uint64_t> filter_;
+  uint64_t filter_mask_ = 0;
+  size_t longest_ = 0;
+};
+
+}  // namespace ruv

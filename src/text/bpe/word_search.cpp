@@ -1,0 +1,82 @@
+// The longest token that may follow is taken; when none may, the last one taken gives way to a
+// shorter one.
+#include "text/bpe/word_search.h"
+
+#include "base/utf8.h"
+
+namespace ruv {
+namespace {
+
+bool is_inside_character(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
+
+}  // namespace
+
+void WordSearch::set_dead(size_t at, size_t size) {
+  if (!any_dead_) dead_.assign(size / 64 + 1, 0);
+  any_dead_ = true;
+  dead_[at / 64] |= uint64_t{1} << (at % 64);
+}
+
+Token WordSearch::symbol_at(size_t at) const {
+  const auto byte = static_cast<uint8_t>(text_[at]);
+  if (symbols_ == BpeSymbols::bytes || byte < 0x80) return byte_tokens_[byte];
+  return vocabulary_->find(text_.substr(at, decode_utf8(text_, at).size));
+}
+
+// The longest token at `at` shorter than `below` that may follow `last`; -1 when none may.
+Token WordSearch::next_token(size_t at, Token last, size_t below) {
+  const auto may_stand = [&](Token id, size_t end) {
+    if (is_dead(end) || !trees_->is_made(id)) return false;
+    return last < 0 || trees_->may_meet(last, id);
+  };
+  const size_t limit = std::min(text_.size() - at, below - 1);
+  size_t n = vocabulary_->beginnings(text_.data() + at, limit, beginnings_.data());
+  while (n > 0) {
+    const Vocabulary::Beginning& beginning = beginnings_[--n];
+    const size_t end = at + beginning.size;
+    if (symbols_ == BpeSymbols::characters && end < text_.size() &&
+        is_inside_character(text_[end])) {
+      continue;
+    }
+    const Vocabulary::Entry* entry =
+        vocabulary_->find(beginning.key, beginning.hash, text_.data() + at);
+    if (entry != nullptr && may_stand(entry->id, end)) return entry->id;
+  }
+  if (limit == 0) return -1;
+  const auto byte = static_cast<uint8_t>(text_[at]);
+  const Token one = symbols_ == BpeSymbols::bytes || byte < 0x80 ? byte_tokens_[byte] : -1;
+  return one >= 0 && may_stand(one, at + 1) ? one : -1;
+}
+
+size_t WordSearch::search(std::string_view text) {
+  text_ = text;
+  path_.clear();
+  any_dead_ = false;
+  size_t at = 0;
+  size_t below = SIZE_MAX;
+  while (at < text.size()) {
+    const Token last = path_.empty() ? -1 : path_.back();
+    const Token next = next_token(at, last, below);
+    below = SIZE_MAX;
+    if (next >= 0) {
+      path_.push_back(next);
+      at += vocabulary_->length(next);
+      continue;
+    }
+    if (symbol_at(at) < 0) return at;
+    if (path_.empty()) return kNone;
+    set_dead(at, text.size());
+    below = vocabulary_->length(last);
+    at -= below;
+    path_.pop_back();
+  }
+  return at;
+}
+
+void WordSearch::shrink() {
+  constexpr size_t kKept = size_t{1} << 16;
+  if (path_.capacity() > kKept) std::vector<Token>().swap(path_);
+  if (dead_.capacity() > kKept) std::vector<uint64_t>().swap(dead_);
+}
+
+}  // namespace ruv
