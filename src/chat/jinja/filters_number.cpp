@@ -183,8 +183,36 @@ Result<Datum> round_filter(const BuiltinCall& call) {
   return fail(Code::corrupt, "method must be common, ceil or floor");
 }
 
+// 13.4 kB, or 13.1 KiB when binary.
+Result<Datum> filesizeformat_filter(const BuiltinCall& call) {
+  static constexpr std::string_view kPrefixes = "kMGTPEZY";
+  const Datum& value = call.subject;
+  if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
+  std::optional<double> bytes;
+  if (value.is_number()) bytes = value.real();
+  if (value.is_text()) {
+    TRY(call.meter().spend_text(value.text()->size()));
+    bytes = real_from_text(with_ascii_digits(value.bytes()));
+  }
+  if (!bytes) return fail(Code::corrupt, "filesizeformat needs a number, not {}", type_name(value));
+  const bool binary = call.flag(0);
+  const double base = binary ? 1024 : 1000;
+  if (*bytes == 1) return Datum::text("1 Byte");
+  if (*bytes < base) {
+    const std::optional<int64_t> whole = TRY(truncated(*bytes));
+    if (!whole) return fail(Code::corrupt, "cannot convert float infinity to integer");
+    return Datum::text(fmt::format("{} Bytes", *whole));
+  }
+  size_t i = 0;
+  double unit = base * base;
+  for (; i + 1 < kPrefixes.size() && !(*bytes < unit); ++i) unit *= base;
+  const char letter = binary && i == 0 ? 'K' : kPrefixes[i];
+  return Datum::text(fmt::format("{:.1f} {}{}", base * *bytes / unit, letter, binary ? "iB" : "B"));
+}
+
 constexpr BuiltinRow kRows[] = {
     {"abs", abs_filter},
+    {"filesizeformat", filesizeformat_filter, 0, {"binary"}},
     {"float", float_filter, 0, {"default"}},
     {"int", int_filter, 0, {"default", "base"}},
     {"round", round_filter, 0, {"precision", "method"}},
