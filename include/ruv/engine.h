@@ -44,6 +44,9 @@ struct Event {
     std::vector<TokenLogprob> top;
   };
   std::vector<Logprobs> logprobs;
+  // Bytes of the first of these ids that the prompt had already (GenerateParams::token_healing);
+  // they are not in `text`. Only ever of an answer's first token.
+  int64_t n_healed_bytes = 0;
   // Not `none` exactly in the last event of a request.
   FinishReason finish = FinishReason::none;
   // Set in the last event: what it took; the seed that was used; the reason of `error`.
@@ -58,6 +61,8 @@ struct Request {
   // Called on the engine thread, in order, for each event. Must return quickly and not call into
   // the engine other than cancel.
   std::function<void(const Event&)> on_event;
+  // Token healing leaves this many tokens at the prompt's beginning alone.
+  int64_t n_fixed_tokens = 0;
 };
 
 using RequestId = uint64_t;

@@ -41,8 +41,12 @@ struct GenerateParams {
   std::vector<Token> stop_tokens;
   // Do not stop at the model's own end tokens (to measure speed).
   bool ignore_eos = false;
+  // The prompt may end inside a word: its last tokens, where other text could replace them, are
+  // taken back, and their bytes are a prefix that the first tokens must reproduce. The answer's
+  // text, ids and counts begin after these bytes; its first token may begin in them.
+  bool token_healing = false;
   // -1: no log-probabilities. n >= 0: of each chosen token and the n likeliest (at most 20).
-  // They are of the model's own distribution, before bias, penalties and temperature.
+  // They are of the model's own distribution, before bias, penalties, temperature and healing.
   int32_t n_logprobs = -1;
 };
 

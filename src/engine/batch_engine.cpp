@@ -38,6 +38,9 @@ Status BatchEngine::check(const Request& request) const {
                 "prompt: {} tokens and room for one more do not fit the context of {} tokens",
                 n_prompt, options_.n_ctx);
   }
+  if (request.n_fixed_tokens < 0) {
+    return fail(Code::invalid, "n_fixed_tokens: {} is negative", request.n_fixed_tokens);
+  }
   for (Token id : request.prompt) {
     if (id < 0 || id >= model_->h.n_vocab) {
       return fail(Code::invalid, "prompt: token id {} is not in the vocabulary of {}", id,
@@ -47,8 +50,23 @@ Status BatchEngine::check(const Request& request) const {
   return check_params(request.params, model_->n_usable_tokens());
 }
 
+HealedPrompt BatchEngine::healed(const Request& request) {
+  const std::vector<Token>& prompt = request.prompt;
+  if (!request.params.token_healing || model_->tokenizer == nullptr) return {prompt.size(), {}};
+  const Tokenizer& tokenizer = *model_->tokenizer;
+  // Embeddings may go on behind the vocabulary: nothing is known of such ids.
+  const Token n_known = tokenizer.vocab_size();
+  if (std::ranges::any_of(prompt, [&](Token id) { return id >= n_known; })) {
+    return {prompt.size(), {}};
+  }
+  std::call_once(prefixes_once_,
+                 [&] { prefixes_ = std::make_unique<const TokenPrefixes>(tokenizer); });
+  return heal_prompt(tokenizer, *prefixes_, prompt, static_cast<size_t>(request.n_fixed_tokens));
+}
+
 Result<RequestId> BatchEngine::submit(Request request) {
   TRY(check(request));
+  const HealedPrompt cut = healed(request);
   const std::lock_guard lock(mutex_);
   const auto n_waiting = load_.n_waiting + static_cast<int64_t>(arrived_.size());
   if (stopping_ || n_waiting >= options_.max_queue) {
@@ -58,6 +76,7 @@ Result<RequestId> BatchEngine::submit(Request request) {
   const RequestId id = next_id_++;
   arrived_.push_back(std::make_unique<Sequence>(id, std::move(request), *model_, pool_,
                                                 options_.n_ctx, clock_.now_ns()));
+  if (!cut.prefix.empty()) arrived_.back()->heal(cut, *prefixes_);
   wake_.notify_one();
   return id;
 }

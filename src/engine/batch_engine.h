@@ -35,6 +35,7 @@ class BatchEngine final : public Engine {
   void pack(const StepPlan& plan);
   void advance(const StepPlan& plan, View logits);
   Status check(const Request& request) const;
+  HealedPrompt healed(const Request& request);
   void publish_load();
 
   std::shared_ptr<const Model> model_;
@@ -42,6 +43,8 @@ class BatchEngine final : public Engine {
   SteadyClock clock_;
   std::unique_ptr<Executor> executor_;
   PagePool pool_;
+  std::once_flag prefixes_once_;
+  std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals
 
   // Owned by the engine thread.
   std::vector<std::unique_ptr<Sequence>> running_;  // oldest first

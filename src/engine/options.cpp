@@ -44,6 +44,9 @@ constexpr std::array kRows = {
               [](GenerateParams& p, double value) { p.seed = static_cast<uint64_t>(value); }},
     OptionRow{"ignore_eos", Kind::flag, 0, 1, "do not stop at the model's end tokens",
               RUV_FIELD(ignore_eos)},
+    OptionRow{"token_healing", Kind::flag, 0, 1,
+              "a prompt that ends inside a word is continued as that word",
+              RUV_FIELD(token_healing)},
 };
 
 #undef RUV_FIELD

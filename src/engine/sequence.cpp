@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include "base/check.h"
+
 namespace ruv {
 namespace {
 
@@ -29,6 +31,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       n_ctx_(n_ctx),
       tokens_(std::move(request.prompt)),
       n_prompt_(static_cast<int64_t>(tokens_.size())),
+      answer_begin_(n_prompt_),
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
       sampler_(params_, seed_, model.n_usable_tokens()),
@@ -40,6 +43,18 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
     return token < model.n_usable_tokens() && !model.tokenizer->is_control(token);
   });
   detokenizer_.emplace(*model.tokenizer, false, after_text);
+}
+
+void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
+  // What the user has already: the same bytes will come again, perhaps in other tokens. A character
+  // that they leave unfinished will come whole.
+  Detokenizer detokenizer(*model_->tokenizer);
+  for (size_t i = healed.n_kept; i < tokens_.size(); ++i) {
+    n_skipped_ += detokenizer.push(tokens_[i]).size();
+  }
+  tokens_.resize(healed.n_kept);
+  answer_begin_ = n_tokens();
+  prefix_ = ForcedPrefix(prefixes, healed.prefix);
 }
 
 void Sequence::started(int64_t now_ns) {
@@ -68,17 +83,24 @@ bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
   }
   std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
   if (params_.n_logprobs >= 0) own.assign(logits.begin(), logits.end());
+  const bool healing = !prefix_.done();
+  if (healing) prefix_.mask(logits);
   const Token id = sampler_.sample(logits, tokens_, n_generated());
+  Event event;
+  if (healing) {
+    const size_t n_healed = prefix_.accept(id);
+    if (n_healed == model_->tokenizer->token_bytes(id, false).size()) return reproduce(id, now_ns);
+    event.n_healed_bytes = static_cast<int64_t>(n_healed);
+  }
   if (ends_answer(id)) {
     emit({}, FinishReason::stop, now_ns);
     return true;
   }
   tokens_.push_back(id);
-  Event event;
   event.ids.push_back(id);
   if (params_.n_logprobs >= 0)
     event.logprobs.push_back(log_probabilities(own, id, params_.n_logprobs));
-  if (detokenizer_) event.text = stop_text_.push(detokenizer_->push(id));
+  if (detokenizer_) event.text = stop_text_.push(new_text(detokenizer_->push(id)));
   FinishReason reason = FinishReason::none;
   if (stop_text_.stopped()) {
     reason = FinishReason::stop;
@@ -87,6 +109,23 @@ bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
   }
   emit(std::move(event), reason, now_ns);
   return reason != FinishReason::none;
+}
+
+// A token that only says again what the prompt said.
+bool Sequence::reproduce(Token id, int64_t now_ns) {
+  tokens_.push_back(id);
+  answer_begin_ = n_tokens();
+  const std::string text = new_text(detokenizer_->push(id));
+  DCHECK(text.empty());
+  if (n_tokens() < n_ctx_) return false;
+  emit({}, FinishReason::length, now_ns);
+  return true;
+}
+
+std::string Sequence::new_text(std::string text) {
+  const size_t n = std::min(n_skipped_, text.size());
+  n_skipped_ -= n;
+  return text.erase(0, n);
 }
 
 void Sequence::finish(FinishReason reason, Status status, int64_t now_ns) {
@@ -98,7 +137,11 @@ void Sequence::finish(FinishReason reason, Status status, int64_t now_ns) {
 void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
   event.finish = reason;
   if (reason != FinishReason::none) {
-    if (detokenizer_) event.text += stop_text_.push(detokenizer_->finish()) + stop_text_.finish();
+    if (detokenizer_) {
+      // An answer that ends inside the healed bytes has no text of its own.
+      const std::string rest = n_skipped_ == 0 ? detokenizer_->finish() : std::string();
+      event.text += stop_text_.push(rest) + stop_text_.finish();
+    }
     event.timings = timings(now_ns);
     event.seed = seed_;
   }

@@ -9,6 +9,7 @@
 #include "engine/stop_text.h"
 #include "model/model.h"
 #include "ruv/engine.h"
+#include "text/healing.h"
 
 namespace ruv {
 
@@ -17,6 +18,10 @@ class Sequence {
   // Requires: a request that Engine::submit accepted.
   Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
            int64_t now_ns);
+
+  // Puts `healed.prefix` in place of the prompt's last tokens. Requires: nothing is computed yet;
+  // `prefixes` outlives the sequence.
+  void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
 
   RequestId id() const { return id_; }
   const std::vector<Token>& tokens() const { return tokens_; }
@@ -38,8 +43,10 @@ class Sequence {
   void finish(FinishReason reason, Status status, int64_t now_ns);
 
  private:
-  int64_t n_generated() const { return n_tokens() - n_prompt_; }
+  int64_t n_generated() const { return n_tokens() - answer_begin_; }
   bool ends_answer(Token id) const;
+  bool reproduce(Token id, int64_t now_ns);
+  std::string new_text(std::string text);  // without what the prompt had
   void emit(Event event, FinishReason reason, int64_t now_ns);
   Timings timings(int64_t now_ns) const;
 
@@ -49,7 +56,10 @@ class Sequence {
   const Model* model_;
   int64_t n_ctx_;
   std::vector<Token> tokens_;
-  int64_t n_prompt_;
+  int64_t n_prompt_;      // as it was given
+  int64_t answer_begin_;  // the first token that is not the prompt's
+  ForcedPrefix prefix_;
+  size_t n_skipped_ = 0;  // bytes of text still to come that the prompt had
   int64_t n_computed_ = 0;
   PageList pages_;
   uint64_t seed_;
