@@ -394,10 +394,10 @@ void Unigram::find_best(std::string_view word, Score start,
   for (size_t at = 0; at < word.size();) {
     const Score before = places[at].score;
     const size_t size = char_size(word, at);
-    const auto offer = [&](Place<Score>& place, double score, Token id) {
+    const auto offer = [&](Place<Score>& place, Score score, Token id) {
       if (place.id == -1 || score > place.score) {
         if (kWide && place.id != -1) place.second = place.score;
-        place.score = static_cast<Score>(score);
+        place.score = score;
         place.begin = static_cast<uint32_t>(at);
         place.id = id;
       } else if (kWide && score > place.second) {
@@ -406,13 +406,12 @@ void Unigram::find_best(std::string_view word, Score start,
     };
     bool single = false;
     pieces_.find_all(word, at, [&](size_t n_bytes, Token id) {
-      offer(places[at + n_bytes], scores_[static_cast<size_t>(id)] + before, id);
+      offer(places[at + n_bytes], static_cast<Score>(scores_[static_cast<size_t>(id)]) + before,
+            id);
       single = single || n_bytes == size;
     });
     if (!single) {
-      // sentencepiece rounds this sum to a float before it compares, and no other.
-      const auto score = static_cast<Score>(static_cast<Score>(unknown_score_) + before);
-      offer(places[at + size], score, kUnknown);
+      offer(places[at + size], static_cast<Score>(unknown_score_) + before, kUnknown);
     }
     at += size;
   }
