@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "format/bert_steps.h"
+#include "format/rwkv_vocab.h"
 #include "text/end_of_turn.h"
 #include "text/split/pre_tokenizer.h"
 
@@ -11,6 +13,17 @@ namespace ruv {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr std::string_view kSpaceMark = "\u2581";
+
+struct Model {
+  std::string_view name;
+  TokenizerKind kind;
+};
+constexpr Model kModels[] = {{"llama", TokenizerKind::sentencepiece_bpe},
+                             {"gpt2", TokenizerKind::byte_bpe},
+                             {"t5", TokenizerKind::unigram},
+                             {"bert", TokenizerKind::wordpiece},
+                             {"rwkv", TokenizerKind::rwkv_world}};
 
 // Typed look-ups by the key's last part.
 class VocabKeys {
@@ -110,6 +123,7 @@ void add_special_tokens(const std::string& architecture, TokenizerSpec& spec) {
     const TokenKind kind = spec.kinds[i];
     const bool special = kind == TokenKind::control || kind == TokenKind::unknown;
     if (!special && kind != TokenKind::user_defined) continue;
+    if (spec.tokens[i] == fmt::format("[PAD{}]", i)) continue;  // fills up a rounded size
     AddedToken added{.id = static_cast<Token>(i), .text = spec.tokens[i], .special = special};
     added.rstrip =
         spec.kind == TokenizerKind::sentencepiece_bpe && strips_right(architecture, spec.tokens[i]);
@@ -123,11 +137,27 @@ Status read_ids(const VocabKeys& keys, TokenizerSpec& spec) {
   spec.eos = TRY(keys.id("eos_token_id", n));
   spec.unk = TRY(keys.id("unknown_token_id", n));
   spec.pad = TRY(keys.id("padding_token_id", n));
+  const auto otherwise = [n](std::optional<Token>& id, Token usual) {
+    if (!id && static_cast<size_t>(usual) < n) id = usual;
+  };
   if (spec.kind == TokenizerKind::sentencepiece_bpe && n > 2) {
     // SentencePiece's own numbering.
-    spec.unk = spec.unk.value_or(0);
-    spec.bos = spec.bos.value_or(1);
-    spec.eos = spec.eos.value_or(2);
+    otherwise(spec.unk, 0);
+    otherwise(spec.bos, 1);
+    otherwise(spec.eos, 2);
+  } else if (spec.kind == TokenizerKind::unigram) {
+    // T5's numbering.
+    otherwise(spec.eos, 1);
+    otherwise(spec.unk, 2);
+  } else if (spec.kind == TokenizerKind::wordpiece) {
+    // A text stands between these; the misspelt key is the format's.
+    spec.bos = TRY(keys.id("cls_token_id", n));
+    spec.eos = TRY(keys.id("seperator_token_id", n));
+    otherwise(spec.unk, 100);
+    otherwise(spec.bos, 101);
+    otherwise(spec.eos, 102);
+  } else if (spec.kind == TokenizerKind::rwkv_world) {
+    otherwise(spec.eos, 0);
   }
   spec.end_of_turn = find_end_of_turn(spec);
   for (const std::string_view key : {"eot_token_id", "eom_token_id"}) {
@@ -137,20 +167,76 @@ Status read_ids(const VocabKeys& keys, TokenizerSpec& spec) {
   return {};
 }
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Status read_flags(const VocabKeys& keys, TokenizerSpec& spec) {
   const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe;
-  const bool llama3 = spec.pre == "llama-bpe" || spec.pre == "llama3" || spec.pre == "llama-v3" ||
-                      spec.pre == "falcon3" || spec.pre == "pixtral";
+  const bool unigram = spec.kind == TokenizerKind::unigram;
+  const bool words = spec.kind == TokenizerKind::wordpiece;
+  const bool llama3 =
+      is_one_of(spec.pre, {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"});
   spec.ignore_merges = !pieces && (llama3 || spec.pre == "tekken");
-  spec.add_bos = TRY(keys.get<bool>("add_bos_token")).value_or(pieces || llama3) && spec.bos;
-  spec.add_eos = TRY(keys.get<bool>("add_eos_token")).value_or(false) && spec.eos;
+  spec.add_bos =
+      TRY(keys.get<bool>("add_bos_token")).value_or(pieces || llama3 || words) && spec.bos;
+  spec.add_eos = TRY(keys.get<bool>("add_eos_token")).value_or(unigram || words) && spec.eos;
   // For byte_bpe the key is written but readers do not use it.
-  spec.add_space_prefix = pieces && TRY(keys.get<bool>("add_space_prefix")).value_or(true);
-  // The file format has no key for it; Qwen's own tokenizers normalise.
-  if (spec.pre == "qwen2" || spec.pre == "qwen3" || spec.pre == "qwen35") {
+  spec.add_space_prefix =
+      (pieces || unigram) && TRY(keys.get<bool>("add_space_prefix")).value_or(true);
+  // The file format has no key for it; these models' own tokenizers normalise.
+  if (is_one_of(spec.pre, {"qwen2", "qwen3", "qwen35", "deepseek-r1-qwen", "mpt", "olmo"}) ||
+      (spec.kind == TokenizerKind::byte_bpe && keys.architecture() == "gptneox")) {
     spec.normalizers.push_back({.kind = NormalizerKind::nfc});
   }
   spec.remove_extra_spaces = TRY(keys.get<bool>("remove_extra_whitespaces")).value_or(false);
+  return {};
+}
+
+// The normalisation table of a SentencePiece model, as numbers.
+Status read_charsmap(const VocabKeys& keys, TokenizerSpec& spec) {
+  const auto charsmap = TRY(keys.array("precompiled_charsmap"));
+  if (charsmap == nullptr || charsmap->size() == 0) return {};
+  NormalizerStep step{.kind = NormalizerKind::charsmap};
+  step.content.reserve(charsmap->integers.size());
+  for (const int64_t byte : charsmap->integers) {
+    if (byte < -128 || byte > 255) return keys.error("precompiled_charsmap", "holds no bytes");
+    step.content += static_cast<char>(byte);
+  }
+  if (step.content.empty()) return keys.error("precompiled_charsmap", "has the wrong type");
+  spec.normalizers.push_back(std::move(step));
+  return {};
+}
+
+// Files write ▁ at the beginning of a word where BERT's vocabulary has nothing, and nothing where
+// it has ##. Whether a vocabulary is cased they do not say, but its tokens do.
+void rewrite_word_pieces(TokenizerSpec& spec) {
+  bool cased = false;
+  for (size_t i = 0; i < spec.tokens.size(); ++i) {
+    std::string& text = spec.tokens[i];
+    if (spec.kinds[i] != TokenKind::normal) continue;
+    const bool bracketed = text.starts_with('[') && text.ends_with(']');
+    if (bracketed && text.size() > 2) continue;
+    cased = cased || std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (text.starts_with(kSpaceMark)) {
+      text.erase(0, kSpaceMark.size());
+    } else {
+      text.insert(0, spec.continuing_prefix);
+    }
+  }
+  spec.normalizers = bert_normalizers({.strip_accents = !cased, .lowercase = !cased});
+  spec.splits = bert_splits();
+  spec.cleanup_spaces = true;
+}
+
+Status unescape_tokens(const VocabKeys& keys, TokenizerSpec& spec) {
+  spec.raw_tokens = true;
+  for (size_t i = 0; i < spec.tokens.size(); ++i) {
+    if (spec.kinds[i] != TokenKind::normal) continue;
+    std::optional<std::string> bytes = unescape_rwkv(spec.tokens[i]);
+    if (!bytes) return keys.error("tokens", fmt::format("[{}] has a broken escape", i));
+    spec.tokens[i] = std::move(*bytes);
+  }
   return {};
 }
 
@@ -172,33 +258,52 @@ Result<std::string> scheme_without_key(const VocabKeys& keys) {
                     Code::unsupported);
 }
 
+// What each kind needs besides its tokens.
+Status read_form(const VocabKeys& keys, const std::string& source, TokenizerSpec& spec) {
+  const bool scored =
+      spec.kind == TokenizerKind::sentencepiece_bpe || spec.kind == TokenizerKind::unigram;
+  if (scored && spec.scores.empty()) return keys.error("scores", "is missing");
+  if (!scored) spec.scores.clear();
+  if (spec.kind != TokenizerKind::byte_bpe) spec.merges.clear();
+  switch (spec.kind) {
+    case TokenizerKind::byte_bpe: {
+      const std::optional<std::string> pre = TRY(keys.get<std::string>("pre"));
+      spec.pre = pre ? *pre : TRY(scheme_without_key(keys));
+      const auto known = PreTokenizer::find(spec.pre);
+      return known ? Status() : with_context(source, known.error());
+    }
+    case TokenizerKind::sentencepiece_bpe:
+      return {};
+    case TokenizerKind::unigram:
+      return read_charsmap(keys, spec);
+    case TokenizerKind::wordpiece:
+      rewrite_word_pieces(spec);
+      return {};
+    case TokenizerKind::rwkv_world:
+      return unescape_tokens(keys, spec);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TokenizerSpec> tokenizer_spec_from_metadata(
     const std::map<std::string, MetaValue, std::less<>>& metadata, const std::string& source) {
   const VocabKeys keys(metadata, source);
-  const std::optional<std::string> model = TRY(keys.get<std::string>("model"));
-  if (!model) return keys.error("model", "is missing: the file has no tokenizer", Code::not_found);
-  TokenizerSpec spec;
-  if (*model == "llama") {
-    spec.kind = TokenizerKind::sentencepiece_bpe;
-  } else if (*model != "gpt2") {
-    return keys.error("model", fmt::format("\"{}\" is not supported: llama and gpt2 are", *model),
-                      Code::unsupported);
+  const std::optional<std::string> name = TRY(keys.get<std::string>("model"));
+  if (!name) return keys.error("model", "is missing: the file has no tokenizer", Code::not_found);
+  const auto* model = std::find_if(std::begin(kModels), std::end(kModels),
+                                   [&](const Model& m) { return m.name == *name; });
+  if (model == std::end(kModels)) {
+    return keys.error(
+        "model", fmt::format("\"{}\" is not supported: llama, gpt2, t5, bert and rwkv are", *name),
+        Code::unsupported);
   }
+  TokenizerSpec spec;
+  spec.kind = model->kind;
   TRY(read_tokens(keys, spec));
   TRY(read_kinds(keys, spec));
-  if (spec.kind == TokenizerKind::byte_bpe) {
-    const std::optional<std::string> pre = TRY(keys.get<std::string>("pre"));
-    spec.pre = pre ? *pre : TRY(scheme_without_key(keys));
-    if (const auto known = PreTokenizer::find(spec.pre); !known) {
-      return failure(with_context(source, known.error()));
-    }
-    spec.scores.clear();
-  } else {
-    if (spec.scores.empty()) return keys.error("scores", "is missing");
-    spec.merges.clear();
-  }
+  TRY(read_form(keys, source, spec));
   TRY(read_ids(keys, spec));
   TRY(read_flags(keys, spec));
   add_special_tokens(keys.architecture(), spec);

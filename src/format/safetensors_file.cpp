@@ -8,7 +8,7 @@
 #include "format/hf_config.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
-#include "format/tokenizer_json.h"
+#include "format/tokenizer_file.h"
 
 namespace ruv {
 namespace {
@@ -23,7 +23,7 @@ class SafetensorsFile final : public ModelFile {
  public:
   static Result<std::unique_ptr<ModelFile>> open(const std::string& folder);
 
-  Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_folder(path_); }
+  Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_spec(path_); }
   std::string chat_template() const override { return chat_template_; }
 
  private:

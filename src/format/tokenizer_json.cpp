@@ -1,76 +1,48 @@
-// One function per part of the pipeline. The parser is not recursive and limits nesting; the parts
-// nest at most one list deep here.
+// One function per part of the file. The parser is not recursive and limits nesting; the parts nest
+// at most one list deep here.
 #include "format/tokenizer_json.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "base/file.h"
+#include "format/json_members.h"
+#include "format/tokenizer_json_config.h"
+#include "format/tokenizer_json_steps.h"
 #include "text/end_of_turn.h"
-#include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
 
-using simdjson::dom::element;
-using Object = simdjson::dom::object;
-using Array = simdjson::dom::array;
-
-constexpr std::string_view kSpaceMark = "\u2581";
-
-// The member as T; nothing when it is absent, null or of another type.
-template <class T>
-std::optional<T> member(const element& object, std::string_view key) {
-  T value;
-  if (object[key].get(value) != simdjson::SUCCESS) return std::nullopt;
-  return value;
-}
-
-bool flag(const element& object, std::string_view key, bool otherwise) {
-  return member<bool>(object, key).value_or(otherwise);
-}
-
-std::string_view text_of(const element& object, std::string_view key) {
-  return member<std::string_view>(object, key).value_or("");
-}
-
-// The steps of a part: the members of a Sequence, the part itself, or none.
-std::vector<element> steps_of(const element& root, std::string_view part, std::string_view list) {
-  element step;
-  if (root[part].get(step) != simdjson::SUCCESS || step.is_null()) return {};
-  const std::optional<Array> nested = member<Array>(step, list);
-  if (!nested) return {step};
-  return {nested->begin(), nested->end()};
-}
-
 // Reads one document into a specification.
 class PipelineReader {
  public:
-  PipelineReader(const std::string& source, const element& root) : source_(source), root_(root) {}
+  PipelineReader(const std::string& source, const JsonElement& root)
+      : source_(source), root_(root) {}
 
-  Result<TokenizerSpec> read(const std::optional<element>& config);
+  Result<TokenizerSpec> read(std::string_view config);
 
  private:
   struct Ends {
     std::optional<Token> first, last;  // tokens the post-processor puts around a text
   };
 
-  Status read_normalizer();
-  Status read_pre_tokenizer();
-  Status read_pattern(const element& step, std::vector<std::string>& patterns);
-  Status read_metaspace(const element& step);
-  Status read_vocab(const element& model);
-  Status read_merges(const element& model);
+  Status read_bpe(const JsonElement& model);
+  Status read_unigram(const JsonElement& model);
+  Status read_wordpiece(const JsonElement& model);
+  Status check_form(const PipelineForm& form) const;
+  Status limit_ids(size_t n_vocab);
+  Status read_vocab(const JsonElement& model);
+  Status read_pieces(const JsonElement& model);
+  Status read_merges(const JsonElement& model);
   Status read_added();
-  Status add_token(const element& token);
-  void mark_kinds(const element& model);
+  Status add_token(const JsonElement& token);
+  void mark_bytes();
+  Status mark_unknown(std::string_view text);
   Result<Ends> read_post_processor();
-  Result<Ends> read_template(const element& step);
-  void read_config(const std::optional<element>& config, const Ends& ends);
-  std::optional<Token> find_token(std::string_view text) const;
+  Result<Ends> read_template(const JsonElement& step);
   Result<Token> checked_id(int64_t id, std::string_view text) const;
   Status place_token(Token id, std::string_view text);
 
@@ -82,130 +54,109 @@ class PipelineReader {
   }
 
   const std::string& source_;
-  const element& root_;
+  const JsonElement& root_;
   TokenizerSpec spec_;
   size_t id_limit_ = 0;
-  bool byte_level_ = false;
-  bool marks_spaces_ = false;  // ▁ stands for the space
 };
 
-Result<TokenizerSpec> PipelineReader::read(const std::optional<element>& config) {
-  element model;
+// Old files do not name the type: each has members the others lack.
+std::string_view model_type(const JsonElement& model) {
+  const std::string_view type = text_of(model, "type");
+  if (!type.empty()) return type;
+  if (member<JsonArray>(model, "vocab")) return "Unigram";
+  if (member<JsonArray>(model, "merges")) return "BPE";
+  return member<int64_t>(model, "max_input_chars_per_word") ? "WordPiece" : "BPE";
+}
+
+Result<TokenizerSpec> PipelineReader::read(std::string_view config) {
+  JsonElement model;
   if (root_["model"].get(model) != simdjson::SUCCESS || !model.is_object()) {
     return error("model is missing");
   }
-  const std::string_view type = text_of(model, "type");
-  if (!type.empty() && type != "BPE") return unsupported("model", type);
-  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!text_of(model, key).empty()) return unsupported("model", key);
+  PipelineSteps steps(root_, source_, spec_);
+  const PipelineForm form = TRY(steps.read());
+  const std::string_view type = model_type(model);
+  if (type == "BPE") {
+    spec_.kind = form.byte_level ? TokenizerKind::byte_bpe : TokenizerKind::sentencepiece_bpe;
+    TRY(check_form(form));
+    TRY(read_bpe(model));
+  } else if (type == "Unigram") {
+    spec_.kind = TokenizerKind::unigram;
+    TRY(check_form(form));
+    TRY(read_unigram(model));
+  } else if (type == "WordPiece") {
+    spec_.kind = TokenizerKind::wordpiece;
+    TRY(check_form(form));
+    TRY(read_wordpiece(model));
+  } else {
+    return unsupported("model", type);
   }
-  TRY(read_normalizer());
-  TRY(read_pre_tokenizer());
-  if (byte_level_ == marks_spaces_) {
-    return error("neither a byte-level nor a sentencepiece pipeline", Code::unsupported);
-  }
-  spec_.kind = byte_level_ ? TokenizerKind::byte_bpe : TokenizerKind::sentencepiece_bpe;
-  spec_.byte_fallback = flag(model, "byte_fallback", false);
-  spec_.ignore_merges = flag(model, "ignore_merges", false);
-  TRY(read_vocab(model));
-  TRY(read_merges(model));
-  mark_kinds(model);
+  TRY(steps.check_decoder());
   TRY(read_added());
-  read_config(config, TRY(read_post_processor()));
+  const Ends ends = TRY(read_post_processor());
+  spec_.bos = ends.first;
+  spec_.eos = ends.last;
+  spec_.add_bos = ends.first.has_value();
+  spec_.add_eos = ends.last.has_value();
+  TRY(apply_tokenizer_config(config, source_, spec_));
   spec_.end_of_turn = find_end_of_turn(spec_);
   return std::move(spec_);
 }
 
-Status PipelineReader::read_normalizer() {
-  for (const element& step : steps_of(root_, "normalizer", "normalizers")) {
-    const std::string_view type = text_of(step, "type");
-    if (type == "NFC") {
-      spec_.normalizers.push_back({.kind = NormalizerKind::nfc});
-    } else if (type == "Prepend" && text_of(step, "prepend") == kSpaceMark) {
-      spec_.add_space_prefix = true;
-    } else if (type == "Replace" && text_of(step, "content") == kSpaceMark) {
-      element pattern;
-      if (step["pattern"].get(pattern) || text_of(pattern, "String") != " ") {
-        return unsupported("normalizer", "Replace of another text than a space");
-      }
-      marks_spaces_ = true;
-    } else {
-      return unsupported("normalizer", type);
-    }
+// Which texts the steps make decides which models can read them.
+Status PipelineReader::check_form(const PipelineForm& form) const {
+  switch (spec_.kind) {
+    case TokenizerKind::byte_bpe:
+    case TokenizerKind::sentencepiece_bpe:
+      if (form.byte_level != form.marks_spaces) return {};
+      return error("neither a byte-level nor a sentencepiece pipeline", Code::unsupported);
+    case TokenizerKind::unigram:
+      if (form.marks_spaces && !form.byte_level) return {};
+      return error("Unigram without \u2581 for the space", Code::unsupported);
+    default:
+      if (!form.marks_spaces && !form.byte_level) return {};
+      return error("WordPiece after ByteLevel or Metaspace", Code::unsupported);
   }
+}
+
+Status PipelineReader::read_bpe(const JsonElement& model) {
+  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (!text_of(model, key).empty()) return unsupported("model", key);
+  }
+  if (member<double>(model, "dropout").value_or(0.0) > 0) return unsupported("model", "dropout");
+  spec_.byte_fallback = flag_of(model, "byte_fallback", false);
+  spec_.ignore_merges = flag_of(model, "ignore_merges", false);
+  spec_.fuse_unknown = flag_of(model, "fuse_unk", false);
+  TRY(read_vocab(model));
+  TRY(read_merges(model));
+  mark_bytes();
+  return mark_unknown(text_of(model, "unk_token"));
+}
+
+Status PipelineReader::read_unigram(const JsonElement& model) {
+  spec_.byte_fallback = flag_of(model, "byte_fallback", false);
+  TRY(read_pieces(model));
+  mark_bytes();
+  const std::optional<int64_t> unk = member<int64_t>(model, "unk_id");
+  if (!unk) return {};
+  spec_.unk = TRY(checked_id(*unk, "unk_id"));
+  if (static_cast<size_t>(*spec_.unk) >= spec_.tokens.size()) {
+    return error(fmt::format("model.unk_id is {} of {} tokens", *unk, spec_.tokens.size()));
+  }
+  spec_.kinds[static_cast<size_t>(*spec_.unk)] = TokenKind::unknown;
   return {};
 }
 
-Status PipelineReader::read_pre_tokenizer() {
-  std::vector<std::string> patterns;
-  for (const element& step : steps_of(root_, "pre_tokenizer", "pretokenizers")) {
-    const std::string_view type = text_of(step, "type");
-    if (type == "Metaspace") {
-      TRY(read_metaspace(step));
-    } else {
-      TRY(read_pattern(step, patterns));
-    }
-  }
-  if (!byte_level_) {
-    if (patterns.empty()) return {};
-    return unsupported("pre_tokenizer", fmt::format("{}", fmt::join(patterns, "\" then \"")));
-  }
-  const std::optional<std::string_view> scheme = find_scheme(patterns);
-  if (!scheme) {
-    return unsupported("pre_tokenizer", fmt::format("{}", fmt::join(patterns, "\" then \"")));
-  }
-  spec_.pre = *scheme;
-  return {};
-}
-
-// Any step but Metaspace, as the regular expression that splits alike.
-Status PipelineReader::read_pattern(const element& step, std::vector<std::string>& patterns) {
-  const std::string_view type = text_of(step, "type");
-  const std::string_view behavior = text_of(step, "behavior");
-  if (type == "ByteLevel") {
-    byte_level_ = true;
-    spec_.add_space_prefix = flag(step, "add_prefix_space", true);
-    if (flag(step, "use_regex", true)) patterns.emplace_back(patterns::kGpt2);
-  } else if (type == "Digits") {
-    const bool single = flag(step, "individual_digits", false);
-    patterns.emplace_back(single ? patterns::kDigit : patterns::kDigits);
-  } else if (type == "Punctuation" && behavior == "Contiguous") {
-    patterns.emplace_back(patterns::kPunctuation);
-  } else if (type == "Split") {
-    element pattern;
-    if (step["pattern"].get(pattern)) return error("pre_tokenizer: Split without a pattern");
-    const std::string_view regex = text_of(pattern, "Regex");
-    const std::string_view literal = text_of(pattern, "String");
-    // Splitting at spaces that the normalizer has already replaced splits nothing (Gemma).
-    if (literal == " " && marks_spaces_) return {};
-    const bool isolates = behavior == "Isolated" && !flag(step, "invert", false);
-    // What the pattern leaves out does not exist when it matches every character.
-    const bool keeps_matches = behavior == "Removed" && flag(step, "invert", false);
-    if (regex.empty() || (!isolates && !keeps_matches)) {
-      return unsupported("pre_tokenizer",
-                         fmt::format("Split {} at {}{}", behavior, regex, literal));
-    }
-    patterns.emplace_back(regex);
-  } else {
-    return unsupported("pre_tokenizer", type);
-  }
-  return {};
-}
-
-Status PipelineReader::read_metaspace(const element& step) {
-  if (text_of(step, "replacement") != kSpaceMark) {
-    return unsupported("pre_tokenizer", "Metaspace with another replacement than U+2581");
-  }
-  std::string_view scheme = text_of(step, "prepend_scheme");
-  if (scheme.empty()) scheme = flag(step, "add_prefix_space", true) ? "always" : "never";
-  if (scheme != "always" && scheme != "first" && scheme != "never") {
-    return unsupported("pre_tokenizer", scheme);
-  }
-  marks_spaces_ = true;
-  spec_.add_space_prefix = scheme != "never";
-  spec_.prefix_if_missing = true;
-  spec_.prefix_first_only = scheme == "first";
-  spec_.split_at_spaces = flag(step, "split", true);
+Status PipelineReader::read_wordpiece(const JsonElement& model) {
+  const auto prefix = member<std::string_view>(model, "continuing_subword_prefix");
+  if (prefix) spec_.continuing_prefix = *prefix;
+  const int64_t longest = member<int64_t>(model, "max_input_chars_per_word").value_or(100);
+  if (longest < 0 || longest > UINT32_MAX) return error("model.max_input_chars_per_word is wrong");
+  spec_.max_word_chars = static_cast<uint32_t>(longest);
+  TRY(read_vocab(model));
+  const std::string_view unknown = text_of(model, "unk_token");
+  TRY(mark_unknown(unknown.empty() ? "[UNK]" : unknown));
+  if (!spec_.unk) return error("model.unk_token is no token");
   return {};
 }
 
@@ -230,15 +181,23 @@ Status PipelineReader::place_token(Token id, std::string_view text) {
   return {};
 }
 
-Status PipelineReader::read_vocab(const element& model) {
-  const std::optional<Object> vocab = member<Object>(model, "vocab");
-  if (!vocab) return error("model.vocab is missing");
-  const std::optional<Array> added = member<Array>(root_, "added_tokens");
-  // Some vocabularies have holes; none is mostly holes. simdjson counts up to 2^24 members.
-  size_t n_vocab = 0;
-  for ([[maybe_unused]] const auto& entry : *vocab) ++n_vocab;
+// Some vocabularies have holes; none is mostly holes.
+Status PipelineReader::limit_ids(size_t n_vocab) {
+  const std::optional<JsonArray> added = member<JsonArray>(root_, "added_tokens");
   id_limit_ = 2 * (n_vocab + (added ? added->size() : 0)) + 1024;
   if (id_limit_ > INT32_MAX) return error("model.vocab is too large");
+  spec_.tokens.reserve(n_vocab + (added ? added->size() : 0));
+  spec_.kinds.reserve(spec_.tokens.capacity());
+  return {};
+}
+
+Status PipelineReader::read_vocab(const JsonElement& model) {
+  const std::optional<JsonObject> vocab = member<JsonObject>(model, "vocab");
+  if (!vocab) return error("model.vocab is missing");
+  // simdjson's size() stops at 2^24.
+  size_t n_vocab = 0;
+  for ([[maybe_unused]] const auto& entry : *vocab) ++n_vocab;
+  TRY(limit_ids(n_vocab));
   for (const auto& [text, value] : *vocab) {
     int64_t id = 0;
     if (value.get(id)) return error(fmt::format("model.vocab \"{}\" has no integer id", text));
@@ -247,16 +206,36 @@ Status PipelineReader::read_vocab(const element& model) {
   return {};
 }
 
-Status PipelineReader::read_merges(const element& model) {
-  const std::optional<Array> merges = member<Array>(model, "merges");
+Status PipelineReader::read_pieces(const JsonElement& model) {
+  const std::optional<JsonArray> pieces = member<JsonArray>(model, "vocab");
+  if (!pieces) return error("model.vocab is missing");
+  TRY(limit_ids(pieces->size()));
+  for (const JsonElement& entry : *pieces) {
+    JsonArray pair;
+    std::string_view text;
+    double score = 0;
+    if (entry.get(pair) || pair.size() != 2 || pair.at(0).get(text) || pair.at(1).get(score)) {
+      return error(fmt::format("model.vocab[{}] is no piece with a score", spec_.tokens.size()));
+    }
+    spec_.tokens.emplace_back(text);
+    spec_.scores.push_back(static_cast<float>(score));
+  }
+  spec_.kinds.assign(spec_.tokens.size(), TokenKind::normal);
+  return {};
+}
+
+// Files write a merge as "left right" or, since 2024, as a pair.
+Status PipelineReader::read_merges(const JsonElement& model) {
+  const std::optional<JsonArray> merges = member<JsonArray>(model, "merges");
   if (!merges) return error("model.merges is missing");
-  for (const element& merge : *merges) {
+  spec_.merges.reserve(merges->size());
+  for (const JsonElement& merge : *merges) {
     std::string_view text;
     if (!merge.get(text)) {
       spec_.merges.emplace_back(text);
       continue;
     }
-    Array pair;
+    JsonArray pair;
     std::string_view left, right;
     if (merge.get(pair) || pair.size() != 2 || pair.at(0).get(left) || pair.at(1).get(right)) {
       return error(fmt::format("model.merges[{}] is no pair of texts", spec_.merges.size()));
@@ -265,55 +244,56 @@ Status PipelineReader::read_merges(const element& model) {
       return error(fmt::format("model.merges[{}] merges a space", spec_.merges.size()),
                    Code::unsupported);
     }
-    spec_.merges.push_back(fmt::format("{} {}", left, right));
+    std::string& joined = spec_.merges.emplace_back();
+    joined.reserve(left.size() + 1 + right.size());
+    joined.append(left).append(1, ' ').append(right);
   }
   return {};
 }
 
-void PipelineReader::mark_kinds(const element& model) {
-  const std::string_view unknown = text_of(model, "unk_token");
+void PipelineReader::mark_bytes() {
+  if (!spec_.byte_fallback) return;
   for (size_t i = 0; i < spec_.tokens.size(); ++i) {
     const std::string& text = spec_.tokens[i];
-    if (spec_.kinds[i] == TokenKind::unused) continue;
     const bool byte = text.size() == 6 && text.starts_with("<0x") && text.ends_with('>');
-    if (spec_.byte_fallback && byte) spec_.kinds[i] = TokenKind::byte;
-    if (!unknown.empty() && text == unknown) {
-      spec_.kinds[i] = TokenKind::unknown;
-      spec_.unk = static_cast<Token>(i);
-    }
+    if (byte && spec_.kinds[i] == TokenKind::normal) spec_.kinds[i] = TokenKind::byte;
   }
+}
+
+Status PipelineReader::mark_unknown(std::string_view text) {
+  if (text.empty()) return {};
+  const std::optional<Token> id = find_token(spec_, text);
+  if (!id) return {};
+  spec_.unk = id;
+  spec_.kinds[static_cast<size_t>(*id)] = TokenKind::unknown;
+  return {};
 }
 
 Status PipelineReader::read_added() {
-  const std::optional<Array> added = member<Array>(root_, "added_tokens");
+  const std::optional<JsonArray> added = member<JsonArray>(root_, "added_tokens");
   if (!added) return {};
-  for (const element& token : *added) TRY(add_token(token));
+  for (const JsonElement& token : *added) TRY(add_token(token));
   return {};
 }
 
-Status PipelineReader::add_token(const element& token) {
+Status PipelineReader::add_token(const JsonElement& token) {
   const std::optional<int64_t> id = member<int64_t>(token, "id");
   const std::optional<std::string_view> text = member<std::string_view>(token, "content");
   if (!id || !text) return error("added_tokens: an entry without id or content");
   AddedToken added;
   added.id = TRY(checked_id(*id, *text));
   added.text = *text;
-  added.special = flag(token, "special", false);
-  added.lstrip = flag(token, "lstrip", false);
-  added.rstrip = flag(token, "rstrip", false);
-  added.single_word = flag(token, "single_word", false);
-  added.normalized = flag(token, "normalized", !added.special);
-  TRY(place_token(added.id, *text));
-  spec_.kinds[static_cast<size_t>(added.id)] = added.id == spec_.unk ? TokenKind::unknown
-                                               : added.special       ? TokenKind::control
-                                                                     : TokenKind::user_defined;
-  spec_.added.push_back(std::move(added));
-  return {};
+  added.special = flag_of(token, "special", false);
+  added.lstrip = flag_of(token, "lstrip", false);
+  added.rstrip = flag_of(token, "rstrip", false);
+  added.single_word = flag_of(token, "single_word", false);
+  added.normalized = flag_of(token, "normalized", !added.special);
+  return place_added_token(std::move(added), static_cast<int64_t>(id_limit_) - 1, source_, spec_);
 }
 
 Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
   Ends ends;
-  for (const element& step : steps_of(root_, "post_processor", "processors")) {
+  for (const JsonElement& step : steps_of(root_, "post_processor", "processors")) {
     const std::string_view type = text_of(step, "type");
     if (type == "TemplateProcessing") {
       ends = TRY(read_template(step));
@@ -321,7 +301,7 @@ Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
       const auto id_in = [&](std::string_view key) -> std::optional<Token> {
         std::string_view text;
         if (step[key].at(0).get(text)) return std::nullopt;
-        return find_token(text);
+        return find_token(spec_, text);
       };
       ends = {id_in("cls"), id_in("sep")};
     } else if (type != "ByteLevel") {
@@ -331,13 +311,13 @@ Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
   return ends;
 }
 
-Result<PipelineReader::Ends> PipelineReader::read_template(const element& step) {
+Result<PipelineReader::Ends> PipelineReader::read_template(const JsonElement& step) {
   Ends ends;
   bool after_text = false;
-  const std::optional<Array> items = member<Array>(step, "single");
+  const std::optional<JsonArray> items = member<JsonArray>(step, "single");
   if (!items) return error("post_processor.single is missing");
-  for (const element& item : *items) {
-    element special;
+  for (const JsonElement& item : *items) {
+    JsonElement special;
     if (item["SpecialToken"].get(special)) {
       after_text = true;
       continue;
@@ -345,41 +325,10 @@ Result<PipelineReader::Ends> PipelineReader::read_template(const element& step) 
     std::optional<Token>& end = after_text ? ends.last : ends.first;
     const std::string_view text = text_of(special, "id");
     if (end) return unsupported("post_processor", "two tokens on one side of the text");
-    end = find_token(text);
+    end = find_token(spec_, text);
     if (!end) return error(fmt::format("post_processor: \"{}\" is no token", text));
   }
   return ends;
-}
-
-std::optional<Token> PipelineReader::find_token(std::string_view text) const {
-  if (text.empty()) return std::nullopt;
-  const auto found = std::find(spec_.tokens.begin(), spec_.tokens.end(), text);
-  if (found == spec_.tokens.end()) return std::nullopt;
-  return static_cast<Token>(found - spec_.tokens.begin());
-}
-
-// tokenizer_config.json names the special tokens; where it says whether to add them, it wins over
-// the post-processor, as transformers does it.
-void PipelineReader::read_config(const std::optional<element>& config, const Ends& ends) {
-  spec_.bos = ends.first;
-  spec_.eos = ends.last;
-  spec_.add_bos = ends.first.has_value();
-  spec_.add_eos = ends.last.has_value();
-  if (!config) return;
-  const auto named = [&](std::string_view key) {
-    const std::string_view text = text_of(*config, key);
-    element object;
-    if (!text.empty() || (*config)[key].get(object)) return find_token(text);
-    return find_token(text_of(object, "content"));
-  };
-  const auto take = [](std::optional<Token>& id, std::optional<Token> found) {
-    if (found) id = found;
-  };
-  take(spec_.bos, named("bos_token"));
-  take(spec_.eos, named("eos_token"));
-  take(spec_.pad, named("pad_token"));
-  spec_.add_bos = flag(*config, "add_bos_token", spec_.add_bos) && spec_.bos;
-  spec_.add_eos = flag(*config, "add_eos_token", spec_.add_eos) && spec_.eos;
 }
 
 }  // namespace
@@ -387,23 +336,12 @@ void PipelineReader::read_config(const std::optional<element>& config, const End
 Result<TokenizerSpec> tokenizer_spec_from_json(std::string_view tokenizer, std::string_view config,
                                                const std::string& source) {
   simdjson::dom::parser parser;
-  simdjson::dom::parser config_parser;
-  element root;
+  JsonElement root;
   const simdjson::padded_string padded(tokenizer);
   if (const auto error = parser.parse(padded).get(root)) {
     return fail(Code::corrupt, "{}: {}", source, simdjson::error_message(error));
   }
-  std::optional<element> config_root;
-  if (!config.empty()) {
-    const simdjson::padded_string padded_config(config);
-    element parsed;
-    if (const auto error = config_parser.parse(padded_config).get(parsed)) {
-      return fail(Code::corrupt, "{}: tokenizer_config.json: {}", source,
-                  simdjson::error_message(error));
-    }
-    config_root = parsed;
-  }
-  return PipelineReader(source, root).read(config_root);
+  return PipelineReader(source, root).read(config);
 }
 
 Result<TokenizerSpec> read_tokenizer_folder(const std::string& folder) {

@@ -5,13 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <sstream>
 
 #include "base/file.h"
 #include "base/json.h"
-#include "format/gguf.h"
-#include "format/gguf_vocab.h"
-#include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
@@ -88,12 +84,13 @@ struct SmallFile {
   std::string added = R"([{"id": 3, "content": "<s>", "special": true},
                           {"id": 4, "content": "<t>", "special": false, "rstrip": true}])";
   std::string post_processor = "null";
+  std::string decoder = "null";
 
   std::string text() const {
     return fmt::format(
         R"({{"normalizer": {}, "pre_tokenizer": {}, "model": {}, "added_tokens": {},
-             "post_processor": {}}})",
-        normalizer, pre_tokenizer, model, added, post_processor);
+             "post_processor": {}, "decoder": {}}})",
+        normalizer, pre_tokenizer, model, added, post_processor, decoder);
   }
   Result<TokenizerSpec> read(std::string_view config = "") const {
     return tokenizer_spec_from_json(text(), config, "small.json");
@@ -179,27 +176,81 @@ TEST(TokenizerJson, ReadsSentencePiecePipelines) {
   EXPECT_FALSE(spec->split_at_spaces);
 }
 
-TEST(TokenizerJson, UnknownStepsAreRefusedByName) {
+TEST(TokenizerJson, ReadsUnigram) {
   SmallFile file;
-  file.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [
-      {"type": "Split", "pattern": {"Regex": "x+y"}, "behavior": "Isolated"},
-      {"type": "ByteLevel", "use_regex": false}]})";
-  expect_part(file.error(), "unsupported small.json: pre_tokenizer: \"x+y\"");
-  file = {};
-  file.pre_tokenizer = R"({"type": "Whitespace"})";
-  expect_part(file.error(), "\"Whitespace\"");
-  file = {};
-  file.pre_tokenizer = "null";
-  expect_part(file.error(), "neither a byte-level nor a sentencepiece");
-  file = {};
-  file.normalizer = R"({"type": "Lowercase"})";
-  expect_part(file.error(), "normalizer: \"Lowercase\"");
-  file = {};
-  file.model = R"({"type": "Unigram", "vocab": []})";
-  expect_part(file.error(), "model: \"Unigram\"");
-  file = {};
-  file.post_processor = R"({"type": "Other"})";
-  expect_part(file.error(), "post_processor: \"Other\"");
+  file.model = R"({"type": "Unigram", "unk_id": 1, "byte_fallback": true,
+                   "vocab": [["▁a", -1.5], ["<unk>", 0], ["<0x41>", -3]]})";
+  file.added = R"([{"id": 3, "content": "</s>", "special": true}])";
+  file.normalizer = R"({"type": "Precompiled", "precompiled_charsmap": "Zm9v"})";
+  file.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
+                           {"type": "Metaspace", "replacement": "▁", "add_prefix_space": true}]})";
+  file.decoder = R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": true})";
+  const auto spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->kind, TokenizerKind::unigram);
+  EXPECT_EQ(spec->tokens, (std::vector<std::string>{"▁a", "<unk>", "<0x41>", "</s>"}));
+  EXPECT_EQ(spec->scores, (std::vector<float>{-1.5F, 0, -3, 0}));
+  EXPECT_EQ(spec->kinds[1], TokenKind::unknown);
+  EXPECT_EQ(spec->kinds[2], TokenKind::byte);
+  EXPECT_EQ(spec->kinds[3], TokenKind::control);
+  EXPECT_EQ(spec->unk, 1);
+  ASSERT_EQ(spec->normalizers.size(), 1U);
+  EXPECT_EQ(spec->normalizers[0].content, "foo");
+  ASSERT_EQ(spec->splits.size(), 1U);
+  EXPECT_EQ(spec->splits[0].behavior, SplitBehavior::removed);
+  EXPECT_TRUE(spec->prefix_each_word && spec->add_space_prefix && spec->prefix_if_missing);
+}
+
+TEST(TokenizerJson, ReadsWordPiece) {
+  SmallFile file;
+  file.model = R"({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "@@",
+                   "max_input_chars_per_word": 7, "vocab": {"[UNK]": 0, "a": 1, "@@b": 2}})";
+  file.normalizer = R"({"type": "BertNormalizer", "clean_text": true,
+                        "handle_chinese_chars": false, "strip_accents": null, "lowercase": true})";
+  file.pre_tokenizer = R"({"type": "BertPreTokenizer"})";
+  file.decoder = R"({"type": "WordPiece", "prefix": "@@", "cleanup": false})";
+  auto spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->kind, TokenizerKind::wordpiece);
+  EXPECT_EQ(spec->continuing_prefix, "@@");
+  EXPECT_EQ(spec->max_word_chars, 7U);
+  EXPECT_EQ(spec->unk, 0);
+  EXPECT_EQ(spec->splits.size(), 2U);
+  EXPECT_EQ(spec->normalizers.size(), 4U);  // clean, NFD, accents, lowercase
+  EXPECT_FALSE(spec->cleanup_spaces);
+  file.decoder = R"({"type": "WordPiece", "prefix": "##"})";
+  expect_part(file.error(), "decoder: \"WordPiece\" is not supported");
+}
+
+// Files before 2022 do not name the type of their model.
+TEST(TokenizerJson, ModelsWithoutATypeAreKnownByTheirMembers) {
+  SmallFile file;
+  file.model = R"({"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})";
+  EXPECT_EQ(file.read()->kind, TokenizerKind::byte_bpe);
+  file.model = R"({"unk_id": 0, "vocab": [["<unk>", 0]]})";
+  file.added = "[]";
+  file.pre_tokenizer = R"({"type": "Metaspace"})";
+  EXPECT_EQ(file.read()->kind, TokenizerKind::unigram);
+  file.model = R"({"unk_token": "a", "max_input_chars_per_word": 5, "vocab": {"a": 0}})";
+  file.pre_tokenizer = R"({"type": "WhitespaceSplit"})";
+  EXPECT_EQ(file.read()->kind, TokenizerKind::wordpiece);
+}
+
+TEST(TokenizerJson, ConfigAddsTokensTheFileLacks) {
+  const auto spec = SmallFile{}.read(
+      R"({"added_tokens_decoder": {"3": {"content": "<s>", "special": true},
+                                   "9": {"content": "<new>", "special": true}},
+          "eos_token": "<new>"})");
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->tokens.size(), 10U);
+  EXPECT_EQ(spec->kinds[8], TokenKind::unused);
+  EXPECT_EQ(spec->eos, 9);
+  expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"0": {"content": "<new>"}}})"),
+              "\"a\" and \"<new>\" have id 0");
+  expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"-1": {"content": "<new>"}}})"),
+              "\"-1\" is no token");
+  expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"5000": {"content": "<new>"}}})"),
+              "has id 5000");
 }
 
 TEST(TokenizerJson, BrokenFilesAreCorrupt) {
@@ -225,6 +276,16 @@ TEST(TokenizerJson, BrokenFilesAreCorrupt) {
   file.added = R"([{"id": 7}])";
   expect_part(file.error(), "without id or content");
   expect_part(SmallFile{}.error("{"), "tokenizer_config.json");
+  expect_part(with_model(R"({"type": "Unigram", "vocab": [["a"]]})"), "Unigram without");
+  file = {};
+  file.pre_tokenizer = R"({"type": "Metaspace"})";
+  file.model = R"({"type": "Unigram", "vocab": [["a"]]})";
+  expect_part(file.error(), "vocab[0] is no piece with a score");
+  file.model = R"({"type": "Unigram", "unk_id": 5, "vocab": [["a", 0]]})";
+  expect_part(file.error(), "unk_id is 5 of 1 tokens");
+  file.pre_tokenizer = "null";
+  file.model = R"({"type": "WordPiece", "vocab": {"a": 0}})";
+  expect_part(file.error(), "unk_token is no token");
   for (const std::string text : {"", "[", "{}", "null", "\xFF", "{\"model\": {\"vocab\": "}) {
     const auto spec = tokenizer_spec_from_json(text, "", "x");
     ASSERT_FALSE(spec);
@@ -261,44 +322,6 @@ TEST(TokenizerJson, FolderWithoutAFileIsNotFound) {
   const auto spec = read_tokenizer_folder("/no/such/folder");
   ASSERT_FALSE(spec);
   EXPECT_EQ(spec.error().code(), Code::not_found);
-}
-
-// Of a folder or a GGUF file.
-Result<TokenizerSpec> read_spec(const std::string& path) {
-  if (!path.ends_with(".gguf")) return read_tokenizer_folder(path);
-  const MappedFile file = TRY(MappedFile::open(path));
-  const GgufContents contents = TRY(parse_gguf(file.bytes(), path));
-  return tokenizer_spec_from_metadata(contents.metadata, path);
-}
-
-// A test made by tests/oracle/compare_tokenizers.py; it is not part of the ordinary run.
-TEST(TokenizerJson, OracleCases) {
-  const char* path = std::getenv("RUV_TOKENIZER_CASES");
-  if (path == nullptr) GTEST_SKIP() << "RUV_TOKENIZER_CASES names no file";
-  std::istringstream lines(*read_text_file(path));
-  std::map<std::string, std::shared_ptr<const Tokenizer>> tokenizers;
-  size_t n_wrong = 0;
-  for (std::string line; std::getline(lines, line) && n_wrong < 20;) {
-    const Json one = *parse_json(line, path);
-    const std::string text = one["text"];
-    if (one.contains("patterns")) {
-      const auto scheme = find_scheme(one["patterns"].get<std::vector<std::string>>());
-      ASSERT_TRUE(scheme) << one["patterns"];
-      std::vector<size_t> ends;
-      PreTokenizer::find(*scheme)->split(text, ends);
-      const auto expected = one["ends"].get<std::vector<size_t>>();
-      EXPECT_EQ(ends, expected) << *scheme << ": " << one["text"];
-      n_wrong += ends != expected;
-    } else {
-      auto& tokenizer = tokenizers[one["folder"]];
-      if (!tokenizer) tokenizer = made(read_spec(one["folder"]));
-      ASSERT_NE(tokenizer, nullptr);
-      const auto expected = one["ids"].get<std::vector<Token>>();
-      const std::vector<Token> ids = encoded(*tokenizer, text);
-      EXPECT_EQ(ids, expected) << one["folder"] << one["text"];
-      n_wrong += ids != expected;
-    }
-  }
 }
 
 }  // namespace

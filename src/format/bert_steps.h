@@ -1,0 +1,21 @@
+// BERT's normalisation and splitting, made of the steps of a TokenizerSpec.
+#pragma once
+
+#include <vector>
+
+#include "text/tokenizer_spec.h"
+
+namespace ruv {
+
+struct BertNormalization {
+  bool clean_text = true;
+  bool space_ideographs = true;
+  bool strip_accents = true;
+  bool lowercase = true;
+};
+
+std::vector<NormalizerStep> bert_normalizers(const BertNormalization& wanted);
+// White space is dropped, each sign of punctuation stands alone.
+std::vector<SplitStep> bert_splits();
+
+}  // namespace ruv
