@@ -204,10 +204,27 @@ std::vector<float> scores_of(const TokenizerSpec& spec) {
   return scores;
 }
 
+// What a GGUF file can say of a tokenizer: nearly the same would give other tokens.
+Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
+  std::string_view what;
+  if (spec.kind == TokenizerKind::byte_bpe) {
+    if (spec.pre.empty()) what = "splits words by a rule that has no name there";
+    if (spec.raw_tokens) what = "merges by ranks instead of a list of merges";
+  } else if (spec.kind != TokenizerKind::sentencepiece_bpe) {
+    what = "is of a kind that is not written";
+  } else if (!spec.splits.empty() || !spec.normalizers.empty()) {
+    what = "has steps that have no name there";
+  }
+  if (what.empty()) return {};
+  return fail(Code::unsupported, "{}: a GGUF file cannot hold this tokenizer, which {}",
+              model.path(), what);
+}
+
 Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   Result<TokenizerSpec> found = model.tokenizer_spec();
   if (!found && found.error().code() == Code::not_found) return {};
   TokenizerSpec spec = TRY(std::move(found));
+  TRY(check_exportable(model, spec));
   // Embeddings may have more rows than the vocabulary has tokens; readers want them equal.
   const TensorInfo* embedding = model.find_tensor("token_embd.weight");
   const size_t n_rows = embedding == nullptr || embedding->bytes.empty() || embedding->shape.empty()

@@ -15,15 +15,15 @@ namespace {
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
 constexpr std::string_view kSpaceMark = "\u2581";
 
-struct Model {
+struct VocabModel {
   std::string_view name;
   TokenizerKind kind;
 };
-constexpr Model kModels[] = {{"llama", TokenizerKind::sentencepiece_bpe},
-                             {"gpt2", TokenizerKind::byte_bpe},
-                             {"t5", TokenizerKind::unigram},
-                             {"bert", TokenizerKind::wordpiece},
-                             {"rwkv", TokenizerKind::rwkv_world}};
+constexpr VocabModel kModels[] = {{"llama", TokenizerKind::sentencepiece_bpe},
+                                  {"gpt2", TokenizerKind::byte_bpe},
+                                  {"t5", TokenizerKind::unigram},
+                                  {"bert", TokenizerKind::wordpiece},
+                                  {"rwkv", TokenizerKind::rwkv_world}};
 
 // Typed look-ups by the key's last part.
 class VocabKeys {
@@ -293,7 +293,7 @@ Result<TokenizerSpec> tokenizer_spec_from_metadata(
   const std::optional<std::string> name = TRY(keys.get<std::string>("model"));
   if (!name) return keys.error("model", "is missing: the file has no tokenizer", Code::not_found);
   const auto* model = std::find_if(std::begin(kModels), std::end(kModels),
-                                   [&](const Model& m) { return m.name == *name; });
+                                   [&](const VocabModel& m) { return m.name == *name; });
   if (model == std::end(kModels)) {
     return keys.error(
         "model", fmt::format("\"{}\" is not supported: llama, gpt2, t5, bert and rwkv are", *name),
