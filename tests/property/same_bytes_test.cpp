@@ -47,6 +47,7 @@ Task random_task(Rng& rng, int64_t n_vocab, int64_t n_ctx) {
   task.params.seed = rng.below(1000);
   task.params.n_logprobs = 2;
   task.params.ignore_eos = true;
+  task.params.token_healing = rng.below(2) == 0;
   return task;
 }
 
