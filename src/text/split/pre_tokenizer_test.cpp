@@ -11,23 +11,37 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+std::vector<Word> places_of(const PreTokenizer& splitter, std::string_view text) {
+  std::vector<Word> all;
+  std::vector<Word> words;
+  for (size_t at = 0; splitter.next_words(text, at, words);) {
+    all.insert(all.end(), words.begin(), words.end());
+  }
+  return all;
+}
+
+Words texts_of(std::string_view text, const std::vector<Word>& places) {
+  Words words;
+  for (const Word& word : places)
+    words.emplace_back(text.substr(word.begin, word.end - word.begin));
+  return words;
+}
+
 Words words_of(std::string_view scheme, std::string_view text) {
   const Result<PreTokenizer> found = PreTokenizer::find(scheme);
   if (!found) {
     ADD_FAILURE() << found.error().message();
     return {};
   }
-  std::vector<size_t> ends;
-  found->split(text, ends);
-  Words words;
-  size_t begin = 0;
-  for (const size_t end : ends) {
-    EXPECT_GT(end, begin);
-    words.emplace_back(text.substr(begin, end - begin));
-    begin = end;
+  const std::vector<Word> places = places_of(*found, text);
+  uint32_t begin = 0;
+  for (const Word& word : places) {
+    EXPECT_EQ(word.begin, begin);
+    EXPECT_GT(word.end, begin);
+    begin = word.end;
   }
   EXPECT_EQ(begin, text.size());
-  return words;
+  return texts_of(text, places);
 }
 
 TEST(PreTokenizer, Gpt2) {

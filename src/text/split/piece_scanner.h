@@ -1,0 +1,52 @@
+// PieceScanner: the plain way to run a splitting step: from a place, the next match and the gap
+// before it. It is exact for every pattern; WordAutomaton is the fast way for most.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "text/split/alphabet.h"
+#include "text/split/border_automaton.h"
+#include "text/split/scan_dfa.h"
+
+namespace ruv {
+
+class PieceScanner {
+ public:
+  // `borders` are those of simple steps before this one; the alphabet outlives the scanner.
+  PieceScanner(const Alphabet* alphabet, ScanDfa match, BorderAutomaton borders);
+
+  // What stands at a place: a gap [at, begin), possibly empty, then a match [begin, end), if found.
+  // Without a match the gap reaches to the next border or the end of the text.
+  struct Piece {
+    size_t begin = 0;
+    size_t end = 0;
+    bool found = false;
+  };
+  // The match at or after `at`, leftmost first. A match of nothing at `no_empty_at` does not count.
+  // Requires: at <= text.size().
+  Piece next(std::string_view text, size_t at, size_t no_empty_at = SIZE_MAX) const;
+
+  // The first byte at or after `at` where a match may begin or a border lie, or text.size().
+  size_t skip_dull(std::string_view text, size_t at) const {
+    while (at < text.size() && dull_[static_cast<uint8_t>(text[at])]) ++at;
+    return at;
+  }
+
+  const Alphabet& alphabet() const { return *alphabet_; }
+  const ScanDfa& match() const { return match_; }
+  const BorderAutomaton& borders() const { return borders_; }
+
+ private:
+  static constexpr size_t kNoMatch = SIZE_MAX;
+  // The end of the match that begins at `at`, where the borders are in state `border`.
+  size_t match_end(std::string_view text, size_t at, uint32_t border) const;
+
+  const Alphabet* alphabet_;
+  ScanDfa match_;
+  BorderAutomaton borders_;
+  // ASCII characters that no match begins with, when nothing but matches makes a piece.
+  std::array<bool, 256> dull_{};
+};
+
+}  // namespace ruv

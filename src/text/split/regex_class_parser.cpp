@@ -1,0 +1,255 @@
+#include "text/split/regex_class_parser.h"
+
+#include "base/utf8.h"
+#include "text/split/unicode_sets.h"
+
+namespace ruv {
+namespace {
+
+constexpr int kMaxClassDepth = 16;
+constexpr size_t kShownBytes = 60;
+
+CodePointSet digits() { return *find_unicode_set("nd"); }
+CodePointSet hex_digits() { return CodePointSet({{'0', '9'}, {'A', 'F'}, {'a', 'f'}}); }
+
+// \s, \S, \d, …; nothing for other letters.
+std::optional<CodePointSet> shorthand(uint32_t letter) {
+  switch (letter) {
+    case 's':
+      return white_space();
+    case 'S':
+      return ~white_space();
+    case 'd':
+      return digits();
+    case 'D':
+      return ~digits();
+    case 'w':
+      return word_characters();
+    case 'W':
+      return ~word_characters();
+    case 'h':
+      return hex_digits();
+    case 'H':
+      return ~hex_digits();
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<uint32_t> control_escape(uint32_t letter) {
+  switch (letter) {
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'f':
+      return '\f';
+    case 'v':
+      return '\v';
+    case 'a':
+      return '\a';
+    case 'e':
+      return 0x1BU;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Those whose sets do not need properties beyond categories.
+std::optional<CodePointSet> posix_set(std::string_view name) {
+  if (name == "space") return white_space();
+  if (name == "digit") return digits();
+  if (name == "xdigit") return hex_digits();
+  if (name == "word") return word_characters();
+  if (name == "ascii") return find_unicode_set("ascii");
+  if (name == "cntrl") return find_unicode_set("cc");
+  if (name == "punct") return *find_unicode_set("p") | *find_unicode_set("s");
+  if (name == "blank") return *find_unicode_set("zs") | CodePointSet::of('\t', '\t');
+  return std::nullopt;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool is_ascii_letter(uint32_t c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+}  // namespace
+
+tl::unexpected<Status> RegexClassParser::error(Code code, std::string_view what) const {
+  const std::string_view shown = pattern_.substr(0, kShownBytes);
+  return fail(code, "regex \"{}{}\": byte {}: {}", to_valid_utf8(shown),
+              shown.size() < pattern_.size() ? "…" : "", at_, what);
+}
+
+bool RegexClassParser::take(std::string_view text) {
+  if (!next_is(text)) return false;
+  at_ += text.size();
+  return true;
+}
+
+Result<uint32_t> RegexClassParser::take_character() {
+  if (done()) return error(Code::corrupt, "the pattern ends here, inside something");
+  const CodePoint c = decode_utf8(pattern_, at_);
+  if (!c.valid) return error(Code::corrupt, "not UTF-8");
+  at_ += c.size;
+  return c.value;
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_hex(size_t min_digits, size_t max_digits) {
+  uint32_t value = 0;
+  size_t n = 0;
+  for (; n < max_digits && !done() && hex_value(pattern_[at_]) >= 0; ++n, ++at_) {
+    value = value * 16 + static_cast<uint32_t>(hex_value(pattern_[at_]));
+  }
+  if (n < min_digits) return error(Code::corrupt, "hexadecimal digits are missing");
+  if (value > kLastCodePoint) return error(Code::corrupt, "beyond U+10FFFF");
+  return Atom{CodePointSet::of(value, value), value};
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_octal() {
+  uint32_t value = 0;
+  for (size_t n = 0; n < 2 && !done() && pattern_[at_] >= '0' && pattern_[at_] <= '7'; ++n, ++at_) {
+    value = value * 8 + static_cast<uint32_t>(pattern_[at_] - '0');
+  }
+  return Atom{CodePointSet::of(value, value), value};
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_property(bool negated) {
+  if (!take("{")) {
+    return error(Code::unsupported, "\\p without braces (Oniguruma reads plain letters): \\p{L}");
+  }
+  if (take("^")) negated = !negated;
+  const size_t close = pattern_.find('}', at_);
+  if (close == std::string_view::npos) return error(Code::corrupt, "\\p{ without }");
+  const std::string_view name = pattern_.substr(at_, close - at_);
+  const std::optional<CodePointSet> set = find_unicode_set(name);
+  if (!set) {
+    return error(Code::unsupported, fmt::format("no table of the property \"{}\"",
+                                                to_valid_utf8(name.substr(0, kShownBytes))));
+  }
+  at_ = close + 1;
+  return Atom{negated ? ~*set : *set, std::nullopt};
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_escape(bool in_class) {
+  const size_t from = at_;
+  const uint32_t c = TRY(take_character());
+  if (auto set = shorthand(c)) return Atom{std::move(*set), std::nullopt};
+  if (c == 'p' || c == 'P') return take_property(c == 'P');
+  if (c == 'u') return take_hex(4, 4);
+  if (c == 'x') {
+    if (!take("{")) {
+      Atom atom = TRY(take_hex(1, 2));
+      if (*atom.literal < 0x80) return atom;
+      at_ = from;
+      return error(Code::unsupported, "\\x above 7F is a byte: write \\x{…}");
+    }
+    Atom atom = TRY(take_hex(1, 8));
+    if (!take("}")) return error(Code::corrupt, "\\x{ without }");
+    return atom;
+  }
+  if (c == '0') return take_octal();
+  std::optional<uint32_t> literal = control_escape(c);
+  if (in_class && c == 'b') literal = '\b';
+  if (!literal) {
+    if (is_ascii_letter(c) || (c >= '1' && c <= '9')) {
+      at_ = from;
+      return error(Code::unsupported,
+                   c <= '9' ? "back references" : "this escape has no meaning to an automaton");
+    }
+    literal = c;
+  }
+  return Atom{CodePointSet::of(*literal, *literal), literal};
+}
+
+Result<CodePointSet> RegexClassParser::any_case(const CodePointSet& set) const {
+  std::vector<CodePointRange> all(set.ranges().begin(), set.ranges().end());
+  const CodePointSet beyond = set & ~CodePointSet::of(0, 0x7F);
+  if (!beyond.empty()) {
+    const CodePointSet letters = *find_unicode_set("l") & ~CodePointSet::of(0, 0x7F);
+    const CodePointSet marks = *find_unicode_set("m");
+    if ((beyond & letters) == letters) {
+      // Of what is no letter only this mark has a letter as its other case.
+      all.push_back({0x345, 0x345});
+    } else if (!(beyond & (letters | marks)).empty()) {
+      return error(Code::unsupported, "ignoring case beyond ASCII");
+    }
+  }
+  for (uint32_t lower = 'a'; lower <= 'z'; ++lower) {
+    if (!set.contains(lower) && !set.contains(lower - 32)) continue;
+    all.push_back({lower, lower});
+    all.push_back({lower - 32, lower - 32});
+    if (lower == 's') all.push_back({0x17F, 0x17F});
+    if (lower == 'k') all.push_back({0x212A, 0x212A});
+  }
+  return CodePointSet(std::move(all));
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_posix_class() {
+  const bool negated = take("^");
+  const size_t close = pattern_.find(":]", at_);
+  if (close == std::string_view::npos) return error(Code::corrupt, "[: without :]");
+  const std::string_view name = pattern_.substr(at_, close - at_);
+  const std::optional<CodePointSet> set = posix_set(name);
+  if (!set) {
+    return error(Code::unsupported, fmt::format("no table of the class [:{}:]",
+                                                to_valid_utf8(name.substr(0, kShownBytes))));
+  }
+  at_ = close + 2;
+  return Atom{negated ? ~*set : *set, std::nullopt};
+}
+
+Result<RegexClassParser::Atom> RegexClassParser::take_class_item(bool any_case, int depth) {
+  if (take("[:")) return take_posix_class();
+  if (take("[")) return Atom{TRY(take_class(any_case, depth + 1)), std::nullopt};
+  if (take("\\")) return take_escape(true);
+  const uint32_t c = TRY(take_character());
+  return Atom{CodePointSet::of(c, c), c};
+}
+
+Result<CodePointSet> RegexClassParser::take_class_items(bool any_case, int depth) {
+  std::vector<CodePointRange> all;
+  for (bool first = true; !next_is("]") || first; first = false) {
+    if (next_is("&&")) break;
+    const Atom item = TRY(take_class_item(any_case, depth));
+    const bool range = item.literal && next_is("-") && !next_is("-]") && !next_is("-&&");
+    if (!range) {
+      all.insert(all.end(), item.set.ranges().begin(), item.set.ranges().end());
+      if (!item.literal && next_is("-") && !next_is("-]")) {
+        return error(Code::corrupt, "a range from a class to something");
+      }
+      continue;
+    }
+    take("-");
+    const Atom last = TRY(take_class_item(any_case, depth));
+    if (!last.literal) return error(Code::corrupt, "a range to a class");
+    if (*last.literal < *item.literal) return error(Code::corrupt, "a range that runs backwards");
+    all.push_back({*item.literal, *last.literal});
+    // As Oniguruma: a '-' right after a range is a character.
+    if (next_is("-") && take("-")) all.push_back({'-', '-'});
+  }
+  const CodePointSet set(std::move(all));
+  return any_case ? this->any_case(set) : set;
+}
+
+Result<CodePointSet> RegexClassParser::take_class(bool any_case, int depth) {
+  if (depth > kMaxClassDepth) {
+    return error(Code::unsupported, fmt::format("classes nested deeper than {}", kMaxClassDepth));
+  }
+  const bool negated = take("^");
+  CodePointSet set = TRY(take_class_items(any_case, depth));
+  while (take("&&")) {
+    if (next_is("]")) return error(Code::unsupported, "&& before nothing");
+    set = set & TRY(take_class_items(any_case, depth));
+  }
+  if (!take("]")) return error(Code::corrupt, "[ without ]");
+  return negated ? ~set : set;
+}
+
+}  // namespace ruv

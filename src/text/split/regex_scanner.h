@@ -1,0 +1,29 @@
+// RegexScanner: finds the matches of a regular expression in a text, by the same automata that
+// split texts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "text/split/word.h"
+
+namespace ruv {
+
+class RegexScanner {
+ public:
+  // Fails as SplitRegex::parse, and unsupported when the automaton becomes too large.
+  static Result<RegexScanner> create(std::string_view regex);
+
+  // The leftmost match at or after `from`. It may be empty: a caller that replaces all matches goes
+  // on behind one more character then. Requires: from <= text.size() < 2^31, and `from` does not
+  // lie inside a character.
+  std::optional<Word> find(std::string_view text, size_t from) const;
+
+ private:
+  struct Automaton;
+  std::shared_ptr<const Automaton> automaton_;
+};
+
+}  // namespace ruv

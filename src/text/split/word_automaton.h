@@ -1,0 +1,54 @@
+// WordAutomaton: cuts a text into matches and gaps with one table lookup for each character and no
+// going back.
+//
+// Where a word ends is often known only later: of "\n  x" the line end is a word, unless another
+// line end follows the spaces. The automaton therefore runs the scan of the word and, from the last
+// place where it may end, the scan of the next word, and so on: a configuration of up to a few
+// scans is one state. Their possible ends stand in slots behind the words that are certain:
+//
+//   words [0, n) certain | slot 0: end of the oldest scan | slot 1: end of the next scan | …
+//
+// A move writes the place before its symbol into one slot (a slot not in use when it has nothing to
+// say) and then makes some slots certain. Configurations that do not fit are left to PieceScanner.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "text/split/piece_scanner.h"
+#include "text/split/word.h"
+
+namespace ruv {
+
+class WordAutomaton {
+ public:
+  // The scanner outlives the automaton. Nothing when the pattern may match nothing, holds \A, or
+  // needs too many states; then PieceScanner alone is to be used.
+  static std::optional<WordAutomaton> create(const PieceScanner* scanner);
+
+  static constexpr size_t kMinRoom = 64;
+  // Writes words of text[at, text.size()) to `out`, one behind the other; each match and each gap
+  // is one. Moves `at` behind the last one. Stops at the end of the text, or when fewer than
+  // kMinRoom words still fit. Returns their number. Requires: room >= 2 * kMinRoom; at is 0 or a
+  // place where a word ended; at < text.size().
+  size_t cut(std::string_view text, size_t& at, Word* out, size_t room) const;
+
+  uint32_t n_states() const { return static_cast<uint32_t>(table_.size()) / n_symbols_; }
+
+ private:
+  friend class WordAutomatonBuilder;
+  // A move: the row of the next state, the slot that is written, the slots that become certain.
+  static constexpr uint32_t kSlotShift = 28;
+  static constexpr uint32_t kCertainShift = 30;
+  static constexpr uint32_t kRowMask = (1U << 24) - 1;
+  static constexpr uint32_t kGiveUp = 1U << 27;
+
+  // Words of the piece at `at`, found the plain way.
+  size_t cut_plainly(std::string_view text, size_t at, Word* out) const;
+
+  const PieceScanner* scanner_ = nullptr;
+  uint32_t n_symbols_ = 0;
+  std::vector<uint32_t> table_;
+};
+
+}  // namespace ruv
