@@ -26,7 +26,7 @@ Vocabulary read_vocabulary(const TokenizerSpec& spec) {
       vocabulary.add(stored, false);
     }
   }
-  vocabulary.finish();
+  vocabulary.finish(spec.merges.empty());
   return vocabulary;
 }
 

@@ -48,27 +48,30 @@ void MergeTrees::link_merges() {
 
 Merge MergeTrees::find_joined(Token left, Token right) const {
   if ((left | right) < 0) return {};
+  const WordKey& left_key = vocabulary_->key(left);
+  const WordKey& right_key = vocabulary_->key(right);
+  // Long texts have 0xFF for their number.
+  if ((left_key.high >> 56) + (right_key.high >> 56) <= WordKey::kShort) {
+    const WordKey key = joined_key(left_key, right_key);
+    const uint64_t hash = hash_of(key);
+    if (!vocabulary_->may_be_token(hash)) return {};
+    // Short keys hold the whole text.
+    return merge_into(vocabulary_->find(key, hash, vocabulary_->text(left).data()));
+  }
   const std::string_view a = vocabulary_->text(left);
   const std::string_view b = vocabulary_->text(right);
   const size_t n = a.size() + b.size();
   if (n > vocabulary_->longest()) return {};
-  if (n > Vocabulary::kMaxBeginning) {
-    const Token id = vocabulary_->find(std::string(a).append(b));
-    return id < 0 ? Merge{} : Merge{rank_of_result(id), id};
-  }
-  std::array<char, Vocabulary::kMaxBeginning + Vocabulary::kPadding + 8> joined;
-  if (n <= WordKey::kShort) {
-    std::memcpy(joined.data(), a.data(), 16);
-    std::memcpy(joined.data() + a.size(), b.data(), 16);
-  } else {
-    std::memcpy(joined.data(), a.data(), a.size());
-    std::memcpy(joined.data() + a.size(), b.data(), b.size());
-    std::memset(joined.data() + n, 0, 8);
-  }
+  std::string joined(a);
+  joined += b;
+  joined.append(Vocabulary::kPadding, '\0');
   const WordKey key = padded_key(joined.data(), n);
   const uint64_t hash = hash_of(key);
-  if (!vocabulary_->may_be_token(hash)) return {};
-  const Vocabulary::Entry* entry = vocabulary_->find(key, hash, joined.data());
+  if (n <= Vocabulary::kMaxBeginning && !vocabulary_->may_be_token(hash)) return {};
+  return merge_into(vocabulary_->find(key, hash, joined.data()));
+}
+
+Merge MergeTrees::merge_into(const Vocabulary::Entry* entry) const {
   return entry == nullptr ? Merge{} : Merge{rank_of_result(entry->id), entry->id};
 }
 
@@ -97,66 +100,85 @@ bool MergeTrees::may_meet(Token left, Token right, uint32_t limit) const {
   }
 }
 
-void MergeTrees::splits_of(Token id, std::vector<Split>& splits) const {
+bool MergeTrees::cuts_a_character(std::string_view text, size_t at) const {
+  return symbols_ == BpeSymbols::characters && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;
+}
+
+void MergeTrees::find_splits(Token id, std::vector<Split>& splits) const {
   splits.clear();
   const std::string_view text = vocabulary_->text(id);
-  const bool by_characters = symbols_ == BpeSymbols::characters;
-  if (by_characters && !is_valid_utf8(text)) return;
-  const auto cuts_a_character = [&](size_t at) {
-    return by_characters && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;
-  };
-  if (!rules_.by_text) {
-    for (uint32_t i = first_merge_[static_cast<size_t>(id)]; i != 0;) {
-      const PairTable::Entry& merge = rules_.pairs.entries()[i - 1];
-      if (!cuts_a_character(vocabulary_->length(merge.left))) {
-        splits.push_back({merge.left, merge.right, merge.merge.rank + 1});
-      }
-      i = next_same_.empty() ? 0 : next_same_[i];
+  if (symbols_ == BpeSymbols::characters && !is_valid_utf8(text)) return;
+  if (rules_.by_text) return find_splits_by_text(id, splits);
+  for (uint32_t i = first_merge_[static_cast<size_t>(id)]; i != 0;) {
+    const PairTable::Entry& merge = rules_.pairs.entries()[i - 1];
+    if (!cuts_a_character(text, vocabulary_->length(merge.left))) {
+      splits.push_back({merge.left, merge.right, merge.merge.rank + 1});
     }
-    return;
-  }
-  const uint32_t rank = rank_of_result(id) + 1;
-  if (text.size() > Vocabulary::kMaxBeginning || vocabulary_->find(text) != id) return;
-  for (size_t cut = 1; cut < text.size(); ++cut) {
-    const Token left = cuts_a_character(cut) ? -1 : vocabulary_->find(text.substr(0, cut));
-    if (left < 0) continue;
-    const Token right = vocabulary_->find(text.substr(cut));
-    if (right >= 0) splits.push_back({left, right, rank});
+    i = next_same_.empty() ? 0 : next_same_[i];
   }
 }
 
-// Parts are shorter than what they make, so the walk ends.
+void MergeTrees::find_splits_by_text(Token id, std::vector<Split>& splits) const {
+  const std::string_view text = vocabulary_->text(id);
+  if (text.size() < 2 || text.size() > Vocabulary::kMaxBeginning) return;
+  const uint32_t rank = rank_of_result(id) + 1;
+  const WordKey& key = vocabulary_->key(id);
+  const auto offer = [&](Token left, size_t cut) {
+    if (left < 0 || cuts_a_character(text, cut)) return;
+    const std::string_view rest = text.substr(cut);
+    const WordKey rest_key =
+        text.size() <= WordKey::kShort ? tail_key(key, cut) : padded_key(rest.data(), rest.size());
+    const uint64_t hash = hash_of(rest_key);
+    if (rest.size() > 1 && !vocabulary_->may_be_token(hash)) return;
+    const Vocabulary::Entry* right = vocabulary_->find(rest_key, hash, rest.data());
+    if (right != nullptr) splits.push_back({left, right->id, rank});
+  };
+  offer(vocabulary_->find(text.substr(0, 1)), 1);
+  std::array<Vocabulary::Beginning, 16> few;
+  std::vector<Vocabulary::Beginning> many(text.size() <= few.size() ? 0 : text.size());
+  const std::span<Vocabulary::Beginning> lefts = many.empty() ? std::span(few) : std::span(many);
+  const size_t n = vocabulary_->beginnings(text.data(), text.size() - 1, lefts.data());
+  for (const Vocabulary::Beginning& left : lefts.first(n)) {
+    const Vocabulary::Entry* entry = vocabulary_->find(left.key, left.hash, text.data());
+    if (entry != nullptr) offer(entry->id, left.size);
+  }
+}
+
 bool MergeTrees::settle(Token id) const {
-  std::vector<Token> open = {id};
   std::vector<Split> splits;
+  splits.reserve(16);
+  find_splits(id, splits);
+  std::vector<Token> open;
+  add_unknown_parts(splits, open);
+  // Parts are shorter than what they make, so the walk ends.
   while (!open.empty()) {
     const Token top = open.back();
-    if (trees_[static_cast<size_t>(top)].state.load(std::memory_order_acquire) != kUnknown) {
-      open.pop_back();
-      continue;
-    }
-    splits_of(top, splits);
     const size_t n_before = open.size();
-    for (const Split& split : splits) {
-      for (const Token part : {split.left, split.right}) {
-        const Tree& tree = trees_[static_cast<size_t>(part)];
-        if (tree.state.load(std::memory_order_acquire) == kUnknown) open.push_back(part);
-      }
+    if (state(top) == kUnknown) {
+      find_splits(top, splits);
+      add_unknown_parts(splits, open);
+      if (open.size() > n_before) continue;
+      settle_one(top, splits);
     }
-    if (open.size() > n_before) continue;
-    settle_one(top, splits);
     open.pop_back();
+    if (open.empty()) find_splits(id, splits);
   }
-  return trees_[static_cast<size_t>(id)].state.load(std::memory_order_acquire) != kNever;
+  settle_one(id, splits);
+  return state(id) != kNever;
+}
+
+void MergeTrees::add_unknown_parts(std::span<const Split> splits, std::vector<Token>& open) const {
+  for (const Split& split : splits) {
+    for (const Token part : {split.left, split.right}) {
+      if (state(part) == kUnknown) open.push_back(part);
+    }
+  }
 }
 
 void MergeTrees::settle_one(Token id, std::span<const Split> splits) const {
   Tree& tree = trees_[static_cast<size_t>(id)];
-  const auto is_never = [&](Token part) {
-    return trees_[static_cast<size_t>(part)].state.load(std::memory_order_acquire) == kNever;
-  };
   for (const Split& split : splits) {
-    if (is_never(split.left) || is_never(split.right)) continue;
+    if (state(split.left) == kNever || state(split.right) == kNever) continue;
     if (rank(split.left) >= split.rank || rank(split.right) >= split.rank) continue;
     if (!may_meet(split.left, split.right, split.rank)) continue;
     tree.left.store(split.left, std::memory_order_relaxed);

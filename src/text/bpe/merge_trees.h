@@ -25,7 +25,7 @@ class MergeTrees {
   };
 
   MergeTrees() = default;
-  // `vocabulary` outlives it. Requires: its tables are made.
+  // `vocabulary` outlives it. Requires: its tables are made, with keys when by_text.
   MergeTrees(const Vocabulary& vocabulary, BpeSymbols symbols, Rules rules);
 
   // How two neighbours merge. By_text, they must be findable tokens or joined texts.
@@ -40,8 +40,8 @@ class MergeTrees {
   // Merging the text of `id` gives `id`, by merges of rising rank. False also for the few tokens of
   // odd vocabularies that are made otherwise.
   bool is_made(Token id) const {
-    const uint32_t state = trees_[static_cast<size_t>(id)].state.load(std::memory_order_acquire);
-    return state == kUnknown ? settle(id) : state != kNever;
+    const uint32_t known = state(id);
+    return known == kUnknown ? settle(id) : known != kNever;
   }
   // No merge crosses from `left` to `right` when their texts stand side by side. Requires: both
   // are made.
@@ -62,6 +62,9 @@ class MergeTrees {
     uint32_t rank = 0;
   };
 
+  uint32_t state(Token id) const {
+    return trees_[static_cast<size_t>(id)].state.load(std::memory_order_acquire);
+  }
   uint32_t rank(Token id) const {
     return trees_[static_cast<size_t>(id)].rank.load(std::memory_order_relaxed);
   }
@@ -72,9 +75,13 @@ class MergeTrees {
     return trees_[static_cast<size_t>(id)].right.load(std::memory_order_relaxed);
   }
   Merge find_joined(Token left, Token right) const;
+  Merge merge_into(const Vocabulary::Entry* entry) const;
   bool may_meet(Token left, Token right, uint32_t limit) const;
   bool settle(Token id) const;
-  void splits_of(Token id, std::vector<Split>& splits) const;
+  bool cuts_a_character(std::string_view text, size_t at) const;
+  void find_splits(Token id, std::vector<Split>& splits) const;
+  void find_splits_by_text(Token id, std::vector<Split>& splits) const;
+  void add_unknown_parts(std::span<const Split> splits, std::vector<Token>& open) const;
   void settle_one(Token id, std::span<const Split> splits) const;
   void link_merges();
 

@@ -22,7 +22,7 @@ void Vocabulary::add(std::string_view text, bool findable) {
   if (findable) longest_ = std::max(longest_, text.size());
 }
 
-void Vocabulary::finish() {
+void Vocabulary::finish(bool keep_keys) {
   bytes_.append(kPadding, '\0');
   const size_t n_slots = std::bit_ceil(std::max<size_t>(16, size() + size() / 2));
   shift_ = 64 - std::countr_zero(n_slots);
@@ -32,6 +32,7 @@ void Vocabulary::finish() {
   filter_.assign(n_filter / 32, 0);
   filter_mask_ = n_filter - 1;
 
+  if (keep_keys) keys_.reserve(size());
   constexpr size_t kAhead = 16;
   struct Pending {
     WordKey key;
@@ -42,9 +43,14 @@ void Vocabulary::finish() {
     Pending& next = pending[i % kAhead];
     if (next.id >= 0) insert(next.key, next.id);
     next.id = -1;
-    if (i >= size() || !findable_[i]) continue;
+    if (i >= size() || (!findable_[i] && !keep_keys)) continue;
     const auto id = static_cast<Token>(i);
     next = {padded_key(text(id).data(), length(id)), id};
+    if (keep_keys) keys_.push_back(next.key);
+    if (!findable_[i]) {
+      next.id = -1;
+      continue;
+    }
     prefetch(hash_of(next.key));
     add_beginnings(text(id));
   }

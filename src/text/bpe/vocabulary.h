@@ -37,8 +37,8 @@ class Vocabulary {
   void reserve(size_t n_tokens, size_t n_bytes);
   // Appends the text of the next id. Only findable texts are found; the first of equals wins.
   void add(std::string_view text, bool findable);
-  // Makes the tables; nothing is found before.
-  void finish();
+  // Makes the tables; nothing is found before. keep_keys: key() will be asked.
+  void finish(bool keep_keys = false);
 
   size_t size() const { return ends_.size() - 1; }
   // kPadding bytes may be read behind it.
@@ -50,6 +50,8 @@ class Vocabulary {
     const auto i = static_cast<size_t>(id);
     return ends_[i + 1] - ends_[i];
   }
+  // Requires: finish was told to keep them.
+  const WordKey& key(Token id) const { return keys_[static_cast<size_t>(id)]; }
   // Bytes of the longest findable text.
   size_t longest() const { return longest_; }
 
@@ -67,7 +69,7 @@ class Vocabulary {
   bool may_be_token(uint64_t hash) const { return (bits_of(hash) & kIsToken) != 0; }
 
   // The sizes of what may be tokens at `at`, at most `limit` bytes and two bytes or longer, written
-  // ascending; most are. Returns their number. Requires: room for kMaxBeginning.
+  // ascending; most are. Returns their number. Requires: room for min(limit, kMaxBeginning).
   size_t beginnings(const char* at, size_t limit, Beginning* out) const;
 
  private:
@@ -98,6 +100,7 @@ class Vocabulary {
   std::vector<uint64_t> filter_;
   uint64_t filter_mask_ = 0;
   size_t longest_ = 0;
+  std::vector<WordKey> keys_;  // of all texts, by id
 };
 
 }  // namespace ruv

@@ -45,6 +45,26 @@ inline WordKey short_key(uint64_t low, uint64_t high, size_t n) {
   return {low, first_bytes(high, n - 8) | length};
 }
 
+// The key of one text behind another. Requires: together they are short.
+inline WordKey joined_key(const WordKey& left, const WordKey& right) {
+  constexpr uint64_t kBytes = (uint64_t{1} << 56) - 1;
+  const auto wide = [](const WordKey& key) {
+    return (static_cast<unsigned __int128>(key.high & kBytes) << 64) | key.low;
+  };
+  const auto joined = wide(left) | (wide(right) << (8 * (left.high >> 56)));
+  const uint64_t n = (left.high >> 56) + (right.high >> 56);
+  return {static_cast<uint64_t>(joined), static_cast<uint64_t>(joined >> 64) | (n << 56)};
+}
+
+// The key of a text without its first n bytes. Requires: it is short, and longer than n.
+inline WordKey tail_key(const WordKey& key, size_t n) {
+  constexpr uint64_t kBytes = (uint64_t{1} << 56) - 1;
+  const auto wide = (static_cast<unsigned __int128>(key.high & kBytes) << 64) | key.low;
+  const auto tail = wide >> (8 * n);
+  const uint64_t size = (key.high >> 56) - n;
+  return {static_cast<uint64_t>(tail), static_cast<uint64_t>(tail >> 64) | (size << 56)};
+}
+
 inline uint64_t hash_of(const WordKey& key) {
   return fold_multiply(key.low ^ 0x2D358DCCAA6C78A5ULL, key.high ^ 0x8BB84B93962EACC9ULL);
 }

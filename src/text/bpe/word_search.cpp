@@ -23,12 +23,20 @@ Token WordSearch::symbol_at(size_t at) const {
   return vocabulary_->find(text_.substr(at, decode_utf8(text_, at).size));
 }
 
+// `id` may follow `last`, or begin a text when that is -1.
+bool WordSearch::may_stand(Token last, Token id) {
+  if (last < 0) return trees_->is_made(id);
+  // Zero, which no pair of different ids below 2^31 gives but (0, 0), is nothing known.
+  const uint64_t pair = (static_cast<uint64_t>(last) << 32) | (static_cast<uint64_t>(id) << 1);
+  uint64_t& known = pairs_[(pair * 0x9E3779B97F4A7C15ULL) >> (64 - kPairBits)];
+  if ((known & ~uint64_t{1}) == pair && pair != 0) return (known & 1) != 0;
+  const bool may = trees_->is_made(id) && trees_->may_meet(last, id);
+  known = pair | (may ? 1 : 0);
+  return may;
+}
+
 // The longest token at `at` shorter than `below` that may follow `last`; -1 when none may.
 Token WordSearch::next_token(size_t at, Token last, size_t below) {
-  const auto may_stand = [&](Token id, size_t end) {
-    if (is_dead(end) || !trees_->is_made(id)) return false;
-    return last < 0 || trees_->may_meet(last, id);
-  };
   const size_t limit = std::min(text_.size() - at, below - 1);
   size_t n = vocabulary_->beginnings(text_.data() + at, limit, beginnings_.data());
   while (n > 0) {
@@ -38,14 +46,15 @@ Token WordSearch::next_token(size_t at, Token last, size_t below) {
         is_inside_character(text_[end])) {
       continue;
     }
+    if (is_dead(end)) continue;
     const Vocabulary::Entry* entry =
         vocabulary_->find(beginning.key, beginning.hash, text_.data() + at);
-    if (entry != nullptr && may_stand(entry->id, end)) return entry->id;
+    if (entry != nullptr && may_stand(last, entry->id)) return entry->id;
   }
   if (limit == 0) return -1;
   const auto byte = static_cast<uint8_t>(text_[at]);
   const Token one = symbols_ == BpeSymbols::bytes || byte < 0x80 ? byte_tokens_[byte] : -1;
-  return one >= 0 && may_stand(one, at + 1) ? one : -1;
+  return one >= 0 && !is_dead(at + 1) && may_stand(last, one) ? one : -1;
 }
 
 size_t WordSearch::search(std::string_view text) {

@@ -41,6 +41,7 @@ class WordSearch {
  private:
   Token symbol_at(size_t at) const;
   Token next_token(size_t at, Token last, size_t below);
+  bool may_stand(Token last, Token id);
   bool is_dead(size_t at) const { return any_dead_ && ((dead_[at / 64] >> (at % 64)) & 1) != 0; }
   void set_dead(size_t at, size_t size);
 
@@ -53,6 +54,10 @@ class WordSearch {
   std::vector<uint64_t> dead_;  // places that lead nowhere
   bool any_dead_ = false;
   std::vector<Vocabulary::Beginning> beginnings_;
+  // Answers about neighbours, by a hash of both: their ids and, in the last bit, whether they may
+  // meet. Lossy.
+  static constexpr int kPairBits = 14;
+  std::vector<uint64_t> pairs_ = std::vector<uint64_t>(size_t{1} << kPairBits);
 };
 
 }  // namespace ruv
