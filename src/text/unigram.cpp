@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/utf8.h"
 #include "text/normalize/char_sets.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -58,7 +58,7 @@ size_t find_space(std::string_view text, size_t at) {
 }
 
 size_t char_size(std::string_view text, size_t at) {
-  return static_cast<uint8_t>(text[at]) < 0x80 ? 1 : decode_utf8(text, at).size;
+  return static_cast<uint8_t>(text[at]) < 0x80 ? 1 : read_char(text, at).size;
 }
 
 // Bytes of the white space at `at`, 0 for none.
@@ -66,7 +66,7 @@ size_t white_space_size(std::string_view text, size_t at) {
   const auto byte = static_cast<uint8_t>(text[at]);
   if (byte < 0x80) return is_white_space(byte) ? 1 : 0;
   if (byte != 0xC2 && (byte < 0xE1 || byte > 0xE3)) return 0;
-  const CodePoint c = decode_utf8(text, at);
+  const CodePoint c = read_char(text, at);
   return c.valid && is_white_space(c.value) ? c.size : 0;
 }
 

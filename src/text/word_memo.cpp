@@ -1,4 +1,4 @@
-// A slot for every 64 bytes of text, up to half a megabyte.
+// A slot for every 64 bytes of text, up to 768 KiB.
 #include "text/word_memo.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// WordMemo: the ids of words met before, for words of up to 16 bytes and 3 tokens, which is nearly
+// WordMemo: the ids of words met before, for words of up to 16 bytes and 7 tokens, which is nearly
 // all of them. A word that falls on the slot of another takes its place.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace ruv {
 class WordMemo {
  public:
   static constexpr size_t kMaxBytes = 16;
-  static constexpr size_t kMaxTokens = 3;
+  static constexpr size_t kMaxTokens = 7;
 
   struct Key {
     uint64_t low = 0;
@@ -35,7 +35,7 @@ class WordMemo {
       return low == key.low && high == key.high && size == key.size;
     }
   };
-  static_assert(sizeof(Slot) == 32);
+  static_assert(sizeof(Slot) == 48);
 
   // The key of text[begin, end). Requires: 0 < end - begin <= kMaxBytes.
   static Key key_of(std::string_view text, size_t begin, size_t end) {

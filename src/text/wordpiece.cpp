@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
 #include "text/normalize/char_sets.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -109,7 +109,7 @@ void WordPiece::encode_bert(std::string_view text, Scratch& scratch, TokenSink& 
     }
     size_t size = 1;
     if (kind == ByteClass::wide) {
-      const CodePoint c = decode_utf8(text, at);
+      const CodePoint c = read_char(text, at);
       size = c.size;
       if (is_white_space(c.value)) {
         kind = ByteClass::space;
@@ -159,7 +159,7 @@ void WordPiece::encode_word(std::string_view text, size_t begin, size_t end, Scr
 bool WordPiece::is_too_long(std::string_view word) const {
   if (word.size() <= spec_.max_word_chars) return false;
   size_t n_chars = 0;
-  for (size_t at = 0; at < word.size(); at += decode_utf8(word, at).size) ++n_chars;
+  for (size_t at = 0; at < word.size(); at += read_char(word, at).size) ++n_chars;
   return n_chars > spec_.max_word_chars;
 }
 

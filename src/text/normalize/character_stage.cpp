@@ -11,6 +11,7 @@
 #include "text/normalize/char_sets.h"
 #include "text/normalize/normal_form.h"
 #include "text/normalize/stage.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -196,7 +197,7 @@ bool CharacterStage::may_change(std::string_view text) const {
       }
       has_form = false;
     }
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, at);
     if (c.valid && changes(c.value)) return true;
     at += c.size;
   }
@@ -295,7 +296,7 @@ void CharacterStage::apply(std::string_view text, bool with_origin, NormalizedTe
     work.chars.clear();
     const size_t begin = at;
     while (at < text.size()) {
-      const CodePoint c = decode_utf8(text, at);
+      const CodePoint c = read_char(text, at);
       if (at > begin && c.value < 0x80 && c.valid && !drops(text[at])) break;
       work.chars.push_back({c.valid ? c.value : kInvalidByte + static_cast<uint8_t>(text[at]),
                             static_cast<uint32_t>(at)});

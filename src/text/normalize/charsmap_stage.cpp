@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "text/normalize/stage.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -33,6 +35,7 @@ class CharsmapStage final : public NormalizerStage {
 
   static uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & 0x200U) >> 6); }
   static uint32_t label(uint32_t unit) { return unit & 0x800000FFU; }
+  void find_plain();
   // The longest, or the shortest, key that begins `text`.
   Match find(std::string_view text, bool longest) const;
   std::string_view replacement(uint32_t value) const;
@@ -47,12 +50,16 @@ class CharsmapStage final : public NormalizerStage {
   std::vector<uint32_t> units_;
   std::string replacements_;
   std::array<bool, 256> begins_{};  // a key may begin with the byte
-  bool plain_graphic_ = true;       // no key begins with ' ' to '~'
+  // ASCII that is no key and begins none that goes on in ASCII: it stays unless something that is
+  // not ASCII follows.
+  std::array<bool, 128> plain_{};
+  bool plain_graphic_ = true;  // ' ' to '~' all are plain
 };
 
 Result<StagePtr> CharsmapStage::create(const NormalizerStep& step) {
   auto made = std::make_shared<CharsmapStage>();
   made->graphemes_ = step.pattern == "grapheme";
+  made->plain_.fill(true);
   if (step.content.empty()) return StagePtr(made);
   ByteReader reader(as_bytes(step.content), "charsmap");
   const auto n_bytes = TRY(reader.read<uint32_t>("size of the trie"));
@@ -63,12 +70,28 @@ Result<StagePtr> CharsmapStage::create(const NormalizerStep& step) {
   made->units_.resize(n_bytes / 4);
   std::memcpy(made->units_.data(), units.data(), n_bytes);
   made->replacements_ = as_text(TRY(reader.take(reader.remaining(), "replacements")));
-  for (uint32_t byte = 1; byte < 256; ++byte) {
-    const uint64_t node = offset(made->units_[0]) ^ byte;
-    made->begins_[byte] = node < made->units_.size() && label(made->units_[node]) == byte;
-    if (byte >= ' ' && byte < 0x7F && made->begins_[byte]) made->plain_graphic_ = false;
-  }
+  made->find_plain();
   return StagePtr(made);
+}
+
+void CharsmapStage::find_plain() {
+  const auto child = [&](uint64_t base, uint32_t byte) -> std::optional<uint32_t> {
+    const uint64_t node = base ^ byte;
+    if (node >= units_.size() || label(units_[node]) != byte) return std::nullopt;
+    return units_[node];
+  };
+  const uint64_t root = offset(units_[0]);
+  for (uint32_t byte = 1; byte < 256; ++byte) {
+    const std::optional<uint32_t> unit = child(root, byte);
+    begins_[byte] = unit.has_value();
+    if (!unit || byte >= 128) continue;
+    const uint64_t below = root ^ byte ^ offset(*unit);
+    plain_[byte] = (*unit & 0x100U) == 0;
+    for (uint32_t next = 1; next < 128; ++next) {
+      if (child(below, next)) plain_[byte] = false;
+    }
+    if (byte >= ' ' && byte < 0x7F && !plain_[byte]) plain_graphic_ = false;
+  }
 }
 
 CharsmapStage::Match CharsmapStage::find(std::string_view text, bool longest) const {
@@ -108,20 +131,25 @@ size_t CharsmapStage::plain_end(std::string_view text, size_t at) const {
     at += 8;
   }
   while (at < text.size() && static_cast<uint8_t>(text[at]) < 0x80 &&
-         !begins_[static_cast<uint8_t>(text[at])]) {
+         plain_[static_cast<uint8_t>(text[at])]) {
     ++at;
   }
   return at;
 }
 
 bool CharsmapStage::may_change(std::string_view text) const {
-  for (size_t at = 0; (at = plain_end(text, at)) < text.size();) {
-    if (begins_[static_cast<uint8_t>(text[at])] && find(text.substr(at), false).size > 0) {
-      return true;
+  for (size_t at = 0; at < text.size();) {
+    const size_t stop = plain_end(text, at);
+    if (stop == text.size()) return false;
+    // The plain character before may begin a key with this one.
+    for (size_t i = stop > at ? stop - 1 : stop; i <= stop; ++i) {
+      if (begins_[static_cast<uint8_t>(text[i])] && find(text.substr(i), false).size > 0) {
+        return true;
+      }
     }
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, stop);
     if (!c.valid && !graphemes_) return true;
-    at += c.size;
+    at = stop + c.size;
   }
   return false;
 }
@@ -137,7 +165,7 @@ size_t CharsmapStage::scan(std::string_view text, size_t begin, size_t end,
       at += match.size;
       continue;
     }
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, at);
     out.put(c.valid ? text.substr(at, c.size) : kReplacementBytes, at);
     at += c.size;
   }
@@ -151,7 +179,7 @@ void CharsmapStage::put_cluster(std::string_view text, size_t begin, size_t end,
     if (match.size > 0) return out.put(replacement(match.value), begin);
   }
   for (size_t at = begin; at < end;) {
-    const size_t size = decode_utf8(text, at).size;
+    const size_t size = read_char(text, at).size;
     const Match match = find(text.substr(at, size), false);
     out.put(match.size > 0 ? replacement(match.value) : text.substr(at, size), at);
     at += size;
@@ -164,7 +192,7 @@ size_t CharsmapStage::scan_graphemes(std::string_view text, size_t begin, size_t
   utf8proc_int32_t before = 0;
   size_t cluster = begin;
   for (size_t at = begin; at < end;) {
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, at);
     const auto now = static_cast<utf8proc_int32_t>(c.valid ? c.value : kReplacement);
     if (at > begin && utf8proc_grapheme_break_stateful(before, now, &state)) {
       put_cluster(text, cluster, at, out);
@@ -194,7 +222,7 @@ void CharsmapStage::apply(std::string_view text, bool with_origin, NormalizedTex
         end = stop == text.size() ? stop : end + 1;
         break;
       }
-      end = stop > end ? stop : end + decode_utf8(text, end).size;
+      end = stop > end ? stop : end + read_char(text, end).size;
     }
     at = graphemes_ ? scan_graphemes(text, at, end, builder) : scan(text, at, end, builder);
   }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "text/normalize/char_sets.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -280,7 +281,7 @@ bool is_surely_normal(std::string_view text, NormalForm form) {
       for (int i = 0; i < 2 && at < text.size() && (text[at] & 0xC0) == 0x80; ++i) ++at;
       continue;
     }
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, at);
     if (!c.valid) {
       check.restart();
     } else if (!check.accepts(c.value)) {
@@ -311,7 +312,7 @@ std::string nfc(std::string_view text) {
   std::vector<OriginChar> chars;
   std::vector<OriginChar> scratch;
   for (size_t i = 0; i < text.size();) {
-    const CodePoint c = decode_utf8(text, i);
+    const CodePoint c = read_char(text, i);
     chars.push_back({c.valid ? c.value : kInvalidByte + static_cast<uint8_t>(text[i]), 0});
     i += c.size;
   }

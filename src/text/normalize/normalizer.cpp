@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
 #include "text/normalize/stage.h"
+#include "text/read_char.h"
 
 namespace ruv {
 
@@ -12,7 +12,7 @@ void TextBuilder::copy(std::string_view text, size_t begin, size_t end) {
   out_.text += text.substr(begin, end - begin);
   if (!with_origin_) return;
   for (size_t i = begin; i < end;) {
-    const size_t size = std::min<size_t>(decode_utf8(text, i).size, end - i);
+    const size_t size = std::min<size_t>(read_char(text, i).size, end - i);
     out_.origin.insert(out_.origin.end(), size, static_cast<uint32_t>(i));
     i += size;
   }

@@ -1,7 +1,7 @@
 // Steps that look at the whole text: its ends, and texts in it.
-#include "base/utf8.h"
 #include "text/normalize/char_sets.h"
 #include "text/normalize/stage.h"
+#include "text/read_char.h"
 
 namespace ruv {
 namespace {
@@ -25,7 +25,7 @@ class StripStage final : public NormalizerStage {
  private:
   static size_t space_at(std::string_view text, size_t at) {
     if (at >= text.size()) return 0;
-    const CodePoint c = decode_utf8(text, at);
+    const CodePoint c = read_char(text, at);
     return c.valid && is_white_space(c.value) ? c.size : 0;
   }
   // Where the white space at the end begins.
