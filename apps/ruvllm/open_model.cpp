@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "default_model.h"
+#include "format/tokenizer_file.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -60,11 +61,9 @@ Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given) {
   return ModelFile::open(TRY(chosen_model(given)));
 }
 
-Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given) {
-  const std::unique_ptr<ModelFile> file = TRY(open_model_file(given));
-  auto tokenizer = Tokenizer::create(TRY(file->tokenizer_spec()));
-  if (!tokenizer) return tl::unexpected(with_context(file->path(), tokenizer.error()));
-  return tokenizer;
+Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,
+                                                        const std::string& scheme) {
+  return open_tokenizer_file(TRY(chosen_model(given)), scheme);
 }
 
 }  // namespace ruv

@@ -26,7 +26,9 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
                                                 const std::string& packed_cache = {});
 // Only the file's tables; no weights are read.
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given);
-// The tokenizer alone; files that hold nothing else will do.
-Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given);
+// The tokenizer alone; files that hold nothing else will do. `scheme` is for rank files whose name
+// does not say how words are split.
+Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,
+                                                        const std::string& scheme = {});
 
 }  // namespace ruv

@@ -1,0 +1,20 @@
+// Texts and ids in binary on stdin and stdout, for programs that push hundreds of megabytes through
+// a tokenizer. All numbers are 32 bits, little-endian.
+#pragma once
+
+#include "base/result.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+struct FrameWork {
+  bool decode = false;   // ids to bytes instead of bytes to ids
+  bool special = false;  // control tokens: parsed, or shown
+};
+
+// For each frame (a count, and so many bytes or ids) on stdin writes one (a count, and so many ids
+// or bytes) to stdout, until stdin ends. Answers are held back in a buffer: a program reads while
+// it writes. Fails: corrupt (a frame that is cut off or too long, an id outside the vocabulary).
+Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work);
+
+}  // namespace ruv
