@@ -285,7 +285,7 @@ class Grammar:
             f"{a}|wordwrap({rng.randrange(1, 20)})",
             f"{a}|wordwrap({rng.randrange(1, 12)}, {rng.choice(['true', 'false'])}, '|')",
             f"({n})|filesizeformat", f"({n} * 1e{rng.randrange(30)})|filesizeformat({rng.choice(['true', 'false'])})",
-            f"d|xmlattr", f"({self.any(depth - 1)})|pprint",
+            f"d|xmlattr",
             f"{a}.expandtabs({rng.randrange(9)})", f"{self.any(depth - 1)}|urlencode"])
 
     def bound(self, depth):
@@ -356,7 +356,7 @@ class Grammar:
             return rng.choice(["d", "{}", "{'a': 1}", "messages[0]", "users[0]", "dict(a=1, b='x')"])
         return rng.choice([
             f"{{'k': {self.any(depth - 1)}, {self.text(depth - 1)}: {self.any(depth - 1)}}}",
-            f"{{{self.any(depth - 1)}: 1}}", f"dict({self.mapping(depth - 1)}, z={self.any(depth - 1)})",
+            f"{{{self.pick(lambda: self.text(0), lambda: self.number(1), lambda: self.truth(0))}: 1}}", f"dict({self.mapping(depth - 1)}, z={self.any(depth - 1)})",
             f"{{1: {self.any(depth - 1)}, none: 2, 2.5: 3, true: 4}}", f"dict(users|map('list')|list)",
             f"{self.mapping(depth - 1)}.copy()", f"dict(d.items())"])
 

@@ -100,7 +100,9 @@ Result<std::optional<Datum>> element_of(TemplateRun& run, const Datum& subject, 
     if (at < 0) return std::nullopt;
     const size_t begin = byte_of_character(text.bytes(), static_cast<size_t>(at), 0);
     if (begin >= text.size()) return std::nullopt;
-    return std::optional(Datum(text.slice(begin, byte_of_character(text.bytes(), 1, begin))));
+    MarkedText character = text.slice(begin, byte_of_character(text.bytes(), 1, begin));
+    character.html_safe = text.html_safe;
+    return std::optional(Datum(std::move(character)));
   }
   if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable()) {
     const std::vector<Datum>& items = subject.sequence()->items;

@@ -176,14 +176,17 @@ Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceIn
   const auto n = static_cast<int64_t>(starts.size());
   starts.push_back(text.size());
   const SliceBounds bounds = TRY(slice_bounds(slice, n));
-  if (bounds.stride == 1 && bounds.count > 0)
-    return Datum(text.slice(starts[static_cast<size_t>(bounds.start)],
-                            starts[static_cast<size_t>(bounds.stop)]));
   MarkedText out;
-  for (int64_t i = 0; i < bounds.count; ++i) {
-    const auto at = static_cast<size_t>(bounds.start + i * bounds.stride);
-    out.append_slice(text, starts[at], starts[at + 1]);
+  if (bounds.stride == 1 && bounds.count > 0) {
+    out = text.slice(starts[static_cast<size_t>(bounds.start)],
+                     starts[static_cast<size_t>(bounds.stop)]);
+  } else {
+    for (int64_t i = 0; i < bounds.count; ++i) {
+      const auto at = static_cast<size_t>(bounds.start + i * bounds.stride);
+      out.append_slice(text, starts[at], starts[at + 1]);
+    }
   }
+  out.html_safe = text.html_safe;
   return Datum(std::move(out));
 }
 

@@ -10,6 +10,7 @@ namespace ruv::jinja {
 std::span<const BuiltinRow> text_filters();
 std::span<const BuiltinRow> number_filters();
 std::span<const BuiltinRow> sequence_filters();
+std::span<const BuiltinRow> layout_filters();
 std::span<const BuiltinRow> choosing_filters();  // map, select, sort, groupby and their kin
 
 // The attribute that a filter argument names: "a.b.0" or a number. Fails: as item_of.

@@ -87,7 +87,7 @@ Result<Datum> sort_filter(const BuiltinCall& call) {
     Datum key = TRY(multi_key(call, item, given_or_null(call, 2), call.flag(1)));
     keyed.push_back({std::move(key), std::move(item)});
   }
-  TRY(sort_keyed(keyed, call.flag(0), call.meter()));
+  TRY(sort_keyed(keyed, TRY(call.integer(0, 0)) != 0, call.meter()));
   return make_sequence(SequenceKind::list, TRY(without_keys(std::move(keyed))), call.meter());
 }
 
@@ -105,7 +105,7 @@ Result<Datum> dictsort_filter(const BuiltinCall& call) {
     keyed.push_back({call.flag(0) ? chosen : without_case(chosen),
                      TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter()))});
   }
-  TRY(sort_keyed(keyed, call.flag(2), call.meter()));
+  TRY(sort_keyed(keyed, TRY(call.integer(2, 0)) != 0, call.meter()));
   return make_sequence(SequenceKind::list, TRY(without_keys(std::move(keyed))), call.meter());
 }
 

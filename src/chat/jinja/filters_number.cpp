@@ -178,8 +178,9 @@ Result<Datum> round_filter(const BuiltinCall& call) {
     return value.is_integral() ? Datum(TRY(truncated(out)).value_or(value.integer())) : Datum(out);
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  if (method->bytes() == "ceil") return Datum(std::ceil(value.real() * scale) / scale);
-  if (method->bytes() == "floor") return Datum(std::floor(value.real() * scale) / scale);
+  // Python goes through whole numbers here, which have no -0.
+  if (method->bytes() == "ceil") return Datum((std::ceil(value.real() * scale) + 0.0) / scale);
+  if (method->bytes() == "floor") return Datum((std::floor(value.real() * scale) + 0.0) / scale);
   return fail(Code::corrupt, "method must be common, ceil or floor");
 }
 

@@ -90,6 +90,7 @@ Result<Datum> reverse_filter(const BuiltinCall& call) {
                          std::move(items), call.meter());
   MarkedText out;
   for (const Datum& character : items) out.append(*character.text());
+  out.html_safe = call.subject.text()->html_safe;
   return Datum(std::move(out));
 }
 

@@ -300,6 +300,7 @@ Status TemplateLexer::number() {
     digits = digits_at(source_, at_, is_digit_byte);
     std::string real = digits;
     size_t end = at_;
+    const size_t digits_end = at_;
     if (peek() == '.' && is_digit_byte(peek(1))) {
       ++end;
       real += "." + digits_at(source_, end, is_digit_byte);
@@ -324,6 +325,12 @@ Status TemplateLexer::number() {
         lexeme.real = real.find("e-") == std::string::npos ? HUGE_VAL : 0.0;
       at_ = end;
       return Status();
+    }
+    at_ = digits_end;
+    // A whole number beginning with 0 has no other digits.
+    if (digits.size() > 1 && digits[0] == '0') {
+      at_ = begin;
+      digits = digits_at(source_, at_, [](char c) { return c == '0'; });
     }
   }
   Lexeme& lexeme = push(LexemeKind::integer, begin, "");

@@ -54,7 +54,8 @@ Result<Datum> split_method(const BuiltinCall& call) {
 }
 
 Result<Datum> splitlines_method(const BuiltinCall& call) {
-  return make_sequence(SequenceKind::list, TRY(split_lines(self(call), call.flag(0), call.meter())),
+  return make_sequence(SequenceKind::list,
+                       TRY(split_lines(self(call), TRY(call.integer(0, 0)) != 0, call.meter())),
                        call.meter());
 }
 

@@ -186,7 +186,8 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
     if (format.precision >= 0)
       text =
           text.slice(0, byte_of_character(text.bytes(), static_cast<size_t>(format.precision), 0));
-    return laid_out(std::move(text), format, format.align ? format.align : '<');
+    const bool left = !format.align || format.zero_padded;
+    return laid_out(std::move(text), format, left ? '<' : format.align);
   }
   NumberText number = TRY(number_text(value, format));
   if (format.grouped) number.digits = grouped(number.digits);

@@ -90,6 +90,13 @@ Datum real_division(MathOp op, double a, double b) {
   return Datum(quotient - floor > 0.5 ? floor + 1 : floor);
 }
 
+Result<Datum> real_power(double a, double b) {
+  const double power = std::pow(a, b);
+  if (std::isinf(power) && std::isfinite(a) && std::isfinite(b))
+    return fail(Code::corrupt, "the power is out of range");
+  return Datum(power);
+}
+
 Result<Datum> real_arithmetic(MathOp op, double a, double b) {
   switch (op) {
     case MathOp::add:
@@ -102,7 +109,7 @@ Result<Datum> real_arithmetic(MathOp op, double a, double b) {
       if (a == 0 && b < 0) return zero_division();
       if (a < 0 && std::floor(b) != b)
         return fail(Code::unsupported, "complex numbers are not supported");
-      return Datum(std::pow(a, b));
+      return real_power(a, b);
     default:
       break;
   }
@@ -120,6 +127,7 @@ Result<Datum> repeated(const Datum& value, int64_t times, RenderMeter& meter) {
     TRY(meter.spend_text(text.size() * n));
     MarkedText out;
     for (uint64_t i = 0; i < n; ++i) out.append(text);
+    out.html_safe = text.html_safe;
     return Datum(std::move(out));
   }
   const DatumSequence& sequence = *value.sequence();

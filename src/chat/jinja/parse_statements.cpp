@@ -85,7 +85,6 @@ Result<std::string> TemplateParser::expect_name() {
 }
 
 Status TemplateParser::expect_block_end() {
-  skip_sign(":");
   if (current().kind != LexemeKind::block_end)
     return error("expected '%}', found " + shown(current()));
   advance();
@@ -229,6 +228,7 @@ Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place
 
 Result<StatementList> TemplateParser::body(std::initializer_list<std::string_view> ends,
                                            std::string* ended_by) {
+  skip_sign(":");  // as in Python
   TRY(expect_block_end());
   StatementList out = TRY(statements(ends));
   if (ended_by) *ended_by = current().text;

@@ -155,8 +155,8 @@ const BuiltinRow* find_row(std::span<const BuiltinRow> rows, std::string_view na
 const BuiltinRow* find_test(std::string_view name) { return find_row(kTests, name); }
 
 const BuiltinRow* find_filter(std::string_view name) {
-  for (const auto rows :
-       {text_filters(), sequence_filters(), choosing_filters(), number_filters()}) {
+  for (const auto rows : {text_filters(), sequence_filters(), choosing_filters(), number_filters(),
+                          layout_filters()}) {
     if (const BuiltinRow* row = find_row(rows, name)) return row;
   }
   return nullptr;

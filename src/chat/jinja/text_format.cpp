@@ -268,6 +268,10 @@ class BraceValues {
  private:
   Result<Datum> root(std::string_view name) {
     int64_t index = 0;
+    const bool numbered = !name.empty() && is_digit_byte(name[0]);
+    if ((name.empty() && manual_) || (numbered && next_ > 0))
+      return fail(Code::corrupt, "numbered and unnumbered fields in one format string");
+    manual_ |= numbered;
     if (name.empty()) {
       index = next_++;
     } else {
@@ -287,6 +291,7 @@ class BraceValues {
   TemplateRun& run_;
   const CallArguments& arguments_;
   int64_t next_ = 0;
+  bool manual_ = false;
 };
 
 Result<MarkedText> brace_field(BraceValues& values, std::string_view field, RenderMeter& meter) {
