@@ -4,10 +4,11 @@ namespace ruv {
 
 PieceScanner::PieceScanner(const Alphabet* alphabet, ScanDfa match, BorderAutomaton borders)
     : alphabet_(alphabet), match_(std::move(match)), borders_(std::move(borders)) {
-  const bool only_matches = borders_.n_states() == 1 && !match_.may_be_empty();
-  for (uint32_t byte = 0; byte < 128 && only_matches; ++byte) {
+  for (uint32_t byte = 0; byte < 128 && !match_.may_be_empty(); ++byte) {
     const uint32_t symbol = alphabet->class_of(byte);
-    dull_[byte] = match_.step(match_.start(), symbol).state == ScanDfa::kDead &&
+    const BorderAutomaton::Step crossed = borders_.step(BorderAutomaton::kFresh, symbol);
+    dull_[byte] = !crossed.border && crossed.state == BorderAutomaton::kFresh &&
+                  match_.step(match_.start(), symbol).state == ScanDfa::kDead &&
                   match_.step(match_.text_start(), symbol).state == ScanDfa::kDead;
   }
 }
@@ -40,7 +41,7 @@ PieceScanner::Piece PieceScanner::next(std::string_view text, size_t at, size_t 
   const char* end_of_text = text.data() + text.size();
   uint32_t border = BorderAutomaton::kFresh;
   for (size_t p = at;;) {
-    p = skip_dull(text, p);
+    if (border == BorderAutomaton::kFresh) p = skip_dull(text, p, text.size());
     const size_t end = match_end(text, p, border);
     if (end != kNoMatch && !(end == p && p == no_empty_at)) return {p, end, true};
     if (p == text.size()) return {p, p, false};

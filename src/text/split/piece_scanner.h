@@ -27,9 +27,10 @@ class PieceScanner {
   // Requires: at <= text.size().
   Piece next(std::string_view text, size_t at, size_t no_empty_at = SIZE_MAX) const;
 
-  // The first byte at or after `at` where a match may begin or a border lie, or text.size().
-  size_t skip_dull(std::string_view text, size_t at) const {
-    while (at < text.size() && dull_[static_cast<uint8_t>(text[at])]) ++at;
+  // The first byte in [at, end) that may be in a match or beside a border, or `end`. A piece
+  // without such bytes stays whole.
+  size_t skip_dull(std::string_view text, size_t at, size_t end) const {
+    while (at < end && dull_[static_cast<uint8_t>(text[at])]) ++at;
     return at;
   }
 
@@ -45,7 +46,7 @@ class PieceScanner {
   const Alphabet* alphabet_;
   ScanDfa match_;
   BorderAutomaton borders_;
-  // ASCII characters that no match begins with, when nothing but matches makes a piece.
+  // ASCII characters that no match begins with and that are in no match of a simple step.
   std::array<bool, 256> dull_{};
 };
 

@@ -22,12 +22,16 @@ struct PreTokenizer::Stage {
   SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;
 
+  // Matches of the first stage are left in one piece by this one.
+  bool keeps_matches = false;
+
   bool isolates() const { return behavior == SplitBehavior::isolated && words.has_value(); }
 };
 
 struct PreTokenizer::Plan {
   Alphabet alphabet;
   std::vector<Stage> stages;
+  bool marks_gaps = false;  // for stages that keep matches
 
   // A stage of steps [first, last], all but the last of the simple kind.
   bool add_stage(std::span<const SplitStep> steps, std::span<const ScanDfa> automata, size_t first,
@@ -42,6 +46,10 @@ struct PreTokenizer::Plan {
     stage.behavior = steps[last].behavior;
     stage.invert = steps[last].invert;
     if (!stage.words && first < last) return false;
+    if (!stages.empty() && stages[0].isolates() && stage.isolates()) {
+      stage.keeps_matches = stages[0].words->keeps_matches_whole(*stage.words);
+      marks_gaps |= stage.keeps_matches;
+    }
     stages.push_back(std::move(stage));
     return true;
   }
@@ -106,11 +114,12 @@ bool PreTokenizer::next_words(std::string_view text, size_t& at, std::vector<Wor
     return !words.empty();
   }
   const Stage& first = plan_->stages[0];
+  const auto marks = plan_->marks_gaps ? WordAutomaton::Marks::gaps : WordAutomaton::Marks::none;
   std::vector<Word> scratch;
   while (at < text.size() && words.empty()) {
     if (first.isolates()) {
       words.resize(kBlockWords);
-      words.resize(first.words->cut(text, at, words.data(), words.size()));
+      words.resize(first.words->cut(text, at, words.data(), words.size(), marks));
     } else {
       MatchPieces pieces(*first.scanner, first.behavior, first.invert);
       at = pieces.append(text, at, 0, kBlockWords, words);
@@ -119,30 +128,40 @@ bool PreTokenizer::next_words(std::string_view text, size_t& at, std::vector<Wor
       refine(plan_->stages[i], text, words, scratch);
       words.swap(scratch);
     }
+    if (plan_->marks_gaps) {
+      for (Word& word : words) word.end &= ~WordAutomaton::kGapMark;
+    }
   }
   return !words.empty();
 }
 
+// What comes of a gap is marked as a gap, since the first stage did not match it.
 void PreTokenizer::refine(const Stage& stage, std::string_view text, std::vector<Word>& words,
                           std::vector<Word>& scratch) {
+  constexpr uint32_t kGapMark = WordAutomaton::kGapMark;
   scratch.clear();
+  std::vector<Word> found(2 * WordAutomaton::kMinRoom);
+  size_t lively = 0;  // the first byte at or after the word that is not dull
+  const size_t end_of_words = words.empty() ? 0 : words.back().end & ~kGapMark;
   for (const Word& word : words) {
-    const std::string_view piece = text.substr(word.begin, word.end - word.begin);
+    const uint32_t mark = word.end & kGapMark;
+    const uint32_t end = word.end & ~kGapMark;
     if (!stage.isolates()) {
       MatchPieces pieces(*stage.scanner, stage.behavior, stage.invert);
-      pieces.append(piece, 0, word.begin, SIZE_MAX, scratch);
+      pieces.append(text.substr(word.begin, end - word.begin), 0, word.begin, SIZE_MAX, scratch);
       continue;
     }
-    if (stage.scanner->skip_dull(piece, 0) == piece.size()) {
+    if (lively < end) {
+      lively = stage.scanner->skip_dull(text, std::max<size_t>(lively, word.begin), end_of_words);
+    }
+    if (lively >= end || (stage.keeps_matches && mark == 0)) {
       scratch.push_back(word);
       continue;
     }
-    Word found[2 * WordAutomaton::kMinRoom];
-    for (size_t at = 0; at < piece.size();) {
-      const size_t n = stage.words->cut(piece, at, found, std::size(found));
-      for (size_t i = 0; i < n; ++i) {
-        scratch.push_back({found[i].begin + word.begin, found[i].end + word.begin});
-      }
+    for (size_t at = word.begin; at < end;) {
+      const size_t n = stage.words->cut(text.substr(0, end), at, found.data(), found.size(),
+                                        WordAutomaton::Marks::none);
+      for (size_t i = 0; i < n; ++i) scratch.push_back({found[i].begin, found[i].end | mark});
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace ruv {
@@ -31,6 +32,7 @@ struct Configuration {
 struct Move {
   std::optional<size_t> slot;  // gets the place before the symbol
   size_t certain = 0;          // slots that become words
+  bool gap_ends = false;       // that place is the end of a gap
   bool give_up = false;
   Configuration to;
 };
@@ -141,7 +143,7 @@ class WordAutomatonBuilder {
     if (move.give_up || slot > kMaxSlots || move.certain > kMaxSlots || in_use_after > kMaxSlots) {
       return WordAutomaton::kGiveUp;
     }
-    return state_of(move.to) * (end_symbol_ + 1) |
+    return state_of(move.to) * (end_symbol_ + 1) | (move.gap_ends ? WordAutomaton::kGapEnds : 0) |
            static_cast<uint32_t>(slot) << WordAutomaton::kSlotShift |
            static_cast<uint32_t>(move.certain) << WordAutomaton::kCertainShift;
   }
@@ -171,12 +173,14 @@ class WordAutomatonBuilder {
     Move move;
     move.to = begin(symbol, crossed.state);
     if (crossed.border) {
-      move.slot = 0;
       move.certain = 1;
     } else if (!move.to.gap) {
-      move.slot = 0;
       move.to.gap = true;
+    } else {
+      return move;
     }
+    move.slot = 0;
+    move.gap_ends = true;
     return move;
   }
 
@@ -245,6 +249,7 @@ class WordAutomatonBuilder {
     }
     move.slot = from.gap ? 0 : from.scans.size() - 1;
     move.certain = *move.slot + 1;
+    move.gap_ends = true;
     return move;
   }
 
@@ -268,24 +273,60 @@ std::optional<WordAutomaton> WordAutomaton::create(const PieceScanner* scanner) 
   return made;
 }
 
+bool WordAutomaton::keeps_matches_whole(const WordAutomaton& next) const {
+  const ScanDfa& match = scanner_->match();
+  const uint32_t end_symbol = n_symbols_ - 1;
+  std::set<std::pair<uint32_t, uint32_t>> known{{match.start(), 0}};
+  std::vector<std::pair<uint32_t, uint32_t>> open(known.begin(), known.end());
+  while (!open.empty()) {
+    const auto [state, row] = open.back();
+    open.pop_back();
+    bool may_end = false;
+    for (uint32_t symbol = 0; symbol < n_symbols_; ++symbol) {
+      const ScanDfa::Step step = match.step(state, symbol);
+      may_end |= step.match;
+      if (step.state == ScanDfa::kDead) continue;
+      const uint32_t move = next.table_[row + symbol];
+      if ((move & kGiveUp) != 0 || move >> kCertainShift != 0) return false;
+      if (known.insert({step.state, move & kRowMask}).second) {
+        open.push_back({step.state, move & kRowMask});
+      }
+    }
+    const uint32_t last = next.table_[row + end_symbol];
+    if (may_end && ((last & kGiveUp) != 0 || last >> kCertainShift != 1)) return false;
+    if (known.size() > kMaxConfigurations) return false;
+  }
+  return true;
+}
+
+template <WordAutomaton::Marks marks>
 size_t WordAutomaton::cut_plainly(std::string_view text, size_t at, Word* out) const {
   const PieceScanner::Piece piece = scanner_->next(text, at);
+  constexpr uint32_t kMark = marks == Marks::gaps ? kGapMark : 0;
   size_t n = 0;
-  if (piece.begin > at) out[n++].end = static_cast<uint32_t>(piece.begin);
+  if (piece.begin > at) out[n++].end = static_cast<uint32_t>(piece.begin) | kMark;
   if (piece.found) out[n++].end = static_cast<uint32_t>(piece.end);
   return n;
 }
 
-size_t WordAutomaton::cut(std::string_view text, size_t& at, Word* out, size_t room) const {
+template <WordAutomaton::Marks marks>
+size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size_t room) const {
   const Alphabet& alphabet = scanner_->alphabet();
   const char* const base = text.data();
   const char* const end_of_text = base + text.size();
   const uint32_t* const table = table_.data();
   size_t n = 0;
+  const auto write = [&](uint32_t move, size_t place) {
+    auto end = static_cast<uint32_t>(place);
+    // kGapEnds shifted to where kGapMark is.
+    if (marks == Marks::gaps) end |= (move & kGapEnds) << 5;
+    out[n + ((move >> kSlotShift) & 3)].end = end;
+    n += move >> kCertainShift;
+  };
   size_t p = at;
   uint32_t row = 0;
   while (room - n >= kMinRoom) {
-    // A character makes at most one word certain that begins with or before it.
+    // There are at most as many words as characters; the rest of the room is for the slots.
     const size_t stop = std::min(text.size(), p + (room - n - kMinRoom / 2));
     uint32_t move = 0;
     while (p < stop) {
@@ -293,31 +334,36 @@ size_t WordAutomaton::cut(std::string_view text, size_t& at, Word* out, size_t r
       move = table[row + c.symbol];
       if ((move & kGiveUp) != 0) [[unlikely]]
         break;
-      out[n + ((move >> kSlotShift) & 3)].end = static_cast<uint32_t>(p);
-      n += move >> kCertainShift;
+      write(move, p);
       row = move & kRowMask;
       p += c.size;
     }
     if (p >= text.size() && (move & kGiveUp) == 0) {
       move = table[row + alphabet.end_symbol()];
       if ((move & kGiveUp) == 0) {
-        out[n + ((move >> kSlotShift) & 3)].end = static_cast<uint32_t>(text.size());
-        n += move >> kCertainShift;
+        write(move, text.size());
         break;
       }
     }
     if ((move & kGiveUp) != 0) {
-      p = n > 0 ? out[n - 1].end : at;
-      n += cut_plainly(text, p, out + n);
-      p = out[n - 1].end;
+      p = n > 0 ? out[n - 1].end & ~kGapMark : at;
+      n += cut_plainly<marks>(text, p, out + n);
+      p = out[n - 1].end & ~kGapMark;
       row = 0;
       if (p == text.size()) break;
     }
   }
+  return n;
+}
+
+size_t WordAutomaton::cut(std::string_view text, size_t& at, Word* out, size_t room,
+                          Marks marks) const {
+  const size_t n = marks == Marks::gaps ? cut_into<Marks::gaps>(text, at, out, room)
+                                        : cut_into<Marks::none>(text, at, out, room);
   auto begin = static_cast<uint32_t>(at);
   for (size_t i = 0; i < n; ++i) {
     out[i].begin = begin;
-    begin = out[i].end;
+    begin = out[i].end & ~kGapMark;
   }
   at = begin;
   return n;

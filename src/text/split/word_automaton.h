@@ -27,11 +27,18 @@ class WordAutomaton {
   static std::optional<WordAutomaton> create(const PieceScanner* scanner);
 
   static constexpr size_t kMinRoom = 64;
+  // Set in Word::end of a gap while words are marked.
+  static constexpr uint32_t kGapMark = 1U << 31;
+  enum class Marks : bool { none, gaps };
+
   // Writes words of text[at, text.size()) to `out`, one behind the other; each match and each gap
   // is one. Moves `at` behind the last one. Stops at the end of the text, or when fewer than
   // kMinRoom words still fit. Returns their number. Requires: room >= 2 * kMinRoom; at is 0 or a
-  // place where a word ended; at < text.size().
-  size_t cut(std::string_view text, size_t& at, Word* out, size_t room) const;
+  // place where a word ended; at < text.size() < 2^31.
+  size_t cut(std::string_view text, size_t& at, Word* out, size_t room, Marks marks) const;
+
+  // Whether `next` leaves every match of this automaton in one piece.
+  bool keeps_matches_whole(const WordAutomaton& next) const;
 
   uint32_t n_states() const { return static_cast<uint32_t>(table_.size()) / n_symbols_; }
 
@@ -42,8 +49,12 @@ class WordAutomaton {
   static constexpr uint32_t kCertainShift = 30;
   static constexpr uint32_t kRowMask = (1U << 24) - 1;
   static constexpr uint32_t kGiveUp = 1U << 27;
+  static constexpr uint32_t kGapEnds = 1U << 26;  // what is written is the end of a gap
 
+  template <Marks marks>
+  size_t cut_into(std::string_view text, size_t at, Word* out, size_t room) const;
   // Words of the piece at `at`, found the plain way.
+  template <Marks marks>
   size_t cut_plainly(std::string_view text, size_t at, Word* out) const;
 
   const PieceScanner* scanner_ = nullptr;
