@@ -137,32 +137,13 @@ bool PreTokenizer::next_words(std::string_view text, size_t& at, std::vector<Wor
 
 // What comes of a gap is marked as a gap, since the first stage did not match it.
 void PreTokenizer::refine(const Stage& stage, std::string_view text, std::vector<Word>& words,
-                          std::vector<Word>& scratch) {
-  constexpr uint32_t kGapMark = WordAutomaton::kGapMark;
-  scratch.clear();
-  std::vector<Word> found(2 * WordAutomaton::kMinRoom);
-  size_t lively = 0;  // the first byte at or after the word that is not dull
-  const size_t end_of_words = words.empty() ? 0 : words.back().end & ~kGapMark;
+                          std::vector<Word>& out) {
+  if (stage.isolates()) return stage.words->cut_words(text, words, stage.keeps_matches, out);
+  out.clear();
   for (const Word& word : words) {
-    const uint32_t mark = word.end & kGapMark;
-    const uint32_t end = word.end & ~kGapMark;
-    if (!stage.isolates()) {
-      MatchPieces pieces(*stage.scanner, stage.behavior, stage.invert);
-      pieces.append(text.substr(word.begin, end - word.begin), 0, word.begin, SIZE_MAX, scratch);
-      continue;
-    }
-    if (lively < end) {
-      lively = stage.scanner->skip_dull(text, std::max<size_t>(lively, word.begin), end_of_words);
-    }
-    if (lively >= end || (stage.keeps_matches && mark == 0)) {
-      scratch.push_back(word);
-      continue;
-    }
-    for (size_t at = word.begin; at < end;) {
-      const size_t n = stage.words->cut(text.substr(0, end), at, found.data(), found.size(),
-                                        WordAutomaton::Marks::none);
-      for (size_t i = 0; i < n; ++i) scratch.push_back({found[i].begin, found[i].end | mark});
-    }
+    const size_t n = (word.end & ~WordAutomaton::kGapMark) - word.begin;
+    MatchPieces pieces(*stage.scanner, stage.behavior, stage.invert);
+    pieces.append(text.substr(word.begin, n), 0, word.begin, SIZE_MAX, out);
   }
 }
 

@@ -35,7 +35,7 @@ class PreTokenizer {
   struct Plan;
   // Cuts words into the words of one more stage.
   static void refine(const Stage& stage, std::string_view text, std::vector<Word>& words,
-                     std::vector<Word>& scratch);
+                     std::vector<Word>& out);
 
   std::shared_ptr<const Plan> plan_;
 };

@@ -356,6 +356,67 @@ size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size
   return n;
 }
 
+inline size_t WordAutomaton::cut_short(std::string_view text, size_t at, Word* out) const {
+  const Alphabet& alphabet = scanner_->alphabet();
+  const char* const end_of_text = text.data() + text.size();
+  size_t n = 0;
+  uint32_t row = 0;
+  for (size_t p = at;;) {
+    const bool at_end = p == text.size();
+    const Alphabet::Character c = at_end ? Alphabet::Character{alphabet.end_symbol(), 0}
+                                         : alphabet.character_at(text.data() + p, end_of_text);
+    const uint32_t move = table_[row + c.symbol];
+    if ((move & kGiveUp) != 0) [[unlikely]]
+      return 0;
+    out[n + ((move >> kSlotShift) & 3)].end = static_cast<uint32_t>(p);
+    n += move >> kCertainShift;
+    if (at_end) return n;
+    row = move & kRowMask;
+    p += c.size;
+  }
+}
+
+void WordAutomaton::cut_words(std::string_view text, std::span<const Word> words,
+                              bool keeps_matches, std::vector<Word>& out) const {
+  constexpr size_t kShort = 256;
+  constexpr size_t kRoom = kShort + kMinRoom;
+  size_t lively = 0;  // the first byte at or after the word that is not dull
+  const size_t end_of_words = words.empty() ? 0 : words.back().end & ~kGapMark;
+  size_t n_out = 0;
+  out.resize(words.size() + kRoom);
+  for (size_t i = 0; i < words.size(); ++i) {
+    // Room for the words not yet looked at, should they all stay whole.
+    if (out.size() - n_out < words.size() - i + kRoom) out.resize(2 * out.size());
+    const Word word = words[i];
+    const uint32_t mark = word.end & kGapMark;
+    const uint32_t end = word.end & ~kGapMark;
+    bool whole = (keeps_matches && mark == 0) || end - word.begin == 1;
+    if (!whole && lively < end) {
+      lively = scanner_->skip_dull(text, std::max<size_t>(lively, word.begin), end_of_words);
+    }
+    if (whole || lively >= end) {
+      out[n_out++] = word;
+      continue;
+    }
+    const std::string_view piece = text.substr(0, end);
+    size_t at = word.begin;
+    if (end - at < kShort) {
+      const size_t n = cut_short(piece, at, &out[n_out]);
+      for (const size_t last = n_out + n; n_out < last; ++n_out) {
+        out[n_out].begin = static_cast<uint32_t>(at);
+        at = out[n_out].end;
+        out[n_out].end |= mark;
+      }
+    }
+    while (at < end) {
+      if (out.size() - n_out < words.size() - i + kRoom) out.resize(2 * out.size());
+      const size_t n = cut(piece, at, &out[n_out], out.size() - n_out, Marks::none);
+      for (const size_t last = n_out + n; n_out < last; ++n_out) out[n_out].end |= mark;
+    }
+  }
+  out.resize(n_out);
+}
+
 size_t WordAutomaton::cut(std::string_view text, size_t& at, Word* out, size_t room,
                           Marks marks) const {
   const size_t n = marks == Marks::gaps ? cut_into<Marks::gaps>(text, at, out, room)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "text/split/piece_scanner.h"
@@ -37,6 +38,11 @@ class WordAutomaton {
   // place where a word ended; at < text.size() < 2^31.
   size_t cut(std::string_view text, size_t& at, Word* out, size_t room, Marks marks) const;
 
+  // Cuts each word as a text of its own and writes what comes of it to `out`; pieces of marked
+  // words are marked. With `keeps_matches`, words that are not marked stay as they are.
+  void cut_words(std::string_view text, std::span<const Word> words, bool keeps_matches,
+                 std::vector<Word>& out) const;
+
   // Whether `next` leaves every match of this automaton in one piece.
   bool keeps_matches_whole(const WordAutomaton& next) const;
 
@@ -53,6 +59,8 @@ class WordAutomaton {
 
   template <Marks marks>
   size_t cut_into(std::string_view text, size_t at, Word* out, size_t room) const;
+  // Cuts one short word at once; 0 when the table gives up. Requires: room for its characters.
+  size_t cut_short(std::string_view text, size_t at, Word* out) const;
   // Words of the piece at `at`, found the plain way.
   template <Marks marks>
   size_t cut_plainly(std::string_view text, size_t at, Word* out) const;
