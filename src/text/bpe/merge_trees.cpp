@@ -77,13 +77,13 @@ Merge MergeTrees::merge_into(const Vocabulary::Entry* entry) const {
 
 // Goes back in time: the later made of the two neighbours is taken apart, and each pair that once
 // stood at the boundary is asked whether it would have merged before one of them did otherwise. Of
-// equal ranks the left merges first: the pair comes after the left one's own merge but before the
+// equal ranks the left merges first: a pair comes after the left one's own merge but before the
 // right one's.
-bool MergeTrees::may_meet(Token left, Token right, uint32_t limit) const {
-  uint32_t left_ends = limit;  // rank at which `left` merges into its own token
-  uint32_t right_ends = limit;
-  for (;;) {
-    const uint32_t crossing = find(left, right).rank;
+bool MergeTrees::may_meet(Token left, Token right, bool made_together) const {
+  uint32_t left_ends = kNoMerge;  // rank at which `left` merges into its own token
+  uint32_t right_ends = kNoMerge;
+  for (bool asks = !made_together;; asks = true) {
+    const uint32_t crossing = asks ? find(left, right).rank : kNoMerge;
     if (crossing != kNoMerge && crossing + 1 < left_ends && crossing + 1 <= right_ends) {
       return false;
     }
@@ -179,8 +179,8 @@ void MergeTrees::settle_one(Token id, std::span<const Split> splits) const {
   Tree& tree = trees_[static_cast<size_t>(id)];
   for (const Split& split : splits) {
     if (state(split.left) == kNever || state(split.right) == kNever) continue;
-    if (rank(split.left) >= split.rank || rank(split.right) >= split.rank) continue;
-    if (!may_meet(split.left, split.right, split.rank)) continue;
+    if (rank(split.left) > split.rank || rank(split.right) > split.rank) continue;
+    if (!may_meet(split.left, split.right, true)) continue;
     tree.left.store(split.left, std::memory_order_relaxed);
     tree.right.store(split.right, std::memory_order_relaxed);
     tree.rank.store(split.rank, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // MergeTrees: which tokens merging can make, out of which two parts each, and whether two tokens
 // may be neighbours. A sequence of tokens is the one that merging gives exactly when each token is
-// made by merges of rising rank and no merge crosses a boundary of two neighbours while both grow
-// (after Berglund and van der Merwe, "Formalizing BPE tokenization", 2023). Tokens are looked at
-// when they are first asked for, since a text meets few of a vocabulary.
+// made by merges whose ranks never fall and no merge crosses a boundary of two neighbours while
+// both grow (after Berglund and van der Merwe, "Formalizing BPE tokenization", 2023). Tokens are
+// looked at when they are first asked for, since a text meets few of a vocabulary.
 #pragma once
 
 #include <memory>
@@ -37,15 +37,15 @@ class MergeTrees {
     return rules_.ranks.empty() ? static_cast<uint32_t>(id) : rules_.ranks[static_cast<size_t>(id)];
   }
 
-  // Merging the text of `id` gives `id`, by merges of rising rank. False also for the few tokens of
-  // odd vocabularies that are made otherwise.
+  // Merging the text of `id` gives `id`, by merges whose ranks never fall. False also for the few
+  // tokens of odd vocabularies that are made otherwise.
   bool is_made(Token id) const {
     const uint32_t known = state(id);
     return known == kUnknown ? settle(id) : known != kNever;
   }
   // No merge crosses from `left` to `right` when their texts stand side by side. Requires: both
   // are made.
-  bool may_meet(Token left, Token right) const { return may_meet(left, right, kNoMerge); }
+  bool may_meet(Token left, Token right) const { return may_meet(left, right, false); }
 
  private:
   enum State : uint32_t { kUnknown, kSymbol, kMade, kNever };
@@ -76,7 +76,8 @@ class MergeTrees {
   }
   Merge find_joined(Token left, Token right) const;
   Merge merge_into(const Vocabulary::Entry* entry) const;
-  bool may_meet(Token left, Token right, uint32_t limit) const;
+  // made_together: whether merging the two is the last merge of both texts side by side.
+  bool may_meet(Token left, Token right, bool made_together) const;
   bool settle(Token id) const;
   bool cuts_a_character(std::string_view text, size_t at) const;
   void find_splits(Token id, std::vector<Split>& splits) const;
