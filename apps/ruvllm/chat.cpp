@@ -167,6 +167,8 @@ int chat_command(int argc, char** argv) {
                "Longest conversation in tokens; 0: what the model was trained for");
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (call.params.token_healing)
+    return line.wrong_call("--token-healing has no place in a chat: the template ends each prompt");
   const Status status = hold_chat(line, call);
   return status.ok() ? kDone : line.failed(status);
 }

@@ -42,7 +42,13 @@ std::string conversation(const RunCall& call) {
 
 Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,
                                       const Model& model) {
-  if (!call.raw && model.chat_template) return tokenize_chat(model, conversation(call));
+  if (!call.raw && model.chat_template) {
+    if (call.params.token_healing)
+      return fail(Code::invalid,
+                  "--token-healing continues a text, but here the chat template ends the prompt; "
+                  "--raw does without");
+    return tokenize_chat(model, conversation(call));
+  }
   if (!call.raw) {
     // A template that is there but cannot be used is not the same as none.
     if (!model.file->chat_template().empty())

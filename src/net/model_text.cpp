@@ -1,25 +1,86 @@
 #include "net/model_text.h"
 
+#include "chat/prompt.h"
+#include "net/rendered_chat.h"
+
 namespace ruv {
 namespace {
+
+// Tokens at the end that stand wholly in the last n_bytes.
+int64_t tokens_within(const Tokenizer& tokenizer, std::span<const Token> ids, size_t n_bytes) {
+  size_t n = 0;
+  size_t total = 0;
+  while (n < ids.size()) {
+    total += tokenizer.token_bytes(ids[ids.size() - n - 1], true).size();
+    if (total > n_bytes) break;
+    ++n;
+  }
+  return static_cast<int64_t>(n);
+}
 
 class LoadedModelText final : public ModelText {
  public:
   explicit LoadedModelText(std::shared_ptr<const Model> model)
       : model_(std::move(model)), info_(model_info(*model_)) {}
 
-  Result<std::vector<Token>> prompt_ids(std::string_view text) const override {
-    return tokenize(*model_, text, true);
+  Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const override {
+    const Tokenizer& tokenizer = *TRY(usable_tokenizer());
+    EncodedText out;
+    TokenSink sink(options.count_only ? nullptr : &out.ids,
+                   options.with_spans && !options.count_only ? &out.spans : nullptr);
+    const TextPart part{text, options.parse_special ? SpecialParsing::on : SpecialParsing::off};
+    tokenizer.encode_parts({&part, 1}, false, sink);
+    out.n_tokens = static_cast<int64_t>(sink.n_tokens());
+    if (options.add_special) add_special(tokenizer.spec(), text.size(), options, out);
+    return out;
   }
-  Result<std::vector<Token>> chat_ids(std::string_view json) const override {
-    return tokenize_chat(*model_, json, true);
+
+  Result<ChatPrompt> chat_prompt(std::string_view json) const override {
+    const Tokenizer& tokenizer = *TRY(usable_tokenizer());
+    const RenderedChat chat = TRY(render_conversation(*model_, json));
+    ChatPrompt prompt{encode_parts(tokenizer, chat.parts), 0};
+    // Most templates write bos themselves; some leave it to the tokenizer.
+    const TokenizerSpec& spec = tokenizer.spec();
+    if (spec.add_bos && spec.bos && (prompt.ids.empty() || prompt.ids.front() != *spec.bos)) {
+      prompt.ids.insert(prompt.ids.begin(), *spec.bos);
+    }
+    prompt.n_fixed = static_cast<int64_t>(prompt.ids.size()) -
+                     tokens_within(tokenizer, prompt.ids, chat.n_open_bytes);
+    return prompt;
   }
-  Result<std::string> text_of(std::span<const Token> ids) const override {
-    return detokenize(*model_, ids, true);
+
+  Result<std::string> chat_text(std::string_view json) const override {
+    return joined(TRY(render_conversation(*model_, json)).parts);
+  }
+  Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
+    return detokenize(*model_, ids, with_special);
+  }
+  std::string token_name(Token id) const override {
+    return model_->tokenizer->spec().tokens[static_cast<size_t>(id)];
   }
   const ModelInfo& info() const override { return info_; }
 
  private:
+  Result<const Tokenizer*> usable_tokenizer() const {
+    if (model_->tokenizer != nullptr) return model_->tokenizer.get();
+    return fail(Code::unsupported, "{}: no usable tokenizer: {}", model_->file->path(),
+                model_->tokenizer_status.message());
+  }
+
+  static void add_special(const TokenizerSpec& spec, size_t n_bytes, const EncodeOptions& options,
+                          EncodedText& out) {
+    const auto end = static_cast<uint32_t>(n_bytes);
+    const auto add = [&](Token id, bool first) {
+      ++out.n_tokens;
+      if (options.count_only) return;
+      out.ids.insert(first ? out.ids.begin() : out.ids.end(), id);
+      const TokenSpan span = first ? TokenSpan{0, 0} : TokenSpan{end, end};
+      if (options.with_spans) out.spans.insert(first ? out.spans.begin() : out.spans.end(), span);
+    };
+    if (spec.add_bos && spec.bos) add(*spec.bos, true);
+    if (spec.add_eos && spec.eos) add(*spec.eos, false);
+  }
+
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
 };

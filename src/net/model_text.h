@@ -9,20 +9,46 @@
 #include <vector>
 
 #include "ruv/model.h"
+#include "text/token_sink.h"
 
 namespace ruv {
+
+struct EncodeOptions {
+  bool add_special = true;    // bos and eos where the model wants them
+  bool parse_special = true;  // control tokens written out in the text become their ids
+  bool count_only = false;    // no ids and no spans
+  bool with_spans = false;
+};
+
+struct EncodedText {
+  int64_t n_tokens = 0;
+  std::vector<Token> ids;
+  std::vector<TokenSpan> spans;  // bytes of the text; empty ones of bos and eos
+};
+
+struct ChatPrompt {
+  std::vector<Token> ids;
+  // Tokens that the template wrote, wholly or in part; behind them stands the final message that
+  // the answer goes on with. All, where it does not.
+  int64_t n_fixed = 0;
+};
 
 class ModelText {
  public:
   virtual ~ModelText() = default;
   // All may be called from several threads at once, and fail as the functions of ruv/model.h.
 
-  // Control tokens written out in `text` become their ids: a raw prompt is written by a program.
-  virtual Result<std::vector<Token>> prompt_ids(std::string_view text) const = 0;
-  // `json`: {"messages": […]}. Contents are never parsed for control tokens.
-  virtual Result<std::vector<Token>> chat_ids(std::string_view json) const = 0;
-  // Control tokens included. Bytes may end inside a character.
-  virtual Result<std::string> text_of(std::span<const Token> ids) const = 0;
+  virtual Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const = 0;
+  // `json`: {"messages": […], "tools", "add_generation_prompt", "continue_final_message",
+  // "chat_template_kwargs"}, all but the first may be missing. Contents are never parsed for
+  // control tokens.
+  virtual Result<ChatPrompt> chat_prompt(std::string_view json) const = 0;
+  // The text of such a prompt.
+  virtual Result<std::string> chat_text(std::string_view json) const = 0;
+  // Bytes may end inside a character.
+  virtual Result<std::string> text_of(std::span<const Token> ids, bool with_special) const = 0;
+  // What the vocabulary calls a token. Requires: an id of the vocabulary.
+  virtual std::string token_name(Token id) const = 0;
   virtual const ModelInfo& info() const = 0;
 };
 

@@ -23,13 +23,22 @@ class ByteText final : public ModelText {
     info_.name = "scripted";
     info_.n_vocab = 300;
   }
-  Result<std::vector<Token>> prompt_ids(std::string_view text) const override {
-    std::vector<Token> ids;
-    for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
-    return ids;
+  Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const override {
+    EncodedText out;
+    const std::string_view end = "<end>";
+    for (uint32_t at = 0; at < text.size();) {
+      const bool special = options.parse_special && text.substr(at).starts_with(end);
+      const uint32_t size = special ? 5 : 1;
+      out.ids.push_back(special ? 256 : static_cast<unsigned char>(text[at]));
+      if (options.with_spans) out.spans.push_back({at, at + size});
+      at += size;
+    }
+    out.n_tokens = static_cast<int64_t>(out.ids.size());
+    if (options.count_only) out.ids.clear();
+    return out;
   }
   // "<role>content\n" of each message; a content "REFUSE" is refused as templates do.
-  Result<std::vector<Token>> chat_ids(std::string_view json) const override {
+  Result<std::string> chat_text(std::string_view json) const override {
     std::string text;
     const Json conversation = TRY(parse_json(json, "conversation"));
     for (const Json& message : conversation.at("messages")) {
@@ -39,12 +48,30 @@ class ByteText final : public ModelText {
       text += "<" + message.at("role").get<std::string>() + ">" +
               message.at("content").get<std::string>() + "\n";
     }
-    return prompt_ids(text);
-  }
-  Result<std::string> text_of(std::span<const Token> ids) const override {
-    std::string text;
-    for (const Token id : ids) text += id < 256 ? std::string(1, static_cast<char>(id)) : "<end>";
+    for (const char* name : {"tools", "chat_template_kwargs"}) {
+      if (conversation.contains(name)) text += "{" + conversation.at(name).dump() + "}";
+    }
+    if (conversation.value("continue_final_message", false)) text.pop_back();
     return text;
+  }
+  // Everything but the last five bytes is fixed where the answer goes on with a message.
+  Result<ChatPrompt> chat_prompt(std::string_view json) const override {
+    const std::string text = TRY(chat_text(json));
+    const auto n = static_cast<int64_t>(text.size());
+    const bool goes_on = json.find("continue_final_message") != std::string_view::npos;
+    return ChatPrompt{TRY(encode(text, {})).ids, goes_on ? n - 5 : n};
+  }
+  Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
+    std::string text;
+    for (const Token id : ids) {
+      if (id < 0 || id >= 300) return fail(Code::invalid, "token id {} is unknown", id);
+      if (id < 256) text += static_cast<char>(id);
+      if (id >= 256 && with_special) text += "<end>";
+    }
+    return text;
+  }
+  std::string token_name(Token id) const override {
+    return id < 256 ? std::string(1, static_cast<char>(id)) : "<end>";
   }
   const ModelInfo& info() const override { return info_; }
 

@@ -236,6 +236,101 @@ class Answers(ServeTest):
         self.assertNotEqual(plain.choices[0].text, other.choices[0].text)
 
 
+class Texts(ServeTest):
+    """Token healing, tokens and templates over HTTP."""
+
+    def ask(self, path, **body):
+        status, answer = self.server.post(path, body)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def continued(self, prompt, healing, **fields):
+        extra = {"token_healing": healing, "ignore_eos": True}
+        return self.client.completions.create(
+            model="nano", prompt=prompt, temperature=0, **{"max_tokens": 12, **fields},
+            extra_body=extra)
+
+    def test_healing_finishes_the_word(self):
+        start = "Once upon a"
+        whole = self.continued(start, False, max_tokens=20).choices[0].text
+        healed, plain = 0, 0
+        for cut in range(1, 16):
+            prompt, rest = start + whole[:cut], whole[cut:cut + 12]
+            healed += self.continued(prompt, True).choices[0].text.startswith(rest)
+            plain += self.continued(prompt, False).choices[0].text.startswith(rest)
+        self.assertEqual(healed, 15)
+        self.assertLess(plain, 15)
+
+    def test_healing_in_every_form_of_an_answer(self):
+        prompt = "Once upon a ti"
+        one = self.continued(prompt, True)
+        text = one.choices[0].text
+        self.assertTrue(text.startswith("me"), text)
+        self.assertEqual(one.usage.prompt_tokens, self.continued(prompt, False).usage.prompt_tokens)
+        self.assertEqual(one.usage.completion_tokens, 12)
+        echoed = self.continued(prompt, True, echo=True).choices[0].text
+        self.assertEqual(echoed, prompt + text)
+        streamed = "".join(chunk.choices[0].text
+                           for chunk in self.continued(prompt, True, stream=True))
+        self.assertEqual(streamed, text)
+        several = self.continued([prompt, "Once upon"], True, n=2).choices
+        self.assertEqual([several[0].text, several[1].text], [text, text])
+        stopped = self.continued(prompt, True, stop=[text[3:6]]).choices[0].text
+        self.assertEqual(stopped, text[:3])
+        logprobs = self.continued(prompt, True, logprobs=1).choices[0].logprobs
+        self.assertEqual(logprobs.tokens[0], " time")
+        self.assertEqual(logprobs.text_offset[:2], [-3, 2])
+
+    def test_a_chat_goes_on_with_its_last_message(self):
+        whole = self.chat(temperature=0, max_tokens=20).choices[0].message.content
+        cut = whole.index(" ") + 3
+
+        def goes_on(**extra):
+            answer = self.chat(messages=USER + [{"role": "assistant", "content": whole[:cut]}],
+                               temperature=0, max_tokens=20,
+                               extra_body={"continue_final_message": True, **extra})
+            return answer.choices[0].message.content
+
+        self.assertTrue(whole.startswith(whole[:cut] + goes_on(token_healing=True)[:8]))
+        self.refused(CHAT, {"model": "nano", "messages": USER, "token_healing": True}, 400,
+                     "invalid_value", "token_healing", "continue_final_message")
+
+    def test_tokenize_and_back(self):
+        text = "Tell me about caf\u00e9s <|im_end|> \U0001f600"
+        ids = self.ask("/tokenize", content=text)["tokens"]
+        self.assertEqual(self.ask("/detokenize", tokens=ids)["content"], text)
+        plain = self.ask("/v1/tokenize", content=text, parse_special=False)["tokens"]
+        self.assertGreater(len(plain), len(ids))
+        self.assertEqual(self.ask("/v1/detokenize", tokens=plain)["prompt"], text)
+        self.assertEqual(self.ask("/tokenize", prompt=text, count_only=True),
+                         {"count": len(ids), "max_model_len": self.ask(
+                             "/tokenize", content="a")["max_model_len"]})
+        pieces = self.ask("/tokenize", content=text, with_pieces=True)["tokens"]
+        self.assertEqual([piece["id"] for piece in pieces], ids)
+        joined = b"".join(bytes(p["piece"]) if isinstance(p["piece"], list)
+                          else p["piece"].encode() for p in pieces)
+        self.assertEqual(joined.decode(), text)
+        spans = self.ask("/tokenize", content=text, with_spans=True)["spans"]
+        self.assertEqual((spans[0][0], spans[-1][1]), (0, len(text.encode())))
+        self.refused("/detokenize", {"tokens": [10**6]}, 400, "invalid_value", "tokens", "1000000")
+
+    def test_template(self):
+        prompt = self.ask("/apply-template", messages=USER)["prompt"]
+        self.assertIn(USER[0]["content"], prompt)
+        ids = self.ask("/tokenize", messages=USER)["tokens"]
+        self.assertEqual(self.ask("/tokenize", content=prompt)["tokens"], ids)
+        self.assertEqual(len(ids), self.chat().usage.prompt_tokens)
+        closed = self.ask("/apply-template", messages=USER, add_generation_prompt=False)["prompt"]
+        self.assertTrue(prompt.startswith(closed) and prompt != closed)
+        open_end = USER + [{"role": "assistant", "content": "I am "}]
+        self.assertTrue(self.ask("/apply-template", messages=open_end, continue_final_message=True)
+                        ["prompt"].endswith("I am "))
+        tools = [{"type": "function", "function": {"name": "find_it", "parameters": {}}}]
+        self.assertIn("find_it", self.ask("/apply-template", messages=USER, tools=tools)["prompt"])
+        self.refused("/apply-template", {"messages": [{"content": "Hi"}]}, 400, "missing_field",
+                     "messages[0].role")
+
+
 class Refusals(ServeTest):
     def body(self, **fields):
         return {"model": "nano", "messages": USER, "max_tokens": 4, **fields}

@@ -47,6 +47,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
 
   Status submit_all();
   void receive(size_t index, const Event& event);
+  void note_healed(Choice& choice, const Event& event) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Choice& choice, const Event& event);
   void finish_choice(size_t index, const Event& event);
@@ -107,6 +108,7 @@ Status AnswerJob::submit_all() {
     Request request;
     request.prompt = prompt.ids;
     request.params = params_;
+    request.n_fixed_tokens = prompt.n_fixed;
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
     request.on_event = [self = shared_from_this(), i](const Event& event) {
       self->reply_->post([self, i, event] { self->receive(i, event); });
@@ -118,6 +120,7 @@ Status AnswerJob::submit_all() {
 
 void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
+  if (event.n_healed_bytes > 0) note_healed(choices_[index], event);
   if (event.finish == FinishReason::error) return fail_all(api_error(event.status));
   if (event.finish == FinishReason::cancelled) {
     return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
@@ -128,6 +131,14 @@ void AnswerJob::receive(size_t index, const Event& event) {
     keep_piece(choices_[index], event);
   }
   if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
+}
+
+// The first token begins in the prompt.
+void AnswerJob::note_healed(Choice& choice, const Event& event) const {
+  const auto bytes = service_.text->text_of(std::span(event.ids).first(1), true);
+  if (!bytes) return;
+  choice.text_offset -=
+      n_characters(std::string_view(*bytes).substr(0, static_cast<size_t>(event.n_healed_bytes)));
 }
 
 void AnswerJob::send_piece(size_t index, const Event& event) {

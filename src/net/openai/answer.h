@@ -26,7 +26,8 @@ class AnswerShape {
   virtual Json choice(ChoicePart part, int64_t index, std::string text, Json logprobs,
                       Json finish) const = 0;
   // The logprobs member for tokens whose text begins `text_offset` characters into the answer;
-  // moves text_offset behind them.
+  // moves text_offset behind them. Where the first token begins in the prompt (token healing), so
+  // does its offset.
   virtual Json logprobs(const ModelText& text, const std::vector<Event::Logprobs>& tokens,
                         int64_t& text_offset) const = 0;
 };
@@ -34,6 +35,8 @@ class AnswerShape {
 struct ReadyPrompt {
   std::vector<Token> ids;
   std::string echo = {};  // put before the answer's text
+  // Tokens that token healing leaves alone.
+  int64_t n_fixed = 0;
 };
 
 // Fails: 400 context_length_exceeded (both numbers are named), 400 for a prompt without tokens or

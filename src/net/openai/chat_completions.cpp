@@ -57,11 +57,12 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   const GenerateRequest request = TRY(parse_chat_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
-  auto ids = service.text->chat_ids(request.conversation);
-  if (!ids) return tl::unexpected(api_error(ids.error(), "messages"));
-  TRY(check_prompt(service, *ids, "messages"));
+  auto prompt = service.text->chat_prompt(request.conversation);
+  if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
+  TRY(check_prompt(service, prompt->ids, "messages"));
   std::vector<ReadyPrompt> prompts(1);
-  prompts[0].ids = std::move(*ids);
+  prompts[0].ids = std::move(prompt->ids);
+  prompts[0].n_fixed = prompt->n_fixed;
   answer_request(service, kShape, request, std::move(prompts), reply);
   return {};
 }

@@ -51,9 +51,10 @@ class CompletionShape final : public AnswerShape {
 ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPrompt& raw, bool echo) {
   ReadyPrompt ready{.ids = raw.ids};
   if (!raw.is_ids) {
-    auto ids = service.text->prompt_ids(raw.text);
-    if (!ids) return tl::unexpected(api_error(ids.error(), "prompt"));
-    ready.ids = std::move(*ids);
+    // Control tokens written out become their ids: a raw prompt is written by a program.
+    auto encoded = service.text->encode(raw.text, {});
+    if (!encoded) return tl::unexpected(api_error(encoded.error(), "prompt"));
+    ready.ids = std::move(encoded->ids);
   }
   TRY(check_prompt(service, ready.ids, "prompt"));
   if (!echo) return ready;
@@ -61,7 +62,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
     ready.echo = raw.text;
     return ready;
   }
-  auto text = service.text->text_of(ready.ids);
+  auto text = service.text->text_of(ready.ids, true);
   if (!text) return tl::unexpected(api_error(text.error(), "prompt"));
   ready.echo = to_valid_utf8(*text);
   return ready;

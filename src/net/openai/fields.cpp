@@ -47,6 +47,11 @@ constexpr FieldUse kUnsupported = FieldUse::unsupported;
 constexpr std::array kChatFields{
     RUV_SHARED_FIELDS,
     FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
+    FieldRow{"add_generation_prompt", kHonoured,
+             "false: the prompt does not end where an answer begins"},
+    FieldRow{"continue_final_message", kHonoured,
+             "true: the answer goes on with the last message, which is the assistant's"},
+    FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
     FieldRow{"max_tokens", kHonoured,
              "tokens to generate at most; absent: until the context is full"},
     FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens"},
@@ -92,6 +97,45 @@ constexpr std::array kMessageFields{
 
 #undef RUV_SHARED_FIELDS
 
+#define RUV_TEMPLATE_FIELDS                                                                     \
+  FieldRow{"messages", kHonoured, "the conversation; tool calls and results may stand in it"},  \
+      FieldRow{"tools", kHonoured, "a list, given to the template as it is"},                   \
+      FieldRow{"add_generation_prompt", kHonoured,                                              \
+               "true, the default: the text ends where the answer begins"},                     \
+      FieldRow{"continue_final_message", kHonoured,                                             \
+               "true: the text ends inside the last message; add_generation_prompt is then "    \
+               "false"},                                                                        \
+      FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"}, \
+      FieldRow {                                                                                \
+    "model", kHonoured, "the served model's name or alias, if given"                            \
+  }
+
+constexpr std::array kTemplateFields{RUV_TEMPLATE_FIELDS};
+
+constexpr std::array kTokenizeFields{
+    FieldRow{"content", kHonoured, "a text; add_special is then false unless given"},
+    FieldRow{"prompt", kHonoured, "the same; add_special is then true unless given"},
+    RUV_TEMPLATE_FIELDS,
+    FieldRow{"add_special", kHonoured,
+             "true: bos and eos where the model wants them; not with messages"},
+    FieldRow{"add_special_tokens", kHonoured, "another name of add_special"},
+    FieldRow{"parse_special", kHonoured,
+             "true, the default: control tokens written in the text are these; not with messages"},
+    FieldRow{"with_pieces", kHonoured, "true: tokens are objects {\"id\", \"piece\"}"},
+    FieldRow{"return_token_strs", kHonoured, "true: token_strs has the vocabulary's names"},
+    FieldRow{"with_spans", kHonoured,
+             "true: spans has [begin, end] of each token in bytes of the text; not with messages"},
+    FieldRow{"count_only", kHonoured, "true: only the count"},
+};
+
+constexpr std::array kDetokenizeFields{
+    FieldRow{"tokens", kHonoured, "required: a list of ids"},
+    FieldRow{"skip_special_tokens", kHonoured, "true: control tokens give no text"},
+    FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
+};
+
+#undef RUV_TEMPLATE_FIELDS
+
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
   for (const FieldRow& row : rows) {
     if (row.name == name) return &row;
@@ -104,6 +148,9 @@ const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) 
 std::span<const FieldRow> chat_fields() { return kChatFields; }
 std::span<const FieldRow> completion_fields() { return kCompletionFields; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
+std::span<const FieldRow> template_fields() { return kTemplateFields; }
+std::span<const FieldRow> tokenize_fields() { return kTokenizeFields; }
+std::span<const FieldRow> detokenize_fields() { return kDetokenizeFields; }
 
 bool is_plain_option(std::string_view name) {
   // These have forms of their own in the OpenAI bodies.
@@ -111,14 +158,56 @@ bool is_plain_option(std::string_view name) {
   return find_generate_option(name) != nullptr;
 }
 
+tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value) {
+  std::string message = fmt::format("'{}' must be {}, not {}", field, wanted, type_words(value));
+  return tl::unexpected(bad_request(std::move(field), std::move(message), "invalid_type"));
+}
+
+tl::unexpected<ApiError> missing_field(std::string field) {
+  std::string message = fmt::format("'{}' is required", field);
+  return tl::unexpected(bad_request(std::move(field), std::move(message), "missing_field"));
+}
+
+ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
+                           PlainOptions options) {
+  auto json = parse_json(body, "body", 32);
+  if (!json) return tl::unexpected(api_error(json.error()));
+  if (!json->is_object()) {
+    return tl::unexpected(
+        bad_request("", fmt::format("the body must be a JSON object, not {}", type_words(*json)),
+                    "invalid_body"));
+  }
+  TRY(check_fields(*json, rows, "", options));
+  return std::move(*json);
+}
+
+ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where) {
+  const std::string field = where.substr(0, where.find('['));
+  if (!ids.is_array()) return wrong_type(where, "an array of token ids", ids);
+  if (ids.empty()) {
+    return tl::unexpected(bad_request(field, fmt::format("'{}' has no tokens", where)));
+  }
+  std::vector<Token> tokens;
+  tokens.reserve(ids.size());
+  for (const Json& id : ids) {
+    if (!id.is_number_integer()) return wrong_type(where, "an array of token ids", id);
+    const bool fits = id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX;
+    if (!fits) {
+      return tl::unexpected(
+          bad_request(field, fmt::format("'{}': {} is not a token id", where, id.dump())));
+    }
+    tokens.push_back(id.get<Token>());
+  }
+  return tokens;
+}
+
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
-                             std::string_view where) {
-  const bool is_body = where.empty();
+                             std::string_view where, PlainOptions options) {
   for (const auto& [name, value] : object.items()) {
     const std::string full = std::string(where) + name;
     const FieldRow* row = find_row(rows, name);
     if (row == nullptr) {
-      if (is_body && is_plain_option(name)) continue;
+      if (options == PlainOptions::known && is_plain_option(name)) continue;
       return tl::unexpected(
           bad_request(full, fmt::format("unknown field '{}'", full), "unknown_field"));
     }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "net/api_error.h"
+#include "ruv/token.h"
 
 namespace ruv {
 
@@ -27,15 +30,22 @@ struct FieldRow {
 std::span<const FieldRow> chat_fields();
 std::span<const FieldRow> completion_fields();
 std::span<const FieldRow> message_fields();
+// Those that say how a chat template writes a conversation; tools are named only where they work.
+std::span<const FieldRow> template_fields();
+std::span<const FieldRow> tokenize_fields();
+std::span<const FieldRow> detokenize_fields();
 
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;
 // such fields need no row here.
 bool is_plain_option(std::string_view name);
 
+enum class PlainOptions { unknown, known };
+
 // Fails with 400 for the first member of `object` that is unknown or not supported. `where` is put
 // before the name: "messages[0].".
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
-                             std::string_view where = {});
+                             std::string_view where = {},
+                             PlainOptions options = PlainOptions::unknown);
 
 // Typed reading: absent and null give the fallback; another type or range is a 400 naming the
 // field.
@@ -48,7 +58,16 @@ struct IntegerRange {
 ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
                                 IntegerRange range);
 
+// A list of token ids with at least one. Fails: 400 naming `where`.
+ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where);
+
+// A body that is a JSON object with known fields only.
+ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
+                           PlainOptions options = PlainOptions::unknown);
+
 // "a string", "an object": a value's type in an error message.
 std::string_view type_words(const Json& value);
+tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value);
+tl::unexpected<ApiError> missing_field(std::string field);
 
 }  // namespace ruv

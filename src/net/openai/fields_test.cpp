@@ -43,6 +43,9 @@ TEST(Fields, EveryUnsupportedOneIsRefusedByName) {
 TEST(Fields, EveryOptionOfTheTableIsAField) {
   for (const OptionRow& row : generate_options()) {
     Json body = kChatBody;
+    // Healing needs a message to go on with.
+    body["messages"].push_back({{"role", "assistant"}, {"content", "Hel"}});
+    body["continue_final_message"] = true;
     const bool is_flag = row.kind == OptionRow::Kind::flag;
     if (is_flag) {
       body[row.name] = true;
@@ -58,7 +61,8 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
 }
 
 TEST(Fields, HaveOneRowEach) {
-  for (const auto rows : {chat_fields(), completion_fields(), message_fields()}) {
+  for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
+                          tokenize_fields(), detokenize_fields()}) {
     std::set<std::string> names;
     for (const FieldRow& row : rows) {
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -146,6 +150,9 @@ TEST(HttpPage, HoldsTheTables) {
   fresh = with_section(fresh, "completion", head + field_lines(completion_fields(), false));
   fresh =
       with_section(fresh, "completion refused", refused + field_lines(completion_fields(), true));
+  fresh = with_section(fresh, "tokenize", head + field_lines(tokenize_fields(), false));
+  fresh = with_section(fresh, "detokenize", head + field_lines(detokenize_fields(), false));
+  fresh = with_section(fresh, "template", head + field_lines(template_fields(), false));
   fresh = with_section(fresh, "options",
                        "| field | range | meaning |\n|---|---|---|\n" + option_lines());
   fresh = with_section(fresh, "errors",

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "net/openai/conversation.h"
 #include "net/openai/fields.h"
 #include "ruv/options.h"
 
@@ -12,28 +13,6 @@ namespace {
 constexpr int64_t kMaxStops = 16;
 constexpr int64_t kMaxLogprobs = 20;
 constexpr int64_t kMaxBiases = 4096;
-
-tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value) {
-  std::string message = fmt::format("'{}' must be {}, not {}", field, wanted, type_words(value));
-  return tl::unexpected(bad_request(std::move(field), std::move(message), "invalid_type"));
-}
-
-tl::unexpected<ApiError> missing(std::string field) {
-  std::string message = fmt::format("'{}' is required", field);
-  return tl::unexpected(bad_request(std::move(field), std::move(message), "missing_field"));
-}
-
-ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows) {
-  auto json = parse_json(body, "body", 32);
-  if (!json) return tl::unexpected(api_error(json.error()));
-  if (!json->is_object()) {
-    return tl::unexpected(
-        bad_request("", fmt::format("the body must be a JSON object, not {}", type_words(*json)),
-                    "invalid_body"));
-  }
-  TRY(check_fields(*json, rows));
-  return std::move(*json);
-}
 
 ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const Json& value,
                            GenerateParams& params) {
@@ -179,7 +158,7 @@ ApiResult<void> read_notes(const Json& body) {
 ApiResult<GenerateRequest> read_shared(const Json& body) {
   GenerateRequest request;
   const Json* model = find_field(body, "model");
-  if (model == nullptr) return missing("model");
+  if (model == nullptr) return missing_field("model");
   if (!model->is_string()) return wrong_type("model", "a string", *model);
   request.model = model->get<std::string>();
 
@@ -209,98 +188,13 @@ ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
   return {};
 }
 
-// A list of text parts as one text, parts on lines of their own.
-ApiResult<std::string> read_parts(const Json& parts, const std::string& where) {
-  std::string text;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Json& part = parts[i];
-    const std::string at = fmt::format("{}[{}]", where, i);
-    if (!part.is_object()) return wrong_type(at, "an object", part);
-    const Json* type = find_field(part, "type");
-    if (type == nullptr) return missing(at + ".type");
-    if (!type->is_string()) return wrong_type(at + ".type", "a string", *type);
-    if (*type != "text") {
-      return tl::unexpected(bad_request(at + ".type",
-                                        fmt::format("'{}.type' is '{}'; only 'text' is supported",
-                                                    at, type->get_ref<const std::string&>()),
-                                        "unsupported_field"));
-    }
-    constexpr FieldRow kRows[] = {{"type", FieldUse::honoured, ""},
-                                  {"text", FieldUse::honoured, ""}};
-    TRY(check_fields(part, kRows, at + "."));
-    const Json* value = find_field(part, "text");
-    if (value == nullptr) return missing(at + ".text");
-    if (!value->is_string()) return wrong_type(at + ".text", "a string", *value);
-    if (i > 0) text += '\n';
-    text += value->get_ref<const std::string&>();
-  }
-  return text;
-}
-
-ApiResult<Json> read_message(const Json& message, const std::string& where) {
-  if (!message.is_object()) return wrong_type(where, "an object", message);
-  TRY(check_fields(message, message_fields(), where + "."));
-  const Json* role = find_field(message, "role");
-  if (role == nullptr) return missing(where + ".role");
-  if (!role->is_string()) return wrong_type(where + ".role", "a string", *role);
-  std::string name = role->get<std::string>();
-  if (name == "developer") name = "system";  // OpenAI's newer word for the same
-  if (name == "tool" || name == "function") {
-    return tl::unexpected(bad_request(
-        where + ".role", fmt::format("'{}.role' '{}' is not supported yet", where, name),
-        "unsupported_field"));
-  }
-  if (name != "system" && name != "user" && name != "assistant") {
-    return tl::unexpected(bad_request(
-        where + ".role",
-        fmt::format("'{}.role' is '{}'; it must be system, developer, user or assistant", where,
-                    name)));
-  }
-  const Json* content = find_field(message, "content");
-  if (content == nullptr) return missing(where + ".content");
-  if (content->is_string()) return Json{{"role", name}, {"content", *content}};
-  if (!content->is_array()) {
-    return wrong_type(where + ".content", "a string or an array of text parts", *content);
-  }
-  const std::string text = TRY(read_parts(*content, where + ".content"));
-  return Json{{"role", name}, {"content", text}};
-}
-
-ApiResult<std::string> read_messages(const Json& body) {
-  const Json* messages = find_field(body, "messages");
-  if (messages == nullptr) return missing("messages");
-  if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
-  if (messages->empty()) {
-    return tl::unexpected(bad_request("messages", "'messages' must not be empty"));
-  }
-  Json list = Json::array();
-  for (size_t i = 0; i < messages->size(); ++i) {
-    list.push_back(TRY(read_message((*messages)[i], fmt::format("messages[{}]", i))));
-  }
-  return Json{{"messages", std::move(list)}}.dump();
-}
-
 ApiResult<RawPrompt> read_ids(const Json& ids, const std::string& where) {
-  RawPrompt prompt{.is_ids = true};
-  if (ids.empty()) {
-    return tl::unexpected(bad_request("prompt", fmt::format("'{}' has no tokens", where)));
-  }
-  prompt.ids.reserve(ids.size());
-  for (const Json& id : ids) {
-    if (!id.is_number_integer()) return wrong_type(where, "an array of token ids", id);
-    const bool fits = id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX;
-    if (!fits) {
-      return tl::unexpected(
-          bad_request("prompt", fmt::format("'{}': {} is not a token id", where, id.dump())));
-    }
-    prompt.ids.push_back(id.get<Token>());
-  }
-  return prompt;
+  return RawPrompt{.ids = TRY(read_tokens(ids, where)), .is_ids = true};
 }
 
 ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
   const Json* prompt = find_field(body, "prompt");
-  if (prompt == nullptr) return missing("prompt");
+  if (prompt == nullptr) return missing_field("prompt");
   std::vector<RawPrompt> prompts;
   if (prompt->is_string()) {
     prompts.push_back({.text = prompt->get<std::string>()});
@@ -336,15 +230,21 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
 }  // namespace
 
 ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, chat_fields()));
+  const Json json = TRY(parse_body(body, chat_fields(), PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
-  request.conversation = TRY(read_messages(json));
+  request.conversation = TRY(read_conversation(json, ToolTalk::refused));
+  if (request.params.token_healing && !TRY(read_flag(json, "continue_final_message", false))) {
+    return tl::unexpected(
+        bad_request("token_healing",
+                    "'token_healing' needs 'continue_final_message': true; elsewhere the chat "
+                    "template ends the prompt"));
+  }
   TRY(read_chat_logprobs(json, request.params));
   return request;
 }
 
 ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, completion_fields()));
+  const Json json = TRY(parse_body(body, completion_fields(), PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
   request.prompts = TRY(read_prompts(json));
   request.echo = TRY(read_flag(json, "echo", false));

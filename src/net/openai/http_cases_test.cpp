@@ -19,11 +19,13 @@ namespace {
 
 bool updating() { return std::getenv("RUV_UPDATE") != nullptr; }
 
-// {"text", "ids"?, "logprobs"?: [{"id", "logprob", "top": [[id, logprob], …]}, …]}
+// {"text", "ids"?, "n_healed_bytes"?, "logprobs"?: [{"id", "logprob", "top": [[id, logprob], …]},
+// …]}
 Event to_event(const Json& json) {
   Event event;
   event.text = json.value("text", "");
   event.ids = json.value("ids", std::vector<Token>{0});
+  event.n_healed_bytes = json.value("n_healed_bytes", 0);
   for (const Json& row : json.value("logprobs", Json::array())) {
     Event::Logprobs logprobs;
     logprobs.chosen = {row.at("id").get<Token>(), row.at("logprob").get<float>()};
@@ -74,6 +76,8 @@ Json asked(const Request& request) {
   note("stop", p.stop, usual.stop);
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
   note("n_logprobs", p.n_logprobs, usual.n_logprobs);
+  note("token_healing", p.token_healing, usual.token_healing);
+  if (p.token_healing) json["n_fixed_tokens"] = request.n_fixed_tokens;
   if (p.seed) json["seed"] = *p.seed;
   for (const auto& [id, bias] : p.logit_bias) json["logit_bias"][std::to_string(id)] = bias;
   return json;

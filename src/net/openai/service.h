@@ -32,6 +32,8 @@ std::vector<Route> api_routes(const OpenAiService& service);
 
 Route chat_completions_route(const OpenAiService& service);
 Route completions_route(const OpenAiService& service);
+// Under these paths and, for the first two, the same with /v1 before.
+std::vector<Route> text_routes(const OpenAiService& service);
 Route list_models_route(const OpenAiService& service);
 Route get_model_route(const OpenAiService& service);
 Route health_route(const OpenAiService& service);

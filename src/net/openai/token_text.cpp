@@ -5,7 +5,7 @@
 namespace ruv {
 
 std::string token_bytes(const ModelText& text, Token id) {
-  return text.text_of(std::span(&id, 1)).value_or(std::string());
+  return text.text_of(std::span(&id, 1), true).value_or(std::string());
 }
 
 double finite_logprob(float logprob) {

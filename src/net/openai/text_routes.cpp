@@ -1,0 +1,167 @@
+// POST /tokenize, /detokenize and /apply-template: what the model's tokenizer and template make of
+// a text. Field names are those of llama.cpp's server and of vLLM.
+#include "base/json.h"
+#include "base/utf8.h"
+#include "net/openai/conversation.h"
+#include "net/openai/fields.h"
+#include "net/openai/service.h"
+
+namespace ruv {
+namespace {
+
+ApiResult<Json> read_body(const OpenAiService& service, const HttpRequest& http,
+                          std::span<const FieldRow> rows) {
+  TRY(check_json_type(http));
+  Json body = TRY(parse_body(http.body, rows));
+  const Json* model = find_field(body, "model");
+  if (model == nullptr) return body;
+  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  TRY(check_model(service, model->get<std::string>()));
+  return body;
+}
+
+struct TokenizeCall {
+  std::string source;  // the field that has the text: content, prompt or messages
+  bool with_pieces = false;
+  bool with_names = false;
+  EncodeOptions options;
+};
+
+// Which of the fields that exclude each other is there; empty: none.
+ApiResult<std::string> only_one_of(const Json& body, std::initializer_list<const char*> names) {
+  std::string found;
+  for (const char* name : names) {
+    if (find_field(body, name) == nullptr) continue;
+    if (!found.empty()) {
+      return tl::unexpected(
+          bad_request(name, fmt::format("'{}' and '{}' exclude each other", found, name)));
+    }
+    found = name;
+  }
+  return found;
+}
+
+// The fields that a text does not have.
+ApiResult<void> check_unused(const Json& body, std::initializer_list<const char*> names,
+                             const std::string& source) {
+  for (const char* name : names) {
+    if (find_field(body, name) == nullptr) continue;
+    return tl::unexpected(
+        bad_request(name, fmt::format("'{}' has no meaning with '{}'", name, source)));
+  }
+  return {};
+}
+
+ApiResult<TokenizeCall> read_tokenize(const Json& body) {
+  TokenizeCall call;
+  call.source = TRY(only_one_of(body, {"content", "prompt", "messages"}));
+  if (call.source.empty()) return missing_field("content");
+  if (call.source == "messages") {
+    TRY(check_unused(body, {"add_special", "parse_special", "with_spans"}, call.source));
+    // vLLM's clients send its default.
+    if (TRY(read_flag(body, "add_special_tokens", false))) {
+      TRY(check_unused(body, {"add_special_tokens"}, call.source));
+    }
+  } else {
+    TRY(check_unused(
+        body, {"tools", "add_generation_prompt", "continue_final_message", "chat_template_kwargs"},
+        call.source));
+    const std::string name = TRY(only_one_of(body, {"add_special", "add_special_tokens"}));
+    const bool usual = call.source == "prompt";  // as vLLM has it, and llama.cpp not
+    call.options.add_special = name.empty() ? usual : TRY(read_flag(body, name, usual));
+    call.options.parse_special = TRY(read_flag(body, "parse_special", true));
+    call.options.with_spans = TRY(read_flag(body, "with_spans", false));
+  }
+  call.with_pieces = TRY(read_flag(body, "with_pieces", false));
+  call.with_names = TRY(read_flag(body, "return_token_strs", false));
+  call.options.count_only = TRY(read_flag(body, "count_only", false));
+  return call;
+}
+
+ApiResult<EncodedText> encode(const OpenAiService& service, const Json& body,
+                              const TokenizeCall& call) {
+  if (call.source == "messages") {
+    auto prompt = service.text->chat_prompt(TRY(read_conversation(body, ToolTalk::allowed)));
+    if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
+    const auto n = static_cast<int64_t>(prompt->ids.size());
+    return EncodedText{.n_tokens = n, .ids = std::move(prompt->ids), .spans = {}};
+  }
+  const Json& text = body.at(call.source);
+  if (!text.is_string()) return wrong_type(call.source, "a string", text);
+  auto encoded = service.text->encode(text.get_ref<const std::string&>(), call.options);
+  if (!encoded) return tl::unexpected(api_error(encoded.error(), call.source));
+  return std::move(*encoded);
+}
+
+// A text where it is one, else its bytes.
+Json piece_json(const ModelText& text, Token id) {
+  const std::string bytes = text.text_of(std::span(&id, 1), true).value_or(std::string());
+  if (is_valid_utf8(bytes)) return bytes;
+  Json list = Json::array();
+  for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
+  return list;
+}
+
+ApiResult<Json> tokenize_answer(const OpenAiService& service, const HttpRequest& http) {
+  const Json body = TRY(read_body(service, http, tokenize_fields()));
+  const TokenizeCall call = TRY(read_tokenize(body));
+  const EncodedText encoded = TRY(encode(service, body, call));
+  Json answer = {{"count", encoded.n_tokens}, {"max_model_len", service.engine->n_ctx()}};
+  if (call.options.count_only) return answer;
+  Json& tokens = answer["tokens"] = Json::array();
+  for (const Token id : encoded.ids) {
+    tokens.push_back(call.with_pieces ? Json{{"id", id}, {"piece", piece_json(*service.text, id)}}
+                                      : Json(id));
+  }
+  if (call.with_names) {
+    Json& names = answer["token_strs"] = Json::array();
+    for (const Token id : encoded.ids) names.push_back(to_valid_utf8(service.text->token_name(id)));
+  }
+  if (call.options.with_spans) {
+    Json& spans = answer["spans"] = Json::array();
+    for (const TokenSpan& span : encoded.spans) spans.push_back({span.begin, span.end});
+  }
+  return answer;
+}
+
+ApiResult<Json> detokenize_answer(const OpenAiService& service, const HttpRequest& http) {
+  const Json body = TRY(read_body(service, http, detokenize_fields()));
+  const Json* list = find_field(body, "tokens");
+  if (list == nullptr) return missing_field("tokens");
+  std::vector<Token> ids;
+  if (!list->is_array() || !list->empty()) ids = TRY(read_tokens(*list, "tokens"));
+  const bool without = TRY(read_flag(body, "skip_special_tokens", false));
+  const auto bytes = service.text->text_of(ids, !without);
+  if (!bytes) return tl::unexpected(api_error(bytes.error(), "tokens"));
+  const std::string text = to_valid_utf8(*bytes);
+  return Json{{"content", text}, {"prompt", text}};
+}
+
+ApiResult<Json> template_answer(const OpenAiService& service, const HttpRequest& http) {
+  const Json body = TRY(read_body(service, http, template_fields()));
+  const auto text = service.text->chat_text(TRY(read_conversation(body, ToolTalk::allowed)));
+  if (!text) return tl::unexpected(api_error(text.error(), "messages"));
+  return Json{{"prompt", *text}};
+}
+
+using JsonAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpRequest&);
+
+Route json_route(const OpenAiService& service, std::string path, JsonAnswer answer) {
+  return simple_route("POST", std::move(path), [&service, answer](const HttpRequest& http) {
+    const ApiResult<Json> json = answer(service, http);
+    if (!json) return error_response(json.error());
+    return HttpResponse{.body = json->dump(-1, ' ', false, Json::error_handler_t::replace)};
+  });
+}
+
+}  // namespace
+
+std::vector<Route> text_routes(const OpenAiService& service) {
+  return {json_route(service, "/tokenize", tokenize_answer),
+          json_route(service, "/v1/tokenize", tokenize_answer),
+          json_route(service, "/detokenize", detokenize_answer),
+          json_route(service, "/v1/detokenize", detokenize_answer),
+          json_route(service, "/apply-template", template_answer)};
+}
+
+}  // namespace ruv

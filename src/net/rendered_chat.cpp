@@ -1,0 +1,95 @@
+// To go on with a message, its content is rendered with a mark at its end, and the prompt is cut at
+// the mark: whatever templates write behind a message, or trim from it, is then not there.
+#include "net/rendered_chat.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/json.h"
+#include "chat/messages.h"
+
+namespace ruv {
+namespace {
+
+std::string stored_text(const Tokenizer& tokenizer, const std::optional<Token>& id) {
+  return id ? tokenizer.token_bytes(*id, true) : std::string();
+}
+
+RenderOptions render_options(const Model& model) {
+  RenderOptions options;
+  if (model.tokenizer != nullptr) {
+    options.bos_token = stored_text(*model.tokenizer, model.tokenizer->spec().bos);
+    options.eos_token = stored_text(*model.tokenizer, model.tokenizer->spec().eos);
+  }
+  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
+  return options;
+}
+
+Result<std::vector<RenderedPart>> render(const Model& model, const Json& request) {
+  const auto member = [&](const char* name) {
+    return request.contains(name) ? &request[name] : nullptr;
+  };
+  const bool opens = request.value("add_generation_prompt", true);
+  const Json context = TRY(template_context(request["messages"], member("tools"), opens,
+                                            member("chat_template_kwargs")));
+  return render_chat(*model.chat_template, context, render_options(model));
+}
+
+// A text of private characters that the request does not hold.
+std::string unused_mark(std::string_view json) {
+  std::string mark = "\uE000\uE001";
+  while (json.find(mark) != std::string_view::npos) mark += "\uE001";
+  return mark;
+}
+
+// Cuts the parts at the last place of `mark`; the `n_content` bytes before it are the message's
+// where they came from it. False: the mark is not there.
+bool cut_at(RenderedChat& chat, const std::string& mark, size_t n_content) {
+  std::vector<RenderedPart>& parts = chat.parts;
+  while (!parts.empty()) {
+    RenderedPart& last = parts.back();
+    const size_t at = last.text.rfind(mark);
+    if (at != std::string::npos) {
+      last.text.resize(at);
+      break;
+    }
+    parts.pop_back();
+  }
+  size_t n_open = 0;
+  for (auto part = parts.rbegin(); part != parts.rend() && part->from_user; ++part) {
+    n_open += part->text.size();
+  }
+  chat.n_open_bytes = std::min(n_open, n_content);
+  return !parts.empty();
+}
+
+}  // namespace
+
+Result<RenderedChat> render_conversation(const Model& model, std::string_view json) {
+  if (model.chat_template == nullptr) return tl::unexpected<Status>(model.chat_template_status);
+  Json request = TRY(parse_json(json, "chat"));
+  if (!request.is_object() || !request.contains("messages")) {
+    return fail(Code::invalid, "chat: expected an object with \"messages\"");
+  }
+  RenderedChat chat;
+  if (!request.value("continue_final_message", false)) {
+    chat.parts = TRY(render(model, request));
+    return chat;
+  }
+  Json& messages = request["messages"];
+  if (!messages.is_array() || messages.empty() || !messages.back().is_object() ||
+      !messages.back().contains("content") || !messages.back()["content"].is_string()) {
+    return fail(Code::invalid, "chat: the last message has no text to go on with");
+  }
+  std::string& content = messages.back()["content"].get_ref<std::string&>();
+  const size_t n_content = content.size();
+  const std::string mark = unused_mark(json);
+  content += mark;
+  chat.parts = TRY(render(model, request));
+  if (!cut_at(chat, mark, n_content)) {
+    return fail(Code::invalid, "chat: the template does not write the last message");
+  }
+  return chat;
+}
+
+}  // namespace ruv

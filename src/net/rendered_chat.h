@@ -1,0 +1,23 @@
+// RenderedChat: a conversation as the model's own template writes it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "chat/chat_template.h"
+#include "model/model.h"
+
+namespace ruv {
+
+struct RenderedChat {
+  std::vector<RenderedPart> parts;
+  // Bytes at the end that are the final message's, which the answer goes on with; 0: the template
+  // ends the prompt.
+  size_t n_open_bytes = 0;
+};
+
+// `json` as ModelText::chat_prompt takes it. Fails: invalid (shape, the template refuses or drops
+// the message to go on with), unsupported (no template).
+Result<RenderedChat> render_conversation(const Model& model, std::string_view json);
+
+}  // namespace ruv
