@@ -1,9 +1,11 @@
-// PrefixTable: which tokens begin at a place of a text. A set of bits, found by a rolling hash of
-// the bytes walked so far, says whether a prefix can go on and whether a token may end there; only
-// then the token itself is looked up and compared. Loads do not wait for each other as they do in
-// a trie, and no sorting is needed to build it.
+// PrefixTable: which tokens begin at a place of a text. A set of bits, found by hashes of the
+// prefixes, says whether a prefix can go on and whether a token may end there; only then the token
+// itself is looked up. The prefixes of up to 8 bytes are hashed each from one word, so
+// neither loads nor hashes wait for each other as the steps of a trie do; nothing is sorted.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -18,69 +20,96 @@ namespace ruv {
 
 class PrefixTable {
  public:
-  // Of equal texts the first wins. Empty texts are left out.
   PrefixTable() = default;
+  // Of equal texts the first wins. Empty texts are left out. Requires: as many ids as texts.
   PrefixTable(std::span<const std::string_view> texts, std::span<const Token> ids);
 
-  // Calls on_token(bytes, id) for each token that begins at text[at], the shortest first. Every
-  // token is the bytes of the text; time is up to the longest token.
+  // Calls on_token(bytes, id) for each token that text[at, end) begins with, the shortest first.
+  // Time is up to the longest token. Requires: at < end <= text.size(). Fastest where text.size()
+  // is at + 8 or more.
   template <class OnToken>
-  void find_all(std::string_view text, size_t at, const OnToken& on_token) const {
-    uint64_t hash = kSeed;
-    const size_t end = text.size();
-    for (size_t i = at; i < end;) {
-      hash = next(hash, static_cast<uint8_t>(text[i++]));
-      const uint32_t bits = bits_of(hash);
-      if ((bits & kEnds) != 0) {
-        const Token id = find(text, at, i - at, hash);
-        if (id >= 0) on_token(i - at, id);
-      }
-      if ((bits & kGoesOn) == 0) return;
+  void find_all(std::string_view text, size_t at, size_t end, const OnToken& on_token) const {
+    const uint64_t word = load_fast(text, at);
+    const Marks marks = marks_of(word, end - at);
+    for (uint32_t ends = marks.ends; ends != 0; ends &= ends - 1) {
+      const size_t size = static_cast<size_t>(std::countr_zero(ends)) + 1;
+      const Token id = find_short(word, size);
+      if (id >= 0) on_token(size, id);
     }
+    if (!marks.goes_on) return;
+    walk(text, at, end, word, [&](size_t size, uint64_t hash) {
+      const Token id = find_long(text, at, word, size, hash);
+      if (id >= 0) on_token(size, id);
+    });
   }
 
-  // The longest token that begins at text[at]; size 0 when there is none.
+  // The longest token that text[at, end) begins with; size 0 when there is none.
   struct Found {
     size_t size = 0;
     Token id = -1;
   };
-  Found longest(std::string_view text, size_t at) const {
-    uint64_t hash = kSeed;
-    Candidate candidates[kMaxCandidates];
-    size_t n = 0;
-    for (size_t i = at; i < text.size();) {
-      hash = next(hash, static_cast<uint8_t>(text[i++]));
-      const uint32_t bits = bits_of(hash);
-      if ((bits & kEnds) != 0) candidates[n++ % kMaxCandidates] = {hash, i - at};
-      if ((bits & kGoesOn) == 0) break;
+  Found longest(std::string_view text, size_t at, size_t end) const {
+    const uint64_t word = load_fast(text, at);
+    const Marks marks = marks_of(word, end - at);
+    if (marks.goes_on) [[unlikely]] {
+      const Found found = longest_long(text, at, end, word);
+      if (found.size > 0) return found;
     }
-    // The newest kMaxCandidates are kept; a token may lie before them all.
-    const size_t n_kept = n < kMaxCandidates ? n : kMaxCandidates;
-    for (size_t back = 1; back <= n_kept; ++back) {
-      const Candidate& c = candidates[(n - back) % kMaxCandidates];
-      const Token id = find(text, at, c.size, c.hash);
-      if (id >= 0) return {c.size, id};
+    for (uint32_t ends = marks.ends; ends != 0;) {
+      const size_t size = static_cast<size_t>(std::bit_width(ends));
+      const Token id = find_short(word, size);
+      if (id >= 0) return {size, id};
+      ends ^= 1U << (size - 1);
     }
-    return n > n_kept ? longest_slow(text, at) : Found{};
+    return {};
   }
 
  private:
-  static constexpr uint64_t kSeed = 0x243F6A8885A308D3U;
   static constexpr uint32_t kGoesOn = 1;
   static constexpr uint32_t kEnds = 2;
-  static constexpr size_t kMaxCandidates = 8;
-  struct Candidate {
-    uint64_t hash;
-    size_t size;
-  };
+  static constexpr size_t kWindow = 8;  // bytes hashed side by side
   struct Slot {
-    uint32_t tag = 0;
-    uint32_t begin = 0;  // in bytes_
+    uint64_t first = 0;  // up to 8 bytes
     uint32_t size = 0;   // 0: empty
     Token id = -1;
   };
+  // Bit n of `ends`: a token of n + 1 bytes may end. goes_on: longer than kWindow may follow.
+  struct Marks {
+    uint32_t ends = 0;
+    bool goes_on = false;
+  };
 
-  static uint64_t next(uint64_t hash, uint8_t byte) { return (hash ^ byte) * 0x9E3779B97F4A7C15U; }
+  // The two halves of a product, folded: every bit of both factors reaches every bit.
+  static uint64_t fold(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+  static uint64_t first_bytes(uint64_t word, size_t n) {
+    return word << (64 - 8 * n) >> (64 - 8 * n);
+  }
+  // Of a prefix of n bytes, n <= kWindow; and of a longer one by the hash without its last byte.
+  static uint64_t hash_of(uint64_t first, size_t n) {
+    return fold(first ^ 0x2D358DCCAA6C78A5U * n, 0x9E3779B97F4A7C15U);
+  }
+  static uint64_t next(uint64_t hash, uint8_t byte) {
+    return fold(hash ^ byte, 0xD6E8FEB86659FD93U);
+  }
+
+  // The next 8 bytes of the text, the first in the lowest; zeros behind its end.
+  static uint64_t load(std::string_view text, size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min<size_t>(kWindow, text.size() - at));
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+  }
+  static uint64_t load_fast(std::string_view text, size_t at) {
+    if (at + kWindow > text.size()) return load(text, at);
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, kWindow);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+  }
+
   uint32_t bits_of(uint64_t hash) const {
     const uint64_t i = hash >> shift_;
     return static_cast<uint32_t>(bits_[i >> 5] >> (2 * (i & 31))) & 3;
@@ -89,46 +118,58 @@ class PrefixTable {
     const uint64_t i = hash >> shift_;
     bits_[i >> 5] |= bits << (2 * (i & 31));
   }
-  static size_t slot_of(uint64_t hash, size_t mask) {
-    return static_cast<size_t>(hash >> 20 ^ hash >> 41) & mask;
+  Marks marks_of(uint64_t word, size_t left) const {
+    uint32_t ends = 0;
+    const size_t limit = std::min(left, kWindow);
+    for (size_t n = 1; n <= limit; ++n) {
+      const uint32_t bits = bits_of(hash_of(first_bytes(word, n), n));
+      ends |= (bits >> 1) << (n - 1);
+      if ((bits & kGoesOn) == 0) return {ends, false};
+    }
+    return {ends, left > kWindow};
   }
-  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 8); }
 
-  Token find(std::string_view text, size_t at, size_t size, uint64_t hash) const {
-    const uint32_t tag = tag_of(hash);
-    for (size_t i = slot_of(hash, slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
+  Token find_short(uint64_t word, size_t size) const {
+    const uint64_t first = first_bytes(word, size);
+    for (size_t i = hash_of(first, size) & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.first == first && slot.size == size) return slot.id;
+      if (slot.size == 0) return -1;
+    }
+  }
+  Token find_long(std::string_view text, size_t at, uint64_t first, size_t size,
+                  uint64_t hash) const {
+    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
       if (slot.size == 0) return -1;
-      if (slot.tag == tag && slot.size == size &&
-          equal(text.data() + at, bytes_.data() + slot.begin, size, text.size() - at)) {
+      if (slot.first == first && slot.size == size &&
+          std::memcmp(text.data() + at + kWindow, rests_.data() + rest_begins_[i],
+                      size - kWindow) == 0) {
         return slot.id;
       }
     }
   }
-  // Requires: 8 bytes may be read at `token` and `left` >= size at `text`.
-  static bool equal(const char* text, const char* token, size_t size, size_t left) {
-    if (left < size + 8) return std::memcmp(text, token, size) == 0;
-    for (;; text += 8, token += 8, size -= 8) {
-      uint64_t a = 0;
-      uint64_t b = 0;
-      std::memcpy(&a, text, 8);
-      std::memcpy(&b, token, 8);
-      if (size <= 8) return equal_first(a, b, size);
-      if (a != b) return false;
+  // Calls on_end(bytes, hash) where a token of more than kWindow bytes may end.
+  template <class OnEnd>
+  void walk(std::string_view text, size_t at, size_t end, uint64_t word,
+            const OnEnd& on_end) const {
+    uint64_t hash = hash_of(word, kWindow);
+    for (size_t i = at + kWindow; i < end;) {
+      hash = next(hash, static_cast<uint8_t>(text[i++]));
+      const uint32_t bits = bits_of(hash);
+      if ((bits & kEnds) != 0) on_end(i - at, hash);
+      if ((bits & kGoesOn) == 0) return;
     }
   }
-  static bool equal_first(uint64_t a, uint64_t b, size_t n_bytes) {
-    if constexpr (std::endian::native == std::endian::little) {
-      return (a ^ b) << (64 - 8 * n_bytes) == 0;
-    }
-    return (a ^ b) >> (64 - 8 * n_bytes) == 0;
-  }
-  Found longest_slow(std::string_view text, size_t at) const;
+  Found longest_long(std::string_view text, size_t at, size_t end, uint64_t word) const;
+  void insert(std::string_view text, uint64_t first, uint64_t hash, Token id);
 
   unsigned shift_ = 58;  // 64 less the logarithm of the number of entries in bits_
   std::vector<uint64_t> bits_ = std::vector<uint64_t>(2);
-  std::vector<Slot> slots_ = std::vector<Slot>(2);
-  std::string bytes_;
+  size_t mask_ = 0;  // slots less one; the number of slots is a power of two
+  std::vector<Slot> slots_ = std::vector<Slot>(1);
+  std::vector<uint32_t> rest_begins_;  // of each slot, in rests_
+  std::string rests_;                  // what stands behind the first 8 bytes of long tokens
 };
 
 }  // namespace ruv

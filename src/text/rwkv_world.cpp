@@ -23,7 +23,7 @@ RwkvWorld::RwkvWorld(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {
 
 void RwkvWorld::encode_section(std::string_view text, Before, TokenSink& sink) const {
   for (size_t at = 0; at < text.size();) {
-    const PrefixTable::Found found = table_.longest(text, at);
+    const PrefixTable::Found found = table_.longest(text, at, text.size());
     if (found.size > 0) {
       sink.push(found.id, found.size);
       at += found.size;

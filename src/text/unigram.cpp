@@ -17,6 +17,7 @@ constexpr uint8_t kLastMarkByte = 0x81;
 constexpr double kUnknownPenalty = 10;
 constexpr double kUserDefinedLoss = 0.1;
 constexpr Token kUnknown = -2;
+constexpr size_t kPadding = 8;  // zeros behind a word, so that whole words of memory can be read
 
 // The byte of a token "<0x1F>".
 std::optional<uint8_t> byte_of(std::string_view text) {
@@ -61,13 +62,27 @@ size_t char_size(std::string_view text, size_t at) {
   return static_cast<uint8_t>(text[at]) < 0x80 ? 1 : read_char(text, at).size;
 }
 
+enum class SpaceByte : uint8_t { none, space, may_begin };
+
+constexpr std::array<SpaceByte, 256> kSpaceBytes = [] {
+  std::array<SpaceByte, 256> bytes{};
+  for (const size_t c : {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20}) bytes[c] = SpaceByte::space;
+  // The leads of U+0085, U+00A0 and what lies from U+1680 to U+3000.
+  for (const size_t c : {0xC2, 0xE1, 0xE2, 0xE3}) bytes[c] = SpaceByte::may_begin;
+  return bytes;
+}();
+
 // Bytes of the white space at `at`, 0 for none.
-size_t white_space_size(std::string_view text, size_t at) {
-  const auto byte = static_cast<uint8_t>(text[at]);
-  if (byte < 0x80) return is_white_space(byte) ? 1 : 0;
-  if (byte != 0xC2 && (byte < 0xE1 || byte > 0xE3)) return 0;
+inline size_t white_space_size(std::string_view text, size_t at) {
+  const SpaceByte byte = kSpaceBytes[static_cast<uint8_t>(text[at])];
+  if (byte != SpaceByte::may_begin) return byte == SpaceByte::space ? 1 : 0;
   const CodePoint c = read_char(text, at);
   return c.valid && is_white_space(c.value) ? c.size : 0;
+}
+
+// The greatest power of two that is not above the value. Requires: positive, normal.
+double power_of_two_below(double value) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(value) & 0x7FF0000000000000U);
 }
 
 bool removes_white_space(std::span<const SplitStep> splits) {
@@ -279,13 +294,15 @@ void Unigram::encode_with_marks(std::string_view text, bool prefix, Scratch& scr
   }
   from.resize(word.size());
   from.push_back(static_cast<uint32_t>(text.size()));
-  for (size_t begin = 0; begin < word.size();) {
+  const size_t size = word.size();
+  word.append(kPadding, '\0');
+  for (size_t begin = 0; begin < size;) {
     size_t end = word.find(kSpaceMark, begin + 1);
     while (end != std::string::npos && adds_floats_ &&
            !may_cut(static_cast<uint8_t>(word[end - 1]))) {
       end = word.find(kSpaceMark, end + 1);
     }
-    end = std::min(end, word.size());
+    end = std::min(end, size);
     encode_visible(scratch, begin, end, sink);
     begin = end;
   }
@@ -298,9 +315,9 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
   WordMemo::Key key;
   if (remembers) {
     key = WordMemo::key_of(text, begin, end);
-    const WordMemo::Slot& slot = scratch.memo.slot(key);
-    if (slot.holds(key) && (!adds_floats_ || std::abs(scratch.total) < from_note(slot.note))) {
-      const std::span<const Token> ids(slot.ids, slot.n_tokens);
+    const WordMemo::Slot* slot = scratch.memo.find(key);
+    if (slot != nullptr && (!adds_floats_ || std::abs(scratch.total) < from_note(slot->note))) {
+      const std::span<const Token> ids(slot->ids, slot->n_tokens);
       scratch.after_unknown = false;
       if (adds_floats_) add_total(ids, scratch);
       if (!sink.keeps_spans()) return sink.push_word(ids);
@@ -327,17 +344,18 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
     if (sink.keeps_spans()) from.resize(word.size(), static_cast<uint32_t>(i - begin));
   }
   if (sink.keeps_spans()) from.push_back(static_cast<uint32_t>(end - begin));
+  const size_t size = word.size();
+  word.append(kPadding, '\0');
   if (!remembers || !adds_floats_) {
-    encode_visible(scratch, 0, word.size(), sink);
+    encode_visible(scratch, 0, size, sink);
     if (remembers) remember(key, scratch, 0);
     return;
   }
-  find_best<double>(word, 0, scratch.places);
-  const uint16_t note = safe_total(scratch.places, word.size());
+  find_best<double>(word, size, 0, scratch.places);
+  const uint16_t note = safe_total(scratch.places, size);
   trace(scratch.places, scratch.pieces);
   remember(key, scratch, note);
-  if (std::abs(scratch.total) >= from_note(note))
-    return encode_visible(scratch, 0, word.size(), sink);
+  if (std::abs(scratch.total) >= from_note(note)) return encode_visible(scratch, 0, size, sink);
   for (const Piece& piece : scratch.pieces) {
     const double score =
         piece.id == kUnknown ? unknown_score_ : scores_[static_cast<size_t>(piece.id)];
@@ -354,28 +372,26 @@ void Unigram::add_total(std::span<const Token> ids, Scratch& scratch) const {
 
 void Unigram::remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note) const {
   const std::vector<Piece>& pieces = scratch.pieces;
-  if (pieces.size() > WordMemo::kMaxTokens) return;
+  if (pieces.size() > WordMemo::kMaxTokens || scratch.memo.find(key) != nullptr) return;
   for (const Piece& piece : pieces) {
     if (piece.id == kUnknown) return;
   }
-  WordMemo::Slot& slot = scratch.memo.slot(key);
-  slot = {.low = key.low,
-          .high = key.high,
-          .size = static_cast<uint8_t>(key.size),
-          .n_tokens = static_cast<uint8_t>(pieces.size()),
-          .note = note};
+  WordMemo::Slot& slot = scratch.memo.add(key);
+  slot.n_tokens = static_cast<uint8_t>(pieces.size());
+  slot.note = note;
   for (size_t i = 0; i < pieces.size(); ++i) slot.ids[i] = pieces[i].id;
 }
 
 // Bytes [begin, end) of scratch.word.
 void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSink& sink) const {
-  const std::string_view word = std::string_view(scratch.word).substr(begin, end - begin);
+  const std::string_view padded = std::string_view(scratch.word).substr(begin);
+  const std::string_view word = padded.substr(0, end - begin);
   if (adds_floats_) {
-    find_best<float>(word, scratch.total, scratch.float_places);
+    find_best<float>(padded, end - begin, scratch.total, scratch.float_places);
     scratch.total = scratch.float_places[word.size()].score;
     trace(scratch.float_places, scratch.pieces);
   } else {
-    find_best<double>(word, 0, scratch.places);
+    find_best<double>(padded, end - begin, 0, scratch.places);
     trace(scratch.places, scratch.pieces);
     scratch.after_unknown = false;
   }
@@ -385,13 +401,14 @@ void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSi
 }
 
 template <class Score>
-void Unigram::find_best(std::string_view word, Score start,
+void Unigram::find_best(std::string_view padded, size_t n, Score start,
                         std::vector<Place<Score>>& places) const {
   constexpr bool kWide = sizeof(Score) == sizeof(double);
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  places.assign(word.size() + 1, Place<Score>{.second = kNone});
+  places.assign(n + 1, Place<Score>{.second = kNone});
   places[0].score = start;
-  for (size_t at = 0; at < word.size();) {
+  const std::string_view word = padded.substr(0, n);
+  for (size_t at = 0; at < n;) {
     const Score before = places[at].score;
     const size_t size = char_size(word, at);
     const auto offer = [&](Place<Score>& place, Score score, Token id) {
@@ -405,7 +422,7 @@ void Unigram::find_best(std::string_view word, Score start,
       }
     };
     bool single = false;
-    pieces_.find_all(word, at, [&](size_t n_bytes, Token id) {
+    pieces_.find_all(padded, at, n, [&](size_t n_bytes, Token id) {
       offer(places[at + n_bytes], static_cast<Score>(scores_[static_cast<size_t>(id)]) + before,
             id);
       single = single || n_bytes == size;
@@ -439,8 +456,8 @@ uint16_t Unigram::safe_total(const std::vector<Place<double>>& places, size_t n_
     margin = std::min(margin, places[end].score - places[end].second);
   }
   if (margin <= 0) return 0;
-  const double limit = std::min(margin / static_cast<double>(n_chars + 1), 1e6) * 0x1p24;
-  const double safe = std::exp2(std::floor(std::log2(limit))) - reach;
+  const double limit = std::clamp(margin / static_cast<double>(n_chars + 1), 1e-9, 1e6) * 0x1p24;
+  const double safe = power_of_two_below(limit) - reach;
   return safe > 0 ? to_note(static_cast<float>(safe)) : uint16_t{0};
 }
 

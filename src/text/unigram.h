@@ -43,7 +43,7 @@ class Unigram final : public SectionTokenizer {
     std::vector<Place<double>> places;
     std::vector<Place<float>> float_places;
     std::vector<Piece> pieces;
-    std::string word;            // with ▁
+    std::string word;            // with ▁, and kPadding zeros
     std::vector<uint32_t> from;  // from[i]: which byte of the text byte i of `word` comes from
     float total = 0;             // score of all before, as sentencepiece adds it
     bool after_unknown = false;
@@ -62,8 +62,10 @@ class Unigram final : public SectionTokenizer {
   void encode_splits(std::string_view text, Scratch& scratch, TokenSink& sink) const;
   bool wants_prefix(std::string_view text, Before before) const;
   bool may_cut(uint8_t byte_before) const { return !joins_space_[byte_before]; }
+  // Of the first n bytes of `padded`; those behind are not looked at but make reading faster.
   template <class Score>
-  void find_best(std::string_view word, Score start, std::vector<Place<Score>>& places) const;
+  void find_best(std::string_view padded, size_t n, Score start,
+                 std::vector<Place<Score>>& places) const;
   template <class Score>
   void trace(const std::vector<Place<Score>>& places, std::vector<Piece>& pieces) const;
   uint16_t safe_total(const std::vector<Place<double>>& places, size_t n_chars) const;

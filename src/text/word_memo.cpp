@@ -9,7 +9,7 @@ void WordMemo::fit(size_t n_bytes) {
   const size_t n_slots = std::clamp<size_t>(std::bit_ceil(n_bytes / 64 + 1), 64, 1U << 14);
   if (n_slots <= slots_.size()) return;
   slots_.assign(n_slots, Slot{});
-  shift_ = static_cast<unsigned>(64 - std::countr_zero(n_slots));
+  shift_ = static_cast<unsigned>(65 - std::countr_zero(n_slots));
 }
 
 }  // namespace ruv

@@ -1,5 +1,5 @@
 // WordMemo: the ids of words met before, for words of up to 16 bytes and 7 tokens, which is nearly
-// all of them. A word that falls on the slot of another takes its place.
+// all of them. Two slots share a place; a new word takes that of the older of the two.
 #pragma once
 
 #include <bit>
@@ -65,13 +65,27 @@ class WordMemo {
 
   // Room for the words of a text of so many bytes. Forgets all when it grows.
   void fit(size_t n_bytes);
-  Slot& slot(const Key& key) {
-    const uint64_t mixed = (key.low ^ std::rotl(key.high, 29) * 0xD6E8FEB86659FD93U) + key.size;
-    return slots_[mixed * 0x9E3779B97F4A7C15U >> shift_];
+  // Null when the word is not here.
+  const Slot* find(const Key& key) const {
+    const Slot* pair = &slots_[2 * place(key)];
+    if (pair[0].holds(key)) return pair;
+    return pair[1].holds(key) ? pair + 1 : nullptr;
+  }
+  // A slot for a word that is not here, with nothing but the key.
+  Slot& add(const Key& key) {
+    Slot* pair = &slots_[2 * place(key)];
+    pair[1] = pair[0];
+    pair[0] = {.low = key.low, .high = key.high, .size = static_cast<uint8_t>(key.size)};
+    return pair[0];
   }
 
  private:
-  unsigned shift_ = 64;
+  size_t place(const Key& key) const {
+    const uint64_t mixed = (key.low ^ std::rotl(key.high, 29) * 0xD6E8FEB86659FD93U) + key.size;
+    return static_cast<size_t>(mixed * 0x9E3779B97F4A7C15U >> shift_);
+  }
+
+  unsigned shift_ = 64;  // 64 less the logarithm of the number of pairs
   std::vector<Slot> slots_;
 };
 

@@ -134,26 +134,20 @@ void WordPiece::encode_bert(std::string_view text, Scratch& scratch, TokenSink& 
 void WordPiece::encode_word(std::string_view text, size_t begin, size_t end, Scratch& scratch,
                             TokenSink& sink) const {
   const bool remembers = end - begin <= WordMemo::kMaxBytes && !sink.keeps_spans();
-  WordMemo::Slot* slot = nullptr;
   WordMemo::Key key;
   if (remembers) {
     key = WordMemo::key_of(text, begin, end);
-    slot = &scratch.memo.slot(key);
-    if (slot->holds(key)) {
-      sink.push_word({slot->ids, slot->n_tokens});
-      return sink.skip(end - begin);
+    if (const WordMemo::Slot* slot = scratch.memo.find(key)) {
+      return sink.push_word({slot->ids, slot->n_tokens});
     }
   }
-  cut_word(text.substr(begin, end - begin), scratch);
+  cut_word(text, begin, end, scratch);
   if (scratch.ids.empty()) return sink.skip(end - begin);
   for (size_t i = 0; i < scratch.ids.size(); ++i) sink.push(scratch.ids[i], scratch.sizes[i]);
-  if (!sink.keeps_spans()) sink.skip(end - begin);
-  if (slot == nullptr || scratch.ids.size() > WordMemo::kMaxTokens) return;
-  slot->low = key.low;
-  slot->high = key.high;
-  slot->size = static_cast<uint8_t>(key.size);
-  slot->n_tokens = static_cast<uint8_t>(scratch.ids.size());
-  std::copy(scratch.ids.begin(), scratch.ids.end(), slot->ids);
+  if (!remembers || scratch.ids.size() > WordMemo::kMaxTokens) return;
+  WordMemo::Slot& slot = scratch.memo.add(key);
+  slot.n_tokens = static_cast<uint8_t>(scratch.ids.size());
+  std::copy(scratch.ids.begin(), scratch.ids.end(), slot.ids);
 }
 
 bool WordPiece::is_too_long(std::string_view word) const {
@@ -163,12 +157,12 @@ bool WordPiece::is_too_long(std::string_view word) const {
   return n_chars > spec_.max_word_chars;
 }
 
-void WordPiece::cut_word(std::string_view word, Scratch& scratch) const {
+void WordPiece::cut_word(std::string_view text, size_t begin, size_t end, Scratch& scratch) const {
   scratch.ids.clear();
   scratch.sizes.clear();
-  bool known = !is_too_long(word);
-  for (size_t at = 0; known && at < word.size();) {
-    const PrefixTable::Found found = (at == 0 ? first_ : continuing_).longest(word, at);
+  bool known = !is_too_long(text.substr(begin, end - begin));
+  for (size_t at = begin; known && at < end;) {
+    const PrefixTable::Found found = (at == begin ? first_ : continuing_).longest(text, at, end);
     known = found.size > 0;
     scratch.ids.push_back(found.id);
     scratch.sizes.push_back(static_cast<uint32_t>(found.size));
@@ -179,7 +173,7 @@ void WordPiece::cut_word(std::string_view word, Scratch& scratch) const {
   scratch.sizes.clear();
   if (!spec_.unk) return;
   scratch.ids.push_back(*spec_.unk);
-  scratch.sizes.push_back(static_cast<uint32_t>(word.size()));
+  scratch.sizes.push_back(static_cast<uint32_t>(end - begin));
 }
 
 std::string WordPiece::token_bytes(Token id, bool with_special) const {

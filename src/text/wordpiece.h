@@ -36,8 +36,8 @@ class WordPiece final : public SectionTokenizer {
   void encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const;
   void encode_word(std::string_view text, size_t begin, size_t end, Scratch& scratch,
                    TokenSink& sink) const;
-  // The tokens of a word in scratch.ids and their bytes in scratch.sizes.
-  void cut_word(std::string_view word, Scratch& scratch) const;
+  // The tokens of text[begin, end) in scratch.ids and their bytes in scratch.sizes.
+  void cut_word(std::string_view text, size_t begin, size_t end, Scratch& scratch) const;
   bool is_too_long(std::string_view word) const;
 
   std::optional<PreTokenizer> pre_tokenizer_;  // none: BERT's
