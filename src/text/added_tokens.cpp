@@ -50,7 +50,17 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
                    [](const AddedToken& a, const AddedToken& b) { return a.text < b.text; });
   const auto same_text = [](const AddedToken& a, const AddedToken& b) { return a.text == b.text; };
   tokens_.erase(std::unique(tokens_.begin(), tokens_.end(), same_text), tokens_.end());
-  for (const AddedToken& t : tokens_) begins_[static_cast<uint8_t>(t.text[0])] = true;
+  first_pairs_.resize(65536 / 64);
+  for (const AddedToken& t : tokens_) {
+    longest_ = std::max(longest_, t.text.size());
+    const auto first = static_cast<uint8_t>(t.text[0]);
+    if (first_bytes_.find(t.text[0]) == std::string::npos) first_bytes_ += t.text[0];
+    for (uint32_t second = 0; second < 256; ++second) {
+      if (t.text.size() > 1 && static_cast<uint8_t>(t.text[1]) != second) continue;
+      const uint32_t pair = (uint32_t{first} << 8) | second;
+      first_pairs_[pair / 64] |= uint64_t{1} << (pair % 64);
+    }
+  }
 
   struct Prefix {
     size_t begin, end, depth;  // tokens_[begin, end) share `depth` bytes
@@ -96,18 +106,67 @@ const AddedToken* AddedTokens::match(std::string_view text, size_t at, size_t sp
   return best;
 }
 
+// Places where a token may begin, ascending: where one of its first bytes stands. A few first bytes
+// are each looked for by memchr, many by a table.
+class AddedTokens::Places {
+ public:
+  Places(std::string_view text, std::string_view first_bytes) : text_(text), bytes_(first_bytes) {
+    next_.fill(0);
+    if (bytes_.size() <= kFew) {
+      for (size_t i = 0; i < bytes_.size(); ++i) next_[i] = find(bytes_[i], 0);
+    } else {
+      for (const char c : bytes_) begins_[static_cast<uint8_t>(c)] = true;
+    }
+  }
+  // The first at `at` or behind it; text.size() when there is none.
+  size_t from(size_t at) {
+    if (bytes_.size() > kFew) return from_table(at);
+    size_t nearest = text_.size();
+    for (size_t i = 0; i < bytes_.size(); ++i) {
+      if (next_[i] < at) next_[i] = find(bytes_[i], at);
+      nearest = std::min(nearest, next_[i]);
+    }
+    return nearest;
+  }
+
+ private:
+  static constexpr size_t kFew = 4;
+
+  size_t find(char c, size_t at) const { return std::min(text_.find(c, at), text_.size()); }
+  size_t from_table(size_t at) const {
+    const auto begins = [&](size_t i) { return begins_[static_cast<uint8_t>(text_[i])]; };
+    while (at + 8 <= text_.size()) {
+      bool any = false;
+      for (size_t i = at; i < at + 8; ++i) any |= begins(i);
+      if (any) break;
+      at += 8;
+    }
+    while (at < text_.size() && !begins(at)) ++at;
+    return at;
+  }
+
+  std::string_view text_;
+  std::string_view bytes_;
+  std::array<size_t, kFew> next_;
+  std::array<bool, 256> begins_{};
+};
+
+bool AddedTokens::may_begin(std::string_view text, size_t at) const {
+  if (at + 1 == text.size()) return true;
+  const uint32_t first = static_cast<uint8_t>(text[at]);
+  const uint32_t pair = (first << 8) | static_cast<uint8_t>(text[at + 1]);
+  return ((first_pairs_[pair / 64] >> (pair % 64)) & 1) != 0;
+}
+
 void AddedTokens::split(std::string_view text, std::span<const SpecialRange> ranges,
                         std::vector<Section>& out) const {
   size_t plain = 0;  // where the text that no token has taken begins
-  for (size_t at = 0; at < text.size();) {
+  Places places(text, first_bytes_);
+  for (size_t at = places.from(0); at < text.size(); at = places.from(at)) {
     while (ranges.front().end <= at) ranges = ranges.subspan(1);
-    if (!begins_[static_cast<uint8_t>(text[at])]) {
-      ++at;
-      continue;
-    }
     const size_t special_end =
         ranges.front().special == SpecialParsing::on ? ranges.front().end : at;
-    const AddedToken* token = match(text, at, special_end);
+    const AddedToken* token = may_begin(text, at) ? match(text, at, special_end) : nullptr;
     if (token == nullptr) {
       ++at;
       continue;

@@ -26,10 +26,13 @@ struct SpecialRange {
 
 class AddedTokens {
  public:
+  AddedTokens() = default;
   // Tokens with an empty text are left out.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
+  // Bytes of the longest text.
+  size_t longest() const { return longest_; }
   // Appends the sections of `text`, in order, none empty but for what strips ate.
   // Requires: `ranges` cover the text, neighbours differ in `special`.
   void split(std::string_view text, std::span<const SpecialRange> ranges,
@@ -44,12 +47,17 @@ class AddedTokens {
   };
 
   const Node* child(const Node& node, uint8_t label) const;
+  class Places;
+  bool may_begin(std::string_view text, size_t at) const;
   // The longest token at `at`; null when none. Control tokens end by `special_end`.
   const AddedToken* match(std::string_view text, size_t at, size_t special_end) const;
 
   std::vector<AddedToken> tokens_;  // ordered by text
   std::vector<Node> nodes_;
-  std::array<bool, 256> begins_{};
+  size_t longest_ = 0;
+  std::string first_bytes_;  // each byte that a token begins with
+  // A bit for each pair of bytes that a token begins with.
+  std::vector<uint64_t> first_pairs_;
 };
 
 }  // namespace ruv

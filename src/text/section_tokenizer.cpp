@@ -2,32 +2,38 @@
 #include "text/section_tokenizer.h"
 
 #include "base/check.h"
-#include "text/normalize/normal_form.h"
 
 namespace ruv {
-namespace {
 
-// Control tokens are always matched as written: only then is it known which part they stand in.
-bool needs_normalized_text(const TokenizerSpec& spec, const AddedToken& token) {
-  return !spec.normalizers.empty() && token.normalized && !token.special;
+SectionTokenizer::SectionTokenizer(TokenizerSpec spec) : Tokenizer(std::move(spec)) {
+  make_normalizer();
+  as_written_ = select(false);
+  normalized_ = select(true);
 }
 
-std::vector<AddedToken> select(const TokenizerSpec& spec, bool normalized) {
-  std::vector<AddedToken> selected;
-  for (const AddedToken& token : spec.added) {
-    if (needs_normalized_text(spec, token) != normalized) continue;
-    selected.push_back(token);
-    if (normalized) selected.back().text = nfc(token.text);
+void SectionTokenizer::make_normalizer() {
+  Result<Normalizer> made = Normalizer::create(spec_.normalizers);
+  if (made) {
+    normalizer_ = std::move(*made);
+  } else {
+    normalizer_status_ = made.error();
   }
-  return selected;
 }
 
-}  // namespace
-
-SectionTokenizer::SectionTokenizer(TokenizerSpec spec)
-    : Tokenizer(std::move(spec)),
-      as_written_(select(spec_, false)),
-      normalized_(select(spec_, true)) {}
+AddedTokens SectionTokenizer::select(bool normalized) const {
+  std::vector<AddedToken> selected;
+  NormalizedText changed;
+  for (const AddedToken& token : spec_.added) {
+    // Control tokens are always matched as written: only then is it known which part they stand in.
+    const bool needs_normalized_text = !normalizer_.empty() && token.normalized && !token.special;
+    if (needs_normalized_text != normalized) continue;
+    selected.push_back(token);
+    if (!normalized) continue;
+    normalizer_.apply(token.text, false, changed);
+    selected.back().text = changed.text;
+  }
+  return AddedTokens(std::move(selected));
+}
 
 template <class OnText>
 void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
@@ -35,7 +41,9 @@ void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
                            const OnText& on_text) const {
   std::vector<Section> sections;
   tokens.split(text, ranges, sections);
+  const size_t base = sink.at();
   for (const Section& section : sections) {
+    sink.move_to(base + section.begin);
     if (section.id >= 0) {
       sink.push(section.id, section.end - section.begin);
     } else {
@@ -43,6 +51,7 @@ void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
     }
     before = section.id >= 0 ? Before::added_token : Before::text;
   }
+  sink.move_to(base + text.size());
 }
 
 void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
@@ -63,16 +72,22 @@ void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool contin
   }
   CHECK(end < (size_t{1} << 31));
   if (end == 0) return;
+  sink.expect(end);
   cut(as_written_, parts.size() > 1 ? joined : parts.front().text, ranges, before, sink,
       [&](std::string_view section, Before place) { encode_plain(section, place, sink); });
 }
 
 void SectionTokenizer::encode_plain(std::string_view text, Before before, TokenSink& sink) const {
-  std::string composed;
-  if (!spec_.normalizers.empty() && !is_surely_nfc(text)) {
-    composed = nfc(text);
-    text = composed;
-  }
+  if (!normalizer_.may_change(text)) return encode_normalized(text, before, sink);
+  NormalizedText changed;
+  normalizer_.apply(text, sink.keeps_spans(), changed);
+  const SpanMap map(sink);
+  if (!changed.text.empty()) encode_normalized(changed.text, before, sink);
+  map.trace(sink, changed.origin, true);
+}
+
+void SectionTokenizer::encode_normalized(std::string_view text, Before before,
+                                         TokenSink& sink) const {
   if (normalized_.empty()) return encode_section(text, before, sink);
   const SpecialRange range{text.size(), SpecialParsing::off};
   cut(normalized_, text, {&range, 1}, before, sink,

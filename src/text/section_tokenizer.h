@@ -3,6 +3,7 @@
 #pragma once
 
 #include "text/added_tokens.h"
+#include "text/normalize/normalizer.h"
 #include "text/tokenizer.h"
 
 namespace ruv {
@@ -18,7 +19,10 @@ class SectionTokenizer : public Tokenizer {
   // What stands before a section in its prompt.
   enum class Before : uint8_t { nothing, added_token, text };
 
-  // Sends the tokens of normalised text without added tokens. Requires: not empty.
+  Status status() const final { return normalizer_status_; }
+
+  // Sends the tokens of normalised text without added tokens, which begins where the sink stands;
+  // places are bytes of this text. Requires: not empty.
   virtual void encode_section(std::string_view text, Before before, TokenSink& sink) const = 0;
 
  private:
@@ -29,7 +33,12 @@ class SectionTokenizer : public Tokenizer {
   // Normalises a text between tokens matched as written, then takes the tokens that are matched in
   // normalised text.
   void encode_plain(std::string_view text, Before before, TokenSink& sink) const;
+  void encode_normalized(std::string_view text, Before before, TokenSink& sink) const;
+  void make_normalizer();
+  AddedTokens select(bool normalized) const;
 
+  Normalizer normalizer_;
+  Status normalizer_status_;
   AddedTokens as_written_;
   AddedTokens normalized_;
 };

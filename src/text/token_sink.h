@@ -86,13 +86,16 @@ class SpanMap {
   }
   // Ends it when n bytes were put before the other text, of n_bytes. They have no place in it.
   void drop_prefix(TokenSink& sink, size_t n, size_t n_bytes) const {
+    if (!sink.keeps_spans()) return;
     const auto to = [&](uint32_t at) { return place(at < n ? 0 : at - n); };
     for (TokenSpan& span : spans(sink)) span = {to(span.begin), to(span.end)};
     sink.move_to(base_ + n_bytes);
   }
   // Ends it when byte i came from byte origin[i], ascending; behind the last stands the size of the
-  // other text. With `shared`, equal neighbours came from one character, which their tokens share.
+  // other text. Nothing is needed when places are not kept. With `shared`, equal neighbours came
+  // from one character, which their tokens share.
   void trace(TokenSink& sink, std::span<const uint32_t> origin, bool shared) const {
+    if (!sink.keeps_spans()) return;
     size_t after = 0;  // the first byte behind the character that the token ends in
     for (TokenSpan& span : spans(sink)) {
       after = span.end > after ? span.end : after;
@@ -108,7 +111,6 @@ class SpanMap {
 
  private:
   std::span<TokenSpan> spans(TokenSink& sink) const {
-    if (sink.spans_ == nullptr) return {};
     return std::span(*sink.spans_).subspan(first_);
   }
   uint32_t place(size_t at) const { return static_cast<uint32_t>(base_ + at); }

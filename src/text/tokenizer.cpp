@@ -45,6 +45,12 @@ Status check(const TokenizerSpec& spec) {
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
   TRY(check(spec));
+  std::shared_ptr<const Tokenizer> made = TRY(create_kind(std::move(spec)));
+  TRY(made->status());
+  return made;
+}
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::create_kind(TokenizerSpec spec) {
   switch (spec.kind) {
     case TokenizerKind::byte_bpe:
       return ByteBpe::create(std::move(spec));

@@ -73,11 +73,14 @@ class Tokenizer {
   explicit Tokenizer(TokenizerSpec spec);
   // Stored texts; made when first asked for, since few texts ever are. Thread-safe.
   const TokenIndex& by_text() const;
+  // What construction found wrong; create asks for it.
+  virtual Status status() const { return {}; }
   // Frees the texts of the merges, once they are in tables: they are as large as the vocabulary.
   void forget_merges();
   TokenizerSpec spec_;
 
  private:
+  static Result<std::shared_ptr<const Tokenizer>> create_kind(TokenizerSpec spec);
   mutable std::once_flag by_text_made_;
   mutable TokenIndex by_text_;
 };

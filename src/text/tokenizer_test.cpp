@@ -233,6 +233,76 @@ TEST(Tokenizer, EndsOfAnswer) {
   EXPECT_FALSE(tokenizer->ends_answer('a'));
 }
 
+// "begin-end" of each token, joined by '|'.
+std::string places(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<Token> ids;
+  std::vector<TokenSpan> spans;
+  TokenSink sink(&ids, &spans);
+  const TextPart part{text, SpecialParsing::on};
+  tokenizer.encode_parts({&part, 1}, false, sink);
+  EXPECT_EQ(ids.size(), spans.size());
+  EXPECT_EQ(sink.at(), text.size());
+  std::string out;
+  for (const TokenSpan& span : spans) {
+    out += fmt::format("{}{}-{}", out.empty() ? "" : "|", span.begin, span.end);
+  }
+  return out;
+}
+
+TEST(TokenSpans, AreBytesOfTheTextThatWasGiven) {
+  TokenizerSpec bytes = byte_test_spec({"h e", "Ġ he"});
+  EXPECT_EQ(places(*made(bytes), "he<bos> he"), "0-2|2-7|7-10");
+  bytes.add_space_prefix = true;
+  EXPECT_EQ(places(*made(bytes), "hex<bos>x he"), "0-2|2-3|3-8|8-8|8-9|9-12");
+  bytes.normalizers = {{.kind = NormalizerKind::nfc}};
+  // The composed character is two bytes, which share the three that were written.
+  EXPECT_EQ(places(*made(bytes), " e\u0301x"), "0-1|1-4|1-4|4-5");
+}
+
+TEST(TokenSpans, OfPiecesWithSpacesAndPrefixes) {
+  TokenizerSpec pieces = piece_test_spec({"▁", "a", "▁a", "▁▁"});
+  EXPECT_EQ(places(*made(pieces), "a a"), "0-1|1-3");
+  EXPECT_EQ(places(*made(pieces), "ba"), "0-0|0-1|1-2");
+  EXPECT_EQ(places(*made(pieces), "a\u2581a\u2581"), "0-1|1-5|5-8");
+  EXPECT_EQ(places(*made(pieces), "\u00E9a<s>b"), "0-0|0-1|1-2|2-3|3-6|6-6|6-7");
+  pieces.remove_extra_spaces = true;
+  EXPECT_EQ(places(*made(pieces), "  a   a "), "2-3|3-7");
+  pieces.byte_fallback = false;
+  EXPECT_EQ(places(*made(pieces), "xxa"), "0-0|0-2|2-3");
+}
+
+TEST(TokenSpans, TileAnyText) {
+  Rng rng(31);
+  TokenizerSpec normalized = byte_test_spec({"h e", "Ã ©"});
+  normalized.normalizers = {{.kind = NormalizerKind::nfc}};
+  TokenizerSpec unknown = piece_test_spec({"▁", "a", "hel", "h", "e", "l", "el"});
+  unknown.byte_fallback = false;
+  for (const auto& tokenizer :
+       {byte_tokenizer(), piece_tokenizer(), made(normalized), made(unknown)}) {
+    for (int i = 0; i < 200; ++i) {
+      const std::string text =
+          i % 3 == 0 ? random_bytes(rng, rng.below(30)) : random_text(rng, rng.below(20));
+      std::vector<Token> ids;
+      std::vector<TokenSpan> spans;
+      TokenSink sink(&ids, &spans);
+      const TextPart part{text, SpecialParsing::on};
+      tokenizer->encode_parts({&part, 1}, false, sink);
+      std::vector<Token> plain;
+      tokenizer->encode(text, SpecialParsing::on, false, plain);
+      EXPECT_EQ(ids, plain);
+      EXPECT_EQ(tokenizer->count(text, SpecialParsing::on), ids.size());
+      uint32_t end = 0;
+      for (size_t t = 0; t < spans.size(); ++t) {
+        const bool shares = t > 0 && spans[t] == spans[t - 1];
+        EXPECT_TRUE(shares || spans[t].begin == end) << text;
+        EXPECT_LE(spans[t].begin, spans[t].end);
+        end = spans[t].end;
+      }
+      EXPECT_EQ(end, text.size());
+    }
+  }
+}
+
 // Each byte its own token is every split at once; streams cut between tokens give whole characters.
 TEST(Detokenizer, StreamEqualsTheWholeAndNeverCutsACharacter) {
   Rng rng(9);

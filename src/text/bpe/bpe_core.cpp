@@ -9,6 +9,28 @@
 namespace ruv {
 namespace {
 
+// Most characters are of one byte, or of three that need no more than a look at each.
+bool is_valid_text(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080ULL;
+  size_t i = 0;
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
+  while (i < text.size()) {
+    if (i + 8 <= text.size() && (load_word(text.data() + i) & kHighBits) == 0) {
+      i += 8;
+    } else if (byte(i) < 0x80) {
+      ++i;
+    } else if (byte(i) > 0xE0 && byte(i) < 0xED && i + 3 <= text.size() &&
+               ((byte(i + 1) ^ 0x80) | (byte(i + 2) ^ 0x80)) < 0x40) {
+      i += 3;
+    } else {
+      const CodePoint c = decode_utf8(text, i);
+      if (!c.valid) return false;
+      i += c.size;
+    }
+  }
+  return true;
+}
+
 constexpr size_t kPooled = 64;            // scratches kept between calls
 constexpr size_t kLargeBuffer = 1 << 20;  // bytes of a buffer that is not kept
 
@@ -152,7 +174,7 @@ bool BpeCore::search_word(std::string_view word, Scratch& scratch) const {
     return false;
   };
   const bool by_characters = options_.symbols == BpeSymbols::characters;
-  if (by_characters && !is_valid_utf8(word)) return false;
+  if (by_characters && !is_valid_text(word)) return false;
   for (size_t at = 0; at < word.size();) {
     const size_t reach = scratch.search.search(word.substr(at));
     if (reach == WordSearch::kNone) return give_up();

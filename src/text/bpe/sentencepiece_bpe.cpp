@@ -44,25 +44,23 @@ std::optional<size_t> decode_piece(std::string_view stored, char* out) {
 }
 
 // Spaces and ▁ as one space; with `narrow`, runs of spaces become one and none is left at the ends.
-void write_spaces(std::string_view text, bool prefix, bool narrow, NormalizedText& out) {
-  out.text.assign(prefix ? 1 : 0, ' ');
-  out.origin.assign(out.text.size(), 0);
-  const auto append = [&](char c, size_t at) {
-    out.text += c;
-    out.origin.push_back(static_cast<uint32_t>(at));
-  };
-  const size_t n_first = out.text.size();
+void write_spaces(std::string_view text, bool narrow, NormalizedText& out) {
+  out.text.clear();
+  out.origin.clear();
   for (size_t i = 0; i < text.size();) {
     const bool mark = text[i] == kSpaceMark[0] && text.substr(i).starts_with(kSpaceMark);
     const bool extra = narrow && text[i] == ' ' && (i == 0 || text[i - 1] == ' ');
-    if (!extra) append(mark ? ' ' : text[i], i);
+    if (!extra) {
+      out.text += mark ? ' ' : text[i];
+      out.origin.push_back(static_cast<uint32_t>(i));
+    }
     i += mark ? kSpaceMark.size() : 1;
   }
-  if (narrow && out.text.size() > n_first && text.back() == ' ') {
-    out.text.pop_back();
-    out.origin.pop_back();
+  if (narrow && !out.text.empty() && text.back() == ' ') {
+    out.text.pop_back();  // its place is the end of what is left
+  } else {
+    out.origin.push_back(static_cast<uint32_t>(text.size()));
   }
-  out.origin.push_back(static_cast<uint32_t>(text.size()));
 }
 
 Status check_scores(const std::vector<float>& scores) {
@@ -182,9 +180,8 @@ void SentencePieceBpe::encode_section(std::string_view text, Before before, Toke
 
 void SentencePieceBpe::encode_changed(std::string_view text, Before before,
                                       BpeCore::Scratch& scratch, TokenSink& sink) const {
-  std::string narrowed;
   NormalizedText& made = scratch.text;
-  write_spaces(text, false, spec_.remove_extra_spaces, made);
+  write_spaces(text, spec_.remove_extra_spaces, made);
   if (wants_prefix(made.text, before)) {
     made.text.insert(made.text.begin(), ' ');
     made.origin.insert(made.origin.begin(), made.origin.front());
