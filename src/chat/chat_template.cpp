@@ -1,6 +1,9 @@
 // The door between the engine and the template interpreter.
 #include "chat/chat_template.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "base/json.h"
 #include "chat/jinja/run.h"
 
@@ -8,6 +11,8 @@ namespace ruv {
 
 struct ChatTemplate::Program {
   jinja::TemplateProgram parsed;
+  mutable std::once_flag asked;
+  mutable TemplateCapabilities capabilities;
 };
 
 ChatTemplate::ChatTemplate(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
@@ -21,10 +26,39 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view
   return std::shared_ptr<const ChatTemplate>(new ChatTemplate(std::move(program)));
 }
 
+const TemplateCapabilities& ChatTemplate::capabilities() const {
+  std::call_once(program_->asked, [this] {
+    program_->capabilities = find_capabilities(*this);
+    program_->capabilities.generation_blocks = program_->parsed.has_generation;
+  });
+  return program_->capabilities;
+}
+
 namespace {
 
-Result<jinja::MarkedText> run_program(const jinja::TemplateProgram& program, const Json& context,
-                                      const RenderOptions& options) {
+// The text in parts of equal marks.
+std::vector<RenderedPart> parts_of(const jinja::MarkedText& text,
+                                   const std::vector<std::pair<size_t, size_t>>& generations) {
+  std::vector<RenderedPart> parts;
+  auto range = generations.begin();
+  size_t at = 0;
+  text.for_each_run([&](std::string_view run, bool from_user) {
+    while (!run.empty()) {
+      while (range != generations.end() && range->second <= at) ++range;
+      const bool assistant = range != generations.end() && range->first <= at;
+      size_t size = run.size();
+      if (range != generations.end())
+        size = std::min(size, (assistant ? range->second : range->first) - at);
+      parts.push_back({std::string(run.substr(0, size)), from_user, assistant});
+      run.remove_prefix(size);
+      at += size;
+    }
+  });
+  return parts;
+}
+
+Result<std::vector<RenderedPart>> run_program(const jinja::TemplateProgram& program,
+                                              const Json& context, const RenderOptions& options) {
   using jinja::Datum;
   if (!context.is_object())
     return fail(Code::invalid, "the context must be an object, not {}", context.type_name());
@@ -40,19 +74,16 @@ Result<jinja::MarkedText> run_program(const jinja::TemplateProgram& program, con
   for (const auto& [name, value] : context.items()) {
     if (run.mentions(name)) run.define(name, TRY(jinja::datum_from_json(value, unlimited)));
   }
-  return run.render();
+  const jinja::MarkedText text = TRY(run.render());
+  return parts_of(text, run.generations());
 }
 
 }  // namespace
 
 Result<std::vector<RenderedPart>> ChatTemplate::render(const Json& context,
                                                        const RenderOptions& options) const {
-  auto text = run_program(program_->parsed, context, options);
-  if (!text) return failure(with_context("template", std::move(text.error())));
-  std::vector<RenderedPart> parts;
-  text->for_each_run([&](std::string_view run, bool from_user) {
-    parts.push_back({std::string(run), from_user});
-  });
+  auto parts = run_program(program_->parsed, context, options);
+  if (!parts) return failure(with_context("template", std::move(parts.error())));
   return parts;
 }
 

@@ -10,14 +10,17 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "chat/capabilities.h"
 
 namespace ruv {
 
 // A piece of a rendered prompt. from_user: the bytes came out of a message, a tool or another
 // value of the context, not out of the template's own text.
+// assistant: they stand in a {% generation %} block, which transformers calls the assistant mask.
 struct RenderedPart {
   std::string text;
   bool from_user = false;
+  bool assistant = false;
 };
 
 struct RenderOptions {
@@ -40,6 +43,9 @@ class ChatTemplate {
   // whatever else) as variables. Fails: invalid (raise_exception, with the template's message),
   // corrupt (a type error in the template, with its place).
   Result<std::vector<RenderedPart>> render(const Json& context, const RenderOptions& options) const;
+
+  // Found at the first call and kept. Any thread may ask.
+  const TemplateCapabilities& capabilities() const;
 
   struct Program;  // the parsed form, private to chat
 

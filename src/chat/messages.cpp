@@ -84,19 +84,56 @@ Result<Json> template_context(const Json& messages, const Json* tools, bool add_
   return context;
 }
 
-Result<std::vector<RenderedPart>> render_chat(const ChatTemplate& chat_template,
-                                              const Json& context, const RenderOptions& options) {
-  auto parts = chat_template.render(context, options);
-  if (parts || !context.is_object() || !context.contains("messages")) return parts;
-  Json with_text = context;
+namespace {
+
+bool is_blank(const Json& content) {
+  return content.is_null() ||
+         (content.is_string() && content.get_ref<const std::string&>().empty());
+}
+
+// What the template asks for where OpenAI's messages leave a choice.
+void fit_content(Json& messages, const TemplateCapabilities& can) {
+  for (Json& message : messages) {
+    if (!message.is_object()) continue;
+    const bool calls = message.contains("tool_calls") && !message["tool_calls"].empty();
+    const Json content = message.contains("content") ? message["content"] : Json();
+    if (calls && is_blank(content)) {
+      if (can.calls_need_null_content) message["content"] = nullptr;
+      if (can.calls_need_text_content) message["content"] = "";
+    }
+    if (!can.content_text && can.content_parts && content.is_string())
+      message["content"] = Json::array({{{"type", "text"}, {"text", content}}});
+    if (message.contains("reasoning_content") && !can.reasoning_field.empty() &&
+        !message.contains(can.reasoning_field))
+      message[can.reasoning_field] = message["reasoning_content"];
+  }
+}
+
+// Whether the objects became text.
+bool arguments_to_text(Json& messages) {
   bool changed = false;
-  for_each_arguments(with_text["messages"], [&](Json& arguments) {
+  for_each_arguments(messages, [&](Json& arguments) {
     if (!arguments.is_object()) return;
     arguments = arguments.dump(-1, ' ', false, Json::error_handler_t::replace);
     changed = true;
   });
-  if (!changed) return parts;
-  auto again = chat_template.render(with_text, options);
+  return changed;
+}
+
+}  // namespace
+
+Result<std::vector<RenderedPart>> render_chat(const ChatTemplate& chat_template,
+                                              const Json& context, const RenderOptions& options) {
+  if (!context.is_object() || !context.contains("messages"))
+    return chat_template.render(context, options);
+  const TemplateCapabilities& can = chat_template.capabilities();
+  Json fitted = context;
+  fit_content(fitted["messages"], can);
+  const bool wants_text = can.arguments_text && !can.arguments_object;
+  if (wants_text) arguments_to_text(fitted["messages"]);
+  auto parts = chat_template.render(fitted, options);
+  if (parts || wants_text || !arguments_to_text(fitted["messages"])) return parts;
+  auto again = chat_template.render(fitted, options);
   return again ? again : parts;
 }
 

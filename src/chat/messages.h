@@ -16,8 +16,9 @@ namespace ruv {
 Result<Json> template_context(const Json& messages, const Json* tools, bool add_generation_prompt,
                               const Json* extra_variables);
 
-// Renders such a context. Some templates want the arguments of tool calls as JSON text; when
-// rendering fails and there are any, it is tried once more with text.
+// Renders such a context in the form that the template asks for by its capabilities: arguments of
+// calls as objects or as JSON text, content as text or as parts, null or "" beside calls, reasoning
+// in the member that it reads. When that fails, it is tried once more with arguments as text.
 // Fails: as the first ChatTemplate::render.
 Result<std::vector<RenderedPart>> render_chat(const ChatTemplate& chat_template,
                                               const Json& context, const RenderOptions& options);

@@ -141,6 +141,19 @@ def template_seeds():
                       b"{{ l[1:] }}{{ l[::-1] }}{{ '%05.2f' | format(n) }}")
     yield "raises", b"{% if not tools %}{{ raise_exception('no tools') }}{% endif %}{# a note #}"
     yield "nested", b"{{ " + b"(" * 40 + b"1" + b")" * 40 + b" }}{{ not not n ** 2 // 3 % 2 >= 1 }}"
+    yield "blocks", (b"{% set x | trim %} {{ s }} {% endset %}{% filter upper %}{{ x }}{% endfilter %}"
+                     b"{% with a = 1 %}{% generation %}{{ a }}{% endgeneration %}{% endwith %}"
+                     b"{% call(q) f(1) %}{{ q }}{% endcall %}{% raw %}{{ }}{% endraw %}")
+    yield "loops", (b"{% for m in messages if m.role recursive %}{{ loop.index }}{{ loop.previtem }}"
+                    b"{{ loop.nextitem.role }}{{ loop.cycle(1, 2) }}{% if loop.last %}{% break %}{% endif %}"
+                    b"{% if loop.depth < 3 %}{{ loop([m]) }}{% endif %}{% else %}none{% endfor %}")
+    yield "formats", (b"{{ '%-8s|%+05d|%x|%r' % (s, n, 255, l) }}{{ '{:>8}|{0!r}|{x:,.2f}'.format(s, x=2) }}"
+                      b"{{ s | wordwrap(5, true, '|') }}{{ 5000 | filesizeformat }}{{ d | xmlattr }}"
+                      b"{{ s.expandtabs(4).title().swapcase() }}{{ s | center(20) | indent(2, true) }}")
+    yield "groups", (b"{{ messages | groupby('role') | map('first') | list }}{{ l | batch(2, 'x') | list }}"
+                     b"{{ l | slice(2) | list }}{{ d | dictsort(true, 'value') }}{{ l | unique | sum }}"
+                     b"{{ l | map('string') | join('-') }}{{ dict.fromkeys(l, 0) }}{{ l[::-2] }}{{ s[-3:] }}")
+    yield "unset", b"{% for i in l %}{{ s }}{% set s = i %}{% endfor %}{% set s %}{{ s }}{% endset %}{{ s ~ n }}"
     yield "calls", b"{{ s.split(' ')[0].replace('t', 'T') }}{{ strftime_now('%d %b %Y') }}{{ range(3) }}"
 
 

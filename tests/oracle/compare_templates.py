@@ -25,7 +25,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 NOW = datetime.datetime(2025, 3, 14, 15, 9, 26)
 # What Python prints of things that are no data: addresses and class names are not ours to copy.
-UNPRINTABLE = (" at 0x", "<built-in", "<bound method", "<class ", "<jinja2.", "<function", "<Cycler",
+UNPRINTABLE = (" at 0x", "<built-in", "<bound method", "<class ", "<jinja2.", "<function ", "<Cycler",
                "<Joiner", "Joiner object", "Cycler object", "<Namespace")
 # What we refuse by design; each names its limit in the message.
 BY_DESIGN = ("does not fit 64 bits", "complex numbers are not supported", "is not supported",

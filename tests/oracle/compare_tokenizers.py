@@ -1,119 +1,145 @@
 #!/usr/bin/env python3
-"""Compares our tokenizers with `tokenizers` and `sentencepiece` on random and mixed text.
+"""Compares the ids and texts of `ruvllm tokenize` with those of `tokenizers`, `tiktoken` and
+`sentencepiece`, for every vocabulary of the test data: all cases files, mixed real text, and random
+strings. Ends with 1 when anything differs.
 
-Writes cases (texts, the ids or word ends that the packages give) to a file and runs the test
-TokenizerJson.OracleCases of format_tests on it.
+  compare_tokenizers.py --binary build/release/apps/ruvllm/ruvllm --quick         (a minute)
+  compare_tokenizers.py --binary build/release/apps/ruvllm/ruvllm                 (slow: hours)
+  compare_tokenizers.py --binary … --only phi-2 --megabytes 100 --strings 1000000
 
-  compare_tokenizers.py --tests build/release/src/format/format_tests --folder <tokenizer folder> ...
+RWKV has no package: its peer is the published rule, longest token first, written out below. Needs
+tokenizers, tiktoken, sentencepiece, gguf and numpy.
 """
 import argparse
-import json
-import os
-import random
-import subprocess
+import pathlib
 import sys
-import tempfile
-import unicodedata
+import time
 
-import sentencepiece
-from tokenizers import Regex, Tokenizer, pre_tokenizers
-
-CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-TAIL = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
-LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-LEAD = r"[^\r\n\p{L}\p{N}]?"
-SCHEMES = {
-    "gpt-2": [GPT2],
-    "llama-bpe": [CONTRACTIONS + "|" + LEAD + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + TAIL],
-    "qwen2": [CONTRACTIONS + "|" + LEAD + r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*" + TAIL],
-    "qwen35": [CONTRACTIONS + "|" + LEAD +
-               r"[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*" + TAIL],
-    "gpt-4o": [LEAD + UPPER + "*" + LOWER + "+" + CONTRACTIONS + "?|" + LEAD + UPPER + "+" + LOWER +
-               "*" + CONTRACTIONS + r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + TAIL],
-    "tekken": [LEAD + UPPER + "*" + LOWER + "+|" + LEAD + UPPER + "+" + LOWER +
-               r"*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + TAIL],
-    "starcoder": [r"\p{N}", GPT2],
-    "falcon": [r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"],
-    "default": [r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"],
-    "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+", r"\p{N}"],
-    "deepseek-v3": [
-        r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
-        r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-        .replace('\\"', '"') + r"| ?[\p{P}\p{S}]+[\r\n]*" + TAIL],
-}
-WORDS = ["Hello", "world", "don't", "I'LL", "we'Ve", "it'ſ", "  ", "\n", "\r\n", "\t", " \n ", "\n\n\n",
-         "123", "12345678", "½²", "नमस्ते", "ក្រុម", "日本語", "ひらがなカタカナ", "한국어", "Привет", "مرحبا",
-         "🧑‍🚀", "🇩🇪", "e\u0301", "\u0301\u0323", "Å", "ǅungla", "ʰʱ", "camelCaseHTTPServer", "/usr/bin/",
-         "!!!", "...\n", "$€", "`x`", "<|im_end|>", "<s>", "</s>", "\u00a0", "\u3000", "\u200b", "\ufeff",
-         "aA日Bb", "A日", "日A", "'", "'s", "'S", " 's", "_", "-", "x_y-z", "=", "==", " (", ")\r\n", "°",
-         "ａｂｃ", "１２３", "。", "，", "—", "ტექსტი", "ⅷ", "٣٤", "\u2028", "\x85", "\x00", "\x1b[0m"]
+import corpus
+import vocabularies
+from ours import Ours
 
 
-def random_text(rng):
-    # Characters of later Unicode versions than ours have another class there.
-    return "".join(c for c in random_characters(rng) if unicodedata.category(c) != "Cn")
+class Tally:
+    """What was compared for one vocabulary, and the first differences."""
+
+    def __init__(self, vocabulary, ours, peer, shown):
+        self.vocabulary, self.ours, self.peer, self.shown = vocabulary, ours, peer, shown
+        self.wrong = 0
+        self.bytes = 0
+        self.texts = 0
+        self.decoded = 0
+
+    def report(self, kind, text, got, wanted):
+        self.wrong += 1
+        if self.wrong > self.shown:
+            return
+        if kind == "ids":
+            text = self.shrink(text)
+            got, wanted = self.ours.encode([text])[0], self.peer.encode([text])[0]
+        print(f"  {self.vocabulary.name}: {kind} differ for {text[:300]!r}\n"
+              f"    ours {clip(got)}\n    peer {clip(wanted)}", flush=True)
+
+    def differs(self, text):
+        return self.ours.encode([text])[0] != self.peer.encode([text])[0]
+
+    def shrink(self, text):
+        """A short part of `text` that still differs."""
+        step = len(text) // 2
+        while step >= 1:
+            at = 0
+            while at < len(text) and len(text) > 1:
+                shorter = text[:at] + text[at + step:]
+                if shorter and self.differs(shorter):
+                    text = shorter
+                else:
+                    at += step
+            step //= 2
+        return text
+
+    def compare(self, texts, decode):
+        got = self.ours.encode(texts)
+        wanted = self.peer.encode(texts)
+        self.texts += len(texts)
+        self.bytes += sum(map(len, map(str.encode, texts)))
+        for text, ours, peer in zip(texts, got, wanted):
+            if ours != peer:
+                self.report("ids", text, ours, peer)
+        if decode:
+            self.compare_decoding(wanted)
+
+    def compare_decoding(self, ids):
+        self.decoded += len(ids)
+        for one, got, wanted in zip(ids, self.ours.decode(ids), self.peer.decode(ids)):
+            if got != wanted:
+                self.report("decoded", repr(one[:40]), got, wanted)
 
 
-def random_characters(rng):
-    kind = rng.randrange(4)
-    if kind == 0:
-        return "".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 12)))
-    if kind == 1:
-        return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 12)))
-    if kind == 2:
-        return "".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x80, 0x3000),
-                                       rng.randrange(0x3000, 0xD800), rng.randrange(0x1F300, 0x1FAFF),
-                                       0x20, 0x0A]))
-                       for _ in range(rng.randrange(1, 30)))
-    return "".join(rng.choice(" \n\r\ta1A'.é\u0301日") for _ in range(rng.randrange(1, 20)))
+def clip(value):
+    text = repr(value)
+    return text if len(text) < 300 else text[:300] + "…"
 
 
-def word_ends(patterns, text):
-    # Offsets of the package count characters; ours count bytes.
-    steps = [pre_tokenizers.Split(Regex(p), "isolated") for p in patterns]
-    words = pre_tokenizers.Sequence(steps).pre_tokenize_str(text)
-    return [len(text[:end].encode()) for _, (_, end) in words]
+def compare_cases(tally):
+    """The cases files: ids that the packages gave when the data was made."""
+    cases = list(tally.vocabulary.cases())
+    got = tally.ours.encode([case["text"] for case in cases])
+    for case, ids in zip(cases, got):
+        if ids != case["ids"]:
+            tally.wrong += 1
+            print(f"  {tally.vocabulary.name}: case {case['text']!r}\n    ours {ids}\n"
+                  f"    file {case['ids']}")
+    return len(cases)
 
 
-def write_cases(out, folders, pieces, n, rng):
-    texts = [random_text(rng) for _ in range(n)]
-    for patterns in SCHEMES.values():
-        for text in texts:
-            case = {"patterns": patterns, "text": text, "ends": word_ends(patterns, text)}
-            out.write(json.dumps(case) + "\n")
-    for folder in folders:
-        tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
-        for text in texts:
-            ids = tokenizer.encode(text, add_special_tokens=False).ids
-            out.write(json.dumps({"folder": folder, "text": text, "ids": ids}) + "\n")
-    for pair in pieces:
-        gguf, model = pair.split("=")
-        processor = sentencepiece.SentencePieceProcessor(model_file=model)
-        for text in texts:
-            # Control tokens are text to sentencepiece; U+0000 ends its texts.
-            if "<s>" in text or "</s>" in text or "\0" in text:
-                continue
-            ids = processor.encode(text)
-            out.write(json.dumps({"folder": gguf, "text": text, "ids": ids}) + "\n")
+def compare_stream(tally, batches, limit, measure):
+    """Batches of texts until `limit` is reached in what `measure` tells. One in eight is decoded."""
+    for number, texts in enumerate(batches):
+        if measure(tally) >= limit or tally.wrong > 1000:
+            break
+        tally.compare(texts, decode=number % 8 == 0)
+
+
+def compare(vocabulary, args, text):
+    begin = time.monotonic()
+    peer = vocabulary.peer()
+    ours = Ours(args.binary, vocabulary)
+    tally = Tally(vocabulary, ours, peer, args.shown)
+    n_cases = compare_cases(tally)
+    compare_stream(tally, corpus.mixed(text, args.seed), args.megabytes * 1e6, lambda t: t.bytes)
+    n_mixed, mixed_bytes = tally.texts, tally.bytes
+    compare_stream(tally, corpus.random_strings(vocabulary.pieces(peer), args.seed), args.strings,
+                   lambda t: t.texts - n_mixed)
+    ours.close()
+    print(f"{vocabulary.name:28} {peer.name:14} {n_cases:4} cases  {mixed_bytes / 1e6:7.1f} MB  "
+          f"{tally.texts - n_mixed:8} strings  {tally.decoded:8} decoded  {tally.wrong} wrong  "
+          f"{time.monotonic() - begin:.0f} s", flush=True)
+    return tally.wrong
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tests", required=True, help="the binary format_tests")
-    parser.add_argument("--folder", action="append", default=[], help="holds a tokenizer.json")
-    parser.add_argument("--pieces", action="append", default=[],
-                        help="vocab.gguf=sentencepiece.model with the same pieces")
-    parser.add_argument("--count", type=int, default=2000, help="texts")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, help="the program ruvllm")
+    parser.add_argument("--data", type=pathlib.Path, default=vocabularies.default_data())
+    parser.add_argument("--only", action="append", default=[], help="names that hold this")
+    parser.add_argument("--quick", action="store_true", help="0.5 MB and 4,000 strings each")
+    parser.add_argument("--megabytes", type=float, default=100, help="of mixed text")
+    parser.add_argument("--strings", type=int, default=1_000_000, help="random ones")
+    parser.add_argument("--shown", type=int, default=10, help="differences to print")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as out:
-        write_cases(out, args.folder, args.pieces, args.count, random.Random(args.seed))
-        out.flush()
-        environment = dict(os.environ, RUV_TOKENIZER_CASES=out.name)
-        command = [args.tests, "--gtest_filter=TokenizerJson.OracleCases"]
-        sys.exit(subprocess.run(command, env=environment, check=False).returncode)
+    if args.quick:
+        args.megabytes, args.strings = 0.5, 4000
+    found = [v for v in vocabularies.all_of(args.data)
+             if not args.only or any(part in v.name for part in args.only)]
+    if not found:
+        sys.exit(f"{args.data}: no vocabularies")
+    text = corpus.Text(args.data)
+    print(f"{text.n_bytes / 1e6:.1f} MB of distinct text; more is made of its lines at random")
+    wrong = sum(compare(vocabulary, args, text) for vocabulary in found)
+    print(f"{len(found)} vocabularies, {wrong} differences")
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":

@@ -101,10 +101,14 @@ Result<Flow> CallBlockNode::execute(TemplateRun& run) const {
 Result<Flow> WithNode::execute(TemplateRun& run) const {
   std::vector<Datum> evaluated;
   for (const auto& entry : values) evaluated.push_back(TRY(run.evaluate(*entry.second)));
-  return run.scoped(run.scope(), [&]() -> Result<Flow> {
+  const std::optional<size_t> begin =
+      is_generation ? run.generation_begin() : std::optional<size_t>();
+  const Result<Flow> flow = run.scoped(run.scope(), [&]() -> Result<Flow> {
     for (size_t i = 0; i < values.size(); ++i) TRY(run.assign(values[i].first, evaluated[i]));
     return run.execute(body);
   });
+  if (begin) run.generation_end(*begin);
+  return flow;
 }
 
 Result<Flow> ForNode::execute(TemplateRun& run) const {

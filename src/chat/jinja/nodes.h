@@ -299,12 +299,13 @@ struct CallBlockNode final : StatementNode {
   MacroBody caller;
 };
 
-// with a = 1, b = 2; also a bare scope for generation blocks.
+// with a = 1, b = 2; also the scope of a generation block, which marks what the assistant said.
 struct WithNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
   std::vector<std::pair<AssignTarget, ExprPtr>> values;
   ScopeBody body;
+  bool is_generation = false;
 };
 
 struct LoopControlNode final : StatementNode {
@@ -317,6 +318,7 @@ struct LoopControlNode final : StatementNode {
 struct TemplateProgram {
   std::vector<std::string> names;
   ScopeBody body;
+  bool has_generation = false;  // some {% generation %} block
   NameId loop = -1, caller = -1, varargs = -1, kwargs = -1;
 };
 

@@ -209,8 +209,9 @@ Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place
     return node;
   }
   if (tag == "generation") {
-    // Training code asks where the assistant spoke; rendering only sees a scope.
     auto node = std::make_unique<WithNode>(place);
+    node->is_generation = true;
+    program_.has_generation = true;
     open_frame(node->body);
     TRY(scope_body(node->body, {"endgeneration"}));
     return node;

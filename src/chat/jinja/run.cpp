@@ -25,6 +25,7 @@ bool TemplateRun::mentions(std::string_view name) const {
 Result<MarkedText> TemplateRun::render() {
   MarkedText out;
   out_ = &out;
+  rendered_ = &out;
   const Result<Flow> flow = execute(program_.body);
   out_ = nullptr;
   if (!flow) return tl::unexpected<Status>(flow.error());
@@ -127,6 +128,16 @@ Status TemplateRun::assign(const AssignTarget& target, const Datum& value) {
                    : nullptr;
   if (!space) return fail(Code::corrupt, "cannot assign attribute on non-namespace object");
   return space->set(Datum::text(target.member), value, meter_);
+}
+
+std::optional<size_t> TemplateRun::generation_begin() const {
+  if (out_ != rendered_) return std::nullopt;
+  return out_->size();
+}
+
+void TemplateRun::generation_end(size_t begin) {
+  while (!generations_.empty() && generations_.back().first >= begin) generations_.pop_back();
+  if (out_->size() > begin) generations_.emplace_back(begin, out_->size());
 }
 
 Status TemplateRun::write(const MarkedText& text) {

@@ -60,6 +60,9 @@ class TemplateRun {
   void define(std::string_view name, Datum value);
   bool mentions(std::string_view name) const;
   Result<MarkedText> render();
+  // The bytes of the rendered text that generation blocks wrote, in order, none overlapping. Blocks
+  // in macros and set blocks are not counted: where their text ends up is not known.
+  const std::vector<std::pair<size_t, size_t>>& generations() const { return generations_; }
 
   RenderMeter& meter() { return meter_; }
   int64_t now_unix_s() const { return now_unix_s_; }
@@ -78,6 +81,9 @@ class TemplateRun {
   Status assign(const AssignTarget& target, const Datum& value);
   void set(NameId name, Datum value);
 
+  // Where a generation block begins; nothing inside a macro or a set block.
+  std::optional<size_t> generation_begin() const;
+  void generation_end(size_t begin);
   Status write(const MarkedText& text);
   Status write(std::string_view template_text);
   // Runs `body` with its output going to a text of its own.
@@ -135,6 +141,8 @@ class TemplateRun {
   std::vector<std::shared_ptr<NameScope>> kept_;
   std::vector<std::shared_ptr<NamespaceObject>> namespaces_;
   MarkedText* out_ = nullptr;
+  const MarkedText* rendered_ = nullptr;  // what out_ is outside of macros and set blocks
+  std::vector<std::pair<size_t, size_t>> generations_;
   int depth_ = 0;
   int macro_depth_ = 0;
   bool error_placed_ = false;
