@@ -1,9 +1,13 @@
 // RwkvWorld: the tokenizer of RWKV's World models: from the left, always the longest token over the
-// bytes of the whole text, no words. Id 0 ends a text and has none itself.
+// bytes of the whole text, no words. Id 0 ends a text and has none itself. Where no token holds two
+// neighbouring bytes, a token must end between them: these stretches are remembered like words.
 #pragma once
+
+#include <array>
 
 #include "text/prefix_table.h"
 #include "text/section_tokenizer.h"
+#include "text/word_memo.h"
 
 namespace ruv {
 
@@ -19,8 +23,20 @@ class RwkvWorld final : public SectionTokenizer {
 
  private:
   explicit RwkvWorld(TokenizerSpec spec);
+  bool may_join(char left, char right) const {
+    const auto a = static_cast<uint8_t>(left);
+    const auto b = static_cast<uint8_t>(right);
+    return joins_[a][b >> 6] >> (b & 63) & 1;
+  }
+  // Sends the tokens of text[begin, end), of which no token begins before or ends behind.
+  void encode_word(std::string_view text, size_t begin, size_t end, TokenSink& sink) const;
+  void encode_known_word(std::string_view text, size_t begin, size_t end, WordMemo& memo,
+                         TokenSink& sink) const;
 
   PrefixTable table_;
+  // Bit b of joins_[a]: some token holds byte a before byte b. Between others tokens always end.
+  std::array<std::array<uint64_t, 4>, 256> joins_{};
+  mutable Pool<WordMemo> memos_;
 };
 
 }  // namespace ruv

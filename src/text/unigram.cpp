@@ -16,6 +16,8 @@ constexpr std::string_view kSpaceMark = "\u2581";
 constexpr uint8_t kLastMarkByte = 0x81;
 constexpr double kUnknownPenalty = 10;
 constexpr double kUserDefinedLoss = 0.1;
+// Where the best way to a place is worse than this, sentencepiece 0.2.3 counts on from 0.
+constexpr float kWorstTotal = -1e5F;
 constexpr Token kUnknown = -2;
 constexpr size_t kPadding = 8;  // zeros behind a word, so that whole words of memory can be read
 
@@ -161,6 +163,7 @@ void Unigram::read_pieces() {
     if (!is_piece) continue;
     texts.push_back(text);
     ids.push_back(id);
+    longest_ = std::max(longest_, text.size());
     for (size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos;
          at = text.find(kSpaceMark, at + 1)) {
       joins_space_[static_cast<uint8_t>(text[at - 1])] = true;
@@ -314,15 +317,15 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
   const bool remembers = end - begin <= WordMemo::kMaxBytes && prefix == spec_.prefix_each_word;
   WordMemo::Key key;
   if (remembers) {
+    if (scratch.total < kWorstTotal) scratch.total = 0;
     key = WordMemo::key_of(text, begin, end);
     const WordMemo::Slot* slot = scratch.memo.find(key);
     if (slot != nullptr && (!adds_floats_ || std::abs(scratch.total) < from_note(slot->note))) {
-      const std::span<const Token> ids(slot->ids, slot->n_tokens);
       scratch.after_unknown = false;
-      if (adds_floats_) add_total(ids, scratch);
-      if (!sink.keeps_spans()) return sink.push_word(ids);
+      if (adds_floats_) add_total(slot->tokens(), scratch);
+      if (!sink.keeps_spans()) return send_known(*slot, sink);
       uint32_t own = prefix ? 1 : 0;
-      for (const Token id : ids) {
+      for (const Token id : slot->tokens()) {
         sink.push(id, raw_sizes_[static_cast<size_t>(id)] - own);
         own = 0;
       }
@@ -352,7 +355,7 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
     return;
   }
   find_best<double>(word, size, 0, scratch.places);
-  const uint16_t note = safe_total(scratch.places, size);
+  const uint16_t note = safe_total(scratch.places, std::string_view(word).substr(0, size));
   trace(scratch.places, scratch.pieces);
   remember(key, scratch, note);
   if (std::abs(scratch.total) >= from_note(note)) return encode_visible(scratch, 0, size, sink);
@@ -409,6 +412,13 @@ void Unigram::find_best(std::string_view padded, size_t n, Score start,
   places[0].score = start;
   const std::string_view word = padded.substr(0, n);
   for (size_t at = 0; at < n;) {
+    if (!kWide && places[at].score < kWorstTotal) {
+      const Score worst = places[at].score;
+      const size_t last = std::min(n, at + longest_);
+      for (size_t i = at; i <= last; ++i) {
+        if (i == at || places[i].id != -1) places[i].score -= worst;
+      }
+    }
     const Score before = places[at].score;
     const size_t size = char_size(word, at);
     const auto offer = [&](Place<Score>& place, Score score, Token id) {
@@ -446,18 +456,24 @@ void Unigram::trace(const std::vector<Place<Score>>& places, std::vector<Piece>&
 }
 
 // The totals below which adding floats finds the same pieces. Each sum of floats is off by at most
-// half a unit in the last place of the largest sum, so two ways of up to n pieces that lie further
-// apart than n + 1 units keep their order; a sum below 2^e has units of 2^(e-24) at most.
-uint16_t Unigram::safe_total(const std::vector<Place<double>>& places, size_t n_chars) const {
+// half a unit in the last place of the largest sum, so a way of n pieces and the best other way, of
+// at most as many pieces as there are characters, keep their order when they lie further apart than
+// half as many units; a sum below 2^e has units of 2^(e-24) at most. Words in which the count could
+// start again are never safe.
+uint16_t Unigram::safe_total(const std::vector<Place<double>>& places,
+                             std::string_view word) const {
   double margin = std::numeric_limits<double>::infinity();
   double reach = 0;
+  double n_sums = 2;
+  for (const char c : word) n_sums += (c & 0xC0) != 0x80 ? 1 : 0;
   for (const Place<double>& place : places) reach = std::max(reach, std::abs(place.score));
   for (size_t end = places.size() - 1; end > 0; end = places[end].begin) {
     margin = std::min(margin, places[end].score - places[end].second);
+    n_sums += 1;
   }
   if (margin <= 0) return 0;
-  const double limit = std::clamp(margin / static_cast<double>(n_chars + 1), 1e-9, 1e6) * 0x1p24;
-  const double safe = power_of_two_below(limit) - reach;
+  const double limit = std::clamp(2 * margin / n_sums, 1e-9, 1e6) * 0x1p24;
+  const double safe = std::min<double>(power_of_two_below(limit), -kWorstTotal) - reach;
   return safe > 0 ? to_note(static_cast<float>(safe)) : uint16_t{0};
 }
 

@@ -1,9 +1,10 @@
 // Unigram: the most probable pieces of a text (Kudo, 2018), by Viterbi over its characters, with ▁
 // for the space. Two packages disagree on the arithmetic, and so on ties: tokenizer.json's adds
 // doubles from the beginning of each word, sentencepiece adds floats from the beginning of the
-// text. A specification that cuts words (split_at_spaces, prefix_each_word, splits) means the
-// first. For the second the pieces of a word are kept with how far the best way leads, so that
-// only words that rounding could decide are computed again where they stand.
+// text and begins again at 0 where the sum is too low. A specification that cuts words
+// (split_at_spaces, prefix_each_word, splits) means the first. For the second the pieces of a word
+// are kept with how far the best way leads, so that only words that rounding could decide are
+// computed again where they stand.
 #pragma once
 
 #include <array>
@@ -68,7 +69,7 @@ class Unigram final : public SectionTokenizer {
                  std::vector<Place<Score>>& places) const;
   template <class Score>
   void trace(const std::vector<Place<Score>>& places, std::vector<Piece>& pieces) const;
-  uint16_t safe_total(const std::vector<Place<double>>& places, size_t n_chars) const;
+  uint16_t safe_total(const std::vector<Place<double>>& places, std::string_view word) const;
   void add_total(std::span<const Token> ids, Scratch& scratch) const;
   void remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note) const;
   void send(std::string_view word, std::span<const uint32_t> from, Scratch& scratch,
@@ -78,6 +79,7 @@ class Unigram final : public SectionTokenizer {
   std::optional<PreTokenizer> pre_tokenizer_;
   bool splits_at_white_space_ = false;
   PrefixTable pieces_;
+  size_t longest_ = 0;          // bytes of the longest piece
   std::vector<double> scores_;  // by id
   double unknown_score_ = 0;
   std::array<Token, 256> byte_tokens_{};

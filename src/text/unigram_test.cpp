@@ -99,6 +99,12 @@ class Reference {
     std::vector<Way> ways(text.size() + 1);
     for (size_t at = 0; at < text.size();) {
       const size_t size = decode_utf8(text, at).size;
+      if (sizeof(Score) == sizeof(float) && ways[at].score < -1e5F) {
+        const Score worst = ways[at].score;
+        for (size_t i = at; i <= std::min(text.size(), at + longest_); ++i) {
+          if (i == at || ways[i].id >= 0) ways[i].score -= worst;
+        }
+      }
       const auto offer = [&](size_t end, Score score, Token id) {
         score = score + ways[at].score;
         if (ways[end].id < 0 || score > ways[end].score) ways[end] = {score, at, id};

@@ -1,4 +1,4 @@
-// A slot for every 64 bytes of text, up to 768 KiB.
+// A slot for every 64 bytes of text, up to 768 KiB: fresh memory costs more than a few words do.
 #include "text/word_memo.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // all of them. Two slots share a place; a new word takes that of the older of the two.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/token_index.h"
+#include "text/token_sink.h"
 
 namespace ruv {
 
@@ -31,8 +32,9 @@ class WordMemo {
     uint8_t n_tokens = 0;  // 1 to kMaxTokens
     uint16_t note = 0;     // the owner's
     Token ids[kMaxTokens] = {};
+    std::span<const Token> tokens() const { return {ids, n_tokens}; }
     bool holds(const Key& key) const {
-      return low == key.low && high == key.high && size == key.size;
+      return ((low ^ key.low) | (high ^ key.high) | (size ^ key.size)) == 0;
     }
   };
   static_assert(sizeof(Slot) == 48);
@@ -40,23 +42,17 @@ class WordMemo {
   // The key of text[begin, end). Requires: 0 < end - begin <= kMaxBytes.
   static Key key_of(std::string_view text, size_t begin, size_t end) {
     Key key{.size = static_cast<uint32_t>(end - begin)};
-    char bytes[kMaxBytes] = {};
     const char* from = text.data() + begin;
     if constexpr (std::endian::native == std::endian::little) {
       if (begin + kMaxBytes <= text.size()) {
         std::memcpy(&key.low, from, 8);
         std::memcpy(&key.high, from + 8, 8);
-        const bool is_short = key.size <= 8;
-        const unsigned unused = 8 * ((is_short ? 8 : 16) - key.size);
-        if (is_short) {
-          key.low = key.low << unused >> unused;
-          key.high = 0;
-        } else {
-          key.high = key.high << unused >> unused;
-        }
+        key.low &= kMasks[key.size + 8];
+        key.high &= kMasks[key.size];
         return key;
       }
     }
+    char bytes[kMaxBytes] = {};
     std::memcpy(bytes, from, key.size);
     std::memcpy(&key.low, bytes, 8);
     std::memcpy(&key.high, bytes + 8, 8);
@@ -68,8 +64,10 @@ class WordMemo {
   // Null when the word is not here.
   const Slot* find(const Key& key) const {
     const Slot* pair = &slots_[2 * place(key)];
-    if (pair[0].holds(key)) return pair;
-    return pair[1].holds(key) ? pair + 1 : nullptr;
+    // Which of the two it is cannot be foreseen, so nothing branches on it.
+    const bool first = pair[0].holds(key);
+    const bool second = pair[1].holds(key);
+    return first || second ? pair + (first ? 0 : 1) : nullptr;
   }
   // A slot for a word that is not here, with nothing but the key.
   Slot& add(const Key& key) {
@@ -80,6 +78,13 @@ class WordMemo {
   }
 
  private:
+  // kMasks[n] holds the bytes of the second word in the first n bytes, kMasks[n + 8] of the first.
+  static constexpr std::array<uint64_t, 25> kMasks = [] {
+    std::array<uint64_t, 25> masks{};
+    for (size_t n = 9; n < 25; ++n) masks[n] = n >= 16 ? ~uint64_t{0} : masks[n - 1] << 8 | 0xFF;
+    return masks;
+  }();
+
   size_t place(const Key& key) const {
     const uint64_t mixed = (key.low ^ std::rotl(key.high, 29) * 0xD6E8FEB86659FD93U) + key.size;
     return static_cast<size_t>(mixed * 0x9E3779B97F4A7C15U >> shift_);
@@ -88,6 +93,12 @@ class WordMemo {
   unsigned shift_ = 64;  // 64 less the logarithm of the number of pairs
   std::vector<Slot> slots_;
 };
+
+// Sends the tokens of a word. Requires: places are not asked for.
+inline void send_known(const WordMemo::Slot& slot, TokenSink& sink) {
+  if (slot.n_tokens == 1) return sink.push(slot.ids[0], 0);
+  sink.push_word(slot.tokens());
+}
 
 // Things that threads borrow and give back, so that what they learnt is kept.
 template <class T>

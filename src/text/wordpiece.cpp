@@ -26,6 +26,28 @@ constexpr std::array<ByteClass, 256> kByteClasses = [] {
   return classes;
 }();
 
+// The first byte from `at` on that is no ASCII letter or digit, or a place before it.
+size_t skip_alphanumeric(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101U;
+  constexpr uint64_t kHighs = 0x8080808080808080U;
+  if constexpr (std::endian::native != std::endian::little) return at;
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, text.data() + at, 8);
+    const uint64_t low = eight & ~kHighs;
+    // High bits where bytes are >= `from`.
+    const auto at_least = [](uint64_t bytes, uint64_t from) {
+      return bytes + kOnes * (0x80 - from);
+    };
+    const uint64_t small = low | kOnes * 0x20;
+    const uint64_t letters = at_least(small, 'a') & ~at_least(small, 'z' + 1);
+    const uint64_t digits = at_least(low, '0') & ~at_least(low, '9' + 1);
+    const uint64_t other = (~(letters | digits) | eight) & kHighs;
+    if (other != 0) return at + static_cast<size_t>(std::countr_zero(other)) / 8;
+  }
+  return at;
+}
+
 constexpr std::string_view kSpaces = R"(\s+)";
 constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`])";
 
@@ -102,6 +124,8 @@ void WordPiece::encode_section(std::string_view text, Before, TokenSink& sink) c
 void WordPiece::encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const {
   size_t word = 0;
   for (size_t at = 0; at < text.size();) {
+    at = skip_alphanumeric(text, at);
+    if (at == text.size()) break;
     ByteClass kind = kByteClasses[static_cast<uint8_t>(text[at])];
     if (kind == ByteClass::word) {
       ++at;
@@ -138,7 +162,7 @@ void WordPiece::encode_word(std::string_view text, size_t begin, size_t end, Scr
   if (remembers) {
     key = WordMemo::key_of(text, begin, end);
     if (const WordMemo::Slot* slot = scratch.memo.find(key)) {
-      return sink.push_word({slot->ids, slot->n_tokens});
+      return send_known(*slot, sink);
     }
   }
   cut_word(text, begin, end, scratch);
