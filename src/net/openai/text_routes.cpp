@@ -20,7 +20,7 @@ ApiResult<Json> read_body(const OpenAiService& service, const HttpRequest& http,
   return body;
 }
 
-struct TokenizeCall {
+struct TokenizeBody {
   std::string source;  // the field that has the text: content, prompt or messages
   bool with_pieces = false;
   bool with_names = false;
@@ -52,8 +52,8 @@ ApiResult<void> check_unused(const Json& body, std::initializer_list<const char*
   return {};
 }
 
-ApiResult<TokenizeCall> read_tokenize(const Json& body) {
-  TokenizeCall call;
+ApiResult<TokenizeBody> read_tokenize(const Json& body) {
+  TokenizeBody call;
   call.source = TRY(only_one_of(body, {"content", "prompt", "messages"}));
   if (call.source.empty()) return missing_field("content");
   if (call.source == "messages") {
@@ -79,7 +79,7 @@ ApiResult<TokenizeCall> read_tokenize(const Json& body) {
 }
 
 ApiResult<EncodedText> encode(const OpenAiService& service, const Json& body,
-                              const TokenizeCall& call) {
+                              const TokenizeBody& call) {
   if (call.source == "messages") {
     auto prompt = service.text->chat_prompt(TRY(read_conversation(body, ToolTalk::allowed)));
     if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
@@ -104,7 +104,7 @@ Json piece_json(const ModelText& text, Token id) {
 
 ApiResult<Json> tokenize_answer(const OpenAiService& service, const HttpRequest& http) {
   const Json body = TRY(read_body(service, http, tokenize_fields()));
-  const TokenizeCall call = TRY(read_tokenize(body));
+  const TokenizeBody call = TRY(read_tokenize(body));
   const EncodedText encoded = TRY(encode(service, body, call));
   Json answer = {{"count", encoded.n_tokens}, {"max_model_len", service.engine->n_ctx()}};
   if (call.options.count_only) return answer;
