@@ -56,14 +56,15 @@ Result<Datum> indent_filter(const BuiltinCall& call) {
     indention.append(std::string(static_cast<size_t>(width), ' '), false);
   }
   MarkedText whole = *call.subject.text();
-  whole.append("\n", false);
+  const bool user = whole.any_from_user();
+  whole.append("\n", user);
   const bool blank = call.flag(2);
   MarkedText out;
   if (call.flag(1)) out.append(indention);
   bool first = true;
   for (const Datum& line : TRY(split_lines(whole, false, call.meter()))) {
     if (!first) {
-      out.append("\n", false);
+      out.append("\n", user);
       if (blank || !line.text()->empty()) out.append(indention);
     }
     first = false;
@@ -108,7 +109,8 @@ Result<Datum> center_filter(const BuiltinCall& call) {
   TRY(call.meter().spend_text(static_cast<size_t>(width)));
   const int64_t missing = width - length;
   const int64_t left = missing / 2 + (missing & width & 1);
-  return Datum(padded(*text, static_cast<size_t>(left), static_cast<size_t>(missing - left), " "));
+  return Datum(padded(*text, static_cast<size_t>(left), static_cast<size_t>(missing - left),
+                      MarkedText(" ", false)));
 }
 
 Result<Datum> wordcount_filter(const BuiltinCall& call) {
@@ -152,7 +154,7 @@ Result<Datum> format_filter(const BuiltinCall& call) {
   }
   auto dict = std::make_shared<DatumDict>();
   for (const auto& [name, value] : given.named)
-    TRY(dict->set(Datum::text(name), value, call.meter()));
+    TRY(dict->set(given.name_text(name), value, call.meter()));
   return printf_format(format, Datum(DictPtr(std::move(dict))), call.meter());
 }
 

@@ -54,7 +54,7 @@ Status each_given(const BuiltinCall& call, F&& set) {
       }
     }
   }
-  for (const auto& [name, value] : given.named) TRY(set(Datum::text(name), value));
+  for (const auto& [name, value] : given.named) TRY(set(given.name_text(name), value));
   return Status();
 }
 
@@ -91,7 +91,8 @@ Result<Datum> raise_function(const BuiltinCall& call) {
 Result<Datum> strftime_function(const BuiltinCall& call) {
   const TextPtr format = TRY(call.text(0));
   if (format->size() > 1000) return fail(Code::invalid, "strftime_now: the format is too long");
-  return Datum::text(TRY(clock_text(format->bytes(), call.run.now_unix_s())));
+  return Datum(
+      MarkedText(TRY(clock_text(format->bytes(), call.run.now_unix_s())), format->any_from_user()));
 }
 
 // cycler(a, b, c): next() gives them in turn.

@@ -202,15 +202,15 @@ Result<Datum> justify_method(const BuiltinCall& call) {
   TRY(call.meter().check_size(static_cast<size_t>(width)));
   TRY(call.meter().spend_text(static_cast<size_t>(width) * fill->size()));
   const auto missing = static_cast<size_t>(width - length);
-  if (kHow == Justify::left) return Datum(padded(text, 0, missing, fill->bytes()));
-  if (kHow == Justify::right) return Datum(padded(text, missing, 0, fill->bytes()));
+  if (kHow == Justify::left) return Datum(padded(text, 0, missing, *fill));
+  if (kHow == Justify::right) return Datum(padded(text, missing, 0, *fill));
   if (kHow == Justify::center) {
     const size_t left = missing / 2 + (missing & static_cast<size_t>(width) & 1);
-    return Datum(padded(text, left, missing - left, fill->bytes()));
+    return Datum(padded(text, left, missing - left, *fill));
   }
   const bool has_sign = !text.empty() && (text.bytes()[0] == '-' || text.bytes()[0] == '+');
   MarkedText out = text.slice(0, has_sign ? 1 : 0);
-  out.append(padded(text.slice(has_sign ? 1 : 0, text.size()), missing, 0, "0"));
+  out.append(padded(text.slice(has_sign ? 1 : 0, text.size()), missing, 0, MarkedText("0", false)));
   return Datum(std::move(out));
 }
 
@@ -270,6 +270,7 @@ Result<Datum> printable_method(const BuiltinCall& call) {
 Result<Datum> expand_tabs_method(const BuiltinCall& call) {
   const MarkedText& text = self(call);
   const int64_t size = TRY(call.integer(0, 8));
+  const bool user = text.any_from_user();
   MarkedText out;
   int64_t column = 0;
   for (size_t at = 0; at < text.size();) {
@@ -281,7 +282,7 @@ Result<Datum> expand_tabs_method(const BuiltinCall& call) {
       const int64_t spaces = size - column % size;
       TRY(call.meter().check_size(out.size() + static_cast<size_t>(spaces)));
       TRY(call.meter().spend_text(static_cast<size_t>(spaces)));
-      out.append(std::string(static_cast<size_t>(spaces), ' '), false);
+      out.append(std::string(static_cast<size_t>(spaces), ' '), user);
       column += spaces;
     }
     at += c.size;

@@ -133,9 +133,10 @@ MarkedText laid_out(MarkedText text, const FieldFormat& format, char align) {
   const auto length = static_cast<int64_t>(count_characters(text.bytes()));
   if (length >= format.width) return text;
   const auto missing = static_cast<size_t>(format.width - length);
-  if (align == '<') return padded(text, 0, missing, format.fill);
-  if (align == '^') return padded(text, missing / 2, missing - missing / 2, format.fill);
-  return padded(text, missing, 0, format.fill);
+  const MarkedText fill(format.fill, format.from_user);
+  if (align == '<') return padded(text, 0, missing, fill);
+  if (align == '^') return padded(text, missing / 2, missing - missing / 2, fill);
+  return padded(text, missing, 0, fill);
 }
 
 }  // namespace
@@ -197,7 +198,7 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
   if (format.align == '=' && length < format.width) {
     std::string padding;
     for (int64_t i = length; i < format.width; ++i) padding += format.fill;
-    return MarkedText(sign + padding + number.digits, false);
+    return MarkedText(sign + padding + number.digits, format.from_user);
   }
   return laid_out(MarkedText(sign + number.digits, false), format,
                   format.align ? format.align : '>');

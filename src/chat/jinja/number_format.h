@@ -14,7 +14,8 @@ struct FieldFormat {
   bool zero_padded = false;  // a 0 before the width, which chose the alignment
   int64_t width = 0;
   int64_t precision = -1;
-  char type = 0;  // d f F e E g G x X o b c s r % or 0
+  bool from_user = false;  // the format is the user's, and so is what fills the field
+  char type = 0;           // d f F e E g G x X o b c s r % or 0
 };
 
 // Widths and precisions above this are refused.

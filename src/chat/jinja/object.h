@@ -17,6 +17,12 @@ class TemplateRun;
 struct CallArguments {
   std::vector<Datum> positional;
   std::vector<std::pair<std::string, Datum>> named;
+  bool names_from_user = false;  // some name came out of a user's mapping by **
+
+  // The name as a text that remembers so.
+  Datum name_text(const std::string& name) const {
+    return Datum(MarkedText(name, names_from_user));
+  }
 };
 
 class TemplateObject {

@@ -193,6 +193,7 @@ Result<CallArguments> TemplateRun::evaluate_arguments(const ArgumentNodes& nodes
       TRY(meter_.spend());
       if (!key.is_text()) return fail(Code::corrupt, "keywords must be strings");
       out.named.emplace_back(key.bytes(), value);
+      out.names_from_user |= key.text()->any_from_user();
     }
   }
   return out;
@@ -251,7 +252,7 @@ Result<Datum> TemplateRun::call_macro(const MacroBody& macro, NameScope* defined
     }
     if (macro.uses_kwargs) {
       auto dict = std::make_shared<DatumDict>();
-      for (auto& [name, value] : named) TRY(dict->set(Datum::text(name), value, meter_));
+      for (auto& [name, value] : named) TRY(dict->set(arguments.name_text(name), value, meter_));
       set(program_.kwargs, Datum(DictPtr(std::move(dict))));
     } else if (!named.empty()) {
       return fail(Code::corrupt, "macro '{}' takes no keyword argument '{}'", macro.name,

@@ -92,7 +92,7 @@ Result<Datum> one_character(const Datum& value) {
     return fail(Code::corrupt, "%c requires int or char");
   std::string character;
   append_utf8(character, static_cast<uint32_t>(value.integer()));
-  return Datum::text(character);
+  return Datum(MarkedText(std::move(character), true));
 }
 
 // Python pads the digits of whole numbers to the precision, which str.format does not know.
@@ -294,7 +294,8 @@ class BraceValues {
   bool manual_ = false;
 };
 
-Result<MarkedText> brace_field(BraceValues& values, std::string_view field, RenderMeter& meter) {
+Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool from_user,
+                               RenderMeter& meter) {
   if (field.find('{') != std::string_view::npos)
     return fail(Code::unsupported, "a field inside a format is not supported");
   std::string_view format;
@@ -311,6 +312,7 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, Rend
     field = field.substr(0, bang);
   }
   FieldFormat layout = TRY(read_brace_format(format));
+  layout.from_user = from_user;
   const Datum value = TRY(values.resolve(field));
   if (conversion) {
     if (layout.type && layout.type != 's')
@@ -328,6 +330,7 @@ Result<Datum> brace_format(TemplateRun& run, const MarkedText& format,
                            const CallArguments& arguments) {
   const std::string_view bytes = format.bytes();
   BraceValues values(run, arguments);
+  const bool from_user = format.any_from_user();
   MarkedText out;
   size_t begin = 0;
   for (size_t at = bytes.find_first_of("{}"); at != std::string_view::npos;
@@ -343,7 +346,7 @@ Result<Datum> brace_format(TemplateRun& run, const MarkedText& format,
     if (bytes[at] == '}' || close == std::string_view::npos)
       return fail(Code::corrupt, "single '{}' in a format string", bytes[at]);
     const MarkedText shown =
-        TRY(brace_field(values, bytes.substr(at + 1, close - at - 1), run.meter()));
+        TRY(brace_field(values, bytes.substr(at + 1, close - at - 1), from_user, run.meter()));
     TRY(run.meter().spend_text(out.size() + shown.size()));
     out.append(shown);
     begin = close + 1;

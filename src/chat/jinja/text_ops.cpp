@@ -293,11 +293,11 @@ MarkedText word_titled(const MarkedText& text) {
   });
 }
 
-MarkedText padded(const MarkedText& text, size_t left, size_t right, std::string_view fill) {
+MarkedText padded(const MarkedText& text, size_t left, size_t right, const MarkedText& fill) {
   MarkedText out;
-  for (size_t i = 0; i < left; ++i) out.append(fill, false);
+  for (size_t i = 0; i < left; ++i) out.append(fill);
   out.append(text);
-  for (size_t i = 0; i < right; ++i) out.append(fill, false);
+  for (size_t i = 0; i < right; ++i) out.append(fill);
   return out;
 }
 

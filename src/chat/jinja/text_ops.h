@@ -40,6 +40,6 @@ MarkedText titled(const MarkedText& text);
 // Jinja's filter title: only space - ( { [ < begin a word.
 MarkedText word_titled(const MarkedText& text);
 // `left` and `right` spaces or other fill characters around the text.
-MarkedText padded(const MarkedText& text, size_t left, size_t right, std::string_view fill);
+MarkedText padded(const MarkedText& text, size_t left, size_t right, const MarkedText& fill);
 
 }  // namespace ruv::jinja
