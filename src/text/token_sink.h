@@ -50,6 +50,23 @@ class TokenSink {
   // Where the next token begins, in bytes of what is being encoded.
   void move_to(size_t at) { at_ = at; }
   size_t at() const { return at_; }
+  // Long texts may be encoded by up to n threads; the tokens are the same.
+  void allow_threads(int n) { n_threads_ = n; }
+  int n_threads() const { return n_threads_; }
+  // A sink for a stretch of the text that another thread encodes, keeping what this one keeps, from
+  // where this one stands; take() appends what it got.
+  TokenSink part(std::vector<Token>& ids, std::vector<TokenSpan>& spans) const {
+    TokenSink made(ids_ == nullptr ? nullptr : &ids, spans_ == nullptr ? nullptr : &spans);
+    made.at_ = at_;
+    return made;
+  }
+  void take(const TokenSink& part) {
+    n_tokens_ += part.n_tokens_;
+    if (part.n_tokens_ > 0) last_ = part.last_;
+    at_ = part.at_;
+    if (ids_ != nullptr) ids_->insert(ids_->end(), part.ids_->begin(), part.ids_->end());
+    if (spans_ != nullptr) spans_->insert(spans_->end(), part.spans_->begin(), part.spans_->end());
+  }
   // About n_bytes of text will follow.
   void expect(size_t n_bytes) {
     if (ids_ != nullptr && n_bytes > kLongText) grow(ids_, n_bytes / 4);
@@ -73,6 +90,7 @@ class TokenSink {
   std::vector<TokenSpan>* spans_;
   size_t n_tokens_ = 0;
   size_t at_ = 0;
+  int n_threads_ = 1;
   Token last_ = -1;
 };
 

@@ -104,11 +104,14 @@ bool BpeCore::is_whole(const Vocabulary::Entry& entry) const {
 
 void BpeCore::encode_words(std::string_view text, std::span<const Word> words, Scratch& scratch,
                            TokenSink& sink) const {
+  const size_t base = sink.at();
+  const size_t n_block = sink.keeps_spans() ? 1 : kBlock;
   while (!words.empty()) {
-    const std::span<const Word> block = words.first(std::min(words.size(), kBlock));
+    const std::span<const Word> block = words.first(std::min(words.size(), n_block));
     words = words.subspan(block.size());
     const size_t begin = block.front().begin;
     const size_t end = block.back().end;
+    sink.move_to(base + begin);
     if (end + Vocabulary::kPadding <= text.size()) {
       encode_block(text.data(), block, scratch, sink);
     } else {
@@ -117,6 +120,7 @@ void BpeCore::encode_words(std::string_view text, std::span<const Word> words, S
       encode_block(scratch.padded.data() - begin, block, scratch, sink);
     }
   }
+  sink.move_to(base);
 }
 
 // Vocabulary::kPadding bytes may be read behind the words.

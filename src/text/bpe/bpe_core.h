@@ -2,6 +2,7 @@
 // a word seen before, the search by trees, and where the trees do not hold, merging itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -62,8 +63,15 @@ class BpeCore {
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  // Sends the tokens of words of `text`, in order. Thread-safe; `scratch` is the caller's alone.
-  // Requires: no word is empty.
+  // What a word becomes may depend on the word before it.
+  bool joins_words() const {
+    const auto& bytes = options_.fallback_bytes;
+    const bool all_known = *std::min_element(bytes.begin(), bytes.end()) >= 0;
+    return options_.fuse_unknown && options_.unknown >= 0 && !all_known;
+  }
+
+  // Sends the tokens of words of `text`, in order, to a sink that stands where the text begins, and
+  // leaves it there. Thread-safe; `scratch` is the caller's alone. Requires: no word is empty.
   void encode_words(std::string_view text, std::span<const Word> words, Scratch& scratch,
                     TokenSink& sink) const;
   // The tokens of a word by merging alone: what all other ways must agree with.

@@ -3,6 +3,7 @@
 
 #include "text/bpe/byte_alphabet.h"
 #include "text/bpe/merge_list.h"
+#include "text/parallel_encode.h"
 
 namespace ruv {
 namespace {
@@ -65,6 +66,18 @@ void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) con
 }
 
 void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const {
+  if (sink.n_threads() > 1 && text.size() >= kParallelBytes) {
+    const WordWork work{.next_words =
+                            [&](size_t& at, std::vector<Word>& words) {
+                              return pre_tokenizer_.next_words(text, at, words);
+                            },
+                        .encode =
+                            [&](std::span<const Word> words, TokenSink& part) {
+                              BpeCore::Lease scratch(*core_);
+                              core_->encode_words(text, words, *scratch, part);
+                            }};
+    return parallel_encode(work, sink);
+  }
   BpeCore::Lease scratch(*core_);
   for (size_t at = 0; pre_tokenizer_.next_words(text, at, scratch->words);) {
     core_->encode_words(text, scratch->words, *scratch, sink);

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "text/bpe/merge_list.h"
+#include "text/parallel_encode.h"
 
 namespace ruv {
 namespace {
@@ -172,9 +173,11 @@ void SentencePieceBpe::encode_section(std::string_view text, Before before, Toke
   size_t at = 0;
   next_words(text, at, scratch->words);
   const size_t n_first = scratch->words.front().end;
+  const size_t base = sink.at();
   const SpanMap map(sink);
   encode_words(" " + std::string(text.substr(0, n_first)), *scratch, sink);
   map.drop_prefix(sink, 1, n_first);
+  sink.move_to(base + n_first);
   encode_words(text.substr(n_first), *scratch, sink);
 }
 
@@ -193,6 +196,17 @@ void SentencePieceBpe::encode_changed(std::string_view text, Before before,
 
 void SentencePieceBpe::encode_words(std::string_view text, BpeCore::Scratch& scratch,
                                     TokenSink& sink) const {
+  if (sink.n_threads() > 1 && text.size() >= kParallelBytes && !core_->joins_words()) {
+    const WordWork work{
+        .next_words = [&](size_t& at,
+                          std::vector<Word>& words) { return next_words(text, at, words); },
+        .encode =
+            [&](std::span<const Word> words, TokenSink& part) {
+              BpeCore::Lease own(*core_);
+              core_->encode_words(text, words, *own, part);
+            }};
+    return parallel_encode(work, sink);
+  }
   for (size_t at = 0; next_words(text, at, scratch.words);) {
     core_->encode_words(text, scratch.words, scratch, sink);
   }

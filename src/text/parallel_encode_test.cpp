@@ -1,0 +1,89 @@
+// Threads or none, the ids and places are the same.
+#include "text/parallel_encode.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/rng.h"
+#include "text/test_vocabularies.h"
+
+namespace ruv {
+namespace {
+
+struct Encoded {
+  std::vector<Token> ids;
+  std::vector<TokenSpan> spans;
+  bool operator==(const Encoded&) const = default;
+};
+
+Encoded encoded(const Tokenizer& tokenizer, std::string_view text, int n_threads) {
+  Encoded out;
+  TokenSink sink(&out.ids, &out.spans);
+  sink.allow_threads(n_threads);
+  const TextPart part{text, SpecialParsing::on};
+  tokenizer.encode_parts({&part, 1}, false, sink);
+  EXPECT_EQ(sink.n_tokens(), out.ids.size());
+  EXPECT_EQ(sink.at(), text.size());
+  return out;
+}
+
+std::string long_text(Rng& rng, size_t n) {
+  const std::string_view words[] = {"hello",  " ", " a",  "<tool>", "\n",     "'s", "12345",
+                                    "\u00E9", "-", "aaa", "\xFF",   "\u2581", "   "};
+  std::string text;
+  while (text.size() < n) text += words[rng.below(std::size(words))];
+  return text;
+}
+
+TEST(ParallelEncode, GivesTheTokensOfOneThread) {
+  Rng rng(41);
+  std::vector<TokenizerSpec> specs;
+  for (const char* scheme : {"gpt-2", "qwen2", "deepseek-v3", "starcoder"}) {
+    specs.push_back(byte_test_spec({"h e", "l l", "he ll", "Ġ a", "a a"}, scheme));
+  }
+  specs.back().add_space_prefix = true;
+  specs.push_back(piece_test_spec({"▁", "a", "h", "e", "el", "▁a", "▁▁"}));
+  specs.push_back(specs.back());
+  specs.back().byte_fallback = false;
+  for (TokenizerSpec& spec : specs) {
+    const auto tokenizer = Tokenizer::create(std::move(spec));
+    ASSERT_TRUE(tokenizer);
+    for (const size_t n : {size_t{1000}, kParallelBytes + 5, 3 * kParallelBytes}) {
+      const std::string text = long_text(rng, n);
+      const Encoded serial = encoded(**tokenizer, text, 1);
+      for (const int n_threads : {2, 3, 8}) {
+        EXPECT_EQ(encoded(**tokenizer, text, n_threads), serial);
+      }
+    }
+  }
+}
+
+TEST(ParallelEncode, WithoutAnAddedTokenInTheWay) {
+  const auto tokenizer = Tokenizer::create(byte_test_spec({"a b", "Ġ ab"}));
+  ASSERT_TRUE(tokenizer);
+  std::string text;
+  while (text.size() < 4 * kParallelBytes) text += " ab b";
+  EXPECT_EQ(encoded(**tokenizer, text, 4), encoded(**tokenizer, text, 1));
+}
+
+TEST(ParallelEncode, AFailureIsThrownAgain) {
+  const WordWork work{
+      .next_words =
+          [](size_t& at, std::vector<Word>& words) {
+            words = {{static_cast<uint32_t>(at), static_cast<uint32_t>(at + 40000)}};
+            at += 40000;
+            return at < 4000000;
+          },
+      .encode =
+          [](std::span<const Word> words, TokenSink&) {
+            if (words[0].begin > 100000) throw std::runtime_error("full");
+          }};
+  std::vector<Token> ids;
+  TokenSink sink(&ids);
+  sink.allow_threads(3);
+  EXPECT_THROW(parallel_encode(work, sink), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace ruv
