@@ -16,6 +16,7 @@ struct Section {
   size_t begin = 0;
   size_t end = 0;
   Token id = -1;
+  bool operator==(const Section&) const = default;
 };
 
 // Where control tokens may stand: bytes before `end`, from the end of the range before.

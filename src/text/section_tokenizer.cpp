@@ -35,30 +35,10 @@ AddedTokens SectionTokenizer::select(bool normalized) const {
   return AddedTokens(std::move(selected));
 }
 
-template <class OnText>
-void SectionTokenizer::cut(const AddedTokens& tokens, std::string_view text,
-                           std::span<const SpecialRange> ranges, Before before, TokenSink& sink,
-                           const OnText& on_text) const {
-  std::vector<Section> sections;
-  tokens.split(text, ranges, sections);
-  const size_t base = sink.at();
-  for (const Section& section : sections) {
-    sink.move_to(base + section.begin);
-    if (section.id >= 0) {
-      sink.push(section.id, section.end - section.begin);
-    } else {
-      on_text(text.substr(section.begin, section.end - section.begin), before);
-    }
-    before = section.id >= 0 ? Before::added_token : Before::text;
-  }
-  sink.move_to(base + text.size());
-}
-
-void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
-                                    TokenSink& sink) const {
-  const Before before = continues ? Before::text : Before::nothing;
+void SectionTokenizer::lay_out(std::span<const TextPart> parts, bool continues,
+                               Layout& layout) const {
+  layout.before_first = continues ? Before::text : Before::nothing;
   std::vector<SpecialRange> ranges;
-  std::string joined;
   size_t end = 0;
   for (const TextPart& part : parts) {
     if (part.text.empty()) continue;
@@ -68,13 +48,32 @@ void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool contin
     } else {
       ranges.push_back({end, part.special});
     }
-    if (parts.size() > 1) joined += part.text;
+    if (parts.size() > 1) layout.joined += part.text;
   }
   CHECK(end < (size_t{1} << 31));
   if (end == 0) return;
-  sink.expect(end);
-  cut(as_written_, parts.size() > 1 ? joined : parts.front().text, ranges, before, sink,
-      [&](std::string_view section, Before place) { encode_plain(section, place, sink); });
+  layout.text = parts.size() > 1 ? std::string_view(layout.joined) : parts.front().text;
+  as_written_.split(layout.text, ranges, layout.sections);
+}
+
+void SectionTokenizer::encode_section(const Layout& layout, size_t i, TokenSink& sink) const {
+  const Section& section = layout.sections[i];
+  const size_t n = section.end - section.begin;
+  if (section.id >= 0) return sink.push(section.id, n);
+  encode_plain(layout.text.substr(section.begin, n), layout.before(i), sink);
+}
+
+void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
+                                    TokenSink& sink) const {
+  Layout layout;
+  lay_out(parts, continues, layout);
+  sink.expect(layout.text.size());
+  const size_t base = sink.at();
+  for (size_t i = 0; i < layout.sections.size(); ++i) {
+    sink.move_to(base + layout.sections[i].begin);
+    encode_section(layout, i, sink);
+  }
+  sink.move_to(base + layout.text.size());
 }
 
 void SectionTokenizer::encode_plain(std::string_view text, Before before, TokenSink& sink) const {
@@ -90,8 +89,19 @@ void SectionTokenizer::encode_normalized(std::string_view text, Before before,
                                          TokenSink& sink) const {
   if (normalized_.empty()) return encode_section(text, before, sink);
   const SpecialRange range{text.size(), SpecialParsing::off};
-  cut(normalized_, text, {&range, 1}, before, sink,
-      [&](std::string_view section, Before place) { encode_section(section, place, sink); });
+  std::vector<Section> sections;
+  normalized_.split(text, {&range, 1}, sections);
+  const size_t base = sink.at();
+  for (const Section& section : sections) {
+    const size_t n = section.end - section.begin;
+    sink.move_to(base + section.begin);
+    if (section.id >= 0) {
+      sink.push(section.id, n);
+    } else {
+      encode_section(text.substr(section.begin, n), before, sink);
+    }
+    before = section.id >= 0 ? Before::added_token : Before::text;
+  }
 }
 
 }  // namespace ruv
