@@ -1,7 +1,11 @@
 // One buffer each way; nothing is converted but on big-endian machines, which we do not build for.
 #include "token_frames.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -12,18 +16,51 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr uint32_t kLongestFrame = 1U << 30;
 
-// Reads n_bytes; false when stdin ends before.
-bool read_exactly(void* to, size_t n_bytes) { return std::fread(to, 1, n_bytes, stdin) == n_bytes; }
+// stdin in large blocks. What was answered is flushed before it waits for more, so that a program
+// may wait for its answers before it goes on.
+class Input {
+ public:
+  Input() : block_(size_t{1} << 18) {}
+
+  // Bytes read to `to`: fewer than n_bytes only at the end of stdin.
+  size_t read(void* to, size_t n_bytes) {
+    size_t n_read = 0;
+    while (n_read < n_bytes) {
+      if (begin_ == end_ && !fill()) break;
+      const size_t n = std::min(n_bytes - n_read, end_ - begin_);
+      std::memcpy(static_cast<char*>(to) + n_read, block_.data() + begin_, n);
+      begin_ += n;
+      n_read += n;
+    }
+    return n_read;
+  }
+
+ private:
+  bool fill() {
+    std::fflush(stdout);
+    ssize_t n = 0;
+    do {
+      n = ::read(STDIN_FILENO, block_.data(), block_.size());
+    } while (n < 0 && errno == EINTR);
+    begin_ = 0;
+    end_ = n > 0 ? static_cast<size_t>(n) : 0;
+    return end_ > 0;
+  }
+
+  std::vector<char> block_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+};
 
 void write_frame(uint32_t count, const void* items, size_t n_bytes) {
   std::fwrite(&count, 1, sizeof(count), stdout);
   std::fwrite(items, 1, n_bytes, stdout);
 }
 
-Status answer_text(const Tokenizer& tokenizer, uint32_t n_bytes, SpecialParsing special,
+Status answer_text(const Tokenizer& tokenizer, Input& in, uint32_t n_bytes, SpecialParsing special,
                    int64_t number) {
   std::string text(n_bytes, '\0');
-  if (!read_exactly(text.data(), n_bytes))
+  if (in.read(text.data(), n_bytes) != n_bytes)
     return fail(Code::corrupt, "frame {}: ends before its {} bytes", number, n_bytes);
   std::vector<Token> ids;
   tokenizer.encode(text, special, false, ids);
@@ -31,9 +68,10 @@ Status answer_text(const Tokenizer& tokenizer, uint32_t n_bytes, SpecialParsing 
   return {};
 }
 
-Status answer_ids(const Tokenizer& tokenizer, uint32_t n_ids, bool special, int64_t number) {
+Status answer_ids(const Tokenizer& tokenizer, Input& in, uint32_t n_ids, bool special,
+                  int64_t number) {
   std::vector<Token> ids(n_ids);
-  if (!read_exactly(ids.data(), n_ids * sizeof(Token)))
+  if (in.read(ids.data(), n_ids * sizeof(Token)) != n_ids * sizeof(Token))
     return fail(Code::corrupt, "frame {}: ends before its {} ids", number, n_ids);
   for (const Token id : ids) {
     if (id < 0 || id >= tokenizer.vocab_size())
@@ -48,16 +86,17 @@ Status answer_ids(const Tokenizer& tokenizer, uint32_t n_ids, bool special, int6
 }  // namespace
 
 Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work) {
+  Input in;
   uint32_t count = 0;
   const SpecialParsing special = work.special ? SpecialParsing::on : SpecialParsing::off;
   for (int64_t number = 1;; ++number) {
-    const size_t n_read = std::fread(&count, 1, sizeof(count), stdin);
+    const size_t n_read = in.read(&count, sizeof(count));
     if (n_read == 0) break;
     if (n_read != sizeof(count)) return fail(Code::corrupt, "frame {}: half a length", number);
     if (count > kLongestFrame / (work.decode ? sizeof(Token) : 1))
       return fail(Code::corrupt, "frame {}: {} items are too many", number, count);
-    TRY(work.decode ? answer_ids(tokenizer, count, work.special, number)
-                    : answer_text(tokenizer, count, special, number));
+    TRY(work.decode ? answer_ids(tokenizer, in, count, work.special, number)
+                    : answer_text(tokenizer, in, count, special, number));
   }
   std::fflush(stdout);
   return {};

@@ -13,8 +13,9 @@ struct FrameWork {
 };
 
 // For each frame (a count, and so many bytes or ids) on stdin writes one (a count, and so many ids
-// or bytes) to stdout, until stdin ends. Answers are held back in a buffer: a program reads while
-// it writes. Fails: corrupt (a frame that is cut off or too long, an id outside the vocabulary).
+// or bytes) to stdout, until stdin ends. A program that writes
+// many frames at once reads meanwhile. Fails: corrupt (a frame that is cut off or too long, an id
+// outside the vocabulary).
 Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work);
 
 }  // namespace ruv
