@@ -141,9 +141,12 @@ void PreTokenizer::refine(const Stage& stage, std::string_view text, std::vector
   if (stage.isolates()) return stage.words->cut_words(text, words, stage.keeps_matches, out);
   out.clear();
   for (const Word& word : words) {
+    const uint32_t mark = word.end & WordAutomaton::kGapMark;
     const size_t n = (word.end & ~WordAutomaton::kGapMark) - word.begin;
     MatchPieces pieces(*stage.scanner, stage.behavior, stage.invert);
+    size_t added = out.size();
     pieces.append(text.substr(word.begin, n), 0, word.begin, SIZE_MAX, out);
+    for (; added < out.size(); ++added) out[added].end |= mark;
   }
 }
 

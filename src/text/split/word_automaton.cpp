@@ -390,11 +390,12 @@ void WordAutomaton::cut_words(std::string_view text, std::span<const Word> words
     const Word word = words[i];
     const uint32_t mark = word.end & kGapMark;
     const uint32_t end = word.end & ~kGapMark;
-    bool whole = (keeps_matches && mark == 0) || end - word.begin == 1;
-    if (!whole && lively < end) {
+    bool whole = lively >= end || (keeps_matches && mark == 0) || end - word.begin == 1;
+    if (!whole) {
       lively = scanner_->skip_dull(text, std::max<size_t>(lively, word.begin), end_of_words);
+      whole = lively >= end;
     }
-    if (whole || lively >= end) {
+    if (whole) {
       out[n_out++] = word;
       continue;
     }
