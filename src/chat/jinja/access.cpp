@@ -121,8 +121,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) 
   if (key.is_text()) {
     TRY(run.meter().spend_text(key.text()->size()));
     if (std::optional<Datum> method = method_of(subject, key.bytes())) return *method;
-    return Datum::undefined(
-        fmt::format("'{}' has no attribute '{}'", described(subject), key.bytes()));
+    return run.missing_attribute(subject, key.bytes());
   }
   MarkedText shown;
   TRY(append_repr(shown, key, run.meter(), false));
@@ -136,7 +135,7 @@ Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_v
     if (const Datum* found = subject.dict()->find(name)) return *found;
   }
   TRY(run.meter().spend_text(name.size()));
-  return Datum::undefined(fmt::format("'{}' has no attribute '{}'", described(subject), name));
+  return run.missing_attribute(subject, name);
 }
 
 Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& meter) {

@@ -28,7 +28,7 @@ Result<std::optional<Datum>> LoopObject::next_passing() {
   while (std::optional<Datum> item = walk_.next()) {
     TRY(run_.meter().spend());
     if (!node_.condition) return item;
-    const bool passes = TRY(run_.scoped(around_, [&]() -> Result<bool> {
+    const bool passes = TRY(run_.scoped(around_, condition_scope_, [&]() -> Result<bool> {
       TRY(run_.assign(node_.target, *item));
       return is_true(TRY(run_.evaluate(*node_.condition)));
     }));
@@ -123,9 +123,10 @@ Result<Flow> run_loop(TemplateRun& run, const ForNode& node, const Datum& items,
       std::make_shared<LoopObject>(run, node, std::move(walk), depth_of(items), around, depth);
   // Jinja runs the else part unless some pass reaches the body's end.
   bool completed = false;
+  std::shared_ptr<NameScope> scope;
   const auto iterations = [&]() -> Result<Flow> {
     while (const std::optional<Datum> item = TRY(loop->advance())) {
-      const Flow flow = TRY(run.scoped(around, [&]() -> Result<Flow> {
+      const Flow flow = TRY(run.scoped(around, scope, [&]() -> Result<Flow> {
         run.set(run.program().loop, Datum(ObjectPtr(loop)));
         TRY(run.assign(node.target, *item));
         return run.execute(node.body);

@@ -55,6 +55,7 @@ class LoopObject final : public TemplateObject, public std::enable_shared_from_t
   bool ended_ = false;
   Status ahead_error_;  // met while reading ahead; advance() returns it
   bool closed_ = false;
+  std::shared_ptr<NameScope> condition_scope_;
   bool has_changed_value_ = false;
   std::vector<Datum> changed_;
 };

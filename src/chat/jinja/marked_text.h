@@ -30,6 +30,10 @@ class MarkedText {
   // Calls f(std::string_view, bool from_user) for each longest run of equal mark, in order.
   template <class F>
   void for_each_run(F&& f) const {
+    if (runs_.empty()) {
+      if (!bytes_.empty()) f(std::string_view(bytes_), from_user_);
+      return;
+    }
     size_t begin = 0;
     for (const Run& run : runs_) {
       f(std::string_view(bytes_).substr(begin, run.end - begin), run.from_user);
@@ -49,7 +53,8 @@ class MarkedText {
   size_t run_of(size_t byte) const;
 
   std::string bytes_;
-  std::vector<Run> runs_;  // cover all bytes; neighbours differ
+  bool from_user_ = false;  // the mark of all bytes while runs_ is empty: most texts have one
+  std::vector<Run> runs_;   // empty, or covering all bytes with neighbours that differ
 };
 
 }  // namespace ruv::jinja

@@ -171,6 +171,14 @@ Result<TextPtr> TemplateRun::capture_block(const ScopeBody& body) {
   });
 }
 
+Datum TemplateRun::missing_attribute(const Datum& subject, std::string_view name) {
+  std::string type = subject.is_none() ? "None" : jinja::type_name(subject) + " object";
+  if (last_missing_.name == name && last_missing_.type == type) return last_missing_.undefined;
+  Datum undefined = Datum::undefined(fmt::format("'{}' has no attribute '{}'", type, name));
+  last_missing_ = {std::move(type), std::string(name), undefined};
+  return undefined;
+}
+
 std::shared_ptr<NamespaceObject> TemplateRun::make_namespace() {
   namespaces_.push_back(std::make_shared<NamespaceObject>());
   return namespaces_.back();

@@ -99,7 +99,17 @@ class TemplateRun {
   // Runs `body` in a new scope under `parent`.
   template <class F>
   auto scoped(NameScope* parent, F&& body) {
-    const auto scope = std::make_shared<NameScope>();
+    std::shared_ptr<NameScope> scope;
+    return scoped(parent, scope, body);
+  }
+  // As above, taking the memory of `scope` where nothing else keeps it; for the passes of a loop.
+  template <class F>
+  auto scoped(NameScope* parent, std::shared_ptr<NameScope>& scope, F&& body) {
+    if (scope && !scope->kept) {
+      scope->variables.clear();
+    } else {
+      scope = std::make_shared<NameScope>();
+    }
     scope->parent = parent;
     NameScope* const outer = std::exchange(scope_, scope.get());
     live_.push_back(scope);
@@ -118,6 +128,8 @@ class TemplateRun {
   Result<Datum> call_macro(const MacroBody& macro, NameScope* defined_in,
                            const CallArguments& arguments);
   std::shared_ptr<NamespaceObject> make_namespace();
+  // Undefined: "'str object' has no attribute 'x'". The last one is kept, since loops ask again.
+  Datum missing_attribute(const Datum& subject, std::string_view name);
 
   // The text that the filters of a filter block work on.
   Datum captured_text;
@@ -146,6 +158,11 @@ class TemplateRun {
   int depth_ = 0;
   int macro_depth_ = 0;
   bool error_placed_ = false;
+  struct Missing {
+    std::string type, name;
+    Datum undefined;
+  };
+  Missing last_missing_;
 };
 
 }  // namespace ruv::jinja
