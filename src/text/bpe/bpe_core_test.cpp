@@ -67,7 +67,7 @@ std::unique_ptr<BpeCore> made(const SmallBpe& bpe, MergeTrees::Rules rules,
                               BpeCore::Options options = {}) {
   Vocabulary vocabulary;
   for (const std::string& text : bpe.texts) vocabulary.add(text, true);
-  vocabulary.finish(rules.by_text);
+  vocabulary.finish();
   options.symbols = bpe.symbols;
   return std::make_unique<BpeCore>(std::move(vocabulary), std::move(rules), options);
 }

@@ -27,7 +27,7 @@ Vocabulary read_vocabulary(const TokenizerSpec& spec) {
       vocabulary.add(stored, false);
     }
   }
-  vocabulary.finish(spec.merges.empty());
+  vocabulary.finish();
   return vocabulary;
 }
 

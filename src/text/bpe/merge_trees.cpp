@@ -16,6 +16,7 @@ MergeTrees::MergeTrees(const Vocabulary& vocabulary, BpeSymbols symbols, Rules r
   for (size_t i = 0; i < vocabulary.size(); ++i) {
     const auto id = static_cast<Token>(i);
     const std::string_view text = vocabulary.text(id);
+    if (rules_.by_text) trees_[i].key = padded_key(text.data(), text.size());
     if (text.empty() || text.size() > 4) continue;
     const bool one =
         symbols == BpeSymbols::bytes ? text.size() == 1 : decode_utf8(text, 0).size == text.size();
@@ -48,13 +49,13 @@ void MergeTrees::link_merges() {
 
 Merge MergeTrees::find_joined(Token left, Token right) const {
   if ((left | right) < 0) return {};
-  const WordKey& left_key = vocabulary_->key(left);
-  const WordKey& right_key = vocabulary_->key(right);
+  const WordKey& left_key = trees_[static_cast<size_t>(left)].key;
+  const WordKey& right_key = trees_[static_cast<size_t>(right)].key;
   // Long texts have 0xFF for their number.
-  if ((left_key.high >> 56) + (right_key.high >> 56) <= WordKey::kShort) {
+  if (const size_t n = (left_key.high >> 56) + (right_key.high >> 56); n <= WordKey::kShort) {
     const WordKey key = joined_key(left_key, right_key);
     const uint64_t hash = hash_of(key);
-    if (!vocabulary_->may_be_token(hash)) return {};
+    if (!vocabulary_->may_be_token(key.low, n, hash)) return {};
     // Short keys hold the whole text.
     return merge_into(vocabulary_->find(key, hash, vocabulary_->text(left).data()));
   }
@@ -67,7 +68,10 @@ Merge MergeTrees::find_joined(Token left, Token right) const {
   joined.append(Vocabulary::kPadding, '\0');
   const WordKey key = padded_key(joined.data(), n);
   const uint64_t hash = hash_of(key);
-  if (n <= Vocabulary::kMaxBeginning && !vocabulary_->may_be_token(hash)) return {};
+  if (n <= Vocabulary::kMaxBeginning &&
+      !vocabulary_->may_be_token(load_word(joined.data()), n, hash)) {
+    return {};
+  }
   return merge_into(vocabulary_->find(key, hash, joined.data()));
 }
 
@@ -122,14 +126,15 @@ void MergeTrees::find_splits_by_text(Token id, std::vector<Split>& splits) const
   const std::string_view text = vocabulary_->text(id);
   if (text.size() < 2 || text.size() > Vocabulary::kMaxBeginning) return;
   const uint32_t rank = rank_of_result(id) + 1;
-  const WordKey& key = vocabulary_->key(id);
+  const WordKey& key = trees_[static_cast<size_t>(id)].key;
   const auto offer = [&](Token left, size_t cut) {
     if (left < 0 || cuts_a_character(text, cut)) return;
     const std::string_view rest = text.substr(cut);
     const WordKey rest_key =
         text.size() <= WordKey::kShort ? tail_key(key, cut) : padded_key(rest.data(), rest.size());
     const uint64_t hash = hash_of(rest_key);
-    if (rest.size() > 1 && !vocabulary_->may_be_token(hash)) return;
+    const uint64_t low = load_word(rest.data());
+    if (rest.size() > 1 && !vocabulary_->may_be_token(low, rest.size(), hash)) return;
     const Vocabulary::Entry* right = vocabulary_->find(rest_key, hash, rest.data());
     if (right != nullptr) splits.push_back({left, right->id, rank});
   };

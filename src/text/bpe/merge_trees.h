@@ -25,7 +25,7 @@ class MergeTrees {
   };
 
   MergeTrees() = default;
-  // `vocabulary` outlives it. Requires: its tables are made, with keys when by_text.
+  // `vocabulary` outlives it. Requires: its tables are made.
   MergeTrees(const Vocabulary& vocabulary, BpeSymbols symbols, Rules rules);
 
   // How two neighbours merge. By_text, they must be findable tokens or joined texts.
@@ -50,7 +50,8 @@ class MergeTrees {
  private:
   enum State : uint32_t { kUnknown, kSymbol, kMade, kNever };
   // The last merge of a token; written before `state`, by any thread, always the same.
-  struct Tree {
+  struct alignas(32) Tree {
+    WordKey key;  // of the text, when by_text
     std::atomic<Token> left{-1};
     std::atomic<Token> right{-1};
     std::atomic<uint32_t> rank{0};  // of the merge, plus 1; 0 for symbols

@@ -141,7 +141,7 @@ Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
     const size_t n = write_with_spaces(stored, bytes.data());
     vocabulary.add({bytes.data(), n}, mergeable && stored.find(' ') == std::string::npos);
   }
-  vocabulary.finish(!spec_.scores.empty());
+  vocabulary.finish();
   return vocabulary;
 }
 

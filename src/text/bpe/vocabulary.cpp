@@ -22,7 +22,7 @@ void Vocabulary::add(std::string_view text, bool findable) {
   if (findable) longest_ = std::max(longest_, text.size());
 }
 
-void Vocabulary::finish(bool keep_keys) {
+void Vocabulary::finish() {
   bytes_.append(kPadding, '\0');
   const size_t n_slots = std::bit_ceil(std::max<size_t>(16, size() + size() / 2));
   shift_ = 64 - std::countr_zero(n_slots);
@@ -30,9 +30,8 @@ void Vocabulary::finish(bool keep_keys) {
   entries_ = std::make_unique<Entry[]>(n_slots);
   const size_t n_filter = std::bit_ceil(std::clamp<size_t>(12 * size(), 1024, size_t{1} << 22));
   filter_.assign(n_filter / 32, 0);
-  filter_mask_ = n_filter - 1;
+  line_shift_ = 64 - std::countr_zero(n_filter / kPairsInLine);
 
-  if (keep_keys) keys_.reserve(size());
   constexpr size_t kAhead = 16;
   struct Pending {
     WordKey key;
@@ -43,14 +42,9 @@ void Vocabulary::finish(bool keep_keys) {
     Pending& next = pending[i % kAhead];
     if (next.id >= 0) insert(next.key, next.id);
     next.id = -1;
-    if (i >= size() || (!findable_[i] && !keep_keys)) continue;
+    if (i >= size() || !findable_[i]) continue;
     const auto id = static_cast<Token>(i);
     next = {padded_key(text(id).data(), length(id)), id};
-    if (keep_keys) keys_.push_back(next.key);
-    if (!findable_[i]) {
-      next.id = -1;
-      continue;
-    }
     prefetch(hash_of(next.key));
     add_beginnings(text(id));
   }
@@ -72,7 +66,8 @@ void Vocabulary::add_beginnings(std::string_view text) {
   const uint64_t low = load_word(at);
   const uint64_t high = load_word(at + 8);
   for (size_t size = 2; size <= std::min(n, WordKey::kShort); ++size) {
-    set_bits(hash_of(short_key(low, high, size)), size < n ? kGoesOn : kIsToken);
+    const uint64_t hash = hash_of(short_key(low, high, size));
+    set_bits(place_of(low, size, hash), size < n ? kGoesOn : kIsToken);
   }
   if (n <= WordKey::kShort) return;
   LongHash hash;
@@ -80,7 +75,7 @@ void Vocabulary::add_beginnings(std::string_view text) {
   for (size_t size = 16; size <= n; ++size) {
     if (size % 8 == 0) hash.take(load_word(at + size - 8));
     const WordKey key = hash.key(load_word(at + size / 8 * 8), size);
-    set_bits(hash_of(key), size < n ? kGoesOn : kIsToken);
+    set_bits(place_of(low, size, hash_of(key)), size < n ? kGoesOn : kIsToken);
   }
 }
 
@@ -91,8 +86,11 @@ size_t Vocabulary::beginnings(const char* at, size_t limit, Beginning* out) cons
   const uint64_t high = load_word(at + 8);
   const auto offer = [&](const WordKey& key, size_t size) {
     const uint64_t hash = hash_of(key);
-    const uint32_t bits = bits_of(hash);
-    if (bits & kIsToken) out[n++] = {key, hash, static_cast<uint32_t>(size)};
+    const uint32_t bits = bits_at(place_of(low, size, hash));
+    if (bits & kIsToken) {
+      prefetch(hash);
+      out[n++] = {key, hash, static_cast<uint32_t>(size)};
+    }
     return (bits & kGoesOn) != 0;
   };
   for (size_t size = 2; size <= std::min(limit, WordKey::kShort); ++size) {

@@ -1,7 +1,8 @@
 // Vocabulary: the texts of tokens as the merges see them, found exactly in about one cache miss,
 // and which of them begin at a place of a text. Instead of a trie, a filter of two bits for each
 // beginning of a token says whether it is a token and whether a longer one begins so: the bits of
-// all lengths are loaded at once, not one after another.
+// all lengths are loaded at once, not one after another. The bits of beginnings that share their
+// first 3 bytes, or 6 for longer ones, stand in one cache line.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ class Vocabulary {
   void reserve(size_t n_tokens, size_t n_bytes);
   // Appends the text of the next id. Only findable texts are found; the first of equals wins.
   void add(std::string_view text, bool findable);
-  // Makes the tables; nothing is found before. keep_keys: key() will be asked.
-  void finish(bool keep_keys = false);
+  // Makes the tables; nothing is found before.
+  void finish();
 
   size_t size() const { return ends_.size() - 1; }
   // kPadding bytes may be read behind it.
@@ -50,8 +51,6 @@ class Vocabulary {
     const auto i = static_cast<size_t>(id);
     return ends_[i + 1] - ends_[i];
   }
-  // Requires: finish was told to keep them.
-  const WordKey& key(Token id) const { return keys_[static_cast<size_t>(id)]; }
   // Bytes of the longest findable text.
   size_t longest() const { return longest_; }
 
@@ -66,7 +65,10 @@ class Vocabulary {
   }
   // -1 when no token has this text.
   Token find(std::string_view text) const;
-  bool may_be_token(uint64_t hash) const { return (bits_of(hash) & kIsToken) != 0; }
+  // Surely not when false. `low`: the first 8 bytes, of a text of `size` bytes, 2 or more.
+  bool may_be_token(uint64_t low, size_t size, uint64_t hash) const {
+    return (bits_at(place_of(low, size, hash)) & kIsToken) != 0;
+  }
 
   // The sizes of what may be tokens at `at`, at most `limit` bytes and two bytes or longer, written
   // ascending; most are. Returns their number. Requires: room for min(limit, kMaxBeginning).
@@ -80,13 +82,17 @@ class Vocabulary {
     const uint64_t n = entry.key.high >> 56;
     return n <= WordKey::kShort || std::memcmp(text(entry.id).data(), at, length(entry.id)) == 0;
   }
-  uint32_t bits_of(uint64_t hash) const {
-    const uint64_t i = hash & filter_mask_;
-    return static_cast<uint32_t>(filter_[i / 32] >> (2 * (i % 32)));
+  // Of two bits in filter_, in pairs.
+  uint64_t place_of(uint64_t low, size_t size, uint64_t hash) const {
+    const uint64_t group = first_bytes(low, size == 2 ? 2 : size < 7 ? 3 : 6);
+    const uint64_t line = (group * 0x9E3779B97F4A7C15ULL) >> line_shift_;
+    return line * kPairsInLine + hash % kPairsInLine;
   }
-  void set_bits(uint64_t hash, uint64_t bits) {
-    const uint64_t i = hash & filter_mask_;
-    filter_[i / 32] |= bits << (2 * (i % 32));
+  uint32_t bits_at(uint64_t place) const {
+    return static_cast<uint32_t>(filter_[place / 32] >> (2 * (place % 32)));
+  }
+  void set_bits(uint64_t place, uint64_t bits) {
+    filter_[place / 32] |= bits << (2 * (place % 32));
   }
   void add_beginnings(std::string_view text);
   void insert(const WordKey& key, Token id);
@@ -97,10 +103,10 @@ class Vocabulary {
   std::unique_ptr<Entry[]> entries_;
   size_t last_slot_ = 0;
   int shift_ = 63;
+  static constexpr uint64_t kPairsInLine = 256;
   std::vector<uint64_t> filter_;
-  uint64_t filter_mask_ = 0;
+  int line_shift_ = 63;
   size_t longest_ = 0;
-  std::vector<WordKey> keys_;  // of all texts, by id
 };
 
 }  // namespace ruv
