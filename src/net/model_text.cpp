@@ -1,6 +1,9 @@
 #include "net/model_text.h"
 
+#include <ctime>
+
 #include "chat/prompt.h"
+#include "model/model.h"
 #include "net/rendered_chat.h"
 
 namespace ruv {
@@ -16,6 +19,20 @@ int64_t tokens_within(const Tokenizer& tokenizer, std::span<const Token> ids, si
     ++n;
   }
   return static_cast<int64_t>(n);
+}
+
+std::string stored_text(const Tokenizer& tokenizer, const std::optional<Token>& id) {
+  return id ? tokenizer.token_bytes(*id, true) : std::string();
+}
+
+RenderOptions render_options(const Model& model) {
+  RenderOptions options;
+  if (model.tokenizer != nullptr) {
+    options.bos_token = stored_text(*model.tokenizer, model.tokenizer->spec().bos);
+    options.eos_token = stored_text(*model.tokenizer, model.tokenizer->spec().eos);
+  }
+  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
+  return options;
 }
 
 class LoadedModelText final : public ModelText {
@@ -37,7 +54,7 @@ class LoadedModelText final : public ModelText {
 
   Result<ChatPrompt> chat_prompt(std::string_view json) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
-    const RenderedChat chat = TRY(render_conversation(*model_, json));
+    const RenderedChat chat = TRY(rendered(json));
     ChatPrompt prompt{encode_parts(tokenizer, chat.parts), 0};
     // Most templates write bos themselves; some leave it to the tokenizer.
     const TokenizerSpec& spec = tokenizer.spec();
@@ -50,7 +67,7 @@ class LoadedModelText final : public ModelText {
   }
 
   Result<std::string> chat_text(std::string_view json) const override {
-    return joined(TRY(render_conversation(*model_, json)).parts);
+    return joined(TRY(rendered(json)).parts);
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     return detokenize(*model_, ids, with_special);
@@ -65,6 +82,13 @@ class LoadedModelText final : public ModelText {
     if (model_->tokenizer != nullptr) return model_->tokenizer.get();
     return fail(Code::unsupported, "{}: no usable tokenizer: {}", model_->file->path(),
                 model_->tokenizer_status.message());
+  }
+
+  Result<RenderedChat> rendered(std::string_view json) const {
+    if (model_->chat_template == nullptr) {
+      return tl::unexpected<Status>(model_->chat_template_status);
+    }
+    return render_conversation(*model_->chat_template, render_options(*model_), json);
   }
 
   static void add_special(const TokenizerSpec& spec, size_t n_bytes, const EncodeOptions& options,

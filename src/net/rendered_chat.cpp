@@ -3,7 +3,6 @@
 #include "net/rendered_chat.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/json.h"
 #include "chat/messages.h"
@@ -11,28 +10,15 @@
 namespace ruv {
 namespace {
 
-std::string stored_text(const Tokenizer& tokenizer, const std::optional<Token>& id) {
-  return id ? tokenizer.token_bytes(*id, true) : std::string();
-}
-
-RenderOptions render_options(const Model& model) {
-  RenderOptions options;
-  if (model.tokenizer != nullptr) {
-    options.bos_token = stored_text(*model.tokenizer, model.tokenizer->spec().bos);
-    options.eos_token = stored_text(*model.tokenizer, model.tokenizer->spec().eos);
-  }
-  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
-  return options;
-}
-
-Result<std::vector<RenderedPart>> render(const Model& model, const Json& request) {
+Result<std::vector<RenderedPart>> render(const ChatTemplate& chat_template,
+                                         const RenderOptions& options, const Json& request) {
   const auto member = [&](const char* name) {
     return request.contains(name) ? &request[name] : nullptr;
   };
   const bool opens = request.value("add_generation_prompt", true);
   const Json context = TRY(template_context(request["messages"], member("tools"), opens,
                                             member("chat_template_kwargs")));
-  return render_chat(*model.chat_template, context, render_options(model));
+  return render_chat(chat_template, context, options);
 }
 
 // A text of private characters that the request does not hold.
@@ -65,15 +51,15 @@ bool cut_at(RenderedChat& chat, const std::string& mark, size_t n_content) {
 
 }  // namespace
 
-Result<RenderedChat> render_conversation(const Model& model, std::string_view json) {
-  if (model.chat_template == nullptr) return tl::unexpected<Status>(model.chat_template_status);
+Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
+                                         const RenderOptions& options, std::string_view json) {
   Json request = TRY(parse_json(json, "chat"));
   if (!request.is_object() || !request.contains("messages")) {
     return fail(Code::invalid, "chat: expected an object with \"messages\"");
   }
   RenderedChat chat;
   if (!request.value("continue_final_message", false)) {
-    chat.parts = TRY(render(model, request));
+    chat.parts = TRY(render(chat_template, options, request));
     return chat;
   }
   Json& messages = request["messages"];
@@ -85,7 +71,7 @@ Result<RenderedChat> render_conversation(const Model& model, std::string_view js
   const size_t n_content = content.size();
   const std::string mark = unused_mark(json);
   content += mark;
-  chat.parts = TRY(render(model, request));
+  chat.parts = TRY(render(chat_template, options, request));
   if (!cut_at(chat, mark, n_content)) {
     return fail(Code::invalid, "chat: the template does not write the last message");
   }

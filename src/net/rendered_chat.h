@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "chat/chat_template.h"
-#include "model/model.h"
 
 namespace ruv {
 
@@ -17,7 +16,8 @@ struct RenderedChat {
 };
 
 // `json` as ModelText::chat_prompt takes it. Fails: invalid (shape, the template refuses or drops
-// the message to go on with), unsupported (no template).
-Result<RenderedChat> render_conversation(const Model& model, std::string_view json);
+// the message to go on with).
+Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
+                                         const RenderOptions& options, std::string_view json);
 
 }  // namespace ruv
