@@ -170,6 +170,15 @@ Result<SliceBounds> slice_bounds(const SliceIndices& slice, int64_t n) {
 
 Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceIndices& slice) {
   TRY(run.meter().spend_text(text.size()));
+  if (ascii_prefix(text.bytes()) == text.size()) {
+    const SliceBounds bounds = TRY(slice_bounds(slice, static_cast<int64_t>(text.size())));
+    if (bounds.stride == 1) {
+      const auto begin = static_cast<size_t>(std::max<int64_t>(bounds.start, 0));
+      MarkedText out = text.slice(begin, begin + static_cast<size_t>(bounds.count));
+      out.html_safe = text.html_safe;
+      return Datum(std::move(out));
+    }
+  }
   std::vector<size_t> starts;
   for (size_t at = 0; at < text.size(); at = byte_of_character(text.bytes(), 1, at))
     starts.push_back(at);

@@ -4,6 +4,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/utf8.h"
 #include "chat/jinja/letter_expansions.h"
@@ -198,15 +199,40 @@ size_t trailing_space(std::string_view text) {
   return text.size() - end;
 }
 
+size_t ascii_prefix(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080U;
+  size_t at = 0;
+  for (; at + sizeof(uint64_t) <= text.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (word & kHighBits) break;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
 size_t count_characters(std::string_view text) {
   size_t count = 0;
-  for (size_t at = 0; at < text.size(); at += decode_utf8(text, at).size) ++count;
+  for (size_t at = 0; at < text.size();) {
+    const size_t plain = ascii_prefix(text.substr(at));
+    at += plain;
+    count += plain;
+    for (; at < text.size() && static_cast<unsigned char>(text[at]) >= 0x80; ++count)
+      at += decode_utf8(text, at).size;
+  }
   return count;
 }
 
 size_t byte_of_character(std::string_view text, size_t characters, size_t from) {
   size_t at = from;
-  for (; characters > 0 && at < text.size(); --characters) at += decode_utf8(text, at).size;
+  while (characters > 0 && at < text.size()) {
+    const size_t plain = ascii_prefix(text.substr(at, characters));
+    at += plain;
+    characters -= plain;
+    for (; characters > 0 && at < text.size() && static_cast<unsigned char>(text[at]) >= 0x80;
+         --characters)
+      at += decode_utf8(text, at).size;
+  }
   return at;
 }
 

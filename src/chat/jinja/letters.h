@@ -40,6 +40,8 @@ size_t leading_space(std::string_view text);
 size_t trailing_space(std::string_view text);
 // Bytes of the last character of text[0, end). Requires: end > 0.
 size_t last_character_size(std::string_view text, size_t end);
+// Bytes of ASCII at the start.
+size_t ascii_prefix(std::string_view text);
 size_t count_characters(std::string_view text);
 // The byte reached from byte `from` after passing so many characters; text.size() at the end.
 size_t byte_of_character(std::string_view text, size_t characters, size_t from);
