@@ -104,6 +104,63 @@ TEST(PreTokenizer, SchemeOfPatterns) {
   EXPECT_EQ(find_scheme({}), std::nullopt);
 }
 
+TEST(PreTokenizer, BehavioursAsInTokenizers) {
+  const auto words = [](SplitBehavior behavior, bool invert) {
+    const SplitStep step{.regex = "x", .behavior = behavior, .invert = invert};
+    const auto splitter = PreTokenizer::create({&step, 1});
+    const std::string_view text = "axxbxcx";
+    return texts_of(text, places_of(*splitter, text));
+  };
+  using enum SplitBehavior;
+  EXPECT_EQ(words(isolated, false), (Words{"a", "x", "x", "b", "x", "c", "x"}));
+  EXPECT_EQ(words(isolated, true), (Words{"a", "x", "x", "b", "x", "c", "x"}));
+  EXPECT_EQ(words(removed, false), (Words{"a", "b", "c"}));
+  EXPECT_EQ(words(removed, true), (Words{"x", "x", "x", "x"}));
+  EXPECT_EQ(words(merged_with_previous, false), (Words{"ax", "x", "bx", "cx"}));
+  EXPECT_EQ(words(merged_with_previous, true), (Words{"a", "x", "xb", "xc", "x"}));
+  EXPECT_EQ(words(merged_with_next, false), (Words{"a", "x", "xb", "xc", "x"}));
+  EXPECT_EQ(words(merged_with_next, true), (Words{"ax", "x", "bx", "cx"}));
+  EXPECT_EQ(words(contiguous, false), (Words{"a", "xx", "b", "x", "c", "x"}));
+}
+
+TEST(PreTokenizer, MatchesOfNothingCutToo) {
+  const auto words = [](std::string_view regex, std::string_view text) {
+    const SplitStep step{.regex = std::string(regex)};
+    return texts_of(text, places_of(*PreTokenizer::create({&step, 1}), text));
+  };
+  EXPECT_EQ(words("", "abc"), (Words{"a", "b", "c"}));
+  EXPECT_EQ(words("(?=b)", "abcb"), (Words{"a", "bc", "b"}));
+  EXPECT_EQ(words("x*", "axxb"), (Words{"a", "xx", "b"}));
+}
+
+TEST(PreTokenizer, LongTextsOfAnyBehaviourComeInBlocks) {
+  const SplitStep step{.regex = "\\s+", .behavior = SplitBehavior::removed};
+  const auto splitter = PreTokenizer::create({&step, 1});
+  std::string text;
+  for (int i = 0; i < 10000; ++i) text += "ab  ";
+  std::vector<Word> words;
+  size_t at = 0;
+  ASSERT_TRUE(splitter->next_words(text, at, words));
+  EXPECT_LT(words.size(), 5000U);
+  EXPECT_EQ(places_of(*splitter, text).size(), 10000U);
+}
+
+TEST(PreTokenizer, WithoutStepsTheTextIsOneWord) {
+  const auto splitter = PreTokenizer::create({});
+  ASSERT_TRUE(splitter);
+  EXPECT_EQ(places_of(*splitter, "a b"), (std::vector<Word>{{0, 3}}));
+  EXPECT_TRUE(places_of(*splitter, "").empty());
+}
+
+TEST(PreTokenizer, ErrorsOfAStepArePassedOn) {
+  const SplitStep steps[] = {{.regex = "a"}, {.regex = "(?<=a)b"}};
+  const auto splitter = PreTokenizer::create(steps);
+  ASSERT_FALSE(splitter);
+  EXPECT_NE(splitter.error().message().find("look-behind"), std::string::npos);
+  const std::vector<SplitStep> many(17, SplitStep{.regex = "a"});
+  EXPECT_FALSE(PreTokenizer::create(many));
+}
+
 TEST(PreTokenizer, WordsCoverAnyBytes) {
   Rng rng(3);
   for (const char* scheme : {"gpt-2", "qwen2", "gpt-4o", "falcon", "deepseek-llm", "deepseek-v3"}) {
