@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "base/file.h"
@@ -58,6 +62,38 @@ class PipelineReader {
   TokenizerSpec spec_;
   size_t id_limit_ = 0;
 };
+
+// A score as the tokenizers package reads it: the digits as one integer, rounded to 53 bits,
+// divided by a power of ten and rounded again. The last bit decides which of two equal ways a text
+// is cut.
+double as_read_by_package(double exact) {
+  std::array<char, 40> text;
+  const auto [end, wrong] = std::to_chars(text.data(), text.data() + text.size(), exact);
+  if (wrong != std::errc()) return exact;
+  constexpr int kExactPowers = 22;
+  uint64_t digits = 0;
+  int n_fraction = 0;
+  int exponent = 0;
+  for (const char* c = text.data(); c != end; ++c) {
+    if (*c == 'e') {
+      c += c[1] == '+' ? 2 : 1;
+      if (std::from_chars(c, end, exponent).ec != std::errc()) return exact;
+      break;
+    }
+    if (*c == '.') {
+      n_fraction = 1;
+    } else if (*c >= '0' && *c <= '9') {
+      digits = 10 * digits + static_cast<uint64_t>(*c - '0');
+      if (n_fraction > 0) ++n_fraction;
+    }
+  }
+  exponent -= std::max(n_fraction - 1, 0);
+  if (std::abs(exponent) > kExactPowers) return exact;
+  double power = 1;
+  for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
+  const auto whole = static_cast<double>(digits);
+  return std::copysign(exponent < 0 ? whole / power : whole * power, exact);
+}
 
 // Old files do not name the type: each has members the others lack.
 std::string_view model_type(const JsonElement& model) {
@@ -219,6 +255,7 @@ Status PipelineReader::read_pieces(const JsonElement& model) {
     }
     spec_.tokens.emplace_back(text);
     spec_.scores.push_back(static_cast<float>(score));
+    spec_.wide_scores.push_back(as_read_by_package(score));
   }
   spec_.kinds.assign(spec_.tokens.size(), TokenKind::normal);
   return {};

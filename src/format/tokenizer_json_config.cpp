@@ -71,6 +71,7 @@ Status place_added_token(AddedToken added, int64_t max_id, const std::string& so
     spec.tokens.resize(i + 1);
     spec.kinds.resize(i + 1, TokenKind::unused);
     if (!spec.scores.empty()) spec.scores.resize(i + 1, 0.0F);
+    if (!spec.wide_scores.empty()) spec.wide_scores.resize(i + 1, 0.0);
   }
   if (spec.kinds[i] != TokenKind::unused && spec.tokens[i] != added.text) {
     return fail(Code::corrupt, "{}: tokens \"{}\" and \"{}\" have id {}", source, spec.tokens[i],

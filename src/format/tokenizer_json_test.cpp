@@ -190,6 +190,7 @@ TEST(TokenizerJson, ReadsUnigram) {
   EXPECT_EQ(spec->kind, TokenizerKind::unigram);
   EXPECT_EQ(spec->tokens, (std::vector<std::string>{"▁a", "<unk>", "<0x41>", "</s>"}));
   EXPECT_EQ(spec->scores, (std::vector<float>{-1.5F, 0, -3, 0}));
+  EXPECT_EQ(spec->wide_scores, (std::vector<double>{-1.5, 0, -3, 0}));
   EXPECT_EQ(spec->kinds[1], TokenKind::unknown);
   EXPECT_EQ(spec->kinds[2], TokenKind::byte);
   EXPECT_EQ(spec->kinds[3], TokenKind::control);
@@ -199,6 +200,21 @@ TEST(TokenizerJson, ReadsUnigram) {
   ASSERT_EQ(spec->splits.size(), 1U);
   EXPECT_EQ(spec->splits[0].behavior, SplitBehavior::removed);
   EXPECT_TRUE(spec->prefix_each_word && spec->add_space_prefix && spec->prefix_if_missing);
+}
+
+// Equal ways to cut a text are told apart by the last bits of their scores, which are those of the
+// package's JSON reader.
+TEST(TokenizerJson, ScoresAreRoundedAsThePackageRoundsThem) {
+  SmallFile file;
+  file.model = R"({"type": "Unigram", "vocab": [["a", -12.130167007446289],
+                   ["b", -5.129043102264404], ["c", 1e-05], ["d", 2.5e+3]]})";
+  file.added = "[]";
+  file.pre_tokenizer = R"({"type": "Metaspace"})";
+  const auto spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->wide_scores,
+            (std::vector<double>{-(12130167007446289.0 / 1e15), -5.129043102264404, 1e-05, 2500}));
+  EXPECT_NE(spec->wide_scores[0], -12.130167007446289);
 }
 
 TEST(TokenizerJson, ReadsWordPiece) {

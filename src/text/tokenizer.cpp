@@ -112,7 +112,10 @@ std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) con
 }
 
 bool Tokenizer::drops_first_space() const {
-  return spec_.kind == TokenizerKind::sentencepiece_bpe && spec_.add_space_prefix;
+  if (spec_.kind == TokenizerKind::wordpiece) return true;  // each word is given with a space
+  const bool pieces =
+      spec_.kind == TokenizerKind::sentencepiece_bpe || spec_.kind == TokenizerKind::unigram;
+  return pieces && spec_.add_space_prefix;
 }
 
 bool Tokenizer::ends_answer(Token id) const {

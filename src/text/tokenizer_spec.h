@@ -87,6 +87,8 @@ struct TokenizerSpec {
   bool raw_tokens = false;       // byte_bpe, rwkv_world: tokens are the bytes themselves
   std::vector<TokenKind> kinds;  // one per token
   std::vector<float> scores;     // sentencepiece_bpe, unigram: one per token
+  // unigram from tokenizer.json: the same in more digits; empty elsewhere. They decide near ties.
+  std::vector<double> wide_scores;
   // Ranked merges "left right": byte_bpe, and sentencepiece_bpe from tokenizer.json (then scores
   // are empty and the rank decides). byte_bpe without merges ranks results by id, as tiktoken does.
   std::vector<std::string> merges;

@@ -138,7 +138,8 @@ Status Unigram::read_scores() {
   for (size_t i = 0; i < spec_.scores.size(); ++i) {
     const bool wins = adds_floats_ && spec_.kinds[i] == TokenKind::user_defined;
     const float bonus = static_cast<float>(spec_.tokens[i].size()) * highest;
-    scores_.push_back(wins ? bonus + kUserDefinedBonus : spec_.scores[i]);
+    const double own = i < spec_.wide_scores.size() ? spec_.wide_scores[i] : spec_.scores[i];
+    scores_.push_back(wins ? bonus + kUserDefinedBonus : own);
   }
   return {};
 }
