@@ -14,12 +14,9 @@ namespace ruv {
 
 class WordPiece final : public SectionTokenizer {
  public:
-  // No splits in `spec` are BERT's. Fails: as PreTokenizer::create.
-  // Requires: the tables of `spec` agree in size.
+  // No splits in `spec` are BERT's: white space removed, punctuation isolated. Fails: as
+  // PreTokenizer::create. Requires: the tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
-
-  // White space removed, punctuation isolated.
-  static std::vector<SplitStep> bert_splits();
 
   std::string token_bytes(Token id, bool with_special) const override;
 

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "base/utf8.h"
+#include "text/normalize/char_sets.h"
 #include "text/normalize/normalizer.h"
 
 namespace ruv {
@@ -98,9 +100,17 @@ TEST(WordPiece, SplitsAsBert) {
   const auto tokenizer = made(spec);
   EXPECT_EQ(encoded(*tokenizer, "a!!b\u3002a\t-\u00A0[UNK]"),
             (std::vector<Token>{2, 4, 4, 3, 5, 2, 7, 0, 0, 0}));
+  // The same splits as regular expressions, and others.
+  std::string signs = R"([!-/:-@\[-`{-~)";
+  for (uint32_t c = 0x80; c < 0x20000; ++c) {
+    if (is_bert_punctuation(c)) append_utf8(signs, c);
+  }
   TokenizerSpec named = spec;
-  named.splits = WordPiece::bert_splits();
-  EXPECT_EQ(encoded(*made(named), "a!b"), encoded(*tokenizer, "a!b"));
+  named.splits = {{.regex = R"(\s+)", .behavior = SplitBehavior::removed},
+                  {.regex = signs + "]", .behavior = SplitBehavior::isolated}};
+  EXPECT_EQ(encoded(*made(named), "a!!b\u3002a"), encoded(*tokenizer, "a!!b\u3002a"));
+  named.splits[1].regex = "[a]";
+  EXPECT_EQ(encoded(*made(named), "ab a"), (std::vector<Token>{2, 3, 2}));
 }
 
 TEST(WordPiece, LongWordsAreUnknown) {

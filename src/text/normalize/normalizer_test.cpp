@@ -196,7 +196,18 @@ TEST(Normalizer, TracesOrigins) {
   EXPECT_EQ(out.origin, (std::vector<uint32_t>{0, 1, 1, 4, 5}));
 }
 
-TEST(Normalizer, RefusesRegularExpressions) {
+TEST(Normalizer, ReplacesMatchesOfRegularExpressions) {
+  const NormalizerStep spaces{.kind = Kind::replace_regex, .pattern = " {2,}", .content = "_"};
+  const Normalizer normalizer = *Normalizer::create({&spaces, 1});
+  EXPECT_FALSE(normalizer.may_change("a b"));
+  NormalizedText out;
+  normalizer.apply("a   b  \u00E9", true, out);
+  EXPECT_EQ(out.text, "a_b_\u00E9");
+  EXPECT_EQ(out.origin, (std::vector<uint32_t>{0, 1, 4, 5, 7, 7, 9}));
+  expect_sound_origin(normalizer, "  x  ");
+}
+
+TEST(Normalizer, RefusesBrokenRegularExpressions) {
   const NormalizerStep step{.kind = Kind::replace_regex, .pattern = "(", .content = ""};
   EXPECT_FALSE(Normalizer::create({&step, 1}).has_value());
 }

@@ -45,7 +45,7 @@ class TextBuilder {
 bool is_character_step(NormalizerKind kind);
 StagePtr make_character_stage(std::span<const NormalizerStep> steps);
 
-// strip_left, strip_right, prepend, replace_text.
+// strip_left, strip_right, prepend, replace_text, replace_regex. Fails as RegexScanner::create.
 Result<StagePtr> make_text_stage(const NormalizerStep& step);
 
 // Fails: corrupt.

@@ -2,6 +2,7 @@
 #include "text/normalize/char_sets.h"
 #include "text/normalize/stage.h"
 #include "text/read_char.h"
+#include "text/split/regex_scanner.h"
 
 namespace ruv {
 namespace {
@@ -90,6 +91,37 @@ class ReplaceStage final : public NormalizerStage {
   std::string content_;
 };
 
+class ReplaceRegexStage final : public NormalizerStage {
+ public:
+  ReplaceRegexStage(RegexScanner scanner, std::string content)
+      : scanner_(std::move(scanner)), content_(std::move(content)) {}
+
+  bool may_change(std::string_view text) const override {
+    return scanner_.find(text, 0).has_value();
+  }
+
+  void apply(std::string_view text, bool with_origin, NormalizedText& out) const override {
+    TextBuilder builder(out, with_origin);
+    size_t copied = 0;
+    for (size_t from = 0; from <= text.size();) {
+      const std::optional<Word> match = scanner_.find(text, from);
+      if (!match) break;
+      builder.copy(text, copied, match->begin);
+      builder.put(content_, match->begin);
+      copied = from = match->end;
+      if (match->end > match->begin) continue;
+      // An empty match: the next is looked for behind one more character.
+      from += from < text.size() ? read_char(text, from).size : 1;
+    }
+    builder.copy(text, copied, text.size());
+    builder.finish(text.size());
+  }
+
+ private:
+  RegexScanner scanner_;
+  std::string content_;
+};
+
 }  // namespace
 
 Result<StagePtr> make_text_stage(const NormalizerStep& step) {
@@ -102,9 +134,8 @@ Result<StagePtr> make_text_stage(const NormalizerStep& step) {
     case NormalizerKind::replace_text:
       return StagePtr(std::make_shared<ReplaceStage>(step.pattern, step.content));
     default:
-      return fail(Code::unsupported,
-                  "normalizer: replacing the regular expression \"{}\" is not supported",
-                  step.pattern);
+      return StagePtr(std::make_shared<ReplaceRegexStage>(TRY(RegexScanner::create(step.pattern)),
+                                                          step.content));
   }
 }
 
