@@ -70,6 +70,9 @@ constexpr std::string_view kJais2 =
 constexpr std::string_view kMinicpm5 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*)"
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kExaoneMoe =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N})"
+    R"(| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
 constexpr std::string_view kSentinel = "<sentinel:[0-9]+>";
 constexpr std::string_view kImage = "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z";
 constexpr std::string_view kTabOrSpaces = R"(([\t\n]|    |  ))";
@@ -156,6 +159,7 @@ constexpr Scheme kSchemes[] = {
     {"bailingmoe", {kBailing}},
     {"bailingmoe2", {kBailing}},
     {"llada-moe", {kBailing}},
+    {"exaone-moe", {kExaoneMoe}},
     {"seed-coder", {kSeedCoder}},
     {"jais-2", {kJais2}},
     {"minicpm5", {kThreeDigits, kMinicpm5}},

@@ -54,6 +54,10 @@ constexpr Golden kGoldens[] = {
      "Hello¦ I¦'LL¦ ¦ don¦'t¦ it¦'ſ¦ ¦1¦2¦3¦4¦5¦6¦7¦ ¦½¦ नमस¦्त¦े¦ 日本語々ひらカナ¦ camelCaseHTTPs¦ "
      "/¦usr¦/bin¦\r\n\n¦ ¦ x¦!!\n¦ \t¦\t¦=日A¦\u00A0¦ <¦sentinel¦:¦1¦2¦>IMGIMGABZ¦ e¦\u0301,¦ "
      "$¦5¦.¦0¦0¦ ¿¦Қазақ¦?¦ —¦   "},
+    {"exaone-moe",
+     "Hello I¦'LL¦ ¦ don¦'t¦ it¦'ſ¦ ¦1¦2¦3¦4¦5¦6¦7¦ ¦½¦ नमस्ते 日本語々ひらカナ camelCaseHTTPs¦ "
+     "/¦usr¦/bin¦\r\n\n¦ ¦ x¦!!\n¦ \t¦\t¦=日A¦\u00A0¦ <¦sentinel¦:¦1¦2¦>IMGIMGABZ e\u0301¦,¦ "
+     "$¦5¦.¦0¦0¦ ¿¦Қазақ¦?¦ —¦   "},
     {"seed-coder",
      "Hello¦ I¦'LL¦ ¦ don¦'t¦ it¦'ſ¦ ¦1¦2¦3¦4¦5¦6¦7¦ ¦½¦ नमस¦्त¦े¦ 日本語々ひらカナ¦ camelCaseHTTPs¦ "
      "/¦usr¦/bin¦\r\n\n¦ ¦ x¦!!¦\n¦ \t¦\t¦=日A¦\u00A0¦ <¦sentinel¦:¦1¦2¦>IMGIMGABZ¦ e¦\u0301,¦ "
