@@ -2,7 +2,7 @@
 
 namespace ruv {
 
-PieceScanner::PieceScanner(const Alphabet* alphabet, ScanDfa match, BorderAutomaton borders)
+PieceScanner::PieceScanner(const SymbolAlphabet* alphabet, ScanDfa match, BorderAutomaton borders)
     : alphabet_(alphabet), match_(std::move(match)), borders_(std::move(borders)) {
   for (uint32_t byte = 0; byte < 128 && !match_.may_be_empty(); ++byte) {
     const uint32_t symbol = alphabet->class_of(byte);
@@ -21,7 +21,7 @@ size_t PieceScanner::match_end(std::string_view text, size_t at, uint32_t border
   for (size_t p = at; state != ScanDfa::kDead;) {
     uint32_t symbol = end_symbol;
     if (p < text.size()) {
-      const Alphabet::Character c = alphabet_->character_at(text.data() + p, end_of_text);
+      const SymbolAlphabet::Character c = alphabet_->character_at(text.data() + p, end_of_text);
       const BorderAutomaton::Step crossed = borders_.step(border, c.symbol);
       border = crossed.state;
       if (!crossed.border || p == at) symbol = c.symbol;
@@ -45,7 +45,7 @@ PieceScanner::Piece PieceScanner::next(std::string_view text, size_t at, size_t 
     const size_t end = match_end(text, p, border);
     if (end != kNoMatch && !(end == p && p == no_empty_at)) return {p, end, true};
     if (p == text.size()) return {p, p, false};
-    const Alphabet::Character c = alphabet_->character_at(text.data() + p, end_of_text);
+    const SymbolAlphabet::Character c = alphabet_->character_at(text.data() + p, end_of_text);
     const BorderAutomaton::Step crossed = borders_.step(border, c.symbol);
     if (crossed.border && p > at) return {p, p, false};
     border = crossed.state;

@@ -5,16 +5,16 @@
 #include <memory>
 #include <string_view>
 
-#include "text/split/alphabet.h"
 #include "text/split/border_automaton.h"
 #include "text/split/scan_dfa.h"
+#include "text/split/symbol_alphabet.h"
 
 namespace ruv {
 
 class PieceScanner {
  public:
   // `borders` are those of simple steps before this one; the alphabet outlives the scanner.
-  PieceScanner(const Alphabet* alphabet, ScanDfa match, BorderAutomaton borders);
+  PieceScanner(const SymbolAlphabet* alphabet, ScanDfa match, BorderAutomaton borders);
 
   // What stands at a place: a gap [at, begin), possibly empty, then a match [begin, end), if found.
   // Without a match the gap reaches to the next border or the end of the text.
@@ -34,7 +34,7 @@ class PieceScanner {
     return at;
   }
 
-  const Alphabet& alphabet() const { return *alphabet_; }
+  const SymbolAlphabet& alphabet() const { return *alphabet_; }
   const ScanDfa& match() const { return match_; }
   const BorderAutomaton& borders() const { return borders_; }
 
@@ -43,7 +43,7 @@ class PieceScanner {
   // The end of the match that begins at `at`, where the borders are in state `border`.
   size_t match_end(std::string_view text, size_t at, uint32_t border) const;
 
-  const Alphabet* alphabet_;
+  const SymbolAlphabet* alphabet_;
   ScanDfa match_;
   BorderAutomaton borders_;
   // ASCII characters that no match begins with and that are in no match of a simple step.

@@ -29,7 +29,7 @@ struct PreTokenizer::Stage {
 };
 
 struct PreTokenizer::Plan {
-  Alphabet alphabet;
+  SymbolAlphabet alphabet;
   std::vector<Stage> stages;
   bool marks_gaps = false;  // for stages that keep matches
 
@@ -80,7 +80,7 @@ Result<PreTokenizer> PreTokenizer::create(std::span<const SplitStep> steps) {
     for (const CodePointSet& set : regex.sets()) sets.push_back(&set);
   }
   auto plan = std::make_shared<Plan>();
-  plan->alphabet = TRY(Alphabet::create(sets));
+  plan->alphabet = TRY(SymbolAlphabet::create(sets));
   std::vector<ScanDfa> automata;
   size_t n_sets = 0;
   for (const SplitRegex& regex : regexes) {

@@ -8,7 +8,7 @@
 namespace ruv {
 
 struct RegexScanner::Automaton {
-  Alphabet alphabet;
+  SymbolAlphabet alphabet;
   std::optional<PieceScanner> scanner;
 };
 
@@ -17,7 +17,7 @@ Result<RegexScanner> RegexScanner::create(std::string_view pattern) {
   std::vector<const CodePointSet*> sets;
   for (const CodePointSet& set : regex.sets()) sets.push_back(&set);
   auto made = std::make_shared<Automaton>();
-  made->alphabet = TRY(Alphabet::create(sets));
+  made->alphabet = TRY(SymbolAlphabet::create(sets));
   const uint32_t n_symbols = made->alphabet.n_symbols();
   const auto symbols_of = [&](uint32_t set) -> const SymbolSet& {
     return made->alphabet.symbols_of(set);

@@ -12,7 +12,7 @@
 namespace ruv {
 namespace {
 
-struct Golden {
+struct SchemeGolden {
   std::string_view scheme;
   std::string_view words;  // joined by ¦
 };
@@ -21,7 +21,7 @@ constexpr std::string_view kText =
     "Hello I'LL  don't it'ſ 1234567 ½ नमस्ते 日本語々ひらカナ camelCaseHTTPs /usr/bin\r\n\n  x!!\n "
     "\t\t=日A\u00A0 <sentinel:12>IMGIMGABZ e\u0301, $5.00 ¿Қазақ? —   ";
 
-constexpr Golden kGoldens[] = {
+constexpr SchemeGolden kGoldens[] = {
     {"gpt-2",
      "Hello¦ I¦'¦LL¦ ¦ don¦'t¦ it¦'¦ſ¦ 1234567¦ ½¦ नमस¦्¦त¦े¦ 日本語々ひらカナ¦ camelCaseHTTPs¦ "
      "/¦usr¦/¦bin¦\r\n\n ¦ x¦!!¦\n \t¦\t¦=¦日A¦\u00A0¦ <¦sentinel¦:¦12¦>¦IMGIMGABZ¦ e¦\u0301,¦ "
@@ -124,7 +124,7 @@ std::string words_of(const PreTokenizer& splitter, std::string_view text) {
 }
 
 TEST(Schemes, WordsOfEveryPatternList) {
-  for (const Golden& golden : kGoldens) {
+  for (const SchemeGolden& golden : kGoldens) {
     const auto splitter = PreTokenizer::find(golden.scheme);
     ASSERT_TRUE(splitter) << splitter.error().message();
     EXPECT_EQ(words_of(*splitter, kText), golden.words) << golden.scheme;
@@ -138,8 +138,9 @@ TEST(Schemes, EveryNameHasAGolden) {
     ASSERT_TRUE(PreTokenizer::find(name)) << name;
     const auto first = find_scheme(patterns);
     ASSERT_TRUE(first) << name;
-    const bool known = std::any_of(std::begin(kGoldens), std::end(kGoldens),
-                                   [&](const Golden& golden) { return golden.scheme == *first; });
+    const bool known =
+        std::any_of(std::begin(kGoldens), std::end(kGoldens),
+                    [&](const SchemeGolden& golden) { return golden.scheme == *first; });
     EXPECT_TRUE(known) << name;
   }
 }

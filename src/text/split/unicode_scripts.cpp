@@ -134,12 +134,12 @@ constexpr CodePointRange kTibetan[] = {{0xF00, 0xF47}, {0xF49, 0xF6C}, {0xF71, 0
                                        {0xF99, 0xFBC}, {0xFBE, 0xFCC}, {0xFCE, 0xFD4},
                                        {0xFD9, 0xFDA}};
 
-struct Script {
+struct NamedScript {
   std::string_view name;
   std::span<const CodePointRange> ranges;
 };
 
-constexpr Script kScripts[] = {
+constexpr NamedScript kScripts[] = {
     {"arabic", kArabic},
     {"armenian", kArmenian},
     {"bengali", kBengali},
@@ -174,8 +174,9 @@ constexpr Script kScripts[] = {
 }  // namespace
 
 std::span<const CodePointRange> script_ranges(std::string_view name) {
-  const Script* found = std::find_if(std::begin(kScripts), std::end(kScripts),
-                                     [&](const Script& script) { return script.name == name; });
+  const NamedScript* found =
+      std::find_if(std::begin(kScripts), std::end(kScripts),
+                   [&](const NamedScript& script) { return script.name == name; });
   return found == std::end(kScripts) ? std::span<const CodePointRange>() : found->ranges;
 }
 

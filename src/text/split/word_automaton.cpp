@@ -311,7 +311,7 @@ size_t WordAutomaton::cut_plainly(std::string_view text, size_t at, Word* out) c
 
 template <WordAutomaton::Marks marks>
 size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size_t room) const {
-  const Alphabet& alphabet = scanner_->alphabet();
+  const SymbolAlphabet& alphabet = scanner_->alphabet();
   const char* const base = text.data();
   const char* const end_of_text = base + text.size();
   const uint32_t* const table = table_.data();
@@ -330,7 +330,7 @@ size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size
     const size_t stop = std::min(text.size(), p + (room - n - kMinRoom / 2));
     uint32_t move = 0;
     while (p < stop) {
-      const Alphabet::Character c = alphabet.character_at(base + p, end_of_text);
+      const SymbolAlphabet::Character c = alphabet.character_at(base + p, end_of_text);
       move = table[row + c.symbol];
       if ((move & kGiveUp) != 0) [[unlikely]]
         break;
@@ -357,14 +357,15 @@ size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size
 }
 
 inline size_t WordAutomaton::cut_short(std::string_view text, size_t at, Word* out) const {
-  const Alphabet& alphabet = scanner_->alphabet();
+  const SymbolAlphabet& alphabet = scanner_->alphabet();
   const char* const end_of_text = text.data() + text.size();
   size_t n = 0;
   uint32_t row = 0;
   for (size_t p = at;;) {
     const bool at_end = p == text.size();
-    const Alphabet::Character c = at_end ? Alphabet::Character{alphabet.end_symbol(), 0}
-                                         : alphabet.character_at(text.data() + p, end_of_text);
+    const SymbolAlphabet::Character c = at_end
+                                            ? SymbolAlphabet::Character{alphabet.end_symbol(), 0}
+                                            : alphabet.character_at(text.data() + p, end_of_text);
     const uint32_t move = table_[row + c.symbol];
     if ((move & kGiveUp) != 0) [[unlikely]]
       return 0;

@@ -1,4 +1,4 @@
-#include "text/split/alphabet.h"
+#include "text/split/symbol_alphabet.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 namespace ruv {
 namespace {
 
-TEST(Alphabet, ClassesAreTheCutsOfTheSets) {
+TEST(SymbolAlphabet, ClassesAreTheCutsOfTheSets) {
   const CodePointSet letters = *find_unicode_set("L");
   const CodePointSet han = *find_unicode_set("Han");
   const CodePointSet ascii = *find_unicode_set("ASCII");
   const CodePointSet* sets[] = {&letters, &han, &ascii};
-  const auto alphabet = Alphabet::create(sets);
+  const auto alphabet = SymbolAlphabet::create(sets);
   ASSERT_TRUE(alphabet);
   // Letters of ASCII, others in it, Han that are letters, Han that are not, other letters, the
   // rest.
@@ -26,24 +26,24 @@ TEST(Alphabet, ClassesAreTheCutsOfTheSets) {
   }
 }
 
-TEST(Alphabet, WithoutSetsAllCodePointsAreOneClass) {
-  const auto alphabet = Alphabet::create({});
+TEST(SymbolAlphabet, WithoutSetsAllCodePointsAreOneClass) {
+  const auto alphabet = SymbolAlphabet::create({});
   ASSERT_TRUE(alphabet);
   EXPECT_EQ(alphabet->n_classes(), 1U);
   EXPECT_EQ(alphabet->class_of(kLastCodePoint), 0U);
 }
 
-TEST(Alphabet, TooManyClassesAreRefused) {
+TEST(SymbolAlphabet, TooManyClassesAreRefused) {
   std::vector<CodePointSet> sets;
   for (uint32_t c = 0; c < 300; ++c) sets.push_back(CodePointSet::of(c * 10, c * 10));
   std::vector<const CodePointSet*> pointers;
   for (const CodePointSet& set : sets) pointers.push_back(&set);
-  const auto alphabet = Alphabet::create(pointers);
+  const auto alphabet = SymbolAlphabet::create(pointers);
   ASSERT_FALSE(alphabet);
   EXPECT_NE(alphabet.error().message().find("255 classes"), std::string::npos);
 }
 
-TEST(Alphabet, DecodesAsUtf8DoesWhateverTheBytes) {
+TEST(SymbolAlphabet, DecodesAsUtf8DoesWhateverTheBytes) {
   std::vector<CodePointSet> sets;
   for (uint32_t bit = 0; bit < 6; ++bit) {
     std::vector<CodePointRange> ranges;
@@ -54,7 +54,7 @@ TEST(Alphabet, DecodesAsUtf8DoesWhateverTheBytes) {
   sets.push_back(*find_unicode_set("L"));
   std::vector<const CodePointSet*> pointers;
   for (const CodePointSet& set : sets) pointers.push_back(&set);
-  const auto alphabet = Alphabet::create(pointers);
+  const auto alphabet = SymbolAlphabet::create(pointers);
   ASSERT_TRUE(alphabet);
   Rng rng(2);
   for (int i = 0; i < 20000; ++i) {
@@ -68,7 +68,7 @@ TEST(Alphabet, DecodesAsUtf8DoesWhateverTheBytes) {
     }
     for (size_t at = 0; at < text.size();) {
       const CodePoint expected = decode_utf8(text, at);
-      const Alphabet::Character c =
+      const SymbolAlphabet::Character c =
           alphabet->character_at(text.data() + at, text.data() + text.size());
       ASSERT_EQ(c.size, expected.size) << testing::PrintToString(text) << " at " << at;
       ASSERT_EQ(c.symbol, alphabet->class_of(expected.value));

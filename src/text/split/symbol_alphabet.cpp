@@ -1,13 +1,13 @@
 // Code points are cut at every border of every set; each set then splits the classes it cuts.
-#include "text/split/alphabet.h"
+#include "text/split/symbol_alphabet.h"
 
 #include <algorithm>
 #include <bit>
 
 namespace ruv {
 
-Result<Alphabet> Alphabet::create(std::span<const CodePointSet* const> sets) {
-  Alphabet made;
+Result<SymbolAlphabet> SymbolAlphabet::create(std::span<const CodePointSet* const> sets) {
+  SymbolAlphabet made;
   std::vector<Interval> intervals = intervals_of(sets);
   for (const CodePointSet* set : sets) {
     made.refine(intervals, *set);
@@ -30,7 +30,8 @@ Result<Alphabet> Alphabet::create(std::span<const CodePointSet* const> sets) {
 }
 
 // Borders are sorted by a bit for each code point, which is quicker than comparing them.
-std::vector<Alphabet::Interval> Alphabet::intervals_of(std::span<const CodePointSet* const> sets) {
+std::vector<SymbolAlphabet::Interval> SymbolAlphabet::intervals_of(
+    std::span<const CodePointSet* const> sets) {
   std::vector<uint64_t> borders(kLastCodePoint / 64 + 1);
   const auto mark = [&](uint32_t c) { borders[c / 64] |= uint64_t{1} << (c % 64); };
   mark(0);
@@ -49,7 +50,7 @@ std::vector<Alphabet::Interval> Alphabet::intervals_of(std::span<const CodePoint
   return intervals;
 }
 
-void Alphabet::refine(std::vector<Interval>& intervals, const CodePointSet& set) {
+void SymbolAlphabet::refine(std::vector<Interval>& intervals, const CodePointSet& set) {
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<std::array<uint32_t, 2>> renamed(n_classes_, {kNone, kNone});
   uint32_t n = 0;
@@ -65,7 +66,7 @@ void Alphabet::refine(std::vector<Interval>& intervals, const CodePointSet& set)
   n_classes_ = n;
 }
 
-void Alphabet::fill_table(std::span<const Interval> intervals) {
+void SymbolAlphabet::fill_table(std::span<const Interval> intervals) {
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> uniform(n_classes_, kNone);
   const auto end_of = [&](size_t i) {

@@ -1,5 +1,5 @@
-// Alphabet: the code points divided into classes that no set of some patterns tells apart, so that
-// automata have a few dozen symbols instead of a million. Looking a class up takes one or two
+// SymbolAlphabet: the code points divided into classes that no set of some patterns tells apart, so
+// that automata have a few dozen symbols instead of a million. Looking a class up takes one or two
 // loads.
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace ruv {
 
-class Alphabet {
+class SymbolAlphabet {
  public:
   // Fails: unsupported (too many classes).
-  static Result<Alphabet> create(std::span<const CodePointSet* const> sets);
+  static Result<SymbolAlphabet> create(std::span<const CodePointSet* const> sets);
 
   uint32_t n_classes() const { return n_classes_; }
   // The symbol after the last character; classes are the symbols below.
@@ -62,7 +62,8 @@ class Alphabet {
 };
 
 // Bytes 80 to BF become values below 40 and all others larger ones, so one comparison checks them.
-inline Alphabet::Character Alphabet::wide_character_at(const char* at, const char* end) const {
+inline SymbolAlphabet::Character SymbolAlphabet::wide_character_at(const char* at,
+                                                                   const char* end) const {
   const auto lead = static_cast<uint8_t>(*at);
   const auto tail = [&](int i) {
     return static_cast<uint32_t>(static_cast<uint8_t>(at[i]) ^ 0x80U);
