@@ -104,7 +104,9 @@ class TemplateProbe {
     Json messages = plain();
     messages.push_back(calling);
     for (const Json& result : results) messages.push_back(result);
-    return rendered(messages, {{"tools", Json::array({tool(kTool), tool(kOtherTool)})}});
+    const auto text = rendered(messages, {{"tools", Json::array({tool(kTool), tool(kOtherTool)})}});
+    // A template may fail on the tools and still know the calls.
+    return text ? text : rendered(messages);
   }
 
   // … with the content that lets the template show the calls.
@@ -146,6 +148,12 @@ class TemplateProbe {
   void find_roles() {
     found_.system_role =
         has(rendered(Json::array({message("system", kSystem), message("user", kUser)})), kSystem);
+    if (!found_.system_role) {
+      const Json parts = Json::array({text_part(kSystem)});
+      const auto text = rendered(Json::array({message("system", parts), message("user", kUser)}));
+      found_.system_needs_parts = has(text, kSystem) && !has(text, "'type'");
+      found_.system_role = found_.system_needs_parts;
+    }
     found_.generation_prompt = rendered(plain(), {{"add_generation_prompt", true}}) !=
                                rendered(plain(), {{"add_generation_prompt", false}});
     Json twice = plain();
@@ -238,6 +246,7 @@ Json to_json(const TemplateCapabilities& c) {
           {"content_parts", c.content_parts},
           {"images", c.images},
           {"system_role", c.system_role},
+          {"system_needs_parts", c.system_needs_parts},
           {"tools", c.tools},
           {"tool_calls", c.tool_calls},
           {"parallel_tool_calls", c.parallel_tool_calls},

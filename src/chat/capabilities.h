@@ -19,6 +19,7 @@ struct TemplateCapabilities {
   bool content_parts = false;
   bool images = false;  // an image part leaves a mark
   bool system_role = false;
+  bool system_needs_parts = false;   // … but only when its content is given as parts
   bool tools = false;                // their names appear
   bool tool_calls = false;           // names and arguments of past calls appear
   bool parallel_tool_calls = false;  // … of two calls in one message

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,39 @@ TEST(Capabilities, AreThoseOfTheTable) {
     out << "\n}\n";
   }
   EXPECT_GE(table.size(), 40U);
+}
+
+TEST(Capabilities, OfSmallTemplates) {
+  const TemplateCapabilities plain = capabilities_of("{{ messages[0].content }}");
+  EXPECT_TRUE(plain.renders && plain.content_text);
+  EXPECT_FALSE(plain.content_parts || plain.tools || plain.tool_calls || plain.generation_prompt);
+  EXPECT_FALSE(capabilities_of("{{ raise_exception('no') }}").renders);
+  EXPECT_TRUE(capabilities_of("{{ tools | tojson }}{% for t in tools %}{% endfor %}").tools);
+  EXPECT_TRUE(
+      capabilities_of("{% if not tools %}{{ raise_exception('tools') }}{% endif %}").needs_tools);
+  EXPECT_TRUE(capabilities_of("{% generation %}{% endgeneration %}").generation_blocks);
+  EXPECT_TRUE(capabilities_of("{{ bos_token }}").writes_bos);
+  EXPECT_EQ(capabilities_of("{{ thinking }}").thinking_switch, "thinking");
+  EXPECT_TRUE(capabilities_of("{% if messages[1] %}{% if messages[1].role == messages[0].role %}"
+                              "{{ raise_exception('alternate') }}{% endif %}{% endif %}")
+                  .alternating_roles);
+  const TemplateCapabilities calls = capabilities_of(
+      "{% for m in messages %}{% for c in m.tool_calls %}{{ c.function.name }}"
+      "{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}");
+  EXPECT_TRUE(calls.tool_calls && calls.parallel_tool_calls && calls.arguments_object);
+  EXPECT_FALSE(calls.arguments_text);
+}
+
+TEST(Capabilities, AreFoundOnceByAnyThread) {
+  const auto parsed = ChatTemplate::parse("{{ messages[0].content }}{{ tools }}");
+  ASSERT_TRUE(parsed.has_value());
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { right += (*parsed)->capabilities().tools; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 4);
+  EXPECT_EQ(&(*parsed)->capabilities(), &(*parsed)->capabilities());
 }
 
 }  // namespace

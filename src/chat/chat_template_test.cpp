@@ -285,6 +285,37 @@ TEST(HostileTemplates, WorkAndMemoryAreBounded) {
   expect_failure("{% for i in range(1000) %}xxxxxxxxxx{% endfor %}", "max_output_bytes", small);
 }
 
+TEST(HostileTemplates, EveryLimitNamesItself) {
+  expect_failure(std::string((1 << 20) + 1, 'x'), "at most 1048576 are read");
+  expect_failure("{{ [1] | tojson(indent=100000) }}", "indent above");
+  expect_failure("{{ 'a'.center(10000000000) }}", "max_output_bytes");
+  expect_failure("{{ ('a b ' * 2000000).split() | length }}", "max_steps");
+  expect_failure("{{ 'a\t'.expandtabs(100000000000) }}", "max_output_bytes");
+  expect_failure("{{ ('a ' * 20000000) | wordwrap(1) }}", "max_steps");
+  expect_failure("{{ strftime_now('%Y' * 1000) }}", "too long");
+  RenderOptions few;
+  few.max_steps = 50;
+  expect_failure("{% for i in range(60) %}{{ i }}{% endfor %}", "50 steps (max_steps)", few);
+}
+
+TEST(Generation, PartsSayWhatTheAssistantSaid) {
+  const auto parsed = ChatTemplate::parse(
+      "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}{% generation %}"
+      "{{ m.content }}!{% endgeneration %}{% endif %}{% endfor %}{% set x %}{% generation %}y"
+      "{% endgeneration %}{% endset %}{{ x }}");
+  ASSERT_TRUE(parsed.has_value());
+  const Json context = {{"messages",
+                         {{{"role", "user"}, {"content", "q"}},
+                          {{"role", "assistant"}, {"content", "a"}},
+                          {{"role", "assistant"}, {"content", "b"}}}}};
+  const auto parts = (*parsed)->render(context, {});
+  ASSERT_TRUE(parts.has_value());
+  std::string seen;
+  for (const RenderedPart& part : *parts)
+    seen += (part.assistant ? "[" : "") + part.text + (part.assistant ? "]" : "");
+  EXPECT_EQ(seen, "<user><assistant>[a][!]<assistant>[b][!]y");
+}
+
 TEST(HostileTemplates, CirclesAndChainsAreFreed) {
   const char* kCircles[] = {
       "{% set ns = namespace() %}{% set ns.me = [ns] %}{% set ns.other = namespace(back=ns) %}",

@@ -101,7 +101,10 @@ void fit_content(Json& messages, const TemplateCapabilities& can) {
       if (can.calls_need_null_content) message["content"] = nullptr;
       if (can.calls_need_text_content) message["content"] = "";
     }
-    if (!can.content_text && can.content_parts && content.is_string())
+    const bool system = message.contains("role") && message["role"] == "system";
+    const bool wants_parts =
+        (!can.content_text && can.content_parts) || (system && can.system_needs_parts);
+    if (wants_parts && content.is_string())
       message["content"] = Json::array({{{"type", "text"}, {"text", content}}});
     if (message.contains("reasoning_content") && !can.reasoning_field.empty() &&
         !message.contains(can.reasoning_field))

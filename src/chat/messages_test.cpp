@@ -67,6 +67,31 @@ TEST(TemplateContext, ArgumentsBecomeObjects) {
   EXPECT_EQ(arguments.dump(), R"({"b":1,"a":"é"})");
 }
 
+std::string fitted(const char* source, const char* messages) {
+  const auto context = template_context(json_of(messages), nullptr, false, nullptr);
+  const auto parts = render_chat(**ChatTemplate::parse(source), *context, {});
+  return parts ? joined(*parts) : parts.error().message();
+}
+
+TEST(RenderChat, GivesTheFormThatTheTemplateReads) {
+  EXPECT_EQ(fitted("{% for m in messages %}{{ m.content[0].text }}{% endfor %}",
+                   R"([{"role":"user","content":"a"}])"),
+            "a");
+  EXPECT_EQ(fitted("{% for m in messages %}{% if m.content is none %}{% for c in m.tool_calls %}"
+                   "{{ c.function.name }}{{ c.function.arguments }}{% endfor %}{% else %}-"
+                   "{{ m.content }}{% endif %}{% endfor %}",
+                   R"([{"role":"user","content":"u"},{"role":"assistant","content":"","tool_calls":
+                       [{"function":{"name":"f","arguments":{"a":1}}}]}])"),
+            R"(-uf{"a":1})");
+  EXPECT_EQ(fitted("{% for m in messages %}{{ m.content }}{{ m.thinking }}{% endfor %}",
+                   R"([{"role":"assistant","content":"c","reasoning_content":"r"}])"),
+            "cr");
+  EXPECT_EQ(fitted("{% set s = messages[0] %}{% if s.role == 'system' %}{{ s.content[0].text }}:"
+                   "{% endif %}{{ messages[-1].content }}",
+                   R"([{"role":"system","content":"s"},{"role":"user","content":"u"}])"),
+            "s:u");
+}
+
 TEST(RenderChat, GivesTextArgumentsToTemplatesThatWantThem) {
   const auto context = template_context(json_of(kToolCall), nullptr, false, nullptr);
   ASSERT_TRUE(context.has_value());
