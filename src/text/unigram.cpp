@@ -181,6 +181,17 @@ bool Unigram::wants_prefix(std::string_view text, Before before) const {
   return !(spec_.prefix_if_missing && has_one);
 }
 
+void Unigram::Scratch::trim() {
+  constexpr size_t kKept = 1U << 14;
+  if (places.capacity() + float_places.capacity() + word.capacity() < kKept) return;
+  places = {};
+  float_places = {};
+  seconds = {};
+  pieces = {};
+  word = {};
+  from = {};
+}
+
 void Unigram::encode_section(std::string_view text, Before before, TokenSink& sink) const {
   std::unique_ptr<Scratch> scratch = scratches_.take();
   scratch->memo.fit(text.size());
@@ -203,6 +214,7 @@ void Unigram::encode_section(std::string_view text, Before before, TokenSink& si
     encode_words(text.substr(begin, end - begin), prefix, *scratch, sink);
     sink.skip(text.size() - end);
   }
+  scratch->trim();
   scratches_.give(std::move(scratch));
 }
 
@@ -355,8 +367,8 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
     if (remembers) remember(key, scratch, 0);
     return;
   }
-  find_best<double>(word, size, 0, scratch.places);
-  const uint16_t note = safe_total(scratch.places, std::string_view(word).substr(0, size));
+  find_best<double>(word, size, 0, scratch.places, &scratch.seconds);
+  const uint16_t note = safe_total(scratch, std::string_view(word).substr(0, size));
   trace(scratch.places, scratch.pieces);
   remember(key, scratch, note);
   if (std::abs(scratch.total) >= from_note(note)) return encode_visible(scratch, 0, size, sink);
@@ -391,11 +403,11 @@ void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSi
   const std::string_view padded = std::string_view(scratch.word).substr(begin);
   const std::string_view word = padded.substr(0, end - begin);
   if (adds_floats_) {
-    find_best<float>(padded, end - begin, scratch.total, scratch.float_places);
+    find_best<float>(padded, end - begin, scratch.total, scratch.float_places, nullptr);
     scratch.total = scratch.float_places[word.size()].score;
     trace(scratch.float_places, scratch.pieces);
   } else {
-    find_best<double>(padded, end - begin, 0, scratch.places);
+    find_best<double>(padded, end - begin, 0, scratch.places, nullptr);
     trace(scratch.places, scratch.pieces);
     scratch.after_unknown = false;
   }
@@ -406,10 +418,10 @@ void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSi
 
 template <class Score>
 void Unigram::find_best(std::string_view padded, size_t n, Score start,
-                        std::vector<Place<Score>>& places) const {
+                        std::vector<Place<Score>>& places, std::vector<double>* seconds) const {
   constexpr bool kWide = sizeof(Score) == sizeof(double);
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  places.assign(n + 1, Place<Score>{.second = kNone});
+  places.assign(n + 1, Place<Score>{});
+  if (seconds != nullptr) seconds->assign(n + 1, -std::numeric_limits<double>::infinity());
   places[0].score = start;
   const std::string_view word = padded.substr(0, n);
   for (size_t at = 0; at < n;) {
@@ -422,24 +434,22 @@ void Unigram::find_best(std::string_view padded, size_t n, Score start,
     }
     const Score before = places[at].score;
     const size_t size = char_size(word, at);
-    const auto offer = [&](Place<Score>& place, Score score, Token id) {
+    const auto offer = [&](size_t end, Score score, Token id) {
+      Place<Score>& place = places[end];
       if (place.id == -1 || score > place.score) {
-        if (kWide && place.id != -1) place.second = place.score;
-        place.score = score;
-        place.begin = static_cast<uint32_t>(at);
-        place.id = id;
-      } else if (kWide && score > place.second) {
-        place.second = score;
+        if (seconds != nullptr && place.id != -1) (*seconds)[end] = place.score;
+        place = {score, static_cast<uint32_t>(at), id};
+      } else if (seconds != nullptr && score > (*seconds)[end]) {
+        (*seconds)[end] = score;
       }
     };
     bool single = false;
     pieces_.find_all(padded, at, n, [&](size_t n_bytes, Token id) {
-      offer(places[at + n_bytes], static_cast<Score>(scores_[static_cast<size_t>(id)]) + before,
-            id);
+      offer(at + n_bytes, static_cast<Score>(scores_[static_cast<size_t>(id)]) + before, id);
       single = single || n_bytes == size;
     });
     if (!single) {
-      offer(places[at + size], static_cast<Score>(unknown_score_) + before, kUnknown);
+      offer(at + size, static_cast<Score>(unknown_score_) + before, kUnknown);
     }
     at += size;
   }
@@ -461,15 +471,15 @@ void Unigram::trace(const std::vector<Place<Score>>& places, std::vector<Piece>&
 // at most as many pieces as there are characters, keep their order when they lie further apart than
 // half as many units; a sum below 2^e has units of 2^(e-24) at most. Words in which the count could
 // start again are never safe.
-uint16_t Unigram::safe_total(const std::vector<Place<double>>& places,
-                             std::string_view word) const {
+uint16_t Unigram::safe_total(const Scratch& scratch, std::string_view word) const {
+  const std::vector<Place<double>>& places = scratch.places;
   double margin = std::numeric_limits<double>::infinity();
   double reach = 0;
   double n_sums = 2;
   for (const char c : word) n_sums += (c & 0xC0) != 0x80 ? 1 : 0;
   for (const Place<double>& place : places) reach = std::max(reach, std::abs(place.score));
   for (size_t end = places.size() - 1; end > 0; end = places[end].begin) {
-    margin = std::min(margin, places[end].score - places[end].second);
+    margin = std::min(margin, places[end].score - scratch.seconds[end]);
     n_sums += 1;
   }
   if (margin <= 0) return 0;

@@ -31,7 +31,6 @@ class Unigram final : public SectionTokenizer {
   template <class Score>
   struct Place {
     Score score = 0;
-    double second = 0;  // the best of the other ways
     uint32_t begin = 0;
     Token id = -1;  // -2: an unknown character
   };
@@ -43,11 +42,14 @@ class Unigram final : public SectionTokenizer {
     WordMemo memo;
     std::vector<Place<double>> places;
     std::vector<Place<float>> float_places;
+    std::vector<double> seconds;  // to each of `places`, the best of the other ways
     std::vector<Piece> pieces;
     std::string word;            // with ▁, and kPadding zeros
     std::vector<uint32_t> from;  // from[i]: which byte of the text byte i of `word` comes from
     float total = 0;             // score of all before, as sentencepiece adds it
     bool after_unknown = false;
+    // Gives back what only a very long word needs.
+    void trim();
   };
 
   explicit Unigram(TokenizerSpec spec);
@@ -64,12 +66,13 @@ class Unigram final : public SectionTokenizer {
   bool wants_prefix(std::string_view text, Before before) const;
   bool may_cut(uint8_t byte_before) const { return !joins_space_[byte_before]; }
   // Of the first n bytes of `padded`; those behind are not looked at but make reading faster.
+  // `seconds` may be null.
   template <class Score>
-  void find_best(std::string_view padded, size_t n, Score start,
-                 std::vector<Place<Score>>& places) const;
+  void find_best(std::string_view padded, size_t n, Score start, std::vector<Place<Score>>& places,
+                 std::vector<double>* seconds) const;
   template <class Score>
   void trace(const std::vector<Place<Score>>& places, std::vector<Piece>& pieces) const;
-  uint16_t safe_total(const std::vector<Place<double>>& places, std::string_view word) const;
+  uint16_t safe_total(const Scratch& scratch, std::string_view word) const;
   void add_total(std::span<const Token> ids, Scratch& scratch) const;
   void remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note) const;
   void send(std::string_view word, std::span<const uint32_t> from, Scratch& scratch,
