@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/fuzz_tokenizer_spec.h"
 #include "format/tokenizer_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -10,10 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const size_t end = std::min(text.find('\0'), text.size());
   const std::string_view config = text.substr(std::min(end + 1, text.size()));
   auto spec = ruv::tokenizer_spec_from_json(text.substr(0, end), config, "fuzz");
-  if (!spec) return 0;
-  const auto tokenizer = ruv::Tokenizer::create(std::move(*spec));
-  if (!tokenizer) return 0;
-  const auto ids = (*tokenizer)->encode_prompt("Hello, wörld!  <s>\n12", ruv::SpecialParsing::on);
-  (void)(*tokenizer)->decode(ids, true);
+  ruv::try_tokenizer(std::move(spec));
   return 0;
 }

@@ -3,6 +3,7 @@
 much of each format, from which mutation starts. Standard library only.
 
 (The seeds of chat_request come from the server's request cases.)"""
+import base64
 import json
 import pathlib
 import struct
@@ -113,14 +114,72 @@ def tokenizer_json_seeds():
                   "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
               "decoder": {"type": "Sequence", "decoders": [
                   {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
-                  {"type": "ByteFallback"}, {"type": "Fuse"}]},
+                  {"type": "ByteFallback"}, {"type": "Fuse"},
+                  {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
               "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True,
                         "byte_fallback": True, "merges": ["▁ a"], "vocab": {
                             "<unk>": 0, "<s>": 1, "</s>": 2, "<0x0A>": 3, "▁": 4, "a": 5, "▁a": 6}}}
     config = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "add_bos_token": True,
               "chat_template": "{{ messages[0].content }}"}
+    unigram = {"added_tokens": [{"id": 2, "content": "</s>", "special": True}],
+               "normalizer": {"type": "Sequence", "normalizers": [
+                   {"type": "Nmt"}, {"type": "NFKC"}, {"type": "Strip", "strip_left": True},
+                   {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]},
+               "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+                   {"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Isolated"},
+                   {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}]},
+               "decoder": {"type": "Metaspace", "replacement": "▁"},
+               "model": {"type": "Unigram", "unk_id": 0, "vocab": [
+                   ["<unk>", 0.0], ["▁", -2.0122928619384766], ["</s>", 0], ["a", -3.5], ["▁He", -4]]}}
+    words = {"normalizer": {"type": "BertNormalizer", "clean_text": True, "strip_accents": None,
+                            "handle_chinese_chars": True, "lowercase": True},
+             "pre_tokenizer": {"type": "BertPreTokenizer"},
+             "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+             "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                       "max_input_chars_per_word": 20, "vocab": {
+                           "[UNK]": 0, "hello": 1, ",": 2, "wo": 3, "##rld": 4}}}
     yield "bpe", json.dumps(bpe).encode()
+    yield "unigram", json.dumps(unigram).encode()
+    yield "words", json.dumps(words).encode()
     yield "pieces", json.dumps(pieces).encode() + b"\0" + json.dumps(config).encode()
+
+
+def varint(number):
+    out = b""
+    while number >= 0x80:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def message(field, data):
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def sentencepiece_model_seeds():
+    pieces = b"".join(
+        message(1, message(1, piece.encode()) + varint(2 << 3 | 5) + struct.pack("<f", score) +
+                varint(3 << 3) + varint(kind))
+        for piece, score, kind in (("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3), ("<0x0A>", 0, 6),
+                                   ("▁", -1, 1), ("l", -2, 1), ("ll", -3, 1), ("▁He", -4, 1),
+                                   ("<tool>", 0, 4), ("old", -5, 5)))
+    for name, kind in (("unigram", 1), ("bpe", 2)):
+        trainer = varint(3 << 3) + varint(kind) + varint(35 << 3) + varint(kind - 1)
+        normalizer = message(1, b"identity") + varint(4 << 3) + varint(kind - 1)
+        yield name, pieces + message(2, trainer) + message(3, normalizer)
+    charsmap = struct.pack("<I", 4) + bytes(8)
+    yield "charsmap", pieces + message(3, message(2, charsmap))
+
+
+def tiktoken_ranks_seeds():
+    tokens = [b"H", b"e", b"l", b"o", b"ll", b" ", b"He", b"llo", b"Hello", bytes([0xC3]), b"1"]
+    yield "gaps", b"".join(base64.b64encode(token) + b" %d\n" % (rank + rank // 5)
+                           for rank, token in enumerate(tokens))
+
+
+def rwkv_vocab_seeds():
+    yield "literals", (b"1 '\\x00' 1\n2 b'\\xff\\\\' 2\r\n3 '\\x80\xc3\xa9' 4\n5 \" 'a' \" 5\n"
+                       b"6 'Hello' 5\n7 '\\u3042\\U0001f600' 7\n")
 
 
 def tokenizer_seeds():
@@ -178,7 +237,10 @@ def packed_file_seeds():
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
-                          ("template", template_seeds), ("packed_file", packed_file_seeds)):
+                          ("template", template_seeds), ("packed_file", packed_file_seeds),
+                          ("sentencepiece_model", sentencepiece_model_seeds),
+                          ("tiktoken_ranks", tiktoken_ranks_seeds),
+                          ("rwkv_vocab", rwkv_vocab_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():
