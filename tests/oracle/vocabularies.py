@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import Callable
@@ -86,14 +87,35 @@ class TikToken:
 class SentencePiece:
     name = "sentencepiece"
 
-    def __init__(self, model):
+    def __init__(self, model, own=()):
+        """own: (text, id, eats white space after it) of tokens that cut a text into sections, each
+        with its prefix, as llama tokenizers of other packages have them."""
         self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self.own = {text: (number, eats) for text, number, eats in own}
+        self.cuts = re.compile("|".join(map(re.escape, sorted(self.own, key=len, reverse=True))))
 
     def encode(self, texts):
-        return self.processor.encode(texts)
+        if not self.own:
+            return self.processor.encode(texts)
+        return [self._encode_sections(text) for text in texts]
+
+    def _encode_sections(self, text):
+        out, at = [], 0
+        for found in self.cuts.finditer(text):
+            if found.start() < at:
+                continue
+            out += self.processor.encode(text[at:found.start()])
+            number, eats = self.own[found.group()]
+            out.append(number)
+            at = found.end()
+            while eats and at < len(text) and text[at].isspace() and text[at] not in "\x1c\x1d\x1e\x1f":
+                at += 1
+        return out + (self.processor.encode(text[at:]) if at < len(text) else [])
 
     def decode(self, ids):
-        return [self.processor.decode(one) for one in ids]
+        # What stands for unknown characters (" \u2047 ") is a matter of taste: they are left out.
+        return [self.processor.decode(one) if self.processor.unk_id() not in one else None
+                for one in ids]
 
     def pieces(self):
         return [self.processor.id_to_piece(i) for i in range(self.processor.vocab_size())]
@@ -235,13 +257,19 @@ def message(number, data):
 def sentencepiece_peer(path):
     """A BPE model of the file's pieces: identity normalisation, dummy prefix, byte fallback."""
     file = Gguf(path)
-    out = b""
-    for text, score, kind in zip(file.tokens, file.tables["scores"], file.types):
+    out, own = b"", []
+    for i, (text, score, kind) in enumerate(zip(file.tokens, file.tables["scores"], file.types)):
+        if kind == USER_DEFINED or text == f"[PAD{i}]":
+            if kind == USER_DEFINED and text != f"[PAD{i}]":
+                own.append((text, i, "phi-3" in path))
+            kind = UNUSED
+        if text == "<unk>":
+            kind = UNKNOWN
         piece = message(1, text.encode()) + varint(2 << 3 | 5) + struct.pack("<f", score)
         out += message(1, piece + varint(3 << 3) + varint(kind))
     trainer = varint(3 << 3) + varint(2) + varint(35 << 3) + varint(1)
     normalizer = message(1, b"identity") + varint(3 << 3) + b"\1" + varint(4 << 3) + b"\0"
-    return SentencePiece(out + message(2, trainer) + message(3, normalizer))
+    return SentencePiece(out + message(2, trainer) + message(3, normalizer), own)
 
 
 def all_of(data):
