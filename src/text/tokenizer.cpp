@@ -106,7 +106,7 @@ std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsin
 
 std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
   std::string text;
-  for (const Token id : ids) append_bytes(id, with_special, text);
+  append_all(ids, with_special, text);
   if (drops_first_space() && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }

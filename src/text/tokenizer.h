@@ -45,6 +45,10 @@ class Tokenizer {
   virtual void append_bytes(Token id, bool with_special, std::string& out) const {
     out += token_bytes(id, with_special);
   }
+  // The same for each of `ids`.
+  virtual void append_all(std::span<const Token> ids, bool with_special, std::string& out) const {
+    for (const Token id : ids) append_bytes(id, with_special, out);
+  }
 
   // Appends the ids of encode_parts.
   void encode_parts(std::span<const TextPart> parts, bool continues, std::vector<Token>& out) const;

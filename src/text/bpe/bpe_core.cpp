@@ -73,23 +73,51 @@ BpeCore::BpeCore(Vocabulary vocabulary, MergeTrees::Rules rules, const Options& 
   if (options.symbols == BpeSymbols::characters && trees_.rules().by_text) note_characters();
 }
 
-void BpeCore::note_characters() {
-  parts_.resize(8192);
-  for (size_t i = 0; i < vocabulary_.size(); ++i) {
-    const std::string_view text = vocabulary_.text(static_cast<Token>(i));
-    for (size_t at = 0; at < text.size();) {
-      const size_t size = decode_utf8(text, at).size;
-      const uint64_t hash = hash_of(key_of(text.substr(at, size)));
-      if (size < text.size()) parts_[(hash >> 6) % parts_.size()] |= uint64_t{1} << (hash & 63);
-      at += size;
-    }
+namespace {
+
+// Calls f(character) for the characters of a token that has several.
+template <class F>
+void for_each_part(std::string_view text, const F& f) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = decode_utf8(text, at).size;
+    if (size < text.size()) f(text.substr(at, size));
+    at += size;
   }
 }
 
+bool comes_before(const WordKey& a, const WordKey& b) {
+  return a.low != b.low ? a.low < b.low : a.high < b.high;
+}
+
+}  // namespace
+
+void BpeCore::note_characters() {
+  part_bits_.resize(8192);
+  for (size_t i = 0; i < vocabulary_.size(); ++i) {
+    for_each_part(vocabulary_.text(static_cast<Token>(i)), [&](std::string_view character) {
+      const uint64_t hash = hash_of(key_of(character));
+      part_bits_[(hash >> 6) % part_bits_.size()] |= uint64_t{1} << (hash & 63);
+    });
+  }
+}
+
+void BpeCore::find_parts() const {
+  for (size_t i = 0; i < vocabulary_.size(); ++i) {
+    for_each_part(vocabulary_.text(static_cast<Token>(i)), [&](std::string_view character) {
+      if (vocabulary_.find(character) < 0) parts_.push_back(key_of(character));
+    });
+  }
+  std::sort(parts_.begin(), parts_.end(), comes_before);
+}
+
+// Requires: the character is no token.
 bool BpeCore::may_be_part(std::string_view character) const {
-  if (parts_.empty()) return false;
-  const uint64_t hash = hash_of(key_of(character));
-  return ((parts_[(hash >> 6) % parts_.size()] >> (hash & 63)) & 1) != 0;
+  if (part_bits_.empty()) return false;
+  const WordKey key = key_of(character);
+  const uint64_t hash = hash_of(key);
+  if (((part_bits_[(hash >> 6) % part_bits_.size()] >> (hash & 63)) & 1) == 0) return false;
+  std::call_once(parts_found_, [&] { find_parts(); });
+  return std::binary_search(parts_.begin(), parts_.end(), key, comes_before);
 }
 
 bool BpeCore::is_whole(const Vocabulary::Entry& entry) const {

@@ -97,13 +97,17 @@ class BpeCore {
   bool has_fallback(std::string_view character) const;
   bool may_be_part(std::string_view character) const;
   void note_characters();
+  void find_parts() const;
 
   Vocabulary vocabulary_;
   Options options_;
   std::array<Token, 256> byte_tokens_{};
   MergeTrees trees_;
-  // Characters by text: a bit per hash of those that are part of a longer token.
-  std::vector<uint64_t> parts_;
+  // By text, characters that are no tokens but part of longer ones: a bit per hash of those that
+  // are part of any, and, found when the bits first say yes, their keys in order.
+  std::vector<uint64_t> part_bits_;
+  mutable std::once_flag parts_found_;
+  mutable std::vector<WordKey> parts_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> pool_;
 };

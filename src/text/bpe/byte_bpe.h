@@ -18,6 +18,7 @@ class ByteBpe final : public SectionTokenizer {
 
   std::string token_bytes(Token id, bool with_special) const override;
   void append_bytes(Token id, bool with_special, std::string& out) const override;
+  void append_all(std::span<const Token> ids, bool with_special, std::string& out) const override;
 
  protected:
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;

@@ -257,4 +257,10 @@ void SentencePieceBpe::append_bytes(Token id, bool with_special, std::string& ou
   out += core_->vocabulary().text(id);
 }
 
+void SentencePieceBpe::append_all(std::span<const Token> ids, bool with_special,
+                                  std::string& out) const {
+  const auto keeps = [&](Token id) { return with_special || !is_control(id); };
+  core_->vocabulary().append_texts(ids, keeps, out);
+}
+
 }  // namespace ruv

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,25 @@ class Vocabulary {
   std::string_view text(Token id) const {
     const auto i = static_cast<size_t>(id);
     return {bytes_.data() + ends_[i], ends_[i + 1] - ends_[i]};
+  }
+  // Appends the texts of ids for which `keeps(id)`.
+  template <class Keeps>
+  void append_texts(std::span<const Token> ids, const Keeps& keeps, std::string& out) const {
+    size_t n = 0;
+    for (const Token id : ids) n += keeps(id) ? length(id) : 0;
+    size_t at = out.size();
+    out.resize(at + n + kPadding);  // short texts are copied with what stands behind them
+    for (const Token id : ids) {
+      if (!keeps(id)) continue;
+      const std::string_view one = text(id);
+      if (one.size() <= kPadding) {
+        std::memcpy(out.data() + at, one.data(), kPadding);
+      } else {
+        std::memcpy(out.data() + at, one.data(), one.size());
+      }
+      at += one.size();
+    }
+    out.resize(at);
   }
   uint32_t length(Token id) const {
     const auto i = static_cast<size_t>(id);
