@@ -40,8 +40,9 @@ class PieceScanner {
 
  private:
   static constexpr size_t kNoMatch = SIZE_MAX;
+  struct FailedScans;
   // The end of the match that begins at `at`, where the borders are in state `border`.
-  size_t match_end(std::string_view text, size_t at, uint32_t border) const;
+  size_t match_end(std::string_view text, size_t at, uint32_t border, FailedScans& failed) const;
 
   const SymbolAlphabet* alphabet_;
   ScanDfa match_;

@@ -142,6 +142,18 @@ TEST(WordAutomaton, LongTextsAreCutAsShortOnes) {
   }
 }
 
+// Quadratic time would not end within the limit of the test suite.
+TEST(WordAutomaton, FailedScansAreNotRepeated) {
+  const SplitStep steps[] = {{.regex = R"(\s+$)"},
+                             {.regex = "[ab]*c", .behavior = SplitBehavior::removed}};
+  for (const SplitStep& step : steps) {
+    const auto splitter = PreTokenizer::create({&step, 1});
+    ASSERT_TRUE(splitter);
+    EXPECT_EQ(words_of(*splitter, std::string(2000000, ' ') + "x").size(), 1U);
+    EXPECT_EQ(words_of(*splitter, std::string(2000000, 'a') + "x").size(), 1U);
+  }
+}
+
 TEST(WordAutomaton, CharactersInEndlessRowsAreOneWord) {
   const std::string letters(100000, 'a');
   const std::string spaces(100000, ' ');
