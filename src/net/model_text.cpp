@@ -2,8 +2,8 @@
 
 #include <ctime>
 
-#include "chat/prompt.h"
 #include "model/model.h"
+#include "net/recent_prompts.h"
 #include "net/rendered_chat.h"
 
 namespace ruv {
@@ -38,7 +38,7 @@ RenderOptions render_options(const Model& model) {
 class LoadedModelText final : public ModelText {
  public:
   explicit LoadedModelText(std::shared_ptr<const Model> model)
-      : model_(std::move(model)), info_(model_info(*model_)) {}
+      : model_(std::move(model)), info_(model_info(*model_)), recent_(model_->tokenizer) {}
 
   Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
@@ -55,7 +55,11 @@ class LoadedModelText final : public ModelText {
   Result<ChatPrompt> chat_prompt(std::string_view json) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
     const RenderedChat chat = TRY(rendered(json));
-    ChatPrompt prompt{encode_parts(tokenizer, chat.parts), 0};
+    std::vector<TextPart> parts;
+    for (const RenderedPart& part : chat.parts) {
+      parts.push_back({part.text, part.from_user ? SpecialParsing::off : SpecialParsing::on});
+    }
+    ChatPrompt prompt{recent_.encode(parts), 0};
     // Most templates write bos themselves; some leave it to the tokenizer.
     const TokenizerSpec& spec = tokenizer.spec();
     if (spec.add_bos && spec.bos && (prompt.ids.empty() || prompt.ids.front() != *spec.bos)) {
@@ -107,6 +111,7 @@ class LoadedModelText final : public ModelText {
 
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
+  mutable RecentPrompts recent_;
 };
 
 }  // namespace

@@ -1,0 +1,50 @@
+// RecentPrompts: the last prompts of a model, so that a chat that grows is encoded only where it is
+// new. What comes out are always the ids of Tokenizer::encode_parts.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/incremental_encoder.h"
+
+namespace ruv {
+
+class RecentPrompts {
+ public:
+  // Prompts remembered, and bytes of their texts together. A prompt takes about ten times its text.
+  static constexpr size_t kMaxPrompts = 32;
+  static constexpr size_t kMaxBytes = size_t{4} << 20;
+
+  explicit RecentPrompts(std::shared_ptr<const Tokenizer> tokenizer)
+      : tokenizer_(std::move(tokenizer)) {}
+
+  // Any thread; threads encode at the same time. Requires: as Tokenizer::encode_parts.
+  std::vector<Token> encode(std::span<const TextPart> parts);
+
+  // Tokens taken over from prompts before, since the beginning.
+  size_t n_kept() const;
+  size_t n_prompts() const;
+
+ private:
+  struct Remembered {
+    explicit Remembered(const std::shared_ptr<const Tokenizer>& tokenizer) : encoder(tokenizer) {}
+    std::string text;
+    IncrementalEncoder encoder;
+  };
+
+  // Takes out the prompt with which `text` begins, or nearly so; a new one where there is none.
+  std::list<Remembered> take(std::string_view text);
+  void put_back(std::list<Remembered> prompt);
+
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  mutable std::mutex mutex_;
+  std::list<Remembered> prompts_;  // used last first; those in use are out
+  size_t n_bytes_ = 0;             // of their texts
+  size_t n_kept_ = 0;
+};
+
+}  // namespace ruv
