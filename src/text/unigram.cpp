@@ -501,9 +501,11 @@ void Unigram::send(std::string_view word, std::span<const uint32_t> from, Scratc
       sink.push(piece.id, n_bytes);
       scratch.after_unknown = false;
     } else if (has_byte_tokens_) {
-      for (size_t i = 0; i < bytes.size(); ++i) {
-        const size_t share = n_bytes == bytes.size() ? 1 : i == 0 ? n_bytes : 0;
-        sink.push(byte_tokens_[static_cast<uint8_t>(bytes[i])], share);
+      // The tokens of one character share its place.
+      const size_t begin = sink.at();
+      for (const char c : bytes) {
+        sink.move_to(begin);
+        sink.push(byte_tokens_[static_cast<uint8_t>(c)], n_bytes);
       }
     } else if (!spec_.unk) {
       sink.skip(n_bytes);

@@ -254,6 +254,12 @@ TEST(Unigram, FallsBackToBytes) {
   EXPECT_EQ(tokenizer->decode(ids, false),
             "a\u00E9\xFF"
             "a");
+  std::vector<TokenSpan> spans;
+  std::vector<Token> same;
+  TokenSink sink(&same, &spans);
+  const TextPart part{"a\u00E9a", SpecialParsing::off};
+  tokenizer->encode_parts({&part, 1}, false, sink);
+  EXPECT_EQ(spans, (std::vector<TokenSpan>{{0, 1}, {1, 3}, {1, 3}, {3, 4}}));
   // The text of a control token stays text, with or without the token's own characters.
   const std::vector<Token> control = encoded(*tokenizer, "<s>");
   EXPECT_EQ(std::count(control.begin(), control.end(), 1), 0);

@@ -8,13 +8,13 @@
 namespace ruv {
 namespace {
 
-struct Range {
+struct CharInterval {
   uint32_t first;
   uint32_t last;
 };
 
 // General category Mn as of Unicode 8.
-constexpr Range kNonspacingMarks[] = {
+constexpr CharInterval kNonspacingMarks[] = {
     {0x0300, 0x036F},   {0x0483, 0x0487},   {0x0591, 0x05BD},   {0x05BF, 0x05BF},
     {0x05C1, 0x05C2},   {0x05C4, 0x05C5},   {0x05C7, 0x05C7},   {0x0610, 0x061A},
     {0x064B, 0x065F},   {0x0670, 0x0670},   {0x06D6, 0x06DC},   {0x06DF, 0x06E4},
@@ -85,7 +85,7 @@ constexpr Range kNonspacingMarks[] = {
 };
 
 // General categories Mn, Mc and Me as of Unicode 9.
-constexpr Range kMarks[] = {
+constexpr CharInterval kMarks[] = {
     {0x0300, 0x036F},   {0x0483, 0x0489},   {0x0591, 0x05BD},   {0x05BF, 0x05BF},
     {0x05C1, 0x05C2},   {0x05C4, 0x05C5},   {0x05C7, 0x05C7},   {0x0610, 0x061A},
     {0x064B, 0x065F},   {0x0670, 0x0670},   {0x06D6, 0x06DC},   {0x06DF, 0x06E4},
@@ -152,7 +152,7 @@ constexpr Range kMarks[] = {
 };
 
 // General category P as of Unicode 8, without ASCII.
-constexpr Range kPunctuation[] = {
+constexpr CharInterval kPunctuation[] = {
     {0x00A1, 0x00A1},   {0x00A7, 0x00A7},   {0x00AB, 0x00AB},   {0x00B6, 0x00B7},
     {0x00BB, 0x00BB},   {0x00BF, 0x00BF},   {0x037E, 0x037E},   {0x0387, 0x0387},
     {0x055A, 0x055F},   {0x0589, 0x058A},   {0x05BE, 0x05BE},   {0x05C0, 0x05C0},
@@ -194,7 +194,7 @@ constexpr Range kPunctuation[] = {
 };
 
 // General categories Cc, Cf and Co as of Unicode 8 but for tab and line ends; U+FFFD.
-constexpr Range kControls[] = {
+constexpr CharInterval kControls[] = {
     {0x0000, 0x0008},     {0x000B, 0x000C},   {0x000E, 0x001F},   {0x007F, 0x009F},
     {0x00AD, 0x00AD},     {0x0600, 0x0605},   {0x061C, 0x061C},   {0x06DD, 0x06DD},
     {0x070F, 0x070F},     {0x180E, 0x180E},   {0x200B, 0x200F},   {0x202A, 0x202E},
@@ -205,7 +205,7 @@ constexpr Range kControls[] = {
 };
 
 // Characters with combining classes or decompositions that are newer than the tables above.
-constexpr Range kInert[] = {
+constexpr CharInterval kInert[] = {
     {0x07FD, 0x07FD},   {0x0898, 0x089F},   {0x08CA, 0x08D3},   {0x09FE, 0x09FE},
     {0x0C3C, 0x0C3C},   {0x0D3B, 0x0D3C},   {0x0EBA, 0x0EBA},   {0x0ECE, 0x0ECE},
     {0x1715, 0x1715},   {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFA},   {0x32FF, 0x32FF},
@@ -220,15 +220,16 @@ constexpr Range kInert[] = {
     {0x1E4EC, 0x1E4EF}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-constexpr Range kIdeographs[] = {
+constexpr CharInterval kIdeographs[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
 };
 
 template <size_t n>
-bool contains(const Range (&ranges)[n], uint32_t c) {
-  const Range* range = std::lower_bound(std::begin(ranges), std::end(ranges), c,
-                                        [](const Range& r, uint32_t v) { return r.last < v; });
+bool contains(const CharInterval (&ranges)[n], uint32_t c) {
+  const CharInterval* range =
+      std::lower_bound(std::begin(ranges), std::end(ranges), c,
+                       [](const CharInterval& r, uint32_t v) { return r.last < v; });
   return range != std::end(ranges) && range->first <= c;
 }
 

@@ -18,7 +18,13 @@ namespace ruv {
 namespace {
 
 constexpr size_t kGraphemeLimit = 6;  // clusters of fewer bytes are looked up whole
+constexpr utf8proc_int32_t kMark = 0x300;
 constexpr std::string_view kReplacementBytes = "\uFFFD";
+
+// Marks of Unicode 16 and 17, which utf8proc may not know to continue a cluster.
+bool is_new_mark(uint32_t c) {
+  return c == 0x897 || (c >= 0x1ACF && c <= 0x1ADD) || (c >= 0x1AE0 && c <= 0x1AEB);
+}
 
 class CharsmapStage final : public NormalizerStage {
  public:
@@ -193,7 +199,9 @@ size_t CharsmapStage::scan_graphemes(std::string_view text, size_t begin, size_t
   size_t cluster = begin;
   for (size_t at = begin; at < end;) {
     const CodePoint c = read_char(text, at);
-    const auto now = static_cast<utf8proc_int32_t>(c.valid ? c.value : kReplacement);
+    const auto now = is_new_mark(c.value)
+                         ? kMark
+                         : static_cast<utf8proc_int32_t>(c.valid ? c.value : kReplacement);
     if (at > begin && utf8proc_grapheme_break_stateful(before, now, &state)) {
       put_cluster(text, cluster, at, out);
       cluster = at;

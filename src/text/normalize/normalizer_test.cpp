@@ -235,6 +235,8 @@ TEST(Charsmap, LooksUpClusters) {
   const Normalizer normalizer = *Normalizer::create({&step, 1});
   EXPECT_EQ(normalized(normalizer, "a\r\nb"), "a b");
   EXPECT_EQ(normalized(normalizer, "a\u0301\u0301"), "a!!");
+  EXPECT_EQ(normalized(normalizer, "\r\u1AE3"), " \u1AE3");             // a line end takes no mark
+  EXPECT_EQ(normalized(normalizer, "e\u0323\u1AE3"), "e\u0323\u1AE3");  // 6 bytes
   EXPECT_EQ(normalized(normalizer, "e\u0323\u0301"), "E");
   EXPECT_EQ(normalized(normalizer, "e\u0323\u0301\u0301"), "e\u0323!!");
   EXPECT_EQ(normalized(normalizer, "\u0915\u093C"), "k\u093C");  // 6 bytes: one by one
