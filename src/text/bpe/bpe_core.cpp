@@ -3,6 +3,7 @@
 #include "text/bpe/bpe_core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/utf8.h"
 
@@ -79,7 +80,8 @@ namespace {
 template <class F>
 void for_each_part(std::string_view text, const F& f) {
   for (size_t at = 0; at < text.size();) {
-    const size_t size = decode_utf8(text, at).size;
+    const bool is_ascii = static_cast<uint8_t>(text[at]) < 0x80;
+    const size_t size = is_ascii ? 1 : decode_utf8(text, at).size;
     if (size < text.size()) f(text.substr(at, size));
     at += size;
   }
@@ -93,8 +95,11 @@ bool comes_before(const WordKey& a, const WordKey& b) {
 
 void BpeCore::note_characters() {
   part_bits_.resize(8192);
+  std::array<bool, 128> seen{};  // most are ASCII, again and again
   for (size_t i = 0; i < vocabulary_.size(); ++i) {
     for_each_part(vocabulary_.text(static_cast<Token>(i)), [&](std::string_view character) {
+      const auto byte = static_cast<uint8_t>(character[0]);
+      if (byte < 0x80 && std::exchange(seen[byte], true)) return;
       const uint64_t hash = hash_of(key_of(character));
       part_bits_[(hash >> 6) % part_bits_.size()] |= uint64_t{1} << (hash & 63);
     });

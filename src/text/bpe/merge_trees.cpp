@@ -111,7 +111,11 @@ bool MergeTrees::cuts_a_character(std::string_view text, size_t at) const {
 void MergeTrees::find_splits(Token id, std::vector<Split>& splits) const {
   splits.clear();
   const std::string_view text = vocabulary_->text(id);
-  if (symbols_ == BpeSymbols::characters && !is_valid_utf8(text)) return;
+  const auto is_ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
+  if (symbols_ == BpeSymbols::characters && !std::all_of(text.begin(), text.end(), is_ascii) &&
+      !is_valid_utf8(text)) {
+    return;
+  }
   if (rules_.by_text) return find_splits_by_text(id, splits);
   for (uint32_t i = first_merge_[static_cast<size_t>(id)]; i != 0;) {
     const PairTable::Entry& merge = rules_.pairs.entries()[i - 1];
