@@ -32,6 +32,7 @@ bool is_valid_text(std::string_view text) {
   return true;
 }
 
+constexpr size_t kSettledFirst = 32'000;  // tokens, some milliseconds
 constexpr size_t kPooled = 64;            // scratches kept between calls
 constexpr size_t kLargeBuffer = 1 << 20;  // bytes of a buffer that is not kept
 
@@ -71,7 +72,13 @@ BpeCore::BpeCore(Vocabulary vocabulary, MergeTrees::Rules rules, const Options& 
     const auto c = static_cast<char>(byte);
     byte_tokens_[byte] = vocabulary_.find({&c, 1});
   }
-  if (options.symbols == BpeSymbols::characters && trees_.rules().by_text) note_characters();
+  if (options.symbols == BpeSymbols::characters && trees_.rules().by_text) {
+    note_characters();
+    // Trees by text take longest to find; those of the first tokens, which texts have most, are
+    // found while there is time for it.
+    const auto n_first = static_cast<Token>(std::min(vocabulary_.size(), kSettledFirst));
+    for (Token id = 0; id < n_first; ++id) trees_.is_made(id);
+  }
 }
 
 namespace {
@@ -107,8 +114,11 @@ void BpeCore::note_characters() {
 }
 
 void BpeCore::find_parts() const {
+  std::array<bool, 128> seen{};
   for (size_t i = 0; i < vocabulary_.size(); ++i) {
     for_each_part(vocabulary_.text(static_cast<Token>(i)), [&](std::string_view character) {
+      const auto byte = static_cast<uint8_t>(character[0]);
+      if (byte < 0x80 && std::exchange(seen[byte], true)) return;
       if (vocabulary_.find(character) < 0) parts_.push_back(key_of(character));
     });
   }
