@@ -205,10 +205,12 @@ Result<Datum> filesizeformat_filter(const BuiltinCall& call) {
     return Datum::text(fmt::format("{} Bytes", *whole));
   }
   size_t i = 0;
-  double unit = base * base;
+  // Powers up to 1000^9 are exact in a long double, as in Python's whole numbers.
+  long double unit = static_cast<long double>(base) * base;
   for (; i + 1 < kPrefixes.size() && !(*bytes < unit); ++i) unit *= base;
   const char letter = binary && i == 0 ? 'K' : kPrefixes[i];
-  return Datum::text(fmt::format("{:.1f} {}{}", base * *bytes / unit, letter, binary ? "iB" : "B"));
+  return Datum::text(fmt::format("{:.1f} {}{}", base * *bytes / static_cast<double>(unit), letter,
+                                 binary ? "iB" : "B"));
 }
 
 constexpr BuiltinRow kRows[] = {
