@@ -40,9 +40,9 @@ class LoadedModelText final : public ModelText {
   explicit LoadedModelText(std::shared_ptr<const Model> model)
       : model_(std::move(model)), info_(model_info(*model_)), recent_(model_->tokenizer) {}
 
-  Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const override {
+  Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
-    EncodedText out;
+    TokenizedText out;
     TokenSink sink(options.count_only ? nullptr : &out.ids,
                    options.with_spans && !options.count_only ? &out.spans : nullptr);
     const TextPart part{text, options.parse_special ? SpecialParsing::on : SpecialParsing::off};
@@ -96,7 +96,7 @@ class LoadedModelText final : public ModelText {
   }
 
   static void add_special(const TokenizerSpec& spec, size_t n_bytes, const EncodeOptions& options,
-                          EncodedText& out) {
+                          TokenizedText& out) {
     const auto end = static_cast<uint32_t>(n_bytes);
     const auto add = [&](Token id, bool first) {
       ++out.n_tokens;

@@ -20,7 +20,7 @@ struct EncodeOptions {
   bool with_spans = false;
 };
 
-struct EncodedText {
+struct TokenizedText {
   int64_t n_tokens = 0;
   std::vector<Token> ids;
   std::vector<TokenSpan> spans;  // bytes of the text; empty ones of bos and eos
@@ -38,7 +38,8 @@ class ModelText {
   virtual ~ModelText() = default;
   // All may be called from several threads at once, and fail as the functions of ruv/model.h.
 
-  virtual Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const = 0;
+  virtual Result<TokenizedText> encode(std::string_view text,
+                                       const EncodeOptions& options) const = 0;
   // `json`: {"messages": […], "tools", "add_generation_prompt", "continue_final_message",
   // "chat_template_kwargs"}, all but the first may be missing. Contents are never parsed for
   // control tokens.

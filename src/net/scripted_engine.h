@@ -23,8 +23,8 @@ class ByteText final : public ModelText {
     info_.name = "scripted";
     info_.n_vocab = 300;
   }
-  Result<EncodedText> encode(std::string_view text, const EncodeOptions& options) const override {
-    EncodedText out;
+  Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
+    TokenizedText out;
     const std::string_view end = "<end>";
     for (uint32_t at = 0; at < text.size();) {
       const bool special = options.parse_special && text.substr(at).starts_with(end);

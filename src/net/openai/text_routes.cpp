@@ -78,13 +78,13 @@ ApiResult<TokenizeBody> read_tokenize(const Json& body) {
   return call;
 }
 
-ApiResult<EncodedText> encode(const OpenAiService& service, const Json& body,
-                              const TokenizeBody& call) {
+ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
+                                const TokenizeBody& call) {
   if (call.source == "messages") {
     auto prompt = service.text->chat_prompt(TRY(read_conversation(body, ToolTalk::allowed)));
     if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
     const auto n = static_cast<int64_t>(prompt->ids.size());
-    return EncodedText{.n_tokens = n, .ids = std::move(prompt->ids), .spans = {}};
+    return TokenizedText{.n_tokens = n, .ids = std::move(prompt->ids), .spans = {}};
   }
   const Json& text = body.at(call.source);
   if (!text.is_string()) return wrong_type(call.source, "a string", text);
@@ -105,7 +105,7 @@ Json piece_json(const ModelText& text, Token id) {
 ApiResult<Json> tokenize_answer(const OpenAiService& service, const HttpRequest& http) {
   const Json body = TRY(read_body(service, http, tokenize_fields()));
   const TokenizeBody call = TRY(read_tokenize(body));
-  const EncodedText encoded = TRY(encode(service, body, call));
+  const TokenizedText encoded = TRY(encode(service, body, call));
   Json answer = {{"count", encoded.n_tokens}, {"max_model_len", service.engine->n_ctx()}};
   if (call.options.count_only) return answer;
   Json& tokens = answer["tokens"] = Json::array();
