@@ -395,6 +395,70 @@ class Tokenize(CommandTest):
         self.assert_fails(1, "tokenize", "--model", Program.model, "--detokenize", "--ids", "9999",
                           says="4096")
 
+    FOLDERS = {"tokenizers/hf/phi-2": [15496, 995], "tokenizers/sentencepiece/llama2.model": [15043, 3186],
+               "tokenizers/tiktoken/cl100k_base.tiktoken": [9906, 1917],
+               "tokenizers/rwkv-world": [33155, 40213],
+               "tokenizers/ggml-vocab/ggml-vocab-bert-bge.gguf": [7592, 2088],
+               "tokenizers/hf/t5-small/tokenizer.json": [8774, 296]}
+
+    def test_every_tokenizer_file(self):
+        data = os.environ.get("RUV_DATA_DIR") or os.path.join(Program.source, "..", "shared", "data")
+        found = {name: os.path.join(data, name) for name in self.FOLDERS}
+        for name, path in found.items():
+            with self.subTest(name):
+                if not os.path.exists(path):
+                    self.skipTest(f"no {path}")
+                done, out = call_lines([{"text": "Hello world"}], "tokenize", "--model", path, "--jsonl")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(out, [{"ids": self.FOLDERS[name]}])
+
+    def test_rank_files_need_a_scheme(self):
+        path = self.with_file("YQ== 0\nYg== 1\nYWI= 2\n", ".tiktoken")
+        self.assert_fails(1, "tokenize", "--model", path, "--text", "ab", says="give the scheme")
+        self.assert_fails(1, "tokenize", "--model", path, "--scheme", "odd", "--text", "ab",
+                          says='"odd"')
+        done = call("tokenize", "--model", path, "--scheme", "r50k_base", "--text", "ab", "--count")
+        self.assertEqual(done.stdout, "1\n")
+
+    def test_rwkv_vocabulary(self):
+        path = self.with_file("1 'a' 1\n2 'ab' 2\n3 b'\\xc3' 1\n4 b'\\xa9' 1\n", ".txt")
+        _, out = call_lines([{"text": "abaé", "spans": True}], "tokenize", "-m", path, "--jsonl")
+        self.assertEqual(out[0]["ids"], [2, 1, 3, 4])
+        self.assertEqual(out[0]["spans"][:2], [[0, 2], [2, 3]])
+
+    def test_counts_and_places(self):
+        path = self.with_file("Hello wörld\n" * 3)
+        count = call("tokenize", "--model", Program.model, "--file", path, "--count")
+        self.assertEqual(count.returncode, 0, count.stderr)
+        _, out = self.lines([{"text": "Hello wörld\n" * 3, "spans": True}])
+        spans = out[0]["spans"]
+        self.assertEqual(int(count.stdout), len(out[0]["ids"]))
+        self.assertEqual(spans[0][0], 0)
+        self.assertEqual(spans[-1][1], 39)
+        self.assertTrue(all(a[1] <= b[1] for a, b in zip(spans, spans[1:])))
+        _, out = self.lines([{"text": "Hello world"}], "--count")
+        self.assertEqual(out, [{"count": 3}])
+        times = json.loads(call("tokenize", "-m", Program.model, "--file", path, "--time").stdout)
+        self.assertEqual(times["n_tokens"], int(count.stdout))
+
+    def test_frames(self):
+        texts = [text.encode() for text in self.TEXTS]
+        frames = b"".join(struct.pack("<I", len(text)) + text for text in texts)
+        command = [Program.binary, "tokenize", "--model", Program.model, "--frames"]
+        done = subprocess.run(command, input=frames, capture_output=True, check=True)
+        back = subprocess.run([*command, "--detokenize"], input=done.stdout, capture_output=True,
+                              check=True)
+        self.assertEqual(back.stdout, frames)
+        for bad in (b"\1", b"\5\0\0\0ab", b"\xff\xff\xff\xff"):
+            done = subprocess.run(command, input=bad, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"frame 1", done.stderr)
+
+    def test_one_source_of_text(self):
+        for arguments in (("--text", "a", "--jsonl"), (), ("--ids", "1"),
+                          ("--detokenize", "--file", "x")):
+            self.assert_fails(2, "tokenize", "--model", Program.model, *arguments, says="give one of")
+
 
 class Template(CommandTest):
     def render(self, template, contexts, *arguments):
