@@ -11,14 +11,14 @@
 namespace ruv {
 namespace {
 
-struct Encoded {
+struct PlacedTokens {
   std::vector<Token> ids;
   std::vector<TokenSpan> spans;
-  bool operator==(const Encoded&) const = default;
+  bool operator==(const PlacedTokens&) const = default;
 };
 
-Encoded encoded(const Tokenizer& tokenizer, std::string_view text, int n_threads) {
-  Encoded out;
+PlacedTokens encoded(const Tokenizer& tokenizer, std::string_view text, int n_threads) {
+  PlacedTokens out;
   TokenSink sink(&out.ids, &out.spans);
   sink.allow_threads(n_threads);
   const TextPart part{text, SpecialParsing::on};
@@ -51,7 +51,7 @@ TEST(ParallelEncode, GivesTheTokensOfOneThread) {
     ASSERT_TRUE(tokenizer);
     for (const size_t n : {size_t{1000}, kParallelBytes + 5, 3 * kParallelBytes}) {
       const std::string text = long_text(rng, n);
-      const Encoded serial = encoded(**tokenizer, text, 1);
+      const PlacedTokens serial = encoded(**tokenizer, text, 1);
       for (const int n_threads : {2, 3, 8}) {
         EXPECT_EQ(encoded(**tokenizer, text, n_threads), serial);
       }
