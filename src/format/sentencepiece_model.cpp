@@ -198,6 +198,8 @@ std::optional<Token> ModelReader::control(std::string_view piece) const {
 void ModelReader::finish() {
   spec_.byte_fallback = options_.byte_fallback;
   spec_.add_space_prefix = options_.add_dummy_prefix;
+  // SentencePiece puts its prefix before the whole text, whatever that begins with.
+  spec_.prefix_first_only = spec_.prefix_before_added = options_.add_dummy_prefix;
   spec_.remove_extra_spaces = options_.remove_extra_whitespaces;
   if (!options_.charsmap.empty()) {
     spec_.normalizers.push_back(

@@ -78,6 +78,7 @@ TEST(SentencePieceModel, DefaultsAreUnigramWithAPrefix) {
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(spec->kind, TokenizerKind::unigram);
   EXPECT_TRUE(spec->add_space_prefix && spec->remove_extra_spaces);
+  EXPECT_TRUE(spec->prefix_first_only && spec->prefix_before_added);
   EXPECT_FALSE(spec->byte_fallback);
   ASSERT_EQ(spec->normalizers.size(), 1U);
   EXPECT_EQ(spec->normalizers[0].content, "map");

@@ -59,7 +59,12 @@ void SectionTokenizer::lay_out(std::span<const TextPart> parts, bool continues,
 void SectionTokenizer::encode_section(const Layout& layout, size_t i, TokenSink& sink) const {
   const Section& section = layout.sections[i];
   const size_t n = section.end - section.begin;
-  if (section.id >= 0) return sink.push(section.id, n);
+  if (section.id >= 0) {
+    if (i == 0 && spec_.prefix_before_added && layout.before_first == Before::nothing) {
+      if (const std::optional<Token> space = find("\u2581")) sink.push(*space, 0);
+    }
+    return sink.push(section.id, n);
+  }
   encode_plain(layout.text.substr(section.begin, n), layout.before(i), sink);
 }
 

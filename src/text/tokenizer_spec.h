@@ -104,10 +104,11 @@ struct TokenizerSpec {
   bool fuse_unknown = true;       // unknown characters in a row are one unknown token
   bool remove_extra_spaces = false;
   // Finer rules of tokenizer.json's Metaspace; GGUF files leave them off.
-  bool prefix_first_only = false;  // ▁ not repeated after each added token
-  bool prefix_if_missing = false;  // no ▁ before a text that begins with a space itself
-  bool split_at_spaces = false;    // no piece crosses the space before a word
-  bool prefix_each_word = false;   // ▁ before every piece that `splits` makes (T5)
+  bool prefix_first_only = false;    // ▁ not repeated after each added token
+  bool prefix_before_added = false;  // ▁ alone before a text that begins with an added token
+  bool prefix_if_missing = false;    // no ▁ before a text that begins with a space itself
+  bool split_at_spaces = false;      // no piece crosses the space before a word
+  bool prefix_each_word = false;     // ▁ before every piece that `splits` makes (T5)
   // wordpiece
   std::string continuing_prefix = "##";
   uint32_t max_word_chars = 100;  // longer words are unknown
