@@ -86,7 +86,8 @@ Result<std::string> detokenize(const Model& model, std::span<const Token> ids,
                                bool with_special = false);
 
 // Renders a conversation with the model's own chat template and returns the prompt's ids. `json` is
-// an object as in a chat request: {"messages": [{"role": …, "content": …}, …], "tools": […]?}.
+// an object as in a chat request: {"messages": [{"role": …, "content": …}, …]} and, when wanted,
+// "tools", "continue_final_message", "chat_template_kwargs".
 // Contents are never parsed for control tokens. Fails: invalid (shape, or the template refuses),
 // unsupported (no template).
 Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view json,

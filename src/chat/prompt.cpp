@@ -2,16 +2,45 @@
 // as one text, so words that cross from template to user are split as in the whole text.
 #include "chat/prompt.h"
 
-namespace ruv {
+#include <ctime>
 
-std::vector<Token> encode_parts(const Tokenizer& tokenizer,
-                                const std::vector<RenderedPart>& parts) {
+namespace ruv {
+namespace {
+
+std::string stored_text(const Tokenizer& tokenizer, const std::optional<Token>& id) {
+  return id ? tokenizer.token_bytes(*id, true) : std::string();
+}
+
+}  // namespace
+
+RenderOptions render_options(const Tokenizer* tokenizer) {
+  RenderOptions options;
+  if (tokenizer != nullptr) {
+    options.bos_token = stored_text(*tokenizer, tokenizer->spec().bos);
+    options.eos_token = stored_text(*tokenizer, tokenizer->spec().eos);
+  }
+  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
+  return options;
+}
+
+std::vector<TextPart> text_parts(std::span<const RenderedPart> parts) {
   std::vector<TextPart> texts;
   texts.reserve(parts.size());
-  for (const RenderedPart& part : parts)
+  for (const RenderedPart& part : parts) {
     texts.push_back({part.text, part.from_user ? SpecialParsing::off : SpecialParsing::on});
+  }
+  return texts;
+}
+
+void add_missing_bos(const Tokenizer& tokenizer, std::vector<Token>& ids) {
+  const TokenizerSpec& spec = tokenizer.spec();
+  if (!spec.add_bos || !spec.bos) return;
+  if (ids.empty() || ids.front() != *spec.bos) ids.insert(ids.begin(), *spec.bos);
+}
+
+std::vector<Token> encode_parts(const Tokenizer& tokenizer, std::span<const RenderedPart> parts) {
   std::vector<Token> ids;
-  tokenizer.encode_parts(texts, false, ids);
+  tokenizer.encode_parts(text_parts(parts), false, ids);
   return ids;
 }
 

@@ -1,10 +1,9 @@
 #include "net/model_text.h"
 
-#include <ctime>
-
+#include "chat/prompt.h"
+#include "chat/rendered_chat.h"
 #include "model/model.h"
 #include "net/recent_prompts.h"
-#include "net/rendered_chat.h"
 
 namespace ruv {
 namespace {
@@ -19,20 +18,6 @@ int64_t tokens_within(const Tokenizer& tokenizer, std::span<const Token> ids, si
     ++n;
   }
   return static_cast<int64_t>(n);
-}
-
-std::string stored_text(const Tokenizer& tokenizer, const std::optional<Token>& id) {
-  return id ? tokenizer.token_bytes(*id, true) : std::string();
-}
-
-RenderOptions render_options(const Model& model) {
-  RenderOptions options;
-  if (model.tokenizer != nullptr) {
-    options.bos_token = stored_text(*model.tokenizer, model.tokenizer->spec().bos);
-    options.eos_token = stored_text(*model.tokenizer, model.tokenizer->spec().eos);
-  }
-  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
-  return options;
 }
 
 class LoadedModelText final : public ModelText {
@@ -55,16 +40,8 @@ class LoadedModelText final : public ModelText {
   Result<ChatPrompt> chat_prompt(std::string_view json) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
     const RenderedChat chat = TRY(rendered(json));
-    std::vector<TextPart> parts;
-    for (const RenderedPart& part : chat.parts) {
-      parts.push_back({part.text, part.from_user ? SpecialParsing::off : SpecialParsing::on});
-    }
-    ChatPrompt prompt{recent_.encode(parts), 0};
-    // Most templates write bos themselves; some leave it to the tokenizer.
-    const TokenizerSpec& spec = tokenizer.spec();
-    if (spec.add_bos && spec.bos && (prompt.ids.empty() || prompt.ids.front() != *spec.bos)) {
-      prompt.ids.insert(prompt.ids.begin(), *spec.bos);
-    }
+    ChatPrompt prompt{recent_.encode(text_parts(chat.parts)), 0};
+    add_missing_bos(tokenizer, prompt.ids);
     prompt.n_fixed = static_cast<int64_t>(prompt.ids.size()) -
                      tokens_within(tokenizer, prompt.ids, chat.n_open_bytes);
     return prompt;
@@ -92,7 +69,8 @@ class LoadedModelText final : public ModelText {
     if (model_->chat_template == nullptr) {
       return tl::unexpected<Status>(model_->chat_template_status);
     }
-    return render_conversation(*model_->chat_template, render_options(*model_), json);
+    return render_conversation(*model_->chat_template, render_options(model_->tokenizer.get()),
+                               json);
   }
 
   static void add_special(const TokenizerSpec& spec, size_t n_bytes, const EncodeOptions& options,

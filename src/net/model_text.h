@@ -40,9 +40,7 @@ class ModelText {
 
   virtual Result<TokenizedText> encode(std::string_view text,
                                        const EncodeOptions& options) const = 0;
-  // `json`: {"messages": […], "tools", "add_generation_prompt", "continue_final_message",
-  // "chat_template_kwargs"}, all but the first may be missing. Contents are never parsed for
-  // control tokens.
+  // `json` as render_conversation takes it. Contents are never parsed for control tokens.
   virtual Result<ChatPrompt> chat_prompt(std::string_view json) const = 0;
   // The text of such a prompt.
   virtual Result<std::string> chat_text(std::string_view json) const = 0;

@@ -15,8 +15,9 @@ struct RenderedChat {
   size_t n_open_bytes = 0;
 };
 
-// `json` as ModelText::chat_prompt takes it. Fails: invalid (shape, the template refuses or drops
-// the message to go on with).
+// `json`: {"messages": […], "tools", "add_generation_prompt" (true), "continue_final_message"
+// (false), "chat_template_kwargs"}, all but the first may be missing. Fails: invalid (shape, the
+// template refuses or drops the message to go on with).
 Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
                                          const RenderOptions& options, std::string_view json);
 

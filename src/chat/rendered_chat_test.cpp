@@ -1,5 +1,5 @@
 // Going on with a message: the prompt ends where its content ends, whatever the template writes.
-#include "net/rendered_chat.h"
+#include "chat/rendered_chat.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // To go on with a message, its content is rendered with a mark at its end, and the prompt is cut at
 // the mark: whatever templates write behind a message, or trim from it, is then not there.
-#include "net/rendered_chat.h"
+#include "chat/rendered_chat.h"
 
 #include <algorithm>
 
