@@ -76,9 +76,9 @@ void RwkvWorld::encode_word(std::string_view text, size_t begin, size_t end,
   }
 }
 
-std::string RwkvWorld::token_bytes(Token id, bool with_special) const {
-  if (is_control(id) && !with_special) return {};
-  return spec_.tokens[static_cast<size_t>(id)];
+void RwkvWorld::append_bytes(Token id, bool with_special, std::string& out) const {
+  if (is_control(id) && !with_special) return;
+  out += spec_.tokens[static_cast<size_t>(id)];
 }
 
 }  // namespace ruv

@@ -16,7 +16,7 @@ class RwkvWorld final : public SectionTokenizer {
   // Fails: unsupported (tokens that are not raw). Requires: the tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
-  std::string token_bytes(Token id, bool with_special) const override;
+  void append_bytes(Token id, bool with_special, std::string& out) const override;
 
  protected:
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;

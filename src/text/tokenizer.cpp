@@ -77,6 +77,12 @@ const TokenIndex& Tokenizer::by_text() const {
 
 void Tokenizer::forget_merges() { std::vector<std::string>().swap(spec_.merges); }
 
+std::string Tokenizer::token_bytes(Token id, bool with_special) const {
+  std::string bytes;
+  append_bytes(id, with_special, bytes);
+  return bytes;
+}
+
 void Tokenizer::encode_parts(std::span<const TextPart> parts, bool continues,
                              std::vector<Token>& out) const {
   TokenSink sink(&out);

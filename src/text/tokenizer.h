@@ -37,19 +37,17 @@ class Tokenizer {
   // Requires: fewer than 2^31 bytes.
   virtual void encode_parts(std::span<const TextPart> parts, bool continues,
                             TokenSink& sink) const = 0;
-  // What generating `id` adds to the text, after other tokens. Control tokens give their text only
-  // when `with_special`. Bytes need not be whole characters: stream them through Detokenizer.
-  // Requires: 0 <= id < vocab_size().
-  virtual std::string token_bytes(Token id, bool with_special) const = 0;
-  // Appends them to `out`, without a string of their own.
-  virtual void append_bytes(Token id, bool with_special, std::string& out) const {
-    out += token_bytes(id, with_special);
-  }
+  // Appends to `out` what generating `id` adds to the text, after other tokens. Control tokens give
+  // their text only when `with_special`. Bytes need not be whole characters: stream them through
+  // Detokenizer. Requires: 0 <= id < vocab_size().
+  virtual void append_bytes(Token id, bool with_special, std::string& out) const = 0;
   // The same for each of `ids`.
   virtual void append_all(std::span<const Token> ids, bool with_special, std::string& out) const {
     for (const Token id : ids) append_bytes(id, with_special, out);
   }
 
+  // What append_bytes appends.
+  std::string token_bytes(Token id, bool with_special) const;
   // Appends the ids of encode_parts.
   void encode_parts(std::span<const TextPart> parts, bool continues, std::vector<Token>& out) const;
   void encode(std::string_view text, SpecialParsing special, bool continues,

@@ -518,20 +518,24 @@ void Unigram::send(std::string_view word, std::span<const uint32_t> from, Scratc
   }
 }
 
-std::string Unigram::token_bytes(Token id, bool with_special) const {
+void Unigram::append_bytes(Token id, bool with_special, std::string& out) const {
   const auto i = static_cast<size_t>(id);
   const std::string& text = spec_.tokens[i];
-  if (is_control(id)) return with_special ? text : "";
-  if (spec_.kinds[i] == TokenKind::byte) {
-    if (const auto byte = byte_of(text)) return {static_cast<char>(*byte)};
+  if (is_control(id)) {
+    if (with_special) out += text;
+    return;
   }
-  std::string out;
+  if (spec_.kinds[i] == TokenKind::byte) {
+    if (const auto byte = byte_of(text)) {
+      out += static_cast<char>(*byte);
+      return;
+    }
+  }
   for (size_t at = 0; at < text.size();) {
     const bool mark = text.compare(at, kSpaceMark.size(), kSpaceMark) == 0;
     out += mark ? ' ' : text[at];
     at += mark ? kSpaceMark.size() : 1;
   }
-  return out;
 }
 
 }  // namespace ruv

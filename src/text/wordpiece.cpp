@@ -217,14 +217,15 @@ void WordPiece::cut_word(std::string_view text, size_t begin, size_t end, Scratc
   scratch.sizes.push_back(static_cast<uint32_t>(end - begin));
 }
 
-std::string WordPiece::token_bytes(Token id, bool with_special) const {
-  if (is_control(id) && !with_special) return {};
-  const std::string& text = spec_.tokens[static_cast<size_t>(id)];
+void WordPiece::append_bytes(Token id, bool with_special, std::string& out) const {
+  if (is_control(id) && !with_special) return;
+  std::string_view text = spec_.tokens[static_cast<size_t>(id)];
   if (text.starts_with(spec_.continuing_prefix)) {
-    return text.substr(spec_.continuing_prefix.size());
+    text.remove_prefix(spec_.continuing_prefix.size());
+  } else if (!spec_.cleanup_spaces || !joins_word_before(text)) {
+    out += ' ';
   }
-  if (spec_.cleanup_spaces && joins_word_before(text)) return text;
-  return " " + text;
+  out += text;
 }
 
 }  // namespace ruv

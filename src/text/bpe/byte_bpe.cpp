@@ -84,12 +84,6 @@ void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const
   }
 }
 
-std::string ByteBpe::token_bytes(Token id, bool with_special) const {
-  std::string bytes;
-  append_bytes(id, with_special, bytes);
-  return bytes;
-}
-
 void ByteBpe::append_bytes(Token id, bool with_special, std::string& out) const {
   if (is_control(id) && !with_special) return;
   out += core_->vocabulary().text(id);

@@ -16,7 +16,6 @@ class ByteBpe final : public SectionTokenizer {
   // Requires: the tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
-  std::string token_bytes(Token id, bool with_special) const override;
   void append_bytes(Token id, bool with_special, std::string& out) const override;
   void append_all(std::span<const Token> ids, bool with_special, std::string& out) const override;
 

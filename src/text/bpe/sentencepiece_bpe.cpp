@@ -246,12 +246,6 @@ bool SentencePieceBpe::next_words(std::string_view text, size_t& at,
   return !words.empty();
 }
 
-std::string SentencePieceBpe::token_bytes(Token id, bool with_special) const {
-  std::string bytes;
-  append_bytes(id, with_special, bytes);
-  return bytes;
-}
-
 void SentencePieceBpe::append_bytes(Token id, bool with_special, std::string& out) const {
   if (is_control(id) && !with_special) return;
   out += core_->vocabulary().text(id);
