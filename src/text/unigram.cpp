@@ -92,6 +92,43 @@ bool removes_white_space(std::span<const SplitStep> splits) {
          splits[0].behavior == SplitBehavior::removed && !splits[0].invert;
 }
 
+// The pieces that begin at a place. In a row of one ASCII byte they are the same at every place
+// from which the row goes on for the longest piece, so they are looked up once.
+struct PiecesFound {
+  struct Piece {
+    uint32_t size;
+    Token id;
+  };
+  static constexpr size_t kMost = 32;  // where more begin they are looked up at every place
+  std::array<Piece, kMost> pieces;
+  size_t n = 0;
+  uint64_t sizes = 0;     // bit i: a piece of i bytes, i <= 4
+  size_t same_until = 0;  // places before this one have these pieces
+  size_t row_end = 0;
+
+  void begin(std::string_view word, size_t at, size_t longest) {
+    n = 0;
+    sizes = 0;
+    same_until = 0;
+    if (word.size() - at <= longest || static_cast<uint8_t>(word[at]) >= 0x80) return;
+    if (at >= row_end) {
+      row_end = at + 1;
+      while (row_end < word.size() && word[row_end] == word[at]) ++row_end;
+    }
+    if (row_end - at > longest) same_until = row_end - longest + 1;
+  }
+  void add(size_t size, Token id) {
+    if (size <= 4) sizes |= uint64_t{1} << size;
+    if (n == kMost) {
+      same_until = 0;
+    } else {
+      pieces[n++] = {static_cast<uint32_t>(size), id};
+    }
+  }
+  // Requires: size <= 4.
+  bool has_size(size_t size) const { return (sizes >> size & 1) != 0; }
+};
+
 // The upper half of a float, rounded to zero.
 uint16_t to_note(float value) {
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
@@ -424,6 +461,7 @@ void Unigram::find_best(std::string_view padded, size_t n, Score start,
   if (seconds != nullptr) seconds->assign(n + 1, -std::numeric_limits<double>::infinity());
   places[0].score = start;
   const std::string_view word = padded.substr(0, n);
+  PiecesFound found;
   for (size_t at = 0; at < n;) {
     if (!kWide && places[at].score < kWorstTotal) {
       const Score worst = places[at].score;
@@ -443,12 +481,19 @@ void Unigram::find_best(std::string_view padded, size_t n, Score start,
         (*seconds)[end] = score;
       }
     };
-    bool single = false;
-    pieces_.find_all(padded, at, n, [&](size_t n_bytes, Token id) {
-      offer(at + n_bytes, static_cast<Score>(scores_[static_cast<size_t>(id)]) + before, id);
-      single = single || n_bytes == size;
-    });
-    if (!single) {
+    if (at >= found.same_until) {
+      found.begin(word, at, longest_);
+      pieces_.find_all(padded, at, n, [&](size_t n_bytes, Token id) {
+        found.add(n_bytes, id);
+        offer(at + n_bytes, static_cast<Score>(scores_[static_cast<size_t>(id)]) + before, id);
+      });
+    } else {
+      for (size_t i = 0; i < found.n; ++i) {
+        const auto [n_bytes, id] = found.pieces[i];
+        offer(at + n_bytes, static_cast<Score>(scores_[static_cast<size_t>(id)]) + before, id);
+      }
+    }
+    if (!found.has_size(size)) {
       offer(at + size, static_cast<Score>(unknown_score_) + before, kUnknown);
     }
     at += size;

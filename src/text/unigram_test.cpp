@@ -183,6 +183,24 @@ TEST(Unigram, CutsWordsAsTokenizersPackage) {
   }
 }
 
+TEST(Unigram, CutsRowsOfOneLetter) {
+  Rng rng(7);
+  for (int round = 0; round < 20; ++round) {
+    const TokenizerSpec spec = random_spec(rng, 1, false);
+    const auto tokenizer = made(spec);
+    const Reference<float> reference(spec);
+    for (int i = 0; i < 20; ++i) {
+      std::string text;
+      for (const char c : random_word(rng, "abcd", 6)) text.append(rng.below(30) + 1, c);
+      std::vector<Token> want;
+      reference.encode((spec.add_space_prefix ? std::string(kMark) : std::string()) + text, want);
+      std::vector<Token> ids;
+      tokenizer->encode(text, SpecialParsing::off, false, ids);
+      EXPECT_EQ(ids, want) << text;
+    }
+  }
+}
+
 TEST(Unigram, SplitsBeforeEachSpace) {
   Rng rng(2);
   for (int i = 0; i < 300; ++i) {
