@@ -10,8 +10,8 @@ Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, bool aft
 std::string Detokenizer::push(Token id) {
   tokenizer_->append_bytes(id, with_special_, pending_);
   if (at_start_ && !pending_.empty()) {
-    at_start_ = false;
-    if (tokenizer_->drops_first_space() && pending_[0] == ' ') pending_.erase(0, 1);
+    pending_.erase(0, tokenizer_->own_spaces(pending_));
+    at_start_ = pending_.empty() && tokenizer_->spec().remove_extra_spaces;
   }
   const size_t whole = whole_utf8_prefix(pending_);
   std::string text = to_valid_utf8(std::string_view(pending_).substr(0, whole));

@@ -113,15 +113,18 @@ std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsin
 std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
   std::string text;
   append_all(ids, with_special, text);
-  if (drops_first_space() && text.starts_with(' ')) text.erase(0, 1);
+  text.erase(0, own_spaces(text));
   return text;
 }
 
-bool Tokenizer::drops_first_space() const {
-  if (spec_.kind == TokenizerKind::wordpiece) return true;  // each word is given with a space
+size_t Tokenizer::own_spaces(std::string_view text) const {
+  const bool words = spec_.kind == TokenizerKind::wordpiece;  // each is given with a space
   const bool pieces =
       spec_.kind == TokenizerKind::sentencepiece_bpe || spec_.kind == TokenizerKind::unigram;
-  return pieces && spec_.add_space_prefix;
+  if (pieces && spec_.remove_extra_spaces) {
+    return std::min(text.find_first_not_of(' '), text.size());
+  }
+  return (words || (pieces && spec_.add_space_prefix)) && text.starts_with(' ') ? 1 : 0;
 }
 
 bool Tokenizer::ends_answer(Token id) const {

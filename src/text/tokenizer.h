@@ -66,8 +66,8 @@ class Tokenizer {
   bool ends_answer(Token id) const;
   // Control and unknown tokens: nothing a user may write or read.
   bool is_control(Token id) const;
-  // The space before the first word is the tokenizer's own, not the text's.
-  bool drops_first_space() const;
+  // Bytes at the beginning of a decoded text that are the tokenizer's own spaces, not the text's.
+  size_t own_spaces(std::string_view text) const;
   // The id whose stored text is exactly `text`.
   std::optional<Token> find(std::string_view text) const;
 

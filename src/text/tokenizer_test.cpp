@@ -68,6 +68,22 @@ std::string random_text(Rng& rng, uint64_t n) {
   return text;
 }
 
+TEST(Tokenizer, SpacesOfItsOwnAreNotDecoded) {
+  TokenizerSpec spec = piece_test_spec({"▁", "h", "▁h"});
+  const auto decoded = [](const Tokenizer& tokenizer, const std::vector<Token>& ids) {
+    Detokenizer stream(tokenizer, false, false);
+    std::string text;
+    for (const Token id : ids) text += stream.push(id);
+    EXPECT_EQ(text + stream.finish(), tokenizer.decode(ids, false));
+    return text;
+  };
+  const auto one = made(spec);
+  const std::vector<Token> ids = {*one->find("▁"), *one->find("▁h"), *one->find("▁h")};
+  EXPECT_EQ(decoded(*one, ids), " h h");
+  spec.remove_extra_spaces = true;
+  EXPECT_EQ(decoded(*made(spec), ids), "h h");
+}
+
 TEST(ByteBpe, MergesByRankInsideWords) {
   const auto tokenizer = byte_tokenizer();
   EXPECT_EQ(pieces(*tokenizer, "hello world"), "hello|Ġw|o|r|l|d");
