@@ -76,8 +76,8 @@ struct SplitStep {
 
 struct TokenizerSpec {
   TokenizerKind kind = TokenizerKind::byte_bpe;
-  // The pre-tokenizer scheme by its GGUF name: "gpt-2", "llama-bpe", "qwen2", …; or, when `pre` is
-  // empty, its steps.
+  // The pre-tokenizer's steps; when there are none, the scheme by its GGUF name: "gpt-2",
+  // "llama-bpe", "qwen2", …
   std::string pre;
   std::vector<SplitStep> splits;
   std::vector<NormalizerStep> normalizers;

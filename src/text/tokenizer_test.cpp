@@ -91,6 +91,12 @@ TEST(ByteBpe, MergesByRankInsideWords) {
   EXPECT_EQ(pieces(*tokenizer, ""), "");
 }
 
+TEST(ByteBpe, BytesWithoutTokenAreAsIfNotThere) {
+  TokenizerSpec spec = byte_test_spec({"! ?"});
+  spec.kinds[0x14] = TokenKind::unused;
+  EXPECT_EQ(pieces(*made(spec), "\x14!\x14\x14?\x14 \x14"), "!?|Ġ");
+}
+
 TEST(ByteBpe, IgnoreMergesTakesWholeWords) {
   TokenizerSpec spec = byte_test_spec({"x y"});
   add_test_token(spec, "xyz", TokenKind::normal);

@@ -250,9 +250,19 @@ void BpeCore::merge_symbols(std::string_view word, Scratch& scratch) const {
   std::vector<Symbol>& symbols = scratch.symbols;
   symbols.clear();
   if (options_.symbols == BpeSymbols::bytes) {
+    // Merge lists act as if bytes without a token were not there; these go to a neighbour's place.
+    const bool drops = options_.unknown < 0 && !trees_.rules().by_text;
+    uint32_t begin = 0;
     for (uint32_t i = 0; i < word.size(); ++i) {
       const Token id = byte_tokens_[static_cast<uint8_t>(word[i])];
-      symbols.push_back({i, i + 1, id >= 0 ? id : options_.unknown});
+      if (id >= 0 || !drops) {
+        symbols.push_back({begin, i + 1, id >= 0 ? id : options_.unknown});
+      } else if (!symbols.empty()) {
+        symbols.back().end = i + 1;
+      } else {
+        continue;
+      }
+      begin = i + 1;
     }
   } else {
     for (uint32_t i = 0; i < word.size();) {
@@ -289,6 +299,7 @@ bool BpeCore::merge_tokens(std::string_view word, Scratch& scratch) const {
 
 void BpeCore::merge_word(std::string_view word, Scratch& scratch, TokenSink& sink) const {
   merge_symbols(word, scratch);
+  if (scratch.symbols.empty()) sink.skip(word.size());
   for (const Symbol& symbol : scratch.symbols) {
     send_symbol(word.substr(symbol.begin, symbol.end - symbol.begin), symbol.id, scratch, sink);
   }

@@ -35,7 +35,8 @@ Vocabulary read_vocabulary(const TokenizerSpec& spec) {
 
 Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
   PreTokenizer pre_tokenizer =
-      TRY(spec.pre.empty() ? PreTokenizer::create(spec.splits) : PreTokenizer::find(spec.pre));
+      TRY(spec.splits.empty() && !spec.pre.empty() ? PreTokenizer::find(spec.pre)
+                                                   : PreTokenizer::create(spec.splits));
   std::shared_ptr<ByteBpe> made(new ByteBpe(std::move(spec), std::move(pre_tokenizer)));
   const TokenizerSpec& own = made->spec_;
   Vocabulary vocabulary = read_vocabulary(own);

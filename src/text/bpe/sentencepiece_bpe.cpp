@@ -146,13 +146,15 @@ Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
 }
 
 void SentencePieceBpe::find_cuts(const Vocabulary& vocabulary) {
-  cuts_after_.fill(true);
-  if (spec_.split_at_spaces) return;
+  cuts_.fill(1);
   for (size_t i = 0; i < vocabulary.size(); ++i) {
     const std::string_view text = vocabulary.text(static_cast<Token>(i));
-    for (size_t at = text.find(' ', 1); at < text.size(); at = text.find(' ', at + 1)) {
-      cuts_after_[static_cast<uint8_t>(text[at - 1])] = false;
-    }
+    for (size_t at = 1; at < text.size(); ++at) cuts_[pair_of(text.data() + at)] = 0;
+  }
+  for (size_t first = 0; first < 256; ++first) {
+    uint8_t* row = &cuts_[first * 256];
+    if (spec_.split_at_spaces) row[' '] = 1;
+    std::fill(row + 0x80, row + 0xC0, uint8_t{0});  // inside a character
   }
 }
 
@@ -212,31 +214,21 @@ void SentencePieceBpe::encode_words(std::string_view text, BpeCore::Scratch& scr
   }
 }
 
-// As PreTokenizer::next_words: words begin at spaces that no token crosses.
+// As PreTokenizer::next_words: words begin where no token crosses.
 bool SentencePieceBpe::next_words(std::string_view text, size_t& at,
                                   std::vector<Word>& words) const {
   constexpr size_t kWords = 1024;
-  constexpr uint64_t kOnes = 0x0101010101010101ULL;
   words.clear();
   size_t begin = at;
-  const auto cut = [&](size_t end) {
-    if (end == begin || !cuts_after_[static_cast<uint8_t>(text[end - 1])]) return;
-    words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
-    begin = end;
-  };
-  size_t i = at;
-  for (; i + 8 <= text.size() && words.size() < kWords; i += 8) {
-    const uint64_t differs = load_word(text.data() + i) ^ (kOnes * ' ');
-    const uint64_t low = (differs & (kOnes * 0x7F)) + kOnes * 0x7F;
-    uint64_t spaces = ~(low | differs) & (kOnes * 0x80);
-    for (; spaces != 0; spaces &= spaces - 1) {
-      cut(i + static_cast<size_t>(std::countr_zero(spaces)) / 8);
+  for (size_t i = at + 1; i < text.size() && words.size() < kWords; i += 64) {
+    const size_t n = std::min<size_t>(64, text.size() - i);
+    for (uint64_t cuts = cuts_before(text.data() + i, n); cuts != 0; cuts &= cuts - 1) {
+      const size_t end = i + static_cast<size_t>(std::countr_zero(cuts));
+      words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+      begin = end;
     }
   }
   if (words.size() < kWords) {
-    for (; i < text.size(); ++i) {
-      if (text[i] == ' ') cut(i);
-    }
     if (begin < text.size()) {
       words.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(text.size())});
     }
@@ -244,6 +236,17 @@ bool SentencePieceBpe::next_words(std::string_view text, size_t& at,
   }
   at = begin;
   return !words.empty();
+}
+
+// A bit for each of the n bytes, 64 or less, that a word may begin with.
+uint64_t SentencePieceBpe::cuts_before(const char* text, size_t n) const {
+  uint64_t cuts = 0;
+  if (n == 64) {
+    for (size_t i = 0; i < 64; ++i) cuts |= uint64_t{cuts_[pair_of(text + i)]} << i;
+  } else {
+    for (size_t i = 0; i < n; ++i) cuts |= uint64_t{cuts_[pair_of(text + i)]} << i;
+  }
+  return cuts;
 }
 
 void SentencePieceBpe::append_bytes(Token id, bool with_special, std::string& out) const {

@@ -33,9 +33,14 @@ class SentencePieceBpe final : public SectionTokenizer {
   void encode_changed(std::string_view text, Before before, BpeCore::Scratch& scratch,
                       TokenSink& sink) const;
   bool next_words(std::string_view text, size_t& at, std::vector<Word>& words) const;
+  uint64_t cuts_before(const char* text, size_t n) const;
+  // Index in cuts_ of the byte at `at` and the one before.
+  static size_t pair_of(const char* at) {
+    return static_cast<size_t>(static_cast<uint8_t>(at[-1])) * 256 + static_cast<uint8_t>(*at);
+  }
 
   std::unique_ptr<BpeCore> core_;
-  std::array<bool, 256> cuts_after_{};  // by a byte: no token crosses from it to a space
+  std::array<uint8_t, 256 * 256> cuts_{};  // by neighbouring bytes: 1 when no token has both
 };
 
 }  // namespace ruv
