@@ -77,15 +77,13 @@ def peer_main(vocabulary_name, path):
 
 
 def call_json(command, limit_s):
-    """The object that the call prints, or None when it takes too long."""
+    """The object that the call prints, or why there is none: "slow" or "crashed"."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
                               timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:
-        return None
-    if done.returncode:
-        sys.exit(f"{command}\n{done.stderr}")
-    return json.loads(done.stdout)
+        return "slow"
+    return "crashed" if done.returncode else json.loads(done.stdout)
 
 
 def measure(vocabulary, path, args):
@@ -94,13 +92,16 @@ def measure(vocabulary, path, args):
                       *vocabulary.arguments],
              "peer": [sys.executable, __file__, "--peer", vocabulary.name, "--text", path]}
     runs = {name: [] for name in sides}
+    failed = {}
     for turn in range(args.rounds):
         for name in sorted(sides, reverse=turn % 2 == 1):
-            run = call_json(sides[name], args.limit)
-            if run is not None:
+            run = failed.get(name) or call_json(sides[name], args.limit)
+            if isinstance(run, str):
+                failed[name] = run
+            else:
                 runs[name].append(run)
-    if not runs["ours"]:
-        return None
+    if "ours" in failed:
+        sys.exit(f"{sides['ours']}: {failed['ours']}")
     out = {"n_bytes": path.stat().st_size, "n_tokens": runs["ours"][0]["n_tokens"],
            "rounds": args.rounds}
     for name, found in runs.items():
@@ -109,7 +110,9 @@ def measure(vocabulary, path, args):
             out[name] = {"mb_s": out["n_bytes"] / 1e3 / first,
                          "load_ms": statistics.median(run["load_ms"] for run in found),
                          "first_ms": [round(run["first_ms"], 2) for run in found]}
-    if runs["peer"]:
+    if "peer" in failed:
+        out["peer_failed"] = failed["peer"]
+    elif runs["peer"]:
         out["peer"]["name"] = runs["peer"][0]["peer"]
         out["same_count"] = runs["peer"][0]["n_tokens"] == out["n_tokens"]
         out["ratio"] = out["ours"]["mb_s"] / out["peer"]["mb_s"]
@@ -117,9 +120,9 @@ def measure(vocabulary, path, args):
 
 
 def cell(result):
-    if result is None:
-        return ""
     ratio = f" ({result['ratio']:.0f}×)" if "ratio" in result else ""
+    if "peer_failed" in result:
+        ratio = f" (peer {result['peer_failed']})"
     return f"{result['ours']['mb_s']:.0f}{ratio}" + ("" if result.get("same_count", True) else " !")
 
 
@@ -130,7 +133,7 @@ def table(results, about):
              "| vocabulary | peer | load, ms | " + " | ".join(kinds) + " |",
              "|" + "---|" * (3 + len(kinds))]
     for name, row in results.items():
-        some = [r for r in row.values() if r]
+        some = list(row.values())
         peer = next((r["peer"]["name"] for r in some if "peer" in r), "")
         load = statistics.median(r["ours"]["load_ms"] for r in some)
         lines.append(f"| {name} | {peer} | {load:.0f} | " +
@@ -174,9 +177,10 @@ def run(args):
             for kind, path in files.items():
                 row[kind] = measure(vocabulary, path, args)
                 lines.write(json.dumps({"vocabulary": vocabulary.name, "text": kind, **about,
-                                        **(row[kind] or {})}) + "\n")
+                                        **row[kind]}) + "\n")
                 print(vocabulary.name, kind, cell(row[kind]), file=sys.stderr)
     text = table(results, about)
+    text = text.replace("process; ", f"process; slow: more than {args.limit:.0f} s; ")
     print(text)
     if args.readme:
         put_into_readme(text)
