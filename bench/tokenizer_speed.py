@@ -48,7 +48,9 @@ def kinds_of_text(data):
     objects = [path.read_text() for path in sorted((data / "function_calling").rglob("*.json*"))]
     japanese = (data / "text" / "wagahaiwa_nekodearu.txt").read_text()
     chinese = re.sub(r"[\u3040-\u30ff]", "", japanese)  # ideographs and signs only
-    return {"English": filled([(data / "text" / "tinyshakespeare_train.txt").read_text()]),
+    wikitext = next((data / "eval" / "wikitext-2").glob("*.txt")).read_text()
+    return {"English": filled([wikitext]),
+            "verse": filled([(data / "text" / "tinyshakespeare_train.txt").read_text()]),
             "code": filled(code), "JSON": filled(objects), "Chinese": filled([chinese]),
             "Japanese": filled([japanese]), "one letter": filled(["a" * SIZE]),
             "spaces": filled([" " * SIZE]), "dots": filled(["." * SIZE]),

@@ -32,7 +32,7 @@ bool is_valid_text(std::string_view text) {
   return true;
 }
 
-constexpr size_t kSettledFirst = 32'000;  // tokens, some milliseconds
+constexpr size_t kSettledFirst = 16'000;  // tokens, a few milliseconds
 constexpr size_t kPooled = 64;            // scratches kept between calls
 constexpr size_t kLargeBuffer = 1 << 20;  // bytes of a buffer that is not kept
 
@@ -74,11 +74,10 @@ BpeCore::BpeCore(Vocabulary vocabulary, MergeTrees::Rules rules, const Options& 
   }
   if (options.symbols == BpeSymbols::characters && trees_.rules().by_text) {
     note_characters();
-    // Trees by text take longest to find; those of the first tokens, which texts have most, are
-    // found while there is time for it.
-    const auto n_first = static_cast<Token>(std::min(vocabulary_.size(), kSettledFirst));
-    for (Token id = 0; id < n_first; ++id) trees_.is_made(id);
   }
+  // Trees of the first tokens, which texts have most, are found while there is time for it.
+  const auto n_first = static_cast<Token>(std::min(vocabulary_.size(), kSettledFirst));
+  for (Token id = 0; id < n_first; ++id) trees_.is_made(id);
 }
 
 namespace {
