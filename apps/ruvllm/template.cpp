@@ -80,7 +80,8 @@ Result<std::vector<RenderedPart>> render_context(const ChatTemplate& chat, Rende
 
 Result<Json> render_line(const ChatTemplate& chat, const RenderOptions& options,
                          const Json& context) {
-  return Json{{"text", joined(TRY(render_context(chat, options, context)))}};
+  const std::vector<RenderedPart> parts = TRY(render_context(chat, options, context));
+  return Json{{"text", joined(parts)}};
 }
 
 // An array is what a client sends to a server, and is fitted to the template as a server does; an

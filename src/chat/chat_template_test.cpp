@@ -298,6 +298,23 @@ TEST(HostileTemplates, EveryLimitNamesItself) {
   expect_failure("{% for i in range(60) %}{{ i }}{% endfor %}", "50 steps (max_steps)", few);
 }
 
+// What was half made when the steps ran out is freed: the leak sanitizer watches.
+TEST(HostileTemplates, StoppedAnywhereTheyLeaveNothing) {
+  const Json context = {{"d", {{"k", "v"}, {"a", "b"}}}, {"l", {3, 1, 2}}};
+  for (const char* source :
+       {"{{ d | dictsort(true, 'value') }}", "{{ l | unique | sort | join('-') }}",
+        "{{ dict.fromkeys(l, 0) | tojson }}", "{% for x in l recursive %}{{ [x, d] }}{% endfor %}",
+        "{{ d | items | list | map('first') | list }}", "{{ l | groupby('x') }}"}) {
+    const auto parsed = ChatTemplate::parse(source);
+    ASSERT_TRUE(parsed);
+    RenderOptions few;
+    for (few.max_steps = 1; few.max_steps < 60; ++few.max_steps) {
+      const auto result = (*parsed)->render(context, few);
+      if (!result) EXPECT_FALSE(result.error().message().empty());
+    }
+  }
+}
+
 TEST(Generation, PartsSayWhatTheAssistantSaid) {
   const auto parsed = ChatTemplate::parse(
       "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}{% generation %}"

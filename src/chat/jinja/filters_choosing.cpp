@@ -102,8 +102,9 @@ Result<Datum> dictsort_filter(const BuiltinCall& call) {
   std::vector<KeyedItem> keyed;
   for (const auto& [key, value] : call.subject.dict()->entries()) {
     const Datum& chosen = by->bytes() == "key" ? key : value;
-    keyed.push_back({call.flag(0) ? chosen : without_case(chosen),
-                     TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter()))});
+    // Not inside the braces: compilers forget what stands before a return out of them.
+    Datum pair = TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter()));
+    keyed.push_back({call.flag(0) ? chosen : without_case(chosen), std::move(pair)});
   }
   TRY(sort_keyed(keyed, TRY(call.integer(2, 0)) != 0, call.meter()));
   return make_sequence(SequenceKind::list, TRY(without_keys(std::move(keyed))), call.meter());

@@ -113,7 +113,8 @@ ApiResult<void> read_ending(const Json& body, Json& conversation) {
 }  // namespace
 
 ApiResult<std::string> read_conversation(const Json& body, ToolTalk tools) {
-  Json conversation = {{"messages", TRY(read_messages(body, tools))}};
+  Json conversation = Json::object();
+  conversation["messages"] = TRY(read_messages(body, tools));
   TRY(read_ending(body, conversation));
   const Json* list = tools == ToolTalk::allowed ? find_field(body, "tools") : nullptr;
   if (list != nullptr) {
