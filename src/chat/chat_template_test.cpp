@@ -304,13 +304,14 @@ TEST(HostileTemplates, StoppedAnywhereTheyLeaveNothing) {
   for (const char* source :
        {"{{ d | dictsort(true, 'value') }}", "{{ l | unique | sort | join('-') }}",
         "{{ dict.fromkeys(l, 0) | tojson }}", "{% for x in l recursive %}{{ [x, d] }}{% endfor %}",
-        "{{ d | items | list | map('first') | list }}", "{{ l | groupby('x') }}"}) {
+        "{{ d | items | list | map('first') | list }}", "{{ [d] | groupby('k') }}"}) {
     const auto parsed = ChatTemplate::parse(source);
     ASSERT_TRUE(parsed);
     RenderOptions few;
     for (few.max_steps = 1; few.max_steps < 60; ++few.max_steps) {
       const auto result = (*parsed)->render(context, few);
-      if (!result) EXPECT_FALSE(result.error().message().empty());
+      if (result) break;
+      EXPECT_NE(result.error().message().find("max_steps"), std::string::npos) << source;
     }
   }
 }
