@@ -153,7 +153,7 @@ void SentencePieceBpe::find_cuts(const Vocabulary& vocabulary) {
   }
   for (size_t first = 0; first < 256; ++first) {
     uint8_t* row = &cuts_[first * 256];
-    if (spec_.split_at_spaces) row[' '] = 1;
+    if (spec_.split_at_spaces) row[size_t{' '}] = 1;
     std::fill(row + 0x80, row + 0xC0, uint8_t{0});  // inside a character
   }
 }
