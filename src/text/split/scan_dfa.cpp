@@ -10,7 +10,7 @@ namespace ruv {
 namespace {
 
 constexpr size_t kMaxStates = 4096;
-constexpr uint64_t kMaxWork = 20'000'000;
+constexpr uint64_t kMaxWork = 4'000'000;
 
 }  // namespace
 
