@@ -133,7 +133,8 @@ TEST(RwkvWorld, EqualsThePublishedVocabularysCases) {
     at = end + 1;
   }
   const auto tokenizer = made(spec);
-  for (const Json& row : parse_json(*cases, folder)->at("cases")) {
+  const Json parsed = *parse_json(*cases, folder);
+  for (const Json& row : parsed.at("cases")) {
     const auto text = row.at("text").get<std::string>();
     const std::vector<Token> ids = encoded(*tokenizer, text);
     EXPECT_EQ(ids, row.at("ids").get<std::vector<Token>>()) << text;

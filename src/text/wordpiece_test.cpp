@@ -166,7 +166,8 @@ TEST(WordPiece, EqualsTokenizersPackageOnBert) {
   const auto normalizer = *Normalizer::create(spec.normalizers);
   spec.normalizers.clear();
   const auto tokenizer = made(spec);
-  for (const Json& row : parse_json(*cases, folder)->at("cases")) {
+  const Json parsed = *parse_json(*cases, folder);
+  for (const Json& row : parsed.at("cases")) {
     const auto text = row.at("text").get<std::string>();
     NormalizedText normalized;
     normalizer.apply(text, false, normalized);
