@@ -52,7 +52,7 @@ void check_ways(const std::shared_ptr<const Tokenizer>& tokenizer, std::span<con
   std::vector<Token> placed;
   std::vector<TokenSpan> spans;
   TokenSink sink(&placed, &spans);
-  sink.allow_threads(2);
+  sink.limit_threads(2);
   tokenizer->encode_parts(parts, false, sink);
   CHECK(placed == ids && spans.size() == ids.size() && sink.at() == n_bytes);
   for (const TokenSpan& span : spans) CHECK(span.begin <= span.end && span.end <= n_bytes);

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/threads.h"
+
 namespace ruv {
 namespace {
 
@@ -100,11 +102,16 @@ void guarded(Stretches& stretches, const F& f) {
 
 }  // namespace
 
-void parallel_encode(const WordWork& work, TokenSink& sink) {
+int threads_for(size_t n_bytes, const TokenSink& sink) {
+  if (n_bytes < kParallelBytes) return 1;
+  return sink.thread_limit() > 0 ? sink.thread_limit() : available_cores();
+}
+
+void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink) {
   Stretches stretches(work, sink);
   std::vector<std::thread> threads;
   guarded(stretches, [&] {
-    for (int i = 1; i < sink.n_threads(); ++i) {
+    for (int i = 1; i < n_threads; ++i) {
       threads.emplace_back([&] { guarded(stretches, [&] { stretches.encode(); }); });
     }
     stretches.cut();

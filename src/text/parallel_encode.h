@@ -24,7 +24,10 @@ struct WordWork {
   std::function<void(std::span<const Word> words, TokenSink& sink)> encode;
 };
 
-// Uses sink.n_threads() threads, the caller among them. What `work` throws is thrown again.
-void parallel_encode(const WordWork& work, TokenSink& sink);
+// The threads that a text of n_bytes is worth, within what the sink allows.
+int threads_for(size_t n_bytes, const TokenSink& sink);
+
+// Uses n_threads threads, the caller among them. What `work` throws is thrown again.
+void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink);
 
 }  // namespace ruv

@@ -20,7 +20,7 @@ struct PlacedTokens {
 PlacedTokens encoded(const Tokenizer& tokenizer, std::string_view text, int n_threads) {
   PlacedTokens out;
   TokenSink sink(&out.ids, &out.spans);
-  sink.allow_threads(n_threads);
+  sink.limit_threads(n_threads);
   const TextPart part{text, SpecialParsing::on};
   tokenizer.encode_parts({&part, 1}, false, sink);
   EXPECT_EQ(sink.n_tokens(), out.ids.size());
@@ -81,8 +81,8 @@ TEST(ParallelEncode, AFailureIsThrownAgain) {
           }};
   std::vector<Token> ids;
   TokenSink sink(&ids);
-  sink.allow_threads(3);
-  EXPECT_THROW(parallel_encode(work, sink), std::runtime_error);
+  sink.limit_threads(3);
+  EXPECT_THROW(parallel_encode(work, 3, sink), std::runtime_error);
 }
 
 }  // namespace

@@ -50,14 +50,15 @@ class TokenSink {
   // Where the next token begins, in bytes of what is being encoded.
   void move_to(size_t at) { at_ = at; }
   size_t at() const { return at_; }
-  // Long texts may be encoded by up to n threads; the tokens are the same.
-  void allow_threads(int n) { n_threads_ = n; }
-  int n_threads() const { return n_threads_; }
+  // Long texts are encoded by up to n threads, 0 for one per core; the tokens are the same.
+  void limit_threads(int n) { n_threads_ = n; }
+  int thread_limit() const { return n_threads_; }
   // A sink for a stretch of the text that another thread encodes, keeping what this one keeps, from
   // where this one stands; take() appends what it got.
   TokenSink part(std::vector<Token>& ids, std::vector<TokenSpan>& spans) const {
     TokenSink made(ids_ == nullptr ? nullptr : &ids, spans_ == nullptr ? nullptr : &spans);
     made.at_ = at_;
+    made.n_threads_ = 1;
     return made;
   }
   void take(const TokenSink& part) {
@@ -90,7 +91,7 @@ class TokenSink {
   std::vector<TokenSpan>* spans_;
   size_t n_tokens_ = 0;
   size_t at_ = 0;
-  int n_threads_ = 1;
+  int n_threads_ = 0;
   Token last_ = -1;
 };
 

@@ -67,7 +67,7 @@ void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) con
 }
 
 void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const {
-  if (sink.n_threads() > 1 && text.size() >= kParallelBytes) {
+  if (const int n_threads = threads_for(text.size(), sink); n_threads > 1) {
     const WordWork work{.next_words =
                             [&](size_t& at, std::vector<Word>& words) {
                               return pre_tokenizer_.next_words(text, at, words);
@@ -77,7 +77,7 @@ void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const
                               BpeCore::Lease scratch(*core_);
                               core_->encode_words(text, words, *scratch, part);
                             }};
-    return parallel_encode(work, sink);
+    return parallel_encode(work, n_threads, sink);
   }
   BpeCore::Lease scratch(*core_);
   for (size_t at = 0; pre_tokenizer_.next_words(text, at, scratch->words);) {

@@ -198,7 +198,8 @@ void SentencePieceBpe::encode_changed(std::string_view text, Before before,
 
 void SentencePieceBpe::encode_words(std::string_view text, BpeCore::Scratch& scratch,
                                     TokenSink& sink) const {
-  if (sink.n_threads() > 1 && text.size() >= kParallelBytes && !core_->joins_words()) {
+  const int n_threads = threads_for(text.size(), sink);
+  if (n_threads > 1 && !core_->joins_words()) {
     const WordWork work{
         .next_words = [&](size_t& at,
                           std::vector<Word>& words) { return next_words(text, at, words); },
@@ -207,7 +208,7 @@ void SentencePieceBpe::encode_words(std::string_view text, BpeCore::Scratch& scr
               BpeCore::Lease own(*core_);
               core_->encode_words(text, words, *own, part);
             }};
-    return parallel_encode(work, sink);
+    return parallel_encode(work, n_threads, sink);
   }
   for (size_t at = 0; next_words(text, at, scratch.words);) {
     core_->encode_words(text, scratch.words, scratch, sink);
