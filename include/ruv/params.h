@@ -50,6 +50,9 @@ struct GenerateParams {
   int32_t n_logprobs = -1;
 };
 
+// Who goes first where not all can. Requests that wait long count as one higher.
+enum class Priority : uint8_t { low, normal, high, critical };
+
 enum class FinishReason { none, stop, length, cancelled, error };
 // "stop", "length", "cancelled", "error".
 std::string_view finish_reason_name(FinishReason reason);

@@ -44,12 +44,42 @@ void KvPages::store(const Kernels& kernels, Place to, const float* key, const fl
   std::memcpy(values_at + shape_.value_bytes() + at, &value_scale, sizeof value_scale);
 }
 
-void KvPages::clear(PageId page) const {
+template <class F>
+void KvPages::for_streams(PageId page, const F& f) const {
+  int64_t offset = 0;
   for (int64_t layer = 0; layer < shape_.n_layers; ++layer) {
     for (int64_t stream = 0; stream < 2 * shape_.n_kv_heads; ++stream) {
-      std::memset(at(page, layer, stream), 0, static_cast<size_t>(shape_.head_bytes()));
+      f(at(page, layer, stream), offset);
+      offset += shape_.head_bytes();
     }
   }
+}
+
+void KvPages::clear(PageId page) const {
+  const auto n = static_cast<size_t>(shape_.head_bytes());
+  for_streams(page, [&](std::byte* stream, int64_t) { std::memset(stream, 0, n); });
+}
+
+void KvPages::copy(PageId from, PageId to) const {
+  const auto n = static_cast<size_t>(shape_.head_bytes());
+  const std::byte* const begin = at(from, 0, 0);
+  for_streams(to, [&](std::byte* stream, int64_t) {
+    std::memcpy(stream, begin + (stream - at(to, 0, 0)), n);
+  });
+}
+
+void KvPages::save(PageId page, std::span<std::byte> bytes) const {
+  const auto n = static_cast<size_t>(shape_.head_bytes());
+  for_streams(page, [&](const std::byte* stream, int64_t offset) {
+    std::memcpy(bytes.data() + offset, stream, n);
+  });
+}
+
+void KvPages::load(PageId page, std::span<const std::byte> bytes) const {
+  const auto n = static_cast<size_t>(shape_.head_bytes());
+  for_streams(page, [&](std::byte* stream, int64_t offset) {
+    std::memcpy(stream, bytes.data() + offset, n);
+  });
 }
 
 }  // namespace ruv

@@ -10,6 +10,8 @@
 // int8: as kernels/kernels.h says: words of four dimensions, pairs of tokens, a scale per token.
 #pragma once
 
+#include <span>
+
 #include "base/buffer.h"
 #include "device/batch.h"
 #include "kernels/kernels.h"
@@ -67,8 +69,17 @@ class KvPages {
   // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
   // zero times a stale infinity would be NaN.
   void clear(PageId page) const;
+  void copy(PageId from, PageId to) const;
+  // A page as one run of shape().page_bytes() bytes, and back. Pages of equal tokens of one model
+  // give equal bytes. Requires: bytes has that size.
+  void save(PageId page, std::span<std::byte> bytes) const;
+  void load(PageId page, std::span<const std::byte> bytes) const;
 
  private:
+  // Calls f(start of a stream, its offset in the saved page) for all layers and heads.
+  template <class F>
+  void for_streams(PageId page, const F& f) const;
+
   KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)
       : shape_(shape), n_pages_(n_pages), memory_(std::move(memory)) {}
   // Keys of head `stream`, or values of head `stream - n_kv_heads`.
