@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "cache/page_pool.h"
+#include "cache/page_list.h"
 #include "engine/executor.h"
 
 namespace ruv {

@@ -45,21 +45,4 @@ bool PagePool::consistent() const {
   return static_cast<size_t>(held) + free_.size() == references_.size();
 }
 
-int64_t PageList::missing_for(int64_t n_tokens) const {
-  const int64_t needed = (n_tokens + kPageTokens - 1) / kPageTokens;
-  return std::max<int64_t>(0, needed - static_cast<int64_t>(pages_.size()));
-}
-
-bool PageList::grow(int64_t n_tokens, const KvPages& memory) {
-  const size_t before = pages_.size();
-  if (!pool_->reserve(missing_for(n_tokens), pages_)) return false;
-  for (size_t i = before; i < pages_.size(); ++i) memory.clear(pages_[i]);
-  return true;
-}
-
-void PageList::clear() {
-  for (PageId page : pages_) pool_->release(page);
-  pages_.clear();
-}
-
 }  // namespace ruv

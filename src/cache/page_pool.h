@@ -36,26 +36,4 @@ class PagePool {
   std::vector<PageId> free_;
 };
 
-// The pages of one sequence, in order of position. Returns them when it goes.
-class PageList {
- public:
-  explicit PageList(PagePool& pool) : pool_(&pool) {}
-  PageList(PageList&& other) noexcept
-      : pool_(other.pool_), pages_(std::exchange(other.pages_, {})) {}
-  PageList& operator=(PageList&&) = delete;
-  ~PageList() { clear(); }
-
-  std::span<const PageId> pages() const { return pages_; }
-  int64_t n_tokens_capacity() const { return static_cast<int64_t>(pages_.size()) * kPageTokens; }
-  // Pages missing to hold n_tokens.
-  int64_t missing_for(int64_t n_tokens) const;
-  // Grows to hold n_tokens, clearing new pages; false and unchanged when too few are free.
-  bool grow(int64_t n_tokens, const KvPages& memory);
-  void clear();
-
- private:
-  PagePool* pool_;
-  std::vector<PageId> pages_;
-};
-
 }  // namespace ruv

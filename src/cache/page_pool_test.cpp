@@ -1,5 +1,5 @@
 // Pages are never lost, given twice or taken by halves.
-#include "cache/page_pool.h"
+#include "cache/page_list.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cache/page_pool.h"
+#include "cache/page_list.h"
 #include "engine/executor.h"
 
 namespace ruv {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "cache/page_pool.h"
+#include "cache/page_list.h"
 #include "engine/sample/sampler.h"
 #include "engine/stop_text.h"
 #include "model/model.h"

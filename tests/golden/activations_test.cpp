@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cache/page_pool.h"
+#include "cache/page_list.h"
 #include "device/cpu/cpu_ops.h"
 #include "model/decoder.h"
 
