@@ -131,8 +131,11 @@ bool BatchEngine::intake() {
 
 void BatchEngine::step() {
   const auto view = [](const std::unique_ptr<Sequence>& s) {
-    return SequenceView{s->n_tokens(), s->n_computed(),
-                        static_cast<int64_t>(s->pages().pages().size())};
+    const auto n_pages = static_cast<int64_t>(s->pages().pages().size());
+    return SequenceView{.n_tokens = s->n_tokens(),
+                        .n_computed = s->n_computed(),
+                        .n_pages = n_pages,
+                        .n_own = n_pages};
   };
   snapshot_.n_free_pages = pool_.n_free();
   snapshot_.running.clear();
@@ -155,7 +158,7 @@ void BatchEngine::apply(const StepPlan& plan) {
     sequence->preempted();
     waiting_.push_front(std::move(sequence));
   }
-  for (int64_t i = 0; i < plan.n_start; ++i) {
+  for (size_t i = 0; i < plan.start.size(); ++i) {
     waiting_.front()->started(clock_.now_ns());
     running_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();

@@ -12,7 +12,7 @@ int64_t pages_for(int64_t n_tokens, int64_t page_tokens) {
 class Planner {
  public:
   Planner(const ScheduleSnapshot& snapshot, StepPlan& plan)
-      : s_(snapshot), plan_(plan), n_free_(snapshot.n_free_pages) {}
+      : s_(snapshot), plan_(plan), n_free_(snapshot.n_free_pages + snapshot.n_evictable_pages) {}
 
   void run() {
     plan_.clear();
@@ -46,7 +46,7 @@ class Planner {
       // A single sequence always fits: submit refuses what the pool cannot hold.
       if (needed <= n_free_ || n_kept_ <= 1) return;
       --n_kept_;
-      n_free_ += running(n_kept_).n_pages;
+      n_free_ += running(n_kept_).n_own;
       plan_.preempt.push_back(n_kept_);
     }
   }
@@ -55,7 +55,7 @@ class Planner {
     for (int64_t i = 0; i < n_kept_; ++i) {
       if (!decodes(running(i)) || n_decodes_ >= s_.limits.max_batch_tokens) continue;
       n_free_ -= missing(running(i), running(i).n_tokens);
-      plan_.rows.push_back({i, 1});
+      plan_.rows.push_back({i, 1, 0});
       ++n_decodes_;
     }
   }
@@ -68,7 +68,7 @@ class Planner {
     if (n <= 0) return;
     n_free_ -= missing(v, v.n_computed + n);
     budget_ -= n;
-    plan_.rows.push_back({index, n});
+    plan_.rows.push_back({index, n, 0});
   }
 
   void continue_prompts() {
@@ -95,16 +95,17 @@ class Planner {
     if (!plan_.preempt.empty()) return;  // pages are short
     int64_t promised = pages_promised();
     const auto n_waiting = static_cast<int64_t>(s_.waiting.size());
-    while (plan_.n_start < n_waiting && budget_ > 0 &&
-           n_kept_ + plan_.n_start < s_.limits.max_sequences) {
-      const SequenceView& v = s_.waiting[static_cast<size_t>(plan_.n_start)];
-      const int64_t whole = missing(v, v.n_tokens + 1);
-      const bool alone = n_kept_ + plan_.n_start == 0;
+    int64_t n_start = 0;
+    while (n_start < n_waiting && budget_ > 0 && n_kept_ + n_start < s_.limits.max_sequences) {
+      const SequenceView& v = s_.waiting[static_cast<size_t>(n_start)];
+      const int64_t whole = missing(v, v.n_tokens + 1) + v.n_pinned;
+      const bool alone = n_kept_ + n_start == 0;
       if (whole + promised > n_free_ && !alone) return;
       const int64_t before = n_free_;
-      plan_chunk(n_kept_ + plan_.n_start, v);
+      n_free_ -= v.n_pinned;
+      plan_chunk(n_kept_ + n_start, v);
       promised += whole - (before - n_free_);
-      ++plan_.n_start;
+      plan_.start.push_back(n_start++);
     }
   }
 

@@ -1,57 +1,95 @@
 // schedule: the pure decision of what the next step computes. A function of a snapshot, so that
-// tests and simulation need no engine.
-//
-// Rules, in order:
-//   1. Sequences that decode get one row each, oldest first.
-//   2. Where pages do not suffice for rule 1, the youngest running sequences are preempted: their
-//      pages are dropped and they wait, first in the queue, to be computed again.
-//   3. Prompts continue, oldest first, in chunks, within the token budget of the step.
-//   4. Waiting sequences start, first come first served, while rows, pages and places suffice. A
-//      sequence starts only when pages for its whole prompt and one more token are free.
+// tests and simulation need no engine. Its rules are on one page in docs/scheduler.md.
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "engine/step_cost.h"
+#include "ruv/params.h"
 
 namespace ruv {
 
 struct SchedulerLimits {
   int64_t max_sequences = 8;
   int64_t max_batch_tokens = 512;
-  // Prompt tokens beside decoding sequences: what bounds the wait between their tokens.
+  // Prompt tokens beside decoding sequences while no step was measured yet.
   int64_t max_mixed_tokens = 128;
+  // Prompts go on by at least so many tokens a step, whatever the latency target says.
+  int64_t min_chunk_tokens = 16;
+  // A step with prompts may take so many times what its decode rows alone would.
+  double step_target = 2.0;
+  // With nobody decoding: how long a step of prompts may take, by the cost model.
+  double max_prompt_step_ms = 500;
+  // A request that waited so long counts one class higher, twice as long two, and so on.
+  int64_t ageing_ms = 2000;
+  // Shares of all pages held by running sequences: from `high` on nobody starts until it is `low`.
+  double low_watermark = 0.70;
+  double high_watermark = 0.85;
   int64_t page_tokens = 16;
 };
 
-// One sequence as the scheduler sees it, running ones in order of arrival.
+// One sequence as the scheduler sees it.
 struct SequenceView {
   int64_t n_tokens = 0;    // known: prompt and what was generated
-  int64_t n_computed = 0;  // of them in the cache
-  int64_t n_pages = 0;     // held
+  int64_t n_computed = 0;  // of them in the cache; of a waiting one: what the prefix tree has
+  int64_t n_pages = 0;     // held; of a waiting one: whole pages of the tree it would share
+  int64_t n_own = 0;       // running: of n_pages, those that no other sequence holds
+  int64_t n_pinned = 0;    // waiting: of n_pages, those that are evictable until it starts
+  // waiting: tokens beyond n_computed that `leader` is about to compute and it could share if it
+  // waited. leader: an index into running, or running.size() + an index into waiting; -1: nobody.
+  int64_t n_coming = 0;
+  int64_t leader = -1;
+  int64_t n_drafts = 0;  // running, decoding: draft rows it would like behind its token
+  Priority priority = Priority::normal;
+  int64_t waited_ms = 0;  // from its arrival to its first token; stays from then on
+  int64_t left_ms = -1;   // until its deadline; 0: it has passed; -1: it has none
+  int32_t tenant = 0;     // index into tenants; no such entry: one without counter and quota
+};
+
+struct TenantView {
+  double served = 0;      // weighted tokens it was given: see TenantLedger
+  int64_t max_pages = 0;  // that its running sequences may hold; 0: no quota
 };
 
 struct ScheduleSnapshot {
   SchedulerLimits limits;
-  int64_t n_free_pages = 0;
-  std::vector<SequenceView> running;
-  std::vector<SequenceView> waiting;  // next first
+  StepCost cost;
+  int64_t n_pages = 0;                // of the pool; 0: no watermarks
+  int64_t n_free_pages = 0;           // held by nobody
+  int64_t n_evictable_pages = 0;      // held by the prefix tree and nobody else
+  bool admitting = true;              // what the plan before said
+  std::vector<SequenceView> running;  // in order of start
+  std::vector<SequenceView> waiting;  // in order of arrival, preempted ones before
+  std::vector<TenantView> tenants;
 };
 
 struct StepPlan {
-  // Rows of one sequence: tokens [n_computed, n_computed + n_tokens). The last known token's row
-  // gives logits.
+  // Rows of one sequence: tokens [n_computed, n_computed + n_tokens), and n_drafts behind them. The
+  // last known token's row gives logits.
   struct Rows {
-    int64_t sequence = 0;  // index into running; started ones follow the running ones
+    int64_t sequence = 0;  // index into running; running.size() + k is the k-th of `start`
     int64_t n_tokens = 0;
+    int64_t n_drafts = 0;
   };
-  std::vector<int64_t> preempt;  // indexes into running, youngest first
-  int64_t n_start = 0;           // of the waiting, from the front
+  // Indexes into the snapshot as it was: nothing is erased before all of them are used.
+  std::vector<int64_t> expire_running;  // their deadline passed
+  std::vector<int64_t> expire_waiting;
+  std::vector<int64_t> preempt;  // running ones that give back their pages and wait again
+  std::vector<int64_t> start;    // waiting ones, in order
   std::vector<Rows> rows;
-  bool empty() const { return rows.empty() && preempt.empty(); }
+  bool admitting = true;
+  bool empty() const {
+    return rows.empty() && preempt.empty() && start.empty() && expire_running.empty() &&
+           expire_waiting.empty();
+  }
   void clear() {
+    expire_running.clear();
+    expire_waiting.clear();
     preempt.clear();
-    n_start = 0;
+    start.clear();
     rows.clear();
+    admitting = true;
   }
 };
 

@@ -37,7 +37,7 @@ TEST(Schedule, APromptAloneMayFillTheStep) {
   s.n_free_pages = 100;
   s.waiting = {{600, 0, 0}};
   const StepPlan plan = plan_of(s);
-  EXPECT_EQ(plan.n_start, 1);
+  EXPECT_EQ(plan.start.size(), 1U);
   ASSERT_EQ(plan.rows.size(), 1U);
   EXPECT_EQ(plan.rows[0].n_tokens, 512);
 }
@@ -45,7 +45,7 @@ TEST(Schedule, APromptAloneMayFillTheStep) {
 TEST(Schedule, TheYoungestGivesWayWhenPagesRunOut) {
   ScheduleSnapshot s;
   s.n_free_pages = 0;
-  s.running = {{17, 16, 1}, {33, 32, 2}, {10, 9, 1}};
+  s.running = {{17, 16, 1, 1}, {33, 32, 2, 2}, {10, 9, 1, 1}};
   const StepPlan plan = plan_of(s);
   EXPECT_EQ(plan.preempt, (std::vector<int64_t>{2, 1}));
   ASSERT_EQ(plan.rows.size(), 1U);
@@ -64,9 +64,9 @@ TEST(Schedule, AWaitingPromptStartsOnlyWhenAllOfItFits) {
   s.n_free_pages = 3;
   s.running = {{20, 19, 2}};
   s.waiting = {{48, 0, 0}};  // 48 tokens and one more need 4 pages
-  EXPECT_EQ(plan_of(s).n_start, 0);
+  EXPECT_EQ(plan_of(s).start.size(), 0U);
   s.n_free_pages = 4;
-  EXPECT_EQ(plan_of(s).n_start, 1);
+  EXPECT_EQ(plan_of(s).start.size(), 1U);
 }
 
 TEST(Schedule, PlacesLimitHowManyRun) {
@@ -74,7 +74,7 @@ TEST(Schedule, PlacesLimitHowManyRun) {
   s.limits.max_sequences = 2;
   s.n_free_pages = 100;
   s.waiting = {{5, 0, 0}, {5, 0, 0}, {5, 0, 0}};
-  EXPECT_EQ(plan_of(s).n_start, 2);
+  EXPECT_EQ(plan_of(s).start.size(), 2U);
 }
 
 // A world without a model: sequences that want a number of tokens, pages that are only counted.
@@ -133,10 +133,10 @@ class World {
     for (int64_t index : plan.preempt) {
       Life life = running_[static_cast<size_t>(index)];
       running_.erase(running_.begin() + index);
-      life.view.n_computed = life.view.n_pages = 0;
+      life.view.n_computed = life.view.n_pages = life.view.n_own = 0;
       waiting_.push_front(life);
     }
-    for (int64_t i = 0; i < plan.n_start; ++i) {
+    for (size_t i = 0; i < plan.start.size(); ++i) {
       running_.push_back(waiting_.front());
       waiting_.pop_front();
     }
@@ -154,6 +154,7 @@ class World {
       ASSERT_LE(v.n_computed, v.n_tokens);
       v.n_pages =
           std::max(v.n_pages, (v.n_computed + s_.limits.page_tokens - 1) / s_.limits.page_tokens);
+      v.n_own = v.n_pages;
       if (v.n_computed == v.n_tokens) ++v.n_tokens;
     }
     ASSERT_LE(n_rows, s_.limits.max_batch_tokens);
