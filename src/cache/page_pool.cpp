@@ -8,29 +8,69 @@
 namespace ruv {
 
 PagePool::PagePool(int64_t n_pages)
-    : references_(static_cast<size_t>(n_pages), 0), free_(static_cast<size_t>(n_pages)) {
+    : references_(static_cast<size_t>(n_pages), 0),
+      cached_(static_cast<size_t>(n_pages), 0),
+      free_(static_cast<size_t>(n_pages)) {
   std::iota(free_.rbegin(), free_.rend(), PageId{0});  // page 0 goes first
 }
 
-bool PagePool::reserve(int64_t n, std::vector<PageId>& out) {
+bool PagePool::reserve(int64_t n, std::vector<PageId>& out, PageOwner owner) {
+  CHECK(n >= 0 && owner != PageOwner::prefix);
   if (n > n_free()) return false;
-  for (int64_t i = 0; i < n; ++i) {
-    const PageId page = free_.back();
-    free_.pop_back();
-    references_[static_cast<size_t>(page)] = 1;
-    out.push_back(page);
-  }
+  const auto count = static_cast<size_t>(n);
+  const size_t left = free_.size() - count;
+  out.insert(out.end(), free_.rbegin(), free_.rbegin() + n);  // the only step that may throw
+  for (size_t i = left; i < free_.size(); ++i) references_[static_cast<size_t>(free_[i])] = 1;
+  free_.resize(left);
+  holds_[static_cast<size_t>(owner)] += n;
+  n_held_max_ = std::max(n_held_max_, n_held());
   return true;
 }
 
-void PagePool::share(PageId page) {
-  CHECK(references(page) > 0);
-  ++references_[static_cast<size_t>(page)];
+void PagePool::hold(PageId page, PageOwner owner) {
+  const auto at = static_cast<size_t>(page);
+  CHECK(references_[at] > 0);
+  if (cached_[at] != 0 && references_[at] == 1) {
+    --n_evictable_;
+    n_held_max_ = std::max(n_held_max_, n_held());
+  }
+  ++references_[at];
+  ++holds_[static_cast<size_t>(owner)];
 }
 
-void PagePool::release(PageId page) {
-  CHECK(references(page) > 0);
-  if (--references_[static_cast<size_t>(page)] == 0) free_.push_back(page);
+void PagePool::drop(PageId page, PageOwner owner) {
+  const auto at = static_cast<size_t>(page);
+  int64_t& holds = holds_[static_cast<size_t>(owner)];
+  CHECK(references_[at] > cached_[at] && holds > 0);
+  --holds;
+  if (--references_[at] == 0) {
+    free_.push_back(page);  // cannot allocate: free_ began with room for all
+  } else if (cached_[at] != 0 && references_[at] == 1) {
+    ++n_evictable_;
+  }
+}
+
+void PagePool::share(PageId page, PageOwner owner) {
+  CHECK(owner != PageOwner::prefix);
+  hold(page, owner);
+}
+
+void PagePool::release(PageId page, PageOwner owner) {
+  CHECK(owner != PageOwner::prefix);
+  drop(page, owner);
+}
+
+void PagePool::cache(PageId page) {
+  CHECK(!cached(page));
+  hold(page, PageOwner::prefix);
+  cached_[static_cast<size_t>(page)] = 1;
+}
+
+void PagePool::uncache(PageId page) {
+  CHECK(cached(page));
+  if (references(page) == 1) --n_evictable_;
+  cached_[static_cast<size_t>(page)] = 0;
+  drop(page, PageOwner::prefix);
 }
 
 bool PagePool::consistent() const {
@@ -40,9 +80,17 @@ bool PagePool::consistent() const {
     if (at >= is_free.size() || is_free[at] || references_[at] != 0) return false;
     is_free[at] = true;
   }
-  const auto held =
-      std::count_if(references_.begin(), references_.end(), [](int32_t n) { return n > 0; });
-  return static_cast<size_t>(held) + free_.size() == references_.size();
+  int64_t n_used = 0, n_references = 0, n_cached_pages = 0, n_only_cached = 0;
+  for (size_t at = 0; at < references_.size(); ++at) {
+    if (references_[at] < cached_[at]) return false;
+    n_used += references_[at] > 0;
+    n_references += references_[at];
+    n_cached_pages += cached_[at];
+    n_only_cached += cached_[at] != 0 && references_[at] == 1;
+  }
+  return n_used + n_free() == n_pages() && n_cached_pages == n_cached() &&
+         n_only_cached == n_evictable_ &&
+         n_references == std::accumulate(holds_.begin(), holds_.end(), int64_t{0});
 }
 
 }  // namespace ruv
