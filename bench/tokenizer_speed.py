@@ -91,7 +91,7 @@ def call_json(command, limit_s):
 def measure(vocabulary, path, args):
     """Medians of both sides, who take turns."""
     sides = {"ours": [args.binary, "tokenize", "--model", vocabulary.path, "--file", path, "--time",
-                      *vocabulary.arguments],
+                      "--threads", 1, *vocabulary.arguments],
              "peer": [sys.executable, __file__, "--peer", vocabulary.name, "--text", path]}
     runs = {name: [] for name in sides}
     failed = {}

@@ -21,6 +21,12 @@ constexpr const char* kTokenizerHelp =
     "GGUF file, model folder, tokenizer.json, SentencePiece .model, .tiktoken ranks or RWKV "
     "vocabulary; the built-in model when absent";
 
+struct Encoding {
+  bool special = false;
+  bool bos = false;   // and eos, where the model wants them
+  int n_threads = 0;  // for long texts; 0: one per core
+};
+
 struct TokenizeCall {
   std::string model;
   std::string scheme;
@@ -30,8 +36,7 @@ struct TokenizeCall {
   bool jsonl = false;
   bool frames = false;
   bool detokenize = false;
-  bool bos = false;
-  bool special = false;
+  Encoding encoding;
   bool spans = false;
   bool count = false;
   bool time = false;
@@ -42,20 +47,30 @@ struct EncodedText {
   std::vector<TokenSpan> spans;  // of the text; bos and eos stand for none of it
 };
 
-EncodedText encode(const Tokenizer& tokenizer, std::string_view text, bool special, bool bos,
+SpecialParsing parsing(bool special) { return special ? SpecialParsing::on : SpecialParsing::off; }
+
+bool begins_with_bos(const TokenizerSpec& spec, const Encoding& how) {
+  return how.bos && spec.add_bos && spec.bos.has_value();
+}
+
+bool ends_with_eos(const TokenizerSpec& spec, const Encoding& how) {
+  return how.bos && spec.add_eos && spec.eos.has_value();
+}
+
+EncodedText encode(const Tokenizer& tokenizer, std::string_view text, const Encoding& how,
                    bool spans) {
   EncodedText out;
-  const TextPart part{text, special ? SpecialParsing::on : SpecialParsing::off};
-  const TokenizerSpec& spec = tokenizer.spec();
+  const TextPart part{text, parsing(how.special)};
   const auto end = static_cast<uint32_t>(text.size());
-  if (bos && spec.add_bos && spec.bos) {
-    out.ids.push_back(*spec.bos);
+  if (begins_with_bos(tokenizer.spec(), how)) {
+    out.ids.push_back(*tokenizer.spec().bos);
     out.spans.push_back({0, 0});
   }
   TokenSink sink(&out.ids, spans ? &out.spans : nullptr);
+  sink.limit_threads(how.n_threads);
   tokenizer.encode_parts({&part, 1}, false, sink);
-  if (bos && spec.add_eos && spec.eos) {
-    out.ids.push_back(*spec.eos);
+  if (ends_with_eos(tokenizer.spec(), how)) {
+    out.ids.push_back(*tokenizer.spec().eos);
     out.spans.push_back({end, end});
   }
   return out;
@@ -63,10 +78,11 @@ EncodedText encode(const Tokenizer& tokenizer, std::string_view text, bool speci
 
 Result<Json> encode_line(const Tokenizer& tokenizer, const TokenizeCall& call, const Json& line) {
   const std::string text = TRY(text_member(line, "text"));
-  const bool special = TRY(flag_member(line, "special", call.special));
-  const bool bos = TRY(flag_member(line, "bos", call.bos));
+  Encoding how = call.encoding;
+  how.special = TRY(flag_member(line, "special", how.special));
+  how.bos = TRY(flag_member(line, "bos", how.bos));
   const bool spans = TRY(flag_member(line, "spans", call.spans));
-  const EncodedText out = encode(tokenizer, text, special, bos, spans);
+  const EncodedText out = encode(tokenizer, text, how, spans);
   if (call.count) return Json{{"count", out.ids.size()}};
   Json answer{{"ids", out.ids}};
   if (!spans) return answer;
@@ -78,12 +94,12 @@ Result<Json> encode_line(const Tokenizer& tokenizer, const TokenizeCall& call, c
 
 Result<Json> decode_line(const Tokenizer& tokenizer, const TokenizeCall& call, const Json& line) {
   const std::vector<Token> ids = TRY(ids_member(line, "ids", tokenizer.vocab_size()));
-  const bool special = TRY(flag_member(line, "special", call.special));
+  const bool special = TRY(flag_member(line, "special", call.encoding.special));
   return Json{{"text", to_valid_utf8(tokenizer.decode(ids, special))}};
 }
 
 void print_pieces(const Tokenizer& tokenizer, const TokenizeCall& call, std::string_view text) {
-  const EncodedText out = encode(tokenizer, text, call.special, call.bos, call.spans);
+  const EncodedText out = encode(tokenizer, text, call.encoding, call.spans);
   for (size_t i = 0; i < out.ids.size(); ++i) {
     const std::string piece = to_valid_utf8(tokenizer.token_bytes(out.ids[i], true));
     fmt::print("{:>8}  ", out.ids[i]);
@@ -100,7 +116,7 @@ Status show_text(const Tokenizer& tokenizer, const TokenizeCall& call) {
       return fail(Code::invalid, "id {} is outside of the vocabulary of {}", id,
                   tokenizer.vocab_size());
   }
-  fmt::print("{}\n", to_valid_utf8(tokenizer.decode(ids, call.special)));
+  fmt::print("{}\n", to_valid_utf8(tokenizer.decode(ids, call.encoding.special)));
   return {};
 }
 
@@ -111,7 +127,7 @@ void print_times(const Tokenizer& tokenizer, const TokenizeCall& call, std::stri
   size_t n_tokens = 0;
   const auto run_ms = [&] {
     const int64_t begin = clock.now_ns();
-    n_tokens = encode(tokenizer, text, call.special, call.bos, false).ids.size();
+    n_tokens = encode(tokenizer, text, call.encoding, false).ids.size();
     return static_cast<double>(clock.now_ns() - begin) * 1e-6;
   };
   const double first_ms = run_ms();
@@ -133,7 +149,7 @@ Status show(const Tokenizer& tokenizer, const TokenizeCall& call, double load_ms
   if (call.time) {
     print_times(tokenizer, call, text, load_ms);
   } else if (call.count) {
-    fmt::print("{}\n", encode(tokenizer, text, call.special, call.bos, false).ids.size());
+    fmt::print("{}\n", encode(tokenizer, text, call.encoding, false).ids.size());
   } else {
     print_pieces(tokenizer, call, text);
   }
@@ -154,15 +170,16 @@ void declare(CommandLine& line, TokenizeCall& call) {
             "little-endian; with --detokenize the other way");
   line.flag("--detokenize,-d", call.detokenize,
             "The other way: {\"ids\": […], \"special\": bool} to {\"text\": …}");
-  line.flag("--special", call.special,
+  line.flag("--special", call.encoding.special,
             "Control tokens written out in the text become ids; ids of control tokens show");
-  line.flag("--bos", call.bos, "Add bos and eos where the model wants them");
+  line.flag("--bos", call.encoding.bos, "Add bos and eos where the model wants them");
   line.text("--text", call.text, "A text to show the tokens of");
   line.text("--file", call.file, "A file with the text");
   line.flag("--spans", call.spans,
             "Show the bytes [begin, end) of the text that each id stands for");
   line.flag("--count", call.count, "Print only the number of ids");
   line.flag("--time", call.time, "Print times of loading and encoding, as one line of JSON");
+  line.threads(call.encoding.n_threads);
   line.text("--ids", call.ids, "With --detokenize: ids separated by commas");
 }
 
@@ -181,6 +198,9 @@ int tokenize_command(int argc, char** argv) {
                                        call.detokenize ? "--ids" : "--text, --file"));
   }
 
+  if (call.frames && line.given("--threads"))
+    return line.wrong_call("--threads is for --text, --file and --jsonl; --frames uses all cores");
+
   const SteadyClock clock;
   const int64_t begin = clock.now_ns();
   const auto tokenizer = open_tokenizer(call.model, call.scheme);
@@ -188,7 +208,8 @@ int tokenize_command(int argc, char** argv) {
   const double load_ms = static_cast<double>(clock.now_ns() - begin) * 1e-6;
   Status status;
   if (call.frames) {
-    status = answer_frames(**tokenizer, {.decode = call.detokenize, .special = call.special});
+    status =
+        answer_frames(**tokenizer, {.decode = call.detokenize, .special = call.encoding.special});
   } else if (!call.jsonl) {
     status = show(**tokenizer, call, load_ms);
   } else {

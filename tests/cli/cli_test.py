@@ -441,6 +441,17 @@ class Tokenize(CommandTest):
         times = json.loads(call("tokenize", "-m", Program.model, "--file", path, "--time").stdout)
         self.assertEqual(times["n_tokens"], int(count.stdout))
 
+    def test_threads_change_no_id(self):
+        path = self.with_file("Hello wörld 12345 and so on\n" * 20000)  # long enough to be shared
+        shown = [call("tokenize", "--model", Program.model, "--file", path, "--threads", n)
+                 for n in (1, 3, 0)]
+        self.assertEqual(shown[0].returncode, 0, shown[0].stderr)
+        self.assertGreater(shown[0].stdout.count("\n"), 20000)
+        for other in shown[1:]:
+            self.assertEqual(other.stdout, shown[0].stdout)
+        for arguments in (("--text", "a", "--threads", "-1"), ("--frames", "--threads", "1")):
+            self.assert_fails(2, "tokenize", "--model", Program.model, *arguments, says="--threads")
+
     def test_frames(self):
         texts = [text.encode() for text in self.TEXTS]
         frames = b"".join(struct.pack("<I", len(text)) + text for text in texts)
