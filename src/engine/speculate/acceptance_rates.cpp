@@ -1,0 +1,54 @@
+#include "engine/speculate/acceptance_rates.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace ruv {
+namespace {
+
+// Lengths of match 1–2, 3–4, 5–8, 9–16, longer.
+constexpr int64_t kLengthClasses = 5;
+constexpr int64_t kModelClass = 2 * kLengthClasses;
+
+}  // namespace
+
+DraftClass DraftClass::of(DraftSource source, int64_t n_matched) {
+  if (source == DraftSource::model) return {kModelClass};
+  const auto n = static_cast<uint64_t>(std::max<int64_t>(2, n_matched) - 1);
+  const int64_t length = std::min<int64_t>(std::bit_width(n) - 1, kLengthClasses - 1);
+  return {source == DraftSource::history ? kLengthClasses + length : length};
+}
+
+// Positions 0, 1, 2, 3, 4–5, 6–9, 10–17, later ones.
+int64_t AcceptanceRates::bin_of(int64_t position) {
+  if (position < 4) return position;
+  return std::min<int64_t>(2 + std::bit_width(static_cast<uint64_t>(position - 2)), kBins - 1);
+}
+
+// Guesses until something is seen: what was right for long is right a little longer.
+double AcceptanceRates::belief(DraftClass kind, int64_t bin) {
+  constexpr std::array<double, kLengthClasses> kFirst = {0.25, 0.4, 0.6, 0.8, 0.9};
+  const double first =
+      kind.index == kModelClass ? 0.7 : kFirst[static_cast<size_t>(kind.index % kLengthClasses)];
+  return 1 - (1 - first) / (1 + 0.5 * static_cast<double>(bin));
+}
+
+void AcceptanceRates::record(DraftClass kind, int64_t n_drafted, int64_t n_accepted) {
+  for (int64_t position = 0; position < std::min(n_drafted, n_accepted + 1); ++position) {
+    Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin_of(position))];
+    seen.n = seen.n * fading_ + 1;
+    seen.right = seen.right * fading_ + (position < n_accepted ? 1 : 0);
+  }
+}
+
+double AcceptanceRates::rate(DraftClass kind, int64_t position) const {
+  return binned(kind, bin_of(position));
+}
+
+double AcceptanceRates::binned(DraftClass kind, int64_t bin) const {
+  const double prior = prior_ != nullptr ? prior_->binned(kind, bin) : belief(kind, bin);
+  const Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin)];
+  return (seen.right + kPriorWeight * prior) / (seen.n + kPriorWeight);
+}
+
+}  // namespace ruv
