@@ -76,14 +76,20 @@ EncodedText encode(const Tokenizer& tokenizer, std::string_view text, const Enco
   return out;
 }
 
+// The size of what encode gives.
+size_t count_ids(const Tokenizer& tokenizer, std::string_view text, const Encoding& how) {
+  return tokenizer.count(text, parsing(how.special), how.n_threads) +
+         begins_with_bos(tokenizer.spec(), how) + ends_with_eos(tokenizer.spec(), how);
+}
+
 Result<Json> encode_line(const Tokenizer& tokenizer, const TokenizeCall& call, const Json& line) {
   const std::string text = TRY(text_member(line, "text"));
   Encoding how = call.encoding;
   how.special = TRY(flag_member(line, "special", how.special));
   how.bos = TRY(flag_member(line, "bos", how.bos));
   const bool spans = TRY(flag_member(line, "spans", call.spans));
+  if (call.count) return Json{{"count", count_ids(tokenizer, text, how)}};
   const EncodedText out = encode(tokenizer, text, how, spans);
-  if (call.count) return Json{{"count", out.ids.size()}};
   Json answer{{"ids", out.ids}};
   if (!spans) return answer;
   Json places = Json::array();
@@ -127,7 +133,8 @@ void print_times(const Tokenizer& tokenizer, const TokenizeCall& call, std::stri
   size_t n_tokens = 0;
   const auto run_ms = [&] {
     const int64_t begin = clock.now_ns();
-    n_tokens = encode(tokenizer, text, call.encoding, false).ids.size();
+    n_tokens = call.count ? count_ids(tokenizer, text, call.encoding)
+                          : encode(tokenizer, text, call.encoding, false).ids.size();
     return static_cast<double>(clock.now_ns() - begin) * 1e-6;
   };
   const double first_ms = run_ms();
@@ -149,7 +156,7 @@ Status show(const Tokenizer& tokenizer, const TokenizeCall& call, double load_ms
   if (call.time) {
     print_times(tokenizer, call, text, load_ms);
   } else if (call.count) {
-    fmt::print("{}\n", encode(tokenizer, text, call.encoding, false).ids.size());
+    fmt::print("{}\n", count_ids(tokenizer, text, call.encoding));
   } else {
     print_pieces(tokenizer, call, text);
   }
@@ -178,7 +185,8 @@ void declare(CommandLine& line, TokenizeCall& call) {
   line.flag("--spans", call.spans,
             "Show the bytes [begin, end) of the text that each id stands for");
   line.flag("--count", call.count, "Print only the number of ids");
-  line.flag("--time", call.time, "Print times of loading and encoding, as one line of JSON");
+  line.flag("--time", call.time,
+            "Print times of loading and encoding (with --count: counting), as one line of JSON");
   line.threads(call.encoding.n_threads);
   line.text("--ids", call.ids, "With --detokenize: ids separated by commas");
 }

@@ -95,9 +95,10 @@ void Tokenizer::encode(std::string_view text, SpecialParsing special, bool conti
   encode_parts({&part, 1}, continues, out);
 }
 
-size_t Tokenizer::count(std::string_view text, SpecialParsing special) const {
+size_t Tokenizer::count(std::string_view text, SpecialParsing special, int n_threads) const {
   const TextPart part{text, special};
   TokenSink sink(nullptr);
+  sink.limit_threads(n_threads);
   encode_parts({&part, 1}, false, sink);
   return sink.n_tokens();
 }

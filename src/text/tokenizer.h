@@ -52,8 +52,8 @@ class Tokenizer {
   void encode_parts(std::span<const TextPart> parts, bool continues, std::vector<Token>& out) const;
   void encode(std::string_view text, SpecialParsing special, bool continues,
               std::vector<Token>& out) const;
-  // The number of ids, without building them.
-  size_t count(std::string_view text, SpecialParsing special) const;
+  // The number of ids, without building them. Long texts take n_threads; 0: one per core.
+  size_t count(std::string_view text, SpecialParsing special, int n_threads = 0) const;
   // encode with bos and eos as the model wants them.
   std::vector<Token> encode_prompt(std::string_view text, SpecialParsing special) const;
   // The whole text of ids, first-token space rules applied. May hold invalid UTF-8 if ids do.

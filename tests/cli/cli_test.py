@@ -411,6 +411,17 @@ class Tokenize(CommandTest):
                 done, out = call_lines([{"text": "Hello world"}], "tokenize", "--model", path, "--jsonl")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(out, [{"ids": self.FOLDERS[name]}])
+                self.assert_counts_are_those_of_ids(path)
+
+    def assert_counts_are_those_of_ids(self, path):
+        lines = [{"text": text, "bos": bos, "special": special}
+                 for text in (*self.TEXTS, "<s>one</s> <|endoftext|>[SEP]")
+                 for bos in (False, True) for special in (False, True)]
+        _, ids = call_lines(lines, "tokenize", "-m", path, "--jsonl")
+        _, counts = call_lines(lines, "tokenize", "-m", path, "--jsonl", "--count")
+        self.assertEqual(counts, [{"count": len(line["ids"])} for line in ids])
+        if "t5" in path or "llama2" in path:
+            self.assertEqual(counts[2]["count"], counts[0]["count"] + 1)
 
     def test_rank_files_need_a_scheme(self):
         path = self.with_file("YQ== 0\nYg== 1\nYWI= 2\n", ".tiktoken")
@@ -440,6 +451,7 @@ class Tokenize(CommandTest):
         self.assertEqual(out, [{"count": 3}])
         times = json.loads(call("tokenize", "-m", Program.model, "--file", path, "--time").stdout)
         self.assertEqual(times["n_tokens"], int(count.stdout))
+        self.assert_counts_are_those_of_ids(Program.model)
 
     def test_threads_change_no_id(self):
         path = self.with_file("Hello wörld 12345 and so on\n" * 20000)  # long enough to be shared
