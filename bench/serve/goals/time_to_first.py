@@ -1,0 +1,68 @@
+"""Time to the first token when the prefix is cached, beside a prompt of the same length that is not."""
+import statistics
+
+from client import ask
+from goal import Goal, middle, ratio, shown, times, verdict
+from servers import Settings
+from traces import Words, mixed
+
+# tokens of prefix, tokens of its own, tries, how many times faster a hit shall be
+CASES = {"few-shot": (50, 4, 30, 5), "chat": (200, 8, 10, 10), "RAG": (1000, 20, 4, 10)}
+HITS_OF_LONG = 5
+
+
+def parts(setting):
+    found = {f"{name}: {prefix:,} + {own}": {"prefix": prefix, "own": own, "tries": n, "goal": goal}
+             for name, (prefix, own, n, goal) in CASES.items()}
+    found["mixed trace"] = {"mixed": True, "goal": 5}
+    found[f"long: {setting.long:,} + 8"] = {"prefix": setting.long, "own": 8, "tries": 1, "goal": 50}
+    return found
+
+
+async def measure_mixed(side, part, setting):
+    trace = mixed(11, setting.n_vocab, small=True)
+    settings = Settings(n_ctx=max(len(r.prompt) + r.n_answer for r in trace) + 64)
+    sums = {}
+    with side.start(setting.model, setting.threads, settings) as server:
+        await ask(server.port, [400, 401], 2)
+        for kind, fields in (("miss", {"cache_prompt": False}), ("hit", {})):
+            answers = [await ask(server.port, r.prompt, r.n_answer, **fields) for r in trace]
+            sums[kind] = sum(a.first_ms for a in answers) / len(answers)
+    return {"hit_ms": sums["hit"], "miss_ms": sums["miss"], "ratio": sums["miss"] / sums["hit"]}
+
+
+async def measure(side, part, setting):
+    if part.get("mixed"):
+        return await measure_mixed(side, part, setting)
+    words, hits, misses = Words(13, setting.n_vocab), [], []
+    settings = Settings(n_ctx=part["prefix"] + part["own"] + 64)
+    n_cached = 0
+    with side.start(setting.model, setting.threads, settings) as server:
+        await ask(server.port, words.some(8), 2)
+        for _ in range(part["tries"]):
+            prefix = words.some(part["prefix"])
+            misses.append(await ask(server.port, prefix + words.some(part["own"]), 2))
+            for _ in range(HITS_OF_LONG if part["tries"] == 1 else 1):
+                hits.append(await ask(server.port, prefix + words.some(part["own"]), 2))
+                n_cached += hits[-1].n_cached
+    hit, miss = (statistics.median(a.first_ms for a in x) for x in (hits, misses))
+    return {"hit_ms": hit, "miss_ms": miss, "ratio": miss / hit, "cached": n_cached / len(hits)}
+
+
+def rows(found, sides):
+    for part in dict.fromkeys(p for p, _ in found):
+        goal = 50 if part.startswith("long") else next(
+            (c[3] for name, c in CASES.items() if part.startswith(name)), 5)
+        ours = found.get((part, "ours"))
+        yield [part, times(middle(ours, "ratio")), f"×{goal}", verdict(middle(ours, "ratio"), goal),
+               *(" / ".join(shown(middle(found.get((part, s)), k), "{:,.0f}")
+                            for k in ("hit_ms", "miss_ms")) for s in sides),
+               *(times(ratio(middle(found.get((part, s)), "hit_ms"), middle(ours, "hit_ms")))
+                 for s in sides if s != "ours")]
+
+
+GOAL = Goal("Time to the first token, hit and miss", parts, measure,
+            ["prefix + own tokens", "hit is faster by", "goal", "met", "*sides, ms hit / miss",
+             "*peers: hit over ours"], rows,
+            "The mixed row is the mean over a whole trace, once with cache_prompt false. The long "
+            "hit shall also be under 100 ms on the 1B shape.")
