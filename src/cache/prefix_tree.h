@@ -1,0 +1,229 @@
+// PrefixTree: which texts have their keys and values in pages, in memory or on disk. A radix tree
+// over tokens whose edges are one page (kPageTokens tokens) long: texts that part inside a page are
+// siblings, so that no edge is ever split and every page has one node. docs/pages.md has the states
+// of a page, who holds it, and how the value of keeping it is reckoned.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/leaf_order.h"
+#include "cache/page_pool.h"
+#include "ruv/token.h"
+
+namespace ruv {
+
+// Used by one thread. Whoever holds a page of the tree holds all pages before it as well: match
+// gives them from the first on, insert exchanges what differs. Therefore all pages that only the
+// tree holds can go, and PagePool::n_evictable is what evict can give.
+class PrefixTree {
+ public:
+  struct Limits {
+    int64_t max_pages = 0;             // in memory, held or not; 0: as many as the pool has
+    int64_t max_pages_per_tenant = 0;  // a tenant above it is evicted first; 0: no quota
+  };
+  // The pool must outlive the tree; nobody else calls its cache and uncache.
+  PrefixTree(PagePool& pool, const Limits& limits);
+  PrefixTree(const PrefixTree&) = delete;
+  PrefixTree& operator=(const PrefixTree&) = delete;
+  ~PrefixTree();  // lets all pages go
+
+  // Where the tokens of a page are: in memory, on disk, or both. Not both -1.
+  struct Entry {
+    PageId page = -1;
+    int64_t record = -1;  // of the disk tier
+  };
+  // Why a text was not found to its end.
+  enum class Miss : uint8_t {
+    none,
+    unknown,   // nothing that is kept goes on
+    diverged,  // what is kept goes on differently
+    evicted,   // the next page was kept and had to make room (lately: old ones are unknown)
+  };
+  struct Match {
+    int64_t n_tokens = 0;        // the longest known beginning; may end inside a page
+    std::vector<Entry> entries;  // one for each begun page. In memory are the first ones, if any
+    Miss miss = Miss::none;
+  };
+
+  // `scope` keeps apart what must not be shared; of it, what stands before the first '\0' is the
+  // tenant. The answer holds until the tree changes: share() the pages first. Of a page that the
+  // match leaves within, only the first n_tokens % kPageTokens slots are of this text: copy it.
+  // O(n tokens); allocates only what `out` lacks.
+  void match(std::string_view scope, std::span<const Token> tokens, Match& out) const;
+
+  // Notes that this text is used now: what is found of it is worth more, and counts in stats.
+  void touch(std::string_view scope, std::span<const Token> tokens);
+
+  // Keeps `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
+  // the caller, one for each begun page. Where the tree has an equal page already, pages[i] becomes
+  // that one and the caller's hold moves to it: equal beginnings have equal bytes. The last page,
+  // when it is not full, is kept only with keep_partial; its owner may write on behind the tokens.
+  // Pages beyond what max_pages allows are not kept. On std::bad_alloc the tree is consistent, has
+  // what it had and possibly the first of the new pages, and `pages` are all held.
+  void insert(std::string_view scope, std::span<const Token> tokens, std::span<PageId> pages,
+              bool keep_partial);
+
+  // Lets n pages go that only the tree holds, the least valuable first, or all when there are
+  // fewer; returns how many went. What is on disk stays known. Allocates nothing.
+  int64_t evict(int64_t n);
+
+  // A whole page in memory that is not on disk, though all before it are.
+  struct Unwritten {
+    PageId page = -1;
+    int64_t parent_record = -1;  // of the page before it; -1: it is a first page, or `parent` is
+    int64_t parent = -1;         // index, in the same batch, of the page before it; -1: not there
+    std::string scope;
+    std::array<Token, kPageTokens> tokens = {};
+  };
+  struct WriteBatch {
+    std::vector<Unwritten> pages;  // parents before children
+    // All of them and what stands before them, for share(): who reads the bytes after the tree
+    // changed must hold these till then, and release() them. A page may occur more than once.
+    std::vector<PageId> held;
+  };
+  // At most n pages to be written next. Gives the same ones again until add_record tells of them.
+  void next_unwritten(int64_t n, WriteBatch& out) const;
+  bool has_unwritten() const { return first_unwritten_ >= 0; }
+
+  // `tokens` behind the page of record `parent` (-1: at the beginning of `scope`) are on disk as
+  // `record`: loaded at start, or written just now, even if the page was evicted meanwhile. False,
+  // and nothing changed, when `parent` is not known, or the record or these tokens are on disk
+  // already: then the record is of no use. Requires: kPageTokens tokens, record >= 0. On
+  // std::bad_alloc nothing is known of the record.
+  bool add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
+                  int64_t record);
+  // The record is gone: it and all records behind it, which nothing leads to after a restart, are
+  // appended to `lost` and forgotten. What is in memory stays, and is to be written again. Nothing
+  // happens when it is not known. On std::bad_alloc nothing has changed.
+  void forget_record(int64_t record, std::vector<int64_t>& lost);
+
+  struct Stats {
+    // Of touch.
+    int64_t lookups = 0;
+    int64_t hits = 0;  // that found anything
+    int64_t asked_tokens = 0;
+    int64_t found_tokens = 0;
+
+    int64_t evicted_pages = 0;
+    int64_t memory_pages = 0;
+    int64_t memory_tokens = 0;
+    int64_t disk_pages = 0;  // records, whether in memory too or not
+    int64_t known_tokens = 0;
+    int64_t scopes = 0;
+    int64_t index_bytes = 0;  // memory of the tree itself, about
+  };
+  Stats stats() const;
+  int64_t tenant_pages(std::string_view tenant) const;  // in memory
+
+  // Checks all books against each other and the pool's. For tests and simulation; O(everything).
+  bool consistent() const;
+
+ private:
+  using NodeId = int32_t;
+  using Block = std::span<const Token>;  // the tokens of one page, or fewer
+
+  struct Tenant {
+    int64_t id = 0;
+    int64_t n_pages = 0;
+    int64_t n_scopes = 0;
+  };
+  struct Scope {
+    Tenant* tenant = nullptr;
+    NodeId root = -1;
+    std::string_view name;  // its key in scopes_
+    std::string_view tenant_name() const { return name.substr(0, name.find('\0')); }
+  };
+  // A begun page of a text, or (no tokens) where a scope begins. Children are sorted by their
+  // tokens, and none is the beginning of another.
+  struct Node {
+    std::array<Token, kPageTokens> tokens = {};
+    std::vector<NodeId> children;
+    Scope* scope = nullptr;  // nullptr: not in use, parent is the next such
+    int64_t record = -1;
+    int64_t value = 0;  // LeafOrder's, when nothing in memory is below
+    int64_t used = 0;
+    uint64_t path_hash = 0;  // of the scope and all tokens up to here
+    NodeId parent = -1;
+    NodeId next_unwritten = -1;
+    NodeId previous_unwritten = -1;
+    PageId page = -1;
+    int32_t n_pages_before = 0;
+    int32_t n_children_in_memory = 0;
+    uint8_t n_tokens = 0;
+    uint8_t n_hits = 0;
+    bool unwritten = false;  // in the list
+
+    Block block() const { return {tokens.data(), n_tokens}; }
+    bool is_leaf() const { return page >= 0 && n_children_in_memory == 0; }
+    bool is_root() const { return scope != nullptr && n_tokens == 0; }
+  };
+  // The child that shares most tokens with a block; -1: none shares any.
+  struct Nearest {
+    NodeId child = -1;
+    int64_t n_common = 0;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <class T>
+  using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
+  class KeptRoot;
+
+  Node& node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  TreeLeaf leaf_of(NodeId id) const;
+
+  std::vector<NodeId>::const_iterator place_of(const Node& parent, Block block) const;
+  Nearest nearest(const Node& parent, Block block) const;
+  // Calls visit(child, tokens found in it) along the longest known beginning.
+  template <class Visit>
+  Miss walk(std::string_view scope, std::span<const Token> tokens, const Visit& visit) const;
+  Miss reason(const Node& parent, Block block, const Nearest& found) const;
+
+  NodeId root_of(std::string_view scope);
+  Tenant& tenant_of(std::string_view name);
+  NodeId keep(NodeId parent, Block block, PageId& page);
+  bool keep_in(NodeId id, PageId& page);
+  void grow(NodeId id, Block block, PageId page);
+  bool make_room();
+  NodeId new_node(NodeId parent, Block block);
+  void remove_node(NodeId id) noexcept;
+  void remove_scope_if_empty(NodeId root) noexcept;
+  void attach_page(NodeId id, PageId page);
+  void drop_page(NodeId id) noexcept;
+  int64_t evict_leaves(int64_t n, int64_t tenant) noexcept;
+  void refresh(NodeId id, bool hit) noexcept;
+  void set_record(NodeId id, int64_t record) noexcept;
+  void update_unwritten(NodeId id) noexcept;
+
+  bool consistent(NodeId id) const;
+  bool consistent_lists() const;
+
+  PagePool& pool_;
+  Limits limits_;
+  std::vector<Node> nodes_;
+  NodeId first_free_ = -1;
+  NodeId first_unwritten_ = -1;
+  NodeId last_unwritten_ = -1;
+  NodeId kept_root_ = -1;  // stays though it is empty, while insert works on it
+  ByText<Scope> scopes_;
+  ByText<Tenant> tenants_;
+  std::unordered_map<int64_t, NodeId> records_;
+  LeafOrder leaves_;
+  int64_t clock_ = 0;  // GreedyDual's: the value of what went last
+  int64_t now_ = 0;    // counts uses
+  int64_t n_tenants_ever_ = 0;
+  int64_t n_nodes_ = 0;  // in use, roots too
+  int64_t n_memory_tokens_ = 0;
+  std::vector<uint64_t> evicted_;  // path hashes, each where its low bits say
+  Stats counted_;
+};
+
+}  // namespace ruv
