@@ -1,0 +1,299 @@
+#include "cache/page_store.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/folder.h"
+
+namespace ruv {
+namespace {
+
+// Uses in the same stretch of so many appends count as equally recent. It bounds the work of
+// touching all ancestors again and again while a long text is written page by page.
+constexpr uint64_t kAppendsPerTick = 16;
+
+}  // namespace
+
+bool PageStore::is_live(int64_t id, RecordIndex::Place place) const {
+  const RecordIndex::Entry* const entry = index_.find(id);
+  return id != RecordIndex::kNone && entry != nullptr && entry->place == place;
+}
+
+std::vector<PageStore::Record> PageStore::records() const {
+  std::vector<RecordIndex::Item> items;
+  Segments segments;
+  {
+    const std::lock_guard lock(mutex_);
+    items = index_.parents_first();
+    segments = segments_;
+  }
+  std::vector<Record> records;
+  records.reserve(items.size());
+  std::unordered_set<int64_t> missing;
+  RecordHeader header;
+  for (const RecordIndex::Item& item : items) {
+    const PageSegment& segment = *segments.at(item.place.segment);
+    std::optional<RecordLabel> label;
+    if (!missing.contains(item.parent) && segment.read(item.place.slot, header).ok())
+      label = codec_.open_label(header);
+    if (label && label->id == item.id && label->prefix() == item.prefix) {
+      records.push_back({item.id, item.parent, std::move(label->scope), label->tokens});
+    } else {
+      missing.insert(item.id);
+    }
+  }
+  return records;
+}
+
+Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
+                                         std::span<const Token> tokens, Bytes payload) const {
+  if (tokens.size() != kPageTokens || payload.size() != codec_.payload_bytes())
+    return fail(Code::invalid, "page store: {} tokens in {} bytes; a page has {} in {}",
+                tokens.size(), payload.size(), kPageTokens, codec_.payload_bytes());
+  if (scope.size() > kMaxScopeBytes)
+    return fail(Code::invalid, "page store: a scope of {} bytes; at most {}", scope.size(),
+                kMaxScopeBytes);
+  if (parent != RecordIndex::kNone && !scope.empty())
+    return fail(Code::invalid, "page store: only first pages have a scope");
+  RecordLabel label;
+  label.parent = parent;
+  label.scope = scope;
+  std::copy(tokens.begin(), tokens.end(), label.tokens.begin());
+  const std::lock_guard lock(mutex_);
+  const RecordIndex::Entry* const before = index_.find(parent);
+  if (before == nullptr) return fail(Code::not_found, "page store: no record {}", parent);
+  label.before = parent == RecordIndex::kNone ? prefix_of_scope(scope) : before->prefix;
+  return label;
+}
+
+Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
+                                  std::span<const Token> tokens, Bytes payload) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (++n_appended_ % kAppendsPerTick == 0) ++tick_;
+    index_.touch(parent, tick_);  // before room is made, which might cost it its place
+  }
+  RecordLabel label = TRY(label_for(parent, scope, tokens, payload));
+  TRY(make_room());
+  TRY(begin_segment_when_full());
+  const RecordIndex::Place place{active_->number(), active_->n_slots()};
+  label.id = int64_t{place.segment} << 32 | place.slot;
+  scratch_.assign(payload.begin(), payload.end());
+  const RecordHeader header = codec_.close(label, scratch_);
+  TRY(write(header, scratch_));
+
+  const std::lock_guard lock(mutex_);
+  const bool linked = index_.insert(label.id, parent, label.prefix(), place);
+  active_->ids.push_back(linked ? label.id : RecordIndex::kNone);
+  // Room was made of it, or another thread found it damaged.
+  if (!linked) return fail(Code::not_found, "page store: record {} is gone", parent);
+  index_.touch(label.id, tick_);
+  ++stats_.n_written;
+  return label.id;
+}
+
+Status PageStore::begin_segment_when_full() {
+  if (active_ && active_->n_bytes() + stride_ <= segment_bytes_) return {};
+  if (active_ && unsynced_) TRY(active_->sync());
+  unsynced_ = false;
+  active_ = nullptr;
+  if (next_number_ > INT32_MAX)
+    return fail(Code::internal, "{}: no segment number is left; empty it", config_.folder);
+  // Something that is not a file may have the name.
+  constexpr int kTries = 8;
+  Result<std::unique_ptr<PageSegment>> made = fail(Code::internal, "not tried");
+  for (int i = 0; i < kTries && !made && next_number_ <= INT32_MAX; ++i) {
+    made = PageSegment::create(config_.folder, next_number_++, codec_);
+  }
+  const std::shared_ptr<PageSegment> segment = TRY(std::move(made));
+  folder_unsynced_ = true;
+  active_ = segment;
+  const std::lock_guard lock(mutex_);
+  stats_.n_bytes += segment->n_bytes();
+  segments_.emplace(segment->number(), segment);
+  return {};
+}
+
+Status PageStore::write(const RecordHeader& header, Bytes payload) {
+  TRY(active_->append(header, payload));
+  unsynced_ = true;
+  const std::lock_guard lock(mutex_);
+  stats_.n_bytes += stride_;
+  return {};
+}
+
+// Begins early enough that what is worth keeping of the segment that goes fits before it has gone:
+// at most three quarters of a segment are moved, kMovesPerAppend for each record appended.
+Status PageStore::make_room() {
+  const int64_t needed = stride_ + static_cast<int64_t>(kSegmentHeaderBytes);
+  const auto over = [&](int64_t more, int64_t limit) { return stats().n_bytes + more > limit; };
+  int n_moves = kMovesPerAppend;
+  while (over(needed, config_.max_bytes - segment_bytes_)) {
+    if (drop_ignored()) continue;
+    if (!victim_ && !choose_victim()) break;
+    bool worth_moving = !over(2 * needed, config_.max_bytes);
+    while (worth_moving && !moving_.empty() && n_moves-- > 0) {
+      // On a full disk, room is worth more than what is moved.
+      worth_moving = move_one() && !over(2 * needed, config_.max_bytes);
+    }
+    if (worth_moving && !moving_.empty()) break;  // goes on with the next append
+    drop_victim();
+  }
+  if (over(needed, config_.max_bytes))
+    return fail(Code::out_of_memory, "{}: no segment can go to keep {} bytes", config_.folder,
+                config_.max_bytes);
+  return {};
+}
+
+bool PageStore::drop_ignored() {
+  if (ignored_.empty()) return false;
+  const IgnoredFile file = ignored_.back();
+  ignored_.pop_back();
+  const bool removed = remove_file(file.path);
+  note(fmt::format("{}: {} to make room", file.path, removed ? "removed" : "cannot be removed"));
+  const std::lock_guard lock(mutex_);
+  if (removed) stats_.n_bytes -= file.n_bytes;
+  return true;
+}
+
+// The segment whose loss is least for the room it gives: the oldest mean age of what goes when its
+// recently used records are moved. False: none can go.
+bool PageStore::choose_victim() {
+  const std::lock_guard lock(mutex_);
+  const RecordIndex::Uses uses = index_.uses();
+  double oldest = -1;
+  for (const auto& [number, segment] : segments_) {
+    if (segment == active_) continue;
+    std::vector<uint32_t> hot;
+    double age = 1;  // of empty segments too
+    for (uint32_t slot = 0; slot < segment->ids.size(); ++slot) {
+      const int64_t id = segment->ids[slot];
+      const uint64_t used = is_live(id, {number, slot}) ? index_.find(id)->used : uses.oldest;
+      if (used > uses.median) {
+        hot.push_back(slot);
+      } else {
+        age += static_cast<double>(tick_ - used);
+      }
+    }
+    // Where moving gives too little room, all of it goes, but only when nothing else can.
+    const size_t n_slots = segment->ids.size();
+    const bool worth_moving = hot.size() <= n_slots * 3 / 4;
+    age = worth_moving ? age / static_cast<double>(n_slots - hot.size() + 1) : 0;
+    if (age <= oldest) continue;
+    oldest = age;
+    victim_ = segment;
+    moving_ = worth_moving ? std::move(hot) : std::vector<uint32_t>();
+  }
+  return victim_ != nullptr;
+}
+
+// Copies a record as it is: a label says nothing about its place. False: it cannot be written.
+bool PageStore::move_one() {
+  const uint32_t slot = moving_.back();
+  moving_.pop_back();
+  const RecordIndex::Place from{victim_->number(), slot};
+  const int64_t id = victim_->ids[slot];
+  RecordHeader header;
+  scratch_.resize(codec_.payload_bytes());
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_live(id, from)) return true;
+  }
+  if (!victim_->read(slot, header, scratch_).ok()) return true;
+  if (!begin_segment_when_full().ok() || !write(header, scratch_).ok()) return false;
+  const std::lock_guard lock(mutex_);
+  const bool live = is_live(id, from);
+  if (live) index_.move(id, {active_->number(), active_->n_slots() - 1});
+  active_->ids.push_back(live ? id : RecordIndex::kNone);
+  ++stats_.n_moved;
+  return true;
+}
+
+void PageStore::drop_victim() {
+  moving_.clear();
+  const std::shared_ptr<PageSegment> segment = std::exchange(victim_, nullptr);
+  if (!remove_file(segment->file().path()))
+    note(fmt::format("{}: cannot be removed", segment->file().path()));
+  const std::lock_guard lock(mutex_);
+  const size_t n_before = dropped_.size();
+  for (uint32_t slot = 0; slot < segment->ids.size(); ++slot) {
+    const int64_t id = segment->ids[slot];
+    if (is_live(id, {segment->number(), slot})) index_.remove(id, dropped_);
+  }
+  stats_.n_dropped += static_cast<int64_t>(dropped_.size() - n_before);
+  stats_.n_bytes -= segment->n_bytes();
+  segments_.erase(segment->number());
+}
+
+Status PageStore::flush() {
+  std::vector<std::shared_ptr<PageSegment>> used;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, segment] : segments_) {
+      if (std::exchange(segment->used, false)) used.push_back(segment);
+    }
+  }
+  for (const std::shared_ptr<PageSegment>& segment : used) segment->file().touch();
+  if (unsynced_ && active_) TRY(active_->sync());
+  unsynced_ = false;
+  if (folder_unsynced_) TRY(sync_folder(config_.folder));
+  folder_unsynced_ = false;
+  return {};
+}
+
+Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
+  if (payload.size() != codec_.payload_bytes())
+    return fail(Code::invalid, "page store: a page has {} bytes, not {}", codec_.payload_bytes(),
+                payload.size());
+  std::shared_ptr<const PageSegment> segment;  // its file stays open while it is dropped
+  RecordIndex::Entry entry;
+  {
+    const std::lock_guard lock(mutex_);
+    const RecordIndex::Entry* const found = index_.find(id);
+    if (id == RecordIndex::kNone || found == nullptr)
+      return fail(Code::not_found, "page store: no record {}", id);
+    entry = *found;
+    segment = segments_.at(entry.place.segment);
+  }
+  RecordHeader header;
+  Status status = segment->read(entry.place.slot, header, payload);
+  if (status.ok()) {
+    const std::optional<RecordLabel> label = codec_.open_label(header);
+    const bool as_written = label && label->id == id && label->prefix() == entry.prefix &&
+                            codec_.open_payload(header, payload);
+    if (!as_written)
+      status = fail(Code::corrupt, "{}: offset {}: the page record is damaged",
+                    segment->file().path(), segment->offset_of(entry.place.slot));
+  }
+  const std::lock_guard lock(mutex_);
+  if (status.ok()) {
+    ++stats_.n_read;
+  } else if (is_live(id, entry.place)) {
+    ++stats_.n_damaged;
+    index_.remove(id, dropped_);
+  }
+  return status;
+}
+
+void PageStore::touch(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  const RecordIndex::Entry* const entry = index_.find(id);
+  if (id == RecordIndex::kNone || entry == nullptr) return;
+  segments_.at(entry->place.segment)->used = true;
+  index_.touch(id, tick_);
+}
+
+std::vector<int64_t> PageStore::take_dropped() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(dropped_, {});
+}
+
+PageStore::Stats PageStore::stats() const {
+  const std::lock_guard lock(mutex_);
+  Stats stats = stats_;
+  stats.n_records = index_.n_records();
+  stats.n_segments = static_cast<int64_t>(segments_.size());
+  return stats;
+}
+
+}  // namespace ruv

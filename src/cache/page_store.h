@@ -1,0 +1,151 @@
+// PageStore: KV pages on disk, so that a cached prefix outlives its memory and the process. Records
+// go to append-only segment files of one folder; whole segments go when the folder is full. A
+// cache, not an archive: whatever is damaged, stale or foreign is as if it were not there, and
+// never gives wrong bytes. Byte layout: docs/formats/page-store.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/append_file.h"
+#include "cache/page_store_index.h"
+#include "cache/page_store_record.h"
+#include "cache/page_store_segment.h"
+
+namespace ruv {
+
+struct PageStoreConfig {
+  std::string folder;           // made when absent, for this user alone
+  uint64_t model_hash[2] = {};  // of the model's bytes
+  std::string layout;           // all else that decides KV bytes: kernels' layout, precision, rope
+  int64_t payload_bytes = 0;    // of one page
+  int64_t max_bytes = 0;        // of all segment files in the folder
+  std::optional<std::array<uint8_t, kStoreKeyBytes>> key;  // given: everything is encrypted
+  std::function<void(std::string_view)> note = {};  // a line for each file or group of records that
+                                                    // is not used; called by open and the writer
+};
+
+// One thread, the writer, calls append and flush; everything else may be called by any thread.
+class PageStore {
+ public:
+  // Reads the label of every record. Fails: invalid (the configuration, a folder that cannot be
+  // written), unavailable (another process or store has this folder), internal. Without a store
+  // the engine runs as well, only colder.
+  static Result<std::unique_ptr<PageStore>> open(const PageStoreConfig& config);
+  ~PageStore();
+
+  struct Record {
+    int64_t id = -1;      // never used again for other tokens, also after a restart
+    int64_t parent = -1;  // the record of the page before; -1: the first page of its scope
+    std::string scope;    // of first pages only
+    PageTokens tokens = {};
+  };
+  // All records, parents before their children. Reads their labels again.
+  std::vector<Record> records() const;
+
+  // Adds a page and returns its id. `scope` (at most kMaxScopeBytes) is for first pages, parent -1.
+  // Copies up to kMovesPerAppend other records when the folder is full. Fails: invalid (sizes, the
+  // scope), not_found (the parent is not there any more), out_of_memory (disk full), internal; the
+  // store stays as it was, and later calls may succeed.
+  Result<int64_t> append(int64_t parent, std::string_view scope, std::span<const Token> tokens,
+                         Bytes payload);
+  // Returns when all that was appended survives a loss of power. (It survives the end of this
+  // process without.)
+  Status flush();
+
+  // Fills `payload` (payload_bytes of it) after checking every bit. Fails: not_found; invalid (the
+  // size); corrupt, and then the record and its descendants are gone.
+  Status read(int64_t id, std::span<std::byte> payload) const;
+  // Used now, with the pages before it: goes later than what was not.
+  void touch(int64_t id);
+  // Ids that went since the last call: to keep max_bytes, or because they were damaged.
+  std::vector<int64_t> take_dropped();
+
+  struct Stats {
+    int64_t n_bytes = 0;  // of segment files, also of ignored ones that are this engine's
+    int64_t n_records = 0;
+    int64_t n_segments = 0;
+    int64_t n_written = 0;  // records, since open, as all below
+    int64_t n_read = 0;
+    int64_t n_moved = 0;
+    int64_t n_dropped = 0;
+    int64_t n_damaged = 0;
+    int64_t n_ignored = 0;  // files
+  };
+  Stats stats() const;
+
+  static constexpr int kMovesPerAppend = 4;
+  // The least max_bytes for pages of this size.
+  static int64_t min_bytes(int64_t payload_bytes);
+
+ private:
+  // A segment of another model, version or key: it counts, and goes first.
+  struct IgnoredFile {
+    std::string path;
+    int64_t n_bytes;
+    int64_t modified_ns;
+  };
+  struct FoundRecord {
+    RecordLabel label;
+    RecordIndex::Place place;
+  };
+  using Segments = std::map<uint32_t, std::shared_ptr<PageSegment>>;
+
+  PageStore(const PageStoreConfig& config, RecordCodec codec, FileLock lock);
+  void note(std::string_view line) const;
+
+  void find_segments();
+  void adopt(const std::string& path, uint32_t number);
+  void ignore(const std::string& path, std::string_view reason);
+  void link_records();
+  std::vector<FoundRecord> scan(PageSegment& segment);
+  void age_records();
+  void choose_active();
+  void keep_bound();
+
+  Result<RecordLabel> label_for(int64_t parent, std::string_view scope,
+                                std::span<const Token> tokens, Bytes payload) const;
+  Status make_room();
+  Status begin_segment_when_full();
+  Status write(const RecordHeader& header, Bytes payload);
+  bool drop_ignored();
+  bool choose_victim();
+  bool move_one();
+  void drop_victim();
+  bool is_live(int64_t id, RecordIndex::Place place) const;
+
+  const PageStoreConfig config_;
+  const RecordCodec codec_;
+  const FileLock lock_;
+  const int64_t stride_;
+  const int64_t segment_bytes_;  // a segment is full when the next record would pass this
+
+  // The writer's.
+  std::shared_ptr<PageSegment> active_;  // the newest segment, when it has room
+  std::shared_ptr<PageSegment> victim_;  // goes when moving_ is empty
+  std::vector<uint32_t> moving_;         // the slots of it that are worth keeping
+  std::vector<IgnoredFile> ignored_;     // oldest last
+  std::vector<std::byte> scratch_;       // one payload
+  uint32_t next_number_ = 1;
+  bool unsynced_ = false;         // the active segment
+  bool folder_unsynced_ = false;  // a new file in it
+
+  mutable std::mutex mutex_;  // of all below
+  Segments segments_;
+  mutable RecordIndex index_;
+  mutable std::vector<int64_t> dropped_;
+  mutable Stats stats_;
+  uint64_t tick_ = 1;
+  uint64_t n_appended_ = 0;
+};
+
+}  // namespace ruv

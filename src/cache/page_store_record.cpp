@@ -1,0 +1,269 @@
+#include "cache/page_store_record.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kSegmentMagic = "RUVPAGES";
+constexpr std::string_view kRecordMagic = "RUVPAGE1";
+constexpr uint32_t kVersion = 1;
+constexpr char kKeyContext[crypto_kdf_CONTEXTBYTES + 1] = "ruvpages";
+static_assert(kStoreKeyBytes == crypto_kdf_KEYBYTES);
+static_assert(kStoreKeyBytes == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+
+struct Field {
+  size_t offset;
+  size_t size;
+};
+
+// Segment header:
+//   0 magic │ 8 version │ 12 sealed │ 16 number │ 24 payload bytes │ 32 model hash
+//   48 nonce │ 72 tag │ 88 length of the layout │ 96 layout │ 504 hash of all before
+constexpr Field kSegmentOrigin = {0, 48};
+constexpr Field kSegmentNonce = {48, 24};
+constexpr Field kSegmentTag = {72, 16};
+constexpr size_t kLayoutLength = 88;
+constexpr Field kLayout = {96, kMaxLayoutBytes};
+constexpr size_t kSegmentHash = 504;
+
+// Record header:
+//   0 magic │ 8 tag or hash of the label │ 24 nonce │ 48 tag or hash of the payload │ 64 label
+// Label:
+//   0 id │ 8 parent │ 16 prefix before │ 32 tokens │ 96 length of the scope │ 104 scope
+constexpr Field kMagic = {0, 8};
+constexpr Field kLabelTag = {8, 16};
+constexpr Field kNonce = {24, 24};
+constexpr Field kPayloadTag = {48, 16};
+constexpr Field kLabel = {64, kRecordHeaderBytes - 64};
+constexpr Field kHashed = {24, kRecordHeaderBytes - 24};  // in plain records, by the label's hash
+constexpr Field kPayloadBinding = {8, 40};                // the label's tag and the nonce
+constexpr size_t kScopeLength = 96;
+constexpr size_t kScope = 104;
+static_assert(kScope + kMaxScopeBytes <= kLabel.size);
+static_assert(kNonce.size == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
+static_assert(kLabelTag.size == crypto_aead_xchacha20poly1305_ietf_ABYTES);
+
+template <size_t N>
+std::span<std::byte> part(std::array<std::byte, N>& of, Field field) {
+  return std::span(of).subspan(field.offset, field.size);
+}
+template <size_t N>
+Bytes part(const std::array<std::byte, N>& of, Field field) {
+  return std::span(of).subspan(field.offset, field.size);
+}
+
+template <class T>
+void put(std::span<std::byte> to, size_t offset, const T& value) {
+  std::memcpy(to.data() + offset, &value, sizeof value);
+}
+template <class T>
+T get(Bytes from, size_t offset) {
+  T value;
+  std::memcpy(&value, from.data() + offset, sizeof value);
+  return value;
+}
+void put_bytes(std::span<std::byte> to, Bytes from) {
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+unsigned char* raw(std::span<std::byte> bytes) {
+  return reinterpret_cast<unsigned char*>(bytes.data());
+}
+const unsigned char* raw(Bytes bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+struct Sealing {
+  const RecordCodec::Key& key;
+  Bytes nonce;
+  Bytes bound;  // authenticated beside the text
+};
+
+void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> tag) {
+  crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
+      raw(text), raw(tag), nullptr, raw(Bytes(text)), text.size(), raw(with.bound),
+      with.bound.size(), nullptr, raw(with.nonce), with.key.data());
+}
+
+// False, and the text is zeroed or as it was, when anything differs from what was sealed.
+bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
+  return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+             raw(text), nullptr, raw(Bytes(text)), text.size(), raw(tag), raw(with.bound),
+             with.bound.size(), raw(with.nonce), with.key.data()) == 0;
+}
+
+uint64_t hash_of_label(const RecordHeader& header, std::string_view binding) {
+  return hash_bytes(part(header, kHashed), hash_bytes(as_bytes(binding)));
+}
+// Seeded with the id, so that a payload under another record's label is noticed.
+uint64_t hash_of_payload(Bytes payload, int64_t id) {
+  return hash_bytes(payload, static_cast<uint64_t>(id));
+}
+
+std::string bound_header(const SegmentHeader& header) {
+  std::string bound(as_text(part(header, kSegmentOrigin)));
+  return bound.append(as_text(Bytes(header).subspan(kLayoutLength, kSegmentHash - kLayoutLength)));
+}
+
+}  // namespace
+
+PrefixHash prefix_of_scope(std::string_view scope) {
+  return {{hash_bytes(as_bytes(scope), 1), hash_bytes(as_bytes(scope), 2)}};
+}
+
+PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens) {
+  std::array<std::byte, sizeof before + sizeof tokens> text;
+  put(text, 0, before);
+  put(text, sizeof before, tokens);
+  return {{hash_bytes(text, 1), hash_bytes(text, 2)}};
+}
+
+Result<RecordCodec> RecordCodec::create(const Origin& origin, const std::optional<Key>& key) {
+  CHECK(origin.layout.size() <= kMaxLayoutBytes);
+  if (sodium_init() < 0) return fail(Code::internal, "libsodium does not start");
+  RecordCodec codec(origin, key.has_value());
+  if (key) {
+    // Labels and payloads share a record's nonce, so each has a key of its own.
+    Key* const keys[] = {&codec.header_key_, &codec.label_key_, &codec.payload_key_};
+    for (uint64_t i = 0; i < std::size(keys); ++i) {
+      crypto_kdf_derive_from_key(keys[i]->data(), kStoreKeyBytes, i + 1, kKeyContext, key->data());
+    }
+  }
+  return codec;
+}
+
+RecordCodec::RecordCodec(const Origin& origin, bool sealed) : origin_(origin), sealed_(sealed) {
+  binding_.append(kRecordMagic);
+  binding_.append(as_text(std::as_bytes(std::span(origin.model_hash))));
+  binding_.append(as_text(std::as_bytes(std::span(&origin.payload_bytes, 1))));
+  binding_.append(origin.layout);
+}
+
+RecordCodec::~RecordCodec() {
+  for (Key* key : {&header_key_, &label_key_, &payload_key_}) sodium_memzero(key->data(), 32);
+}
+
+uint64_t RecordCodec::stride() const {
+  return (kRecordHeaderBytes + origin_.payload_bytes + 63) / 64 * 64;
+}
+
+Bytes RecordCodec::segment_magic() { return as_bytes(kSegmentMagic); }
+
+SegmentHeader RecordCodec::segment_header(uint32_t number) const {
+  SegmentHeader header = {};
+  put_bytes(header, as_bytes(kSegmentMagic));
+  put(header, 8, kVersion);
+  put(header, 12, uint32_t{sealed_});
+  put(header, 16, uint64_t{number});
+  put(header, 24, origin_.payload_bytes);
+  put(header, 32, origin_.model_hash);
+  put(header, kLayoutLength, static_cast<uint64_t>(origin_.layout.size()));
+  put_bytes(part(header, kLayout), as_bytes(origin_.layout));
+  if (sealed_) {
+    randombytes_buf(part(header, kSegmentNonce).data(), kSegmentNonce.size);
+    const std::string bound = bound_header(header);
+    seal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, {},
+         part(header, kSegmentTag));
+  }
+  put(header, kSegmentHash, hash_bytes(Bytes(header).first(kSegmentHash)));
+  return header;
+}
+
+std::string RecordCodec::refusal(const SegmentHeader& header, uint32_t number) const {
+  const Bytes bytes(header);
+  if (as_text(bytes.first(kSegmentMagic.size())) != kSegmentMagic) return "not a page segment";
+  if (const auto version = get<uint32_t>(bytes, 8); version != kVersion)
+    return fmt::format("of format version {}, this build reads {}", version, kVersion);
+  if (get<uint64_t>(bytes, kSegmentHash) != hash_bytes(bytes.first(kSegmentHash)))
+    return "its header is damaged";
+  if (std::memcmp(bytes.data() + 32, origin_.model_hash, sizeof origin_.model_hash) != 0)
+    return "of another model";
+  const auto n_layout = get<uint64_t>(bytes, kLayoutLength);
+  if (n_layout > kMaxLayoutBytes ||
+      as_text(part(header, kLayout).first(n_layout)) != origin_.layout)
+    return "of another layout or precision";
+  if (get<uint64_t>(bytes, 24) != origin_.payload_bytes) return "of another page size";
+  if (const auto sealed = get<uint32_t>(bytes, 12); sealed != uint32_t{sealed_})
+    return sealed_ ? "not encrypted, and a key is given" : "encrypted, and no key is given";
+  if (get<uint64_t>(bytes, 16) != number) return "renamed";
+  if (sealed_) {
+    const std::string bound = bound_header(header);
+    if (!unseal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, {},
+                part(header, kSegmentTag)))
+      return "encrypted with another key";
+  }
+  return "";
+}
+
+RecordHeader RecordCodec::close(const RecordLabel& label, std::span<std::byte> payload) const {
+  CHECK(label.scope.size() <= kMaxScopeBytes && payload.size() == origin_.payload_bytes);
+  RecordHeader header = {};
+  put_bytes(part(header, kMagic), as_bytes(kRecordMagic));
+  const std::span<std::byte> text = part(header, kLabel);
+  put(text, 0, label.id);
+  put(text, 8, label.parent);
+  put(text, 16, label.before);
+  put(text, 32, label.tokens);
+  put(text, kScopeLength, static_cast<uint64_t>(label.scope.size()));
+  put_bytes(text.subspan(kScope), as_bytes(label.scope));
+  if (sealed_) {
+    const std::span<std::byte> nonce = part(header, kNonce);
+    randombytes_buf(nonce.data(), nonce.size());
+    seal({label_key_, nonce, as_bytes(binding_)}, text, part(header, kLabelTag));
+    seal({payload_key_, nonce, part(header, kPayloadBinding)}, payload, part(header, kPayloadTag));
+  } else {
+    put(part(header, kPayloadTag), 0, hash_of_payload(payload, label.id));
+    put(part(header, kLabelTag), 0, hash_of_label(header, binding_));
+  }
+  return header;
+}
+
+std::optional<RecordLabel> RecordCodec::open_label(const RecordHeader& header) const {
+  if (as_text(part(header, kMagic)) != kRecordMagic) return std::nullopt;
+  if (!sealed_) {
+    // The upper half of the tag is not used, and must be what close() left there.
+    const Bytes tag = part(header, kLabelTag);
+    const bool as_written =
+        get<uint64_t>(tag, 0) == hash_of_label(header, binding_) && get<uint64_t>(tag, 8) == 0;
+    return as_written ? read_label(part(header, kLabel)) : std::nullopt;
+  }
+  std::array<std::byte, kLabel.size> text;
+  put_bytes(text, part(header, kLabel));
+  const Sealing sealing = {label_key_, part(header, kNonce), as_bytes(binding_)};
+  if (!unseal(sealing, text, part(header, kLabelTag))) return std::nullopt;
+  return read_label(text);
+}
+
+std::optional<RecordLabel> RecordCodec::read_label(Bytes text) const {
+  RecordLabel label;
+  label.id = get<int64_t>(text, 0);
+  label.parent = get<int64_t>(text, 8);
+  label.before = get<PrefixHash>(text, 16);
+  label.tokens = get<PageTokens>(text, 32);
+  const auto n_scope = get<uint64_t>(text, kScopeLength);
+  if (n_scope > kMaxScopeBytes || label.id < 0 || label.parent < -1) return std::nullopt;
+  label.scope = as_text(text.subspan(kScope, n_scope));
+  const bool first = label.parent == -1;
+  if (first ? label.before != prefix_of_scope(label.scope) : !label.scope.empty())
+    return std::nullopt;
+  return label;
+}
+
+bool RecordCodec::open_payload(const RecordHeader& header, std::span<std::byte> payload) const {
+  CHECK(payload.size() == origin_.payload_bytes);
+  const Bytes tag = part(header, kPayloadTag);
+  if (!sealed_) {
+    const auto id = get<int64_t>(part(header, kLabel), 0);
+    return get<uint64_t>(tag, 0) == hash_of_payload(payload, id);
+  }
+  const Sealing sealing = {payload_key_, part(header, kNonce), part(header, kPayloadBinding)};
+  return unseal(sealing, payload, tag);
+}
+
+}  // namespace ruv

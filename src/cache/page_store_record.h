@@ -1,0 +1,97 @@
+// The bytes of the page store's files: the header of a segment and the header of a page record,
+// plain (hashes notice damage) or sealed (XChaCha20-Poly1305 hides and authenticates tokens, scope
+// and payload). docs/formats/page-store.md has the layout.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "kernels/kernels.h"
+#include "ruv/token.h"
+
+namespace ruv {
+
+inline constexpr size_t kSegmentHeaderBytes = 512;
+inline constexpr size_t kRecordHeaderBytes = 512;
+inline constexpr size_t kMaxScopeBytes = 344;
+inline constexpr size_t kMaxLayoutBytes = 400;
+inline constexpr size_t kStoreKeyBytes = 32;
+
+using SegmentHeader = std::array<std::byte, kSegmentHeaderBytes>;
+using RecordHeader = std::array<std::byte, kRecordHeaderBytes>;
+using PageTokens = std::array<Token, kPageTokens>;
+
+// Stands for a scope and all tokens up to the end of a page: two hashes of the prefix before it and
+// of its tokens.
+struct PrefixHash {
+  uint64_t words[2] = {};
+  bool operator==(const PrefixHash&) const = default;
+};
+PrefixHash prefix_of_scope(std::string_view scope);
+PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens);
+
+// What a record says of itself besides its payload.
+struct RecordLabel {
+  int64_t id = 0;
+  int64_t parent = -1;  // the record of the page before; -1: the first page of its scope
+  PrefixHash before;    // of the parent, or of the scope
+  PageTokens tokens = {};
+  std::string scope;  // of first pages; otherwise empty
+
+  PrefixHash prefix() const { return prefix_with(before, tokens); }
+};
+
+// Writes and checks the bytes of one store's files. Immutable: any number of threads.
+class RecordCodec {
+ public:
+  using Key = std::array<uint8_t, kStoreKeyBytes>;
+  // What a store's records must agree on. Requires: layout.size() <= kMaxLayoutBytes.
+  struct Origin {
+    uint64_t model_hash[2] = {};
+    std::string layout;
+    uint64_t payload_bytes = 0;
+  };
+
+  // Fails: internal (the encryption library does not start).
+  static Result<RecordCodec> create(const Origin& origin, const std::optional<Key>& key);
+  RecordCodec(const RecordCodec&) = default;
+  RecordCodec& operator=(const RecordCodec&) = delete;
+  ~RecordCodec();
+
+  bool sealed() const { return sealed_; }
+  // From one record to the next: header and payload, to a multiple of 64 bytes.
+  uint64_t stride() const;
+  uint64_t payload_bytes() const { return origin_.payload_bytes; }
+
+  SegmentHeader segment_header(uint32_t number) const;
+  // Why a segment with this header is not read; empty: it is ours.
+  std::string refusal(const SegmentHeader& header, uint32_t number) const;
+  // The bytes with which a segment of any model and version begins.
+  static Bytes segment_magic();
+
+  // The header of a record. `payload` is sealed in place when the codec has a key.
+  // Requires: payload_bytes() bytes, label.scope.size() <= kMaxScopeBytes.
+  RecordHeader close(const RecordLabel& label, std::span<std::byte> payload) const;
+  // The label, or nothing when any bit of it is not as written or of another origin.
+  std::optional<RecordLabel> open_label(const RecordHeader& header) const;
+  // Checks the payload against an opened header and unseals it in place; false: not as written.
+  bool open_payload(const RecordHeader& header, std::span<std::byte> payload) const;
+
+ private:
+  RecordCodec(const Origin& origin, bool sealed);
+  std::optional<RecordLabel> read_label(Bytes label) const;
+
+  Origin origin_;
+  std::string binding_;  // the origin as bytes that every label is bound to
+  bool sealed_;
+  Key header_key_ = {};
+  Key label_key_ = {};
+  Key payload_key_ = {};
+};
+
+}  // namespace ruv

@@ -1,0 +1,83 @@
+// Pages that tests store: every page has a number from which its tokens and bytes follow.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "cache/page_store.h"
+
+namespace ruv {
+
+inline constexpr int64_t kPayload = 1000;  // no multiple of the records' alignment
+
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "ruv-pages-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  ~TestFolder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline PageTokens tokens_of(int page) {
+  Rng rng(static_cast<uint64_t>(page));
+  PageTokens tokens;
+  for (Token& token : tokens) token = static_cast<Token>(rng.next() >> 33);
+  return tokens;
+}
+
+inline std::vector<std::byte> payload_of(int page, int64_t n_bytes = kPayload) {
+  Rng rng(static_cast<uint64_t>(page) + 1'000'000);
+  std::vector<std::byte> payload(static_cast<size_t>(n_bytes));
+  for (std::byte& byte : payload) byte = static_cast<std::byte>(rng.next() >> 56);
+  return payload;
+}
+
+inline Result<int64_t> append_page(PageStore& store, int64_t parent, int page,
+                                   std::string_view scope = "") {
+  return store.append(parent, scope, tokens_of(page), payload_of(page));
+}
+
+inline bool holds_page(const PageStore& store, int64_t id, int page) {
+  std::vector<std::byte> payload(static_cast<size_t>(kPayload));
+  return store.read(id, payload).ok() && payload == payload_of(page);
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, const std::string& text) {
+  std::filesystem::remove(path);  // some file systems sync what is overwritten
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+// In place, as a failing disk would.
+inline void flip_byte(const std::string& path, size_t at) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(at));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(~byte));
+}
+
+inline int64_t bytes_in(const std::string& folder) {
+  int64_t n_bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    n_bytes += static_cast<int64_t>(entry.file_size());
+  }
+  return n_bytes;
+}
+
+}  // namespace ruv
