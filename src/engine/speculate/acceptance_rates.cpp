@@ -34,21 +34,30 @@ double AcceptanceRates::belief(DraftClass kind, int64_t bin) {
 }
 
 void AcceptanceRates::record(DraftClass kind, int64_t n_drafted, int64_t n_accepted) {
+  auto& bins = seen_[static_cast<size_t>(kind.index)];
+  // Also where nothing was drafted: a few misfortunes at a position must not bar it for good.
+  for (Seen& seen : bins) seen = {seen.n * fading_, seen.right * fading_};
   for (int64_t position = 0; position < std::min(n_drafted, n_accepted + 1); ++position) {
-    Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin_of(position))];
-    seen.n = seen.n * fading_ + 1;
-    seen.right = seen.right * fading_ + (position < n_accepted ? 1 : 0);
+    Seen& seen = bins[static_cast<size_t>(bin_of(position))];
+    seen.n += 1;
+    seen.right += position < n_accepted ? 1 : 0;
   }
 }
 
-double AcceptanceRates::rate(DraftClass kind, int64_t position) const {
-  return binned(kind, bin_of(position));
-}
-
-double AcceptanceRates::binned(DraftClass kind, int64_t bin) const {
-  const double prior = prior_ != nullptr ? prior_->binned(kind, bin) : belief(kind, bin);
-  const Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin)];
-  return (seen.right + kPriorWeight * prior) / (seen.n + kPriorWeight);
+AcceptanceRates::Rates AcceptanceRates::of(DraftClass kind) const {
+  Rates rates;
+  if (prior_ != nullptr) {
+    rates = prior_->of(kind);
+  } else {
+    for (int64_t bin = 0; bin < kBins; ++bin) rates.bin(bin) = belief(kind, bin);
+  }
+  for (int64_t bin = 0; bin < kBins; ++bin) {
+    const Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin)];
+    // Before anything is seen at a position, it is half believed to be as good as the one before.
+    const double prior = bin == 0 ? rates.bin(0) : (rates.bin(bin) + rates.bin(bin - 1)) / 2;
+    rates.bin(bin) = (seen.right + kPriorWeight * prior) / (seen.n + kPriorWeight);
+  }
+  return rates;
 }
 
 }  // namespace ruv

@@ -26,8 +26,18 @@ class AcceptanceRates {
 
   // Of n_drafted tokens the first n_accepted were right.
   void record(DraftClass kind, int64_t n_drafted, int64_t n_accepted);
-  // The chance that token `position` (from 0) is right when those before it are.
-  double rate(DraftClass kind, int64_t position) const;
+  // The chances that tokens of a draft are right.
+  class Rates {
+   public:
+    // The chance that token `position` (from 0) is right when those before it are.
+    double at(int64_t position) const { return rates_[static_cast<size_t>(bin_of(position))]; }
+
+   private:
+    friend class AcceptanceRates;
+    double& bin(int64_t index) { return rates_[static_cast<size_t>(index)]; }
+    std::array<double, 8> rates_{};
+  };
+  Rates of(DraftClass kind) const;
 
  private:
   static constexpr int64_t kBins = 8;
@@ -35,7 +45,6 @@ class AcceptanceRates {
 
   static int64_t bin_of(int64_t position);
   static double belief(DraftClass kind, int64_t bin);
-  double binned(DraftClass kind, int64_t bin) const;
 
   struct Seen {
     double n = 0;

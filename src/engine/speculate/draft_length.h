@@ -32,7 +32,7 @@ class DraftLength {
   static constexpr int64_t kMeasureEvery = 32;  // one step in so many is plain, to measure it
   static constexpr int64_t kTrialTokens = 2;
   static constexpr int64_t kFirstWait = 8;  // steps between trials of what loses; doubles
-  static constexpr int64_t kLongestWait = 1024;
+  static constexpr int64_t kLongestWait = 256;
 
   // `costs` and `rates` (of all sequences, learned here too) must outlive it.
   DraftLength(const StepCosts& costs, AcceptanceRates& rates)
@@ -49,14 +49,14 @@ class DraftLength {
   int64_t n_tokens() const { return n_tokens_; }
 
  private:
-  static constexpr double kMemory = 32;
+  static constexpr double kMemory = 64;
 
   struct Trial {
     int64_t wait = kFirstWait;
     int64_t next = 0;  // token count from which on one is due
   };
   double plain_token_ms(const DraftChance& chance) const;
-  double extra_tokens(const DraftChance& chance, int64_t n_drafted) const;
+  double extra_tokens(const DraftChance& chance, int64_t n_drafted, double ms) const;
   int64_t affordable(const DraftChance& chance, int64_t n_drafted) const;
   int64_t best(const DraftChance& chance) const;
 

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace ruv {
+namespace {
+
+double rows(int64_t from, int64_t to) { return static_cast<double>(to - from); }
+
+}  // namespace
 
 void StepCosts::record(int64_t n_rows, double ms) {
   if (n_rows < 1 || n_rows > kMaxRows || !(ms > 0)) return;
@@ -16,26 +21,52 @@ void StepCosts::record(int64_t n_rows, double ms) {
   }
   // A step that something else on the machine held up says little.
   const double error = std::clamp(ms / of(n_rows), 0.5, 2.0);
-  weights_[index] = std::min(weights_[index] + 1, 1 / kWeight);
+  weights_[index] = std::min(weights_[index] + 1, 1 / kShapeWeight);
   shapes_[index] *= std::pow(error, 1 / weights_[index]);
-  level_ *= std::pow(error, kWeight);
+  level_ *= std::pow(error, kLevelWeight);
+}
+
+int64_t StepCosts::below(int64_t n_rows) const {
+  while (--n_rows > 0 && weight(n_rows) == 0) {
+  }
+  return n_rows;
+}
+
+int64_t StepCosts::above(int64_t n_rows) const {
+  while (++n_rows <= kMaxRows && weight(n_rows) == 0) {
+  }
+  return n_rows <= kMaxRows ? n_rows : 0;
+}
+
+// Of the shape, by row, from the smallest to the largest measured count.
+double StepCosts::slope() const {
+  const int64_t first = above(0);
+  const int64_t last = below(kMaxRows + 1);
+  if (first == last) return shape(first) * kGuessedSlope / (1 + kGuessedSlope * rows(1, first));
+  return std::max(0.0, (shape(last) - shape(first)) / rows(first, last));
 }
 
 double StepCosts::of(int64_t n_rows) const {
   if (level_ == 0) return 0;
   n_rows = std::clamp<int64_t>(n_rows, 1, kMaxRows);
   if (weight(n_rows) > 0) return level_ * shape(n_rows);
-  int64_t below = n_rows - 1;
-  while (below > 0 && weight(below) == 0) --below;
-  int64_t above = n_rows + 1;
-  while (above <= kMaxRows && weight(above) == 0) ++above;
-  const auto distance = [](int64_t from, int64_t to) { return static_cast<double>(to - from); };
-  if (below > 0 && above <= kMaxRows) {
-    const double share = distance(below, n_rows) / distance(below, above);
-    return level_ * (shape(below) * (1 - share) + shape(above) * share);
+  const int64_t lower = below(n_rows);
+  const int64_t upper = above(n_rows);
+  if (lower > 0 && upper > 0) {
+    const double share = rows(lower, n_rows) / rows(lower, upper);
+    return level_ * (shape(lower) * (1 - share) + shape(upper) * share);
   }
-  if (below > 0) return level_ * shape(below) * (1 + kGuessedSlope * distance(below, n_rows));
-  return level_ * shape(above) / (1 + kGuessedSlope * distance(n_rows, above));
+  if (lower > 0) return level_ * (shape(lower) + slope() * rows(lower, n_rows));
+  return level_ * std::max(shape(upper) / 4, shape(upper) - slope() * rows(n_rows, upper));
+}
+
+double StepCosts::at_most(int64_t n_rows) const {
+  if (level_ == 0) return 0;
+  n_rows = std::clamp<int64_t>(n_rows, 1, kMaxRows);
+  if (weight(n_rows) > 0) return level_ * shape(n_rows);
+  if (const int64_t upper = above(n_rows); upper > 0) return level_ * shape(upper);
+  const int64_t lower = below(n_rows);
+  return level_ * shape(lower) + of(1) * rows(lower, n_rows);
 }
 
 }  // namespace ruv

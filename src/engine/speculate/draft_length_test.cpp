@@ -1,0 +1,230 @@
+// The choice of length against a simulated machine: what it wins on text that repeats, and that it
+// never loses more than its account allows, whatever the text does.
+#include "engine/speculate/draft_length.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/rng.h"
+
+namespace ruv {
+namespace {
+
+// True costs of a step; steps that are timed come out up to `noise` above or below.
+struct Machine {
+  double slope = 0.15;  // of one plain step for each further row
+  double noise = 0;
+  double growth = 0;  // of a plain step for each token in the context
+  double ms(int64_t n_rows, int64_t depth) const {
+    return 20 * (1 + slope * static_cast<double>(n_rows - 1)) *
+           (1 + growth * static_cast<double>(depth));
+  }
+};
+
+// What is drafted at a token, and how much of it would be right.
+struct Guess {
+  int64_t n_matched = 2;
+  int64_t n_available = 0;
+  int64_t n_right = 0;
+};
+using Text = std::function<Guess(Rng&, int64_t token)>;
+
+Guess guess(Rng& rng, int64_t n_matched, int64_t n_available, double p) {
+  int64_t n_right = 0;
+  while (n_right < n_available && rng.uniform() < p) ++n_right;
+  return {n_matched, n_available, n_right};
+}
+
+struct Outcome {
+  double ms = 0;        // true time
+  double plain_ms = 0;  // of the same tokens without drafts
+  int64_t n_drafting = 0;
+  double worst_excess = 0;  // largest ms - plain_ms on the way, in plain tokens
+  double speed_up() const { return plain_ms / ms; }
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const Machine& machine) : machine_(machine) {}
+
+  Outcome run(int64_t n_tokens, const Text& text) {
+    DraftLength length(costs_, rates_);
+    Outcome outcome;
+    for (int64_t token = 0; token < n_tokens;) {
+      const Guess g = text(rng_, token);
+      const DraftChance chance{.n_matched = g.n_matched, .n_available = g.n_available};
+      const int64_t n = length.choose(chance);
+      EXPECT_LE(n, g.n_available);
+      const int64_t n_accepted = std::min(n, g.n_right);
+      const double ms = machine_.ms(1 + n, token);
+      costs_.record(1 + n, ms * (1 + machine_.noise * (2 * rng_.uniform() - 1)));
+      length.record(chance, n, n_accepted);
+      outcome.ms += ms;
+      for (int64_t i = 0; i <= n_accepted; ++i) outcome.plain_ms += machine_.ms(1, token++);
+      outcome.n_drafting += n > 0 ? 1 : 0;
+      outcome.worst_excess =
+          std::max(outcome.worst_excess, (outcome.ms - outcome.plain_ms) / machine_.ms(1, token));
+    }
+    return outcome;
+  }
+
+ private:
+  Machine machine_;
+  Rng rng_{11};
+  StepCosts costs_;
+  AcceptanceRates rates_{200};
+};
+
+// The bound of draft_length.h. Costs that are measured with errors of 10 % blur it by two tokens.
+double allowed(int64_t n_tokens, double noise) {
+  return DraftLength::kFreeTokens + DraftLength::kLossShare * static_cast<double>(n_tokens) +
+         20 * noise + 1e-6;
+}
+
+// Texts that a drafter finds matches in although they go on differently.
+const std::vector<std::pair<std::string, Text>>& unpredictable() {
+  static const std::vector<std::pair<std::string, Text>> texts = {
+      {"prose", [](Rng& r, int64_t) { return guess(r, r.below(2) == 0 ? 2 : 3, 8, 0.08); }},
+      {"prose with few matches",
+       [](Rng& r, int64_t) { return guess(r, 2, r.below(3) == 0 ? 16 : 0, 0.1); }},
+      {"long matches, always wrong",
+       [](Rng&, int64_t) {
+         return Guess{40, 32, 0};
+       }},
+      {"every kind of match, always wrong",
+       [](Rng& r, int64_t) {
+         return Guess{static_cast<int64_t>(2 + r.below(60)), 32, 0};
+       }},
+      {"right until it counts",  // good for 100 tokens, wrong for 400
+       [](Rng& r, int64_t token) { return guess(r, 20, 16, token % 500 < 100 ? 0.95 : 0.02); }},
+      {"on the edge", [](Rng& r, int64_t) { return guess(r, 4, 8, 0.3); }},
+  };
+  return texts;
+}
+
+TEST(DraftLengthTest, NeverLosesMoreThanTheAccountAllows) {
+  for (const auto& [name, text] : unpredictable()) {
+    for (const double slope : {0.02, 0.15, 0.45, 1.0}) {
+      for (const double noise : {0.0, 0.1}) {
+        for (const int64_t n : {50, 200, 2000, 5000}) {
+          Simulation simulation({.slope = slope, .noise = noise});
+          const Outcome outcome = simulation.run(n, text);
+          EXPECT_LE(outcome.ms, outcome.plain_ms * (1 + allowed(n, noise) / static_cast<double>(n)))
+              << name << ", slope " << slope << ", noise " << noise << ", " << n << " tokens";
+          if (n >= 2000) {
+            EXPECT_GE(outcome.speed_up(), 0.97) << name << ", slope " << slope;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(DraftLengthTest, TheAccountHoldsAtEveryMoment) {
+  for (const auto& [name, text] : unpredictable()) {
+    Simulation simulation({.slope = 0.45});
+    const Outcome outcome = simulation.run(5000, text);
+    EXPECT_LE(outcome.worst_excess, allowed(5000, 0)) << name;
+  }
+}
+
+TEST(DraftLengthTest, CopyingIsDraftedAtOnceAndLong) {
+  const Text copying = [](Rng& r, int64_t token) {
+    return guess(r, std::min<int64_t>(token, 60), token < 2 ? 0 : 24, 0.98);
+  };
+  Simulation cheap({.slope = 0.1, .noise = 0.1});
+  EXPECT_GE(cheap.run(400, copying).speed_up(), 3.0);
+  // A second answer begins with what the first taught.
+  EXPECT_GE(cheap.run(100, copying).speed_up(), 3.0);
+  Simulation dear({.slope = 0.3, .noise = 0.1});
+  EXPECT_GE(dear.run(400, copying).speed_up(), 1.8);
+}
+
+TEST(DraftLengthTest, StaysNearTheBestFixedLength) {
+  for (const double p : {0.5, 0.7, 0.9, 0.97}) {
+    for (const double slope : {0.05, 0.15, 0.3}) {
+      const Machine machine{.slope = slope, .noise = 0.05};
+      double best = 1;
+      double expected = 1;
+      for (int64_t k = 1; k <= 24; ++k) {
+        expected += std::pow(p, static_cast<double>(k));
+        best = std::max(best, expected * machine.ms(1, 0) / machine.ms(1 + k, 0));
+      }
+      Simulation simulation(machine);
+      const Outcome outcome =
+          simulation.run(4000, [p](Rng& r, int64_t) { return guess(r, 6, 24, p); });
+      EXPECT_GE(outcome.speed_up(), std::max(0.98, 1 + 0.85 * (best - 1))) << p << " " << slope;
+    }
+  }
+}
+
+TEST(DraftLengthTest, LosingDraftsStopAndAreTriedAgainEverLessOften) {
+  Simulation simulation({.slope = 0.5});
+  const Text wrong = [](Rng&, int64_t) { return Guess{3, 8, 0}; };
+  const Outcome outcome = simulation.run(5000, wrong);
+  EXPECT_GE(outcome.n_drafting, 5);
+  EXPECT_LE(outcome.n_drafting, 26);
+}
+
+TEST(DraftLengthTest, ComesBackWhenTheTextTurnsToCopying) {
+  Simulation simulation({.slope = 0.15});
+  const Outcome outcome = simulation.run(
+      4000, [](Rng& r, int64_t token) { return guess(r, 30, 16, token < 1000 ? 0.0 : 0.97); });
+  // The last 3,000 tokens alone could be four times as fast.
+  EXPECT_GE(outcome.speed_up(), 1.8);
+}
+
+TEST(DraftLengthTest, DeepContextsDoNotBlurTheComparison) {
+  Simulation simulation({.slope = 0.45, .noise = 0.05, .growth = 1e-3});
+  const Outcome outcome =
+      simulation.run(8000, [](Rng& r, int64_t) { return guess(r, 3, 8, 0.15); });
+  EXPECT_GE(outcome.speed_up(), 0.97);
+  Simulation copying({.slope = 0.1, .noise = 0.05, .growth = 1e-3});
+  EXPECT_GE(copying.run(8000, [](Rng& r, int64_t) { return guess(r, 30, 16, 0.97); }).speed_up(),
+            3.0);
+}
+
+TEST(DraftLengthTest, PlainStepsStayInBetweenForTheComparison) {
+  Simulation simulation({.slope = 0.1});
+  const Outcome outcome =
+      simulation.run(5000, [](Rng& r, int64_t) { return guess(r, 30, 8, 1.0); });
+  const double n_steps = 5000 / 9.0;
+  EXPECT_LT(static_cast<double>(outcome.n_drafting), n_steps);
+  EXPECT_GT(static_cast<double>(outcome.n_drafting), 0.9 * n_steps);
+}
+
+TEST(DraftLengthTest, NeighboursInTheBatchMakeDraftsLessWorthwhile) {
+  // Steps of 8 sequences cost far more per row than a lone one on this machine.
+  StepCosts costs;
+  AcceptanceRates rates(200);
+  for (int64_t rows = 1; rows <= 32; ++rows) {
+    costs.record(rows, rows <= 6 ? 10 + 0.5 * static_cast<double>(rows)
+                                 : 13 + 4 * static_cast<double>(rows - 6));
+  }
+  const DraftLength length(costs, rates);
+  const DraftChance alone{.n_matched = 20, .n_available = 8};
+  DraftChance crowded = alone;
+  crowded.n_rows = crowded.n_sequences = 8;
+  EXPECT_GT(length.choose(alone), length.choose(crowded));
+  // A draft model that costs half a step for each token is not worth it either.
+  DraftChance model = alone;
+  model.source = DraftSource::model;
+  model.draft_token_ms = 10;
+  EXPECT_LT(length.choose(model), length.choose(alone));
+}
+
+TEST(DraftLengthTest, NothingIsDraftedBeforeAStepIsMeasured) {
+  StepCosts costs;
+  AcceptanceRates rates(200);
+  const DraftLength length(costs, rates);
+  EXPECT_EQ(length.choose({.n_matched = 40, .n_available = 8}), 0);
+  costs.record(1, 10);
+  EXPECT_GT(length.choose({.n_matched = 40, .n_available = 8}), 0);
+  EXPECT_EQ(length.choose({.n_matched = 40, .n_available = 0}), 0);
+}
+
+}  // namespace
+}  // namespace ruv
