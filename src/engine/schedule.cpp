@@ -2,119 +2,300 @@
 
 #include <algorithm>
 
+#include "engine/schedule_budget.h"
+#include "engine/schedule_order.h"
+#include "engine/schedule_pages.h"
+#include "engine/schedule_prompts.h"
+
 namespace ruv {
 namespace {
 
-int64_t pages_for(int64_t n_tokens, int64_t page_tokens) {
-  return (n_tokens + page_tokens - 1) / page_tokens;
-}
+bool decodes(const SequenceView& v) { return v.n_computed + 1 == v.n_tokens; }
 
 class Planner {
  public:
   Planner(const ScheduleSnapshot& snapshot, StepPlan& plan)
-      : s_(snapshot), plan_(plan), n_free_(snapshot.n_free_pages + snapshot.n_evictable_pages) {}
+      : s_(snapshot), plan_(plan), scratch_(plan.scratch), pages_(snapshot) {}
 
   void run() {
-    plan_.clear();
-    n_kept_ = static_cast<int64_t>(s_.running.size());
+    prepare();
+    expire();
     preempt_until_decodes_fit();
+    const bool short_of_pages = !plan_.preempt.empty();
+    const int64_t urgent = short_of_pages ? -1 : make_room_for_higher_class();
     plan_decodes();
-    budget_ = n_decodes_ > 0
-                  ? std::min(s_.limits.max_mixed_tokens, s_.limits.max_batch_tokens - n_decodes_)
-                  : s_.limits.max_batch_tokens;
-    continue_prompts();
-    start_waiting();
-    if (plan_.rows.empty() && plan_.preempt.empty() && n_kept_ > 1) {
-      // Prompts wait for each other's pages: the youngest gives way.
-      plan_.preempt.push_back(n_kept_ - 1);
-    }
+    StepBudget budget(s_.limits, s_.cost, n_decodes_, decode_ms_);
+    gather_prompts();
+    if (urgent >= 0) start(urgent);
+    plan_.admitting = pages_.admits(s_.admitting);
+    if (plan_.preempt.empty()) start_waiting(budget);
+    plan_prompts(budget);
+    plan_drafts(budget);
+    break_deadlock();
   }
 
  private:
-  static bool decodes(const SequenceView& v) { return v.n_computed + 1 == v.n_tokens; }
+  using Prompt = StepPlan::Prompt;
+
   const SequenceView& running(int64_t i) const { return s_.running[static_cast<size_t>(i)]; }
-  int64_t missing(const SequenceView& v, int64_t n_tokens) const {
-    return std::max<int64_t>(0, pages_for(n_tokens, s_.limits.page_tokens) - v.n_pages);
+  const SequenceView& waiting(int64_t i) const { return s_.waiting[static_cast<size_t>(i)]; }
+  int64_t n_running() const { return static_cast<int64_t>(s_.running.size()); }
+  int64_t n_waiting() const { return static_cast<int64_t>(s_.waiting.size()); }
+  bool runs(int64_t i) const { return scratch_.gone[static_cast<size_t>(i)] == 0; }
+  bool settled(int64_t i) const { return scratch_.settled[static_cast<size_t>(i)] != 0; }
+  int class_in(const SequenceView& v) const { return class_of(v, s_.limits); }
+  // Behind those of the tenants there is an entry for sequences of none.
+  size_t tenant_of(const SequenceView& v) const {
+    const bool known = v.tenant >= 0 && static_cast<size_t>(v.tenant) < s_.tenants.size();
+    return known ? static_cast<size_t>(v.tenant) : s_.tenants.size();
   }
 
-  void preempt_until_decodes_fit() {
-    for (;;) {
-      int64_t needed = 0;
-      for (int64_t i = 0; i < n_kept_; ++i) {
-        if (decodes(running(i))) needed += missing(running(i), running(i).n_tokens);
-      }
-      // A single sequence always fits: submit refuses what the pool cannot hold.
-      if (needed <= n_free_ || n_kept_ <= 1) return;
-      --n_kept_;
-      n_free_ += running(n_kept_).n_own;
-      plan_.preempt.push_back(n_kept_);
+  void hold_for_tenant(const SequenceView& v) {
+    scratch_.tenant_pages[tenant_of(v)] += pages_.pages_for(v.n_tokens + 1);
+  }
+
+  void prepare() {
+    plan_.clear();
+    scratch_.gone.assign(s_.running.size(), 0);
+    scratch_.settled.assign(s_.waiting.size(), 0);
+    scratch_.tenants.assign(s_.tenants.begin(), s_.tenants.end());
+    scratch_.tenants.emplace_back();
+    scratch_.tenant_pages.assign(scratch_.tenants.size(), 0);
+    for (const SequenceView& v : s_.running) hold_for_tenant(v);
+    n_kept_ = n_running();
+  }
+
+  void expire() {
+    for (int64_t i = 0; i < n_running(); ++i) {
+      if (running(i).left_ms == 0) drop(i, plan_.expire_running);
+    }
+    for (int64_t i = 0; i < n_waiting(); ++i) {
+      if (waiting(i).left_ms != 0) continue;
+      plan_.expire_waiting.push_back(i);
+      scratch_.settled[static_cast<size_t>(i)] = 1;
     }
   }
 
+  void drop(int64_t i, std::vector<int64_t>& list) {
+    list.push_back(i);
+    scratch_.gone[static_cast<size_t>(i)] = 1;
+    pages_.give_back(running(i));
+    --n_kept_;
+  }
+
+  // The lowest class, and of it the one that started last: least of its work is lost, and the
+  // oldest of the highest class is never stopped, so that work always ends. -1: none below `limit`.
+  int64_t first_to_give_way(int limit) const {
+    int64_t victim = -1;
+    for (int64_t i = n_running() - 1; i >= 0; --i) {
+      if (!runs(i) || class_in(running(i)) >= limit) continue;
+      if (victim < 0 || class_in(running(i)) < class_in(running(victim))) victim = i;
+    }
+    return victim;
+  }
+
+  int64_t pages_for_decodes() const {
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_running(); ++i) {
+      if (runs(i) && decodes(running(i)))
+        n += pages_.missing(running(i).n_pages, running(i).n_tokens);
+    }
+    return n;
+  }
+
+  void preempt_until_decodes_fit() {
+    // A single sequence always fits: submit refuses what the pool cannot hold.
+    while (n_kept_ > 1 && pages_for_decodes() > pages_.available()) {
+      drop(first_to_give_way(kPriorityClasses), plan_.preempt);
+    }
+  }
+
+  // What pages_ would promise and decodes would take, before either is done.
+  bool has_room_for(const SequenceView& v) const {
+    if (n_kept_ == 0) return true;
+    if (n_kept_ >= s_.limits.max_sequences) return false;
+    PageAccount pages = pages_;
+    pages.take(pages_for_decodes());
+    for (int64_t i = 0; i < n_running(); ++i) {
+      if (!runs(i) || decodes(running(i))) continue;
+      pages.promise(pages.missing(running(i).n_pages, running(i).n_tokens + 1));
+    }
+    return pages.has_room_for(v);
+  }
+
+  // A waiting sequence whose own priority is above the class of running ones takes their place.
+  // Its own priority, not its age: an aged one could be stopped by those it stops, for ever.
+  // Returns what is to start for it, or -1.
+  int64_t make_room_for_higher_class() {
+    const int64_t lowest = first_to_give_way(kPriorityClasses);
+    if (lowest < 0) return -1;
+    int64_t best = -1;
+    for (int64_t i = 0; i < n_waiting(); ++i) {
+      const SequenceView& v = waiting(i);
+      if (settled(i) || static_cast<int>(v.priority) <= class_in(running(lowest))) continue;
+      if (waits_for_leader(v) || is_over_quota(v)) continue;
+      if (best < 0 || v.priority > waiting(best).priority ||
+          (v.priority == waiting(best).priority && starts_before(v, waiting(best), s_.limits)))
+        best = i;
+    }
+    if (best < 0 || (s_.admitting && has_room_for(waiting(best)))) return -1;
+    return preempt_for(waiting(best)) ? best : -1;
+  }
+
+  // All or nothing.
+  bool preempt_for(const SequenceView& v) {
+    const PageAccount pages = pages_;
+    const int64_t n_kept = n_kept_;
+    while (!has_room_for(v)) {
+      const int64_t victim = first_to_give_way(static_cast<int>(v.priority));
+      if (victim < 0) {
+        for (int64_t i : plan_.preempt) scratch_.gone[static_cast<size_t>(i)] = 0;
+        plan_.preempt.clear();
+        pages_ = pages;
+        n_kept_ = n_kept;
+        return false;
+      }
+      drop(victim, plan_.preempt);
+    }
+    return true;
+  }
+
   void plan_decodes() {
-    for (int64_t i = 0; i < n_kept_; ++i) {
-      if (!decodes(running(i)) || n_decodes_ >= s_.limits.max_batch_tokens) continue;
-      n_free_ -= missing(running(i), running(i).n_tokens);
+    decode_ms_ = s_.cost.fixed_ms;
+    for (int64_t i = 0; i < n_running(); ++i) {
+      const SequenceView& v = running(i);
+      if (!runs(i) || !decodes(v) || n_decodes_ >= s_.limits.max_batch_tokens) continue;
+      pages_.take(pages_.missing(v.n_pages, v.n_tokens));
       plan_.rows.push_back({i, 1, 0});
+      decode_ms_ += s_.cost.rows_ms(v.n_computed, 1);
       ++n_decodes_;
     }
   }
 
-  // Plans as much of a prompt as budget and pages allow; its pages come in whole chunks.
-  void plan_chunk(int64_t index, const SequenceView& v) {
-    int64_t n = std::min(budget_, v.n_tokens - v.n_computed);
-    const int64_t holds = (v.n_pages + n_free_) * s_.limits.page_tokens;
-    n = std::min(n, holds - v.n_computed);
-    if (n <= 0) return;
-    n_free_ -= missing(v, v.n_computed + n);
-    budget_ -= n;
-    plan_.rows.push_back({index, n, 0});
-  }
-
-  void continue_prompts() {
-    for (int64_t i = 0; i < n_kept_ && budget_ > 0; ++i) {
-      if (!decodes(running(i))) plan_chunk(i, running(i));
+  void gather_prompts() {
+    scratch_.prompts.clear();
+    for (int64_t i = 0; i < n_running(); ++i) {
+      const SequenceView& v = running(i);
+      if (!runs(i) || decodes(v)) continue;
+      pages_.promise(pages_.missing(v.n_pages, v.n_tokens + 1));
+      scratch_.prompts.push_back({i, &v, v.n_pages});
     }
   }
 
-  // Pages that prompts already running will still want: new ones must not take them.
-  int64_t pages_promised() const {
-    int64_t promised = 0;
-    for (int64_t i = 0; i < n_kept_; ++i) {
-      if (!decodes(running(i))) promised += missing(running(i), running(i).n_tokens + 1);
+  // A tenant that holds nothing may always start one.
+  bool is_over_quota(const SequenceView& v) const {
+    const size_t tenant = tenant_of(v);
+    const int64_t quota = scratch_.tenants[tenant].max_pages;
+    const int64_t held = scratch_.tenant_pages[tenant];
+    return quota > 0 && held > 0 && held + pages_.pages_for(v.n_tokens + 1) > quota;
+  }
+
+  // What another one is about to compute need not be computed twice. Only for one that runs, or
+  // starts now, and is not of a lower class: such a one does go on.
+  bool waits_for_leader(const SequenceView& v) const {
+    if (v.leader < 0 || v.n_coming < s_.limits.page_tokens) return false;
+    if (v.leader < n_running()) {
+      const SequenceView& leader = running(v.leader);
+      return runs(v.leader) && !decodes(leader) && class_in(leader) >= class_in(v);
     }
-    for (const StepPlan::Rows& rows : plan_.rows) {
-      if (rows.sequence >= n_kept_ || decodes(running(rows.sequence))) continue;
+    return std::ranges::find(plan_.start, v.leader - n_running()) != plan_.start.end();
+  }
+
+  // The first of each tenant, and of them the first. -1: nobody waits.
+  int64_t next_waiting() {
+    std::vector<int64_t>& next = scratch_.tenant_next;
+    next.assign(scratch_.tenants.size(), -1);
+    for (int64_t i = 0; i < n_waiting(); ++i) {
+      if (settled(i)) continue;
+      int64_t& first = next[tenant_of(waiting(i))];
+      if (first < 0 || starts_before(waiting(i), waiting(first), s_.limits)) first = i;
+    }
+    size_t best = 0;
+    const auto candidate = [&](size_t t) {
+      return TenantsNext{waiting(next[t]), scratch_.tenants[t]};
+    };
+    for (size_t t = 1; t < next.size(); ++t) {
+      if (next[t] < 0) continue;
+      if (next[best] < 0 || starts_before(candidate(t), candidate(best), s_.limits)) best = t;
+    }
+    return next[best];
+  }
+
+  void start(int64_t i) {
+    const SequenceView& v = waiting(i);
+    pages_.take(v.n_pinned);
+    pages_.promise(pages_.missing(v.n_pages, v.n_tokens + 1));
+    TenantView& tenant = scratch_.tenants[tenant_of(v)];
+    tenant.served += static_cast<double>(v.n_tokens - v.n_computed);
+    tenant.unserved_ms = 0;
+    hold_for_tenant(v);
+    scratch_.prompts.push_back(
+        {n_running() + static_cast<int64_t>(plan_.start.size()), &v, v.n_pages});
+    plan_.start.push_back(i);
+    scratch_.settled[static_cast<size_t>(i)] = 1;
+    ++n_kept_;
+  }
+
+  // Nobody overtakes the first that finds no room: large ones would never find any.
+  void start_waiting(const StepBudget& budget) {
+    const int64_t n_rows = budget.rows_for(0, s_.limits.max_batch_tokens);
+    const int64_t most = std::max<int64_t>(2, n_rows / s_.limits.min_chunk_tokens);
+    while (n_kept_ < s_.limits.max_sequences &&
+           static_cast<int64_t>(scratch_.prompts.size()) < most && budget.n_rows_free() > 0) {
+      const int64_t i = next_waiting();
+      if (i < 0) return;
+      if (waits_for_leader(waiting(i)) || is_over_quota(waiting(i))) {
+        scratch_.settled[static_cast<size_t>(i)] = 1;
+        continue;
+      }
+      if (n_kept_ > 0 && !(plan_.admitting && pages_.has_room_for(waiting(i)))) return;
+      start(i);
+    }
+  }
+
+  void plan_prompts(StepBudget& budget) {
+    PromptSharing(s_.limits, pages_, budget, plan_.rows).share(scratch_.prompts);
+    // Those that start without rows take the page they copy the end of their prefix to.
+    for (const Prompt& prompt : scratch_.prompts) {
+      if (prompt.sequence < n_running()) continue;
+      const int64_t n = pages_.missing(prompt.n_pages, prompt.view->n_computed);
+      pages_.take(n);
+      pages_.promise(-n);
+    }
+  }
+
+  // From what is left: drafts give way to prompts, and to pages that prompts will want.
+  void plan_drafts(StepBudget& budget) {
+    const bool has_prompts = static_cast<int64_t>(plan_.rows.size()) > n_decodes_;
+    for (int64_t k = 0; k < n_decodes_; ++k) {
+      StepPlan::Rows& rows = plan_.rows[static_cast<size_t>(k)];
       const SequenceView& v = running(rows.sequence);
-      promised -= missing(v, v.n_computed + rows.n_tokens);
+      int64_t n = std::min(v.n_drafts, budget.n_rows_free());
+      if (has_prompts) n = std::min(n, budget.rows_for(v.n_tokens, n));
+      const int64_t n_held = std::max(v.n_pages, pages_.pages_for(v.n_tokens));
+      const int64_t n_spare = std::max<int64_t>(0, pages_.available() - pages_.promised());
+      n = std::min(n, (n_held + n_spare) * s_.limits.page_tokens - v.n_tokens);
+      if (n <= 0) continue;
+      pages_.take(pages_.missing(n_held, v.n_tokens + n));
+      budget.spend(v.n_tokens, n);
+      rows.n_drafts = n;
     }
-    return promised;
   }
 
-  void start_waiting() {
-    if (!plan_.preempt.empty()) return;  // pages are short
-    int64_t promised = pages_promised();
-    const auto n_waiting = static_cast<int64_t>(s_.waiting.size());
-    int64_t n_start = 0;
-    while (n_start < n_waiting && budget_ > 0 && n_kept_ + n_start < s_.limits.max_sequences) {
-      const SequenceView& v = s_.waiting[static_cast<size_t>(n_start)];
-      const int64_t whole = missing(v, v.n_tokens + 1) + v.n_pinned;
-      const bool alone = n_kept_ + n_start == 0;
-      if (whole + promised > n_free_ && !alone) return;
-      const int64_t before = n_free_;
-      n_free_ -= v.n_pinned;
-      plan_chunk(n_kept_ + n_start, v);
-      promised += whole - (before - n_free_);
-      plan_.start.push_back(n_start++);
+  // Prompts that wait for each other's pages.
+  void break_deadlock() {
+    if (plan_.rows.empty() && plan_.start.empty() && plan_.preempt.empty() && n_kept_ > 1) {
+      drop(first_to_give_way(kPriorityClasses), plan_.preempt);
     }
   }
 
   const ScheduleSnapshot& s_;
   StepPlan& plan_;
-  int64_t n_free_;
-  int64_t n_kept_ = 0;
+  StepPlan::Scratch& scratch_;
+  PageAccount pages_;
+  int64_t n_kept_ = 0;  // running and started, without expired and preempted ones
   int64_t n_decodes_ = 0;
-  int64_t budget_ = 0;
+  double decode_ms_ = 0;
 };
 
 }  // namespace

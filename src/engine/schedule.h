@@ -48,8 +48,9 @@ struct SequenceView {
 };
 
 struct TenantView {
-  double served = 0;      // weighted tokens it was given: see TenantLedger
-  int64_t max_pages = 0;  // that its running sequences may hold; 0: no quota
+  double served = 0;        // weighted tokens it was given: see TenantLedger
+  int64_t unserved_ms = 0;  // while it queues: since it last started one
+  int64_t max_pages = 0;    // that its running sequences may hold; 0: no quota
 };
 
 struct ScheduleSnapshot {
@@ -76,9 +77,9 @@ struct StepPlan {
   std::vector<int64_t> expire_running;  // their deadline passed
   std::vector<int64_t> expire_waiting;
   std::vector<int64_t> preempt;  // running ones that give back their pages and wait again
-  std::vector<int64_t> start;    // waiting ones, in order
-  std::vector<Rows> rows;
-  bool admitting = true;
+  std::vector<int64_t> start;    // waiting ones, in order; some may get no rows in this step
+  std::vector<Rows> rows;        // decoding sequences first, then prompts
+  bool admitting = true;         // false: too many pages are held for anybody to start
   bool empty() const {
     return rows.empty() && preempt.empty() && start.empty() && expire_running.empty() &&
            expire_waiting.empty();
@@ -91,9 +92,24 @@ struct StepPlan {
     rows.clear();
     admitting = true;
   }
+
+  // Working memory of schedule(), kept so that a step allocates nothing.
+  struct Prompt {
+    int64_t sequence = 0;  // as in Rows
+    const SequenceView* view = nullptr;
+    int64_t n_pages = 0;  // held
+  };
+  struct Scratch {
+    std::vector<Prompt> prompts;
+    std::vector<uint8_t> gone;        // of running: expired or preempted
+    std::vector<uint8_t> settled;     // of waiting: expired, started or passed over
+    std::vector<TenantView> tenants;  // with what starts in this step; the last: of no tenant
+    std::vector<int64_t> tenant_pages;
+    std::vector<int64_t> tenant_next;  // of waiting; -1: none
+  } scratch;
 };
 
-// Writes into `plan` so that a step allocates nothing.
+// Requires: max_batch_tokens >= max_sequences, and that each sequence alone fits the pool.
 void schedule(const ScheduleSnapshot& snapshot, StepPlan& plan);
 
 }  // namespace ruv

@@ -1,0 +1,78 @@
+#include "engine/schedule_prompts.h"
+
+#include <algorithm>
+
+#include "engine/schedule_order.h"
+
+namespace ruv {
+namespace {
+
+int64_t n_remaining(const StepPlan::Prompt& prompt) {
+  return prompt.view->n_tokens - prompt.view->n_computed;
+}
+
+// A chunk that ends inside a prompt ends with a page where that costs less than half of it.
+int64_t cut_to_page(int64_t first, int64_t n, int64_t page_tokens) {
+  const int64_t cut = n - (first + n) % page_tokens;
+  return cut * 2 >= n && cut > 0 ? cut : n;
+}
+
+}  // namespace
+
+void PromptSharing::share(std::span<StepPlan::Prompt> prompts) {
+  // By sequence where equally urgent: std::stable_sort would allocate.
+  std::ranges::sort(prompts, [&](const StepPlan::Prompt& a, const StepPlan::Prompt& b) {
+    if (is_more_urgent(*a.view, *b.view, limits_)) return true;
+    return !is_more_urgent(*b.view, *a.view, limits_) && a.sequence < b.sequence;
+  });
+  for (size_t begin = 0; begin < prompts.size();) {
+    const int group = class_of(*prompts[begin].view, limits_);
+    size_t end = begin + 1;
+    while (end < prompts.size() && class_of(*prompts[end].view, limits_) == group) ++end;
+    share_in_class(prompts.subspan(begin, end - begin), begin == 0);
+    begin = end;
+  }
+}
+
+void PromptSharing::share_in_class(std::span<StepPlan::Prompt> prompts, bool first_class) {
+  StepPlan::Prompt& urgent = prompts.front();
+  const int64_t at_least = first_class ? limits_.min_chunk_tokens : 0;
+  const std::span<StepPlan::Prompt> others = prompts.subspan(1);
+  if (first_class) kept_back_ = missing(urgent);
+  budget_.set_half_aside();
+  const bool ends =
+      n_remaining(urgent) <= budget_.rows_for(urgent.view->n_computed, n_remaining(urgent));
+  if (!ends) plan_others(others);
+  budget_.release_half();
+  if (first_class) kept_back_ = 0;
+  plan_chunk(urgent, at_least);
+  if (first_class) kept_back_ = missing(urgent);
+  if (ends) plan_others(others);
+}
+
+void PromptSharing::plan_others(std::span<StepPlan::Prompt> others) {
+  std::ranges::sort(others, [](const StepPlan::Prompt& a, const StepPlan::Prompt& b) {
+    return std::pair(n_remaining(a), a.sequence) < std::pair(n_remaining(b), b.sequence);
+  });
+  for (StepPlan::Prompt& prompt : others) plan_chunk(prompt, 0);
+}
+
+void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
+  const int64_t first = prompt.view->n_computed;
+  const int64_t wanted = n_remaining(prompt);
+  const int64_t due = std::min({at_least, wanted, budget_.n_rows_free()});
+  int64_t n = std::max(budget_.rows_for(first, wanted), due);
+  const int64_t holds = (prompt.n_pages + pages_.available() - kept_back_) * limits_.page_tokens;
+  n = std::min(n, holds - first);
+  if (n < wanted) n = cut_to_page(first, n, limits_.page_tokens);
+  // Crumbs cost more than they bring.
+  if (n <= 0 || (due == 0 && n < std::min(wanted, limits_.min_chunk_tokens / 2))) return;
+  const int64_t n_new = pages_.missing(prompt.n_pages, first + n);
+  pages_.take(n_new);
+  pages_.promise(-n_new);
+  prompt.n_pages += n_new;
+  budget_.spend(first, n);
+  rows_.push_back({prompt.sequence, n, 0});
+}
+
+}  // namespace ruv

@@ -1,0 +1,39 @@
+// schedule_prompts: which prompts the rows of a step go to. Higher classes first; inside a class
+// the most urgent prompt gets at least half, so that it goes on whatever comes, and the shortest of
+// the others the rest, so that a short one need not wait for the end of a long one.
+#pragma once
+
+#include <span>
+
+#include "engine/schedule_budget.h"
+#include "engine/schedule_pages.h"
+
+namespace ruv {
+
+class PromptSharing {
+ public:
+  PromptSharing(const SchedulerLimits& limits, PageAccount& pages, StepBudget& budget,
+                std::vector<StepPlan::Rows>& rows)
+      : limits_(limits), pages_(pages), budget_(budget), rows_(rows) {}
+
+  // Appends the rows of `prompts`, which it puts in order of urgency. Requires: their pages are
+  // promised.
+  void share(std::span<StepPlan::Prompt> prompts);
+
+ private:
+  void share_in_class(std::span<StepPlan::Prompt> prompts, bool first_class);
+  void plan_others(std::span<StepPlan::Prompt> others);
+  // at_least: whatever the step's time, when rows and pages are there.
+  void plan_chunk(StepPlan::Prompt& prompt, int64_t at_least);
+  int64_t missing(const StepPlan::Prompt& prompt) const {
+    return pages_.missing(prompt.n_pages, prompt.view->n_tokens + 1);
+  }
+
+  const SchedulerLimits& limits_;
+  PageAccount& pages_;
+  StepBudget& budget_;
+  std::vector<StepPlan::Rows>& rows_;
+  int64_t kept_back_ = 0;  // pages that only the most urgent prompt may take
+};
+
+}  // namespace ruv
