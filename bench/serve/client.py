@@ -43,21 +43,21 @@ class Answer:
 
 
 def unchunked(raw, begin):
-    """The body and, for each place in it where a chunk ends, how many raw bytes that takes."""
-    body, ends = bytearray(), []
+    """The body, and of each chunk where it begins there and where in the raw bytes."""
+    body, begins = bytearray(), []
     while True:
         line_end = raw.find(b"\r\n", begin)
         if line_end < 0:
-            return bytes(body), ends
+            return bytes(body), begins
         size = int(raw[begin:line_end].split(b";")[0] or b"0", 16)
-        begin = line_end + 2 + size + 2
-        if size == 0 or begin > len(raw) + 2:
-            return bytes(body), ends
+        if size == 0:
+            return bytes(body), begins
+        begins.append((len(body), line_end + 2))
         body += raw[line_end + 2:line_end + 2 + size]
-        ends.append((len(body), begin))
+        begin = line_end + 2 + size + 2
 
 
-class Stream:
+class Stream(asyncio.Protocol):
     """One request on a connection of its own. `run` may be cancelled: the connection is closed and
     `answer` tells what came until then."""
 
@@ -71,24 +71,33 @@ class Stream:
                         ) + data
         self.raw, self.offsets, self.arrivals = bytearray(), [], []
         self.n_events = 0
+        self.closed = None
         self.sent = self.ended = 0.0
 
     async def run(self):
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        loop = asyncio.get_running_loop()
+        self.closed = loop.create_future()
+        transport, _ = await loop.create_connection(lambda: self, "127.0.0.1", self.port)
         try:
             self.sent = time.perf_counter()
-            writer.write(self.request)
-            while piece := await reader.read(1 << 16):
-                self.arrivals.append(time.perf_counter())
-                self.raw += piece
-                self.offsets.append(len(self.raw))
-                self.n_events += piece.count(b"data: ")
-                if b"data: [DONE]" in piece:  # some servers keep the connection
-                    break
+            transport.write(self.request)
+            await self.closed
         finally:
             self.ended = time.perf_counter()
-            writer.close()
+            transport.abort()
         return self.answer()
+
+    def data_received(self, data):
+        self.arrivals.append(time.perf_counter())
+        self.raw += data
+        self.offsets.append(len(self.raw))
+        self.n_events += data.count(b"data: ")
+        if b"data: [DONE]" in data:  # some servers keep the connection
+            self.connection_lost(None)
+
+    def connection_lost(self, _):
+        if not self.closed.done():
+            self.closed.set_result(None)
 
     async def until(self, n_events):
         """Waits until so many events came."""
@@ -108,16 +117,16 @@ class Stream:
         head = bytes(self.raw[:head_end]).lower()
         status = head.split(b" ", 2)[1]
         if b"chunked" in head:
-            body, ends = unchunked(self.raw, head_end + 4)
+            body, begins = unchunked(self.raw, head_end + 4)
         else:
-            body, ends = bytes(self.raw[head_end + 4:]), [(len(self.raw), len(self.raw))]
+            body, begins = bytes(self.raw[head_end + 4:]), [(0, head_end + 4)]
         if status != b"200":
             answer.error = f"{status.decode()} {body[:300].decode(errors='replace')}"
             return answer
-        self.read_events(body, [e[0] for e in ends], [e[1] for e in ends], answer)
+        self.read_events(body, begins, answer)
         return answer
 
-    def read_events(self, body, ends, raw_ends, answer):
+    def read_events(self, body, begins, answer):
         position = 0
         for event in body.split(b"\n\n"):
             position += len(event) + 2
@@ -129,8 +138,8 @@ class Stream:
                 content = json.loads(event[6:])
             except ValueError:
                 continue  # cut off by a cancel
-            at = bisect.bisect_left(ends, min(position, ends[-1]))
-            read_event(content, self.arrival(raw_ends[at]), answer)
+            in_body, in_raw = begins[bisect.bisect_left(begins, (position, 0)) - 1]
+            read_event(content, self.arrival(in_raw + position - in_body), answer)
 
 
 def read_event(content, arrived, answer):

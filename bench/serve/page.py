@@ -30,15 +30,21 @@ def heads(goal, sides):
 
 
 def circumstances_of(lines):
-    """One sentence: where, what, against whom."""
+    """One sentence: where, and against whom."""
     last = lines[-1]
-    versions = ", ".join(f"{name} {v}" for name, v in last["versions"].items())
+    versions = {name: v for line in lines for name, v in line["versions"].items()}
+    against = ", ".join(f"{name} {v}" for name, v in versions.items())
+    return (f"{last['machine']['cores']} cores of {last['machine']['cpu']}, {last['compiler']}"
+            f"{', against ' + against if against else ''}. Medians of interleaved rounds.")
+
+
+def of_file(lines):
+    """One sentence: the model, our commit, how often."""
     commits = ", ".join(dict.fromkeys(line["commit"] + (" and changes" if line["dirty"] else "")
                                       for line in lines))
-    rounds = sorted({line["rounds"] for line in lines})
-    return (f"{last['machine']['cores']} cores of {last['machine']['cpu']}, {last['compiler']}, "
-            f"commit {commits}{', against ' + versions if versions else ''}; medians of "
-            f"{' or '.join(map(str, rounds))} interleaved rounds.")
+    rounds = " or ".join(map(str, sorted({line["rounds"] for line in lines})))
+    return (f"`{lines[-1]['file'].removesuffix('.gguf')}`, {lines[-1]['threads']} threads, commit "
+            f"{commits}, rounds: {rounds}.")
 
 
 def table_of_file(goal, lines):
@@ -51,16 +57,21 @@ def table_of_file(goal, lines):
             *(as_line(row) for row in goal.rows(found, sides))]
 
 
+def whole(goals, newest_lines):
+    """The tables of {name: goal} that the log has lines of."""
+    text = [circumstances_of(list(newest_lines.values())), ""] if newest_lines else []
+    return "\n".join(text + [whole_table(name, goal, newest_lines) for name, goal in goals.items()])
+
+
 def whole_table(name, goal, newest_lines):
     """All files measured for a goal, each with its table."""
     of_goal = [line for (g, _, _), line in newest_lines.items() if g == name]
     if not of_goal:
-        return f"## {goal.title}\n\nNot measured.\n"
-    text = [f"## {goal.title}", ""]
+        return f"### {goal.title}\n\nNot measured.\n"
+    text = [f"### {goal.title}", ""]
     for file in dict.fromkeys(line["file"] for line in of_goal):
         lines = [line for line in of_goal if line["file"] == file]
-        text += [f"`{file.removesuffix('.gguf')}`, {lines[-1]['threads']} threads. "
-                 + circumstances_of(lines), "", *table_of_file(goal, lines), ""]
+        text += [of_file(lines), "", *table_of_file(goal, lines), ""]
     return "\n".join(text + ([goal.notes, ""] if goal.notes else []))
 
 

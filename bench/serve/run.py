@@ -9,7 +9,7 @@ take turns, who begins changes every round, and medians are compared.
 A name like llama-3.2-1b:q4_0 is a counting model in the real shape (counting_model.py), kept in
 build/models. Prints Markdown tables, appends one JSON line per part to
 bench/results/serve-<machine>.jsonl, and with --page puts the tables into docs/serving-speed.md.
---page alone with --from-log makes the page from the log and measures nothing.
+With --from-log nothing is measured: the tables are those of the log.
 """
 import argparse
 import asyncio
@@ -31,7 +31,7 @@ import goals  # noqa: E402
 from compare import circumstances  # noqa: E402
 from counting_model import model_file  # noqa: E402
 from goal import Setting  # noqa: E402
-from page import into_page, newest, whole_table  # noqa: E402
+from page import into_page, newest, whole  # noqa: E402
 from servers import all_sides  # noqa: E402
 
 PART_S = 600
@@ -152,10 +152,9 @@ def main():
     if not args.from_log:
         measure_all(args, names, about, log)
     lines = newest(log)
-    print("\n".join(whole_table(name, goals.ALL[name], lines) for name in names))
+    print(whole({name: goals.ALL[name] for name in names}, lines))
     if args.page:
-        into_page(ROOT / "docs/serving-speed.md",
-                  "\n".join(whole_table(name, goals.ALL[name], lines) for name in goals.ALL))
+        into_page(ROOT / "docs/serving-speed.md", whole(goals.ALL, lines))
 
 
 if __name__ == "__main__":

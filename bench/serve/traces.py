@@ -11,7 +11,7 @@ LOWEST, ROOM = 300, 40000  # words begin behind the bytes; above a word is room 
 class Request:
     prompt: list
     n_answer: int
-    after: int = -1  # index of the request whose answer is in the prompt
+    after: int = -1  # index of a request that is answered before
 
 
 def answer_to(prompt, n):

@@ -9,6 +9,7 @@ from traces import Words
 
 WRITE_S = 15  # at most, until the writer in the background is done
 SLOT_FILE = "slot.bin"
+NOISE_MS = 5
 
 
 def parts(setting):
@@ -59,11 +60,12 @@ async def measure(side, part, setting):
             again = await ask(server.port, prefix + others[3], 2)
             start_s = server.start_s
     back_ms = back.first_ms + 1e3 * restore_s
-    extra_s = max(back_ms - again.first_ms, 0.1) / 1e3
+    n_bytes = back.n_cached * setting.kv_bytes if back.n_cached > 64 else 0
+    extra_ms = back_ms - again.first_ms
     return {"miss_ms": miss.first_ms, "hit_ms": hit.first_ms, "back_ms": back_ms,
             "again_ms": again.first_ms, "cached": back.n_cached, "stored_bytes": stored,
-            "start_s": start_s, "ratio": miss.first_ms / back_ms,
-            "gb_s": back.n_cached * setting.kv_bytes / extra_s / 1e9 if back.n_cached > 64 else 0}
+            "start_s": start_s, "ratio": miss.first_ms / back_ms, "gb_s": n_bytes / back_ms / 1e6,
+            "extra_gb_s": n_bytes / extra_ms / 1e6 if extra_ms > NOISE_MS else None}
 
 
 def rows(found, sides):
@@ -73,13 +75,15 @@ def rows(found, sides):
                shown(middle(runs, "again_ms"), "{:,.0f}"),
                shown(middle(runs, "cached"), "{:,.0f}"),
                shown(ratio(middle(runs, "stored_bytes"), 1e6), "{:,.0f}"),
-               shown(middle(runs, "gb_s"), "{:.2f}"),
-               verdict(middle(runs, "gb_s"), 1) if side == "ours" else ""]
+               shown(middle(runs, "gb_s"), "{:.2f}"), shown(middle(runs, "extra_gb_s"), "{:.2f}"),
+               verdict(max(middle(runs, "gb_s"), middle(runs, "extra_gb_s") or 0), 1)
+               if side == "ours" else ""]
 
 
 GOAL = Goal("Restart: the same prefix after kill -9", parts, measure,
             ["prompt", "server", "computed, ms", "after restart, ms", "faster by", "then hit, ms",
-             "tokens reused", "MB on disk", "GB/s", "≥ 1 GB/s"], rows,
-            "GB/s: keys and values of the reused tokens over what the first answer took longer than "
-            "the next hit. The others are told to save the slot before the kill and to restore it "
+             "tokens reused", "MB on disk", "GB/s", "GB/s less a hit", "≥ 1"],
+            rows,
+            "GB/s: keys and values of the reused tokens over the time to the first token; less a "
+            "hit: over what that is longer than the next hit takes, where it is longer. The others are told to save the slot before the kill and to restore it "
             "after, which counts; ours is told nothing.")
