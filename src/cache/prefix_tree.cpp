@@ -45,22 +45,6 @@ std::span<const Token> block_at(std::span<const Token> tokens, int64_t page) {
 
 }  // namespace
 
-// A scope's root that stays while insert works below it, and goes then if nothing was kept.
-class PrefixTree::KeptRoot {
- public:
-  KeptRoot(PrefixTree& tree, NodeId root) : tree_(tree), root_(root) { tree.kept_root_ = root; }
-  KeptRoot(const KeptRoot&) = delete;
-  KeptRoot& operator=(const KeptRoot&) = delete;
-  ~KeptRoot() {
-    tree_.kept_root_ = -1;
-    tree_.remove_scope_if_empty(root_);
-  }
-
- private:
-  PrefixTree& tree_;
-  NodeId root_;
-};
-
 PrefixTree::PrefixTree(PagePool& pool, const Limits& limits)
     : pool_(pool), limits_(limits), leaves_(limits.max_pages_per_tenant > 0) {
   CHECK(pool.n_cached() == 0 && limits.max_pages >= 0 && limits.max_pages_per_tenant >= 0);
@@ -137,15 +121,7 @@ void PrefixTree::match(std::string_view scope, std::span<const Token> tokens, Ma
 
 void PrefixTree::touch(std::string_view scope, std::span<const Token> tokens) {
   ++now_;
-  int64_t n_found = 0;
-  walk(scope, tokens, [&](NodeId child, int64_t n_common) {
-    refresh(child, true);
-    n_found += n_common;
-  });
-  ++counted_.lookups;
-  counted_.hits += n_found > 0;
-  counted_.asked_tokens += static_cast<int64_t>(tokens.size());
-  counted_.found_tokens += n_found;
+  walk(scope, tokens, [&](NodeId child, int64_t) { refresh(child, true); });
 }
 
 TreeLeaf PrefixTree::leaf_of(NodeId id) const {
@@ -390,113 +366,13 @@ int64_t PrefixTree::evict_leaves(int64_t n, int64_t tenant) noexcept {
       --at.node;  // so that it is the next one
     }
   }
-  counted_.evicted_pages += went;
+  n_evicted_ += went;
   return went;
 }
 
-// --- Disk ------------------------------------------------------------------------------------
-
-// Enters the node into the list of pages to write, or takes it out, as its state says.
-void PrefixTree::update_unwritten(NodeId id) noexcept {
-  Node& page = node(id);
-  const bool wanted = page.page >= 0 && page.record < 0 && page.n_tokens == kPageTokens &&
-                      (node(page.parent).is_root() || node(page.parent).record >= 0);
-  if (wanted == page.unwritten) return;
-  page.unwritten = wanted;
-  if (wanted) {
-    page.previous_unwritten = last_unwritten_;
-    page.next_unwritten = -1;
-    (last_unwritten_ >= 0 ? node(last_unwritten_).next_unwritten : first_unwritten_) = id;
-    last_unwritten_ = id;
-    return;
-  }
-  const NodeId next = page.next_unwritten, previous = page.previous_unwritten;
-  (previous >= 0 ? node(previous).next_unwritten : first_unwritten_) = next;
-  (next >= 0 ? node(next).previous_unwritten : last_unwritten_) = previous;
-}
-
-void PrefixTree::next_unwritten(int64_t n, WriteBatch& out) const {
-  out.pages.clear();
-  out.held.clear();
-  std::vector<NodeId> ids;  // of out.pages
-  const auto add = [&](NodeId id, int64_t parent) {
-    const Node& page = node(id);
-    Unwritten& next = out.pages.emplace_back();
-    ids.push_back(id);
-    next.page = page.page;
-    next.parent = parent;
-    next.tokens = page.tokens;
-    if (parent < 0) next.parent_record = node(page.parent).record;
-    if (node(page.parent).is_root()) next.scope = page.scope->name;
-    out.held.push_back(page.page);
-  };
-  const auto full = [&] { return static_cast<int64_t>(ids.size()) >= n; };
-  for (NodeId first = first_unwritten_; first >= 0 && !full(); first = node(first).next_unwritten) {
-    const size_t begin = ids.size();
-    add(first, -1);
-    for (NodeId up = node(first).parent; node(up).page >= 0; up = node(up).parent)
-      out.held.push_back(node(up).page);
-    for (size_t i = begin; i < ids.size() && !full(); ++i) {
-      for (const NodeId child : node(ids[i]).children) {
-        if (full()) break;
-        if (node(child).page >= 0 && node(child).n_tokens == kPageTokens)
-          add(child, static_cast<int64_t>(i));
-      }
-    }
-  }
-}
-
-void PrefixTree::set_record(NodeId id, int64_t record) noexcept {
-  node(id).record = record;
-  update_unwritten(id);
-  for (const NodeId child : node(id).children) update_unwritten(child);
-}
-
-bool PrefixTree::add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
-                            int64_t record) {
-  CHECK(tokens.size() == kPageTokens && record >= 0);
-  const auto above = records_.find(parent);
-  if ((parent >= 0 && above == records_.end()) || records_.contains(record)) return false;
-  NodeId at = parent >= 0 ? above->second : root_of(scope);
-  const KeptRoot root(*this, parent >= 0 ? node(at).scope->root : at);
-  const Nearest known = nearest(node(at), tokens);
-  const bool same = known.n_common == kPageTokens;
-  if (same && node(known.child).record >= 0) return false;
-  const auto entry = records_.try_emplace(record, known.child).first;
-  if (!same) {
-    try {
-      entry->second = new_node(at, tokens);
-    } catch (...) {
-      records_.erase(entry);
-      throw;
-    }
-    // A page that was not full, with a beginning of these tokens: a full one on disk is more.
-    if (known.child >= 0 && known.n_common == node(known.child).n_tokens) drop_page(known.child);
-  }
-  set_record(entry->second, record);
-  return true;
-}
-
-void PrefixTree::forget_record(int64_t record, std::vector<int64_t>& lost) {
-  const auto first = records_.find(record);
-  if (first == records_.end()) return;
-  std::vector<NodeId> ids = {first->second};  // all with records from here on, parents first
-  for (size_t i = 0; i < ids.size(); ++i)
-    for (const NodeId child : node(ids[i]).children)
-      if (node(child).record >= 0) ids.push_back(child);
-  lost.reserve(lost.size() + ids.size());
-  for (const NodeId id : ids) {
-    lost.push_back(node(id).record);
-    records_.erase(node(id).record);
-  }
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    set_record(*id, -1);
-    if (node(*id).page < 0) remove_node(*id);
-  }
-}
-
 PrefixTree::Stats PrefixTree::stats() const {
-  Stats all = counted_;
+  Stats all;
+  all.evicted_pages = n_evicted_;
   const auto n_scopes = static_cast<int64_t>(scopes_.size());
   all.memory_pages = pool_.n_cached();
   all.memory_tokens = n_memory_tokens_;

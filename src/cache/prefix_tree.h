@@ -57,7 +57,7 @@ class PrefixTree {
   // O(n tokens); allocates only what `out` lacks.
   void match(std::string_view scope, std::span<const Token> tokens, Match& out) const;
 
-  // Notes that this text is used now: what is found of it is worth more, and counts in stats.
+  // Notes that this text is used now: what is found of it is worth more.
   void touch(std::string_view scope, std::span<const Token> tokens);
 
   // Keeps `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
@@ -98,23 +98,17 @@ class PrefixTree {
   // std::bad_alloc nothing is known of the record.
   bool add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
                   int64_t record);
-  // The record is gone: it and all records behind it, which nothing leads to after a restart, are
-  // appended to `lost` and forgotten. What is in memory stays, and is to be written again. Nothing
-  // happens when it is not known. On std::bad_alloc nothing has changed.
-  void forget_record(int64_t record, std::vector<int64_t>& lost);
+  // The record is gone or cannot be read: it and all records behind it, which nothing leads to any
+  // more (the store drops them too), are forgotten. What is in memory stays, and is to be written
+  // again. Nothing happens when it is not known, nor on std::bad_alloc.
+  void forget_record(int64_t record);
 
   struct Stats {
-    // Of touch.
-    int64_t lookups = 0;
-    int64_t hits = 0;  // that found anything
-    int64_t asked_tokens = 0;
-    int64_t found_tokens = 0;
-
     int64_t evicted_pages = 0;
     int64_t memory_pages = 0;
     int64_t memory_tokens = 0;
-    int64_t disk_pages = 0;  // records, whether in memory too or not
-    int64_t known_tokens = 0;
+    int64_t disk_pages = 0;    // records, whether in memory too or not
+    int64_t known_tokens = 0;  // in memory or on disk
     int64_t scopes = 0;
     int64_t index_bytes = 0;  // memory of the tree itself, about
   };
@@ -174,7 +168,21 @@ class PrefixTree {
   };
   template <class T>
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
-  class KeptRoot;
+  // A scope's root that stays while insert works below it, and goes then if nothing was kept.
+  class KeptRoot {
+   public:
+    KeptRoot(PrefixTree& tree, NodeId root) : tree_(tree), root_(root) { tree.kept_root_ = root; }
+    KeptRoot(const KeptRoot&) = delete;
+    KeptRoot& operator=(const KeptRoot&) = delete;
+    ~KeptRoot() {
+      tree_.kept_root_ = -1;
+      tree_.remove_scope_if_empty(root_);
+    }
+
+   private:
+    PrefixTree& tree_;
+    NodeId root_;
+  };
 
   Node& node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
@@ -222,8 +230,8 @@ class PrefixTree {
   int64_t n_tenants_ever_ = 0;
   int64_t n_nodes_ = 0;  // in use, roots too
   int64_t n_memory_tokens_ = 0;
+  int64_t n_evicted_ = 0;
   std::vector<uint64_t> evicted_;  // path hashes, each where its low bits say
-  Stats counted_;
 };
 
 }  // namespace ruv
