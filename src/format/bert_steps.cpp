@@ -1,7 +1,7 @@
 // In the order in which BERT applies them (Devlin et al., 2018, and its published code).
 #include "format/bert_steps.h"
 
-#include "format/published_classes.h"
+#include "text/split/schemes.h"
 
 namespace ruv {
 
@@ -20,7 +20,7 @@ std::vector<NormalizerStep> bert_normalizers(const BertNormalization& wanted) {
 
 std::vector<SplitStep> bert_splits() {
   return {{.regex = "\\s+", .behavior = SplitBehavior::removed},
-          {.regex = punctuation_class(), .behavior = SplitBehavior::isolated}};
+          {.regex = std::string(patterns::kPunctuationSign), .behavior = SplitBehavior::isolated}};
 }
 
 }  // namespace ruv

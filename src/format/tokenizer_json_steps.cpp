@@ -7,7 +7,6 @@
 
 #include "format/base64.h"
 #include "format/bert_steps.h"
-#include "format/published_classes.h"
 #include "text/split/pre_tokenizer.h"
 
 namespace ruv {
@@ -190,9 +189,9 @@ Status PipelineSteps::read_split(const JsonElement& step) {
     if (!behavior) return unsupported("pre_tokenizer", given);
     // A run of isolated matches is what Contiguous makes.
     if (*behavior == SplitBehavior::contiguous) {
-      return add_split(punctuation_class() + "+", SplitBehavior::isolated);
+      return add_split(std::string(patterns::kPunctuation), SplitBehavior::isolated);
     }
-    return add_split(punctuation_class(), *behavior);
+    return add_split(std::string(patterns::kPunctuationSign), *behavior);
   }
   if (type == "WhitespaceSplit") return add_split("\\s+", SplitBehavior::removed);
   if (type == "BertPreTokenizer") {
@@ -201,7 +200,7 @@ Status PipelineSteps::read_split(const JsonElement& step) {
   }
   if (type == "Whitespace") {
     TRY(add_split("\\s+", SplitBehavior::removed));
-    return add_split(word_class() + "+", SplitBehavior::isolated);
+    return add_split(std::string(patterns::kWord), SplitBehavior::isolated);
   }
   if (type == "CharDelimiterSplit") {
     return add_split(escaped(text_of(step, "delimiter")), SplitBehavior::removed);
@@ -274,13 +273,12 @@ Status PipelineSteps::read_metaspace(const JsonElement& step) {
 void PipelineSteps::find_pre() {
   if (!form_.byte_level) return;
   std::vector<std::string> regexes;
-  const std::string punctuation = punctuation_class() + "+";
   for (const SplitStep& step : spec_.splits) {
     // What is not matched does not exist where the pattern matches every character.
     const bool isolates = step.behavior == SplitBehavior::isolated && !step.invert;
     const bool keeps_matches = step.behavior == SplitBehavior::removed && step.invert;
     if (!isolates && !keeps_matches) return;
-    regexes.push_back(step.regex == punctuation ? std::string(patterns::kPunctuation) : step.regex);
+    regexes.push_back(step.regex);
     if (step.regex == "[0-9]+") regexes.back() = patterns::kDigits;
   }
   if (const auto scheme = find_scheme(regexes)) spec_.pre = *scheme;

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/published_classes.h"
+#include "text/split/schemes.h"
 
 namespace ruv {
 namespace {
@@ -88,10 +88,10 @@ TEST(PipelineSteps, SplitsKeepTheirBehaviour) {
   EXPECT_EQ(splits[1].regex, "x+");
   EXPECT_TRUE(splits[1].invert);
   EXPECT_EQ(splits[2].regex, "é");
-  EXPECT_EQ(splits[3].regex, punctuation_class());
+  EXPECT_EQ(splits[3].regex, patterns::kPunctuationSign);
   EXPECT_EQ(splits[4].regex, "\\p{N}");
   EXPECT_EQ(splits[5].regex, "\\s+");
-  EXPECT_EQ(splits[6].regex, word_class() + "+");
+  EXPECT_EQ(splits[6].regex, patterns::kWord);
   EXPECT_FALSE(out.form.byte_level || out.form.marks_spaces);
 }
 

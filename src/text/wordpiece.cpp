@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "text/normalize/char_sets.h"
 #include "text/read_char.h"
-#include "text/split/regex_scanner.h"
+#include "text/split/schemes.h"
 
 namespace ruv {
 namespace {
@@ -52,34 +52,12 @@ size_t skip_alphanumeric(std::string_view text, size_t at) {
 
 constexpr std::string_view kSpaces = R"(\s+)";
 
-// True when the expression matches each character that BERT calls punctuation alone, and nothing
-// else up to U+1FFFF; none is known beyond.
-bool is_bert_punctuation_class(const std::string& regex) {
-  const auto scanner = RegexScanner::create(regex);
-  if (!scanner) return false;
-  std::string all;
-  std::vector<Word> wanted;
-  for (uint32_t c = 0; c < 0x20000; ++c) {
-    if (c >= 0xD800 && c < 0xE000) continue;
-    const auto begin = static_cast<uint32_t>(all.size());
-    append_utf8(all, c);
-    if (is_bert_punctuation(c)) wanted.push_back({begin, static_cast<uint32_t>(all.size())});
-  }
-  size_t at = 0;
-  for (const Word& word : wanted) {
-    const std::optional<Word> match = scanner->find(all, at);
-    if (!match || match->begin != word.begin || match->end != word.end) return false;
-    at = match->end;
-  }
-  return !scanner->find(all, at);
-}
-
 bool is_bert(std::span<const SplitStep> splits) {
   if (splits.empty()) return true;
   return splits.size() == 2 && splits[0].regex == kSpaces && !splits[0].invert &&
          splits[0].behavior == SplitBehavior::removed && !splits[1].invert &&
          splits[1].behavior == SplitBehavior::isolated &&
-         is_bert_punctuation_class(splits[1].regex);
+         splits[1].regex == patterns::kPunctuationSign;
 }
 
 // The text without the space that HuggingFace's decoder takes away before it.

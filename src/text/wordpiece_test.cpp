@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "text/normalize/char_sets.h"
 #include "text/normalize/normalizer.h"
+#include "text/split/schemes.h"
 
 namespace ruv {
 namespace {
@@ -108,6 +109,8 @@ TEST(WordPiece, SplitsAsBert) {
   TokenizerSpec named = spec;
   named.splits = {{.regex = R"(\s+)", .behavior = SplitBehavior::removed},
                   {.regex = signs + "]", .behavior = SplitBehavior::isolated}};
+  EXPECT_EQ(encoded(*made(named), "a!!b\u3002a"), encoded(*tokenizer, "a!!b\u3002a"));
+  named.splits[1].regex = patterns::kPunctuationSign;
   EXPECT_EQ(encoded(*made(named), "a!!b\u3002a"), encoded(*tokenizer, "a!!b\u3002a"));
   named.splits[1].regex = "[a]";
   EXPECT_EQ(encoded(*made(named), "ab a"), (std::vector<Token>{2, 3, 2}));

@@ -6,14 +6,61 @@
 #include <iterator>
 #include <vector>
 
+#include "text/split/published_punctuation.h"
+
 namespace ruv {
+namespace {
+
+// The class of all published punctuation, written when we compile, and a + behind it.
+class PunctuationPattern {
+ public:
+  constexpr PunctuationPattern() {
+    add('[');
+    for (const CodePointRange& range : kPublishedPunctuation) {
+      add_literal(range.first);
+      if (range.last == range.first) continue;
+      add('-');
+      add_literal(range.last);
+    }
+    add(']');
+    add('+');
+  }
+  constexpr std::string_view text() const { return {text_, size_}; }
+
+ private:
+  constexpr void add(uint32_t byte) { text_[size_++] = static_cast<char>(byte); }
+  constexpr void add_literal(uint32_t c) {
+    if (c < 0x80) {
+      add('\\');
+      add(c);
+      return;
+    }
+    constexpr uint32_t kLeads[] = {0, 0xC0, 0xE0, 0xF0};
+    uint32_t n_more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    add(kLeads[n_more] | c >> (6 * n_more));
+    while (n_more-- > 0) add(0x80 | (c >> (6 * n_more) & 0x3F));
+  }
+
+  char text_[2048] = {};
+  size_t size_ = 0;
+};
+
+constexpr PunctuationPattern kPunctuationPattern;
+
+}  // namespace
 
 namespace patterns {
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kDigit = R"(\p{N})";
 constexpr std::string_view kDigits = R"(\p{N}+)";
-constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)";
+constexpr std::string_view kPunctuation = kPunctuationPattern.text();
+constexpr std::string_view kPunctuationSign = kPunctuation.substr(0, kPunctuation.size() - 1);
+// Alphabetic (letters, letter numbers, the enclosed letters among symbols), marks, decimal numbers,
+// connectors, and the two joiners.
+constexpr std::string_view kWord =
+    "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200C-\u200D\u24B6-\u24E9\U0001F130-\U0001F149"
+    "\U0001F150-\U0001F169\U0001F170-\U0001F189]+";
 }  // namespace patterns
 
 namespace {
@@ -22,6 +69,7 @@ using patterns::kDigit;
 using patterns::kDigits;
 using patterns::kGpt2;
 using patterns::kPunctuation;
+using patterns::kPunctuationSign;
 
 constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
 constexpr std::string_view kNewline = R"([\r\n])";
@@ -76,7 +124,6 @@ constexpr std::string_view kExaoneMoe =
 constexpr std::string_view kSentinel = "<sentinel:[0-9]+>";
 constexpr std::string_view kImage = "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z";
 constexpr std::string_view kTabOrSpaces = R"(([\t\n]|    |  ))";
-constexpr std::string_view kOnePunctuation = R"([\p{P}!-/:-@\[-`{-~])";
 constexpr std::string_view kSpacedLetters = R"(\s?\p{L}+)";
 constexpr std::string_view kSpacedPunctuation = R"(\s?\p{P}+)";
 constexpr std::string_view kSpacedSigns = R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)";
@@ -175,7 +222,7 @@ constexpr Scheme kSchemes[] = {
     {"codeshell", {kDigit, kGpt2}},
     {"exaone", {kDigit, kGpt2}},
     {"minerva-7b", {kDigit, kGpt2}},
-    {"chameleon", {kSentinel, kImage, kTabOrSpaces, kDigit, kOnePunctuation, kGpt2}},
+    {"chameleon", {kSentinel, kImage, kTabOrSpaces, kDigit, kPunctuationSign, kGpt2}},
     {"falcon", {kPunctuation, kGpt2, kAsciiTriplet}},
     {"falcon", {kPunctuation, kGpt2, kDigits, kAsciiTriplet}},
     {"default", {kButBacktick, kGpt2, kDigits, kAsciiTriplet}},

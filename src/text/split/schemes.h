@@ -20,9 +20,12 @@ std::span<const std::string_view> scheme_names();
 
 namespace patterns {
 extern const std::string_view kGpt2;
-extern const std::string_view kDigit;        // one digit at a time
-extern const std::string_view kDigits;       // runs of digits
-extern const std::string_view kPunctuation;  // runs of Unicode and ASCII punctuation
+extern const std::string_view kDigit;            // one digit at a time
+extern const std::string_view kDigits;           // runs of digits
+extern const std::string_view kPunctuationSign;  // one of kPublishedPunctuation
+extern const std::string_view kPunctuation;      // runs of them
+// A word of the step Whitespace: letters, marks, decimal and letter numbers, connectors, joiners.
+extern const std::string_view kWord;
 }  // namespace patterns
 
 }  // namespace ruv

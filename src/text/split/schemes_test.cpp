@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
 #include "text/split/pre_tokenizer.h"
+#include "text/split/published_punctuation.h"
+#include "text/split/regex_scanner.h"
 
 namespace ruv {
 namespace {
@@ -152,6 +155,28 @@ TEST(Schemes, NamesAreFoundByTheirPatterns) {
                                         std::string(patterns::kGpt2),
                                         std::string(patterns::kDigits), "[0-9][0-9][0-9]"};
   EXPECT_EQ(find_scheme(falcon), "falcon");
+}
+
+TEST(Schemes, PunctuationIsThatOfUnicode8) {
+  const std::span<const CodePointRange> ranges = kPublishedPunctuation;
+  for (size_t i = 1; i < ranges.size(); ++i) EXPECT_LT(ranges[i - 1].last, ranges[i].first);
+  const auto scanner = RegexScanner::create(patterns::kPunctuationSign);
+  ASSERT_TRUE(scanner);
+  const CodePointSet wanted({ranges.begin(), ranges.end()});
+  for (uint32_t c = 0; c <= kLastCodePoint; ++c) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    std::string text;
+    append_utf8(text, c);
+    const std::optional<Word> match = scanner->find(text, 0);
+    ASSERT_EQ(match.has_value(), wanted.contains(c)) << c;
+    ASSERT_TRUE(!match || match->end == text.size()) << c;
+  }
+  // U+2E42 is of Unicode 7, U+0C84 of 11: newer signs stay with the word.
+  for (const char* scheme : {"falcon", "chameleon"}) {
+    const auto splitter = PreTokenizer::find(scheme);
+    ASSERT_TRUE(splitter) << splitter.error().message();
+    EXPECT_EQ(words_of(*splitter, "a \u2E42 \u0C84$"), "a¦ ¦\u2E42¦ \u0C84¦$") << scheme;
+  }
 }
 
 }  // namespace

@@ -1,18 +1,13 @@
-// Ranges are tables here; the regular expression is made of them.
-#include "format/published_classes.h"
+// Punctuation as the package `tokenizers` has it compiled in, which is that of Unicode 8, not of
+// today: models were trained with it.
+#pragma once
 
-#include <cstdint>
-
-#include "base/utf8.h"
+#include "text/split/code_point_set.h"
 
 namespace ruv {
-namespace {
 
-struct CharRange {
-  uint32_t first, last;
-};
-
-constexpr CharRange kPunctuation[] = {
+// General category P of Unicode 8, and the symbols of ASCII. Ascending.
+inline constexpr CodePointRange kPublishedPunctuation[] = {
     {0x0021, 0x002F},   {0x003A, 0x0040},   {0x005B, 0x0060},   {0x007B, 0x007E},
     {0x00A1, 0x00A1},   {0x00A7, 0x00A7},   {0x00AB, 0x00AB},   {0x00B6, 0x00B7},
     {0x00BB, 0x00BB},   {0x00BF, 0x00BF},   {0x037E, 0x037E},   {0x0387, 0x0387},
@@ -52,41 +47,5 @@ constexpr CharRange kPunctuation[] = {
     {0x112A9, 0x112A9}, {0x114C6, 0x114C6}, {0x115C1, 0x115D7}, {0x11641, 0x11643},
     {0x1173C, 0x1173E}, {0x12470, 0x12474}, {0x16A6E, 0x16A6F}, {0x16AF5, 0x16AF5},
     {0x16B37, 0x16B3B}, {0x16B44, 0x16B44}, {0x1BC9F, 0x1BC9F}, {0x1DA87, 0x1DA8B}};
-
-// Alphabetic (letters, letter numbers, the enclosed letters among symbols), marks, decimal numbers,
-// connectors, and the two joiners.
-constexpr std::string_view kWordCategories = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc})";
-constexpr CharRange kWordExtras[] = {
-    {0x200C, 0x200D}, {0x24B6, 0x24E9}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
-
-void append_literal(std::string& regex, uint32_t c) {
-  if (c < 0x80) regex += '\\';
-  append_utf8(regex, c);
-}
-
-template <size_t n>
-void append_ranges(std::string& regex, const CharRange (&ranges)[n]) {
-  for (const auto& [first, last] : ranges) {
-    append_literal(regex, first);
-    if (last == first) continue;
-    regex += '-';
-    append_literal(regex, last);
-  }
-}
-
-}  // namespace
-
-std::string punctuation_class() {
-  std::string regex = "[";
-  append_ranges(regex, kPunctuation);
-  return regex + "]";
-}
-
-std::string word_class() {
-  std::string regex = "[";
-  regex += kWordCategories;
-  append_ranges(regex, kWordExtras);
-  return regex + "]";
-}
 
 }  // namespace ruv
