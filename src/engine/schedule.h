@@ -16,7 +16,7 @@ struct SchedulerLimits {
   // Prompt tokens beside decoding sequences while no step was measured yet.
   int64_t max_mixed_tokens = 128;
   // Prompts go on by at least so many tokens a step, whatever the latency target says.
-  int64_t min_chunk_tokens = 16;
+  int64_t min_chunk_tokens = 8;
   // A step with prompts may take so many times what its decode rows alone would.
   double step_target = 2.0;
   // With nobody decoding: how long a step of prompts may take, by the cost model.

@@ -11,10 +11,13 @@ int64_t n_remaining(const StepPlan::Prompt& prompt) {
   return prompt.view->n_tokens - prompt.view->n_computed;
 }
 
-// A chunk that ends inside a prompt ends with a page where that costs less than half of it.
-int64_t cut_to_page(int64_t first, int64_t n, int64_t page_tokens) {
-  const int64_t cut = n - (first + n) % page_tokens;
-  return cut * 2 >= n && cut > 0 ? cut : n;
+// A chunk that ends inside a prompt ends with a page where that costs at most an eighth of it, and
+// else is a multiple of the rows that kernels take together.
+int64_t rounded(int64_t first, int64_t n, int64_t page_tokens) {
+  constexpr int64_t kRowTile = 4;
+  const int64_t over = (first + n) % page_tokens;
+  if (over * 8 <= n) return n - over;
+  return n > kRowTile ? n - n % kRowTile : n;
 }
 
 }  // namespace
@@ -64,7 +67,7 @@ void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
   int64_t n = std::max(budget_.rows_for(first, wanted), due);
   const int64_t holds = (prompt.n_pages + pages_.available() - kept_back_) * limits_.page_tokens;
   n = std::min(n, holds - first);
-  if (n < wanted) n = cut_to_page(first, n, limits_.page_tokens);
+  if (n < wanted) n = rounded(first, n, limits_.page_tokens);
   // Crumbs cost more than they bring.
   if (n <= 0 || (due == 0 && n < std::min(wanted, limits_.min_chunk_tokens / 2))) return;
   const int64_t n_new = pages_.missing(prompt.n_pages, first + n);

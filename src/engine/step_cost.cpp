@@ -85,8 +85,9 @@ void StepTimer::add(const StepShape& shape, double ms) {
   Ring& ring = rings_[static_cast<size_t>(std::min(size, kSizes - 1))];
   ring.samples[static_cast<size_t>(ring.n++ % kKept)] = {
       static_cast<double>(shape.n_rows), shape.context / StepCost::kContextUnit, ms};
-  // Enough for one sample of each ring to be new on average; at first each step tells much.
-  if (n_added_++ < kKept || n_added_ % kSizes == 0) fit();
+  // The first steps of a size tell much; later each fit has one new sample of each ring or so.
+  constexpr int kFirst = 4;
+  if (ring.n <= kFirst || ++n_added_ % kSizes == 0) fit();
 }
 
 void StepTimer::fit() {
