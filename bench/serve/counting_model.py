@@ -26,7 +26,7 @@ N_BYTES = 256
 
 
 def byte_letters():
-    """The 256 letters that stand for bytes in byte-level BPE vocabularies, as GPT-2 publishes them."""
+    """The letters that stand for bytes in byte-level BPE vocabularies, as GPT-2 publishes them."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     letters, extra = {b: chr(b) for b in plain}, 0
     for b in range(N_BYTES):

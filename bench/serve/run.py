@@ -67,14 +67,14 @@ def measure_one(args):
 
 
 def measured(args, path, *what):
-    """A round of one side, in a process of its own behind --wrap; None with a note when it fails."""
+    """A round of one side, in a process of its own behind --wrap; says why when it fails."""
     command = [*shlex.split(args.wrap), sys.executable, __file__, "--model", path, "--binary",
                args.binary, "--threads", args.threads, "--long", args.long, "--one", *what]
     for flag, binary in (("--llama-server", args.llama_server), ("--ik-server", args.ik_server)):
         command += [flag, binary] if binary else []
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         print(f"{' '.join(what)}: {last}", file=sys.stderr, flush=True)
         return {"failed": last[:300]}
     return json.loads(done.stdout.splitlines()[-1])
@@ -104,7 +104,7 @@ def arguments():
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--long", type=int, default=8192, help="tokens of the long prompt")
-    p.add_argument("--wrap", default="", help="a command put before each part, such as taskset -c 0,1")
+    p.add_argument("--wrap", default="", help="a command before each part, such as taskset -c 0")
     p.add_argument("--log", type=pathlib.Path, help="where the JSON lines go")
     p.add_argument("--page", action="store_true", help="put the tables into docs/serving-speed.md")
     p.add_argument("--from-log", action="store_true", help="tables of the log, measure nothing")

@@ -103,7 +103,8 @@ def mixed(seed, n_vocab, small=False):
     trace, places = [], [[] for _ in kinds]
     while any(len(p) < len(k) for p, k in zip(places, kinds)):
         open_kinds = [i for i, k in enumerate(kinds) if len(places[i]) < len(k)]
-        i = words.random.choices(open_kinds, [len(kinds[j]) - len(places[j]) for j in open_kinds])[0]
+        left = [len(kinds[j]) - len(places[j]) for j in open_kinds]
+        i = words.random.choices(open_kinds, left)[0]
         request = kinds[i][len(places[i])]
         after = places[i][request.after] if request.after >= 0 else -1
         places[i].append(len(trace))

@@ -46,4 +46,5 @@ def rows(found, sides):
 GOAL = Goal("Cancel inside a prefill", parts, measure,
             ["load", "server", "median, ms", "worst, ms", "≤ 250"], rows,
             "One stream only; a short request waits for the place of a long prompt whose client "
-            "goes away. Time from there to its first token, less what that takes on an idle server.")
+            "goes away. Time from there to its first token, less what that takes on an idle "
+            "server.")

@@ -20,8 +20,8 @@ def parts(_):
 
 
 def bare_engine(n, setting, packed):
-    command = [setting.binary, "bench", "--model", setting.model, "--packed-cache", packed, "-p", "0",
-               "-n", N_ANSWER, "-d", N_PROMPT, "-t", setting.threads, "-r", 1, "--json"]
+    command = [setting.binary, "bench", "--model", setting.model, "--packed-cache", packed,
+               "-p", 0, "-n", N_ANSWER, "-d", N_PROMPT, "-t", setting.threads, "-r", 1, "--json"]
     command += ["-b", n] if n > 1 else []
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True)
     decode = json.loads(done.stdout)["decode"]

@@ -1,4 +1,4 @@
-"""Time to the first token when the prefix is cached, beside a prompt of the same length that is not."""
+"""Time to the first token when the prefix is cached, beside a prompt as long that is not."""
 import statistics
 
 from client import ask
@@ -15,7 +15,7 @@ def parts(setting):
     found = {f"{name}: {prefix:,} + {own}": {"prefix": prefix, "own": own, "tries": n, "goal": goal}
              for name, (prefix, own, n, goal) in CASES.items()}
     found["mixed trace"] = {"mixed": True, "goal": 5}
-    found[f"long: {setting.long:,} + 8"] = {"prefix": setting.long, "own": 8, "tries": 1, "goal": 50}
+    found[f"long: {setting.long:,} + 8"] = {"prefix": setting.long, "own": 8, "tries": 1}
     return found
 
 
@@ -53,16 +53,18 @@ def rows(found, sides):
     for part in dict.fromkeys(p for p, _ in found):
         goal = 50 if part.startswith("long") else next(
             (c[3] for name, c in CASES.items() if part.startswith(name)), 5)
-        ours = found.get((part, "ours"))
-        yield [part, times(middle(ours, "ratio")), f"×{goal}", verdict(middle(ours, "ratio"), goal),
+        ours, is_long = found.get((part, "ours")), part.startswith("long")
+        hit = middle(ours, "hit_ms")
+        met = verdict(middle(ours, "ratio"), goal)
+        yield [part, times(middle(ours, "ratio")), f"×{goal}" + (", < 100 ms" if is_long else ""),
+               "no" if is_long and hit is not None and hit >= 100 else met,
                *(" / ".join(shown(middle(found.get((part, s)), k), "{:,.0f}")
                             for k in ("hit_ms", "miss_ms")) for s in sides),
-               *(times(ratio(middle(found.get((part, s)), "hit_ms"), middle(ours, "hit_ms")))
+               *(times(ratio(middle(found.get((part, s)), "hit_ms"), hit))
                  for s in sides if s != "ours")]
 
 
 GOAL = Goal("Time to the first token, hit and miss", parts, measure,
             ["prefix + own tokens", "hit is faster by", "goal", "met", "*sides, ms hit / miss",
              "*peers: hit over ours"], rows,
-            "The mixed row is the mean over a whole trace, once with cache_prompt false. The long "
-            "hit shall also be under 100 ms on the 1B shape.")
+            "The mixed row is the mean over a whole trace, once with cache_prompt false.")
