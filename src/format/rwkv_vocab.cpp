@@ -5,13 +5,14 @@
 #include <charconv>
 
 #include "base/utf8.h"
+#include "text/hex.h"
 
 namespace ruv {
 namespace {
 
-bool parse_number(std::string_view text, uint32_t& number, int base = 10) {
+bool parse_number(std::string_view text, uint32_t& number) {
   const char* end = text.data() + text.size();
-  const auto [last, wrong] = std::from_chars(text.data(), end, number, base);
+  const auto [last, wrong] = std::from_chars(text.data(), end, number);
   return wrong == std::errc() && last == end && !text.empty();
 }
 
@@ -50,14 +51,14 @@ std::optional<std::string> unescape(std::string_view text, bool is_bytes) {
       out += plain_escape(text[i]);
       continue;
     }
-    uint32_t value = 0;
     const std::string_view digits = text.substr(i + 1, n_digits);
-    if (digits.size() != n_digits || !parse_number(digits, value, 16)) return std::nullopt;
-    if (value > (is_bytes ? 0xFFU : 0x10FFFFU) || (is_bytes && n_digits > 2)) return std::nullopt;
+    const std::optional<uint32_t> value = parse_hex(digits);
+    if (digits.size() != n_digits || !value) return std::nullopt;
+    if (*value > (is_bytes ? 0xFFU : 0x10FFFFU) || (is_bytes && n_digits > 2)) return std::nullopt;
     if (is_bytes) {
-      out += static_cast<char>(value);
+      out += static_cast<char>(*value);
     } else {
-      append_utf8(out, value);
+      append_utf8(out, *value);
     }
     i += n_digits;
   }

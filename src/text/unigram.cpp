@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "text/hex.h"
 #include "text/normalize/char_sets.h"
 #include "text/read_char.h"
 
@@ -20,19 +21,6 @@ constexpr float kUserDefinedBonus = 0.1F;  // found by comparing ties with 0.2.3
 constexpr float kWorstTotal = -1e5F;
 constexpr Token kUnknown = -2;
 constexpr size_t kPadding = 8;  // zeros behind a word, so that whole words of memory can be read
-
-// The byte of a token "<0x1F>".
-std::optional<uint8_t> byte_of(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
-  int value = 0;
-  for (const char c : text.substr(3, 2)) {
-    const bool digit = c >= '0' && c <= '9';
-    const bool letter = c >= 'A' && c <= 'F';
-    if (!digit && !letter) return std::nullopt;
-    value = 16 * value + (digit ? c - '0' : c - 'A' + 10);
-  }
-  return static_cast<uint8_t>(value);
-}
 
 size_t count_marks(std::string_view text) {
   size_t n = 0;
@@ -190,7 +178,7 @@ void Unigram::read_pieces() {
     const auto id = static_cast<Token>(i);
     const std::string_view text = spec_.tokens[i];
     raw_sizes_.push_back(static_cast<uint32_t>(text.size() - 2 * count_marks(text)));
-    if (const auto byte = byte_of(text); byte && spec_.byte_fallback) {
+    if (const auto byte = byte_of_token(text); byte && spec_.byte_fallback) {
       n_bytes += byte_tokens_[*byte] < 0 ? 1 : 0;
       byte_tokens_[*byte] = id;
     }
@@ -571,7 +559,7 @@ void Unigram::append_bytes(Token id, bool with_special, std::string& out) const 
     return;
   }
   if (spec_.kinds[i] == TokenKind::byte) {
-    if (const auto byte = byte_of(text)) {
+    if (const auto byte = byte_of_token(text)) {
       out += static_cast<char>(*byte);
       return;
     }

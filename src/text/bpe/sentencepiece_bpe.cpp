@@ -7,25 +7,13 @@
 
 #include "base/utf8.h"
 #include "text/bpe/merge_list.h"
+#include "text/hex.h"
 #include "text/parallel_encode.h"
 
 namespace ruv {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
-
-// The byte of a token "<0x1F>".
-std::optional<uint8_t> byte_of(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
-  int value = 0;
-  for (const char c : text.substr(3, 2)) {
-    const bool digit = c >= '0' && c <= '9';
-    const bool letter = c >= 'A' && c <= 'F';
-    if (!digit && !letter) return std::nullopt;
-    value = 16 * value + (digit ? c - '0' : c - 'A' + 10);
-  }
-  return static_cast<uint8_t>(value);
-}
 
 // `stored` with a space for each ▁, into `out`, which has room for as many bytes.
 size_t write_with_spaces(std::string_view stored, char* out) {
@@ -124,7 +112,7 @@ Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
   for (size_t i = 0; i < spec_.tokens.size(); ++i) {
     const std::string& stored = spec_.tokens[i];
     const TokenKind kind = spec_.kinds[i];
-    const auto byte = kind == TokenKind::byte ? byte_of(stored) : std::nullopt;
+    const auto byte = kind == TokenKind::byte ? byte_of_token(stored) : std::nullopt;
     if (byte) {
       const auto c = static_cast<char>(*byte);
       vocabulary.add({&c, 1}, false);

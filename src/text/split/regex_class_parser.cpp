@@ -1,6 +1,7 @@
 #include "text/split/regex_class_parser.h"
 
 #include "base/utf8.h"
+#include "text/hex.h"
 #include "text/split/unicode_sets.h"
 
 namespace ruv {
@@ -70,13 +71,6 @@ std::optional<CodePointSet> posix_set(std::string_view name) {
   return std::nullopt;
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 bool is_ascii_letter(uint32_t c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 }  // namespace
@@ -102,14 +96,15 @@ Result<uint32_t> RegexClassParser::take_character() {
 }
 
 Result<RegexClassParser::Atom> RegexClassParser::take_hex(size_t min_digits, size_t max_digits) {
-  uint32_t value = 0;
+  const std::string_view rest = pattern_.substr(at_, max_digits);
   size_t n = 0;
-  for (; n < max_digits && !done() && hex_value(pattern_[at_]) >= 0; ++n, ++at_) {
-    value = value * 16 + static_cast<uint32_t>(hex_value(pattern_[at_]));
-  }
-  if (n < min_digits) return error(Code::corrupt, "hexadecimal digits are missing");
-  if (value > kLastCodePoint) return error(Code::corrupt, "beyond U+10FFFF");
-  return Atom{CodePointSet::of(value, value), value};
+  while (n < rest.size() && hex_value(rest[n]) >= 0) ++n;
+  const std::optional<uint32_t> value =
+      n < min_digits ? std::nullopt : parse_hex(rest.substr(0, n));
+  at_ += n;
+  if (!value) return error(Code::corrupt, "hexadecimal digits are missing");
+  if (*value > kLastCodePoint) return error(Code::corrupt, "beyond U+10FFFF");
+  return Atom{CodePointSet::of(*value, *value), *value};
 }
 
 Result<RegexClassParser::Atom> RegexClassParser::take_octal() {
