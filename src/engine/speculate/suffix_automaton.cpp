@@ -68,14 +68,12 @@ void SuffixAutomaton::extend(Token token) {
   states_.push_back({.longest = n, .link = kRoot, .end = n});
   int32_t from = last_;
   last_ = added;
-  int32_t* to = nullptr;
+  int32_t target = kNone;
   for (; from != kNone; from = state(from).link) {
-    to = find_edge(from, token);
-    if (to != nullptr) break;
-    add_edge(from, token, added);
+    target = edge_or_add(from, token, added);
+    if (target != kNone) break;
   }
-  if (to == nullptr) return;
-  const int32_t target = *to;
+  if (target == kNone) return;
   const bool fits = state(target).longest == state(from).longest + 1;
   state(added).link = fits ? target : split(from, token, target);
 }
@@ -206,6 +204,25 @@ int32_t* SuffixAutomaton::find_edge(int32_t from, Token token) {
   if (s.more == kNone) return nullptr;
   Edge& found = edges_[slot_of(from, token)];
   return found.from == kNone ? nullptr : &found.to;
+}
+
+// Where the edge leads, or kNone: then it is added.
+int32_t SuffixAutomaton::edge_or_add(int32_t from, Token token, int32_t to) {
+  State& s = state(from);
+  if (s.to == kNone) {
+    s.token = token;
+    s.to = to;
+    return kNone;
+  }
+  if (s.token == token) return s.to;
+  make_room(1);
+  const size_t slot = slot_of(from, token);
+  Edge& edge = edges_[slot];
+  if (edge.from != kNone) return edge.to;
+  edge = {from, token, to, s.more};
+  s.more = static_cast<int32_t>(slot);
+  ++n_edges_;
+  return kNone;
 }
 
 void SuffixAutomaton::add_edge(int32_t from, Token token, int32_t to) {

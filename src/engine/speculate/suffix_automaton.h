@@ -92,6 +92,7 @@ class SuffixAutomaton {
 
   size_t slot_of(int32_t from, Token token) const;
   int32_t* find_edge(int32_t from, Token token);
+  int32_t edge_or_add(int32_t from, Token token, int32_t to);
   void add_edge(int32_t from, Token token, int32_t to);
   // Room for n more; true when that moved the edges.
   bool make_room(int64_t n);
