@@ -12,12 +12,6 @@ namespace {
 
 using namespace ruv;
 
-std::shared_ptr<const Tokenizer> made(TokenizerSpec spec) {
-  auto tokenizer = Tokenizer::create(std::move(spec));
-  CHECK(tokenizer.has_value());
-  return *tokenizer;
-}
-
 std::vector<std::shared_ptr<const Tokenizer>> all_tokenizers() {
   std::vector<std::shared_ptr<const Tokenizer>> all;
   for (const char* scheme :
@@ -25,22 +19,22 @@ std::vector<std::shared_ptr<const Tokenizer>> all_tokenizers() {
         "default", "deepseek-llm", "deepseek-coder", "deepseek-v3"}) {
     TokenizerSpec spec = byte_test_spec({"h e", "Ġ h", "a a", "aa aa", "Ã ©"}, scheme);
     if (all.size() % 2 == 1) spec.normalizers = {{.kind = NormalizerKind::nfc}};
-    all.push_back(made(std::move(spec)));
+    all.push_back(test_tokenizer(std::move(spec)));
   }
   TokenizerSpec pieces = piece_test_spec({"▁", "a", "b", "ab", "▁a", "▁▁", "é"});
   for (AddedToken& added : pieces.added) added.lstrip = added.rstrip = true;
-  all.push_back(made(pieces));
+  all.push_back(test_tokenizer(pieces));
   pieces.split_at_spaces = true;
   pieces.remove_extra_spaces = true;
-  all.push_back(made(pieces));
+  all.push_back(test_tokenizer(pieces));
   pieces.byte_fallback = false;
-  all.push_back(made(pieces));
+  all.push_back(test_tokenizer(pieces));
   // Ranks by id, as tiktoken has them, in an order that no training gives.
   TokenizerSpec ranks = byte_test_spec({"a b", "Ġ ab", "b a", "ab ab", "a a", "aa b", "b b"});
   ranks.merges.clear();
-  all.push_back(made(ranks));
+  all.push_back(test_tokenizer(ranks));
   ranks.ignore_merges = true;
-  all.push_back(made(ranks));
+  all.push_back(test_tokenizer(ranks));
   return all;
 }
 

@@ -12,24 +12,15 @@
 namespace ruv {
 namespace {
 
-std::shared_ptr<const Tokenizer> made(TokenizerSpec spec) {
-  return Tokenizer::create(std::move(spec)).value();
-}
-
-std::vector<Token> encoded(const Tokenizer& tokenizer, const std::string& text) {
-  std::vector<Token> ids;
-  tokenizer.encode(text, SpecialParsing::off, false, ids);
-  return ids;
-}
-
 // The prefix of a text that is healed, its first token kept.
 std::string prefix_of(const Tokenizer& tokenizer, const std::string& text, size_t n_fixed = 0) {
   const TokenPrefixes prefixes(tokenizer);
-  return heal_prompt(tokenizer, prefixes, encoded(tokenizer, text), n_fixed).prefix;
+  return heal_prompt(tokenizer, prefixes, test_ids(tokenizer, text), n_fixed).prefix;
 }
 
 TEST(Healing, TakesBackWhatALongerTokenCouldReplace) {
-  const auto tokenizer = made(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e", "Ġ i", "Ġi s"}));
+  const auto tokenizer =
+      test_tokenizer(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e", "Ġ i", "Ġi s"}));
   EXPECT_EQ(prefix_of(*tokenizer, "It tim"), " tim");
   EXPECT_EQ(prefix_of(*tokenizer, "It t"), " t");
   EXPECT_EQ(prefix_of(*tokenizer, "It "), " ");
@@ -37,7 +28,7 @@ TEST(Healing, TakesBackWhatALongerTokenCouldReplace) {
 }
 
 TEST(Healing, LeavesWhatNoTokenContinues) {
-  const auto tokenizer = made(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e"}));
+  const auto tokenizer = test_tokenizer(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e"}));
   EXPECT_EQ(prefix_of(*tokenizer, "It time"), "");
   EXPECT_EQ(prefix_of(*tokenizer, "It tim."), "");
   EXPECT_EQ(prefix_of(*tokenizer, "It x"), "");
@@ -47,14 +38,14 @@ TEST(Healing, LeavesWhatNoTokenContinues) {
 
 TEST(Healing, BordersOfWordsMoveToo) {
   // "'" alone, but "'s" is a word of its own; of spaces the last belongs to the next word.
-  const auto tokenizer = made(byte_test_spec({"Ġ Ġ", "ĠĠ Ġ", "' s", "Ġ a"}));
+  const auto tokenizer = test_tokenizer(byte_test_spec({"Ġ Ġ", "ĠĠ Ġ", "' s", "Ġ a"}));
   EXPECT_EQ(prefix_of(*tokenizer, "x don'"), "'");
   EXPECT_EQ(prefix_of(*tokenizer, "x  "), "  ");
   EXPECT_EQ(prefix_of(*tokenizer, "x   "), "   ");
 }
 
 TEST(Healing, KeepsControlAddedFixedAndFirstTokens) {
-  const auto tokenizer = made(byte_test_spec({"a b", "ab c"}));
+  const auto tokenizer = test_tokenizer(byte_test_spec({"a b", "ab c"}));
   const TokenPrefixes prefixes(*tokenizer);
   const Token bos = *tokenizer->spec().bos;
   const Token tool = bos + 2;
@@ -75,12 +66,12 @@ TEST(Healing, AtMostEightTokens) {
   std::string all(40, 'a');
   TokenizerSpec spec = byte_test_spec({});
   add_test_added(spec, {.text = all});
-  const auto tokenizer = made(spec);
+  const auto tokenizer = test_tokenizer(spec);
   EXPECT_EQ(prefix_of(*tokenizer, all.substr(0, 39)).size(), 8U);
 }
 
 TEST(Healing, PiecesWithTheirOwnSpaceAndBytes) {
-  const auto tokenizer = made(
+  const auto tokenizer = test_tokenizer(
       piece_test_spec({"▁t", "▁", "t", "i", "m", "e", "im", "▁tim", "▁time", "日本", "本", "x"}));
   EXPECT_EQ(prefix_of(*tokenizer, "x tim"), " tim");
   EXPECT_EQ(prefix_of(*tokenizer, "x time"), "");
@@ -103,10 +94,10 @@ struct Agreement {
 void compare_with_all(const Tokenizer& tokenizer, const std::string& text,
                       const std::vector<std::string>& continuations, Agreement& agreement) {
   const TokenPrefixes prefixes(tokenizer);
-  const std::vector<Token> ids = encoded(tokenizer, text);
+  const std::vector<Token> ids = test_ids(tokenizer, text);
   size_t stable = ids.size();
   for (const std::string& continuation : continuations) {
-    const std::vector<Token> longer = encoded(tokenizer, text + continuation);
+    const std::vector<Token> longer = test_ids(tokenizer, text + continuation);
     const auto n = static_cast<std::ptrdiff_t>(std::min(stable, longer.size()));
     stable = static_cast<size_t>(std::mismatch(ids.begin(), ids.begin() + n, longer.begin()).first -
                                  ids.begin());
@@ -151,14 +142,14 @@ TEST(Healing, IsWhatAllContinuationsShare) {
   Agreement pieces;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Rng rng(seed);
-    const auto bpe = made(byte_test_spec(random_merges(rng, {"a", "b", "Ġ"}, 12)));
+    const auto bpe = test_tokenizer(byte_test_spec(random_merges(rng, {"a", "b", "Ġ"}, 12)));
     std::vector<std::string> list{"a", "b", "▁"};
     for (const std::string& merge : random_merges(rng, list, 12)) {
       std::string piece = merge;
       piece.erase(piece.find(' '), 1);
       list.push_back(piece);
     }
-    const auto spm = made(piece_test_spec(list));
+    const auto spm = test_tokenizer(piece_test_spec(list));
     for (int i = 0; i < 6; ++i) {
       const std::string text = random_text(rng, "ab ", 3 + rng.below(12));
       compare_with_all(*bpe, text, continuations, bytes);
@@ -170,7 +161,7 @@ TEST(Healing, IsWhatAllContinuationsShare) {
 }
 
 TEST(ForcedPrefix, LeavesExactlyTheTokensThatFit) {
-  const auto tokenizer = made(byte_test_spec({"a b", "ab c", "abc d", "b c", "a x"}));
+  const auto tokenizer = test_tokenizer(byte_test_spec({"a b", "ab c", "abc d", "b c", "a x"}));
   const TokenPrefixes prefixes(*tokenizer);
   for (const std::string left : {"a", "ab", "abc", "abcde", "q", "<to"}) {
     ForcedPrefix prefix(prefixes, left);
@@ -186,7 +177,7 @@ TEST(ForcedPrefix, LeavesExactlyTheTokensThatFit) {
 }
 
 TEST(ForcedPrefix, EndsWhereTheBytesEnd) {
-  const auto tokenizer = made(byte_test_spec({"a b", "c d"}));
+  const auto tokenizer = test_tokenizer(byte_test_spec({"a b", "c d"}));
   const TokenPrefixes prefixes(*tokenizer);
   ForcedPrefix prefix(prefixes, "abc");
   EXPECT_EQ(prefix.accept(256), 2U);
@@ -198,8 +189,9 @@ TEST(ForcedPrefix, EndsWhereTheBytesEnd) {
 
 // Whatever is chosen among the allowed tokens, the bytes come out and there is always a choice.
 TEST(ForcedPrefix, AnyPathReproducesTheBytes) {
-  const auto bpe = made(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e", "Ã ©", "e s"}));
-  const auto spm = made(piece_test_spec({"▁t", "▁", "ti", "m", "▁tim", "▁time", "日本", "é"}));
+  const auto bpe = test_tokenizer(byte_test_spec({"Ġ t", "i m", "Ġt im", "Ġtim e", "Ã ©", "e s"}));
+  const auto spm =
+      test_tokenizer(piece_test_spec({"▁t", "▁", "ti", "m", "▁tim", "▁time", "日本", "é"}));
   for (const auto& tokenizer : {bpe, spm}) {
     const TokenPrefixes prefixes(*tokenizer);
     for (uint64_t seed = 0; seed < 300; ++seed) {

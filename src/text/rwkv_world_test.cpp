@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -23,18 +24,6 @@ TokenizerSpec spec_of(const std::vector<std::string>& tokens) {
     spec.kinds.push_back(TokenKind::normal);
   }
   return spec;
-}
-
-std::shared_ptr<const Tokenizer> made(const TokenizerSpec& spec) {
-  auto tokenizer = Tokenizer::create(spec);
-  EXPECT_TRUE(tokenizer.has_value());
-  return *tokenizer;
-}
-
-std::vector<Token> encoded(const Tokenizer& tokenizer, std::string_view text) {
-  std::vector<Token> ids;
-  tokenizer.encode(text, SpecialParsing::off, false, ids);
-  return ids;
 }
 
 std::vector<Token> slowly_encoded(const TokenizerSpec& spec, const std::string& text) {
@@ -63,11 +52,11 @@ TEST(RwkvWorld, TakesTheLongestToken) {
     }
     if (i % 4 == 0) tokens.insert(tokens.end(), {"a", "b", "\xFF"});
     const TokenizerSpec spec = spec_of(tokens);
-    const auto tokenizer = made(spec);
+    const auto tokenizer = test_tokenizer(spec);
     std::string text;
     for (uint64_t n = rng.below(60); n > 0; --n) text += "aaab\xFF"[rng.below(5)];
     for (uint64_t n = rng.below(6); n > 0; --n) text += tokens[rng.below(tokens.size())];
-    const std::vector<Token> ids = encoded(*tokenizer, text);
+    const std::vector<Token> ids = test_ids(*tokenizer, text);
     EXPECT_EQ(ids, slowly_encoded(spec, text));
     if (i % 4 == 0) {
       EXPECT_EQ(tokenizer->decode(ids, false), text);
@@ -132,11 +121,11 @@ TEST(RwkvWorld, EqualsThePublishedVocabularysCases) {
     spec.tokens[id] = unquoted(line.substr(first, line.rfind(' ') - first));
     at = end + 1;
   }
-  const auto tokenizer = made(spec);
+  const auto tokenizer = test_tokenizer(spec);
   const Json parsed = *parse_json(*cases, folder);
   for (const Json& row : parsed.at("cases")) {
     const auto text = row.at("text").get<std::string>();
-    const std::vector<Token> ids = encoded(*tokenizer, text);
+    const std::vector<Token> ids = test_ids(*tokenizer, text);
     EXPECT_EQ(ids, row.at("ids").get<std::vector<Token>>()) << text;
     EXPECT_EQ(tokenizer->decode(ids, false), text);
   }

@@ -1,6 +1,7 @@
 // Small vocabularies for tests and fuzzers, one of each kind.
 #pragma once
 
+#include "base/check.h"
 #include "text/bpe/byte_alphabet.h"
 #include "text/tokenizer.h"
 
@@ -59,6 +60,18 @@ inline TokenizerSpec piece_test_spec(const std::vector<std::string>& pieces) {
     spec.scores.push_back(id < 259 ? 0.0F : -1.0F - static_cast<float>(id - 259));
   }
   return spec;
+}
+
+inline std::shared_ptr<const Tokenizer> test_tokenizer(TokenizerSpec spec) {
+  auto tokenizer = Tokenizer::create(std::move(spec));
+  CHECK(tokenizer.has_value());
+  return *tokenizer;
+}
+
+inline std::vector<Token> test_ids(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<Token> ids;
+  tokenizer.encode(text, SpecialParsing::off, false, ids);
+  return ids;
 }
 
 }  // namespace ruv

@@ -10,10 +10,6 @@
 namespace ruv {
 namespace {
 
-std::shared_ptr<const Tokenizer> made(TokenizerSpec spec) {
-  return Tokenizer::create(std::move(spec)).value();
-}
-
 std::vector<Token> sorted(std::span<const Token> ids) {
   std::vector<Token> list(ids.begin(), ids.end());
   std::ranges::sort(list);
@@ -44,9 +40,9 @@ void expect_same_as_looking_at_all(const Tokenizer& tokenizer) {
 
 TEST(TokenPrefixes, AreWhatALookAtEveryTokenFinds) {
   expect_same_as_looking_at_all(
-      *made(byte_test_spec({"a b", "ab c", "Ġ a", "Ġa b", "b c", "abc abc"})));
+      *test_tokenizer(byte_test_spec({"a b", "ab c", "Ġ a", "Ġa b", "b c", "abc abc"})));
   expect_same_as_looking_at_all(
-      *made(piece_test_spec({"▁a", "a", "b", "ab", "▁ab", "abab", "日", "日本", "▁"})));
+      *test_tokenizer(piece_test_spec({"▁a", "a", "b", "ab", "▁ab", "abab", "日", "日本", "▁"})));
 }
 
 TEST(TokenPrefixes, ControlEndAndUnusedTokensAreOut) {
@@ -54,7 +50,7 @@ TEST(TokenPrefixes, ControlEndAndUnusedTokensAreOut) {
   const Token unused = add_test_token(spec, "abx", TokenKind::unused);
   const Token turn = add_test_token(spec, "aby", TokenKind::normal);
   spec.end_of_turn = {turn};
-  const auto tokenizer = made(spec);
+  const auto tokenizer = test_tokenizer(spec);
   const TokenPrefixes prefixes(*tokenizer);
   EXPECT_FALSE(prefixes.contains(unused));
   EXPECT_FALSE(prefixes.contains(turn));
@@ -66,7 +62,7 @@ TEST(TokenPrefixes, ControlEndAndUnusedTokensAreOut) {
 }
 
 TEST(TokenPrefixes, PiecesBeginWithTheirSpace) {
-  const auto tokenizer = made(piece_test_spec({"▁the", "▁th", "he"}));
+  const auto tokenizer = test_tokenizer(piece_test_spec({"▁the", "▁th", "he"}));
   const TokenPrefixes prefixes(*tokenizer);
   EXPECT_EQ(prefixes.beginning_with(" th").size(), 2U);
   EXPECT_EQ(prefixes.longer_than(" th").size(), 1U);

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -32,18 +33,6 @@ TokenizerSpec spec_of(const std::vector<std::pair<std::string, float>>& pieces) 
   return spec;
 }
 
-std::shared_ptr<const Tokenizer> made(const TokenizerSpec& spec) {
-  auto tokenizer = Tokenizer::create(spec);
-  EXPECT_TRUE(tokenizer.has_value());
-  return *tokenizer;
-}
-
-std::vector<Token> encoded(const Tokenizer& tokenizer, std::string_view text) {
-  std::vector<Token> ids;
-  tokenizer.encode(text, SpecialParsing::off, false, ids);
-  return ids;
-}
-
 // Ids and places; they must be those without places, ascend and stay inside the text.
 void expect_places(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<Token> ids;
@@ -51,7 +40,7 @@ void expect_places(const Tokenizer& tokenizer, std::string_view text) {
   TokenSink sink(&ids, &spans);
   const TextPart part{text, SpecialParsing::off};
   tokenizer.encode_parts({&part, 1}, false, sink);
-  EXPECT_EQ(ids, encoded(tokenizer, text)) << text;
+  EXPECT_EQ(ids, test_ids(tokenizer, text)) << text;
   ASSERT_EQ(spans.size(), ids.size());
   uint32_t before = 0;
   for (const TokenSpan& span : spans) {
@@ -177,8 +166,8 @@ TEST(Unigram, CutsWordsAsTokenizersPackage) {
       }
       at = end + 1;
     }
-    const auto tokenizer = made(spec);
-    EXPECT_EQ(encoded(*tokenizer, text), expected) << text;
+    const auto tokenizer = test_tokenizer(spec);
+    EXPECT_EQ(test_ids(*tokenizer, text), expected) << text;
     expect_places(*tokenizer, text);
   }
 }
@@ -187,7 +176,7 @@ TEST(Unigram, CutsRowsOfOneLetter) {
   Rng rng(7);
   for (int round = 0; round < 20; ++round) {
     const TokenizerSpec spec = random_spec(rng, 1, false);
-    const auto tokenizer = made(spec);
+    const auto tokenizer = test_tokenizer(spec);
     const Reference<float> reference(spec);
     for (int i = 0; i < 20; ++i) {
       std::string text;
@@ -217,8 +206,8 @@ TEST(Unigram, SplitsBeforeEachSpace) {
       reference.encode(with_marks(whole.substr(at, end - at)), expected);
       at = end;
     }
-    const auto tokenizer = made(spec);
-    EXPECT_EQ(encoded(*tokenizer, text), expected) << text;
+    const auto tokenizer = test_tokenizer(spec);
+    EXPECT_EQ(test_ids(*tokenizer, text), expected) << text;
     expect_places(*tokenizer, text);
   }
 }
@@ -236,9 +225,9 @@ TEST(Unigram, AddsFloatsAsSentencepiece) {
     const Reference<float> reference(spec);
     reference.encode((spec.add_space_prefix ? std::string(kMark) : "") + with_marks(text),
                      expected);
-    const auto tokenizer = made(spec);
-    EXPECT_EQ(encoded(*tokenizer, text), expected) << i;
-    EXPECT_EQ(encoded(*tokenizer, text), expected) << i;  // with the words learnt
+    const auto tokenizer = test_tokenizer(spec);
+    EXPECT_EQ(test_ids(*tokenizer, text), expected) << i;
+    EXPECT_EQ(test_ids(*tokenizer, text), expected) << i;  // with the words learnt
     if (i % 10 == 0) expect_places(*tokenizer, text);
   }
 }
@@ -247,10 +236,10 @@ TEST(Unigram, NarrowsSpaces) {
   TokenizerSpec spec = spec_of({{"\u2581", -2}, {"a", -3}, {"b", -3}, {"\u2581a", -2.5F}});
   spec.add_space_prefix = true;
   spec.remove_extra_spaces = true;
-  const auto tokenizer = made(spec);
-  EXPECT_EQ(encoded(*tokenizer, "  a   b a "), (std::vector<Token>{5, 2, 4, 5}));
-  EXPECT_EQ(encoded(*tokenizer, "   "), (std::vector<Token>{}));
-  EXPECT_EQ(encoded(*tokenizer, " a\u2581a"), (std::vector<Token>{5, 5}));
+  const auto tokenizer = test_tokenizer(spec);
+  EXPECT_EQ(test_ids(*tokenizer, "  a   b a "), (std::vector<Token>{5, 2, 4, 5}));
+  EXPECT_EQ(test_ids(*tokenizer, "   "), (std::vector<Token>{}));
+  EXPECT_EQ(test_ids(*tokenizer, " a\u2581a"), (std::vector<Token>{5, 5}));
   expect_places(*tokenizer, "  a   b a \u2581");
 }
 
@@ -262,12 +251,12 @@ TEST(Unigram, FallsBackToBytes) {
     spec.kinds.push_back(TokenKind::byte);
     spec.scores.push_back(0);
   }
-  const auto tokenizer = made(spec);
+  const auto tokenizer = test_tokenizer(spec);
   const auto byte = [](int value) { return static_cast<Token>(3 + value); };
   const std::vector<Token> ids = {2, byte(0xC3), byte(0xA9), byte(0xFF), 2};
-  EXPECT_EQ(encoded(*tokenizer,
-                    "a\u00E9\xFF"
-                    "a"),
+  EXPECT_EQ(test_ids(*tokenizer,
+                     "a\u00E9\xFF"
+                     "a"),
             ids);
   EXPECT_EQ(tokenizer->decode(ids, false),
             "a\u00E9\xFF"
@@ -279,16 +268,16 @@ TEST(Unigram, FallsBackToBytes) {
   tokenizer->encode_parts({&part, 1}, false, sink);
   EXPECT_EQ(spans, (std::vector<TokenSpan>{{0, 1}, {1, 3}, {1, 3}, {3, 4}}));
   // The text of a control token stays text, with or without the token's own characters.
-  const std::vector<Token> control = encoded(*tokenizer, "<s>");
+  const std::vector<Token> control = test_ids(*tokenizer, "<s>");
   EXPECT_EQ(std::count(control.begin(), control.end(), 1), 0);
 }
 
 // A user-defined piece wins over any cut of its text.
 TEST(Unigram, PrefersUserDefinedPieces) {
   TokenizerSpec spec = spec_of({{"a", -0.01F}, {"b", -0.01F}, {"ab", -9}});
-  EXPECT_EQ(encoded(*made(spec), "ab"), (std::vector<Token>{2, 3}));
+  EXPECT_EQ(test_ids(*test_tokenizer(spec), "ab"), (std::vector<Token>{2, 3}));
   spec.kinds[4] = TokenKind::user_defined;
-  EXPECT_EQ(encoded(*made(spec), "bab"), (std::vector<Token>{3, 4}));
+  EXPECT_EQ(test_ids(*test_tokenizer(spec), "bab"), (std::vector<Token>{3, 4}));
 }
 
 TEST(Unigram, RefusesScoresThatAreNone) {

@@ -11,6 +11,7 @@
 #include "text/normalize/char_sets.h"
 #include "text/normalize/normalizer.h"
 #include "text/split/schemes.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -26,18 +27,6 @@ TokenizerSpec spec_of(const std::vector<std::string>& pieces) {
     spec.kinds.push_back(TokenKind::normal);
   }
   return spec;
-}
-
-std::shared_ptr<const Tokenizer> made(const TokenizerSpec& spec) {
-  auto tokenizer = Tokenizer::create(spec);
-  EXPECT_TRUE(tokenizer.has_value());
-  return *tokenizer;
-}
-
-std::vector<Token> encoded(const Tokenizer& tokenizer, std::string_view text) {
-  std::vector<Token> ids;
-  tokenizer.encode(text, SpecialParsing::off, false, ids);
-  return ids;
 }
 
 Token find(const TokenizerSpec& spec, const std::string& text) {
@@ -72,7 +61,7 @@ TEST(WordPiece, EqualsTheRuleOnRandomVocabularies) {
     std::set<std::string> pieces;
     for (int k = 0; k < 30; ++k) pieces.insert((rng.below(2) == 0 ? "##" : "") + word(4));
     const TokenizerSpec spec = spec_of({pieces.begin(), pieces.end()});
-    const auto tokenizer = made(spec);
+    const auto tokenizer = test_tokenizer(spec);
     std::string text;
     std::vector<Token> expected;
     for (int k = 0; k < 40; ++k) {
@@ -81,7 +70,7 @@ TEST(WordPiece, EqualsTheRuleOnRandomVocabularies) {
       expected.insert(expected.end(), ids.begin(), ids.end());
       text += next + (rng.below(2) == 0 ? " " : " \n\u3000");
     }
-    EXPECT_EQ(encoded(*tokenizer, text), expected) << text;
+    EXPECT_EQ(test_ids(*tokenizer, text), expected) << text;
     std::vector<Token> ids;
     std::vector<TokenSpan> spans;
     TokenSink sink(&ids, &spans);
@@ -98,8 +87,8 @@ TEST(WordPiece, EqualsTheRuleOnRandomVocabularies) {
 
 TEST(WordPiece, SplitsAsBert) {
   const TokenizerSpec spec = spec_of({"a", "b", "!", "\u3002", "##!", "-"});
-  const auto tokenizer = made(spec);
-  EXPECT_EQ(encoded(*tokenizer, "a!!b\u3002a\t-\u00A0[UNK]"),
+  const auto tokenizer = test_tokenizer(spec);
+  EXPECT_EQ(test_ids(*tokenizer, "a!!b\u3002a\t-\u00A0[UNK]"),
             (std::vector<Token>{2, 4, 4, 3, 5, 2, 7, 0, 0, 0}));
   // The same splits as regular expressions, and others.
   std::string signs = R"([!-/:-@\[-`{-~)";
@@ -109,28 +98,28 @@ TEST(WordPiece, SplitsAsBert) {
   TokenizerSpec named = spec;
   named.splits = {{.regex = R"(\s+)", .behavior = SplitBehavior::removed},
                   {.regex = signs + "]", .behavior = SplitBehavior::isolated}};
-  EXPECT_EQ(encoded(*made(named), "a!!b\u3002a"), encoded(*tokenizer, "a!!b\u3002a"));
+  EXPECT_EQ(test_ids(*test_tokenizer(named), "a!!b\u3002a"), test_ids(*tokenizer, "a!!b\u3002a"));
   named.splits[1].regex = patterns::kPunctuationSign;
-  EXPECT_EQ(encoded(*made(named), "a!!b\u3002a"), encoded(*tokenizer, "a!!b\u3002a"));
+  EXPECT_EQ(test_ids(*test_tokenizer(named), "a!!b\u3002a"), test_ids(*tokenizer, "a!!b\u3002a"));
   named.splits[1].regex = "[a]";
-  EXPECT_EQ(encoded(*made(named), "ab a"), (std::vector<Token>{2, 3, 2}));
+  EXPECT_EQ(test_ids(*test_tokenizer(named), "ab a"), (std::vector<Token>{2, 3, 2}));
 }
 
 TEST(WordPiece, LongWordsAreUnknown) {
   TokenizerSpec spec = spec_of({"a", "##a", "\u00E9", "##\u00E9"});
   spec.max_word_chars = 3;
-  const auto tokenizer = made(spec);
-  EXPECT_EQ(encoded(*tokenizer, "aaa aaaa"), (std::vector<Token>{2, 3, 3, 0}));
-  EXPECT_EQ(encoded(*tokenizer, "\u00E9\u00E9\u00E9"), (std::vector<Token>{4, 5, 5}));
+  const auto tokenizer = test_tokenizer(spec);
+  EXPECT_EQ(test_ids(*tokenizer, "aaa aaaa"), (std::vector<Token>{2, 3, 3, 0}));
+  EXPECT_EQ(test_ids(*tokenizer, "\u00E9\u00E9\u00E9"), (std::vector<Token>{4, 5, 5}));
   spec.unk.reset();
-  EXPECT_EQ(encoded(*made(spec), "aaaa a"), (std::vector<Token>{2}));
+  EXPECT_EQ(test_ids(*test_tokenizer(spec), "aaaa a"), (std::vector<Token>{2}));
 }
 
 TEST(WordPiece, DecodesWithSpaces) {
   TokenizerSpec spec = spec_of({"hi", "##s", ".", "'s", "'"});
   auto text = [&](std::vector<Token> ids) {
     std::string out;
-    for (const Token id : ids) out += made(spec)->token_bytes(id, false);
+    for (const Token id : ids) out += test_tokenizer(spec)->token_bytes(id, false);
     return out;
   };
   EXPECT_EQ(text({2, 3, 4, 5, 6, 2, 1}), " his . 's ' hi");
@@ -168,13 +157,13 @@ TEST(WordPiece, EqualsTokenizersPackageOnBert) {
                       {.kind = NormalizerKind::lowercase}};
   const auto normalizer = *Normalizer::create(spec.normalizers);
   spec.normalizers.clear();
-  const auto tokenizer = made(spec);
+  const auto tokenizer = test_tokenizer(spec);
   const Json parsed = *parse_json(*cases, folder);
   for (const Json& row : parsed.at("cases")) {
     const auto text = row.at("text").get<std::string>();
     NormalizedText normalized;
     normalizer.apply(text, false, normalized);
-    EXPECT_EQ(encoded(*tokenizer, normalized.text), row.at("ids").get<std::vector<Token>>())
+    EXPECT_EQ(test_ids(*tokenizer, normalized.text), row.at("ids").get<std::vector<Token>>())
         << text;
   }
 }
