@@ -19,6 +19,7 @@ class Answer:
     times: list = field(default_factory=list)
     counts: list = field(default_factory=list)
     tokens: list = field(default_factory=list)  # of a counting model, whose words tell their ids
+    text: str = ""
     n_prompt: int = 0
     n_cached: int = 0
     usage: dict = field(default_factory=dict)
@@ -152,6 +153,7 @@ def read_event(content, arrived, answer):
             answer.times.append(arrived)
             answer.counts.append(len(tokens) or 1)
             answer.tokens += tokens
+            answer.text += text
         answer.finish = choice.get("finish_reason") or answer.finish
     if usage := content.get("usage"):
         answer.usage = usage

@@ -38,10 +38,12 @@ def answers(port):
 
 
 class Running:
-    """A server's process, until the `with` ends."""
+    """A server's process, until the `with` ends. `without_cache` and `without_drafts` are fields
+    of a request that switch these off where the server has them."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, without_cache, without_drafts):
         self.name, self.port = name, int(command[command.index("--port") + 1])
+        self.without_cache, self.without_drafts = without_cache, without_drafts
         self.log = tempfile.TemporaryFile()
         self.child = subprocess.Popen([str(c) for c in command], stdout=self.log,
                                       stderr=subprocess.STDOUT)
@@ -79,6 +81,7 @@ class Running:
 
 class Ours:
     name = "ours"
+    switches = {"cache_prompt": False}, {"speculative": False}
 
     def __init__(self, binary, packed):
         self.binary, self.packed = binary, packed
@@ -87,14 +90,14 @@ class Ours:
         self.version = None
 
     def start(self, model, threads, settings):
-        command = [self.binary, "serve", "--model", model, "--alias", "m", "--port", free_port(),
-                   "--threads", threads, "--packed-cache", self.packed, "--ctx", settings.n_ctx,
-                   "--parallel", settings.n_streams]
+        command = [self.binary, "serve", "--alias", "m", "--port", free_port(), "--threads",
+                   threads, "--packed-cache", self.packed, "--ctx", settings.n_ctx, "--parallel",
+                   settings.n_streams, *(["--model", model] if model else [])]
         if settings.folder:
             command += ["--cache-dir", settings.folder]
             if "--cache-bytes" in self.flags:
                 command += ["--cache-bytes", 8 << 30]
-        return Running(self.name, command)
+        return Running(self.name, command, *self.switches)
 
 
 class LlamaServer:
@@ -117,7 +120,7 @@ class LlamaServer:
             command += ["--slot-save-path", settings.folder]
         if settings.drafts:
             command += self.drafting
-        return Running(self.name, command)
+        return Running(self.name, command, {"cache_prompt": False}, {})
 
 
 class IkServer(LlamaServer):

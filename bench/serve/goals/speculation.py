@@ -59,7 +59,8 @@ async def measure(side, part, setting):
         with side.start(setting.model, setting.threads, settings) as server:
             for turn in range(2 * TURNS):
                 prompt, drafts = [prompt_of(part["task"], words)], turn % 2 == 1
-                each, bad = await decoded(server, prompt, speculative=drafts)
+                each, bad = await decoded(server, prompt,
+                                          **({} if drafts else server.without_drafts))
                 (drafted if drafts else plain).extend(each)
                 wrong += bad
             _, stats = await get_json(server.port, "/v1/engine/stats")

@@ -25,7 +25,7 @@ async def measure_mixed(side, part, setting):
     sums = {}
     with side.start(setting.model, setting.threads, settings) as server:
         await ask(server.port, [400, 401], 2)
-        for kind, fields in (("miss", {"cache_prompt": False}), ("hit", {})):
+        for kind, fields in (("miss", server.without_cache), ("hit", {})):
             answers = [await ask(server.port, r.prompt, r.n_answer, **fields) for r in trace]
             sums[kind] = sum(a.first_ms for a in answers) / len(answers)
     return {"hit_ms": sums["hit"], "miss_ms": sums["miss"], "ratio": sums["miss"] / sums["hit"]}
