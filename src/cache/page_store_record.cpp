@@ -17,7 +17,7 @@ constexpr char kKeyContext[crypto_kdf_CONTEXTBYTES + 1] = "ruvpages";
 static_assert(kStoreKeyBytes == crypto_kdf_KEYBYTES);
 static_assert(kStoreKeyBytes == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
 
-struct Field {
+struct HeaderField {
   size_t offset;
   size_t size;
 };
@@ -25,24 +25,25 @@ struct Field {
 // Segment header:
 //   0 magic │ 8 version │ 12 sealed │ 16 number │ 24 payload bytes │ 32 model hash
 //   48 nonce │ 72 tag │ 88 length of the layout │ 96 layout │ 504 hash of all before
-constexpr Field kSegmentOrigin = {0, 48};
-constexpr Field kSegmentNonce = {48, 24};
-constexpr Field kSegmentTag = {72, 16};
+constexpr HeaderField kSegmentOrigin = {0, 48};
+constexpr HeaderField kSegmentNonce = {48, 24};
+constexpr HeaderField kSegmentTag = {72, 16};
 constexpr size_t kLayoutLength = 88;
-constexpr Field kLayout = {96, kMaxLayoutBytes};
+constexpr HeaderField kLayout = {96, kMaxLayoutBytes};
 constexpr size_t kSegmentHash = 504;
 
 // Record header:
 //   0 magic │ 8 tag or hash of the label │ 24 nonce │ 48 tag or hash of the payload │ 64 label
 // Label:
 //   0 id │ 8 parent │ 16 prefix before │ 32 tokens │ 96 length of the scope │ 104 scope
-constexpr Field kMagic = {0, 8};
-constexpr Field kLabelTag = {8, 16};
-constexpr Field kNonce = {24, 24};
-constexpr Field kPayloadTag = {48, 16};
-constexpr Field kLabel = {64, kRecordHeaderBytes - 64};
-constexpr Field kHashed = {24, kRecordHeaderBytes - 24};  // in plain records, by the label's hash
-constexpr Field kPayloadBinding = {8, 40};                // the label's tag and the nonce
+constexpr HeaderField kMagic = {0, 8};
+constexpr HeaderField kLabelTag = {8, 16};
+constexpr HeaderField kNonce = {24, 24};
+constexpr HeaderField kPayloadTag = {48, 16};
+constexpr HeaderField kLabel = {64, kRecordHeaderBytes - 64};
+constexpr HeaderField kHashed = {24,
+                                 kRecordHeaderBytes - 24};  // in plain records, by the label's hash
+constexpr HeaderField kPayloadBinding = {8, 40};            // the label's tag and the nonce
 constexpr size_t kScopeLength = 96;
 constexpr size_t kScope = 104;
 static_assert(kScope + kMaxScopeBytes <= kLabel.size);
@@ -50,11 +51,11 @@ static_assert(kNonce.size == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
 static_assert(kLabelTag.size == crypto_aead_xchacha20poly1305_ietf_ABYTES);
 
 template <size_t N>
-std::span<std::byte> part(std::array<std::byte, N>& of, Field field) {
+std::span<std::byte> part(std::array<std::byte, N>& of, HeaderField field) {
   return std::span(of).subspan(field.offset, field.size);
 }
 template <size_t N>
-Bytes part(const std::array<std::byte, N>& of, Field field) {
+Bytes part(const std::array<std::byte, N>& of, HeaderField field) {
   return std::span(of).subspan(field.offset, field.size);
 }
 

@@ -49,7 +49,7 @@ class PageStoreTest : public ::testing::Test {
     return ids;
   }
 
-  TestFolder folder_;
+  StoreFolder folder_;
   std::vector<std::string> notes_;
 };
 

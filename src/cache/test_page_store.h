@@ -1,7 +1,9 @@
 // Pages that tests store: every page has a number from which its tokens and bytes follow.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,15 +16,15 @@ namespace ruv {
 
 inline constexpr int64_t kPayload = 1000;  // no multiple of the records' alignment
 
-class TestFolder {
+class StoreFolder {
  public:
-  TestFolder() {
+  StoreFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "ruv-pages-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() { std::filesystem::remove_all(path_); }
+  StoreFolder(const StoreFolder&) = delete;
+  StoreFolder& operator=(const StoreFolder&) = delete;
+  ~StoreFolder() { std::filesystem::remove_all(path_); }
   const std::string& path() const { return path_; }
 
  private:
@@ -39,7 +41,10 @@ inline PageTokens tokens_of(int page) {
 inline std::vector<std::byte> payload_of(int page, int64_t n_bytes = kPayload) {
   Rng rng(static_cast<uint64_t>(page) + 1'000'000);
   std::vector<std::byte> payload(static_cast<size_t>(n_bytes));
-  for (std::byte& byte : payload) byte = static_cast<std::byte>(rng.next() >> 56);
+  for (size_t at = 0; at < payload.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = rng.next();
+    std::memcpy(payload.data() + at, &word, std::min(sizeof word, payload.size() - at));
+  }
   return payload;
 }
 
