@@ -46,6 +46,7 @@ void AcceptanceRates::record(DraftClass kind, int64_t n_drafted, int64_t n_accep
 
 AcceptanceRates::Rates AcceptanceRates::of(DraftClass kind) const {
   Rates rates;
+  const double weight = prior_ != nullptr ? kPriorWeight : kBeliefWeight;
   if (prior_ != nullptr) {
     rates = prior_->of(kind);
   } else {
@@ -55,7 +56,7 @@ AcceptanceRates::Rates AcceptanceRates::of(DraftClass kind) const {
     const Seen& seen = seen_[static_cast<size_t>(kind.index)][static_cast<size_t>(bin)];
     // Before anything is seen at a position, it is half believed to be as good as the one before.
     const double prior = bin == 0 ? rates.bin(0) : (rates.bin(bin) + rates.bin(bin - 1)) / 2;
-    rates.bin(bin) = (seen.right + kPriorWeight * prior) / (seen.n + kPriorWeight);
+    rates.bin(bin) = (seen.right + weight * prior) / (seen.n + weight);
   }
   return rates;
 }

@@ -38,10 +38,14 @@ class AcceptanceRates {
     std::array<double, 8> rates_{};
   };
   Rates of(DraftClass kind) const;
+  // Observations of first tokens of this kind that still count.
+  double n_seen(DraftClass kind) const { return seen_[static_cast<size_t>(kind.index)][0].n; }
 
  private:
   static constexpr int64_t kBins = 8;
-  static constexpr double kPriorWeight = 3;  // observations that the prior is worth
+  // Observations that what is believed before them is worth: a guess, or what others saw.
+  static constexpr double kBeliefWeight = 3;
+  static constexpr double kPriorWeight = 8;
 
   static int64_t bin_of(int64_t position);
   static double belief(DraftClass kind, int64_t bin);

@@ -53,17 +53,20 @@ int64_t DraftLength::choose(const DraftChance& chance) const {
   if (n_since_plain_ >= kMeasureEvery) return 0;
   if (const int64_t length = best(chance); length > 0) return affordable(chance, length);
   const DraftClass kind = DraftClass::of(chance.source, chance.n_matched);
-  if (n_tokens_ < trials_[static_cast<size_t>(kind.index)].next) return 0;
+  if (!trial_due(kind)) return 0;
   return affordable(chance, std::min(kTrialTokens, chance.n_available));
+}
+
+// A new sequence need not try at once what others have tried.
+bool DraftLength::trial_due(DraftClass kind) const {
+  const int64_t first = shared_->n_seen(kind) < kKnown ? 0 : 4 * kFirstWait;
+  return n_tokens_ >= trials_[static_cast<size_t>(kind.index)].next.value_or(first);
 }
 
 void DraftLength::record(const DraftChance& chance, int64_t n_drafted, int64_t n_accepted) {
   n_tokens_ += 1 + n_accepted;
-  if (n_drafted == 0) {
-    n_since_plain_ = 0;
-    return;
-  }
-  ++n_since_plain_;
+  n_since_plain_ = n_drafted == 0 ? 0 : n_since_plain_ + 1;
+  if (n_drafted == 0) return;
   const DraftClass kind = DraftClass::of(chance.source, chance.n_matched);
   own_.record(kind, n_drafted, n_accepted);
   shared_->record(kind, n_drafted, n_accepted);

@@ -8,6 +8,8 @@
 // so n tokens take at most n + kFreeTokens + kLossShare · n times a plain token: 3 % for n = 200.
 #pragma once
 
+#include <optional>
+
 #include "engine/speculate/acceptance_rates.h"
 #include "engine/speculate/step_costs.h"
 
@@ -31,6 +33,7 @@ class DraftLength {
   static constexpr double kMinGain = 1.02;      // what drafting must promise
   static constexpr int64_t kMeasureEvery = 32;  // one step in so many is plain, to measure it
   static constexpr int64_t kTrialTokens = 2;
+  static constexpr double kKnown = 8;       // observations after which trials can wait
   static constexpr int64_t kFirstWait = 8;  // steps between trials of what loses; doubles
   static constexpr int64_t kLongestWait = 256;
 
@@ -53,8 +56,9 @@ class DraftLength {
 
   struct Trial {
     int64_t wait = kFirstWait;
-    int64_t next = 0;  // token count from which on one is due
+    std::optional<int64_t> next;  // token count from which on one is due
   };
+  bool trial_due(DraftClass kind) const;
   double plain_token_ms(const DraftChance& chance) const;
   double extra_tokens(const DraftChance& chance, int64_t n_drafted, double ms) const;
   int64_t affordable(const DraftChance& chance, int64_t n_drafted) const;
