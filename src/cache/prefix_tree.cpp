@@ -194,6 +194,8 @@ PrefixTree::NodeId PrefixTree::new_node(NodeId parent, Block block) {
   made.n_pages_before = above.is_root() ? 0 : above.n_pages_before + 1;
   made.path_hash = path_hash(above.path_hash, block);
   above.children.insert(place_of(above, block), id);
+  // What alone goes on a text that was found again is likely to be as well: an agent's next turn.
+  if (!above.is_root() && above.children.size() == 1) made.n_hits = above.n_hits;
   refresh(id, false);
   return id;
 }

@@ -203,6 +203,26 @@ TEST(PrefixTree, WhatIsFoundAgainStaysLonger) {
   EXPECT_EQ(cache.found(text(16)), 16);
 }
 
+TEST(PrefixTree, WhatGoesOnAFavouriteIsOne) {
+  Cache cache;
+  cache.keep(text(16));
+  cache.tree.touch("", text(16));
+  cache.keep(text(32));
+  cache.keep(text(32, 100));
+  EXPECT_EQ(cache.tree.evict(2), 2);
+  EXPECT_EQ(cache.found(text(32)), 32);
+}
+
+TEST(PrefixTree, OneOfManyBehindAFavouriteIsNoFavourite) {
+  Cache cache;
+  cache.keep(text(32));
+  cache.tree.touch("", text(32));
+  cache.keep(text(16) + text(16, 300));
+  EXPECT_EQ(cache.tree.evict(1), 1);
+  EXPECT_EQ(cache.found(text(32)), 32);
+  EXPECT_EQ(cache.found(text(16) + text(16, 300)), 16);
+}
+
 TEST(PrefixTree, UnusedFavouritesFade) {
   Cache cache(8);
   cache.keep(text(16));
