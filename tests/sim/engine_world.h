@@ -1,0 +1,221 @@
+// EngineWorld: a random life of a real EngineCore from one seed: requests with shared beginnings,
+// priorities, tenants and deadlines arrive, are cancelled, run out of pages; steps are stopped in
+// the middle. After each step all books must agree, and each answer must be what the scripted model
+// says it is.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/rng.h"
+#include "engine/engine_core.h"
+#include "sim/scripted_executor.h"
+
+namespace ruv {
+
+class EngineWorld {
+ public:
+  // What happened, to see that simulations reach what they are for.
+  struct Coverage {
+    int64_t requests = 0;
+    int64_t steps = 0;
+    int64_t rows = 0;
+    int64_t finished = 0;
+    int64_t cancelled = 0;
+    int64_t expired = 0;
+    int64_t aborted_steps = 0;
+    int64_t preemptions = 0;
+    int64_t reused_tokens = 0;
+    int64_t evicted_pages = 0;
+    int64_t accepted_drafts = 0;
+
+    void add(const Coverage& other) {
+      requests += other.requests;
+      steps += other.steps;
+      rows += other.rows;
+      finished += other.finished;
+      cancelled += other.cancelled;
+      expired += other.expired;
+      aborted_steps += other.aborted_steps;
+      preemptions += other.preemptions;
+      reused_tokens += other.reused_tokens;
+      evicted_pages += other.evicted_pages;
+      accepted_drafts += other.accepted_drafts;
+    }
+  };
+
+  explicit EngineWorld(uint64_t seed) : rng_(seed) {
+    n_vocab_ = 4 + below(20);
+    n_pages_ = 2 + below(rng_.below(2) == 0 ? 6 : 30);
+    options_.n_threads = 1;
+    options_.n_ctx = kPageTokens * n_pages_ - below(kPageTokens);
+    options_.max_sequences = 1 + below(6);
+    options_.max_batch_tokens = options_.max_sequences + 1 + below(80);
+    options_.kv.max_tokens = kPageTokens * n_pages_;
+    options_.kv.keep_prefixes = rng_.below(8) != 0;
+    model_.h.n_vocab = n_vocab_;
+    auto executor = std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_);
+    executor_ = executor.get();
+    core_ = std::make_unique<EngineCore>(model_, options_, std::move(executor), clock_);
+    make_requests();
+  }
+
+  Coverage run() {
+    int64_t n_idle = 0;
+    while (n_arrived_ < lives_.size() || core_->has_work()) {
+      arrive();
+      if (rng_.below(60) == 0) cancel_one();
+      if (rng_.below(50) == 0) executor_->abort_next();
+      const int64_t n_rows = executor_->n_rows();
+      const bool stepped = core_->step(never_);
+      covered_.steps += stepped;
+      EXPECT_TRUE(core_->consistent());
+      n_idle = executor_->n_rows() > n_rows ? 0 : n_idle + 1;
+      EXPECT_LT(n_idle, 50) << "work waits and nothing is computed";
+      EXPECT_LT(covered_.steps, 20000) << "no end";
+      if (testing::Test::HasFailure()) return covered_;
+      if (!stepped) wait();
+    }
+    check_end();
+    return covered_;
+  }
+
+ private:
+  struct Life {
+    Request request;
+    int64_t arrives_ns = 0;
+    std::vector<Token> expected;
+    std::vector<Token> answer;
+    FinishReason finish = FinishReason::none;
+    Code code = Code::ok;
+  };
+
+  int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
+
+  std::vector<Token> random_tokens(int64_t n) {
+    std::vector<Token> tokens;
+    for (int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<Token>(below(n_vocab_)));
+    return tokens;
+  }
+
+  // Begins as a text of a few, as an earlier conversation, or as nothing else.
+  std::vector<Token> random_prompt(const std::vector<std::vector<Token>>& texts) {
+    std::vector<Token> prompt;
+    if (!lives_.empty() && rng_.below(4) == 0) {
+      const Life& earlier = lives_[rng_.below(lives_.size())];
+      prompt = earlier.request.prompt;
+      prompt.insert(prompt.end(), earlier.expected.begin(), earlier.expected.end());
+    } else if (rng_.below(3) != 0) {
+      prompt = texts[rng_.below(texts.size())];
+      prompt.resize(rng_.below(prompt.size() + 1));
+    }
+    const std::vector<Token> tail = random_tokens(1 + below(rng_.below(3) == 0 ? 100 : 20));
+    prompt.insert(prompt.end(), tail.begin(), tail.end());
+    const auto most = static_cast<size_t>(options_.n_ctx - 1);
+    if (prompt.size() > most) prompt.resize(most);
+    return prompt;
+  }
+
+  void make_requests() {
+    std::vector<std::vector<Token>> texts;
+    for (int i = 0; i < 3; ++i) texts.push_back(random_tokens(1 + below(100)));
+    const int64_t n = 1 + below(12);
+    const int64_t mean_gap_ms = 1 + below(120);
+    int64_t at_ns = clock_.now_ns();
+    for (int64_t i = 0; i < n; ++i) {
+      Life life;
+      life.request.prompt = random_prompt(texts);
+      GenerateParams& params = life.request.params;
+      params.max_tokens = rng_.below(12) == 0 ? -1 : below(50);
+      params.temperature = rng_.below(3) == 0 ? 0.8 : 0;
+      params.seed = rng_.below(1000);
+      params.speculative = rng_.below(4) != 0;
+      params.cache_prefix = rng_.below(8) != 0;
+      params.min_cache_tokens = rng_.below(4) == 0 ? below(40) : 0;
+      if (rng_.below(4) == 0) params.stop_tokens = random_tokens(1);
+      ServiceTerms& terms = life.request.terms;
+      terms.priority = static_cast<Priority>(rng_.below(4));
+      terms.tenant = rng_.below(3) == 0 ? "other" : "";
+      terms.timeout_ms = rng_.below(6) == 0 ? 1 + below(800) : 0;
+      life.arrives_ns = at_ns += below(mean_gap_ms * 2) * 1'000'000;
+      life.expected = scripted_answer(life.request, n_vocab_, options_.n_ctx);
+      lives_.push_back(std::move(life));
+    }
+  }
+
+  void arrive() {
+    for (; n_arrived_ < lives_.size() && lives_[n_arrived_].arrives_ns <= clock_.now_ns();
+         ++n_arrived_) {
+      const size_t i = n_arrived_;
+      Request request = lives_[i].request;
+      request.on_event = [this, i](const Event& event) { receive(lives_[i], event); };
+      core_->add(core_->make_sequence(static_cast<RequestId>(i + 1), std::move(request)));
+      ++covered_.requests;
+    }
+  }
+
+  void receive(Life& life, const Event& event) {
+    EXPECT_EQ(life.finish, FinishReason::none) << "an event after the last one";
+    life.answer.insert(life.answer.end(), event.ids.begin(), event.ids.end());
+    life.finish = event.finish;
+    life.code = event.status.code();
+    if (event.finish == FinishReason::none) return;
+    covered_.accepted_drafts += event.timings.n_accepted_tokens;
+    const bool whole = event.finish == FinishReason::stop || event.finish == FinishReason::length;
+    covered_.finished += whole;
+    covered_.cancelled += event.finish == FinishReason::cancelled;
+    covered_.expired += event.finish == FinishReason::error;
+    const auto n = static_cast<size_t>(std::min(life.answer.size(), life.expected.size()));
+    EXPECT_LE(life.answer.size(), life.expected.size());
+    EXPECT_TRUE(std::equal(life.answer.begin(),
+                           life.answer.begin() + static_cast<std::ptrdiff_t>(n),
+                           life.expected.begin()))
+        << "request " << (&life - lives_.data()) << " has a wrong answer";
+    EXPECT_TRUE(!whole || life.answer.size() == life.expected.size());
+    if (event.finish == FinishReason::error) {
+      EXPECT_EQ(life.code, Code::deadline) << event.status.message();
+      EXPECT_GT(life.request.terms.timeout_ms, 0);
+    }
+  }
+
+  void cancel_one() {
+    const RequestId id = 1 + rng_.below(n_arrived_ + 1);  // the last is not there
+    core_->cancel(std::span(&id, 1));
+  }
+
+  void wait() {
+    const bool idle = !core_->has_work() && n_arrived_ < lives_.size();
+    const int64_t until = idle ? lives_[n_arrived_].arrives_ns : clock_.now_ns() + 1'000'000;
+    clock_.advance_ns(std::max<int64_t>(0, until - clock_.now_ns()));
+  }
+
+  void check_end() {
+    for (const Life& life : lives_) {
+      EXPECT_NE(life.finish, FinishReason::none) << "request " << (&life - lives_.data());
+    }
+    const PagePool& pool = core_->pages();
+    EXPECT_EQ(pool.n_free() + pool.n_evictable(), pool.n_pages()) << "pages are lost";
+    const KvCacheStats stats = core_->kv_stats();
+    covered_.rows = executor_->n_rows();
+    covered_.preemptions = stats.preemptions;
+    covered_.reused_tokens = stats.reused_tokens;
+    covered_.evicted_pages = stats.evicted_pages;
+  }
+
+  Rng rng_;
+  FakeClock clock_;
+  Model model_;
+  EngineOptions options_;
+  int64_t n_vocab_ = 0;
+  int64_t n_pages_ = 0;
+  ScriptedExecutor* executor_ = nullptr;  // the core's
+  std::unique_ptr<EngineCore> core_;
+  const StopFlag never_{false};
+  std::vector<Life> lives_;  // in order of arrival
+  size_t n_arrived_ = 0;
+  Coverage covered_;
+};
+
+}  // namespace ruv

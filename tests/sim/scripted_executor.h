@@ -1,0 +1,154 @@
+// ScriptedExecutor: an executor without a model. What it keeps in a token's slot of a page, and the
+// logits it gives, are hashes of all slots before it, read from the pages: a wrong, stale or shared
+// page changes the answer. scripted_answer says what the answer must be, without pages.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/executor.h"
+#include "engine/sample/sampler.h"
+
+namespace ruv {
+
+class FakeClock final : public Clock {
+ public:
+  int64_t now_ns() const override { return now_ns_; }
+  void advance_ns(int64_t ns) { now_ns_ += ns; }
+
+ private:
+  int64_t now_ns_ = 1'000'000'000;
+};
+
+// A text as the scripted model sees it.
+class ScriptedState {
+ public:
+  // The next token; returns what its slot keeps. Never 0: that is a cleared slot.
+  uint32_t push(Token token) {
+    last_ = token;
+    const uint32_t kept = mix(sum_ ^ static_cast<uint64_t>(token)) | 1;
+    push_kept(kept);
+    return kept;
+  }
+  // A token of which only the slot is known, but for the last one.
+  void push_kept(uint32_t kept) { sum_ = sum_ * 0x9E3779B97F4A7C15ULL + kept; }
+
+  // Three of four times the likeliest next token follows from the last one alone, so that guesses
+  // may be right.
+  void logits(std::span<float> out) const {
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<float>(mix(sum_ + i + 1) >> 8) * 0x1p-24F;
+    }
+    if ((mix(sum_) & 3) == 0) return;
+    const auto follows = (static_cast<size_t>(last_) * 5 + 3) % out.size();
+    out[follows] += 2;
+  }
+
+ private:
+  static uint32_t mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return static_cast<uint32_t>(x >> 32);
+  }
+  uint64_t sum_ = 1;
+  Token last_ = 0;
+};
+
+class ScriptedExecutor final : public Executor {
+ public:
+  static constexpr KvShape kShape = {.n_layers = 1, .n_kv_heads = 1, .head_dim = 2};
+
+  ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock)
+      : pages_(std::move(*KvPages::create(kShape, n_pages))), n_vocab_(n_vocab), clock_(&clock) {
+    EXPECT_GE(kShape.head_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
+  }
+
+  // The next step stops in the middle, as if its flag had become true there.
+  void abort_next() { aborts_ = true; }
+  int64_t n_rows() const { return n_rows_; }
+
+  std::optional<View> run(const Batch& batch, const StopFlag& /*stop*/) override {
+    clock_->advance_ns(kStepNs + kRowNs * batch.n_rows());
+    n_rows_ += batch.n_rows();
+    writers_.clear();
+    logits_.assign(batch.output_rows.size() * static_cast<size_t>(n_vocab_), -1);
+    n_outputs_ = 0;
+    size_t n_done = 0;
+    for (const BatchSequence& sequence : batch.sequences) {
+      if (aborts_ && n_done++ * 2 >= batch.sequences.size()) break;
+      compute(batch, sequence);
+    }
+    if (std::exchange(aborts_, false)) return std::nullopt;
+    EXPECT_EQ(n_outputs_, batch.output_rows.size());
+    return View{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_};
+  }
+  const KvPages& pages() const override { return pages_; }
+
+ private:
+  static constexpr int64_t kStepNs = 5'000'000;
+  static constexpr int64_t kRowNs = 500'000;
+
+  uint32_t* slot(const BatchSequence& sequence, int64_t position) const {
+    const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
+    return reinterpret_cast<uint32_t*>(pages_.keys(page, 0, 0)) + position % kPageTokens;
+  }
+
+  void compute(const Batch& batch, const BatchSequence& sequence) {
+    ASSERT_LE(sequence.first_position + sequence.n_rows, std::ssize(sequence.pages) * kPageTokens);
+    ScriptedState state;
+    for (int64_t i = 0; i < sequence.first_position; ++i) {
+      ASSERT_NE(*slot(sequence, i), 0U) << "position " << i << " was never written";
+      state.push_kept(*slot(sequence, i));
+    }
+    for (int64_t i = 0; i < sequence.n_rows; ++i) {
+      const auto row = static_cast<size_t>(sequence.row_begin + i);
+      const int64_t position = sequence.first_position + i;
+      ASSERT_EQ(batch.positions[row], position);
+      const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
+      const auto writer = writers_.emplace(page, &sequence).first;
+      ASSERT_EQ(writer->second, &sequence) << "two sequences write page " << page;
+      *slot(sequence, position) = state.push(batch.tokens[row]);
+      if (n_outputs_ == batch.output_rows.size() ||
+          batch.output_rows[n_outputs_] != static_cast<int32_t>(row))
+        continue;
+      state.logits(std::span(logits_).subspan(n_outputs_ * static_cast<size_t>(n_vocab_),
+                                              static_cast<size_t>(n_vocab_)));
+      ++n_outputs_;
+    }
+  }
+
+  KvPages pages_;
+  int64_t n_vocab_;
+  FakeClock* clock_;
+  bool aborts_ = false;
+  int64_t n_rows_ = 0;
+  size_t n_outputs_ = 0;
+  std::map<PageId, const BatchSequence*> writers_;
+  std::vector<float> logits_;
+};
+
+// What an engine must answer. Requires: a seed and max_tokens are given, or the context ends it.
+inline std::vector<Token> scripted_answer(const Request& request, int64_t n_vocab, int64_t n_ctx) {
+  const GenerateParams& params = request.params;
+  Sampler sampler(params, params.seed.value_or(0), n_vocab);
+  std::vector<Token> tokens = request.prompt;
+  std::vector<float> logits(static_cast<size_t>(n_vocab));
+  ScriptedState state;
+  for (const Token token : tokens) state.push(token);
+  std::vector<Token> answer;
+  while (std::ssize(answer) != params.max_tokens && std::ssize(tokens) < n_ctx) {
+    state.logits(logits);
+    const Token id = sampler.sample(logits, tokens, std::ssize(answer));
+    if (std::ranges::find(params.stop_tokens, id) != params.stop_tokens.end()) break;
+    state.push(id);
+    tokens.push_back(id);
+    answer.push_back(id);
+  }
+  return answer;
+}
+
+}  // namespace ruv
