@@ -145,7 +145,7 @@ Status hold_chat(const CommandLine& line, const ChatCall& call) {
   EngineOptions options;
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;
-  options.kv_type = call.kv_type;
+  options.kv.type = call.kv_type;
   options.max_sequences = 1;
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
   Conversation conversation(line, *engine, call);

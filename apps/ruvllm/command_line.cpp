@@ -148,12 +148,20 @@ void CommandLine::kv(KvType& type) {
       "TYPE");
 }
 
+// What is on unless switched off has the flag --no-….
+void CommandLine::add_flag(const OptionRow& row, GenerateParams& params) {
+  const bool is_on = row.get(GenerateParams{}) != 0;
+  const std::string flag = is_on ? "--no-" + flag_of(row).substr(2) : flag_of(row);
+  const std::string help = is_on ? fmt::format("Do not {}", row.doc) : row.doc;
+  parser_->app.add_flag_callback(
+      flag, [&row, &params, is_on] { row.set(params, is_on ? 0 : 1); }, help);
+}
+
 void CommandLine::generation(GenerateParams& params) {
   for (const OptionRow& row : generate_options()) {
     const std::string flag = flag_of(row);
     if (row.kind == OptionRow::Kind::flag) {
-      parser_->app.add_flag_callback(
-          flag, [&row, &params] { row.set(params, 1); }, row.doc);
+      add_flag(row, params);
       continue;
     }
     parser_->option(

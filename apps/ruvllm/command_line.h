@@ -12,6 +12,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "ruv/kv_type.h"
+#include "ruv/options.h"
 #include "ruv/params.h"
 
 namespace ruv {
@@ -53,6 +54,8 @@ class CommandLine {
 
  private:
   struct CliParser;
+  void add_flag(const OptionRow& row, GenerateParams& params);
+
   std::string command_;
   std::unique_ptr<CliParser> parser_;
 };

@@ -103,7 +103,7 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   EngineOptions options;
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;
-  options.kv_type = call.kv_type;
+  options.kv.type = call.kv_type;
   options.max_sequences = 1;
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
   const Answer answer = TRY(ask(*engine, prompt, call.params,

@@ -91,7 +91,7 @@ int serve_command(int argc, char** argv) {
   line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
   line.text("--cache-dir", call.cache_dir, "Folder for the durable prefix cache");
   line.threads(call.engine.n_threads);
-  line.kv(call.engine.kv_type);
+  line.kv(call.engine.kv.type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
   line.integer("--parallel", call.engine.max_sequences, 1, 1024,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ruv/kv_type.h"
+#include "ruv/kv_cache.h"
 #include "ruv/model.h"
 #include "ruv/params.h"
 
@@ -26,11 +26,7 @@ struct EngineOptions {
   int64_t max_queue = 1024;
   // Tokens of one step at most; longer prompts are cut into chunks of this size.
   int64_t max_batch_tokens = 512;
-  // Memory for keys and values in tokens of context; 0: n_ctx · max_sequences, limited to a
-  // quarter of the machine's memory.
-  int64_t kv_tokens = 0;
-  // How they are stored.
-  KvType kv_type = KvType::f16;
+  KvCacheConfig kv = {};
 };
 
 // One piece of an answer. Several tokens may pass before text becomes certain (unfinished
@@ -55,6 +51,17 @@ struct Event {
   Status status;
 };
 
+// Whose request it is and how urgent.
+struct ServiceTerms {
+  Priority priority = Priority::normal;
+  // Tenants get equal service, and share no kept prefixes.
+  std::string tenant = {};
+  // Prefixes are shared among requests with one salt only.
+  std::string cache_salt = {};
+  // The answer ends with an error (deadline) when it is not finished after so long; 0: never.
+  int64_t timeout_ms = 0;
+};
+
 struct Request {
   std::vector<Token> prompt;  // at least one token
   GenerateParams params;
@@ -63,6 +70,7 @@ struct Request {
   std::function<void(const Event&)> on_event;
   // Token healing leaves this many tokens at the prompt's beginning alone.
   int64_t n_fixed_tokens = 0;
+  ServiceTerms terms = {};
 };
 
 using RequestId = uint64_t;
@@ -88,6 +96,7 @@ class Engine {
     int64_t n_steps = 0;
   };
   virtual Load load() const = 0;
+  virtual KvCacheStats kv_stats() const = 0;
   virtual const Model& model() const = 0;
   virtual int64_t n_ctx() const = 0;
 };

@@ -10,13 +10,20 @@ namespace ruv {
 enum class KvType : uint8_t {
   f16,
   int8,  // with one scale per token and head: about half the memory, a little less exact
+  // Old keys and values in codes of so many bits, the newest in f16 (docs/kv-precision.md). Only
+  // for models that `ruvllm kv-gate` has measured.
+  int4,
+  int2,
 };
 
+inline constexpr KvType kKvTypes[] = {KvType::f16, KvType::int8, KvType::int4, KvType::int2};
+
 constexpr std::string_view kv_type_name(KvType type) {
-  return type == KvType::f16 ? "f16" : "int8";
+  constexpr std::string_view kNames[] = {"f16", "int8", "int4", "int2"};
+  return kNames[static_cast<int>(type)];
 }
 
-// Nothing for a name that is none.
+// Of the types that every model may use. Nothing for a name that is none of them.
 constexpr std::optional<KvType> find_kv_type(std::string_view name) {
   for (const KvType type : {KvType::f16, KvType::int8}) {
     if (name == kv_type_name(type)) return type;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ruv/kv_cache.h"
 #include "ruv/token.h"
 
 namespace ruv {
@@ -48,6 +49,13 @@ struct GenerateParams {
   // -1: no log-probabilities. n >= 0: of each chosen token and the n likeliest (at most 20).
   // They are of the model's own distribution, before bias, penalties, temperature and healing.
   int32_t n_logprobs = -1;
+  // Reuse the beginning of the prompt where an earlier request had it, and keep this one's for
+  // others. The bytes of the answer are the same either way.
+  bool cache_prefix = true;
+  // Beginnings shorter than this are neither reused nor kept.
+  int64_t min_cache_tokens = 16;
+  // Guess tokens ahead and check the guesses in one step. The bytes are the same either way.
+  bool speculative = true;
 };
 
 // Who goes first where not all can. Requests that wait long count as one higher.
@@ -70,6 +78,10 @@ struct Timings {
   double decode_ms = 0;   // from the first generated token to the last
   double prefill_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
+  int64_t n_cached_tokens = 0;  // of the prompt, taken from the prefix cache
+  CacheMiss cache_miss = CacheMiss::none;
+  int64_t n_drafted_tokens = 0;   // guessed ahead
+  int64_t n_accepted_tokens = 0;  // of them, right
 };
 
 }  // namespace ruv

@@ -6,18 +6,27 @@
 #include "ruv/options.h"
 
 namespace ruv {
+namespace {
+
+bool contains(std::span<const RequestId> ids, RequestId id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+}  // namespace
 
 BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
                          std::unique_ptr<Executor> executor)
     : model_(std::move(model)),
       options_(options),
-      executor_(std::move(executor)),
-      pool_(executor_->pages().n_pages()) {
-  snapshot_.limits = {.max_sequences = options.max_sequences,
-                      .max_batch_tokens = options.max_batch_tokens,
-                      .max_mixed_tokens = std::max<int64_t>(1, options.max_batch_tokens / 4),
-                      .page_tokens = kPageTokens};
-  publish_load();
+      core_(*model_, options, std::move(executor), clock_) {
+  core_.on_prompts = [this](std::span<const RequestId> ids) {
+    const std::lock_guard lock(mutex_);
+    in_prompt_.assign(ids.begin(), ids.end());
+    for (const RequestId id : cancelled_) {
+      if (contains(in_prompt_, id)) stop_step_ = true;
+    }
+  };
+  publish();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -25,6 +34,7 @@ BatchEngine::~BatchEngine() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    stop_step_ = true;
   }
   wake_.notify_one();
   thread_.join();
@@ -47,6 +57,10 @@ Status BatchEngine::check(const Request& request) const {
                   model_->h.n_vocab);
     }
   }
+  if (request.terms.timeout_ms < 0) {
+    return fail(Code::invalid, "timeout_ms: {} is negative; 0 means no limit",
+                request.terms.timeout_ms);
+  }
   return check_params(request.params, model_->n_usable_tokens());
 }
 
@@ -68,14 +82,13 @@ Result<RequestId> BatchEngine::submit(Request request) {
   TRY(check(request));
   const HealedPrompt cut = healed(request);
   const std::lock_guard lock(mutex_);
-  const auto n_waiting = load_.n_waiting + static_cast<int64_t>(arrived_.size());
+  const auto n_waiting = load_.n_waiting + std::ssize(arrived_);
   if (stopping_ || n_waiting >= options_.max_queue) {
     return fail(Code::unavailable, "the queue is full: {} requests wait; try again later",
                 n_waiting);
   }
   const RequestId id = next_id_++;
-  arrived_.push_back(std::make_unique<Sequence>(id, std::move(request), *model_, pool_,
-                                                options_.n_ctx, clock_.now_ns()));
+  arrived_.push_back(core_.make_sequence(id, std::move(request)));
   if (!cut.prefix.empty()) arrived_.back()->heal(cut, *prefixes_);
   wake_.notify_one();
   return id;
@@ -84,125 +97,57 @@ Result<RequestId> BatchEngine::submit(Request request) {
 void BatchEngine::cancel(RequestId id) {
   const std::lock_guard lock(mutex_);
   cancelled_.push_back(id);
+  // A step of long prompts is given up for it; the others compute their part again.
+  if (contains(in_prompt_, id)) stop_step_ = true;
   wake_.notify_one();
 }
 
 Engine::Load BatchEngine::load() const {
   const std::lock_guard lock(mutex_);
   Load load = load_;
-  load.n_waiting += static_cast<int64_t>(arrived_.size());
+  load.n_waiting += std::ssize(arrived_);
   return load;
 }
 
+KvCacheStats BatchEngine::kv_stats() const {
+  const std::lock_guard lock(mutex_);
+  return kv_stats_;
+}
+
 void BatchEngine::run() {
-  while (intake()) step();
+  while (intake()) {
+    core_.step(stop_step_);
+    publish();
+  }
+  core_.cancel_all();
+  publish();
 }
 
 bool BatchEngine::intake() {
+  std::vector<std::unique_ptr<Sequence>> arrived;
   std::vector<RequestId> cancelled;
   {
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [&] {
-      return stopping_ || !arrived_.empty() || !cancelled_.empty() || !running_.empty() ||
-             !waiting_.empty();
+      return stopping_ || !arrived_.empty() || !cancelled_.empty() || core_.has_work();
     });
-    for (std::unique_ptr<Sequence>& sequence : arrived_) waiting_.push_back(std::move(sequence));
-    arrived_.clear();
+    arrived.swap(arrived_);
     cancelled.swap(cancelled_);
-    if (stopping_) {
-      for (const auto& sequence : running_) cancelled.push_back(sequence->id());
-      for (const auto& sequence : waiting_) cancelled.push_back(sequence->id());
-    }
+    in_prompt_.clear();
+    stop_step_ = stopping_;
+    load_.n_waiting += std::ssize(arrived);
   }
-  const auto drop = [&](const std::unique_ptr<Sequence>& sequence) {
-    if (std::find(cancelled.begin(), cancelled.end(), sequence->id()) == cancelled.end())
-      return false;
-    sequence->finish(FinishReason::cancelled, {}, clock_.now_ns());
-    return true;
-  };
-  if (!cancelled.empty()) {
-    std::erase_if(running_, drop);
-    std::erase_if(waiting_, drop);
-  }
-  publish_load();
+  for (std::unique_ptr<Sequence>& sequence : arrived) core_.add(std::move(sequence));
+  core_.cancel(cancelled);
+  return !stop_step_;
+}
+
+void BatchEngine::publish() {
+  const Load load = core_.load();
+  const KvCacheStats kv_stats = core_.kv_stats();
   const std::lock_guard lock(mutex_);
-  return !stopping_;
-}
-
-void BatchEngine::step() {
-  const auto view = [](const std::unique_ptr<Sequence>& s) {
-    const auto n_pages = static_cast<int64_t>(s->pages().pages().size());
-    return SequenceView{.n_tokens = s->n_tokens(),
-                        .n_computed = s->n_computed(),
-                        .n_pages = n_pages,
-                        .n_own = n_pages};
-  };
-  snapshot_.n_free_pages = pool_.n_free();
-  snapshot_.running.clear();
-  snapshot_.waiting.clear();
-  std::transform(running_.begin(), running_.end(), std::back_inserter(snapshot_.running), view);
-  std::transform(waiting_.begin(), waiting_.end(), std::back_inserter(snapshot_.waiting), view);
-  schedule(snapshot_, plan_);
-  apply(plan_);
-  if (plan_.rows.empty()) return;
-  pack(plan_);
-  advance(plan_, executor_->run(batch_));
-  ++n_steps_;
-  publish_load();
-}
-
-void BatchEngine::apply(const StepPlan& plan) {
-  for (int64_t index : plan.preempt) {  // youngest first, so indexes stay right
-    std::unique_ptr<Sequence> sequence = std::move(running_[static_cast<size_t>(index)]);
-    running_.erase(running_.begin() + index);
-    sequence->preempted();
-    waiting_.push_front(std::move(sequence));
-  }
-  for (size_t i = 0; i < plan.start.size(); ++i) {
-    waiting_.front()->started(clock_.now_ns());
-    running_.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
-  }
-}
-
-void BatchEngine::pack(const StepPlan& plan) {
-  batch_.clear();
-  for (const StepPlan::Rows& rows : plan.rows) {
-    Sequence& sequence = *running_[static_cast<size_t>(rows.sequence)];
-    const int64_t first = sequence.n_computed();
-    const bool grown = sequence.pages().grow(first + rows.n_tokens, executor_->pages());
-    CHECK(grown);  // the plan counted the pages
-    batch_.sequences.push_back({batch_.n_rows(), rows.n_tokens, first, sequence.pages().pages()});
-    for (int64_t i = first; i < first + rows.n_tokens; ++i) {
-      batch_.tokens.push_back(sequence.tokens()[static_cast<size_t>(i)]);
-      batch_.positions.push_back(static_cast<int32_t>(i));
-    }
-    if (first + rows.n_tokens == sequence.n_tokens()) {
-      batch_.output_rows.push_back(static_cast<int32_t>(batch_.n_rows() - 1));
-    }
-  }
-}
-
-void BatchEngine::advance(const StepPlan& plan, View logits) {
-  const int64_t now_ns = clock_.now_ns();
-  int64_t output = 0;
-  for (const StepPlan::Rows& rows : plan.rows) {
-    std::unique_ptr<Sequence>& sequence = running_[static_cast<size_t>(rows.sequence)];
-    sequence->computed(rows.n_tokens);
-    if (sequence->n_computed() < sequence->n_tokens()) continue;
-    const std::span<float> row(logits.row(output++), static_cast<size_t>(logits.n_cols));
-    if (sequence->advance(row, now_ns)) sequence.reset();
-  }
-  std::erase(running_, nullptr);
-}
-
-void BatchEngine::publish_load() {
-  const std::lock_guard lock(mutex_);
-  load_.n_running = static_cast<int64_t>(running_.size());
-  load_.n_waiting = static_cast<int64_t>(waiting_.size());
-  load_.free_pages = pool_.n_free();
-  load_.total_pages = pool_.n_pages();
-  load_.n_steps = n_steps_;
+  load_ = load;
+  kv_stats_ = kv_stats;
 }
 
 }  // namespace ruv

@@ -16,7 +16,7 @@ constexpr int64_t kDefaultMaxCtx = 32768;
 Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
-      o.kv_tokens < 0 || o.n_threads < 0) {
+      o.kv.max_tokens < 0 || o.n_threads < 0) {
     return fail(Code::invalid, "engine options: a size is negative or zero");
   }
   if (o.n_ctx > n_ctx_train) {
@@ -25,17 +25,35 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   }
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
-  if (o.kv_tokens == 0) {
+  if (o.kv.max_tokens == 0) {
     KvShape shape = model.kv_shape();
-    shape.type = o.kv_type;
+    shape.type = o.kv.type;
     const int64_t affordable = machine_memory_bytes() / 4 / shape.bytes_per_token();
-    o.kv_tokens = std::min(o.n_ctx * o.max_sequences, affordable);
+    o.kv.max_tokens = std::min(o.n_ctx * o.max_sequences, affordable);
   }
-  o.kv_tokens = std::max(o.kv_tokens, o.n_ctx);  // one sequence can always run to its end
+  o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
   return o;
 }
 
 }  // namespace
+
+std::string_view cache_miss_name(CacheMiss miss) {
+  switch (miss) {
+    case CacheMiss::none:
+      return "none";
+    case CacheMiss::unknown:
+      return "unknown";
+    case CacheMiss::diverged:
+      return "diverged";
+    case CacheMiss::evicted:
+      return "evicted";
+    case CacheMiss::off:
+      return "off";
+    case CacheMiss::too_few:
+      return "too_few";
+  }
+  return "unknown";
+}
 
 std::string_view finish_reason_name(FinishReason reason) {
   switch (reason) {
@@ -57,13 +75,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");
   const EngineOptions complete = TRY(completed(options, *model));
-  std::unique_ptr<Executor> executor =
-      TRY(Executor::create(*model, {.n_threads = complete.n_threads,
-                                    .n_pages = (complete.kv_tokens + kPageTokens - 1) / kPageTokens,
-                                    .max_rows = complete.max_batch_tokens,
-                                    .max_outputs = complete.max_sequences,
-                                    .n_ctx = complete.n_ctx,
-                                    .kv_type = complete.kv_type}));
+  std::unique_ptr<Executor> executor = TRY(
+      Executor::create(*model, {.n_threads = complete.n_threads,
+                                .n_pages = (complete.kv.max_tokens + kPageTokens - 1) / kPageTokens,
+                                .max_rows = complete.max_batch_tokens,
+                                .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
+                                .n_ctx = complete.n_ctx,
+                                .kv_type = complete.kv.type}));
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor));
 }
 
@@ -91,7 +109,11 @@ Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const Generat
     waiting.finished = true;
     waiting.done.notify_one();
   };
-  TRY(engine.submit({std::move(prompt), params, on_event}));
+  Request request;
+  request.prompt = std::move(prompt);
+  request.params = params;
+  request.on_event = on_event;
+  TRY(engine.submit(std::move(request)));
   std::unique_lock lock(waiting.mutex);
   waiting.done.wait(lock, [&] { return waiting.finished; });
   if (!waiting.status.ok()) return tl::unexpected<Status>(waiting.status);

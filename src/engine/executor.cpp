@@ -2,7 +2,45 @@
 
 #include <algorithm>
 
+#include "device/cpu/cpu_ops.h"
+
 namespace ruv {
+namespace {
+
+class ModelExecutor final : public Executor {
+ public:
+  ModelExecutor(const Model& model, const ExecutorLimits& limits, KvPages pages,
+                Activations activations)
+      : model_(&model),
+        n_ctx_(limits.n_ctx),
+        pool_(limits.n_threads),
+        pages_(std::move(pages)),
+        activations_(std::move(activations)) {}
+
+  Status make_ops(const ExecutorLimits& limits) {
+    const HParams& h = model_->h;
+    ops_ = TRY(CpuOps::create(*model_->kernels, pool_, pages_,
+                              {.max_rows = std::max(limits.max_rows, limits.max_outputs),
+                               .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
+                               .max_head_dim = h.head_dim,
+                               .max_group = h.n_heads / h.n_kv_heads}));
+    return {};
+  }
+  std::optional<View> run(const Batch& batch, const StopFlag& stop) override {
+    return decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
+  }
+  const KvPages& pages() const override { return pages_; }
+
+ private:
+  const Model* model_;
+  int64_t n_ctx_;
+  WorkerPool pool_;
+  KvPages pages_;
+  Activations activations_;
+  std::unique_ptr<CpuOps> ops_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
@@ -10,15 +48,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
   shape.type = limits.kv_type;
   KvPages pages = TRY(KvPages::create(shape, limits.n_pages));
   Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
-  std::unique_ptr<Executor> executor(
-      new Executor(model, limits, std::move(pages), std::move(activations)));
-  const HParams& h = model.h;
-  executor->ops_ =
-      TRY(CpuOps::create(*model.kernels, executor->pool_, executor->pages_,
-                         {.max_rows = std::max(limits.max_rows, limits.max_outputs),
-                          .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
-                          .max_head_dim = h.head_dim,
-                          .max_group = h.n_heads / h.n_kv_heads}));
+  auto executor =
+      std::make_unique<ModelExecutor>(model, limits, std::move(pages), std::move(activations));
+  TRY(executor->make_ops(limits));
   return executor;
 }
 

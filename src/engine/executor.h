@@ -1,10 +1,11 @@
-// Executor: everything one engine computes with: threads, pages, operations and activations, sized
-// once, so that a step allocates nothing.
+// Executor: what an engine computes with: threads, pages, operations and activations, sized once,
+// so that a step allocates nothing. An interface, so that simulation decides what steps give.
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "device/cpu/cpu_ops.h"
+#include "device/kv_pages.h"
 #include "model/decoder.h"
 
 namespace ruv {
@@ -20,27 +21,20 @@ struct ExecutorLimits {
 
 class Executor {
  public:
-  // The model must outlive it. Fails: out_of_memory.
+  // Runs the model on this machine. The model must outlive it. Fails: out_of_memory.
   static Result<std::unique_ptr<Executor>> create(const Model& model, const ExecutorLimits& limits);
 
-  // Logits (batch.output_rows, n_vocab), valid until the next call.
-  View run(const Batch& batch) { return decode(*ops_, *model_, batch, activations_, n_ctx_); }
-  const KvPages& pages() const { return pages_; }
+  virtual ~Executor() = default;
+  // Logits (batch.output_rows, n_vocab), valid until the next call; nothing where `stop` became
+  // true before they were there.
+  virtual std::optional<View> run(const Batch& batch, const StopFlag& stop) = 0;
+  virtual const KvPages& pages() const = 0;
 
- private:
-  Executor(const Model& model, const ExecutorLimits& limits, KvPages pages, Activations activations)
-      : model_(&model),
-        n_ctx_(limits.n_ctx),
-        pool_(limits.n_threads),
-        pages_(std::move(pages)),
-        activations_(std::move(activations)) {}
-
-  const Model* model_;
-  int64_t n_ctx_;
-  WorkerPool pool_;
-  KvPages pages_;
-  Activations activations_;
-  std::unique_ptr<CpuOps> ops_;
+  // A step that nothing stops.
+  View run(const Batch& batch) {
+    static const StopFlag kNever{false};
+    return *run(batch, kNever);
+  }
 };
 
 }  // namespace ruv

@@ -47,6 +47,14 @@ constexpr std::array kRows = {
     OptionRow{"token_healing", Kind::flag, 0, 1,
               "a prompt that ends inside a word is continued as that word",
               RUV_FIELD(token_healing)},
+    OptionRow{"cache_prefix", Kind::flag, 0, 1,
+              "reuse the beginning of the prompt where an earlier request had it",
+              RUV_FIELD(cache_prefix)},
+    OptionRow{"min_cache_tokens", Kind::integer, 0, kMaxCount,
+              "beginnings shorter than this are neither reused nor kept",
+              RUV_FIELD(min_cache_tokens)},
+    OptionRow{"speculative", Kind::flag, 0, 1,
+              "guess tokens ahead and check the guesses in one step", RUV_FIELD(speculative)},
 };
 
 #undef RUV_FIELD

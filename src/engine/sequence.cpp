@@ -29,6 +29,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       on_event_(std::move(request.on_event)),
       model_(&model),
       n_ctx_(n_ctx),
+      terms_(std::move(request.terms)),
+      scope_(terms_.tenant + '\0' + terms_.cache_salt),
       tokens_(std::move(request.prompt)),
       n_prompt_(static_cast<int64_t>(tokens_.size())),
       answer_begin_(n_prompt_),
@@ -57,8 +59,26 @@ void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
   prefix_ = ForcedPrefix(prefixes, healed.prefix);
 }
 
-void Sequence::started(int64_t now_ns) {
-  if (started_ns_ == 0) started_ns_ = now_ns;
+int64_t Sequence::n_tokens_left() const {
+  const int64_t n_room = n_ctx_ - n_tokens();
+  return params_.max_tokens < 0 ? n_room : std::min(n_room, params_.max_tokens - n_generated());
+}
+
+int64_t Sequence::waited_ms(int64_t now_ns) const {
+  return ((first_token_ns_ != 0 ? first_token_ns_ : now_ns) - submitted_ns_) / 1'000'000;
+}
+
+int64_t Sequence::left_ms(int64_t now_ns) const {
+  if (terms_.timeout_ms == 0) return -1;
+  return std::max<int64_t>(0, terms_.timeout_ms - (now_ns - submitted_ns_) / 1'000'000);
+}
+
+void Sequence::started(int64_t now_ns, int64_t n_cached, CacheMiss miss) {
+  n_computed_ = n_cached;
+  if (started_ns_ != 0) return;  // again after a preemption: the answer tells of the first time
+  started_ns_ = now_ns;
+  n_cached_ = n_cached;
+  cache_miss_ = miss;
 }
 
 void Sequence::preempted() {
@@ -74,27 +94,31 @@ bool Sequence::ends_answer(Token id) const {
   return !params_.ignore_eos && model_->tokenizer != nullptr && model_->tokenizer->ends_answer(id);
 }
 
-bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
+bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
   logits = logits.first(static_cast<size_t>(model_->n_usable_tokens()));
   if (first_token_ns_ == 0) first_token_ns_ = now_ns;
   if (params_.max_tokens == 0) {
     emit({}, FinishReason::length, now_ns);
-    return true;
+    return false;
   }
   std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
   if (params_.n_logprobs >= 0) own.assign(logits.begin(), logits.end());
   const bool healing = !prefix_.done();
   if (healing) prefix_.mask(logits);
   const Token id = sampler_.sample(logits, tokens_, n_generated());
+  n_accepted_ += id == guess;
   Event event;
   if (healing) {
     const size_t n_healed = prefix_.accept(id);
-    if (n_healed == model_->tokenizer->token_bytes(id, false).size()) return reproduce(id, now_ns);
+    if (n_healed == model_->tokenizer->token_bytes(id, false).size()) {
+      reproduce(id, now_ns);
+      return false;
+    }
     event.n_healed_bytes = static_cast<int64_t>(n_healed);
   }
   if (ends_answer(id)) {
     emit({}, FinishReason::stop, now_ns);
-    return true;
+    return id == guess;
   }
   tokens_.push_back(id);
   event.ids.push_back(id);
@@ -108,18 +132,16 @@ bool Sequence::advance(std::span<float> logits, int64_t now_ns) {
     reason = FinishReason::length;
   }
   emit(std::move(event), reason, now_ns);
-  return reason != FinishReason::none;
+  return id == guess;
 }
 
 // A token that only says again what the prompt said.
-bool Sequence::reproduce(Token id, int64_t now_ns) {
+void Sequence::reproduce(Token id, int64_t now_ns) {
   tokens_.push_back(id);
   answer_begin_ = n_tokens();
   const std::string text = new_text(detokenizer_->push(id));
   DCHECK(text.empty());
-  if (n_tokens() < n_ctx_) return false;
-  emit({}, FinishReason::length, now_ns);
-  return true;
+  if (n_tokens() == n_ctx_) emit({}, FinishReason::length, now_ns);
 }
 
 std::string Sequence::new_text(std::string text) {
@@ -136,7 +158,8 @@ void Sequence::finish(FinishReason reason, Status status, int64_t now_ns) {
 
 void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
   event.finish = reason;
-  if (reason != FinishReason::none) {
+  is_finished_ = reason != FinishReason::none;
+  if (is_finished_) {
     if (detokenizer_) {
       // An answer that ends inside the healed bytes has no text of its own.
       const std::string rest = n_skipped_ == 0 ? detokenizer_->finish() : std::string();
@@ -152,12 +175,16 @@ Timings Sequence::timings(int64_t now_ns) const {
   Timings t;
   t.n_prompt_tokens = n_prompt_;
   t.n_generated_tokens = n_generated();
+  t.n_cached_tokens = n_cached_;
+  t.cache_miss = cache_miss_;
+  t.n_drafted_tokens = n_drafted_;
+  t.n_accepted_tokens = n_accepted_;
   const int64_t started = started_ns_ != 0 ? started_ns_ : now_ns;
   const int64_t first = first_token_ns_ != 0 ? first_token_ns_ : now_ns;
   t.queue_ms = milliseconds(submitted_ns_, started);
   t.prefill_ms = milliseconds(started, first);
   t.decode_ms = milliseconds(first, now_ns);
-  t.prefill_tokens_per_s = per_second(n_prompt_, t.prefill_ms);
+  t.prefill_tokens_per_s = per_second(n_prompt_ - n_cached_, t.prefill_ms);
   // The first token comes with the prefill.
   t.decode_tokens_per_s = per_second(t.n_generated_tokens - 1, t.decode_ms);
   if (t.n_generated_tokens < 2) t.decode_tokens_per_s = 0;

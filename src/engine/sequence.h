@@ -6,12 +6,26 @@
 
 #include "cache/page_list.h"
 #include "engine/sample/sampler.h"
+#include "engine/speculator.h"
 #include "engine/stop_text.h"
 #include "model/model.h"
 #include "ruv/engine.h"
 #include "text/healing.h"
 
 namespace ruv {
+
+// What the prefix cache has of a waiting sequence.
+struct CachedPrefix {
+  int64_t n_tokens = 0;
+  int64_t n_pages = 0;   // whole pages that it would share
+  int64_t n_pinned = 0;  // of them, those that nobody else holds now
+};
+
+// The sequence whose prompt begins most like this one's.
+struct Leader {
+  RequestId id = 0;  // 0: none
+  int64_t n_tokens = 0;
+};
 
 class Sequence {
  public:
@@ -24,28 +38,59 @@ class Sequence {
   void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
 
   RequestId id() const { return id_; }
+  // What its kept prefixes are shared within: tenant and salt.
+  const std::string& scope() const { return scope_; }
+  const ServiceTerms& terms() const { return terms_; }
+  const GenerateParams& params() const { return params_; }
+  int64_t n_prompt() const { return answer_begin_; }
+  bool in_prompt() const { return n_computed_ + 1 < n_tokens(); }
   const std::vector<Token>& tokens() const { return tokens_; }
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
   int64_t n_computed() const { return n_computed_; }
+  // For those who look at it before it starts; `as_of`: the state of the cache it speaks of.
+  struct Outlook {
+    CachedPrefix cached;
+    int64_t as_of = 0;
+    Leader leader;
+  };
+  Outlook& outlook() { return outlook_; }
+  const Outlook& outlook() const { return outlook_; }
   PageList& pages() { return pages_; }
   const PageList& pages() const { return pages_; }
 
-  // Its first rows are about to be computed.
-  void started(int64_t now_ns);
+  // Tokens that it may still generate.
+  int64_t n_tokens_left() const;
+  int64_t n_vocab() const { return model_->n_usable_tokens(); }
+  int64_t n_ctx() const { return n_ctx_; }
+  // Whether guesses ahead make sense now: they are wanted, and no bytes are forced.
+  bool may_draft() const { return params_.speculative && prefix_.done(); }
+  // Made when it first drafts.
+  std::unique_ptr<SequenceDrafts>& drafts() { return drafts_; }
+  void drafted(int64_t n) { n_drafted_ += n; }
+
+  // Milliseconds from its arrival to its first token, or to now while it has none.
+  int64_t waited_ms(int64_t now_ns) const;
+  // Milliseconds to its deadline, 0 when it has passed; -1: it has none.
+  int64_t left_ms(int64_t now_ns) const;
+
+  // Its first rows are about to be computed; n_cached tokens are in its pages already.
+  void started(int64_t now_ns, int64_t n_cached, CacheMiss miss);
   // n more tokens are in the cache.
   void computed(int64_t n) { n_computed_ += n; }
   // Pages are given back; everything is to be computed again.
   void preempted();
-  // Chooses the next token from the logits after the last one and reports it. Returns true when the
-  // answer is finished.
-  bool advance(std::span<float> logits, int64_t now_ns);
+  // Chooses the next token from the logits after the last one and reports it. Returns whether it is
+  // the guessed one, -1: none was.
+  bool advance(std::span<float> logits, Token guess, int64_t now_ns);
+  // The last event is out.
+  bool is_finished() const { return is_finished_; }
   // Ends the answer from outside.
   void finish(FinishReason reason, Status status, int64_t now_ns);
 
  private:
   int64_t n_generated() const { return n_tokens() - answer_begin_; }
   bool ends_answer(Token id) const;
-  bool reproduce(Token id, int64_t now_ns);
+  void reproduce(Token id, int64_t now_ns);
   std::string new_text(std::string text);  // without what the prompt had
   void emit(Event event, FinishReason reason, int64_t now_ns);
   Timings timings(int64_t now_ns) const;
@@ -55,17 +100,26 @@ class Sequence {
   std::function<void(const Event&)> on_event_;
   const Model* model_;
   int64_t n_ctx_;
+  ServiceTerms terms_;
+  std::string scope_;
   std::vector<Token> tokens_;
   int64_t n_prompt_;      // as it was given
   int64_t answer_begin_;  // the first token that is not the prompt's
   ForcedPrefix prefix_;
   size_t n_skipped_ = 0;  // bytes of text still to come that the prompt had
   int64_t n_computed_ = 0;
+  bool is_finished_ = false;
+  int64_t n_cached_ = 0;
+  CacheMiss cache_miss_ = CacheMiss::none;
   PageList pages_;
+  Outlook outlook_;
   uint64_t seed_;
   Sampler sampler_;
   std::optional<Detokenizer> detokenizer_;  // none: the model has no tokenizer, text stays empty
   StopText stop_text_;
+  std::unique_ptr<SequenceDrafts> drafts_;
+  int64_t n_drafted_ = 0;
+  int64_t n_accepted_ = 0;
   int64_t submitted_ns_;
   int64_t started_ns_ = 0;
   int64_t first_token_ns_ = 0;

@@ -50,8 +50,8 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
 
 }  // namespace
 
-View decode(Ops& ops, const Model& m, const Batch& batch, const Activations& activations,
-            int64_t n_ctx) {
+std::optional<View> decode(Ops& ops, const Model& m, const Batch& batch,
+                           const Activations& activations, int64_t n_ctx, const StopFlag* stop) {
   const auto n_outputs = static_cast<int64_t>(batch.output_rows.size());
   const Activations::Views a = activations.rows(batch.n_rows(), n_outputs);
   const Ops::NormParams norm{m.arch->block.norm, m.h.norm_eps};
@@ -63,6 +63,7 @@ View decode(Ops& ops, const Model& m, const Batch& batch, const Activations& act
   }
   ops.norm(a.h, a.x, m.layers[0].attn_norm, m.layers[0].attn_norm_bias, norm);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     const LayerWeights& w = m.layers[static_cast<size_t>(i)];
     attention(ops, m, i, n_ctx, a);
     ops.add_norm(a.x, a.h, a.h2, w.ffn_norm, w.ffn_norm_bias, norm);

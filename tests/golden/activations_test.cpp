@@ -153,7 +153,7 @@ TEST(Activations, EveryStepOfGptNanoSort) {
       batch.output_rows.push_back(i);
     }
     NotingOps noting(*ops);
-    decode(noting, m, batch, activations, kTokens);
+    (void)decode(noting, m, batch, activations, kTokens);
 
     const std::vector<std::vector<float>>& notes = noting.notes();
     const size_t last = std::size(kFirstBlock) - 1;

@@ -75,7 +75,7 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
   const ModelInfo info = model_info(**model);
   const int64_t n_ctx = std::min<int64_t>(info.n_ctx_train, 96);
   auto alone = Engine::create(
-      *model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv_type = kv_type});
+      *model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv = {.type = kv_type}});
   ASSERT_TRUE(alone.has_value()) << alone.error().message();
 
   const int kVariations = kv_type == KvType::f16 ? 170 : 60;  // of each of six models
@@ -84,12 +84,12 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
     Rng rng(static_cast<uint64_t>(variation) * 7919 + 1);
     EngineOptions options;
     options.n_ctx = n_ctx;
-    options.kv_type = kv_type;
+    options.kv = {.type = kv_type};
     options.n_threads = 1 + static_cast<int>(rng.below(3));
     options.max_sequences = 1 + static_cast<int64_t>(rng.below(5));
     options.max_batch_tokens = 1 + static_cast<int64_t>(rng.below(100));
     // Often too few pages for all at once, so that sequences are preempted and computed again.
-    options.kv_tokens = n_ctx + static_cast<int64_t>(rng.below(static_cast<uint64_t>(n_ctx)));
+    options.kv.max_tokens = n_ctx + static_cast<int64_t>(rng.below(static_cast<uint64_t>(n_ctx)));
     auto engine = Engine::create(*model, options);
     ASSERT_TRUE(engine.has_value()) << engine.error().message();
 

@@ -27,6 +27,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
       : service_(service),
         shape_(shape),
         params_(request.params),
+        terms_(request.terms),
         n_(request.n),
         stream_(request.stream),
         include_usage_(request.include_usage),
@@ -62,6 +63,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   const OpenAiService& service_;
   const AnswerShape& shape_;
   GenerateParams params_;
+  ServiceTerms terms_;
   int64_t n_;
   bool stream_;
   bool include_usage_;
@@ -108,6 +110,7 @@ Status AnswerJob::submit_all() {
     Request request;
     request.prompt = prompt.ids;
     request.params = params_;
+    request.terms = terms_;
     request.n_fixed_tokens = prompt.n_fixed;
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
     request.on_event = [self = shared_from_this(), i](const Event& event) {
@@ -217,16 +220,26 @@ Json AnswerJob::frame(Json choices) const {
 }
 
 Json AnswerJob::usage() const {
-  int64_t n_prompt = 0;
-  int64_t n_generated = 0;
+  Timings sum;
   for (size_t i = 0; i < choices_.size(); ++i) {
-    // A prompt with several answers counts once.
-    if (i % static_cast<size_t>(n_) == 0) n_prompt += choices_[i].timings.n_prompt_tokens;
-    n_generated += choices_[i].timings.n_generated_tokens;
+    const Timings& t = choices_[i].timings;
+    sum.n_generated_tokens += t.n_generated_tokens;
+    sum.n_drafted_tokens += t.n_drafted_tokens;
+    sum.n_accepted_tokens += t.n_accepted_tokens;
+    // A prompt with several answers counts once, as its first answer found it.
+    if (i % static_cast<size_t>(n_) != 0) continue;
+    sum.n_prompt_tokens += t.n_prompt_tokens;
+    sum.n_cached_tokens += t.n_cached_tokens;
+    if (sum.cache_miss == CacheMiss::none) sum.cache_miss = t.cache_miss;
   }
-  return {{"prompt_tokens", n_prompt},
-          {"completion_tokens", n_generated},
-          {"total_tokens", n_prompt + n_generated}};
+  return {{"prompt_tokens", sum.n_prompt_tokens},
+          {"completion_tokens", sum.n_generated_tokens},
+          {"total_tokens", sum.n_prompt_tokens + sum.n_generated_tokens},
+          {"prompt_tokens_details",
+           {{"cached_tokens", sum.n_cached_tokens}, {"miss", cache_miss_name(sum.cache_miss)}}},
+          {"completion_tokens_details",
+           {{"accepted_prediction_tokens", sum.n_accepted_tokens},
+            {"rejected_prediction_tokens", sum.n_drafted_tokens - sum.n_accepted_tokens}}}};
 }
 
 std::string AnswerJob::whole_answer() {

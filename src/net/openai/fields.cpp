@@ -27,21 +27,28 @@ constexpr FieldUse kHonoured = FieldUse::honoured;
 constexpr FieldUse kNoEffect = FieldUse::no_effect;
 constexpr FieldUse kUnsupported = FieldUse::unsupported;
 
-#define RUV_SHARED_FIELDS                                                                         \
-  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                     \
-      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},           \
-      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},       \
-      FieldRow{"seed", kHonoured, "an integer; the same seed gives the same bytes"},              \
-      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                   \
-      FieldRow{"stream", kHonoured, "true: server-sent events"},                                  \
-      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},           \
-      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                \
-      FieldRow{"user", kNoEffect, "the caller's name for its user; a text"},                      \
-      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                           \
-      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                 \
-      FieldRow{"service_tier", kUnsupported, ""}, FieldRow{"prompt_cache_key", kUnsupported, ""}, \
-      FieldRow {                                                                                  \
-    "safety_identifier", kNoEffect, "the caller's name for its user; a text"                      \
+#define RUV_SHARED_FIELDS                                                                          \
+  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                      \
+      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},            \
+      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},        \
+      FieldRow{"seed", kHonoured, "an integer; the same seed gives the same bytes"},               \
+      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                    \
+      FieldRow{"stream", kHonoured, "true: server-sent events"},                                   \
+      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},            \
+      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                 \
+      FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},                         \
+      FieldRow{"user", kHonoured,                                                                  \
+               "whose request it is: users get equal service and share no kept prefixes"},         \
+      FieldRow{"cache_salt", kHonoured,                                                            \
+               "kept prefixes are shared among requests with one salt only"},                      \
+      FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},            \
+      FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished after so long"}, \
+      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                            \
+      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                  \
+      FieldRow{"service_tier", kUnsupported, ""},                                                  \
+      FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},         \
+      FieldRow {                                                                                   \
+    "safety_identifier", kHonoured, "another name of user, and goes before it"                     \
   }
 
 constexpr std::array kChatFields{

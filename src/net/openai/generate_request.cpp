@@ -1,5 +1,6 @@
 #include "net/openai/generate_request.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/json.h"
@@ -13,6 +14,15 @@ namespace {
 constexpr int64_t kMaxStops = 16;
 constexpr int64_t kMaxLogprobs = 20;
 constexpr int64_t kMaxBiases = 4096;
+constexpr size_t kMaxNameBytes = 256;
+constexpr int64_t kMaxTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
+
+struct Alias {
+  const char* alias;
+  const char* name;  // of a row of the options table
+};
+constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
+                              {"cache_prompt", "cache_prefix"}};
 
 ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const Json& value,
                            GenerateParams& params) {
@@ -39,14 +49,16 @@ ApiResult<void> read_options(const Json& body, GenerateParams& params) {
     if (value.is_null() || !is_plain_option(name)) continue;
     TRY(set_scalar(*find_generate_option(name), name, value, params));
   }
-  const Json* alias = find_field(body, "repeat_penalty");
-  const OptionRow* row = find_generate_option("repetition_penalty");
-  if (alias == nullptr || row == nullptr) return {};
-  if (find_field(body, "repetition_penalty") != nullptr) {
-    return tl::unexpected(bad_request(
-        "repeat_penalty", "'repeat_penalty' and 'repetition_penalty' are the same; give one"));
+  for (const auto& [alias, name] : kAliases) {
+    const Json* value = find_field(body, alias);
+    if (value == nullptr) continue;
+    if (find_field(body, name) != nullptr) {
+      return tl::unexpected(
+          bad_request(alias, fmt::format("'{}' and '{}' are the same; give one", alias, name)));
+    }
+    TRY(set_scalar(*find_generate_option(name), alias, *value, params));
   }
-  return set_scalar(*row, "repeat_penalty", *alias, params);
+  return {};
 }
 
 ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
@@ -142,15 +154,45 @@ ApiResult<void> read_stream(const Json& body, GenerateRequest& request) {
   return {};
 }
 
-ApiResult<void> read_notes(const Json& body) {
-  for (const char* name : {"user", "safety_identifier"}) {
-    const Json* value = find_field(body, name);
-    if (value != nullptr && !value->is_string()) return wrong_type(name, "a string", *value);
+ApiResult<std::string> read_name(const Json& body, const char* name) {
+  const Json* value = find_field(body, name);
+  if (value == nullptr) return std::string();
+  if (!value->is_string()) return wrong_type(name, "a string", *value);
+  std::string text = value->get<std::string>();
+  if (text.size() > kMaxNameBytes || text.find('\0') != text.npos) {
+    return tl::unexpected(bad_request(
+        name,
+        fmt::format("'{}' must have at most {} bytes, none of them NUL", name, kMaxNameBytes)));
   }
+  return text;
+}
+
+ApiResult<void> read_notes(const Json& body) {
+  TRY(read_name(body, "prompt_cache_key"));
   const Json* metadata = find_field(body, "metadata");
   if (metadata != nullptr && !metadata->is_object()) {
     return wrong_type("metadata", "an object", *metadata);
   }
+  return {};
+}
+
+// Who asks, how urgent it is, and with whom kept prefixes are shared.
+ApiResult<void> read_service(const Json& body, GenerateRequest& request) {
+  const std::string user = TRY(read_name(body, "user"));
+  const std::string safety = TRY(read_name(body, "safety_identifier"));
+  request.terms.tenant = safety.empty() ? user : safety;
+  request.terms.cache_salt = TRY(read_name(body, "cache_salt"));
+  request.terms.timeout_ms = TRY(read_integer(body, "timeout_ms", 0, {1, kMaxTimeoutMs}));
+  const std::string priority = TRY(read_name(body, "priority"));
+  if (priority.empty()) return {};
+  constexpr const char* kNames[] = {"low", "normal", "high", "critical"};
+  const auto* found = std::ranges::find(kNames, priority);
+  if (found == std::end(kNames)) {
+    return tl::unexpected(bad_request(
+        "priority",
+        fmt::format("'priority' is '{}'; it must be low, normal, high or critical", priority)));
+  }
+  request.terms.priority = static_cast<Priority>(found - kNames);
   return {};
 }
 
@@ -174,6 +216,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   TRY(read_max_tokens(body, request.params));
   TRY(read_stream(body, request));
   TRY(read_notes(body));
+  TRY(read_service(body, request));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   return request;
 }

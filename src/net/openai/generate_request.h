@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "net/api_error.h"
-#include "ruv/params.h"
+#include "ruv/engine.h"
 #include "ruv/token.h"
 
 namespace ruv {
@@ -25,6 +25,7 @@ struct GenerateRequest {
   int64_t n = 1;
   bool stream = false;
   bool include_usage = false;
+  ServiceTerms terms;
   bool echo = false;               // completions only
   std::vector<RawPrompt> prompts;  // completions only, at least one
   std::string conversation;        // chat only: {"messages": […]} with contents as texts

@@ -1,0 +1,317 @@
+#include "engine/engine_core.h"
+
+#include <algorithm>
+#include <random>
+
+#include "base/check.h"
+
+namespace ruv {
+namespace {
+
+// Waiting sequences whose beginnings are looked up and compared: the first ones.
+constexpr size_t kLookedUp = 64;
+// Of finished answers, for guessing.
+constexpr int64_t kHistoryTokens = int64_t{1} << 18;
+
+bool contains(std::span<const RequestId> ids, RequestId id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+}  // namespace
+
+EngineCore::EngineCore(const Model& model, const EngineOptions& options,
+                       std::unique_ptr<Executor> executor, const Clock& clock)
+    : model_(&model),
+      options_(options),
+      clock_(&clock),
+      executor_(std::move(executor)),
+      pool_(executor_->pages().n_pages()),
+      prefixes_(pool_, executor_->pages(), options.kv.keep_prefixes),
+      speculator_(kHistoryTokens, std::random_device{}()) {
+  snapshot_.limits.max_sequences = options.max_sequences;
+  snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
+  snapshot_.limits.max_mixed_tokens = std::max<int64_t>(1, options.max_batch_tokens / 4);
+  snapshot_.limits.low_watermark = options.kv.low_watermark;
+  snapshot_.limits.high_watermark = options.kv.high_watermark;
+  snapshot_.limits.page_tokens = kPageTokens;
+}
+
+std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
+  return std::make_unique<Sequence>(id, std::move(request), *model_, pool_, options_.n_ctx,
+                                    clock_->now_ns());
+}
+
+void EngineCore::add(std::unique_ptr<Sequence> sequence) {
+  find_leader(*sequence);
+  waiting_.push_back(std::move(sequence));
+}
+
+void EngineCore::cancel(std::span<const RequestId> ids) {
+  const auto drop = [&](std::unique_ptr<Sequence>& sequence) {
+    if (!contains(ids, sequence->id())) return false;
+    prefixes_.keep(*sequence);
+    sequence->finish(FinishReason::cancelled, {}, clock_->now_ns());
+    return true;
+  };
+  std::erase_if(running_, drop);
+  std::erase_if(waiting_, drop);
+}
+
+void EngineCore::cancel_all() {
+  std::vector<RequestId> ids;
+  for (const auto& sequence : running_) ids.push_back(sequence->id());
+  for (const auto& sequence : waiting_) ids.push_back(sequence->id());
+  cancel(ids);
+}
+
+bool EngineCore::step(const StopFlag& stop) {
+  const int64_t start_ns = clock_->now_ns();
+  take_snapshot(start_ns);
+  schedule(snapshot_, plan_);
+  apply(start_ns);
+  if (packed_.empty()) return false;
+  if (on_prompts) on_prompts(prompt_ids_);
+  const std::optional<View> logits = executor_->run(batch_, stop);
+  if (!logits) return true;
+  ++n_steps_;
+  advance(*logits, start_ns);
+  return true;
+}
+
+void EngineCore::take_snapshot(int64_t now_ns) {
+  snapshot_.n_pages = pool_.n_pages();
+  snapshot_.n_free_pages = pool_.n_free();
+  snapshot_.n_evictable_pages = pool_.n_evictable();
+  snapshot_.admitting = plan_.admitting;
+  snapshot_.running.clear();
+  snapshot_.waiting.clear();
+  n_draft_rows_ = kMaxDraftRows;
+  for (const auto& sequence : running_) {
+    snapshot_.running.push_back(running_view(*sequence, now_ns));
+  }
+  for (const auto& sequence : waiting_) {
+    snapshot_.waiting.push_back(waiting_view(*sequence, now_ns));
+  }
+}
+
+SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
+  SequenceView view;
+  view.n_tokens = sequence.n_tokens();
+  view.n_computed = sequence.n_computed();
+  view.n_pages = sequence.pages().n_pages();
+  view.n_own = std::ranges::count_if(sequence.pages().pages(), [&](PageId page) {
+    return pool_.references(page) == (pool_.cached(page) ? 2 : 1);
+  });
+  view.priority = sequence.terms().priority;
+  view.waited_ms = sequence.waited_ms(now_ns);
+  view.left_ms = sequence.left_ms(now_ns);
+  if (!sequence.in_prompt()) {
+    view.n_drafts = std::min(n_draft_rows_, speculator_.propose(sequence, std::ssize(running_)));
+    n_draft_rows_ -= view.n_drafts;
+  }
+  return view;
+}
+
+SequenceView EngineCore::waiting_view(Sequence& sequence, int64_t now_ns) {
+  SequenceView view;
+  view.n_tokens = sequence.n_tokens();
+  view.priority = sequence.terms().priority;
+  view.waited_ms = sequence.waited_ms(now_ns);
+  view.left_ms = sequence.left_ms(now_ns);
+  if (snapshot_.waiting.size() < kLookedUp) {
+    const CachedPrefix& cached = prefixes_.look_up(sequence);
+    view.n_computed = cached.n_tokens;
+    view.n_pages = cached.n_pages;
+    view.n_pinned = cached.n_pinned;
+    set_leader(sequence, view);
+  }
+  return view;
+}
+
+// Among those that run or wait before it.
+void EngineCore::find_leader(Sequence& sequence) const {
+  Leader& best = sequence.outlook().leader;
+  if (!prefixes_.uses(sequence)) return;
+  const auto compare = [&](const std::unique_ptr<Sequence>& other) {
+    if (other->scope() != sequence.scope() || !prefixes_.uses(*other)) return;
+    const auto n = std::mismatch(sequence.tokens().begin(), sequence.tokens().end(),
+                                 other->tokens().begin(), other->tokens().end())
+                       .first -
+                   sequence.tokens().begin();
+    if (n > best.n_tokens) best = {other->id(), n};
+  };
+  std::ranges::for_each(running_, compare);
+  const auto n_compared = static_cast<int64_t>(std::min(waiting_.size(), kLookedUp));
+  std::for_each(waiting_.begin(), waiting_.begin() + n_compared, compare);
+}
+
+void EngineCore::set_leader(const Sequence& sequence, SequenceView& view) const {
+  const Leader& leader = sequence.outlook().leader;
+  if (leader.id == 0 || leader.n_tokens <= view.n_computed) return;
+  const auto is_leader = [&](const auto& other) { return other->id() == leader.id; };
+  const auto running = std::ranges::find_if(running_, is_leader);
+  if (running != running_.end()) {
+    if ((*running)->n_computed() >= leader.n_tokens) return;  // it kept what it computed
+    view.leader = running - running_.begin();
+  } else {
+    const auto waiting = std::ranges::find_if(waiting_, is_leader);
+    if (waiting == waiting_.end()) return;
+    view.leader = std::ssize(running_) + (waiting - waiting_.begin());
+  }
+  view.n_coming = leader.n_tokens - view.n_computed;
+}
+
+void EngineCore::expire(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
+  prefixes_.keep(*sequence);
+  sequence->finish(FinishReason::error,
+                   Status(Code::deadline, "the request's time was over before its answer"), now_ns);
+  sequence.reset();
+}
+
+void EngineCore::preempt(std::unique_ptr<Sequence>& sequence) {
+  ++n_preemptions_;
+  prefixes_.keep(*sequence);
+  sequence->preempted();
+  waiting_.push_front(std::move(sequence));
+}
+
+// Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
+// erased last.
+void EngineCore::apply(int64_t now_ns) {
+  std::vector<Sequence*> planned;
+  for (const auto& sequence : running_) planned.push_back(sequence.get());
+  std::vector<std::unique_ptr<Sequence>> started;
+  for (const int64_t i : plan_.expire_waiting) expire(waiting_[static_cast<size_t>(i)], now_ns);
+  for (const int64_t i : plan_.start)
+    started.push_back(std::move(waiting_[static_cast<size_t>(i)]));
+  std::erase(waiting_, nullptr);
+  for (const int64_t i : plan_.expire_running) expire(running_[static_cast<size_t>(i)], now_ns);
+  for (const int64_t i : plan_.preempt) preempt(running_[static_cast<size_t>(i)]);
+  std::erase(running_, nullptr);
+  for (auto& sequence : started) {
+    const bool has_pages = prefixes_.share(*sequence, now_ns);
+    planned.push_back(has_pages ? sequence.get() : nullptr);
+    if (has_pages) {
+      running_.push_back(std::move(sequence));
+    } else {
+      waiting_.push_front(std::move(sequence));
+    }
+  }
+  pack(planned);
+}
+
+void EngineCore::pack(std::span<Sequence* const> planned) {
+  batch_.clear();
+  packed_.clear();
+  prompt_ids_.clear();
+  for (const StepPlan::Rows& rows : plan_.rows) {
+    Sequence* const sequence = planned[static_cast<size_t>(rows.sequence)];
+    if (sequence != nullptr) pack_rows(*sequence, rows);
+  }
+}
+
+bool EngineCore::reserve(Sequence& sequence, int64_t n_tokens) {
+  return prefixes_.make_room(sequence.pages().missing_for(n_tokens)) &&
+         sequence.pages().grow(n_tokens, executor_->pages());
+}
+
+void EngineCore::add_row(Token token, int64_t position) {
+  batch_.tokens.push_back(token);
+  batch_.positions.push_back(static_cast<int32_t>(position));
+}
+
+// Leaves out what has no page after all: the next plan knows.
+void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
+  const int64_t first = sequence.n_computed();
+  Packed packed{&sequence, std::min(rows.n_tokens, sequence.n_tokens() - first), 0, -1};
+  const int64_t end = first + packed.n_tokens;
+  if (!reserve(sequence, end)) return;
+  if (end == sequence.n_tokens() && reserve(sequence, end + rows.n_drafts)) {
+    packed.n_drafts = rows.n_drafts;
+  }
+  if (sequence.in_prompt()) prompt_ids_.push_back(sequence.id());
+  batch_.sequences.push_back(
+      {batch_.n_rows(), packed.n_tokens + packed.n_drafts, first, sequence.pages().pages()});
+  for (int64_t i = first; i < end; ++i) add_row(sequence.tokens()[static_cast<size_t>(i)], i);
+  for (int64_t i = 0; i < packed.n_drafts; ++i) {
+    add_row(sequence.drafts()->draft.chains[0][static_cast<size_t>(i)], end + i);
+  }
+  if (end == sequence.n_tokens()) {
+    packed.first_output = std::ssize(batch_.output_rows);
+    const int64_t first_row = batch_.n_rows() - 1 - packed.n_drafts;
+    for (int64_t i = first_row; i < batch_.n_rows(); ++i) {
+      batch_.output_rows.push_back(static_cast<int32_t>(i));
+    }
+  }
+  packed_.push_back(packed);
+}
+
+void EngineCore::advance(View logits, int64_t start_ns) {
+  const int64_t now_ns = clock_->now_ns();
+  SpeculationMeter::Step step;
+  step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
+  bool has_prompts = false;
+  for (const Packed& packed : packed_) {
+    Sequence& sequence = *packed.sequence;
+    const bool in_prompt = sequence.in_prompt();
+    sequence.computed(packed.n_tokens);
+    has_prompts |= in_prompt;
+    if (in_prompt) prefixes_.keep(sequence);
+    if (packed.first_output < 0) continue;
+    ++step.n_sequences;
+    step.n_drafted += packed.n_drafts;
+    const int64_t n_before = sequence.n_tokens();
+    step.n_accepted += accept(packed, logits, now_ns);
+    step.n_tokens += sequence.n_tokens() - n_before;
+  }
+  if (!has_prompts) speculator_.record_step(step);
+  std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
+}
+
+// Chooses tokens from the logits behind the last known token and behind the drafts, as long as they
+// are what was drafted. Returns how many drafted ones were.
+int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
+  Sequence& sequence = *packed.sequence;
+  sequence.drafted(packed.n_drafts);
+  int64_t n_accepted = 0;
+  for (bool goes_on = true; goes_on;) {
+    const std::span<float> row(logits.row(packed.first_output + n_accepted),
+                               static_cast<size_t>(logits.n_cols));
+    const bool is_last = n_accepted == packed.n_drafts;
+    const Token guess =
+        is_last ? -1 : sequence.drafts()->draft.chains[0][static_cast<size_t>(n_accepted)];
+    goes_on = sequence.advance(row, guess, now_ns);
+    n_accepted += goes_on;
+    if (sequence.is_finished()) break;
+    if (goes_on) sequence.computed(1);
+  }
+  speculator_.record(sequence, packed.n_drafts, n_accepted);
+  if (sequence.is_finished()) {
+    prefixes_.keep(sequence);
+    speculator_.finished(sequence);
+  }
+  return n_accepted;
+}
+
+Engine::Load EngineCore::load() const {
+  return {.n_running = std::ssize(running_),
+          .n_waiting = std::ssize(waiting_),
+          .free_pages = pool_.n_free(),
+          .total_pages = pool_.n_pages(),
+          .n_steps = n_steps_};
+}
+
+KvCacheStats EngineCore::kv_stats() const {
+  KvCacheStats stats;
+  stats.page_tokens = kPageTokens;
+  stats.page_bytes = executor_->pages().shape().page_bytes();
+  stats.total_pages = pool_.n_pages();
+  stats.free_pages = pool_.n_free();
+  stats.preemptions = n_preemptions_;
+  prefixes_.fill(stats);
+  return stats;
+}
+
+bool EngineCore::consistent() const { return pool_.consistent() && prefixes_.tree().consistent(); }
+
+}  // namespace ruv

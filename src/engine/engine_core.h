@@ -1,0 +1,93 @@
+// EngineCore: what an engine does, step by step, on one thread: who runs, what is kept of it, what
+// comes out. It knows no thread and no clock of its own, so that simulation drives the same code.
+#pragma once
+
+#include <deque>
+#include <span>
+
+#include "base/clock.h"
+#include "engine/executor.h"
+#include "engine/prefix_cache.h"
+#include "engine/schedule.h"
+
+namespace ruv {
+
+class EngineCore {
+ public:
+  // Guessed tokens in one step at most, all sequences together: logits are sized for them.
+  static constexpr int64_t kMaxDraftRows = 64;
+
+  // `model` and `clock` outlive it. Requires: options are complete (no zeros that mean a default).
+  EngineCore(const Model& model, const EngineOptions& options, std::unique_ptr<Executor> executor,
+             const Clock& clock);
+
+  // For requests that passed Engine::submit's checks. Any thread.
+  std::unique_ptr<Sequence> make_sequence(RequestId id, Request request);
+
+  void add(std::unique_ptr<Sequence> sequence);
+  // Ends those that are known with `cancelled`.
+  void cancel(std::span<const RequestId> ids);
+  void cancel_all();
+  bool has_work() const { return !running_.empty() || !waiting_.empty(); }
+
+  // Plans one step and computes it. Where `stop` becomes true meanwhile it may end early: then
+  // nothing has happened. False: there was nothing to compute.
+  bool step(const StopFlag& stop);
+  // Ids of the plan whose prompts the step computes: those that a cancel should not wait for.
+  // Called by `step` before it computes.
+  std::function<void(std::span<const RequestId>)> on_prompts;
+
+  Engine::Load load() const;
+  KvCacheStats kv_stats() const;
+  SpeculativeStats speculative_stats() const { return speculator_.stats(); }
+  const PagePool& pages() const { return pool_; }
+  const PrefixCache& prefixes() const { return prefixes_; }
+
+  // Whether pages, tree and sequences agree. For tests and simulation; O(everything).
+  bool consistent() const;
+
+ private:
+  // Rows of the plan that are in the batch.
+  struct Packed {
+    Sequence* sequence;
+    int64_t n_tokens;
+    int64_t n_drafts;
+    int64_t first_output;  // -1: gives no logits
+  };
+
+  void take_snapshot(int64_t now_ns);
+  SequenceView running_view(Sequence& sequence, int64_t now_ns);
+  SequenceView waiting_view(Sequence& sequence, int64_t now_ns);
+  void set_leader(const Sequence& sequence, SequenceView& view) const;
+  void find_leader(Sequence& sequence) const;
+  void apply(int64_t now_ns);
+  void expire(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
+  void preempt(std::unique_ptr<Sequence>& sequence);
+  void pack(std::span<Sequence* const> planned);
+  void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
+  bool reserve(Sequence& sequence, int64_t n_tokens);
+  void add_row(Token token, int64_t position);
+  void advance(View logits, int64_t start_ns);
+  int64_t accept(const Packed& packed, View logits, int64_t now_ns);
+
+  const Model* model_;
+  EngineOptions options_;
+  const Clock* clock_;
+  std::unique_ptr<Executor> executor_;
+  PagePool pool_;
+  PrefixCache prefixes_;
+
+  std::vector<std::unique_ptr<Sequence>> running_;  // in order of start
+  std::deque<std::unique_ptr<Sequence>> waiting_;   // in order of arrival, preempted ones before
+  ScheduleSnapshot snapshot_;
+  StepPlan plan_;
+  Batch batch_;
+  std::vector<Packed> packed_;
+  std::vector<RequestId> prompt_ids_;
+  Speculator speculator_;
+  int64_t n_draft_rows_ = 0;  // still allowed in the step that is being planned
+  int64_t n_steps_ = 0;
+  int64_t n_preemptions_ = 0;
+};
+
+}  // namespace ruv

@@ -1,0 +1,120 @@
+#include "engine/prefix_cache.h"
+
+#include <algorithm>
+
+namespace ruv {
+namespace {
+
+CacheMiss reason_of(PrefixTree::Miss miss) {
+  switch (miss) {
+    case PrefixTree::Miss::none:
+      return CacheMiss::none;
+    case PrefixTree::Miss::diverged:
+      return CacheMiss::diverged;
+    case PrefixTree::Miss::evicted:
+      return CacheMiss::evicted;
+    case PrefixTree::Miss::unknown:
+      break;
+  }
+  return CacheMiss::unknown;
+}
+
+}  // namespace
+
+PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, bool keeps)
+    : pool_(&pool), memory_(&memory), keeps_(keeps), tree_(pool, {}) {}
+
+bool PrefixCache::uses(const Sequence& sequence) const {
+  return keeps_ && sequence.params().cache_prefix;
+}
+
+// All but the last token at most: its row gives the logits that the answer begins with.
+void PrefixCache::match(const Sequence& sequence) {
+  const std::span<const Token> tokens = sequence.tokens();
+  tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_);
+  // What is only on disk cannot be shared yet.
+  const auto in_memory = std::ranges::find_if(
+      match_.entries, [](const PrefixTree::Entry& entry) { return entry.page < 0; });
+  const auto n_whole = static_cast<int64_t>(in_memory - match_.entries.begin());
+  match_.n_tokens = std::min(match_.n_tokens, n_whole * kPageTokens);
+  match_.entries.erase(in_memory, match_.entries.end());
+}
+
+const CachedPrefix& PrefixCache::look_up(Sequence& sequence) {
+  Sequence::Outlook& outlook = sequence.outlook();
+  if (outlook.as_of == n_changes_) return outlook.cached;
+  outlook.as_of = n_changes_;
+  outlook.cached = {};
+  if (!uses(sequence)) return outlook.cached;
+  match(sequence);
+  if (match_.n_tokens < sequence.params().min_cache_tokens) return outlook.cached;
+  outlook.cached.n_tokens = match_.n_tokens;
+  outlook.cached.n_pages = match_.n_tokens / kPageTokens;
+  for (int64_t i = 0; i < outlook.cached.n_pages; ++i) {
+    outlook.cached.n_pinned += pool_->references(match_.entries[static_cast<size_t>(i)].page) == 1;
+  }
+  return outlook.cached;
+}
+
+bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
+  if (!uses(sequence)) {
+    sequence.started(now_ns, 0, CacheMiss::off);
+    return true;
+  }
+  match(sequence);
+  CacheMiss miss = reason_of(match_.miss);
+  if (match_.n_tokens < sequence.params().min_cache_tokens) {
+    if (match_.n_tokens > 0) miss = CacheMiss::too_few;
+    match_.n_tokens = 0;
+  }
+  const int64_t n_whole = match_.n_tokens / kPageTokens;
+  for (int64_t i = 0; i < n_whole; ++i) {
+    sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
+  }
+  if (match_.n_tokens % kPageTokens != 0) {
+    const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
+    pool_->share(from);  // making room must not take it
+    const bool copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
+    pool_->release(from);
+    if (!copied) {
+      sequence.pages().clear();
+      return false;
+    }
+  }
+  ++n_changes_;
+  tree_.touch(sequence.scope(),
+              std::span(sequence.tokens()).first(static_cast<size_t>(match_.n_tokens)));
+  ++lookups_;
+  hits_ += match_.n_tokens > 0;
+  prompt_tokens_ += sequence.n_tokens();
+  reused_tokens_ += match_.n_tokens;
+  sequence.started(now_ns, match_.n_tokens, miss);
+  return true;
+}
+
+void PrefixCache::keep(Sequence& sequence) {
+  if (!uses(sequence) || sequence.n_computed() < sequence.params().min_cache_tokens) return;
+  const auto n = static_cast<size_t>(sequence.n_computed());
+  const size_t n_pages = (n + kPageTokens - 1) / kPageTokens;
+  ++n_changes_;
+  tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),
+               sequence.pages().exchangeable().first(n_pages), true);
+}
+
+bool PrefixCache::make_room(int64_t n_pages) {
+  if (pool_->n_free() >= n_pages) return true;
+  ++n_changes_;
+  tree_.evict(n_pages - pool_->n_free());
+  return pool_->n_free() >= n_pages;
+}
+
+void PrefixCache::fill(KvCacheStats& stats) const {
+  stats.cached_pages = pool_->n_cached();
+  stats.evictable_pages = pool_->n_evictable();
+  stats.lookups = lookups_;
+  stats.hits = hits_;
+  stats.prompt_tokens = prompt_tokens_;
+  stats.reused_tokens = reused_tokens_;
+}
+
+}  // namespace ruv
