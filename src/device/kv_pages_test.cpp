@@ -16,7 +16,7 @@ std::vector<std::byte> random_page(int64_t n_bytes, uint64_t seed) {
 
 // Pages of one run lie interleaved: what one gets must not show in its neighbours.
 TEST(KvPages, APageIsSavedLoadedCopiedAndClearedAlone) {
-  for (const KvType type : {KvType::f16, KvType::int8}) {
+  for (const KvType type : kKvTypes) {
     const KvShape shape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 12, .type = type};
     const int64_t n_pages = KvPages::kRunPages + 3;
     const Result<KvPages> pages = KvPages::create(shape, n_pages);
@@ -34,6 +34,65 @@ TEST(KvPages, APageIsSavedLoadedCopiedAndClearedAlone) {
     for (PageId page = 0; page < n_pages; ++page) {
       pages->save(page, got);
       EXPECT_EQ(got, wanted[static_cast<size_t>(page)]) << "page " << page;
+    }
+  }
+}
+
+// What docs/kv-precision.md promises, scales included.
+TEST(KvPages, BytesPerTokenBesideF16) {
+  for (const int64_t head_dim : {64, 128}) {
+    const auto bytes = [head_dim](KvType type) {
+      return static_cast<double>(KvShape{2, 4, head_dim, type}.bytes_per_token());
+    };
+    const double f16 = bytes(KvType::f16);
+    EXPECT_LE(bytes(KvType::int8), 0.53 * f16);
+    EXPECT_LE(bytes(KvType::int4), 0.29 * f16);
+    EXPECT_LE(bytes(KvType::int2), 0.16 * f16);
+  }
+}
+
+TEST(KvPages, ACopyTakesTheTailAlong) {
+  const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
+  const Result<KvPages> pages = KvPages::create(shape, 3);
+  ASSERT_TRUE(pages.has_value());
+  std::vector<float> x(16, 0.5F);
+  pages->clear(0);
+  pages->store(kernels(), {0, 3, 0, 0}, x.data(), x.data());
+  pages->copy(0, 2);
+  const KvPages& tail = pages->tail();
+  std::vector<std::byte> first(static_cast<size_t>(tail.shape().page_bytes()));
+  std::vector<std::byte> second(first.size());
+  tail.save(0, first);
+  tail.save(2, second);
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, std::vector<std::byte>(first.size()));
+}
+
+// Storing the tokens of a page in any order, and again over others, gives the same bytes: a draft
+// that was rejected leaves nothing behind.
+TEST(KvPages, ATokenWrittenOverAnotherLeavesNothingOfIt) {
+  for (const KvType type : kKvTypes) {
+    for (const int64_t head_dim : {6, 16, 40, 64}) {
+      const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = head_dim, .type = type};
+      const Result<KvPages> pages = KvPages::create(shape, 2);
+      ASSERT_TRUE(pages.has_value());
+      Rng rng(4);
+      std::vector<float> x(static_cast<size_t>(head_dim * kPageTokens * 2));
+      for (float& v : x) v = static_cast<float>(rng.uniform() * 4 - 2);
+      pages->clear(0);
+      pages->clear(1);
+      for (int64_t slot = 0; slot < kPageTokens; ++slot) {
+        pages->store(kernels(), {0, slot, 0, 0}, x.data() + slot * head_dim, x.data());
+        pages->store(kernels(), {1, slot, 0, 0}, x.data() + head_dim * kPageTokens, x.data() + 3);
+      }
+      for (int64_t slot = kPageTokens - 1; slot >= 0; --slot) {
+        pages->store(kernels(), {1, slot, 0, 0}, x.data() + slot * head_dim, x.data());
+      }
+      std::vector<std::byte> first(static_cast<size_t>(shape.page_bytes()));
+      std::vector<std::byte> second(first.size());
+      pages->save(0, first);
+      pages->save(1, second);
+      EXPECT_EQ(first, second) << kv_type_name(type) << ", head of " << head_dim;
     }
   }
 }

@@ -45,6 +45,9 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.byte_scores, from.byte_scores);
   inherit(k.byte_weights, from.byte_weights);
   inherit(k.byte_values, from.byte_values);
+  inherit(k.code_scores, from.code_scores);
+  inherit(k.code_weights, from.code_weights);
+  inherit(k.code_values, from.code_values);
   inherit(k.to_f16, from.to_f16);
   inherit(k.to_bf16, from.to_bf16);
   inherit(k.int8_peak, from.int8_peak);

@@ -97,9 +97,9 @@ struct ValueArgs {
 
 // Attention over int8 pages. Keys of one page and head are bytes key + 128 in words of four
 // dimensions (ceil(head_dim / 4), kPageTokens, 4), values signed bytes in pairs of tokens
-// (kPageTokens / 2, head_dim, 2); behind either stand kPageTokens float32 scales, one per token.
+// (kPageTokens / 2, head_dim, 2). Scales, one per token, are given apart.
 struct HeadQuant {
-  float scale;  // max|x| / 127
+  float scale;  // max|x| / 127, rounded up to bf16
   int32_t sum;  // of the bytes: an offset of the other factor takes it back
 };
 
@@ -111,6 +111,7 @@ struct ByteScoreArgs {
   const float* q_scale;
   const int32_t* q_sum;
   PageRun keys;
+  const float* key_scale;  // of every token of the pages
   float* scores;
   int64_t scores_stride;
   int64_t n_rows;
@@ -128,6 +129,50 @@ struct ByteValueArgs {
   int64_t out_stride;
   int64_t n_rows;
   int64_t head_dim;
+};
+
+// Attention over pages of unsigned codes of `bits` (4 or 2) bits. Keys are words of four dimensions
+// as of int8 pages; n = 8 / bits words share 64 bytes, word w is at bit w % n · bits of the bytes
+// of block w / n: (ceil(head_dim / 4n), kPageTokens, 4). Values: a 32-bit word holds 32 / bits
+// tokens of one dimension, token 2i at bit i · bits of its low half, token 2i + 1 of its high half:
+// (kPageTokens · bits / 32, head_dim).
+
+// scores[r · scores_stride + t] = (Σ_d q[r · q_stride + d] · (code(t)[d] - 2^(bits - 1)), exact,
+// · key_scale[t] + key_middle[t] · q_sum[r]) · q_scale[r]. Query rows are filled up with zeros to a
+// multiple of 4n.
+struct CodeScoreArgs {
+  const int8_t* q;
+  int64_t q_stride;
+  const float* q_scale;
+  const int32_t* q_sum;
+  PageRun keys;
+  const float* key_scale;
+  const float* key_middle;
+  float* scores;
+  int64_t scores_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+  int bits;
+};
+
+// out[r · out_stride + d] = Σ_t weights[r · weights_stride + t] · code(t)[d], exact, · scale[r]
+// + offset[r]. Requires: at most 256 tokens.
+struct CodeValueArgs {
+  const int16_t* weights;
+  int64_t weights_stride;
+  const float* scale;
+  const float* offset;
+  PageRun values;
+  float* out;
+  int64_t out_stride;
+  int64_t n_rows;
+  int64_t head_dim;
+  int bits;
+};
+
+struct CodeWeights {
+  float sum;     // Σ p
+  float offset;  // Σ p · token_low
 };
 
 struct Kernels {
@@ -170,6 +215,11 @@ struct Kernels {
   float (*byte_weights)(const float* scores, const float* token_scale, int16_t* out, int64_t n,
                         float max, float unit);
   void (*byte_values)(const ByteValueArgs& args);
+  void (*code_scores)(const CodeScoreArgs& args);
+  // byte_weights, and the sum that the least values of the tokens give.
+  CodeWeights (*code_weights)(const float* scores, const float* token_scale, const float* token_low,
+                              int16_t* out, int64_t n, float max, float unit);
+  void (*code_values)(const CodeValueArgs& args);
   // n float32 to f16, round to nearest even.
   void (*to_f16)(const float* x, uint16_t* out, int64_t n);
   // n float32 to bf16, round to nearest even.

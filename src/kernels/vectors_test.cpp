@@ -326,7 +326,7 @@ TEST_P(VectorTable, Blend) {
           2e-6);
 }
 
-// Int8 pages of random bytes and scales, laid out for any type of page.
+// Pages of random bytes, laid out for any type of page.
 struct RandomBytePages {
   std::vector<std::vector<uint8_t>> bytes;
   std::vector<const void*> pages;
@@ -336,9 +336,6 @@ struct RandomBytePages {
       Rng rng(i + 5);
       std::vector<uint8_t> page(static_cast<size_t>(n_bytes));
       for (uint8_t& b : page) b = static_cast<uint8_t>(rng.below(256));
-      const Floats scales = random_floats(kPageTokens, i, 0, 0.1F);
-      const auto* const raw = reinterpret_cast<const uint8_t*>(scales.data());
-      page.insert(page.end(), raw, raw + kPageTokens * sizeof(float));
       bytes.push_back(std::move(page));
     }
     for (const auto& page : bytes) pages.push_back(page.data());
@@ -356,6 +353,9 @@ TEST_P(VectorTable, QuantizeHeadIsExact) {
       const HeadQuant b = ref_.quantize_head(x.data(), want.data(), n);
       EXPECT_EQ(got, want);
       EXPECT_EQ(a.scale, b.scale);
+      uint32_t scale_bits;
+      std::memcpy(&scale_bits, &a.scale, 4);
+      EXPECT_EQ(scale_bits & 0xFFFFU, 0U) << "not bf16";
       EXPECT_EQ(a.sum, b.sum);
     }
   }
@@ -374,11 +374,12 @@ TEST_P(VectorTable, ByteScoresAreExact) {
       sums[i / static_cast<size_t>(filled)] += q[i];
     }
     const Floats q_scale = random_floats(kPageRows, 3, 0, 1);
+    const Floats key_scale = random_floats(16 * kPageTokens, 4, 0, 0.1F);
     constexpr int64_t kStride = 16 * kPageTokens + 4;
     const auto scores_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
       Floats scores(kPageRows * kStride, 777.0F);
       table.byte_scores({q.data(), filled, q_scale.data(), sums.data(), keys.run(n_pages),
-                         scores.data(), kStride, n_rows, dim});
+                         key_scale.data(), scores.data(), kStride, n_rows, dim});
       return scores;
     };
     for (int64_t n_pages : kPageCounts) {
@@ -387,6 +388,92 @@ TEST_P(VectorTable, ByteScoresAreExact) {
             << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages";
       }
     }
+  }
+}
+
+TEST_P(VectorTable, CodeScoresAreExact) {
+  for (const int bits : {4, 2}) {
+    for (const int64_t dim : kHeadDims) {
+      const int64_t filled = (dim + 15) / 16 * 16;
+      const RandomBytePages keys(filled * kPageTokens * bits / 8);
+      std::vector<int8_t> q(static_cast<size_t>(kPageRows * filled));
+      std::vector<int32_t> sums(kPageRows);
+      Rng rng(8);
+      for (size_t i = 0; i < q.size(); ++i) {
+        if (static_cast<int64_t>(i) % filled >= dim) continue;
+        q[i] = static_cast<int8_t>(static_cast<int>(rng.below(255)) - 127);
+        sums[i / static_cast<size_t>(filled)] += q[i];
+      }
+      const Floats q_scale = random_floats(kPageRows, 3, 0, 1);
+      const Floats scale = random_floats(16 * kPageTokens, 4, 0, 0.1F);
+      const Floats middle = random_floats(16 * kPageTokens, 5, -1, 1);
+      constexpr int64_t kStride = 16 * kPageTokens + 4;
+      const auto scores_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+        Floats scores(kPageRows * kStride, 777.0F);
+        table.code_scores({q.data(), filled, q_scale.data(), sums.data(), keys.run(n_pages),
+                           scale.data(), middle.data(), scores.data(), kStride, n_rows, dim, bits});
+        return scores;
+      };
+      for (int64_t n_pages : kPageCounts) {
+        for (int64_t n_rows = 0; n_rows <= kPageRows; ++n_rows) {
+          ASSERT_EQ(scores_of(k_, n_rows, n_pages), scores_of(ref_, n_rows, n_pages))
+              << bits << " bits, dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(VectorTable, CodeValuesAreExact) {
+  for (const int bits : {4, 2}) {
+    for (const int64_t dim : kHeadDims) {
+      const RandomBytePages values(dim * kPageTokens * bits / 8);
+      const int64_t stride = dim + 5;
+      constexpr int64_t kStride = 16 * kPageTokens + 2;
+      std::vector<int16_t> weights(kPageRows * kStride);
+      Rng rng(9);
+      for (int16_t& w : weights) w = static_cast<int16_t>(rng.below(32768));
+      std::fill_n(weights.begin(), kStride, int16_t{32767});  // the largest sums there are
+      const Floats scale = random_floats(kPageRows, 3, 0, 1);
+      const Floats offset = random_floats(kPageRows, 4, -1, 1);
+      const auto values_of = [&](const Kernels& table, int64_t n_rows, int64_t n_pages) {
+        Floats out(static_cast<size_t>(kPageRows * stride), 777.0F);
+        table.code_values({weights.data(), kStride, scale.data(), offset.data(),
+                           values.run(n_pages), out.data(), stride, n_rows, dim, bits});
+        return out;
+      };
+      for (int64_t n_pages : kPageCounts) {
+        for (int64_t n_rows = 0; n_rows <= kPageRows; ++n_rows) {
+          ASSERT_EQ(values_of(k_, n_rows, n_pages), values_of(ref_, n_rows, n_pages))
+              << bits << " bits, dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages";
+        }
+      }
+    }
+  }
+}
+
+// The weights are those of int8 values; unseen tokens at the end do not move the offset.
+TEST_P(VectorTable, CodeWeights) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const int64_t n : {0, 16, 32, 48, 64, 80, 256}) {
+    Floats scores = random_floats(n + 112, 6, -12, 0);
+    std::fill(scores.begin() + n, scores.end(), -kInf);
+    const Floats scales = random_floats(n + 112, 7, 0, 0.5F);
+    const Floats lows = random_floats(n + 112, 8, -2, 1);
+    const float unit = 32767 / 0.5F;
+    std::vector<int16_t> got(scores.size());
+    std::vector<int16_t> want(scores.size());
+    const CodeWeights sums =
+        k_.code_weights(scores.data(), scales.data(), lows.data(), got.data(), n, 0, unit);
+    const CodeWeights expected =
+        ref_.code_weights(scores.data(), scales.data(), lows.data(), want.data(), n, 0, unit);
+    EXPECT_EQ(sums.sum, k_.byte_weights(scores.data(), scales.data(), want.data(), n, 0, unit));
+    EXPECT_EQ(got, want);
+    EXPECT_NEAR(sums.offset, expected.offset, 1e-5F * expected.sum);
+    const CodeWeights longer =
+        k_.code_weights(scores.data(), scales.data(), lows.data(), got.data(), n + 112, 0, unit);
+    EXPECT_EQ(longer.sum, sums.sum);
+    EXPECT_EQ(longer.offset, sums.offset);
   }
 }
 

@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/kernels.h"
+#include "device/kv_shape.h"
 
 namespace ruv {
 
 // Keys are walked in chunks of this many, counted from position 0. A chunk's softmax is local and
 // chunks merge in order, so the result depends on nothing but the sequence.
-inline constexpr int64_t kChunkPages = 16;
-inline constexpr int64_t kChunkTokens = kChunkPages * kPageTokens;
+inline constexpr int64_t kChunkTokens = kGroupTokens;
+inline constexpr int64_t kChunkPages = kChunkTokens / kPageTokens;
+// Query bytes are filled up with zeros to a multiple of what the keys' layouts ask for.
+inline constexpr int64_t kQueryFill = 16;
 // Query rows × heads of a tile: enough to reuse each loaded page, and what they gather stays in the
 // first-level cache. A multiple of the kernels' row blocks.
 inline constexpr int64_t kTileRows = 96;
@@ -29,13 +31,17 @@ struct AttendScratch {
   std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
   std::vector<float> max;        // of the scores so far
   std::vector<float> sum;        // of exp(score - max) so far
-  // Of int8 pages only.
-  std::vector<int8_t> q_bytes;      // (rows, head_dim filled up to a multiple of four)
-  std::vector<float> q_scale;       // with the scale of scores
-  std::vector<int32_t> q_sum;       // of the bytes
-  std::vector<int16_t> weights;     // (rows, kChunkTokens)
-  std::vector<float> weight_scale;  // of what the weights give
+  // Of pages of integers only.
+  std::vector<int8_t> q_bytes;       // (rows, head_dim filled up to a multiple of kQueryFill)
+  std::vector<float> q_scale;        // with the scale of scores
+  std::vector<int32_t> q_sum;        // of the bytes
+  std::vector<int16_t> weights;      // (rows, kChunkTokens)
+  std::vector<float> weight_scale;   // of what the weights give
+  std::vector<float> weight_offset;  // what the values' least numbers give
+  alignas(64) float key_scales[kChunkTokens];
+  alignas(64) float key_middles[kChunkTokens];  // of codes: the number between the middle ones
   alignas(64) float value_scales[kChunkTokens];
+  alignas(64) float value_lows[kChunkTokens];   // of codes: the least number
   alignas(64) float seen_scales[kChunkTokens];  // with zeros where a row does not see
   // Pages of the chunk, and behind them those that are read next.
   const void* key_pages[2 * kChunkPages];
@@ -53,11 +59,12 @@ struct AttendScratch {
         total(rows * head_dim),
         max(rows),
         sum(rows),
-        q_bytes(rows * ((head_dim + 3) / 4 * 4)),
+        q_bytes(rows * ((head_dim + kQueryFill - 1) / kQueryFill * kQueryFill)),
         q_scale(rows),
         q_sum(rows),
         weights(rows * kChunkTokens),
-        weight_scale(rows) {}
+        weight_scale(rows),
+        weight_offset(rows) {}
 };
 
 }  // namespace ruv

@@ -17,7 +17,7 @@ constexpr int64_t kPiecesPerThread = 8;
 // repeats every 64 numbers.
 constexpr int64_t kSkipTokens = 64;
 constexpr int64_t kAheadPages = kChunkPages;
-// Weights of int8 values are int16 with this for the largest value scale of the chunk.
+// Weights of integer values are int16 with this for the largest value scale of the chunk.
 constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
@@ -36,7 +36,7 @@ CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pa
     : kernels_(&kernels),
       pool_(&pool),
       pages_(&pages),
-      is_int8_(pages.shape().type == KvType::int8),
+      type_(pages.shape().type),
       max_shared_tiles_(kTilesPerThread * pool.n_threads()) {
   tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
   for (int i = 0; i < pool.n_threads(); ++i) {
@@ -77,9 +77,10 @@ int64_t CpuAttend::make_tiles(const Batch& batch, const Call& call) {
   tiles_.clear();
   int64_t numbers = 0;
   for (const BatchSequence& sequence : batch.sequences) {
-    for (int64_t row = 0; row < sequence.n_rows; row += rows_per_tile) {
-      const int64_t n_rows = std::min(rows_per_tile, sequence.n_rows - row);
+    for (int64_t row = 0, n_rows = 0; row < sequence.n_rows; row += n_rows) {
       const int64_t first = sequence.first_position + row;
+      n_rows = std::min(rows_per_tile, sequence.n_rows - row);
+      if (is_tiered(type_)) n_rows = std::min(n_rows, kGroupTokens - first % kGroupTokens);
       const Range chunks = {
           visible_keys(first, call.params->window).begin / kChunkTokens,
           rounded_up(first + n_rows, kChunkTokens) / kChunkTokens};  // the last row sees the most
@@ -176,13 +177,12 @@ float* CpuAttend::query_of(const Tile& tile, View view, const Call& call, int64_
 
 void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) const {
   const int64_t head_dim = call.params->head_dim;
-  const int64_t n_bytes = rounded_up(head_dim, 4);
+  const int64_t n_bytes = rounded_up(head_dim, kQueryFill);
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
-    const float* const q = query_of(tile, call.q, call, r);
-    if (!is_int8_) {
-      std::copy_n(q, head_dim, s.q.data() + r * head_dim);
-      continue;
-    }
+    float* const q = s.q.data() + r * head_dim;
+    std::copy_n(query_of(tile, call.q, call, r), head_dim, q);
+    if (type_ == KvType::f16) continue;
+    if (is_tiered(type_)) rotate_head(q, head_dim);
     int8_t* const bytes = s.q_bytes.data() + r * n_bytes;
     std::fill_n(bytes + head_dim, n_bytes - head_dim, int8_t{0});
     const HeadQuant quant = kernels_->quantize_head(q, bytes, head_dim);
@@ -197,6 +197,12 @@ void CpuAttend::start(int64_t n, int64_t head_dim, AttendScratch& s) {
   std::fill_n(s.total.begin(), n * head_dim, 0.0F);
 }
 
+// Of tiered pages, tiles do not cross the end of a group, so their rows read each chunk alike.
+const KvPages& CpuAttend::region_of(const Tile& tile, int64_t chunk) const {
+  const int64_t own = (tile.sequence->first_position + tile.first_row) / kGroupTokens;
+  return chunk < own ? *pages_ : pages_->tail();
+}
+
 void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
                              const ChunkResult& result, AttendScratch& s) const {
   const AttendParams& params = *call.params;
@@ -205,30 +211,19 @@ void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
   const int64_t unseen = visible_keys(first_position, params.window).begin - begin;
   const int64_t first = begin + std::max<int64_t>(0, unseen / kSkipTokens * kSkipTokens);
   const int64_t last = std::min(begin + kChunkTokens, first_position + tile.n_rows);
-  const Range pages = {first / kPageTokens, rounded_up(last, kPageTokens) / kPageTokens};
-  const Range keys = {first, pages.end * kPageTokens};
+  const ChunkPages pages = {&region_of(tile, chunk),
+                            {first / kPageTokens, rounded_up(last, kPageTokens) / kPageTokens}};
   const int64_t n = tile.n_rows * call.group();
-  const int64_t n_pages = pages.end - pages.begin;
   find_pages(tile, pages, params.layer, s);
-  score(n, n_pages, params, s);
-  soften(tile, keys, call, result, s);
-  sum_values(n, n_pages, params, result, s);
+  score(n, pages, params, s);
+  soften(tile, pages, call, result, s);
+  sum_values(n, pages, params, result, s);
 }
 
-void CpuAttend::score(int64_t n, int64_t n_pages, const AttendParams& params,
+void CpuAttend::score(int64_t n, ChunkPages chunk, const AttendParams& params,
                       AttendScratch& s) const {
-  const PageRun keys = {s.key_pages, n_pages, s.n_values_ahead};
-  if (is_int8_) {
-    kernels_->byte_scores({.q = s.q_bytes.data(),
-                           .q_stride = rounded_up(params.head_dim, 4),
-                           .q_scale = s.q_scale.data(),
-                           .q_sum = s.q_sum.data(),
-                           .keys = keys,
-                           .scores = s.scores.data(),
-                           .scores_stride = kChunkTokens,
-                           .n_rows = n,
-                           .head_dim = params.head_dim});
-  } else {
+  const PageRun keys = {s.key_pages, chunk.pages.end - chunk.pages.begin, s.n_values_ahead};
+  if (chunk.type() == KvType::f16) {
     kernels_->page_scores({.q = s.q.data(),
                            .q_stride = params.head_dim,
                            .keys = keys,
@@ -237,13 +232,45 @@ void CpuAttend::score(int64_t n, int64_t n_pages, const AttendParams& params,
                            .n_rows = n,
                            .head_dim = params.head_dim,
                            .scale = params.scale});
+  } else if (chunk.type() == KvType::int8) {
+    kernels_->byte_scores({.q = s.q_bytes.data(),
+                           .q_stride = rounded_up(params.head_dim, kQueryFill),
+                           .q_scale = s.q_scale.data(),
+                           .q_sum = s.q_sum.data(),
+                           .keys = keys,
+                           .key_scale = s.key_scales,
+                           .scores = s.scores.data(),
+                           .scores_stride = kChunkTokens,
+                           .n_rows = n,
+                           .head_dim = params.head_dim});
+  } else {
+    kernels_->code_scores({.q = s.q_bytes.data(),
+                           .q_stride = rounded_up(params.head_dim, kQueryFill),
+                           .q_scale = s.q_scale.data(),
+                           .q_sum = s.q_sum.data(),
+                           .keys = keys,
+                           .key_scale = s.key_scales,
+                           .key_middle = s.key_middles,
+                           .scores = s.scores.data(),
+                           .scores_stride = kChunkTokens,
+                           .n_rows = n,
+                           .head_dim = params.head_dim,
+                           .bits = code_bits(chunk.type())});
   }
 }
 
-void CpuAttend::sum_values(int64_t n, int64_t n_pages, const AttendParams& params,
+void CpuAttend::sum_values(int64_t n, ChunkPages chunk, const AttendParams& params,
                            const ChunkResult& result, AttendScratch& s) const {
-  const PageRun values = {s.value_pages, n_pages, s.n_keys_ahead};
-  if (is_int8_) {
+  const PageRun values = {s.value_pages, chunk.pages.end - chunk.pages.begin, s.n_keys_ahead};
+  if (chunk.type() == KvType::f16) {
+    kernels_->page_values({.p = s.scores.data(),
+                           .p_stride = kChunkTokens,
+                           .values = values,
+                           .out = result.values,
+                           .out_stride = params.head_dim,
+                           .n_rows = n,
+                           .head_dim = params.head_dim});
+  } else if (chunk.type() == KvType::int8) {
     kernels_->byte_values({.weights = s.weights.data(),
                            .weights_stride = kChunkTokens,
                            .scale = s.weight_scale.data(),
@@ -253,45 +280,71 @@ void CpuAttend::sum_values(int64_t n, int64_t n_pages, const AttendParams& param
                            .n_rows = n,
                            .head_dim = params.head_dim});
   } else {
-    kernels_->page_values({.p = s.scores.data(),
-                           .p_stride = kChunkTokens,
+    kernels_->code_values({.weights = s.weights.data(),
+                           .weights_stride = kChunkTokens,
+                           .scale = s.weight_scale.data(),
+                           .offset = s.weight_offset.data(),
                            .values = values,
                            .out = result.values,
                            .out_stride = params.head_dim,
                            .n_rows = n,
-                           .head_dim = params.head_dim});
+                           .head_dim = params.head_dim,
+                           .bits = code_bits(chunk.type())});
   }
 }
 
 // Addresses of the chunk's pages; behind the keys come its first values, behind the values the
 // first keys of the next chunk.
-void CpuAttend::find_pages(const Tile& tile, Range pages, int64_t layer, AttendScratch& s) const {
+void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
+                           AttendScratch& s) const {
   const PageId* const ids = tile.sequence->pages.data();
+  const Range pages = chunk.pages;
   const int64_t n = pages.end - pages.begin;
   for (int64_t i = 0; i < n; ++i) {
-    s.key_pages[i] = pages_->keys(ids[pages.begin + i], layer, tile.kv_head);
-    s.value_pages[i] = pages_->values(ids[pages.begin + i], layer, tile.kv_head);
-    if (is_int8_) {
-      std::copy_n(pages_->value_scales(ids[pages.begin + i], layer, tile.kv_head), kPageTokens,
-                  s.value_scales + i * kPageTokens);
-    }
+    s.key_pages[i] = chunk.region->keys(ids[pages.begin + i], layer, tile.kv_head);
+    s.value_pages[i] = chunk.region->values(ids[pages.begin + i], layer, tile.kv_head);
   }
+  find_scales(tile, chunk, layer, s);
   s.n_values_ahead = std::min(n, kAheadPages);
   std::copy_n(s.value_pages, s.n_values_ahead, s.key_pages + n);
   const int64_t last_position = tile.sequence->first_position + tile.first_row + tile.n_rows - 1;
   s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
+  const KvPages& next = region_of(tile, pages.end / kChunkPages);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
-    s.value_pages[n + i] = pages_->keys(ids[pages.end + i], layer, tile.kv_head);
-    if (is_int8_) {
-      __builtin_prefetch(pages_->value_scales(ids[pages.end + i], layer, tile.kv_head));
+    s.value_pages[n + i] = next.keys(ids[pages.end + i], layer, tile.kv_head);
+    if (next.shape().type != KvType::f16) {
+      __builtin_prefetch(next.key_scales(ids[pages.end + i], layer, tile.kv_head));
+      __builtin_prefetch(next.value_scales(ids[pages.end + i], layer, tile.kv_head));
+    }
+  }
+}
+
+void CpuAttend::find_scales(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) {
+  const KvType type = chunk.type();
+  if (type == KvType::f16) return;
+  const auto half = static_cast<float>(1 << code_bits(type) >> 1);
+  for (int64_t page = chunk.pages.begin; page < chunk.pages.end; ++page) {
+    const PageId id = tile.sequence->pages[static_cast<size_t>(page)];
+    const uint16_t* const key = chunk.region->key_scales(id, layer, tile.kv_head);
+    const uint16_t* const value = chunk.region->value_scales(id, layer, tile.kv_head);
+    const int64_t at = (page - chunk.pages.begin) * kPageTokens;
+    for (int64_t t = 0; t < kPageTokens; ++t) {
+      s.key_scales[at + t] = f32_of_bf16(key[t]);
+      s.value_scales[at + t] = f32_of_bf16(value[t]);
+    }
+    if (!is_tiered(type)) continue;
+    for (int64_t t = 0; t < kPageTokens; ++t) {
+      s.key_middles[at + t] = f32_of_bf16(key[kPageTokens + t]) + half * s.key_scales[at + t];
+      s.value_lows[at + t] = f32_of_bf16(value[kPageTokens + t]);
     }
   }
 }
 
 // Softmax of each row over the keys of one chunk that it sees.
-void CpuAttend::soften(const Tile& tile, Range keys, const Call& call, const ChunkResult& result,
-                       AttendScratch& s) const {
+void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
+                       const ChunkResult& result, AttendScratch& s) const {
   const AttendParams& params = *call.params;
+  const Range keys = {chunk.pages.begin * kPageTokens, chunk.pages.end * kPageTokens};
   const int64_t n_scores = keys.end - keys.begin;
   const int64_t group = call.group();
   for (int64_t r = 0; r < tile.n_rows * group; ++r) {
@@ -308,7 +361,7 @@ void CpuAttend::soften(const Tile& tile, Range keys, const Call& call, const Chu
     // A row that sees no key of the chunk gets zeros here and is not merged.
     const float from = max == kMasked ? 0.0F : max;
     result.max[r] = max;
-    if (is_int8_) {
+    if (chunk.type() != KvType::f16) {
       result.sum[r] = weigh(r, n_scores, {first, last}, from, s);
     } else {
       std::fill(scores + n, scores + n_scores, 0.0F);
@@ -317,8 +370,8 @@ void CpuAttend::soften(const Tile& tile, Range keys, const Call& call, const Chu
   }
 }
 
-// Turns the scores of row r into weights of int8 values. Their scale comes from the values that the
-// row sees and no others: what follows them must not matter.
+// Turns the scores of row r into weights of integer values. Their scale comes from the values that
+// the row sees and no others: what follows them must not matter.
 float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, AttendScratch& s) const {
   const int64_t n = rounded_up(seen.end, kPageTokens);
   const float* scales = s.value_scales;
@@ -333,7 +386,12 @@ float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, Atten
   int16_t* const weights = s.weights.data() + r * kChunkTokens;
   s.weight_scale[static_cast<size_t>(r)] = most / kFullWeight;
   std::fill(weights + n, weights + n_scores, int16_t{0});
-  return kernels_->byte_weights(s.scores.data() + r * kChunkTokens, scales, weights, n, max, unit);
+  const float* const scores = s.scores.data() + r * kChunkTokens;
+  if (!is_tiered(type_)) return kernels_->byte_weights(scores, scales, weights, n, max, unit);
+  const CodeWeights sums =
+      kernels_->code_weights(scores, scales, s.value_lows, weights, n, max, unit);
+  s.weight_offset[static_cast<size_t>(r)] = sums.offset;
+  return sums.sum;
 }
 
 void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,

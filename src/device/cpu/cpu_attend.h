@@ -3,7 +3,8 @@
 // position 0: scores, local softmax, weighted values; chunks merge in order (online softmax,
 // Milakov and Gimelshein 2018). A query row goes through the same chunks in the same order whatever
 // else is in the tile, the batch or the cache and whichever thread computes a chunk, so its bytes
-// are always the same.
+// are always the same. Of tiered pages it reads its own chunk in the tail, older ones in the store
+// (docs/kv-precision.md).
 #pragma once
 
 #include <atomic>
@@ -61,6 +62,13 @@ class CpuAttend {
     int64_t group() const { return params->n_heads / params->n_kv_heads; }
   };
 
+  // The pages of one chunk that a tile reads: which, and of which region.
+  struct ChunkPages {
+    const KvPages* region;
+    Range pages;  // by position
+    KvType type() const { return region->shape().type; }
+  };
+
   CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
             const AttendLimits& limits);
 
@@ -74,13 +82,15 @@ class CpuAttend {
   void attend_piece(const Piece& piece, const Call& call, AttendScratch& s);
   void attend_chunk(const Tile& tile, int64_t chunk, const Call& call, const ChunkResult& result,
                     AttendScratch& s) const;
-  void find_pages(const Tile& tile, Range pages, int64_t layer, AttendScratch& s) const;
-  void score(int64_t n, int64_t n_pages, const AttendParams& params, AttendScratch& s) const;
-  void soften(const Tile& tile, Range keys, const Call& call, const ChunkResult& result,
+  const KvPages& region_of(const Tile& tile, int64_t chunk) const;
+  void find_pages(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) const;
+  static void find_scales(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s);
+  void score(int64_t n, ChunkPages chunk, const AttendParams& params, AttendScratch& s) const;
+  void soften(const Tile& tile, ChunkPages chunk, const Call& call, const ChunkResult& result,
               AttendScratch& s) const;
   float weigh(int64_t r, int64_t n, Range seen, float max, AttendScratch& s) const;
-  void sum_values(int64_t n, int64_t n_pages, const AttendParams& params, const ChunkResult& result,
-                  AttendScratch& s) const;
+  void sum_values(int64_t n, ChunkPages chunk, const AttendParams& params,
+                  const ChunkResult& result, AttendScratch& s) const;
   void gather(const Tile& tile, const Call& call, AttendScratch& s) const;
   static void start(int64_t n, int64_t head_dim, AttendScratch& s);
   void merge(int64_t n, int64_t head_dim, const ChunkResult& chunk, AttendScratch& s) const;
@@ -90,7 +100,7 @@ class CpuAttend {
   const Kernels* kernels_;
   WorkerPool* pool_;
   const KvPages* pages_;
-  bool is_int8_;
+  KvType type_;
   std::vector<Tile> tiles_;
   std::vector<Piece> pieces_;
   std::vector<std::unique_ptr<AttendScratch>> scratch_;  // per thread

@@ -39,6 +39,7 @@ class AttendWorld {
     k_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
     v_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
     for (PageId p = 63; p >= 0; --p) page_ids_.push_back(p);  // not in order of memory
+    for (const PageId p : page_ids_) pages_.clear(p);
   }
 
   // Stores and attends rows [first, first + n).
@@ -114,11 +115,11 @@ TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
 
 // Whole prompts, chunks of them and single rows, which threads share chunk by chunk.
 void expect_same_bytes_of_any_split(const Kernels& kernels, const Shape& shape, KvType type) {
-  const int64_t n = 900;
+  const int64_t n = is_tiered(type) ? 600 : 900;
   AttendWorld whole(kernels, shape, n, 1, type);
   const std::vector<float> expected = whole.step(0, n);
   Rng rng(11);
-  for (int threads : {1, 2, 3}) {
+  for (int threads = 1; threads <= (is_tiered(type) ? 2 : 3); ++threads) {
     AttendWorld parts(kernels, shape, n, threads, type);
     std::vector<float> seen;
     for (int64_t at = 0; at < n;) {
@@ -140,10 +141,29 @@ TEST(CpuAttend, AnySplitOfTheRowsGivesTheSameBytes) {
       {4, 2, 16, 50, 0}, {6, 2, 24, 0, 0}, {2, 1, 64, 300, 9}, {3, 1, 18, 0, 0}};
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
-      expect_same_bytes_of_any_split(*kernels, shape, KvType::f16);
-      expect_same_bytes_of_any_split(*kernels, shape, KvType::int8);
+      for (const KvType type : kKvTypes) expect_same_bytes_of_any_split(*kernels, shape, type);
     }
   }
+}
+
+// Of the whole output, relative to its size.
+double error_of(const Kernels& kernels, const Shape& shape, KvType type, int64_t n_tokens) {
+  AttendWorld world(kernels, shape, n_tokens, 2, type);
+  const std::vector<float> out = world.step(0, n_tokens);
+  double squares = 0;
+  double error = 0;
+  for (int64_t position : {int64_t{0}, int64_t{17}, int64_t{255}, n_tokens / 2, n_tokens - 1}) {
+    for (int64_t head = 0; head < shape.n_heads; ++head) {
+      for (int64_t d = 0; d < shape.head_dim; ++d) {
+        const double want = world.expected(position, head, d);
+        const double seen =
+            out[static_cast<size_t>((position * shape.n_heads + head) * shape.head_dim + d)];
+        squares += want * want;
+        error += (seen - want) * (seen - want);
+      }
+    }
+  }
+  return std::sqrt(error / squares);
 }
 
 // Keys, values and queries have 8 bits: a little more than one part in a hundred of the scores' and
@@ -152,23 +172,30 @@ TEST(CpuAttend, Int8PagesComeCloseToSoftmax) {
   const Shape shapes[] = {{4, 2, 16, 0, 0}, {3, 3, 24, 20, 0}, {8, 1, 6, 0, 5}, {2, 1, 64, 0, 0}};
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
-      AttendWorld world(*kernels, shape, 300, 2, KvType::int8);
-      const std::vector<float> out = world.step(0, 300);
-      double squares = 0;
-      double error = 0;
-      for (int64_t position : {0, 1, 15, 16, 17, 255, 256, 299}) {
-        for (int64_t head = 0; head < shape.n_heads; ++head) {
-          for (int64_t d = 0; d < shape.head_dim; ++d) {
-            const double want = world.expected(position, head, d);
-            const double seen =
-                out[static_cast<size_t>((position * shape.n_heads + head) * shape.head_dim + d)];
-            squares += want * want;
-            error += (seen - want) * (seen - want);
-          }
-        }
-      }
-      EXPECT_LT(std::sqrt(error / squares), 0.02) << kernels->isa << ", head " << shape.head_dim;
+      EXPECT_LT(error_of(*kernels, shape, KvType::int8, 300), 0.02)
+          << kernels->isa << ", head " << shape.head_dim;
     }
+  }
+}
+
+// Random keys have no structure that codes could miss; few bits are a few parts in a hundred.
+TEST(CpuAttend, CodesComeCloseToSoftmax) {
+  const Shape shapes[] = {{4, 2, 16, 0, 0}, {3, 3, 24, 400, 0}, {8, 1, 6, 0, 5}, {2, 1, 40, 0, 0}};
+  for (const Kernels* kernels : all_kernels()) {
+    for (const Shape& shape : shapes) {
+      EXPECT_LT(error_of(*kernels, shape, KvType::int4, 600), 0.2)
+          << kernels->isa << ", head " << shape.head_dim;
+      EXPECT_LT(error_of(*kernels, shape, KvType::int2, 600), 0.9)
+          << kernels->isa << ", head " << shape.head_dim;
+    }
+  }
+}
+
+// A query reads its own group of 256 tokens in f16.
+TEST(CpuAttend, TheNewestGroupOfATieredCacheIsAsF16) {
+  const Shape shape = {4, 2, 32, 0, 0};
+  for (const Kernels* kernels : all_kernels()) {
+    EXPECT_LT(error_of(*kernels, shape, KvType::int2, 256), 1e-3) << kernels->isa;
   }
 }
 

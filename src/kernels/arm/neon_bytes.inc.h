@@ -32,6 +32,11 @@ struct NeonBytes : Neon {
     return {vdotq_s32(sum.lo, vreinterpretq_s8_u8(key.lo), q),
             vdotq_s32(sum.hi, vreinterpretq_s8_u8(key.hi), q)};
   }
+  RUV_INLINE static I dot_codes(I sum, B codes, int8x16_t q) { return dot_keys(sum, codes, q); }
+  template <int kShift, int kMask>
+  RUV_INLINE static W code_pairs(const uint32_t* p) {
+    return {codes_at<kShift, kMask>(p), codes_at<kShift, kMask>(p + 4)};
+  }
   RUV_INLINE static W value_pairs(const int8_t* p) {
     const int8x16_t x = vld1q_s8(p);
     return {vmovl_s8(vget_low_s8(x)), vmovl_high_s8(x)};
@@ -44,6 +49,11 @@ struct NeonBytes : Neon {
   }
 
  private:
+  template <int kShift, int kMask>
+  RUV_INLINE static int16x8_t codes_at(const uint32_t* p) {
+    const uint16x8_t x = vreinterpretq_u16_u32(vld1q_u32(p));
+    return vreinterpretq_s16_u16(vandq_u16(vshlq_u16(x, vdupq_n_s16(-kShift)), vdupq_n_u16(kMask)));
+  }
   RUV_INLINE static int32x4_t pairs(int16x8_t value, int16x4_t p) {
     return vpaddq_s32(vmull_s16(vget_low_s16(value), p), vmull_s16(vget_high_s16(value), p));
   }

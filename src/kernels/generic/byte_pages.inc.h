@@ -24,6 +24,19 @@ RUV_INLINE typename V::F short_exp(typename V::F x) {
   return V::zero_below(V::mul(p, V::power_of_two(n)), x, V::set(kExpMin));
 }
 
+// The scale of bytes whose largest number is max, rounded up to bf16: no byte exceeds 127 by more
+// than rounding takes back. 0 where numbers are too small for an inverse.
+RUV_INLINE float scale_of_bytes(float max) {
+  const float scale = max / 127.0F;
+  if (!(scale > 1e-36F)) return 0;
+  uint32_t bits;
+  __builtin_memcpy(&bits, &scale, 4);
+  bits = (bits + 0xFFFFU) & 0xFFFF0000U;
+  float rounded;
+  __builtin_memcpy(&rounded, &bits, 4);
+  return rounded;
+}
+
 // V has the members of an integer policy (bytes of x86/avx512_bytes.inc.h and its like).
 template <class V>
 struct BytePages {
@@ -35,17 +48,14 @@ struct BytePages {
   static constexpr int kSums = Pages<V>::kSums;
   static constexpr int64_t kDistance = 16;  // these pages take a fraction of an f16 page's time
 
-  RUV_INLINE static const float* scales_of(const void* page, int64_t n_bytes) {
-    return reinterpret_cast<const float*>(static_cast<const std::byte*>(page) + n_bytes);
-  }
-
   static HeadQuant quantize(const float* x, int8_t* q, int64_t n) {
     F most = V::zero();
     int64_t i = 0;
     for (; i + L <= n; i += L) most = V::max(most, V::abs(V::load(x + i)));
     if (i < n) most = V::max(most, V::abs(Part<V>().load(x + i, n - i)));
     const float max = V::greatest(most);
-    const F inverse = V::set(max > 0 ? 127.0F / max : 0.0F);
+    const float scale = scale_of_bytes(max);
+    const F inverse = V::set(scale > 0 ? 1.0F / scale : 0.0F);
     int32_t sum = 0;
     for (i = 0; i + L <= n; i += L) V::store_int8(q + i, V::mul(V::load(x + i), inverse));
     if (i < n) {
@@ -54,7 +64,7 @@ struct BytePages {
       for (int64_t j = 0; i + j < n; ++j) q[i + j] = lanes[j];
     }
     for (i = 0; i < n; ++i) sum += q[i];
-    return {max / 127.0F, sum};
+    return {scale, sum};
   }
 
   // R rows against P pages.
@@ -97,7 +107,7 @@ struct BytePages {
     F scale[P * kParts];
     RUV_UNROLL
     for (int c = 0; c < P * kParts; ++c) {
-      scale[c] = V::load(scales_of(keys[c / kParts], n_words * 4 * kPageTokens) + c % kParts * L);
+      scale[c] = V::load(a.key_scale + page * kPageTokens + c * L);
     }
     RUV_UNROLL
     for (int i = 0; i < R; ++i) {
@@ -137,6 +147,14 @@ struct BytePages {
 
   static float weights(const float* scores, const float* token_scale, int16_t* out, int64_t n,
                        float max, float unit) {
+    return weigh(scores, token_scale, out, n, max, unit,
+                 [](int64_t, int, F) __attribute__((always_inline)){});
+  }
+
+  // also(i, j, p): what else is to be done with numbers p from i on, those of sum j.
+  template <class Also>
+  RUV_INLINE static float weigh(const float* scores, const float* token_scale, int16_t* out,
+                                int64_t n, float max, float unit, Also also) {
     const F m = V::set(max);
     const F u = V::set(unit);
     // As in exp_sum: a number's place alone says which of four sums takes it.
@@ -144,6 +162,7 @@ struct BytePages {
     const auto take = [&](int64_t i, int j) __attribute__((always_inline)) {
       const F e = short_exp<V>(V::sub(V::load(scores + i), m));
       s[j] = V::add(s[j], e);
+      also(i, j, e);
       V::store_int16(out + i, V::mul(e, V::mul(V::load(token_scale + i), u)));
     };
     int64_t i = 0;
@@ -169,8 +188,7 @@ struct BytePages {
       const char* const ahead = r == 0 ? page_ahead(a.values, page, kDistance) : nullptr;
       const int16_t* const p = a.weights + r * a.weights_stride + page * kPageTokens;
       if (ahead != nullptr) {
-        const int64_t n_bytes = D * L * kPageTokens + 64;  // the scales too
-        for (int64_t at = 0; at < n_bytes; at += 64) {
+        for (int64_t at = 0; at < D * L * kPageTokens; at += 64) {
           __builtin_prefetch(ahead + begin * kPageTokens + at);
         }
       }

@@ -1,8 +1,8 @@
 // The element-wise, reduction and attention entries of an instruction set's table: a vector policy
-// V, and one for int8 pages.
+// V, and one for pages of integers.
 #pragma once
 
-#include "kernels/generic/byte_pages.inc.h"
+#include "kernels/generic/code_pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 
@@ -32,6 +32,9 @@ constexpr Kernels vector_table(const char* isa) {
       .byte_scores = BytePages<ByteV>::scores,
       .byte_weights = BytePages<ByteV>::weights,
       .byte_values = BytePages<ByteV>::values,
+      .code_scores = CodePages<ByteV>::scores,
+      .code_weights = CodePages<ByteV>::weights,
+      .code_values = CodePages<ByteV>::values,
       .to_f16 = Vectors<V>::to_f16,
       .to_bf16 = nullptr,
       .int8_peak = V::int8_peak,

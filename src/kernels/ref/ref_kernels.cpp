@@ -1,5 +1,6 @@
 // The reference table: every element-wise, reduction and attention kernel in plain C++.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -136,17 +137,13 @@ void page_values(const ValueArgs& a) {
 HeadQuant quantize_head(const float* x, int8_t* q, int64_t n) {
   float max = 0;
   for (int64_t i = 0; i < n; ++i) max = std::max(max, std::fabs(x[i]));
-  const float inverse = max > 0 ? 127.0F / max : 0.0F;
+  float scale = max / 127.0F;
+  const uint32_t bits = (std::bit_cast<uint32_t>(scale) + 0xFFFFU) & 0xFFFF0000U;
+  scale = scale > 1e-36F ? std::bit_cast<float>(bits) : 0.0F;  // smaller ones have no inverse
+  const float inverse = scale > 0 ? 1.0F / scale : 0.0F;
   int32_t sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += q[i] = to_int8(x[i] * inverse);
-  return {max / 127.0F, sum};
-}
-
-// The scale of token t of a page whose bytes are n_bytes.
-float scale_of(const void* page, int64_t n_bytes, int64_t t) {
-  float scale;
-  std::memcpy(&scale, static_cast<const std::byte*>(page) + n_bytes + t * 4, 4);
-  return scale;
+  return {scale, sum};
 }
 
 void byte_scores(const ByteScoreArgs& a) {
@@ -159,8 +156,7 @@ void byte_scores(const ByteScoreArgs& a) {
       for (int64_t d = 0; d < n_words * 4; ++d) {
         sum += a.q[r * a.q_stride + d] * (keys[(d / 4 * kPageTokens + t) * 4 + d % 4] - 128);
       }
-      const float scale = scale_of(keys, n_words * 4 * kPageTokens, t);
-      a.scores[r * a.scores_stride + i] = static_cast<float>(sum) * scale * a.q_scale[r];
+      a.scores[r * a.scores_stride + i] = static_cast<float>(sum) * a.key_scale[i] * a.q_scale[r];
     }
   }
 }
@@ -186,6 +182,58 @@ void byte_values(const ByteValueArgs& a) {
                values[(t % kPageTokens / 2 * a.head_dim + d) * 2 + t % 2];
       }
       a.out[r * a.out_stride + d] = static_cast<float>(sum) * a.scale[r];
+    }
+  }
+}
+
+int key_code(const uint8_t* keys, int64_t t, int64_t d, int bits) {
+  const int64_t n = 8 / bits;  // words that share bytes
+  const int64_t word = d / 4;
+  const int byte = keys[(word / n * kPageTokens + t) * 4 + d % 4];
+  return byte >> (word % n * bits) & ((1 << bits) - 1);
+}
+
+int value_code(const uint32_t* values, int64_t t, int64_t d, int64_t head_dim, int bits) {
+  const int64_t n = 32 / bits;  // tokens of a word
+  const uint32_t word = values[t / n * head_dim + d];
+  const auto shift = static_cast<uint32_t>(t % 2 * 16 + t % n / 2 * bits);
+  return static_cast<int>(word >> shift & ((1U << bits) - 1));
+}
+
+void code_scores(const CodeScoreArgs& a) {
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t i = 0; i < a.keys.n_pages * kPageTokens; ++i) {
+      const auto* keys = static_cast<const uint8_t*>(a.keys.pages[i / kPageTokens]);
+      int32_t sum = 0;
+      for (int64_t d = 0; d < a.head_dim; ++d) {
+        const int code = key_code(keys, i % kPageTokens, d, a.bits);
+        sum += a.q[r * a.q_stride + d] * (code - (1 << (a.bits - 1)));
+      }
+      const float scaled = static_cast<float>(sum) * a.key_scale[i];
+      const float middle = a.key_middle[i] * static_cast<float>(a.q_sum[r]);
+      a.scores[r * a.scores_stride + i] = (scaled + middle) * a.q_scale[r];
+    }
+  }
+}
+
+CodeWeights code_weights(const float* scores, const float* token_scale, const float* token_low,
+                         int16_t* out, int64_t n, float max, float unit) {
+  const float sum = byte_weights(scores, token_scale, out, n, max, unit);
+  double offset = 0;
+  for (int64_t i = 0; i < n; ++i) offset += std::exp(scores[i] - max) * token_low[i];
+  return {sum, static_cast<float>(offset)};
+}
+
+void code_values(const CodeValueArgs& a) {
+  for (int64_t r = 0; r < a.n_rows; ++r) {
+    for (int64_t d = 0; d < a.head_dim; ++d) {
+      int32_t sum = 0;
+      for (int64_t t = 0; t < a.values.n_pages * kPageTokens; ++t) {
+        const auto* values = static_cast<const uint32_t*>(a.values.pages[t / kPageTokens]);
+        sum += a.weights[r * a.weights_stride + t] *
+               value_code(values, t % kPageTokens, d, a.head_dim, a.bits);
+      }
+      a.out[r * a.out_stride + d] = static_cast<float>(sum) * a.scale[r] + a.offset[r];
     }
   }
 }
@@ -252,6 +300,9 @@ const Kernels kRefKernels = {
     .byte_scores = byte_scores,
     .byte_weights = byte_weights,
     .byte_values = byte_values,
+    .code_scores = code_scores,
+    .code_weights = code_weights,
+    .code_values = code_values,
     .to_f16 = to_f16,
     .to_bf16 = to_bf16,
     .int8_peak = int8_peak,

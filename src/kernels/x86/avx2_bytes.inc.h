@@ -30,6 +30,15 @@ struct Avx2Bytes : Avx2 {
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(key), _mm256_sign_epi8(q, key));
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
+  RUV_INLINE static I dot_codes(I sum, B codes, I q) {
+    const __m256i pairs = _mm256_maddubs_epi16(codes, q);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+  template <int kShift, int kMask>
+  RUV_INLINE static W code_pairs(const uint32_t* p) {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return _mm256_and_si256(_mm256_srli_epi16(x, kShift), _mm256_set1_epi16(kMask));
+  }
   RUV_INLINE static W value_pairs(const int8_t* p) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }

@@ -29,6 +29,14 @@ struct Avx512Bytes : Avx512 {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(key), "v"(q));
     return sum;
   }
+  // Unsigned codes of four dimensions of kLanes keys.
+  RUV_INLINE static I dot_codes(I sum, B codes, I q) { return dot_keys(sum, codes, q); }
+  // The codes at bit kShift of every 16 bits of 32 · kLanes bits at p: two tokens each.
+  template <int kShift, int kMask>
+  RUV_INLINE static W code_pairs(const uint32_t* p) {
+    return _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(p), kShift),
+                            _mm512_set1_epi16(kMask));
+  }
   // Two tokens of kLanes dimensions.
   RUV_INLINE static W value_pairs(const int8_t* p) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));

@@ -17,6 +17,9 @@ struct Avx512BwBytes : Avx512Bytes {
   RUV_INLINE static I dot_keys(I sum, B key, I q) {
     return _mm512_add_epi32(sum, Avx512Bw::sum_pairs(Avx512Bw::multiply_signed(key, q)));
   }
+  RUV_INLINE static I dot_codes(I sum, B codes, I q) {
+    return _mm512_add_epi32(sum, Avx512Bw::sum_pairs(_mm512_maddubs_epi16(codes, q)));
+  }
   RUV_INLINE static I dot_values(I sum, W value, I p) {
     return _mm512_add_epi32(sum, _mm512_madd_epi16(value, p));
   }
