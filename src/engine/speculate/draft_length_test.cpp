@@ -14,7 +14,7 @@ namespace ruv {
 namespace {
 
 // True costs of a step; steps that are timed come out up to `noise` above or below.
-struct Machine {
+struct SimulatedMachine {
   double slope = 0.15;  // of one plain step for each further row
   double noise = 0;
   double growth = 0;  // of a plain step for each token in the context
@@ -25,20 +25,20 @@ struct Machine {
 };
 
 // What is drafted at a token, and how much of it would be right.
-struct Guess {
+struct SimulatedGuess {
   int64_t n_matched = 2;
   int64_t n_available = 0;
   int64_t n_right = 0;
 };
-using Text = std::function<Guess(Rng&, int64_t token)>;
+using SimulatedText = std::function<SimulatedGuess(Rng&, int64_t token)>;
 
-Guess guess(Rng& rng, int64_t n_matched, int64_t n_available, double p) {
+SimulatedGuess guess(Rng& rng, int64_t n_matched, int64_t n_available, double p) {
   int64_t n_right = 0;
   while (n_right < n_available && rng.uniform() < p) ++n_right;
   return {n_matched, n_available, n_right};
 }
 
-struct Outcome {
+struct SimulatedRun {
   double ms = 0;        // true time
   double plain_ms = 0;  // of the same tokens without drafts
   int64_t n_drafting = 0;
@@ -46,15 +46,15 @@ struct Outcome {
   double speed_up() const { return plain_ms / ms; }
 };
 
-class Simulation {
+class LengthSimulation {
  public:
-  explicit Simulation(const Machine& machine) : machine_(machine) {}
+  explicit LengthSimulation(const SimulatedMachine& machine) : machine_(machine) {}
 
-  Outcome run(int64_t n_tokens, const Text& text) {
+  SimulatedRun run(int64_t n_tokens, const SimulatedText& text) {
     DraftLength length(costs_, rates_);
-    Outcome outcome;
+    SimulatedRun outcome;
     for (int64_t token = 0; token < n_tokens;) {
-      const Guess g = text(rng_, token);
+      const SimulatedGuess g = text(rng_, token);
       const DraftChance chance{.n_matched = g.n_matched, .n_available = g.n_available};
       const int64_t n = length.choose(chance);
       EXPECT_LE(n, g.n_available);
@@ -72,7 +72,7 @@ class Simulation {
   }
 
  private:
-  Machine machine_;
+  SimulatedMachine machine_;
   Rng rng_{11};
   StepCosts costs_;
   AcceptanceRates rates_{200};
@@ -85,18 +85,18 @@ double allowed(int64_t n_tokens, double noise) {
 }
 
 // Texts that a drafter finds matches in although they go on differently.
-const std::vector<std::pair<std::string, Text>>& unpredictable() {
-  static const std::vector<std::pair<std::string, Text>> texts = {
+const std::vector<std::pair<std::string, SimulatedText>>& unpredictable() {
+  static const std::vector<std::pair<std::string, SimulatedText>> texts = {
       {"prose", [](Rng& r, int64_t) { return guess(r, r.below(2) == 0 ? 2 : 3, 8, 0.08); }},
       {"prose with few matches",
        [](Rng& r, int64_t) { return guess(r, 2, r.below(3) == 0 ? 16 : 0, 0.1); }},
       {"long matches, always wrong",
        [](Rng&, int64_t) {
-         return Guess{40, 32, 0};
+         return SimulatedGuess{40, 32, 0};
        }},
       {"every kind of match, always wrong",
        [](Rng& r, int64_t) {
-         return Guess{static_cast<int64_t>(2 + r.below(60)), 32, 0};
+         return SimulatedGuess{static_cast<int64_t>(2 + r.below(60)), 32, 0};
        }},
       {"right until it counts",  // good for 100 tokens, wrong for 400
        [](Rng& r, int64_t token) { return guess(r, 20, 16, token % 500 < 100 ? 0.95 : 0.02); }},
@@ -110,8 +110,8 @@ TEST(DraftLengthTest, NeverLosesMoreThanTheAccountAllows) {
     for (const double slope : {0.02, 0.15, 0.45, 1.0}) {
       for (const double noise : {0.0, 0.1}) {
         for (const int64_t n : {50, 200, 2000, 5000}) {
-          Simulation simulation({.slope = slope, .noise = noise});
-          const Outcome outcome = simulation.run(n, text);
+          LengthSimulation simulation({.slope = slope, .noise = noise});
+          const SimulatedRun outcome = simulation.run(n, text);
           EXPECT_LE(outcome.ms, outcome.plain_ms * (1 + allowed(n, noise) / static_cast<double>(n)))
               << name << ", slope " << slope << ", noise " << noise << ", " << n << " tokens";
           if (n >= 2000) {
@@ -125,36 +125,36 @@ TEST(DraftLengthTest, NeverLosesMoreThanTheAccountAllows) {
 
 TEST(DraftLengthTest, TheAccountHoldsAtEveryMoment) {
   for (const auto& [name, text] : unpredictable()) {
-    Simulation simulation({.slope = 0.45});
-    const Outcome outcome = simulation.run(5000, text);
+    LengthSimulation simulation({.slope = 0.45});
+    const SimulatedRun outcome = simulation.run(5000, text);
     EXPECT_LE(outcome.worst_excess, allowed(5000, 0)) << name;
   }
 }
 
 TEST(DraftLengthTest, CopyingIsDraftedAtOnceAndLong) {
-  const Text copying = [](Rng& r, int64_t token) {
+  const SimulatedText copying = [](Rng& r, int64_t token) {
     return guess(r, std::min<int64_t>(token, 60), token < 2 ? 0 : 24, 0.98);
   };
-  Simulation cheap({.slope = 0.1, .noise = 0.1});
+  LengthSimulation cheap({.slope = 0.1, .noise = 0.1});
   EXPECT_GE(cheap.run(400, copying).speed_up(), 3.0);
   // A second answer begins with what the first taught.
   EXPECT_GE(cheap.run(100, copying).speed_up(), 3.0);
-  Simulation dear({.slope = 0.3, .noise = 0.1});
+  LengthSimulation dear({.slope = 0.3, .noise = 0.1});
   EXPECT_GE(dear.run(400, copying).speed_up(), 1.8);
 }
 
 TEST(DraftLengthTest, StaysNearTheBestFixedLength) {
   for (const double p : {0.5, 0.7, 0.9, 0.97}) {
     for (const double slope : {0.05, 0.15, 0.3}) {
-      const Machine machine{.slope = slope, .noise = 0.05};
+      const SimulatedMachine machine{.slope = slope, .noise = 0.05};
       double best = 1;
       double expected = 1;
       for (int64_t k = 1; k <= 24; ++k) {
         expected += std::pow(p, static_cast<double>(k));
         best = std::max(best, expected * machine.ms(1, 0) / machine.ms(1 + k, 0));
       }
-      Simulation simulation(machine);
-      const Outcome outcome =
+      LengthSimulation simulation(machine);
+      const SimulatedRun outcome =
           simulation.run(4000, [p](Rng& r, int64_t) { return guess(r, 6, 24, p); });
       EXPECT_GE(outcome.speed_up(), std::max(0.98, 1 + 0.85 * (best - 1))) << p << " " << slope;
     }
@@ -162,34 +162,34 @@ TEST(DraftLengthTest, StaysNearTheBestFixedLength) {
 }
 
 TEST(DraftLengthTest, LosingDraftsStopAndAreTriedAgainEverLessOften) {
-  Simulation simulation({.slope = 0.5});
-  const Text wrong = [](Rng&, int64_t) { return Guess{3, 8, 0}; };
-  const Outcome outcome = simulation.run(5000, wrong);
+  LengthSimulation simulation({.slope = 0.5});
+  const SimulatedText wrong = [](Rng&, int64_t) { return SimulatedGuess{3, 8, 0}; };
+  const SimulatedRun outcome = simulation.run(5000, wrong);
   EXPECT_GE(outcome.n_drafting, 5);
   EXPECT_LE(outcome.n_drafting, 26);
 }
 
 TEST(DraftLengthTest, ComesBackWhenTheTextTurnsToCopying) {
-  Simulation simulation({.slope = 0.15});
-  const Outcome outcome = simulation.run(
+  LengthSimulation simulation({.slope = 0.15});
+  const SimulatedRun outcome = simulation.run(
       4000, [](Rng& r, int64_t token) { return guess(r, 30, 16, token < 1000 ? 0.0 : 0.97); });
   // The last 3,000 tokens alone could be four times as fast.
   EXPECT_GE(outcome.speed_up(), 1.8);
 }
 
 TEST(DraftLengthTest, DeepContextsDoNotBlurTheComparison) {
-  Simulation simulation({.slope = 0.45, .noise = 0.05, .growth = 1e-3});
-  const Outcome outcome =
+  LengthSimulation simulation({.slope = 0.45, .noise = 0.05, .growth = 1e-3});
+  const SimulatedRun outcome =
       simulation.run(8000, [](Rng& r, int64_t) { return guess(r, 3, 8, 0.15); });
   EXPECT_GE(outcome.speed_up(), 0.97);
-  Simulation copying({.slope = 0.1, .noise = 0.05, .growth = 1e-3});
+  LengthSimulation copying({.slope = 0.1, .noise = 0.05, .growth = 1e-3});
   EXPECT_GE(copying.run(8000, [](Rng& r, int64_t) { return guess(r, 30, 16, 0.97); }).speed_up(),
             3.0);
 }
 
 TEST(DraftLengthTest, PlainStepsStayInBetweenForTheComparison) {
-  Simulation simulation({.slope = 0.1});
-  const Outcome outcome =
+  LengthSimulation simulation({.slope = 0.1});
+  const SimulatedRun outcome =
       simulation.run(5000, [](Rng& r, int64_t) { return guess(r, 30, 8, 1.0); });
   const double n_steps = 5000 / 9.0;
   EXPECT_LT(static_cast<double>(outcome.n_drafting), n_steps);

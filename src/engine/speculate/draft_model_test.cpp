@@ -184,6 +184,25 @@ TEST_F(DraftModelTest, ASmallerTrainedModelGuessesMostTokens) {
   EXPECT_GE(n_tokens, 2 * n_passes) << n_tokens << " tokens in " << n_passes << " passes";
 }
 
+TEST_F(DraftModelTest, AModelOfOtherWordsGuessesByText) {
+  const std::string path = shared_data() + "/models/stories260K/derived/stories260K.f32.gguf";
+  if (!file_exists(path)) GTEST_SKIP() << "no " << path;
+  const auto stories = load_model(path).value();
+  // The large model says what the small one would, in its own words.
+  const Tokens prompt = tokenize(*nano_, "Once upon a time").value();
+  const Tokens start = tokenize(*stories, "Once upon a time").value();
+  const Tokens said = greedy(*stories, start, 120);
+  Tokens answer;
+  nano_->tokenizer->encode(stories->tokenizer->decode(said, false), SpecialParsing::off, true,
+                           answer);
+  ASSERT_GE(answer.size(), 60U);
+  const std::unique_ptr<DraftModel> drafts = drafts_for(*stories, *nano_);
+  EXPECT_FALSE(drafts->same_vocabulary());
+  const int64_t n_passes = passes(*drafts, prompt, answer, 16);
+  EXPECT_LE(2 * n_passes, static_cast<int64_t>(answer.size())) << answer.size() << " tokens";
+  EXPECT_EQ(drafts->pool().n_free(), drafts->pool().n_pages());
+}
+
 TEST_F(DraftModelTest, RefusesLimitsAndVocabulariesByName) {
   const auto refusal = [](const Model& draft, const Model& target, DraftModelLimits limits) {
     const auto model = DraftModel::create(draft, target, limits);

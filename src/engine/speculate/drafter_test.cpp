@@ -22,13 +22,13 @@ Tokens random_text(Rng& rng, uint64_t n) {
 }
 
 // Passes that generating `answer` takes, and the share of drafted tokens that are right.
-struct Outcome {
+struct CopyOutcome {
   int64_t n_passes = 0;
   int64_t n_drafted = 0;
   int64_t n_accepted = 0;
 };
-Outcome generate(SequenceDrafter& drafter, const Tokens& answer, int64_t max_tokens) {
-  Outcome outcome;
+CopyOutcome generate(SequenceDrafter& drafter, const Tokens& answer, int64_t max_tokens) {
+  CopyOutcome outcome;
   Draft draft;
   for (size_t at = 0; at < answer.size();) {
     drafter.propose(max_tokens, 1, draft);
@@ -53,7 +53,7 @@ TEST(DrafterTest, CopyingIsDraftedRight) {
   SequenceDrafter drafter(nullptr, "", kVocabulary, 8192);
   drafter.accept(document);
   const Tokens answer(document.begin() + 500, document.begin() + 1500);
-  const Outcome outcome = generate(drafter, answer, 16);
+  const CopyOutcome outcome = generate(drafter, answer, 16);
   // Two tokens to find the place, then 17 a pass.
   EXPECT_LE(outcome.n_passes, 2 + 998 / 17 + 1);
   EXPECT_GE(outcome.n_accepted, outcome.n_drafted - 16);
@@ -66,7 +66,7 @@ TEST(DrafterTest, EditingFindsItsPlaceAgain) {
   for (size_t i = 20; i < answer.size(); i += 60) answer[i] = static_cast<Token>(rng.below(1000));
   SequenceDrafter drafter(nullptr, "", kVocabulary, 8192);
   drafter.accept(document);
-  const Outcome outcome = generate(drafter, answer, 12);
+  const CopyOutcome outcome = generate(drafter, answer, 12);
   // 50 stretches of 60 tokens: one pass with the edit, two plain ones, then 13 tokens a pass.
   EXPECT_LE(outcome.n_passes, 50 * 8 + 4);
 }
