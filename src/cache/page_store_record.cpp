@@ -107,6 +107,11 @@ uint64_t hash_of_payload(Bytes payload, int64_t id) {
   return hash_bytes(payload, static_cast<uint64_t>(id));
 }
 
+// The header of a segment has no secret text, only a tag. (libsodium wants an address all the
+// same.)
+std::byte empty_text[1];
+std::span<std::byte> no_text() { return std::span(empty_text).first(0); }
+
 std::string bound_header(const SegmentHeader& header) {
   std::string bound(as_text(part(header, kSegmentOrigin)));
   return bound.append(as_text(Bytes(header).subspan(kLayoutLength, kSegmentHash - kLayoutLength)));
@@ -169,7 +174,7 @@ SegmentHeader RecordCodec::segment_header(uint32_t number) const {
   if (sealed_) {
     randombytes_buf(part(header, kSegmentNonce).data(), kSegmentNonce.size);
     const std::string bound = bound_header(header);
-    seal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, {},
+    seal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
          part(header, kSegmentTag));
   }
   put(header, kSegmentHash, hash_bytes(Bytes(header).first(kSegmentHash)));
@@ -195,7 +200,7 @@ std::string RecordCodec::refusal(const SegmentHeader& header, uint32_t number) c
   if (get<uint64_t>(bytes, 16) != number) return "renamed";
   if (sealed_) {
     const std::string bound = bound_header(header);
-    if (!unseal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, {},
+    if (!unseal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
                 part(header, kSegmentTag)))
       return "encrypted with another key";
   }

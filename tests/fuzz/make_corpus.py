@@ -234,13 +234,35 @@ def packed_file_seeds():
     yield "behind", packed(2, (block, block + 4096))
 
 
+def page_store_seeds():
+    """A byte for the target (1: make hashes right, 2: append), then a segment of 64-byte pages."""
+    def record(slot, parent, scope=b"", token=7):
+        label = struct.pack("<2q", 1 << 32 | slot, parent) + bytes(16)
+        label += struct.pack("<16iQ", *range(token, token + 16), len(scope)) + scope
+        return b"RUVPAGE1" + bytes(56) + label.ljust(448, b"\0") + bytes(range(64))
+
+    def segment(*records, number=1, sealed=0, version=1):
+        head = struct.pack("<8sIIQQ", b"RUVPAGES", version, sealed, number, 64) + bytes(56)
+        return (head + struct.pack("<Q", 4) + b"fuzz").ljust(512, b"\0") + b"".join(records)
+
+    chain = [record(0, -1, b"s"), record(1, 1 << 32), record(2, 1 << 32 | 1)]
+    yield "none", b"\1" + segment()
+    yield "chain", b"\3" + segment(*chain)
+    yield "torn", b"\3" + segment(*chain)[:-1]
+    yield "ring", b"\1" + segment(record(0, 1 << 32 | 1), record(1, 1 << 32))
+    yield "sealed", b"\1" + segment(record(0, -1), sealed=1)
+    yield "newer", b"\1" + segment(version=2)
+    yield "damaged", b"\0" + segment(*chain)
+
+
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
                           ("template", template_seeds), ("packed_file", packed_file_seeds),
                           ("sentencepiece_model", sentencepiece_model_seeds),
                           ("tiktoken_ranks", tiktoken_ranks_seeds),
-                          ("rwkv_vocab", rwkv_vocab_seeds)):
+                          ("rwkv_vocab", rwkv_vocab_seeds),
+                          ("page_store", page_store_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():

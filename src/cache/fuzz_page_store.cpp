@@ -1,0 +1,113 @@
+// Any bytes as a segment of a page store: opened, listed, read and added to. The first byte says
+// whether hashes are made right first, so that the fuzzer gets past them.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/folder.h"
+#include "base/hash.h"
+#include "cache/page_store.h"
+
+namespace {
+
+constexpr size_t kPayload = 64;
+constexpr size_t kStride = ruv::kRecordHeaderBytes + kPayload;
+constexpr std::string_view kLayout = "fuzz";
+
+ruv::PageStoreConfig config_in(const std::string& folder) {
+  ruv::PageStoreConfig config;
+  config.folder = folder;
+  config.layout = kLayout;
+  config.payload_bytes = kPayload;
+  config.max_bytes = 256 << 10;
+  config.note = [](std::string_view line) { line.empty() ? std::abort() : (void)0; };
+  return config;
+}
+
+void put(std::span<std::byte> to, size_t offset, uint64_t word) {
+  std::memcpy(to.data() + offset, &word, sizeof word);
+}
+
+template <class T>
+T get(std::span<const std::byte> from, size_t offset) {
+  T value;
+  std::memcpy(&value, from.data() + offset, sizeof value);
+  return value;
+}
+
+// Writes what a label says of the prefix before it, where that is in the file.
+void make_prefix_right(std::span<std::byte> label, std::map<int64_t, ruv::PrefixHash>& prefixes) {
+  const auto parent = get<int64_t>(label, 8);
+  auto before = get<ruv::PrefixHash>(label, 16);
+  if (parent == -1) {
+    const size_t n_scope = std::min<uint64_t>(get<uint64_t>(label, 96), ruv::kMaxScopeBytes);
+    before = ruv::prefix_of_scope(ruv::as_text(label.subspan(104, n_scope)));
+  } else if (const auto known = prefixes.find(parent); known != prefixes.end()) {
+    before = known->second;
+  }
+  std::memcpy(label.data() + 16, &before, sizeof before);
+  const auto id = get<int64_t>(label, 0);
+  prefixes.emplace(id, ruv::prefix_with(before, get<ruv::PageTokens>(label, 32)));
+}
+
+// The places are those of docs/formats/page-store.md.
+void make_hashes_right(std::span<std::byte> file) {
+  if (file.size() < ruv::kSegmentHeaderBytes) return;
+  put(file, 504, ruv::hash_bytes(file.first(504)));
+  std::string origin("RUVPAGE1");
+  origin.append(16, '\0');  // the model's hash
+  const uint64_t n_payload = kPayload;
+  origin.append(reinterpret_cast<const char*>(&n_payload), sizeof n_payload);
+  origin.append(kLayout);
+  const uint64_t seed = ruv::hash_bytes(ruv::as_bytes(origin));
+  std::map<int64_t, ruv::PrefixHash> prefixes;
+  for (size_t at = ruv::kSegmentHeaderBytes; at + kStride <= file.size(); at += kStride) {
+    const std::span<std::byte> record = file.subspan(at, kStride);
+    make_prefix_right(record.subspan(64, ruv::kRecordHeaderBytes - 64), prefixes);
+    const auto id = get<uint64_t>(record, 64);
+    put(record, 48, ruv::hash_bytes(record.subspan(ruv::kRecordHeaderBytes), id));
+    put(record, 8, ruv::hash_bytes(record.subspan(24, ruv::kRecordHeaderBytes - 24), seed));
+  }
+}
+
+// Opens the store, checks what it promises of its records, and adds one below each of some.
+void use(const ruv::PageStoreConfig& config, bool add) {
+  const auto store = ruv::PageStore::open(config);
+  if (!store) std::abort();
+  std::set<int64_t> ids = {-1};
+  std::array<std::byte, kPayload> payload;
+  for (const ruv::PageStore::Record& record : (*store)->records()) {
+    if (!ids.contains(record.parent) || !ids.insert(record.id).second) std::abort();
+    const ruv::Status status = (*store)->read(record.id, payload);
+    if (!status.ok() && status.code() != ruv::Code::corrupt &&
+        status.code() != ruv::Code::not_found)
+      std::abort();
+    if (!add || !status.ok() || ids.size() > 8) continue;
+    const auto child = (*store)->append(record.id, "", record.tokens, payload);
+    if (!child || !(*store)->read(*child, payload).ok()) std::abort();
+  }
+  const auto first = (*store)->append(-1, "s", ruv::PageTokens{}, payload);
+  if (!first || ids.contains(*first)) std::abort();
+  if ((*store)->stats().n_bytes > config.max_bytes) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const std::string folder =
+      (std::filesystem::temp_directory_path() / fmt::format("ruv-fuzz-pages-{}", getpid()))
+          .string();
+  if (size == 0) return 0;
+  std::filesystem::remove_all(folder);
+  if (!ruv::make_folder(folder).ok()) std::abort();
+  std::vector<std::byte> file(size - 1);
+  std::memcpy(file.data(), bytes + 1, file.size());
+  if (bytes[0] % 2 != 0) make_hashes_right(file);
+  const std::string path = folder + "/" + ruv::PageSegment::file_name(1);
+  if (!ruv::AppendFile::create(path)->append({file}).ok()) std::abort();
+  use(config_in(folder), bytes[0] / 2 % 2 != 0);
+  use(config_in(folder), false);
+  return 0;
+}
