@@ -1,11 +1,12 @@
 // ruv_bench_prefix_tree: the prefix tree and the page pool, one JSON line each.
 //   ruv_bench_prefix_tree speed [TOKENS]   times and memory with so many tokens kept (10^6)
 //   ruv_bench_prefix_tree trace [SEED]     tokens reused on an agent trace, beside plain LRU
-#include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -75,15 +76,17 @@ Json timed(std::string_view what, int n, const G& between, const F& call) {
           {"max_us", at(1)}};
 }
 
-size_t allocated_bytes() {
-  const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;  // large blocks are mapped
+// Memory that this process really uses.
+size_t resident_bytes() {
+  size_t n_all = 0, n_resident = 0;
+  std::ifstream("/proc/self/statm") >> n_all >> n_resident;
+  return n_resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 void print_speed(int64_t n_tokens) {
   Rng rng(1);
   PagePool pool(n_tokens / kPageTokens * 2);
-  const size_t before = allocated_bytes();
+  const size_t before = resident_bytes();
   PrefixTree tree(pool, {.max_pages_per_tenant = 1 << 30});
   // Conversations of 8k tokens behind four system prompts.
   std::vector<Text> systems, texts;
@@ -103,7 +106,7 @@ void print_speed(int64_t n_tokens) {
   std::cout << Json{{"what", "memory"},
                     {"tokens", stats.memory_tokens},
                     {"bytes_per_token",
-                     static_cast<double>(allocated_bytes() - before - of_texts) / tokens},
+                     static_cast<double>(resident_bytes() - before - of_texts) / tokens},
                     {"reported_bytes_per_token", static_cast<double>(stats.index_bytes) / tokens}}
                    .dump()
             << "\n";

@@ -104,6 +104,13 @@ TEST(PrefixTree, SaysWhyNoMoreWasFound) {
   EXPECT_EQ(cache.tree.stats().scopes, 0);
 }
 
+TEST(PrefixTree, NothingGoesOnBehindAPartialPage) {
+  Cache cache;
+  cache.keep(text(20));
+  EXPECT_EQ(cache.find(text(30)).miss, Miss::unknown);
+  EXPECT_EQ(cache.find(text(19) + text(9, 70)).miss, Miss::diverged);
+}
+
 TEST(PrefixTree, ScopesShareNothing) {
   Cache cache;
   cache.keep(text(32), "one");
@@ -227,7 +234,7 @@ TEST(PrefixTree, UnusedFavouritesFade) {
   Cache cache(8);
   cache.keep(text(16));
   for (int i = 0; i < 9; ++i) cache.tree.touch("", text(16));
-  for (Token i = 1; i < 200; ++i) {
+  for (Token i = 1; i < 50; ++i) {
     if (cache.pool.n_free() == 0) cache.tree.evict(1);
     cache.keep(text(16, i * 100));
   }
@@ -268,6 +275,23 @@ TEST(PrefixTree, NeverHoldsMoreThanItsLimit) {
   cache.keep(text(160, 500));
   EXPECT_EQ(cache.pool.n_cached(), 3);
   EXPECT_EQ(cache.found(text(160, 500)), 48) << "the first ones: its own are held";
+}
+
+TEST(PrefixTree, LimitOfOnePageMovesOn) {
+  Cache cache(64, {.max_pages = 1});
+  cache.keep(text(16));
+  cache.keep(text(16, 100));
+  EXPECT_EQ(cache.found(text(16)), 0) << "its scope is empty for a moment";
+  EXPECT_EQ(cache.found(text(16, 100)), 16);
+  cache.tree.add_record("", -1, text(16, 200), 1);
+  auto held = cache.pages_for(text(16, 100));
+  cache.tree.insert("", text(16, 100), held, false);
+  cache.keep(text(16, 200));
+  EXPECT_EQ(cache.find(text(16, 200)).entries[0].page, -1) << "no room while another is held";
+  cache.release(held);
+  cache.keep(text(16, 200));
+  EXPECT_GE(cache.find(text(16, 200)).entries[0].page, 0);
+  EXPECT_EQ(cache.pool.n_cached(), 1);
 }
 
 // --- Disk --------------------------------------------------------------------------------------
