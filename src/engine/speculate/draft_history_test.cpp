@@ -95,6 +95,21 @@ TEST(DraftHistoryTest, AnotherScopesUnseenTextIsNotFound) {
   EXPECT_EQ(continuation(history, "", {1, 2, 3, 4}, 4), Tokens{});
 }
 
+TEST(DraftHistoryTest, MatchesEndWhereAnAnswerBegins) {
+  DraftHistory history(1000, 3);
+  history.add("b", Tokens{9, 9, 1, 2, 3});
+  history.add("a", Tokens{4, 5, 6, 7, 8});
+  // What lies between answers must not look like token 0, nor the text before it be compared.
+  EXPECT_EQ(history.find("a", Tokens{1, 2, 3, 0, 4, 5, 6, 7}).length, 4);
+}
+
+TEST(DraftHistoryTest, OthersWhoSayTheSameDoNotHideIt) {
+  DraftHistory history(4096, 3);
+  history.add("a", Tokens{1, 2, 3, 4, 5, 6});
+  for (int i = 0; i < 100; ++i) history.add("b", Tokens{1, 2, 3, 4, 7, 8});
+  EXPECT_EQ(continuation(history, "a", {1, 2, 3, 4}, 4), (Tokens{5, 6}));
+}
+
 TEST(DraftHistoryTest, ForgetsTheOldestAndStaysWithinItsMemory) {
   Rng rng(6);
   DraftHistory history(1000, 7);
@@ -105,7 +120,7 @@ TEST(DraftHistoryTest, ForgetsTheOldestAndStaysWithinItsMemory) {
   EXPECT_EQ(continuation(history, "old", first, 1), Tokens{});
   EXPECT_EQ(continuation(history, "old", {1001, 1002, 1003, 1004}, 1), Tokens{1005});
   Tokens newest;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     newest = random_answer(rng, 1000, 5 + rng.below(30));
     history.add("scope " + std::to_string(i), newest);
     ASSERT_LE(history.n_tokens(), 1024);
@@ -114,7 +129,7 @@ TEST(DraftHistoryTest, ForgetsTheOldestAndStaysWithinItsMemory) {
   }
   EXPECT_EQ(continuation(history, "old", {1001, 1002, 1003, 1004}, 1), Tokens{});
   newest.resize(4);
-  EXPECT_EQ(continuation(history, "scope 199", newest, 1).size(), 1U);
+  EXPECT_EQ(continuation(history, "scope 999", newest, 1).size(), 1U);
   EXPECT_EQ(history.find("scope 0", newest).length, 0);
 }
 

@@ -216,6 +216,19 @@ TEST(DraftLengthTest, NeighboursInTheBatchMakeDraftsLessWorthwhile) {
   EXPECT_LT(length.choose(model), length.choose(alone));
 }
 
+TEST(DraftLengthTest, GainsDoNotPayForLossesWithoutLimit) {
+  StepCosts costs;
+  AcceptanceRates rates(200);
+  for (int64_t rows = 1; rows <= 9; ++rows) costs.record(rows, 10 + static_cast<double>(rows));
+  DraftLength length(costs, rates);
+  const DraftChance chance{.n_matched = 20, .n_available = 8};
+  for (int i = 0; i < 500; ++i) length.record(chance, 8, 8);
+  EXPECT_EQ(length.n_tokens(), 4500);
+  EXPECT_EQ(length.loss(), -DraftLength::kMaxCredit);
+  length.record(chance, 8, 0);
+  EXPECT_NEAR(length.loss(), -DraftLength::kMaxCredit + 8.0 / 11, 1e-9);
+}
+
 TEST(DraftLengthTest, NothingIsDraftedBeforeAStepIsMeasured) {
   StepCosts costs;
   AcceptanceRates rates(200);
