@@ -15,7 +15,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/plan_world.h"
+#include "engine/test_plan_world.h"
 
 namespace ruv {
 namespace {
@@ -144,7 +144,8 @@ std::string trace_of(const Scenario& scenario) {
     last = line;
   };
   for (int step = 0; !world.finished() && step < 10000; ++step) {
-    if (!world.advance(watch)) break;
+    EXPECT_TRUE(world.advance(watch)) << world.failure();
+    if (!world.failure().empty()) break;
   }
   EXPECT_TRUE(world.finished());
   flush();

@@ -199,9 +199,10 @@ class EngineWorld {
     EXPECT_EQ(pool.n_free() + pool.n_evictable(), pool.n_pages()) << "pages are lost";
     const KvCacheStats stats = core_->kv_stats();
     covered_.rows = executor_->n_rows();
+    covered_.aborted_steps = executor_->n_aborted();
     covered_.preemptions = stats.preemptions;
     covered_.reused_tokens = stats.reused_tokens;
-    covered_.evicted_pages = stats.evicted_pages;
+    covered_.evicted_pages = core_->prefixes().tree().stats().evicted_pages;
   }
 
   Rng rng_;

@@ -70,6 +70,7 @@ class ScriptedExecutor final : public Executor {
   // The next step stops in the middle, as if its flag had become true there.
   void abort_next() { aborts_ = true; }
   int64_t n_rows() const { return n_rows_; }
+  int64_t n_aborted() const { return n_aborted_; }
 
   std::optional<View> run(const Batch& batch, const StopFlag& /*stop*/) override {
     clock_->advance_ns(kStepNs + kRowNs * batch.n_rows());
@@ -82,6 +83,7 @@ class ScriptedExecutor final : public Executor {
       if (aborts_ && n_done++ * 2 >= batch.sequences.size()) break;
       compute(batch, sequence);
     }
+    n_aborted_ += aborts_;
     if (std::exchange(aborts_, false)) return std::nullopt;
     EXPECT_EQ(n_outputs_, batch.output_rows.size());
     return View{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_};
@@ -126,6 +128,7 @@ class ScriptedExecutor final : public Executor {
   FakeClock* clock_;
   bool aborts_ = false;
   int64_t n_rows_ = 0;
+  int64_t n_aborted_ = 0;
   size_t n_outputs_ = 0;
   std::map<PageId, const BatchSequence*> writers_;
   std::vector<float> logits_;

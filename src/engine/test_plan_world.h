@@ -3,8 +3,6 @@
 // each plan and checks it on the way.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -72,12 +70,14 @@ class PlanWorld {
   const std::string& name_of_running(int64_t i) const { return request(running_[index(i)]).name; }
   const std::string& name_of_waiting(int64_t i) const { return request(waiting_[index(i)]).name; }
 
+  // What did not hold; empty: all did.
+  const std::string& failure() const { return failure_; }
+
   bool finished() const {
     return n_arrived_ == requests_.size() && running_.empty() && waiting_.empty();
   }
 
-  // One step; `watch` sees snapshot and plan before they are carried out. A false return: a check
-  // failed (reported to GoogleTest).
+  // One step; `watch` sees snapshot and plan before they are carried out. False: see failure().
   bool advance(const std::function<void()>& watch = {}) {
     if (running_.empty() && waiting_.empty() && n_arrived_ < requests_.size()) {
       now_ms_ = std::max(now_ms_, static_cast<double>(requests_[n_arrived_].at_ms));
@@ -86,10 +86,11 @@ class PlanWorld {
     snap();
     schedule(s_, plan_);
     check();
-    if (testing::Test::HasFailure()) return false;
+    if (!failure_.empty()) return false;
     if (watch) watch();
     carry_out();
-    return !testing::Test::HasFailure();
+    expect(consistent(), "pages do not add up");
+    return failure_.empty();
   }
 
   // Ends the k-th running one, if there is one.
@@ -203,6 +204,7 @@ class PlanWorld {
       const int64_t common = std::min(prefix_pages(other), prefix_pages(life)) * page();
       return other.n_computed < common ? common - v.n_computed : 0;
     };
+    if (prefix_pages(life) == 0) return v;
     for (size_t i = 0; i < running_.size() + waiting_.size(); ++i) {
       const bool runs = i < running_.size();
       const Life& other = runs ? running_[i] : waiting_[i - running_.size()];
@@ -214,41 +216,41 @@ class PlanWorld {
     return v;
   }
 
+  void expect(bool holds, const char* what) {
+    if (!holds && failure_.empty()) failure_ = what;
+  }
+
   // What every plan must keep.
   void check() {
     const auto& limits = s_.limits;
     const auto n_running = static_cast<int64_t>(s_.running.size());
-    const std::set<int64_t> preempted(plan_.preempt.begin(), plan_.preempt.end());
-    std::set<int64_t> gone(preempted);
+    std::set<int64_t> gone(plan_.preempt.begin(), plan_.preempt.end());
     gone.insert(plan_.expire_running.begin(), plan_.expire_running.end());
-    ASSERT_EQ(gone.size(), plan_.preempt.size() + plan_.expire_running.size()) << "one goes twice";
     const std::set<int64_t> started(plan_.start.begin(), plan_.start.end());
-    ASSERT_EQ(started.size(), plan_.start.size()) << "one starts twice";
-    for (int64_t i : plan_.expire_waiting) ASSERT_EQ(started.count(i), 0U) << "expired, started";
+    expect(gone.size() == plan_.preempt.size() + plan_.expire_running.size(), "one goes twice");
+    expect(started.size() == plan_.start.size(), "one starts twice");
+    for (int64_t i : plan_.expire_waiting) expect(!started.contains(i), "one expires and starts");
     const int64_t n_kept = n_running - static_cast<int64_t>(gone.size());
-    if (!started.empty()) {
-      ASSERT_LE(n_kept + static_cast<int64_t>(started.size()), limits.max_sequences);
-    }
+    const auto n_started = static_cast<int64_t>(started.size());
+    expect(n_started == 0 || n_kept + n_started <= limits.max_sequences, "too many run");
     int64_t n_rows = 0;
     std::set<int64_t> planned;
     for (const StepPlan::Rows& rows : plan_.rows) {
-      ASSERT_TRUE(planned.insert(rows.sequence).second) << "a sequence twice in a step";
-      ASSERT_EQ(gone.count(rows.sequence), 0U) << "rows of one that goes";
-      ASSERT_LT(rows.sequence, n_running + static_cast<int64_t>(plan_.start.size()));
-      ASSERT_GT(rows.n_tokens, 0);
-      ASSERT_GE(rows.n_drafts, 0);
-      n_rows += rows.n_tokens + rows.n_drafts;
+      expect(planned.insert(rows.sequence).second, "a sequence twice in a step");
+      expect(!gone.contains(rows.sequence), "rows of one that goes");
+      expect(rows.sequence < n_running + n_started, "no such sequence");
+      if (!failure_.empty()) return;
       const SequenceView& v = viewed(rows.sequence);
-      ASSERT_LE(v.n_computed + rows.n_tokens, v.n_tokens);
-      ASSERT_LE(rows.n_drafts, v.n_drafts);
+      expect(rows.n_tokens > 0 && v.n_computed + rows.n_tokens <= v.n_tokens, "no such tokens");
+      expect(rows.n_drafts >= 0 && rows.n_drafts <= v.n_drafts, "drafts that nobody wants");
+      n_rows += rows.n_tokens + rows.n_drafts;
     }
-    ASSERT_LE(n_rows, limits.max_batch_tokens);
+    expect(n_rows <= limits.max_batch_tokens, "too many rows");
     for (int64_t i = 0; i < n_running; ++i) {
       const bool decodes = viewed(i).n_computed + 1 == viewed(i).n_tokens;
-      ASSERT_TRUE(!decodes || gone.count(i) > 0 || planned.count(i) > 0) << "a stream stands still";
+      expect(!decodes || gone.contains(i) || planned.contains(i), "a stream stands still");
     }
-    ASSERT_TRUE(!plan_.empty() || (running_.empty() && waiting_.empty()))
-        << "work waits, none done";
+    expect(!plan_.empty() || (running_.empty() && waiting_.empty()), "work waits, none is done");
   }
 
   const SequenceView& viewed(int64_t sequence) const {
@@ -266,7 +268,6 @@ class PlanWorld {
     step.decode_ms = step.ms = cost_.fixed_ms;
     for (const StepPlan::Rows& rows : plan_.rows) {
       compute(next[index(slots[index(rows.sequence)])], rows, step);
-      if (testing::Test::HasFailure()) return;
     }
     now_ms_ += std::max(step.ms, 0.01);
     steps_.push_back(step);
@@ -283,7 +284,6 @@ class PlanWorld {
       end(life);
       return true;
     });
-    ASSERT_TRUE(consistent());
   }
 
   void apply_ends(std::vector<Life>& next, std::vector<Life>& queue) {
@@ -346,7 +346,7 @@ class PlanWorld {
     const int64_t needed =
         pages_for(life.n_computed + rows.n_tokens + rows.n_drafts) - life.n_shared - life.n_own;
     for (int64_t i = 0; i < needed; ++i) {
-      ASSERT_TRUE(take_page()) << "more pages planned than there are";
+      expect(take_page(), "more pages planned than there are");
       ++life.n_own;
     }
     life.n_computed += rows.n_tokens;
@@ -403,6 +403,7 @@ class PlanWorld {
 
   ScheduleSnapshot s_;
   StepPlan plan_;
+  std::string failure_;
   StepCost cost_;
   int64_t n_free_;
   TenantLedger ledger_;
