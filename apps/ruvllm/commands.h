@@ -13,6 +13,7 @@ int template_command(int argc, char** argv);
 int perplexity_command(int argc, char** argv);
 int logits_command(int argc, char** argv);
 int quantize_command(int argc, char** argv);
+int kv_gate_command(int argc, char** argv);
 int bench_command(int argc, char** argv);
 
 }  // namespace ruv

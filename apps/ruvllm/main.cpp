@@ -37,6 +37,7 @@ constexpr Subcommand kCommands[] = {
     {"template", template_command, "Render conversations with a chat template"},
     {"perplexity", perplexity_command, "How well a model predicts a text"},
     {"logits", logits_command, "Raw logits after given ids, to compare engines"},
+    {"kv-gate", kv_gate_command, "What keys and values in fewer bits would lose"},
     {"quantize", quantize_command, "Write a model file in a smaller format"},
     {"bench", bench_command, "Speed, memory, and the share of this machine's limits"},
 };

@@ -1,0 +1,271 @@
+// ruvllm kv-gate: what a model loses when its keys and values are stored in fewer bits than f16,
+// measured on a text. Types below int8 are refused without a verdict that this wrote.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/rng.h"
+#include "command_line.h"
+#include "commands.h"
+#include "device/kv_verdict.h"
+#include "engine/logits.h"
+#include "model/model.h"
+#include "open_model.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+struct GateCall {
+  std::string model;
+  std::string packed_cache;
+  std::string file;
+  std::string out;
+  bool json = false;
+  int n_threads = 0;
+  int64_t n_ctx = 1024;
+  int64_t n_windows = 16;
+  int64_t n_needles = 12;
+};
+
+using Ids = std::vector<Token>;
+using Rows = std::vector<std::vector<float>>;
+
+// Ids whose predictions from position `first` on are compared.
+struct GateText {
+  Ids ids;
+  size_t first;
+};
+
+// A fact within a text, and the same words again at its end.
+struct Needle {
+  Ids ids;
+  size_t answer;  // where the end begins to answer
+};
+
+struct Gate {
+  const Model& model;
+  const GateCall& call;
+  std::vector<GateText> windows;
+  std::vector<Needle> needles;
+};
+
+// Sums over all compared positions.
+struct Totals {
+  double nll = 0;
+  double kl = 0;
+  int64_t n_same = 0;
+  int64_t n = 0;
+};
+
+Result<Rows> rows_of(const Gate& gate, const Ids& ids, size_t first, KvType type) {
+  Rows rows;
+  TRY(compute_logits(gate.model, ids,
+                     {.n_threads = gate.call.n_threads, .all = true, .kv_type = type},
+                     [&](int64_t position, std::span<const float> logits) {
+                       if (position >= static_cast<int64_t>(first))
+                         rows.emplace_back(logits.begin(), logits.end());
+                     }));
+  return rows;
+}
+
+double log_sum(std::span<const float> logits) {
+  const double max = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(static_cast<double>(x) - max);
+  return max + std::log(sum);
+}
+
+size_t likeliest(std::span<const float> logits) {
+  return static_cast<size_t>(std::ranges::max_element(logits) - logits.begin());
+}
+
+void compare(std::span<const float> f16, std::span<const float> other, Token next, Totals& totals) {
+  const double of_f16 = log_sum(f16);
+  const double of_other = log_sum(other);
+  double kl = 0;
+  for (size_t i = 0; i < f16.size(); ++i) {
+    const double log_p = static_cast<double>(f16[i]) - of_f16;
+    kl += std::exp(log_p) * (log_p - (static_cast<double>(other[i]) - of_other));
+  }
+  totals.kl += kl;
+  totals.nll += of_other - static_cast<double>(other[static_cast<size_t>(next)]);
+  totals.n_same += likeliest(f16) == likeliest(other) ? 1 : 0;
+  totals.n += 1;
+}
+
+Result<std::vector<Totals>> compare_windows(const Gate& gate, ProgressBar& bar) {
+  std::vector<Totals> all(std::size(kKvTypes));
+  for (size_t w = 0; w < gate.windows.size(); ++w) {
+    const auto& [ids, first] = gate.windows[w];
+    const Rows f16 = TRY(rows_of(gate, ids, first, KvType::f16));
+    for (size_t k = 0; k < std::size(kKvTypes); ++k) {
+      const Rows rows = k == 0 ? f16 : TRY(rows_of(gate, ids, first, kKvTypes[k]));
+      for (size_t i = 0; i + 1 < rows.size(); ++i) {
+        compare(f16[i], rows[i], ids[first + i + 1], all[k]);
+      }
+    }
+    bar.update(0.7 * static_cast<double>(w + 1) / static_cast<double>(gate.windows.size()));
+  }
+  return all;
+}
+
+Result<bool> finds(const Gate& gate, const Needle& needle, KvType type) {
+  const Rows rows = TRY(rows_of(gate, needle.ids, needle.answer - 1, type));
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    if (static_cast<Token>(likeliest(rows[i])) != needle.ids[needle.answer + i]) return false;
+  }
+  return true;
+}
+
+// Per type, of those that f16 finds; a model that finds none says nothing.
+Result<std::vector<int64_t>> count_needles(const Gate& gate, ProgressBar& bar) {
+  std::vector<int64_t> found(std::size(kKvTypes), 0);
+  for (size_t n = 0; n < gate.needles.size(); ++n) {
+    for (size_t k = 0; k < std::size(kKvTypes); ++k) {
+      const bool is_found = TRY(finds(gate, gate.needles[n], kKvTypes[k]));
+      if (k == 0 && !is_found) break;
+      found[k] += is_found ? 1 : 0;
+    }
+    bar.update(0.7 + 0.3 * static_cast<double>(n + 1) / static_cast<double>(gate.needles.size()));
+  }
+  return found;
+}
+
+std::vector<GateText> windows_of(const Ids& ids, const GateCall& call) {
+  const auto n_ctx = static_cast<size_t>(call.n_ctx);
+  std::vector<GateText> windows;
+  for (size_t at = 0; at + n_ctx <= ids.size(); at += n_ctx) {
+    if (windows.size() == static_cast<size_t>(call.n_windows)) break;
+    const auto begin = ids.begin() + static_cast<int64_t>(at);
+    windows.push_back({{begin, begin + static_cast<int64_t>(n_ctx)}, n_ctx / 2});
+  }
+  return windows;
+}
+
+// Needles lie in the first half of a window, so that they are read from old pages.
+Result<std::vector<Needle>> needles_of(const Model& model, const Ids& ids, const GateCall& call) {
+  std::vector<Needle> needles;
+  Rng rng(7);
+  for (int64_t i = 0; i < call.n_needles; ++i) {
+    const uint64_t number = 10000 + rng.below(90000);
+    const std::string question = fmt::format("\nThe code of door {} is", 1 + rng.below(99));
+    const Ids asks = TRY(tokenize(model, question, false));
+    const Ids fact = TRY(tokenize(model, fmt::format("{} {}.\n", question, number), false));
+    const Ids again = TRY(tokenize(model, fmt::format("{} {}", question, number), false));
+    const int64_t n_hay =
+        call.n_ctx - static_cast<int64_t>(fact.size()) - static_cast<int64_t>(again.size());
+    const int64_t depth = n_hay / 2 * i / call.n_needles;
+    const auto hay =
+        ids.begin() + static_cast<int64_t>(rng.below(ids.size() - static_cast<size_t>(n_hay) + 1));
+    Needle needle;
+    needle.ids.assign(hay, hay + depth);
+    needle.ids.insert(needle.ids.end(), fact.begin(), fact.end());
+    needle.ids.insert(needle.ids.end(), hay + depth, hay + n_hay);
+    needle.answer = needle.ids.size() + asks.size();
+    needle.ids.insert(needle.ids.end(), again.begin(), again.end());
+    needles.push_back(std::move(needle));
+  }
+  return needles;
+}
+
+Result<Gate> prepare(const Model& model, const GateCall& call) {
+  const std::string content = TRY(read_text_file(call.file));
+  const Ids ids = TRY(tokenize(model, content, false));
+  if (static_cast<int64_t>(ids.size()) < call.n_ctx) {
+    return fail(Code::invalid, "{}: {} tokens, fewer than --ctx {}", call.file, ids.size(),
+                call.n_ctx);
+  }
+  if (call.n_ctx > model.h.n_ctx_train) {
+    return fail(Code::invalid, "--ctx {} is more than the {} tokens the model was trained for",
+                call.n_ctx, model.h.n_ctx_train);
+  }
+  std::vector<Needle> needles = TRY(needles_of(model, ids, call));
+  return Gate{model, call, windows_of(ids, call), std::move(needles)};
+}
+
+Result<std::vector<KvVerdict>> judge(const Gate& gate) {
+  ProgressBar bar("kv-gate");
+  const std::vector<Totals> totals = TRY(compare_windows(gate, bar));
+  const std::vector<int64_t> found = TRY(count_needles(gate, bar));
+  KvShape f16 = gate.model.kv_shape();
+  f16.type = KvType::f16;
+  std::vector<KvVerdict> verdicts;
+  for (size_t k = 0; k < std::size(kKvTypes); ++k) {
+    KvShape shape = f16;
+    shape.type = kKvTypes[k];
+    const auto n = static_cast<double>(totals[k].n);
+    verdicts.push_back({.type = kKvTypes[k],
+                        .bytes_of_f16 = static_cast<double>(shape.page_bytes()) /
+                                        static_cast<double>(f16.page_bytes()),
+                        .perplexity = std::exp(totals[k].nll / n),
+                        .perplexity_loss = std::expm1((totals[k].nll - totals[0].nll) / n),
+                        .kl = totals[k].kl / n,
+                        .greedy_agreement = static_cast<double>(totals[k].n_same) / n,
+                        .needles_found = found[k],
+                        .needles_of_f16 = found[0]});
+  }
+  return verdicts;
+}
+
+void print_table(std::span<const KvVerdict> verdicts, int64_t n_needles) {
+  fmt::print("{:<5} {:>6} {:>11} {:>8} {:>9} {:>7} {:>8}  verdict\n", "type", "bytes", "perplexity",
+             "loss", "KL", "greedy", "needles");
+  for (const KvVerdict& v : verdicts) {
+    fmt::print("{:<5} {:>6.3f} {:>11.4f} {:>+7.3f}% {:>9.5f} {:>6.2f}% {:>8}  {}\n",
+               kv_type_name(v.type), v.bytes_of_f16, v.perplexity, 100 * v.perplexity_loss, v.kl,
+               100 * v.greedy_agreement, fmt::format("{}/{}", v.needles_found, n_needles),
+               v.passed() ? "may be used" : "refused: " + v.why_refused());
+  }
+}
+
+Result<std::string> run_gate(GateCall call) {
+  call.model = TRY(chosen_model(call.model));
+  if (call.out.empty()) call.out = call.model + ".kv-gate.json";
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  const Gate gate = TRY(prepare(*model, call));
+  const std::vector<KvVerdict> verdicts = TRY(judge(gate));
+  const std::string text = kv_verdicts_text(model_info(*model).name, verdicts);
+  if (call.json) {
+    print_json_line(TRY(parse_json(text, "verdict")));
+  } else {
+    print_table(verdicts, call.n_needles);
+  }
+  FileWriter file = TRY(FileWriter::create(call.out));
+  TRY(file.write(std::as_bytes(std::span(text))));
+  TRY(file.commit());
+  return call.out;
+}
+
+}  // namespace
+
+int kv_gate_command(int argc, char** argv) {
+  GateCall call;
+  CommandLine line("kv-gate",
+                   "Measures what a model loses with keys and values in fewer bits, and writes the "
+                   "verdict that types below int8 need.");
+  line.text("--model,-m,model", call.model, kModelHelp);
+  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  line.text("--file,-f", call.file,
+            "A text like those the model will read; 10,000 tokens are good");
+  line.text("--out,-o", call.out, "The verdict; MODEL.kv-gate.json when absent");
+  line.integer("--ctx,-c", call.n_ctx, 512, int64_t{1} << 20,
+               "Tokens of a window, whose second half is scored");
+  line.integer("--windows", call.n_windows, 1, int64_t{1} << 20, "At most so many windows");
+  line.integer("--needles", call.n_needles, 0, 1000,
+               "Facts hidden in windows, to be told at the end");
+  line.flag("--json", call.json, "Print one JSON object");
+  line.threads(call.n_threads);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (!line.given("--file")) return line.wrong_call("give a text with --file");
+  const Result<std::string> written = run_gate(call);
+  if (!written) return line.failed(written.error());
+  line.note(fmt::format("verdict written to {}", *written));
+  return kDone;
+}
+
+}  // namespace ruv
