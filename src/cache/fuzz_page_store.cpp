@@ -102,8 +102,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (size == 0) return 0;
   std::filesystem::remove_all(folder);
   if (!ruv::make_folder(folder).ok()) std::abort();
-  std::vector<std::byte> file(size - 1);
-  std::memcpy(file.data(), bytes + 1, file.size());
+  const std::span<const std::byte> segment = std::as_bytes(std::span(bytes, size)).subspan(1);
+  std::vector<std::byte> file(segment.begin(), segment.end());
   if (bytes[0] % 2 != 0) make_hashes_right(file);
   const std::string path = folder + "/" + ruv::PageSegment::file_name(1);
   if (!ruv::AppendFile::create(path)->append({file}).ok()) std::abort();
