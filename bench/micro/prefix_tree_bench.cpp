@@ -1,8 +1,6 @@
 // ruv_bench_prefix_tree: the prefix tree and the page pool, one JSON line each.
 //   ruv_bench_prefix_tree speed [TOKENS]   times and memory with so many tokens kept (10^6)
 //   ruv_bench_prefix_tree trace [SEED]     tokens reused on an agent trace, beside plain LRU
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -78,9 +76,13 @@ Json timed(std::string_view what, int n, const G& between, const F& call) {
 
 // Memory that this process really uses.
 size_t resident_bytes() {
-  size_t n_all = 0, n_resident = 0;
-  std::ifstream("/proc/self/statm") >> n_all >> n_resident;
-  return n_resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  size_t kilobytes = 0;
+  while (status >> word && word != "VmRSS:") {
+  }
+  status >> kilobytes;
+  return kilobytes * 1024;
 }
 
 void print_speed(int64_t n_tokens) {
