@@ -9,7 +9,7 @@ BEGIN, END = "<!-- serve:begin -->", "<!-- serve:end -->"
 
 
 def newest(log):
-    """{(goal, file, part): its last line}; a line of fewer sides does not lose the others'."""
+    """{(goal, file, part): its last line}."""
     found = {}
     if not log.exists():
         return found
