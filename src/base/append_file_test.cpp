@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -75,8 +74,7 @@ TEST_F(AppendFiles, OnlyPlainFilesAreOpened) {
   EXPECT_EQ(FileLock::take(path("link")).error().code(), Code::invalid);
   fs::create_directory(path("folder"));
   EXPECT_EQ(AppendFile::open(path("folder")).error().code(), Code::invalid);
-  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(AppendFile::open(path("pipe")).error().code(), Code::invalid);
+  EXPECT_EQ(AppendFile::open("/dev/null").error().code(), Code::invalid);
 }
 
 // A limit on the file's size stands for a full disk: the same short write, then an error.

@@ -1,9 +1,8 @@
 // Any bytes as a segment of a page store: opened, listed, read and added to. The first byte says
 // whether hashes are made right first, so that the fuzzer gets past them.
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <set>
 
 #include "base/folder.h"
@@ -96,9 +95,9 @@ void use(const ruv::PageStoreConfig& config, bool add) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  static const std::string folder =
-      (std::filesystem::temp_directory_path() / fmt::format("ruv-fuzz-pages-{}", getpid()))
-          .string();
+  static const std::string folder = (std::filesystem::temp_directory_path() /
+                                     fmt::format("ruv-fuzz-pages-{:x}", std::random_device()()))
+                                        .string();
   if (size == 0) return 0;
   std::filesystem::remove_all(folder);
   if (!ruv::make_folder(folder).ok()) std::abort();
