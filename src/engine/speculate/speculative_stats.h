@@ -12,6 +12,7 @@ namespace ruv {
 class SpeculationMeter {
  public:
   static constexpr int64_t kMaxSequences = 64;  // larger steps are counted, not compared
+  static constexpr int64_t kPlainEvery = 32;
 
   // A step, without prompt chunks, in which n_sequences decoded.
   struct Step {
@@ -22,6 +23,9 @@ class SpeculationMeter {
     double ms = 0;
   };
   void record(const Step& step);
+  // The next step should be plain: among the last kPlainEvery of as many sequences none was, and
+  // without any there is nothing to compare with.
+  bool plain_due(int64_t n_sequences) const;
   SpeculativeStats stats() const;
 
  private:
@@ -30,6 +34,7 @@ class SpeculationMeter {
   struct Plain {
     double ms = 0;
     double n_tokens = 0;
+    int64_t n_drafted_since = 0;  // steps
   };
   std::array<Plain, kMaxSequences + 1> plain_{};
   SpeculativeStats stats_;

@@ -11,7 +11,7 @@ namespace ruv {
 
 class StepCosts {
  public:
-  static constexpr int64_t kMaxRows = 128;  // larger steps count as this large and are not learned
+  static constexpr int64_t kMaxRows = 256;  // larger steps count as this large and are not learned
 
   // A step of n_rows decode and draft rows, without prompt chunks, took ms.
   void record(int64_t n_rows, double ms);
