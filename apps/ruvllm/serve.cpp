@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
-#include <system_error>
 
+#include "base/file.h"
 #include "command_line.h"
 #include "commands.h"
 #include "net/http/server.h"
@@ -18,7 +19,8 @@ struct ServeCall {
   std::string model;
   std::string packed_cache;
   std::string alias;
-  std::string cache_dir;
+  int64_t cache_mebibytes = 8192;
+  std::string cache_key_file;
   int64_t port = 8080;
   ServerOptions server;
   EngineOptions engine;
@@ -39,15 +41,26 @@ std::vector<std::string> model_names(const ServeCall& call, const std::string& p
   return names;
 }
 
-Status make_cache_folder(const CommandLine& line, const std::string& path) {
-  if (path.empty()) return {};
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error || !std::filesystem::is_directory(path, error)) {
-    return fail(Code::invalid, "--cache-dir {}: cannot create the folder: {}", path,
-                error ? error.message() : "a file has its name");
+Result<std::array<uint8_t, 32>> read_key(const std::string& path) {
+  const std::string text = TRY(read_text_file(path));
+  std::array<uint8_t, 32> key{};
+  const auto digits = std::string_view(text).substr(0, text.find_last_not_of(" \r\n") + 1);
+  if (digits.size() != 2 * key.size() ||
+      digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) {
+    return fail(Code::invalid, "--cache-key {}: {} hexadecimal digits are needed", path,
+                2 * key.size());
   }
-  line.note(fmt::format("--cache-dir {}: this version stores nothing there yet", path));
+  for (size_t i = 0; i < key.size(); ++i) {
+    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, key[i], 16);
+  }
+  return key;
+}
+
+Status set_disk(const CommandLine& line, ServeCall& call) {
+  KvCacheConfig& kv = call.engine.kv;
+  kv.disk_max_bytes = call.cache_mebibytes << 20;
+  kv.note = [&line](std::string_view text) { line.note(text); };
+  if (!call.cache_key_file.empty()) kv.disk_key = TRY(read_key(call.cache_key_file));
   return {};
 }
 
@@ -57,8 +70,8 @@ std::string url_of(const HttpServer& server, const std::string& host) {
                : fmt::format("http://{}:{}", host, server.port());
 }
 
-Status serve(const CommandLine& line, const ServeCall& call) {
-  TRY(make_cache_folder(line, call.cache_dir));
+Status serve(const CommandLine& line, ServeCall& call) {
+  TRY(set_disk(line, call));
   const std::string path = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
       TRY(open_model(path, call.engine.n_threads, call.packed_cache));
@@ -89,7 +102,15 @@ int serve_command(int argc, char** argv) {
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
-  line.text("--cache-dir", call.cache_dir, "Folder for the durable prefix cache");
+  line.text("--cache-dir", call.engine.kv.disk_folder,
+            "Folder where the beginnings of prompts outlive the server; absent: memory only");
+  line.integer("--cache-disk", call.cache_mebibytes, 1, int64_t{1} << 30,
+               "MiB that the folder may take [8192]");
+  line.text("--cache-key", call.cache_key_file,
+            "File with 64 hexadecimal digits: encrypts what is in the folder");
+  line.integer("--cache-tokens", call.engine.kv.max_tokens, 0, int64_t{1} << 40,
+               "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
+               "the machine's memory, at most --ctx times --parallel");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv.type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,

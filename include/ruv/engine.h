@@ -11,6 +11,7 @@
 #include "ruv/kv_cache.h"
 #include "ruv/model.h"
 #include "ruv/params.h"
+#include "ruv/speculation.h"
 
 namespace ruv {
 
@@ -50,6 +51,9 @@ struct Event {
   uint64_t seed = 0;
   Status status;
 };
+
+// Bytes of a tenant's name and of a salt at most; none may be NUL.
+inline constexpr size_t kMaxTermBytes = 160;
 
 // Whose request it is and how urgent.
 struct ServiceTerms {
@@ -97,6 +101,7 @@ class Engine {
   };
   virtual Load load() const = 0;
   virtual KvCacheStats kv_stats() const = 0;
+  virtual SpeculativeStats speculative_stats() const = 0;
   virtual const Model& model() const = 0;
   virtual int64_t n_ctx() const = 0;
 };

@@ -38,7 +38,7 @@ enum class CacheMiss : uint8_t {
   none,      // all but the last one, which is always computed
   unknown,   // nothing that is kept goes on so
   diverged,  // what is kept goes on differently
-  evicted,   // it was kept and had to make room
+  evicted,   // it was kept and is not in memory
   off,       // the request or the engine wants no reuse
   too_few,   // fewer than min_cache_tokens
 };

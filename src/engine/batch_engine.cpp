@@ -15,10 +15,10 @@ bool contains(std::span<const RequestId> ids, RequestId id) {
 }  // namespace
 
 BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
-                         std::unique_ptr<Executor> executor)
+                         std::unique_ptr<Executor> executor, std::unique_ptr<PageStore> store)
     : model_(std::move(model)),
       options_(options),
-      core_(*model_, options, std::move(executor), clock_) {
+      core_(*model_, options, std::move(executor), clock_, std::move(store)) {
   core_.on_prompts = [this](std::span<const RequestId> ids) {
     const std::lock_guard lock(mutex_);
     in_prompt_.assign(ids.begin(), ids.end());
@@ -26,6 +26,10 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
       if (contains(in_prompt_, id)) stop_step_ = true;
     }
   };
+  core_.set_on_result([this] {
+    const std::lock_guard lock(mutex_);
+    wake_.notify_one();
+  });
   publish();
   thread_ = std::thread([this] { run(); });
 }
@@ -56,6 +60,11 @@ Status BatchEngine::check(const Request& request) const {
       return fail(Code::invalid, "prompt: token id {} is not in the vocabulary of {}", id,
                   model_->h.n_vocab);
     }
+  }
+  for (const std::string* name : {&request.terms.tenant, &request.terms.cache_salt}) {
+    if (name->size() <= kMaxTermBytes && name->find('\0') == name->npos) continue;
+    return fail(Code::invalid, "tenant and salt have at most {} bytes, none of them NUL",
+                kMaxTermBytes);
   }
   if (request.terms.timeout_ms < 0) {
     return fail(Code::invalid, "timeout_ms: {} is negative; 0 means no limit",
@@ -114,6 +123,11 @@ KvCacheStats BatchEngine::kv_stats() const {
   return kv_stats_;
 }
 
+SpeculativeStats BatchEngine::speculative_stats() const {
+  const std::lock_guard lock(mutex_);
+  return speculative_stats_;
+}
+
 void BatchEngine::run() {
   while (intake()) {
     core_.step(stop_step_);
@@ -145,9 +159,11 @@ bool BatchEngine::intake() {
 void BatchEngine::publish() {
   const Load load = core_.load();
   const KvCacheStats kv_stats = core_.kv_stats();
+  const SpeculativeStats speculative_stats = core_.speculative_stats();
   const std::lock_guard lock(mutex_);
   load_ = load;
   kv_stats_ = kv_stats;
+  speculative_stats_ = speculative_stats;
 }
 
 }  // namespace ruv

@@ -13,13 +13,14 @@ namespace ruv {
 class BatchEngine final : public Engine {
  public:
   BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
-              std::unique_ptr<Executor> executor);
+              std::unique_ptr<Executor> executor, std::unique_ptr<PageStore> store);
   ~BatchEngine() override;
 
   Result<RequestId> submit(Request request) override;
   void cancel(RequestId id) override;
   Load load() const override;
   KvCacheStats kv_stats() const override;
+  SpeculativeStats speculative_stats() const override;
   const Model& model() const override { return *model_; }
   int64_t n_ctx() const override { return options_.n_ctx; }
 
@@ -45,6 +46,7 @@ class BatchEngine final : public Engine {
   std::vector<RequestId> in_prompt_;  // of the step that is computed now
   Load load_;
   KvCacheStats kv_stats_;
+  SpeculativeStats speculative_stats_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
   std::thread thread_;

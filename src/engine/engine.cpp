@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "engine/batch_engine.h"
+#include "model/packed_key.h"
 
 namespace ruv {
 namespace {
@@ -33,6 +34,25 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   }
   o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
   return o;
+}
+
+// Everything that decides the bytes of a page but the model's own bytes.
+std::string layout_of(const Model& model, const EngineOptions& o, const KvShape& shape) {
+  const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
+  return fmt::format("isa {}, kv {}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
+                     kv_type_name(shape.type), shape.n_layers, shape.n_kv_heads, shape.head_dim,
+                     extended ? "extended" : "original");
+}
+
+// Null: nothing is kept on disk.
+Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOptions& o,
+                                             const KvShape& shape) {
+  if (o.kv.disk_folder.empty() || !o.kv.keep_prefixes) return std::unique_ptr<PageStore>();
+  if (model.file == nullptr) {
+    return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
+  }
+  const PackedKey key = packed_key(*model.file, *model.kernels);
+  return open_page_store(o.kv, key.words, layout_of(model, o, shape), shape.page_bytes());
 }
 
 }  // namespace
@@ -82,7 +102,9 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
                                 .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
                                 .n_ctx = complete.n_ctx,
                                 .kv_type = complete.kv.type}));
-  return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor));
+  std::unique_ptr<PageStore> store = TRY(store_for(*model, complete, executor->pages().shape()));
+  return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor),
+                                       std::move(store));
 }
 
 Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,

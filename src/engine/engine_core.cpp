@@ -13,6 +13,8 @@ constexpr size_t kLookedUp = 64;
 // Of finished answers, for guessing.
 constexpr int64_t kHistoryTokens = int64_t{1} << 18;
 
+int64_t milliseconds_of(int64_t ns) { return ns / 1'000'000; }
+
 bool contains(std::span<const RequestId> ids, RequestId id) {
   return std::ranges::find(ids, id) != ids.end();
 }
@@ -20,13 +22,14 @@ bool contains(std::span<const RequestId> ids, RequestId id) {
 }  // namespace
 
 EngineCore::EngineCore(const Model& model, const EngineOptions& options,
-                       std::unique_ptr<Executor> executor, const Clock& clock)
+                       std::unique_ptr<Executor> executor, const Clock& clock,
+                       std::unique_ptr<PageStore> store)
     : model_(&model),
       options_(options),
       clock_(&clock),
       executor_(std::move(executor)),
       pool_(executor_->pages().n_pages()),
-      prefixes_(pool_, executor_->pages(), options.kv.keep_prefixes),
+      prefixes_(pool_, executor_->pages(), options.kv, std::move(store)),
       speculator_(kHistoryTokens, std::random_device{}()) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
@@ -43,29 +46,59 @@ std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request reques
 
 void EngineCore::add(std::unique_ptr<Sequence> sequence) {
   find_leader(*sequence);
-  waiting_.push_back(std::move(sequence));
+  sequence->set_tenant(tenants_.open(sequence->terms().tenant));
+  tenants_.queue(sequence->tenant(), milliseconds_of(clock_->now_ns()));
+  if (prefixes_.begin_restore(*sequence)) {
+    restoring_.push_back(std::move(sequence));
+  } else {
+    waiting_.push_back(std::move(sequence));
+  }
+}
+
+void EngineCore::take_results() {
+  prefixes_.poll([&](RequestId id) {
+    const auto found =
+        std::ranges::find_if(restoring_, [&](const auto& s) { return s->id() == id; });
+    if (found == restoring_.end()) return;  // cancelled meanwhile
+    waiting_.push_back(std::move(*found));
+    restoring_.erase(found);
+  });
+}
+
+// Ends a sequence from outside; its caller erases it.
+void EngineCore::end(Sequence& sequence, FinishReason reason, const Status& status) {
+  prefixes_.keep(sequence);
+  sequence.finish(reason, status, clock_->now_ns());
+  tenants_.close(sequence.tenant());
 }
 
 void EngineCore::cancel(std::span<const RequestId> ids) {
-  const auto drop = [&](std::unique_ptr<Sequence>& sequence) {
+  std::erase_if(running_, [&](const auto& sequence) {
     if (!contains(ids, sequence->id())) return false;
-    prefixes_.keep(*sequence);
-    sequence->finish(FinishReason::cancelled, {}, clock_->now_ns());
+    end(*sequence, FinishReason::cancelled, {});
+    return true;
+  });
+  const auto leave_queue = [&](const auto& sequence) {
+    if (!contains(ids, sequence->id())) return false;
+    tenants_.leave_queue(sequence->tenant());
+    end(*sequence, FinishReason::cancelled, {});
     return true;
   };
-  std::erase_if(running_, drop);
-  std::erase_if(waiting_, drop);
+  std::erase_if(waiting_, leave_queue);
+  std::erase_if(restoring_, leave_queue);
 }
 
 void EngineCore::cancel_all() {
   std::vector<RequestId> ids;
   for (const auto& sequence : running_) ids.push_back(sequence->id());
   for (const auto& sequence : waiting_) ids.push_back(sequence->id());
+  for (const auto& sequence : restoring_) ids.push_back(sequence->id());
   cancel(ids);
 }
 
 bool EngineCore::step(const StopFlag& stop) {
   const int64_t start_ns = clock_->now_ns();
+  take_results();
   take_snapshot(start_ns);
   schedule(snapshot_, plan_);
   apply(start_ns);
@@ -83,6 +116,8 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   snapshot_.n_free_pages = pool_.n_free();
   snapshot_.n_evictable_pages = pool_.n_evictable();
   snapshot_.admitting = plan_.admitting;
+  snapshot_.cost = timer_.cost();
+  snapshot_.tenants = tenants_.views(milliseconds_of(now_ns));
   snapshot_.running.clear();
   snapshot_.waiting.clear();
   n_draft_rows_ = kMaxDraftRows;
@@ -94,17 +129,23 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   }
 }
 
-SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
+SequenceView EngineCore::view_of(const Sequence& sequence, int64_t now_ns) {
   SequenceView view;
   view.n_tokens = sequence.n_tokens();
+  view.tenant = sequence.tenant();
+  view.priority = sequence.terms().priority;
+  view.waited_ms = sequence.waited_ms(now_ns);
+  view.left_ms = sequence.left_ms(now_ns);
+  return view;
+}
+
+SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
+  SequenceView view = view_of(sequence, now_ns);
   view.n_computed = sequence.n_computed();
   view.n_pages = sequence.pages().n_pages();
   view.n_own = std::ranges::count_if(sequence.pages().pages(), [&](PageId page) {
     return pool_.references(page) == (pool_.cached(page) ? 2 : 1);
   });
-  view.priority = sequence.terms().priority;
-  view.waited_ms = sequence.waited_ms(now_ns);
-  view.left_ms = sequence.left_ms(now_ns);
   if (!sequence.in_prompt()) {
     view.n_drafts = std::min(n_draft_rows_, speculator_.propose(sequence, std::ssize(running_)));
     n_draft_rows_ -= view.n_drafts;
@@ -113,11 +154,7 @@ SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
 }
 
 SequenceView EngineCore::waiting_view(Sequence& sequence, int64_t now_ns) {
-  SequenceView view;
-  view.n_tokens = sequence.n_tokens();
-  view.priority = sequence.terms().priority;
-  view.waited_ms = sequence.waited_ms(now_ns);
-  view.left_ms = sequence.left_ms(now_ns);
+  SequenceView view = view_of(sequence, now_ns);
   if (snapshot_.waiting.size() < kLookedUp) {
     const CachedPrefix& cached = prefixes_.look_up(sequence);
     view.n_computed = cached.n_tokens;
@@ -161,51 +198,64 @@ void EngineCore::set_leader(const Sequence& sequence, SequenceView& view) const 
   view.n_coming = leader.n_tokens - view.n_computed;
 }
 
-void EngineCore::expire(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
-  prefixes_.keep(*sequence);
-  sequence->finish(FinishReason::error,
-                   Status(Code::deadline, "the request's time was over before its answer"), now_ns);
-  sequence.reset();
-}
-
-void EngineCore::preempt(std::unique_ptr<Sequence>& sequence) {
+void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   ++n_preemptions_;
   prefixes_.keep(*sequence);
   sequence->preempted();
+  tenants_.queue(sequence->tenant(), milliseconds_of(now_ns));
   waiting_.push_front(std::move(sequence));
+}
+
+// False, and nothing happened: no page is left.
+bool EngineCore::start(Sequence& sequence, int64_t now_ns) {
+  const bool again = sequence.was_started();
+  if (!prefixes_.share(sequence, now_ns)) return false;
+  tenants_.start(sequence.tenant(), again ? 0 : sequence.n_tokens() - sequence.n_cached(),
+                 milliseconds_of(now_ns));
+  return true;
 }
 
 // Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
 // erased last.
 void EngineCore::apply(int64_t now_ns) {
-  std::vector<Sequence*> planned;
-  for (const auto& sequence : running_) planned.push_back(sequence.get());
-  std::vector<std::unique_ptr<Sequence>> started;
-  for (const int64_t i : plan_.expire_waiting) expire(waiting_[static_cast<size_t>(i)], now_ns);
-  for (const int64_t i : plan_.start)
-    started.push_back(std::move(waiting_[static_cast<size_t>(i)]));
+  const Status late(Code::deadline, "the request's time was over before its answer was complete");
+  planned_.clear();
+  for (const auto& sequence : running_) planned_.push_back(sequence.get());
+  for (const int64_t i : plan_.expire_waiting) {
+    std::unique_ptr<Sequence>& sequence = waiting_[static_cast<size_t>(i)];
+    tenants_.leave_queue(sequence->tenant());
+    end(*sequence, FinishReason::error, late);
+    sequence.reset();
+  }
+  started_.clear();
+  for (const int64_t i : plan_.start) {
+    started_.push_back(std::move(waiting_[static_cast<size_t>(i)]));
+  }
   std::erase(waiting_, nullptr);
-  for (const int64_t i : plan_.expire_running) expire(running_[static_cast<size_t>(i)], now_ns);
-  for (const int64_t i : plan_.preempt) preempt(running_[static_cast<size_t>(i)]);
+  for (const int64_t i : plan_.expire_running) {
+    end(*running_[static_cast<size_t>(i)], FinishReason::error, late);
+    running_[static_cast<size_t>(i)].reset();
+  }
+  for (const int64_t i : plan_.preempt) preempt(running_[static_cast<size_t>(i)], now_ns);
   std::erase(running_, nullptr);
-  for (auto& sequence : started) {
-    const bool has_pages = prefixes_.share(*sequence, now_ns);
-    planned.push_back(has_pages ? sequence.get() : nullptr);
+  for (auto& sequence : started_) {
+    const bool has_pages = start(*sequence, now_ns);
+    planned_.push_back(has_pages ? sequence.get() : nullptr);
     if (has_pages) {
       running_.push_back(std::move(sequence));
     } else {
       waiting_.push_front(std::move(sequence));
     }
   }
-  pack(planned);
+  pack();
 }
 
-void EngineCore::pack(std::span<Sequence* const> planned) {
+void EngineCore::pack() {
   batch_.clear();
   packed_.clear();
   prompt_ids_.clear();
   for (const StepPlan::Rows& rows : plan_.rows) {
-    Sequence* const sequence = planned[static_cast<size_t>(rows.sequence)];
+    Sequence* const sequence = planned_[static_cast<size_t>(rows.sequence)];
     if (sequence != nullptr) pack_rows(*sequence, rows);
   }
 }
@@ -251,19 +301,27 @@ void EngineCore::advance(View logits, int64_t start_ns) {
   SpeculationMeter::Step step;
   step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
   bool has_prompts = false;
+  StepShape shape;
   for (const Packed& packed : packed_) {
     Sequence& sequence = *packed.sequence;
     const bool in_prompt = sequence.in_prompt();
     sequence.computed(packed.n_tokens);
     has_prompts |= in_prompt;
+    shape.n_rows += packed.n_tokens + packed.n_drafts;
+    shape.context += StepCost::context_of(sequence.n_computed() - packed.n_tokens,
+                                          packed.n_tokens + packed.n_drafts);
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;
     ++step.n_sequences;
     step.n_drafted += packed.n_drafts;
     const int64_t n_before = sequence.n_tokens();
     step.n_accepted += accept(packed, logits, now_ns);
-    step.n_tokens += sequence.n_tokens() - n_before;
+    const int64_t n_new = sequence.n_tokens() - n_before;
+    step.n_tokens += n_new;
+    tenants_.generated(sequence.tenant(), n_new);
+    if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
+  timer_.add(shape, step.ms);
   if (!has_prompts) speculator_.record_step(step);
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
@@ -295,7 +353,7 @@ int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
 
 Engine::Load EngineCore::load() const {
   return {.n_running = std::ssize(running_),
-          .n_waiting = std::ssize(waiting_),
+          .n_waiting = std::ssize(waiting_) + std::ssize(restoring_),
           .free_pages = pool_.n_free(),
           .total_pages = pool_.n_pages(),
           .n_steps = n_steps_};

@@ -9,6 +9,7 @@
 #include "engine/executor.h"
 #include "engine/prefix_cache.h"
 #include "engine/schedule.h"
+#include "engine/tenants.h"
 
 namespace ruv {
 
@@ -18,8 +19,9 @@ class EngineCore {
   static constexpr int64_t kMaxDraftRows = 64;
 
   // `model` and `clock` outlive it. Requires: options are complete (no zeros that mean a default).
+  // `store`: of the model's pages on disk; null: none.
   EngineCore(const Model& model, const EngineOptions& options, std::unique_ptr<Executor> executor,
-             const Clock& clock);
+             const Clock& clock, std::unique_ptr<PageStore> store = nullptr);
 
   // For requests that passed Engine::submit's checks. Any thread.
   std::unique_ptr<Sequence> make_sequence(RequestId id, Request request);
@@ -28,7 +30,12 @@ class EngineCore {
   // Ends those that are known with `cancelled`.
   void cancel(std::span<const RequestId> ids);
   void cancel_all();
-  bool has_work() const { return !running_.empty() || !waiting_.empty(); }
+  // Whether step has something to do now. Sequences whose pages come from disk wait without.
+  bool has_work() const {
+    return !running_.empty() || !waiting_.empty() || prefixes_.has_results();
+  }
+  // Called on another thread when has_work became true by a result of the disk.
+  void set_on_result(const std::function<void()>& on_result) { prefixes_.set_on_result(on_result); }
 
   // Plans one step and computes it. Where `stop` becomes true meanwhile it may end early: then
   // nothing has happened. False: there was nothing to compute.
@@ -56,14 +63,17 @@ class EngineCore {
   };
 
   void take_snapshot(int64_t now_ns);
+  static SequenceView view_of(const Sequence& sequence, int64_t now_ns);
   SequenceView running_view(Sequence& sequence, int64_t now_ns);
   SequenceView waiting_view(Sequence& sequence, int64_t now_ns);
   void set_leader(const Sequence& sequence, SequenceView& view) const;
   void find_leader(Sequence& sequence) const;
+  void take_results();
   void apply(int64_t now_ns);
-  void expire(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
-  void preempt(std::unique_ptr<Sequence>& sequence);
-  void pack(std::span<Sequence* const> planned);
+  void end(Sequence& sequence, FinishReason reason, const Status& status);
+  void preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
+  bool start(Sequence& sequence, int64_t now_ns);
+  void pack();
   void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
   bool reserve(Sequence& sequence, int64_t n_tokens);
   void add_row(Token token, int64_t position);
@@ -76,11 +86,16 @@ class EngineCore {
   std::unique_ptr<Executor> executor_;
   PagePool pool_;
   PrefixCache prefixes_;
+  TenantLedger tenants_;
+  StepTimer timer_;
 
-  std::vector<std::unique_ptr<Sequence>> running_;  // in order of start
-  std::deque<std::unique_ptr<Sequence>> waiting_;   // in order of arrival, preempted ones before
+  std::vector<std::unique_ptr<Sequence>> running_;    // in order of start
+  std::deque<std::unique_ptr<Sequence>> waiting_;     // in order of arrival, preempted ones before
+  std::vector<std::unique_ptr<Sequence>> restoring_;  // will wait when their pages are there
   ScheduleSnapshot snapshot_;
   StepPlan plan_;
+  std::vector<Sequence*> planned_;                  // of the plan's indexes; null: did not start
+  std::vector<std::unique_ptr<Sequence>> started_;  // for a moment
   Batch batch_;
   std::vector<Packed> packed_;
   std::vector<RequestId> prompt_ids_;

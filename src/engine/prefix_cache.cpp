@@ -21,8 +21,16 @@ CacheMiss reason_of(PrefixTree::Miss miss) {
 
 }  // namespace
 
-PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, bool keeps)
-    : pool_(&pool), memory_(&memory), keeps_(keeps), tree_(pool, {}) {}
+PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
+                         std::unique_ptr<PageStore> store)
+    : pool_(&pool),
+      memory_(&memory),
+      keeps_(config.keep_prefixes),
+      disk_max_bytes_(config.disk_max_bytes),
+      tree_(pool, {}) {
+  if (store == nullptr) return;
+  disk_ = std::make_unique<DiskTier>(std::move(store), pool, memory, tree_, config.note);
+}
 
 bool PrefixCache::uses(const Sequence& sequence) const {
   return keeps_ && sequence.params().cache_prefix;
@@ -36,6 +44,7 @@ void PrefixCache::match(const Sequence& sequence) {
   const auto in_memory = std::ranges::find_if(
       match_.entries, [](const PrefixTree::Entry& entry) { return entry.page < 0; });
   const auto n_whole = static_cast<int64_t>(in_memory - match_.entries.begin());
+  if (in_memory != match_.entries.end()) match_.miss = PrefixTree::Miss::evicted;
   match_.n_tokens = std::min(match_.n_tokens, n_whole * kPageTokens);
   match_.entries.erase(in_memory, match_.entries.end());
 }
@@ -101,6 +110,55 @@ void PrefixCache::keep(Sequence& sequence) {
                sequence.pages().exchangeable().first(n_pages), true);
 }
 
+bool PrefixCache::begin_restore(const Sequence& sequence) {
+  if (disk_ == nullptr || !uses(sequence)) return false;
+  const std::span<const Token> tokens =
+      std::span(sequence.tokens())
+          .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
+  tree_.match(sequence.scope(), tokens, match_);
+  match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens));
+  while (!match_.entries.empty() && match_.entries.back().page >= 0) match_.entries.pop_back();
+  if (match_.entries.empty()) return false;
+  Restore restore;
+  restore.id = sequence.id();
+  restore.scope = sequence.scope();
+  restore.tokens.assign(tokens.begin(), tokens.begin() + std::ssize(match_.entries) * kPageTokens);
+  if (!hold_for_restore(restore)) return false;
+  disk_->begin(std::move(restore));
+  return true;
+}
+
+// Holds the pages that match_ has in memory and reserves those that it has on disk.
+bool PrefixCache::hold_for_restore(Restore& restore) {
+  for (const PrefixTree::Entry& entry : match_.entries) {
+    if (entry.page < 0) continue;
+    pool_->share(entry.page);
+    restore.pages.push_back(entry.page);
+    restore.records.push_back(-1);
+  }
+  const auto n_read = std::ssize(match_.entries) - std::ssize(restore.pages);
+  if (!make_room(n_read) || !pool_->reserve(n_read, restore.pages)) {
+    for (const PageId page : restore.pages) pool_->release(page);
+    return false;
+  }
+  for (size_t i = restore.records.size(); i < match_.entries.size(); ++i) {
+    restore.records.push_back(match_.entries[i].record);
+  }
+  return true;
+}
+
+void PrefixCache::poll(const std::function<void(RequestId)>& on_restored) {
+  if (disk_ == nullptr) return;
+  disk_->poll([&](uint64_t id) {
+    ++n_changes_;
+    on_restored(id);
+  });
+}
+
+void PrefixCache::set_on_result(const std::function<void()>& on_result) {
+  if (disk_ != nullptr) disk_->set_on_result(on_result);
+}
+
 bool PrefixCache::make_room(int64_t n_pages) {
   if (pool_->n_free() >= n_pages) return true;
   ++n_changes_;
@@ -111,6 +169,12 @@ bool PrefixCache::make_room(int64_t n_pages) {
 void PrefixCache::fill(KvCacheStats& stats) const {
   stats.cached_pages = pool_->n_cached();
   stats.evictable_pages = pool_->n_evictable();
+  const PrefixTree::Stats tree = tree_.stats();
+  stats.cached_tokens = tree.known_tokens;
+  stats.index_bytes = tree.index_bytes;
+  stats.evicted_pages = tree.evicted_pages;
+  stats.disk_max_bytes = disk_max_bytes_;
+  if (disk_ != nullptr) disk_->fill(stats);
   stats.lookups = lookups_;
   stats.hits = hits_;
   stats.prompt_tokens = prompt_tokens_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cache/prefix_tree.h"
+#include "engine/disk_tier.h"
 #include "engine/sequence.h"
 #include "ruv/kv_cache.h"
 
@@ -12,7 +13,9 @@ namespace ruv {
 class PrefixCache {
  public:
   // `pool` and `memory` outlive it.
-  PrefixCache(PagePool& pool, const KvPages& memory, bool keeps);
+  // `store`: null where nothing is kept on disk.
+  PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
+              std::unique_ptr<PageStore> store);
 
   // Whether prefixes are kept for it and by it.
   bool uses(const Sequence& sequence) const;
@@ -23,6 +26,16 @@ class PrefixCache {
   bool share(Sequence& sequence, int64_t now_ns);
   // Keeps what the sequence has computed. Its pages may be exchanged for equal ones.
   void keep(Sequence& sequence);
+  // Begins to bring back what is only on disk of the beginning of a sequence that will start.
+  // False: there is nothing, or no room; else poll tells when it is over.
+  bool begin_restore(const Sequence& sequence);
+  // Takes results of the disk and gives it work; calls on_restored(id) for each restore that is
+  // over.
+  void poll(const std::function<void(RequestId)>& on_restored);
+  bool has_results() const { return disk_ != nullptr && disk_->has_results(); }
+  bool is_restoring() const { return disk_ != nullptr && disk_->n_restoring() > 0; }
+  void set_on_result(const std::function<void()>& on_result);
+
   // Evicts until n pages are free; false where that many cannot be.
   bool make_room(int64_t n_pages);
 
@@ -31,11 +44,14 @@ class PrefixCache {
 
  private:
   void match(const Sequence& sequence);
+  bool hold_for_restore(Restore& restore);
 
   PagePool* pool_;
   const KvPages* memory_;
   bool keeps_;
+  int64_t disk_max_bytes_;
   PrefixTree tree_;
+  std::unique_ptr<DiskTier> disk_;
   PrefixTree::Match match_;
   int64_t n_changes_ = 1;
   int64_t lookups_ = 0;

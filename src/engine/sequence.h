@@ -41,6 +41,10 @@ class Sequence {
   // What its kept prefixes are shared within: tenant and salt.
   const std::string& scope() const { return scope_; }
   const ServiceTerms& terms() const { return terms_; }
+  int32_t tenant() const { return tenant_; }
+  void set_tenant(int32_t tenant) { tenant_ = tenant; }
+  int64_t n_cached() const { return n_cached_; }
+  bool was_started() const { return started_ns_ != 0; }
   const GenerateParams& params() const { return params_; }
   int64_t n_prompt() const { return answer_begin_; }
   bool in_prompt() const { return n_computed_ + 1 < n_tokens(); }
@@ -102,6 +106,7 @@ class Sequence {
   int64_t n_ctx_;
   ServiceTerms terms_;
   std::string scope_;
+  int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;
   int64_t n_prompt_;      // as it was given
   int64_t answer_begin_;  // the first token that is not the prompt's

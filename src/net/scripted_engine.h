@@ -139,6 +139,7 @@ class ScriptedEngine final : public Engine {
   }
   Load load() const override { return {n_running_.load(), 0, 10, 10, 0}; }
   KvCacheStats kv_stats() const override { return {}; }
+  SpeculativeStats speculative_stats() const override { return {}; }
   const Model& model() const override { std::abort(); }
   int64_t n_ctx() const override { return 200; }
 

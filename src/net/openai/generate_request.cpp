@@ -14,7 +14,6 @@ namespace {
 constexpr int64_t kMaxStops = 16;
 constexpr int64_t kMaxLogprobs = 20;
 constexpr int64_t kMaxBiases = 4096;
-constexpr size_t kMaxNameBytes = 256;
 constexpr int64_t kMaxTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 
 struct Alias {
@@ -159,10 +158,10 @@ ApiResult<std::string> read_name(const Json& body, const char* name) {
   if (value == nullptr) return std::string();
   if (!value->is_string()) return wrong_type(name, "a string", *value);
   std::string text = value->get<std::string>();
-  if (text.size() > kMaxNameBytes || text.find('\0') != text.npos) {
+  if (text.size() > kMaxTermBytes || text.find('\0') != text.npos) {
     return tl::unexpected(bad_request(
         name,
-        fmt::format("'{}' must have at most {} bytes, none of them NUL", name, kMaxNameBytes)));
+        fmt::format("'{}' must have at most {} bytes, none of them NUL", name, kMaxTermBytes)));
   }
   return text;
 }

@@ -36,6 +36,7 @@ Route completions_route(const OpenAiService& service);
 std::vector<Route> text_routes(const OpenAiService& service);
 Route list_models_route(const OpenAiService& service);
 Route get_model_route(const OpenAiService& service);
+Route stats_route(const OpenAiService& service);
 Route health_route(const OpenAiService& service);
 
 // Fails: 404 model_not_found.

@@ -1,0 +1,231 @@
+#include "engine/disk_tier.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace ruv {
+namespace {
+
+// Pages handed out for writing at a time: enough to keep the thread busy between two steps.
+constexpr int64_t kWritePages = 32;
+// After a failure, a full disk for example.
+constexpr int64_t kWritePauseNs = 30'000'000'000;
+constexpr int64_t kDrainNs = 5'000'000'000;
+
+}  // namespace
+
+DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPages& memory,
+                   PrefixTree& tree, std::function<void(std::string_view)> note)
+    : store_(std::move(store)),
+      pool_(&pool),
+      memory_(&memory),
+      tree_(&tree),
+      note_(std::move(note)),
+      bytes_(static_cast<size_t>(memory.shape().page_bytes())) {
+  for (const PageStore::Record& record : store_->records()) {
+    tree_->add_record(record.scope, record.parent, record.tokens, record.id);
+  }
+  thread_ = std::thread([this] { work(); });
+}
+
+DiskTier::~DiskTier() {
+  const int64_t until_ns = SteadyClock().now_ns() + kDrainNs;
+  poll([](uint64_t) {});
+  while (!idle() && SteadyClock().now_ns() < until_ns) {
+    {
+      std::unique_lock lock(mutex_);
+      done_.wait_for(lock, std::chrono::milliseconds(100),
+                     [&] { return !read_.empty() || written_ != nullptr; });
+    }
+    poll([](uint64_t) {});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  while (!to_read_.empty()) {
+    finish(to_read_.front());
+    to_read_.pop_front();
+  }
+  if (to_write_ != nullptr) finish(*to_write_);
+  if (written_ != nullptr) finish(*written_);
+  for (Restore& restore : read_) finish(restore);
+}
+
+void DiskTier::begin(Restore restore) {
+  ++n_restoring_;
+  {
+    const std::lock_guard lock(mutex_);
+    to_read_.push_back(std::move(restore));
+  }
+  wake_.notify_one();
+}
+
+void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
+  std::deque<Restore> read;
+  std::unique_ptr<Write> written;
+  {
+    const std::lock_guard lock(mutex_);
+    read.swap(read_);
+    written.swap(written_);
+  }
+  for (Restore& restore : read) {
+    --n_restoring_;
+    finish(restore);
+    on_restored(restore.id);
+  }
+  if (written != nullptr) {
+    writing_ = false;
+    finish(*written);
+  }
+  for (const int64_t record : store_->take_dropped()) tree_->forget_record(record);
+  if (!writing_ && tree_->has_unwritten()) begin_write();
+}
+
+void DiskTier::begin_write() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (SteadyClock().now_ns() < resume_ns_) return;
+  }
+  auto write = std::make_unique<Write>();
+  tree_->next_unwritten(kWritePages, write->batch);
+  if (write->batch.pages.empty()) return;
+  for (const PageId page : write->batch.held) pool_->share(page);
+  writing_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    to_write_ = std::move(write);
+  }
+  wake_.notify_one();
+}
+
+void DiskTier::finish(Restore& restore) {
+  const auto n = static_cast<size_t>(restore.n_done);
+  if (n > 0) {
+    tree_->insert(restore.scope, std::span(restore.tokens).first(n * kPageTokens),
+                  std::span(restore.pages).first(n), false);
+  }
+  for (const PageId page : restore.pages) pool_->release(page);
+  for (size_t i = 0; i < restore.records.size(); ++i) {
+    if (restore.records[i] >= 0) (i < n ? n_restored_pages_ : n_failed_restores_) += 1;
+  }
+}
+
+void DiskTier::finish(const Write& write) {
+  for (size_t i = 0; i < write.records.size(); ++i) {
+    const PrefixTree::Unwritten& page = write.batch.pages[i];
+    const int64_t parent =
+        page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
+    tree_->add_record(page.scope, parent, page.tokens, write.records[i]);
+  }
+  for (const PageId page : write.batch.held) pool_->release(page);
+}
+
+bool DiskTier::has_results() const {
+  const std::lock_guard lock(mutex_);
+  return !read_.empty() || written_ != nullptr;
+}
+
+void DiskTier::set_on_result(std::function<void()> on_result) {
+  const std::lock_guard lock(mutex_);
+  on_result_ = std::move(on_result);
+}
+
+// Restores go first: somebody waits for them.
+void DiskTier::work() {
+  std::unique_lock lock(mutex_);
+  bool synced = true;
+  while (true) {
+    const auto has_work = [&] { return stopping_ || !to_read_.empty() || to_write_ != nullptr; };
+    if (!synced && !has_work()) {
+      lock.unlock();
+      (void)store_->flush();  // what cannot be synced is as if the machine stopped now
+      synced = true;
+      lock.lock();
+    }
+    wake_.wait(lock, has_work);
+    if (stopping_) break;
+    if (!to_read_.empty()) {
+      Restore restore = std::move(to_read_.front());
+      to_read_.pop_front();
+      lock.unlock();
+      read_pages(restore);
+      lock.lock();
+      read_.push_back(std::move(restore));
+    } else {
+      std::unique_ptr<Write> write = std::move(to_write_);
+      lock.unlock();
+      const Status status = write_pages(*write);
+      if (!status.ok() && note_) note_(fmt::format("prefix cache: {}", status.message()));
+      synced = false;
+      lock.lock();
+      // A parent that went meanwhile is no trouble of the disk.
+      if (!status.ok() && status.code() != Code::not_found)
+        resume_ns_ = SteadyClock().now_ns() + kWritePauseNs;
+      written_ = std::move(write);
+    }
+    done_.notify_all();
+    if (on_result_) on_result_();
+  }
+  lock.unlock();
+  if (!synced) (void)store_->flush();
+}
+
+void DiskTier::read_pages(Restore& restore) {
+  for (size_t i = 0; i < restore.pages.size(); ++i) {
+    if (restore.records[i] >= 0) {
+      const Status status = store_->read(restore.records[i], bytes_);
+      if (!status.ok()) {
+        if (note_) note_(fmt::format("prefix cache: {}", status.message()));
+        return;
+      }
+      memory_->load(restore.pages[i], bytes_);
+      store_->touch(restore.records[i]);
+    }
+    restore.n_done = static_cast<int64_t>(i) + 1;
+  }
+}
+
+Status DiskTier::write_pages(Write& write) {
+  for (const PrefixTree::Unwritten& page : write.batch.pages) {
+    memory_->save(page.page, bytes_);
+    const int64_t parent =
+        page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
+    write.records.push_back(
+        TRY(store_->append(parent, parent < 0 ? std::string_view(page.scope) : std::string_view(),
+                           page.tokens, bytes_)));
+  }
+  return {};
+}
+
+void DiskTier::fill(KvCacheStats& stats) const {
+  const PageStore::Stats store = store_->stats();
+  stats.on_disk = true;
+  stats.disk_bytes = store.n_bytes;
+  stats.disk_pages = store.n_records;
+  stats.written_pages = store.n_written;
+  stats.restored_pages = n_restored_pages_;
+  stats.failed_restores = n_failed_restores_;
+}
+
+Result<std::unique_ptr<PageStore>> open_page_store(const KvCacheConfig& config,
+                                                   const uint64_t (&model_hash)[2],
+                                                   const std::string& layout, int64_t page_bytes) {
+  PageStoreConfig store;
+  store.folder = config.disk_folder;
+  store.model_hash[0] = model_hash[0];
+  store.model_hash[1] = model_hash[1];
+  store.layout = layout;
+  store.payload_bytes = page_bytes;
+  store.max_bytes = config.disk_max_bytes;
+  store.key = config.disk_key;
+  store.note = config.note;
+  return PageStore::open(store);
+}
+
+}  // namespace ruv

@@ -1,0 +1,98 @@
+// DiskTier: carries pages between memory and the page store on a thread of its own, so that no step
+// waits for a disk. The engine's thread owns the prefix tree and the pool: it hands out work whose
+// pages it holds until the result is back.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "cache/page_store.h"
+#include "cache/prefix_tree.h"
+#include "device/kv_pages.h"
+#include "ruv/kv_cache.h"
+
+namespace ruv {
+
+// Part of a text whose pages are known, as a sequence wants them before it starts.
+struct Restore {
+  uint64_t id = 0;
+  std::string scope;
+  std::vector<Token> tokens;     // of the pages, kPageTokens each
+  std::vector<PageId> pages;     // all held: those in memory, then empty ones
+  std::vector<int64_t> records;  // -1: in memory already
+  int64_t n_done = 0;            // pages in order that have their bytes
+};
+
+class DiskTier {
+ public:
+  // `store` has been opened for pages of `memory`. All references outlive it.
+  DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPages& memory,
+           PrefixTree& tree, std::function<void(std::string_view)> note);
+  // Writes what is unwritten, for a few seconds at most.
+  ~DiskTier();
+
+  // All of the engine's thread:
+  // Reads the pages of `restore` that have records; its result comes back by poll.
+  void begin(Restore restore);
+  // Applies results: what was written and dropped becomes known to the tree, what was restored is
+  // the tree's. Hands out the next pages to write. Calls on_restored(id) for each finished restore.
+  void poll(const std::function<void(uint64_t)>& on_restored);
+  int64_t n_restoring() const { return n_restoring_; }
+
+  // Whether poll would do something. Any thread.
+  bool has_results() const;
+  // Called on the tier's thread when a result is there.
+  void set_on_result(std::function<void()> on_result);
+
+  void fill(KvCacheStats& stats) const;
+
+ private:
+  struct Write {
+    PrefixTree::WriteBatch batch;
+    std::vector<int64_t> records;  // of the first pages of the batch, as far as it went
+  };
+
+  void work();
+  void read_pages(Restore& restore);
+  Status write_pages(Write& write);
+  void finish(Restore& restore);
+  void finish(const Write& write);
+  void begin_write();
+  bool idle() const { return n_restoring_ == 0 && !writing_; }
+
+  std::unique_ptr<PageStore> store_;
+  PagePool* pool_;
+  const KvPages* memory_;
+  PrefixTree* tree_;
+  std::function<void(std::string_view)> note_;
+  std::vector<std::byte> bytes_;  // of one page; the tier's thread
+
+  // The engine's thread:
+  int64_t n_restoring_ = 0;
+  bool writing_ = false;
+  int64_t n_restored_pages_ = 0;
+  int64_t n_failed_restores_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<Restore> to_read_;
+  std::deque<Restore> read_;
+  std::unique_ptr<Write> to_write_;
+  std::unique_ptr<Write> written_;
+  std::function<void()> on_result_;
+  int64_t resume_ns_ = 0;  // nothing is written before, since writing failed
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+// Opens the store for a model's pages. `layout`: all that decides their bytes besides the model.
+Result<std::unique_ptr<PageStore>> open_page_store(const KvCacheConfig& config,
+                                                   const uint64_t (&model_hash)[2],
+                                                   const std::string& layout, int64_t page_bytes);
+
+}  // namespace ruv
