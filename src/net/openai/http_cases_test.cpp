@@ -77,6 +77,14 @@ Json asked(const Request& request) {
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
   note("n_logprobs", p.n_logprobs, usual.n_logprobs);
   note("token_healing", p.token_healing, usual.token_healing);
+  note("cache_prefix", p.cache_prefix, usual.cache_prefix);
+  note("min_cache_tokens", p.min_cache_tokens, usual.min_cache_tokens);
+  note("speculative", p.speculative, usual.speculative);
+  const ServiceTerms& terms = request.terms;
+  note("tenant", terms.tenant, std::string());
+  note("cache_salt", terms.cache_salt, std::string());
+  note("priority", static_cast<int>(terms.priority), static_cast<int>(Priority::normal));
+  note("timeout_ms", terms.timeout_ms, int64_t{0});
   if (p.token_healing) json["n_fixed_tokens"] = request.n_fixed_tokens;
   if (p.seed) json["seed"] = *p.seed;
   for (const auto& [id, bias] : p.logit_bias) json["logit_bias"][std::to_string(id)] = bias;
