@@ -129,6 +129,10 @@ Status AppendFile::sync() {
 
 void AppendFile::touch() const { ::futimens(fd_, nullptr); }
 
+void AppendFile::expect_read(uint64_t offset, uint64_t n) const {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
+}
+
 Status AppendFile::read(uint64_t offset, std::span<std::byte> first,
                         std::span<std::byte> second) const {
   std::array<iovec, 2> vectors{{{first.data(), first.size()}, {second.data(), second.size()}}};

@@ -37,6 +37,8 @@ class AppendFile {
   // Sets the time of last change to now.
   void touch() const;
 
+  // Advice that n bytes from `offset` on are read soon: the disk may fetch many such at once.
+  void expect_read(uint64_t offset, uint64_t n) const;
   // Fills `first`, then `second`, from `offset` on. Fails: corrupt (the file ends before),
   // internal.
   Status read(uint64_t offset, std::span<std::byte> first, std::span<std::byte> second = {}) const;

@@ -10,7 +10,8 @@ namespace ruv {
 namespace {
 
 constexpr std::string_view kLockName = "lock";
-constexpr int64_t kLeastRecords = 8;  // segments of at least one record, and some of them
+constexpr uint32_t kHeadersAhead = 256;  // asked of the disk at once
+constexpr int64_t kLeastRecords = 8;     // segments of at least one record, and some of them
 
 int64_t segment_bytes_for(int64_t max_bytes, int64_t stride) {
   constexpr int64_t kMebibyte = 1 << 20;
@@ -151,6 +152,8 @@ std::vector<PageStore::FoundRecord> PageStore::scan(PageSegment& segment) {
   int64_t n_damaged = 0;
   RecordHeader header;
   for (uint32_t slot = 0; slot < segment.n_slots(); ++slot) {
+    if (slot % kHeadersAhead == 0)
+      segment.expect_headers(slot, std::min(slot + kHeadersAhead, segment.n_slots()));
     const RecordIndex::Place place{segment.number(), slot};
     std::optional<RecordLabel> label;
     if (segment.read(slot, header).ok()) label = codec_.open_label(header);

@@ -47,6 +47,12 @@ uint32_t PageSegment::n_slots() const {
   return static_cast<uint32_t>((file_.n_bytes() - kSegmentHeaderBytes) / stride_);
 }
 
+void PageSegment::expect_headers(uint32_t begin, uint32_t end) const {
+  for (uint32_t slot = begin; slot < end; ++slot) {
+    file_.expect_read(offset_of(slot), kRecordHeaderBytes);
+  }
+}
+
 Status PageSegment::append(const RecordHeader& header, Bytes payload) {
   const size_t n_padding = stride_ - header.size() - payload.size();
   return file_.append({header, payload, Bytes(kPadding).first(n_padding)});

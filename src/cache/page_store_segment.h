@@ -36,6 +36,8 @@ class PageSegment {
   Status read(uint32_t slot, RecordHeader& header, std::span<std::byte> payload = {}) const {
     return file_.read(offset_of(slot), header, payload);
   }
+  // Advice that these records' headers are read soon.
+  void expect_headers(uint32_t begin, uint32_t end) const;
   // The writer's: a whole record behind the last. Fails: as AppendFile, and nothing is added.
   Status append(const RecordHeader& header, Bytes payload);
   // The writer's: cuts off a torn record.
