@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -385,6 +386,38 @@ TEST_F(PageStoreTest, TheBoundHoldsAndRecentUseDecides) {
   EXPECT_LT(store->stats().n_moved, store->stats().n_written);
   for (const PageStore::Record& record : store->records()) EXPECT_EQ(live.erase(record.id), 1U);
   EXPECT_TRUE(live.empty());
+}
+
+// Dropping whole segments keeps nearly what dropping single records by last use would.
+TEST_F(PageStoreTest, HitsAreNearlyThoseOfLeastRecentlyUsed) {
+  const auto store = open();
+  const auto n_fitting = static_cast<size_t>(config().max_bytes / 1536);
+  std::map<int, int64_t> ids;
+  std::map<int64_t, int> pages;
+  std::vector<int> recent;  // least recently used first, at most n_fitting
+  int64_t n_hits = 0;
+  int64_t n_recent_hits = 0;
+  Rng rng(9);
+  for (int i = 0; i < 12000; ++i) {
+    // Page p is asked for about as often as 1/p.
+    const int page = static_cast<int>(std::pow(3000.0, rng.uniform()));
+    if (const auto known = ids.find(page); known != ids.end()) {
+      ++n_hits;
+      store->touch(known->second);
+    } else {
+      const Result<int64_t> id = append_page(*store, -1, page);
+      ASSERT_TRUE(id.has_value());
+      ids[page] = *id;
+      pages[*id] = page;
+    }
+    for (const int64_t gone : store->take_dropped()) ids.erase(pages.at(gone));
+    n_recent_hits += static_cast<int64_t>(std::erase(recent, page));
+    recent.push_back(page);
+    if (recent.size() > n_fitting) recent.erase(recent.begin());
+  }
+  EXPECT_GT(n_hits, n_recent_hits * 93 / 100) << n_recent_hits;
+  RecordProperty("hits", static_cast<int>(n_hits));
+  RecordProperty("lru_hits", static_cast<int>(n_recent_hits));
 }
 
 TEST_F(PageStoreTest, MovedRecordsAndDropsSurviveARestart) {
