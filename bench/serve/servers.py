@@ -13,6 +13,7 @@ import urllib.request
 from dataclasses import dataclass
 
 START_S = 120
+KEPT_TOKENS = 65536  # that ours keeps in memory; the others may keep 8 GiB, their default
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,10 @@ class Ours:
         command = [self.binary, "serve", "--alias", "m", "--port", free_port(), "--threads",
                    threads, "--packed-cache", self.packed, "--ctx", settings.n_ctx, "--parallel",
                    settings.n_streams, *(["--model", model] if model else [])]
+        if "--cache-tokens" in self.flags:
+            command += ["--cache-tokens", max(KEPT_TOKENS, settings.n_ctx * settings.n_streams)]
         if settings.folder:
             command += ["--cache-dir", settings.folder]
-            if "--cache-bytes" in self.flags:
-                command += ["--cache-bytes", 8 << 30]
         return Running(self.name, command, *self.switches)
 
 

@@ -92,14 +92,12 @@ def agent(seed, n_vocab, n_steps=8, n_branches=4):
     return trace
 
 
-def mixed(seed, n_vocab, small=False):
+def mixed(seed, n_vocab):
     """The others at once, and prompts that share nothing."""
     words = Words(seed + 1, n_vocab)
-    kinds = [chat(seed + 2, n_vocab, 2, 3), rag(seed + 3, n_vocab, 5),
-             few_shot(seed + 4, n_vocab, 16), agent(seed + 5, n_vocab, 4, 1)] if small else [
-        chat(seed + 2, n_vocab), rag(seed + 3, n_vocab), few_shot(seed + 4, n_vocab, 60),
-        agent(seed + 5, n_vocab)]
-    kinds.append([Request(words.some(100), 4) for _ in range(2 if small else 8)])
+    kinds = [chat(seed + 2, n_vocab), rag(seed + 3, n_vocab), few_shot(seed + 4, n_vocab, 60),
+             agent(seed + 5, n_vocab)]
+    kinds.append([Request(words.some(100), 4) for _ in range(8)])
     trace, places = [], [[] for _ in kinds]
     while any(len(p) < len(k) for p, k in zip(places, kinds)):
         open_kinds = [i for i, k in enumerate(kinds) if len(places[i]) < len(k)]

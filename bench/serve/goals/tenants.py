@@ -6,7 +6,7 @@ from goal import Goal, middle, ratio, shown, verdict
 from servers import Settings
 from traces import Words
 
-N_STREAMS, HEAVY, LIGHT, SECONDS = 4, 20, 2, 12
+N_STREAMS, HEAVY, LIGHT, SECONDS = 4, 40, 4, 12
 N_PROMPT, N_ANSWER = 48, 48
 
 
@@ -48,5 +48,5 @@ def rows(found, sides):
 
 GOAL = Goal("Fairness: two tenants", parts, measure,
             ["load", "server", "tokens of the heavy one", "of the light one", "ratio", "≤ 2"], rows,
-            "The light tenant always has as many requests waiting or running as half of the "
-            "streams, so a fair server gives each half.")
+            "The light tenant always has as many requests in flight as there are streams, so a "
+            "fair server gives each half of them.")
