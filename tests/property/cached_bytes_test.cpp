@@ -1,0 +1,233 @@
+// Whatever the engine keeps, evicts, writes to disk, reads back, finds damaged, guesses ahead or
+// computes again: the bytes of an answer are those of an engine that does none of it. Random lives
+// of engines whose requests share beginnings of all lengths.
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/rng.h"
+#include "cache/test_page_store.h"
+#include "property/asked_engine.h"
+
+namespace ruv {
+namespace {
+
+struct CachedBytesCase {
+  const char* name;
+  const char* path;
+  KvType kv;
+  int worlds;
+};
+
+// What happened, so that a test which no longer reaches what it is for fails.
+struct Reached {
+  int64_t prompts = 0;
+  int64_t reused = 0;        // answers that began on kept pages
+  int64_t inside_page = 0;   // of them, not at a page's end
+  int64_t whole_prompt = 0;  // all but the token that gives the first logits
+  int64_t drafted = 0;
+  int64_t evicted = 0;
+  int64_t preempted = 0;
+  int64_t restored = 0;
+  int64_t damaged = 0;
+};
+
+class CachedWorld {
+ public:
+  CachedWorld(const CachedBytesCase& given, const std::shared_ptr<const Model>& model,
+              Engine& plain, int64_t n_ctx, uint64_t seed)
+      : given_(given), model_(model), plain_(plain), n_ctx_(n_ctx), rng_(seed) {
+    const int64_t n_vocab = model_info(*model).n_vocab;
+    for (int i = 0; i < 3; ++i) {
+      texts_.push_back(random_tokens(n_ctx / 2, rng_.below(2) == 0 ? 6 : n_vocab));
+    }
+    n_vocab_ = n_vocab;
+  }
+
+  void live(Reached& reached) {
+    const int n_lives = rng_.below(2) == 0 ? 3 : 1;
+    EngineOptions options = random_options();
+    if (n_lives > 1) options.kv.disk_folder = folder_.path();
+    for (int life = 0; life < n_lives; ++life) {
+      {
+        auto engine = Engine::create(model_, options);
+        ASSERT_TRUE(engine.has_value()) << engine.error().message();
+        const int n_rounds = 1 + static_cast<int>(rng_.below(3));
+        for (int round = 0; round < n_rounds; ++round) ask_some(**engine, reached);
+        const KvCacheStats stats = (*engine)->kv_stats();
+        reached.evicted += stats.evicted_pages;
+        reached.preempted += stats.preemptions;
+        reached.restored += stats.restored_pages;
+        reached.damaged += stats.failed_restores;
+      }
+      if (n_lives > 1 && rng_.below(2) == 0) damage();
+    }
+  }
+
+ private:
+  int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
+
+  std::vector<Token> random_tokens(int64_t n, int64_t n_different) {
+    std::vector<Token> tokens;
+    for (int64_t i = 0; i < n; ++i)
+      tokens.push_back(static_cast<Token>(4 + below(n_different - 4)));
+    return tokens;
+  }
+
+  EngineOptions random_options() {
+    EngineOptions options;
+    options.n_ctx = n_ctx_;
+    options.n_threads = 1 + static_cast<int>(rng_.below(2));
+    options.max_sequences = 1 + below(4);
+    options.max_batch_tokens = 1 + below(120);
+    options.kv.type = given_.kv;
+    // Often hardly more than one sequence needs.
+    options.kv.max_tokens = n_ctx_ + below(rng_.below(2) == 0 ? 64 : 4 * n_ctx_);
+    return options;
+  }
+
+  std::vector<Token> random_prompt() {
+    std::vector<Token> prompt;
+    if (!conversations_.empty() && rng_.below(3) == 0) {
+      prompt = conversations_[rng_.below(conversations_.size())];
+    } else {
+      prompt = texts_[rng_.below(texts_.size())];
+    }
+    const auto n = below(std::ssize(prompt) + 1);
+    switch (rng_.below(4)) {
+      case 0:
+        prompt.resize(static_cast<size_t>(n / 16 * 16));  // ends with a page
+        break;
+      case 1:
+        prompt.resize(static_cast<size_t>(n));
+        break;
+      default:
+        break;
+    }
+    if (prompt.empty() || rng_.below(3) != 0) {
+      for (const Token token : random_tokens(1 + below(30), n_vocab_)) prompt.push_back(token);
+    }
+    if (std::ssize(prompt) > n_ctx_ * 3 / 4) prompt.resize(static_cast<size_t>(n_ctx_ * 3 / 4));
+    return prompt;
+  }
+
+  Asked random_asked() {
+    Asked asked;
+    asked.prompt = random_prompt();
+    GenerateParams& params = asked.params;
+    params.max_tokens = below(24);
+    params.temperature = rng_.below(2) == 0 ? 0.0 : 0.9;
+    params.seed = rng_.below(1000);
+    params.ignore_eos = rng_.below(2) == 0;
+    params.speculative = rng_.below(4) != 0;
+    params.cache_prefix = rng_.below(8) != 0;
+    params.min_cache_tokens = rng_.below(2) == 0 ? 1 : 16;
+    if (rng_.below(3) == 0) params.n_logprobs = static_cast<int32_t>(rng_.below(4));
+    if (rng_.below(4) == 0) params.repetition_penalty = 1.3;
+    if (rng_.below(4) == 0) params.presence_penalty = 0.7;
+    if (rng_.below(4) == 0) params.frequency_penalty = 0.4;
+    if (rng_.below(4) == 0) params.logit_bias = {{static_cast<Token>(below(n_vocab_)), 3.0F}};
+    if (rng_.below(4) == 0) params.stop = {"e", " the"};
+    if (rng_.below(4) == 0) params.stop_tokens = {static_cast<Token>(below(n_vocab_))};
+    params.token_healing = rng_.below(3) == 0;
+    asked.terms.priority = static_cast<Priority>(rng_.below(4));
+    if (rng_.below(4) == 0) asked.terms.tenant = "other";
+    if (rng_.below(6) == 0) asked.terms.cache_salt = "salt";
+    return asked;
+  }
+
+  void ask_some(Engine& engine, Reached& reached) {
+    AskedEngine all(engine);
+    std::vector<Asked> asked;
+    for (int64_t n = 1 + below(6); n > 0; --n) {
+      asked.push_back(random_asked());
+      all.ask(asked.back());
+    }
+    const std::deque<Told>& told = all.wait();
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const Told expected = plainly(plain_, asked[i]);
+      EXPECT_TRUE(told[i].same_bytes(expected))
+          << "a prompt of " << asked[i].prompt.size() << " tokens, "
+          << told[i].timings.n_cached_tokens << " of them cached; told " << told[i].ids.size()
+          << " tokens \"" << told[i].text << "\" " << told[i].status.message() << ", expected "
+          << expected.ids.size() << " \"" << expected.text << "\"";
+      count(told[i], reached);
+      std::vector<Token> conversation = asked[i].prompt;
+      conversation.insert(conversation.end(), told[i].ids.begin(), told[i].ids.end());
+      conversations_.push_back(std::move(conversation));
+    }
+  }
+
+  static void count(const Told& told, Reached& reached) {
+    const Timings& t = told.timings;
+    ++reached.prompts;
+    reached.reused += t.n_cached_tokens > 0;
+    reached.inside_page += t.n_cached_tokens % 16 != 0;
+    reached.whole_prompt += t.n_cached_tokens > 0 && t.n_cached_tokens == t.n_prompt_tokens - 1;
+    reached.drafted += t.n_drafted_tokens;
+  }
+
+  // A few bytes of the files that the engine left.
+  void damage() {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      const auto size = static_cast<int64_t>(entry.file_size());
+      if (size == 0) continue;
+      for (int i = 0; i < 3; ++i) {
+        flip_byte(entry.path().string(), static_cast<size_t>(below(size)));
+      }
+    }
+  }
+
+  const CachedBytesCase& given_;
+  std::shared_ptr<const Model> model_;
+  Engine& plain_;
+  int64_t n_ctx_;
+  int64_t n_vocab_ = 0;
+  Rng rng_;
+  StoreFolder folder_;
+  std::vector<std::vector<Token>> texts_;
+  std::vector<std::vector<Token>> conversations_;
+};
+
+class CachedBytes : public testing::TestWithParam<CachedBytesCase> {};
+
+TEST_P(CachedBytes, WhateverIsKeptAndLost) {
+  const auto model = load_model(std::string(RUV_SOURCE_DIR "/") + GetParam().path);
+  ASSERT_TRUE(model.has_value()) << model.error().message();
+  const int64_t n_ctx = std::min<int64_t>(model_info(**model).n_ctx_train, 160);
+  const auto plain = plain_engine(*model, n_ctx, GetParam().kv);
+  const char* const first_text = std::getenv("RUV_FIRST_WORLD");
+  const auto first = first_text == nullptr ? 0 : std::strtoull(first_text, nullptr, 10);
+  Reached reached;
+  for (int world = 0; world < GetParam().worlds; ++world) {
+    const uint64_t seed = first + static_cast<uint64_t>(world);
+    SCOPED_TRACE("RUV_FIRST_WORLD=" + std::to_string(seed));
+    CachedWorld(GetParam(), *model, *plain, n_ctx, seed).live(reached);
+    if (HasFailure()) return;
+  }
+  RecordProperty("prompts", static_cast<int>(reached.prompts));
+  EXPECT_GT(reached.prompts, 3 * GetParam().worlds);
+  EXPECT_GT(reached.reused, reached.prompts / 10);
+  EXPECT_GT(reached.inside_page, 0);
+  EXPECT_GT(reached.whole_prompt, 0);
+  EXPECT_GT(reached.drafted, 0);
+  EXPECT_GT(reached.evicted, 0);
+  EXPECT_GT(reached.preempted, 0);
+  EXPECT_GT(reached.restored, 0);
+  EXPECT_GT(reached.damaged, 0);
+}
+
+constexpr const char* kNano = "models/ruvltra-nano-q8_0.gguf";
+constexpr CachedBytesCase kCachedBytesCases[] = {
+    {"nano_f16", kNano, KvType::f16, 25},
+    {"nano_int8", kNano, KvType::int8, 25},
+    {"softcap_f16", "tests/golden/models/gemma2/model.gguf", KvType::f16, 120},
+    {"window_int8", "tests/golden/models/gemma3/model.gguf", KvType::int8, 120},
+    {"window_and_softcap_int8", "tests/golden/models/gemma2/model.gguf", KvType::int8, 120},
+    {"learned_positions_f16", "tests/golden/models/gpt2/model.gguf", KvType::f16, 120},
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, CachedBytes, testing::ValuesIn(kCachedBytesCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace ruv
