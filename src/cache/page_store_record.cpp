@@ -1,11 +1,10 @@
 #include "cache/page_store_record.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "cache/sealing.h"
 
 namespace ruv {
 namespace {
@@ -13,9 +12,8 @@ namespace {
 constexpr std::string_view kSegmentMagic = "RUVPAGES";
 constexpr std::string_view kRecordMagic = "RUVPAGE1";
 constexpr uint32_t kVersion = 1;
-constexpr char kKeyContext[crypto_kdf_CONTEXTBYTES + 1] = "ruvpages";
-static_assert(kStoreKeyBytes == crypto_kdf_KEYBYTES);
-static_assert(kStoreKeyBytes == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+constexpr std::string_view kKeyContext = "ruvpages";
+static_assert(sizeof(RecordCodec::Key) == sizeof(SealKey));
 
 struct HeaderField {
   size_t offset;
@@ -47,8 +45,8 @@ constexpr HeaderField kPayloadBinding = {8, 40};            // the label's tag a
 constexpr size_t kScopeLength = 96;
 constexpr size_t kScope = 104;
 static_assert(kScope + kMaxScopeBytes <= kLabel.size);
-static_assert(kNonce.size == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
-static_assert(kLabelTag.size == crypto_aead_xchacha20poly1305_ietf_ABYTES);
+static_assert(kNonce.size == kSealNonceBytes);
+static_assert(kLabelTag.size == kSealTagBytes);
 
 template <size_t N>
 std::span<std::byte> part(std::array<std::byte, N>& of, HeaderField field) {
@@ -71,32 +69,6 @@ T get(Bytes from, size_t offset) {
 }
 void put_bytes(std::span<std::byte> to, Bytes from) {
   std::copy(from.begin(), from.end(), to.begin());
-}
-
-unsigned char* raw(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
-}
-const unsigned char* raw(Bytes bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-
-struct Sealing {
-  const RecordCodec::Key& key;
-  Bytes nonce;
-  Bytes bound;  // authenticated beside the text
-};
-
-void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> tag) {
-  crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
-      raw(text), raw(tag), nullptr, raw(Bytes(text)), text.size(), raw(with.bound),
-      with.bound.size(), nullptr, raw(with.nonce), with.key.data());
-}
-
-// False, and the text is zeroed or as it was, when anything differs from what was sealed.
-bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
-  return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
-             raw(text), nullptr, raw(Bytes(text)), text.size(), raw(tag), raw(with.bound),
-             with.bound.size(), raw(with.nonce), with.key.data()) == 0;
 }
 
 uint64_t hash_of_label(const RecordHeader& header, std::string_view binding) {
@@ -132,13 +104,13 @@ PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens) {
 
 Result<RecordCodec> RecordCodec::create(const Origin& origin, const std::optional<Key>& key) {
   CHECK(origin.layout.size() <= kMaxLayoutBytes);
-  if (sodium_init() < 0) return fail(Code::internal, "libsodium does not start");
+  TRY(start_sealing());
   RecordCodec codec(origin, key.has_value());
   if (key) {
     // Labels and payloads share a record's nonce, so each has a key of its own.
     Key* const keys[] = {&codec.header_key_, &codec.label_key_, &codec.payload_key_};
     for (uint64_t i = 0; i < std::size(keys); ++i) {
-      crypto_kdf_derive_from_key(keys[i]->data(), kStoreKeyBytes, i + 1, kKeyContext, key->data());
+      *keys[i] = derived_key(*key, kKeyContext, i + 1);
     }
   }
   return codec;
@@ -152,7 +124,7 @@ RecordCodec::RecordCodec(const Origin& origin, bool sealed) : origin_(origin), s
 }
 
 RecordCodec::~RecordCodec() {
-  for (Key* key : {&header_key_, &label_key_, &payload_key_}) sodium_memzero(key->data(), 32);
+  for (Key* key : {&header_key_, &label_key_, &payload_key_}) wipe(*key);
 }
 
 uint64_t RecordCodec::stride() const {
@@ -172,7 +144,7 @@ SegmentHeader RecordCodec::segment_header(uint32_t number) const {
   put(header, kLayoutLength, static_cast<uint64_t>(origin_.layout.size()));
   put_bytes(part(header, kLayout), as_bytes(origin_.layout));
   if (sealed_) {
-    randombytes_buf(part(header, kSegmentNonce).data(), kSegmentNonce.size);
+    fill_random(part(header, kSegmentNonce));
     const std::string bound = bound_header(header);
     seal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
          part(header, kSegmentTag));
@@ -220,7 +192,7 @@ RecordHeader RecordCodec::close(const RecordLabel& label, std::span<std::byte> p
   put_bytes(text.subspan(kScope), as_bytes(label.scope));
   if (sealed_) {
     const std::span<std::byte> nonce = part(header, kNonce);
-    randombytes_buf(nonce.data(), nonce.size());
+    fill_random(nonce);
     seal({label_key_, nonce, as_bytes(binding_)}, text, part(header, kLabelTag));
     seal({payload_key_, nonce, part(header, kPayloadBinding)}, payload, part(header, kPayloadTag));
   } else {

@@ -1,0 +1,62 @@
+#include "cache/sealing.h"
+
+#include <sodium.h>
+
+#include "base/check.h"
+
+namespace ruv {
+namespace {
+
+static_assert(sizeof(SealKey) == crypto_kdf_KEYBYTES);
+static_assert(sizeof(SealKey) == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+static_assert(kSealNonceBytes == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
+static_assert(kSealTagBytes == crypto_aead_xchacha20poly1305_ietf_ABYTES);
+
+unsigned char* raw(std::span<std::byte> bytes) {
+  return reinterpret_cast<unsigned char*>(bytes.data());
+}
+const unsigned char* raw(Bytes bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+}  // namespace
+
+Status start_sealing() {
+  if (sodium_init() < 0) return fail(Code::internal, "libsodium does not start");
+  return {};
+}
+
+SealKey derived_key(const SealKey& key, std::string_view context, uint64_t number) {
+  CHECK(context.size() == crypto_kdf_CONTEXTBYTES);
+  SealKey derived;
+  crypto_kdf_derive_from_key(derived.data(), derived.size(), number, context.data(), key.data());
+  return derived;
+}
+
+void wipe(SealKey& key) { sodium_memzero(key.data(), key.size()); }
+
+void fill_random(std::span<std::byte> bytes) { randombytes_buf(bytes.data(), bytes.size()); }
+
+void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> tag) {
+  CHECK(with.nonce.size() == kSealNonceBytes && tag.size() == kSealTagBytes);
+  crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
+      raw(text), raw(tag), nullptr, raw(Bytes(text)), text.size(), raw(with.bound),
+      with.bound.size(), nullptr, raw(with.nonce), with.key.data());
+}
+
+bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
+  CHECK(with.nonce.size() == kSealNonceBytes && tag.size() == kSealTagBytes);
+  return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+             raw(text), nullptr, raw(Bytes(text)), text.size(), raw(tag), raw(with.bound),
+             with.bound.size(), raw(with.nonce), with.key.data()) == 0;
+}
+
+std::array<std::byte, 16> keyed_hash(const SealKey& key, std::string_view text) {
+  std::array<std::byte, 16> hash;
+  static_assert(sizeof hash >= crypto_generichash_BYTES_MIN);
+  crypto_generichash(raw(std::span<std::byte>(hash)), hash.size(), raw(as_bytes(text)), text.size(),
+                     key.data(), key.size());
+  return hash;
+}
+
+}  // namespace ruv

@@ -1,0 +1,225 @@
+#include "cache/session_file.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kMagic = "RUVSESS1";
+constexpr std::string_view kKeyContext = "ruvsessn";
+constexpr std::string_view kSuffix = ".session";
+constexpr size_t kMaxName = 64;
+constexpr size_t kMaxUser = 160;
+constexpr size_t kMaxModel = 256;
+
+// Header:
+//   0 magic │ 8 sealed │ 12 bytes of the label │ 16 nonce │ 40 tag or hash of the label
+//   56 tag or hash of the text │ 72 bytes of the text │ 80 label │ text
+// Label:
+//   0 created │ 8 updated │ 16 messages │ 24 tokens │ 32 lengths of user, name, model │ 44 these
+constexpr size_t kSealed = 8;
+constexpr size_t kLabelSize = 12;
+constexpr size_t kNonce = 16;
+constexpr size_t kLabelTag = 40;
+constexpr size_t kTextTag = 56;
+constexpr size_t kTextSize = 72;
+constexpr size_t kHeader = 80;
+constexpr size_t kMinLabel = 44;
+constexpr size_t kMaxLabel = kMinLabel + kMaxUser + kMaxName + kMaxModel;
+
+template <class T>
+void put(std::span<std::byte> to, size_t offset, const T& value) {
+  std::memcpy(to.data() + offset, &value, sizeof value);
+}
+template <class T>
+T get(Bytes from, size_t offset) {
+  T value;
+  std::memcpy(&value, from.data() + offset, sizeof value);
+  return value;
+}
+
+// All of the header but the label's own tag: it is bound to the label, and by the text's tag so is
+// the text.
+std::string bound_header(Bytes file) {
+  std::string bound(as_text(file.first(kLabelTag)));
+  return bound.append(as_text(file.subspan(kTextTag, kHeader - kTextTag)));
+}
+
+uint64_t hash_of_label(Bytes file, Bytes label) {
+  return hash_bytes(label, hash_bytes(as_bytes(bound_header(file))));
+}
+
+std::string label_of(const SessionInfo& info) {
+  std::string label;
+  const auto add = [&label](const auto& number) {
+    label.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  for (const int64_t n : {info.created, info.updated, info.n_messages, info.n_tokens}) add(n);
+  for (const std::string* text : {&info.user, &info.name, &info.model})
+    add(static_cast<uint32_t>(text->size()));
+  return label + info.user + info.name + info.model;
+}
+
+Result<std::string> read_text(ByteReader& reader, uint32_t n, size_t most, const char* field) {
+  if (n > most) return reader.error(field, fmt::format("{} bytes, at most {}", n, most));
+  return std::string(as_text(TRY(reader.take(n, field))));
+}
+
+Result<SessionInfo> read_label(Bytes label, const std::string& source) {
+  ByteReader reader(label, source + ": label");
+  SessionInfo info;
+  info.created = TRY(reader.read<int64_t>("created"));
+  info.updated = TRY(reader.read<int64_t>("updated"));
+  info.n_messages = TRY(reader.read<int64_t>("messages"));
+  info.n_tokens = TRY(reader.read<int64_t>("tokens"));
+  const auto n_user = TRY(reader.read<uint32_t>("user"));
+  const auto n_name = TRY(reader.read<uint32_t>("name"));
+  const auto n_model = TRY(reader.read<uint32_t>("model"));
+  info.user = TRY(read_text(reader, n_user, kMaxUser, "user"));
+  info.name = TRY(read_text(reader, n_name, kMaxName, "name"));
+  info.model = TRY(read_text(reader, n_model, kMaxModel, "model"));
+  const bool fits = reader.remaining() == 0 && info.n_messages >= 0 && info.n_tokens >= 0 &&
+                    info.user.find('\0') == std::string::npos;
+  if (!fits || !check_session_name(info.name).ok())
+    return fail(Code::corrupt, "{}: the label's fields do not fit together", source);
+  return info;
+}
+
+struct Parts {
+  Bytes label;
+  Bytes text;
+};
+
+// Where label and text stand; nothing of them is checked.
+Result<Parts> parts_of(Bytes file, const std::string& source, bool sealed) {
+  if (file.size() < kHeader || as_text(file.first(kMagic.size())) != kMagic)
+    return fail(Code::corrupt, "{}: not a session's file of this version", source);
+  const auto flag = get<uint32_t>(file, kSealed);
+  if (flag > 1) return fail(Code::corrupt, "{}: offset {}: damaged", source, kSealed);
+  if (flag != uint32_t{sealed})
+    return fail(Code::unsupported, "{}: {}", source,
+                sealed ? "not encrypted, and a key is given" : "encrypted, and no key is given");
+  const auto n_label = get<uint32_t>(file, kLabelSize);
+  const auto n_text = get<uint64_t>(file, kTextSize);
+  if (n_label < kMinLabel || n_label > kMaxLabel || n_text > kMaxSessionTextBytes ||
+      file.size() != kHeader + n_label + n_text)
+    return fail(Code::corrupt, "{}: {} bytes, and its header speaks of {} and {}", source,
+                file.size(), n_label, n_text);
+  return Parts{file.subspan(kHeader, n_label), file.subspan(kHeader + n_label)};
+}
+
+std::vector<std::byte> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+Status check_session_name(std::string_view name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  const auto fits = [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; };
+  if (!name.empty() && name.size() <= kMaxName && is_plain(name[0]) &&
+      std::ranges::all_of(name, fits))
+    return {};
+  return fail(Code::invalid,
+              "a session's name has 1 to {} letters, digits, '.', '_' and '-', and begins with a "
+              "letter or a digit",
+              kMaxName);
+}
+
+Result<SessionCodec> SessionCodec::create(const std::optional<SealKey>& key) {
+  TRY(start_sealing());
+  SessionCodec codec(key.has_value());
+  if (key) {
+    codec.label_key_ = derived_key(*key, kKeyContext, 1);
+    codec.text_key_ = derived_key(*key, kKeyContext, 2);
+    codec.name_key_ = derived_key(*key, kKeyContext, 3);
+  }
+  return codec;
+}
+
+SessionCodec::~SessionCodec() {
+  for (SealKey* key : {&label_key_, &text_key_, &name_key_}) wipe(*key);
+}
+
+std::string SessionCodec::file_name(std::string_view user, std::string_view name) const {
+  std::string text(user);
+  text.push_back('\0');
+  text.append(name);
+  std::string digits;
+  for (const std::byte byte : keyed_hash(name_key_, text))
+    digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return digits.append(kSuffix);
+}
+
+bool SessionCodec::is_file_name(std::string_view name) {
+  return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) &&
+         name.substr(0, 32).find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
+                                                   std::string_view text) const {
+  TRY(check_session_name(info.name));
+  if (info.user.size() > kMaxUser || info.user.find('\0') != std::string::npos)
+    return fail(Code::invalid, "a session's user has at most {} bytes, none of them NUL", kMaxUser);
+  if (info.model.size() > kMaxModel)
+    return fail(Code::invalid, "a session's model has at most {} bytes", kMaxModel);
+  if (text.size() > kMaxSessionTextBytes)
+    return fail(Code::invalid, "session '{}': {} bytes of messages, at most {}; begin another",
+                info.name, text.size(), kMaxSessionTextBytes);
+  const std::string label = label_of(info);
+  std::vector<std::byte> file(kHeader + label.size() + text.size());
+  std::memcpy(file.data(), kMagic.data(), kMagic.size());
+  put(file, kSealed, uint32_t{sealed_});
+  put(file, kLabelSize, static_cast<uint32_t>(label.size()));
+  put(file, kTextSize, static_cast<uint64_t>(text.size()));
+  std::ranges::copy(as_bytes(label), file.begin() + kHeader);
+  const std::span<std::byte> all(file);
+  const std::span<std::byte> label_part = all.subspan(kHeader, label.size());
+  const std::span<std::byte> text_part = all.subspan(kHeader + label.size());
+  std::ranges::copy(as_bytes(text), text_part.begin());
+  if (sealed_) {
+    const std::span<std::byte> nonce = all.subspan(kNonce, kSealNonceBytes);
+    fill_random(nonce);
+    seal({text_key_, nonce, {}}, text_part, all.subspan(kTextTag, kSealTagBytes));
+    const std::string bound = bound_header(file);
+    seal({label_key_, nonce, as_bytes(bound)}, label_part, all.subspan(kLabelTag, kSealTagBytes));
+  } else {
+    put(file, kTextTag, hash_bytes(text_part));
+    put(file, kLabelTag, hash_of_label(file, label_part));
+  }
+  return file;
+}
+
+Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& source) const {
+  const Parts parts = TRY(parts_of(file, source, sealed_));
+  std::vector<std::byte> label = copied(parts.label);
+  if (sealed_) {
+    const std::string bound = bound_header(file);
+    if (!unseal({label_key_, file.subspan(kNonce, kSealNonceBytes), as_bytes(bound)}, label,
+                file.subspan(kLabelTag, kSealTagBytes)))
+      return fail(Code::corrupt, "{}: damaged, or encrypted with another key", source);
+  } else if (get<uint64_t>(file, kLabelTag) != hash_of_label(file, parts.label) ||
+             get<uint64_t>(file, kLabelTag + 8) != 0) {
+    return fail(Code::corrupt, "{}: its label is damaged", source);
+  }
+  return read_label(label, source);
+}
+
+Result<std::string> SessionCodec::open_text(Bytes file, const std::string& source) const {
+  TRY(open_label(file, source));
+  const Parts parts = TRY(parts_of(file, source, sealed_));
+  std::string text(as_text(parts.text));
+  if (sealed_) {
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(text));
+    if (!unseal({text_key_, file.subspan(kNonce, kSealNonceBytes), {}}, bytes,
+                file.subspan(kTextTag, kSealTagBytes)))
+      return fail(Code::corrupt, "{}: its conversation is damaged", source);
+  } else if (get<uint64_t>(file, kTextTag) != hash_bytes(parts.text)) {
+    return fail(Code::corrupt, "{}: its conversation is damaged", source);
+  }
+  return text;
+}
+
+}  // namespace ruv

@@ -1,0 +1,62 @@
+// The bytes of a session's file: a label, which lists need, and the conversation behind it, each
+// plain (hashes notice damage) or sealed with the cache's key. docs/sessions.md has the layout.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "cache/sealing.h"
+
+namespace ruv {
+
+inline constexpr size_t kMaxSessionTextBytes = size_t{1} << 20;
+
+// What is known of a session without its conversation.
+struct SessionInfo {
+  std::string user;     // whose it is; at most 160 bytes, no NUL; may be empty
+  std::string name;     // see check_session_name
+  std::string model;    // that answered last; at most 256 bytes
+  int64_t created = 0;  // unix seconds
+  int64_t updated = 0;
+  int64_t n_messages = 0;
+  int64_t n_tokens = 0;  // of the last prompt and answer; 0: not known
+};
+
+// Letters, digits, '.', '_' and '-', at most 64, the first a letter or digit. Fails: invalid.
+Status check_session_name(std::string_view name);
+
+// Writes and reads such files. Immutable: any number of threads.
+class SessionCodec {
+ public:
+  // Fails: internal (the encryption library does not start).
+  static Result<SessionCodec> create(const std::optional<SealKey>& key);
+  SessionCodec(const SessionCodec&) = default;
+  SessionCodec& operator=(const SessionCodec&) = delete;
+  ~SessionCodec();
+
+  // The same for one user and name, and nobody without the key learns them from it.
+  std::string file_name(std::string_view user, std::string_view name) const;
+  static bool is_file_name(std::string_view name);
+
+  // Fails: invalid (a limit above; the field is named).
+  Result<std::vector<std::byte>> close(const SessionInfo& info, std::string_view text) const;
+  // Only the label is read and checked. Fails: corrupt, unsupported (sealed otherwise than this
+  // codec, or a newer version), naming `source`.
+  Result<SessionInfo> open_label(Bytes file, const std::string& source) const;
+  // The conversation too.
+  Result<std::string> open_text(Bytes file, const std::string& source) const;
+
+ private:
+  explicit SessionCodec(bool sealed) : sealed_(sealed) {}
+
+  bool sealed_;
+  SealKey label_key_ = {};
+  SealKey text_key_ = {};
+  SealKey name_key_ = {};
+};
+
+}  // namespace ruv

@@ -1,0 +1,207 @@
+#include "engine/session_store.h"
+
+#include <filesystem>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/json.h"
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMaxNotes = 20;
+constexpr int kMaxDepth = 8;
+
+std::string key_of(std::string_view user, std::string_view name) {
+  std::string key(user);
+  key.push_back('\0');
+  return key.append(name);
+}
+
+struct KeyParts {
+  std::string_view user;
+  std::string_view name;
+};
+KeyParts parts_of(std::string_view key) {
+  const size_t end = key.find('\0');
+  return {key.substr(0, end), key.substr(end + 1)};
+}
+
+tl::unexpected<Status> no_session(std::string_view name) {
+  return fail(Code::not_found, "there is no session '{}'", name);
+}
+
+// What a process left that ended while it wrote: "….session.partial.XXXXXX".
+bool is_unfinished(std::string_view file) {
+  const size_t at = file.find(".partial.");
+  return at != file.npos && SessionCodec::is_file_name(file.substr(0, at));
+}
+
+}  // namespace
+
+Result<Json> read_session_messages(const Session& session) {
+  const std::string source = fmt::format("session '{}'", session.info.name);
+  Json messages = TRY(parse_json(session.messages, source, kMaxDepth));
+  if (!messages.is_array()) return fail(Code::corrupt, "{}: not a list of messages", source);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const Json& message = messages[i];
+    const auto has_text = [&](const char* name) {
+      return message.contains(name) && message[name].is_string();
+    };
+    if (!message.is_object() || !has_text("role") || !has_text("content"))
+      return fail(Code::corrupt, "{}: message {} is no role with a text", source, i);
+  }
+  return messages;
+}
+
+void set_session_messages(Session& session, const Json& messages) {
+  session.info.n_messages = static_cast<int64_t>(messages.size());
+  session.messages = messages.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {
+  if (!options.read_only) TRY(make_folder(options.folder));
+  SessionCodec codec = TRY(SessionCodec::create(options.key));
+  std::unique_ptr<SessionStore> store(new SessionStore(std::move(options), std::move(codec)));
+  if (!store->options_.read_only)
+    store->lock_.emplace(TRY(FileLock::take(store->options_.folder + "/lock")));
+  store->index_files();
+  return store;
+}
+
+void SessionStore::index_files() {
+  for (const FolderEntry& file : files_in(options_.folder)) {
+    const std::string name = std::filesystem::path(file.path).filename().string();
+    if (is_unfinished(name) && !options_.read_only) remove_file(file.path);
+    if (!SessionCodec::is_file_name(name)) continue;
+    const Result<MappedFile> mapped = MappedFile::open(file.path);
+    const Result<SessionInfo> info =
+        mapped ? codec_.open_label(mapped->bytes(), file.path) : failure(Status(mapped.error()));
+    if (!info) {
+      ignore(info.error().message());
+    } else if (codec_.file_name(info->user, info->name) != name) {
+      ignore(fmt::format("{}: renamed", file.path));
+    } else {
+      index(*info);
+    }
+  }
+  if (n_ignored_ > kMaxNotes && options_.note)
+    options_.note(
+        fmt::format("{}: {} more files are ignored", options_.folder, n_ignored_ - kMaxNotes));
+}
+
+void SessionStore::ignore(const std::string& reason) {
+  if (++n_ignored_ <= kMaxNotes && options_.note)
+    options_.note(fmt::format("{}; the session's file is ignored", reason));
+}
+
+void SessionStore::index(const SessionInfo& info) {
+  entries_.insert_or_assign(key_of(info.user, info.name),
+                            Entry{&*models_.insert(info.model).first, info.created, info.updated,
+                                  info.n_messages, info.n_tokens});
+}
+
+std::string SessionStore::path_of(std::string_view key) const {
+  const auto [user, name] = parts_of(key);
+  return options_.folder + "/" + codec_.file_name(user, name);
+}
+
+SessionStore::Hold::~Hold() {
+  if (store_ == nullptr) return;
+  const std::lock_guard lock(store_->mutex_);
+  store_->held_.erase(key_);
+}
+
+Result<SessionStore::Hold> SessionStore::hold(const std::string& user, const std::string& name) {
+  TRY(check_session_name(name));
+  if (options_.read_only)
+    return fail(Code::unsupported, "{}: opened to read only", options_.folder);
+  std::string key = key_of(user, name);
+  const std::lock_guard lock(mutex_);
+  if (held_.contains(key))
+    return fail(Code::unavailable, "session '{}' is being answered or changed; ask again", name);
+  // Those that are held may be new as well, and find their place when they are saved.
+  if (!entries_.contains(key) && entries_.size() + held_.size() >= options_.max_sessions)
+    return fail(Code::out_of_memory, "there are {} sessions; delete some", entries_.size());
+  held_.insert(key);
+  return Hold(this, std::move(key));
+}
+
+Result<Session> SessionStore::load(const std::string& user, const std::string& name) const {
+  TRY(check_session_name(name));
+  const std::string path = path_of(key_of(user, name));
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file && file.error().code() == Code::not_found) return no_session(name);
+  if (!file) return failure(Status(file.error()));
+  Session session;
+  session.info = TRY(codec_.open_label(file->bytes(), path));
+  session.messages = TRY(codec_.open_text(file->bytes(), path));
+  if (session.info.user != user || session.info.name != name)
+    return fail(Code::corrupt, "{}: renamed, it is another session's", path);
+  return session;
+}
+
+Status SessionStore::save(const Hold& hold, const Session& session) {
+  CHECK(hold.store_ == this && hold.key_ == key_of(session.info.user, session.info.name));
+  const std::string path = path_of(hold.key_);
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_new = !entries_.contains(hold.key_);
+  }
+  if (is_new && file_exists(path))
+    return fail(Code::corrupt, "{}: damaged, and not written over; delete the session or move it",
+                path);
+  const std::vector<std::byte> bytes = TRY(codec_.close(session.info, session.messages));
+  FileWriter writer = TRY(FileWriter::create(path));
+  TRY(writer.write(bytes));
+  TRY(writer.commit());
+  TRY(sync_folder(options_.folder));
+  const std::lock_guard lock(mutex_);
+  index(session.info);
+  return {};
+}
+
+Status SessionStore::erase(const Hold& hold) {
+  CHECK(hold.store_ == this);
+  const std::string path = path_of(hold.key_);
+  if (!file_exists(path)) return no_session(parts_of(hold.key_).name);
+  if (!remove_file(path)) return fail(Code::internal, "{}: cannot be removed", path);
+  TRY(sync_folder(options_.folder));
+  const std::lock_guard lock(mutex_);
+  if (const auto found = entries_.find(hold.key_); found != entries_.end()) entries_.erase(found);
+  return {};
+}
+
+std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string_view after,
+                                            size_t limit) const {
+  std::vector<SessionInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (auto at = entries_.upper_bound(key_of(user, after)); at != entries_.end(); ++at) {
+    const auto [owner, name] = parts_of(at->first);
+    if (owner != user || infos.size() == limit) break;
+    const Entry& e = at->second;
+    infos.push_back(
+        {user, std::string(name), *e.model, e.created, e.updated, e.n_messages, e.n_tokens});
+  }
+  return infos;
+}
+
+std::vector<SessionInfo> SessionStore::list_all() const {
+  std::vector<SessionInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, e] : entries_) {
+    const auto [user, name] = parts_of(key);
+    infos.push_back({std::string(user), std::string(name), *e.model, e.created, e.updated,
+                     e.n_messages, e.n_tokens});
+  }
+  return infos;
+}
+
+SessionStore::Stats SessionStore::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {entries_.size(), n_ignored_};
+}
+
+}  // namespace ruv

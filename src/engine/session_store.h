@@ -1,0 +1,110 @@
+// SessionStore: named conversations in one folder, a file each. The names are indexed in memory, a
+// file is read when its session is used, and one that save() acknowledged outlives the process.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/append_file.h"
+#include "base/json_fwd.h"
+#include "cache/session_file.h"
+
+namespace ruv {
+
+struct Session {
+  SessionInfo info;
+  std::string messages;  // a JSON array, as a chat request's
+};
+
+// The messages, each an object with the texts `role` and `content`. Fails: corrupt.
+Result<Json> read_session_messages(const Session& session);
+// Bytes that are not UTF-8 become U+FFFD; counts into info.n_messages.
+void set_session_messages(Session& session, const Json& messages);
+
+// Any thread.
+class SessionStore {
+ public:
+  struct Options {
+    std::string folder;                               // made when absent, for the user alone
+    std::optional<std::array<uint8_t, 32>> key = {};  // encrypts the files
+    bool read_only = false;                           // beside a process that writes; no lock
+    size_t max_sessions = 100'000;
+    std::function<void(std::string_view)> note = {};  // of files that are not read, and why
+  };
+  // Fails: unavailable (another process has the folder), invalid, internal.
+  static Result<std::unique_ptr<SessionStore>> open(Options options);
+
+  // The right to change one session, until it is destroyed. Must not outlive the store.
+  class Hold {
+   public:
+    Hold(Hold&& other) noexcept
+        : store_(std::exchange(other.store_, nullptr)), key_(std::move(other.key_)) {}
+    Hold& operator=(Hold&&) = delete;
+    ~Hold();
+
+   private:
+    friend class SessionStore;
+    Hold(SessionStore* store, std::string key) : store_(store), key_(std::move(key)) {}
+    SessionStore* store_;
+    std::string key_;
+  };
+  // Fails: invalid (the name), unavailable (held by another), unsupported (opened to read only),
+  // out_of_memory (a new one, and there are max_sessions).
+  Result<Hold> hold(const std::string& user, const std::string& name);
+
+  // Fails: invalid (the name), not_found (also where it is another user's), corrupt: its file is
+  // damaged and stays where it is.
+  Result<Session> load(const std::string& user, const std::string& name) const;
+  // Returns when the session's file is on disk. Requires: the hold is of this user and name.
+  // Fails: invalid (too long), corrupt (a damaged file has its place), out_of_memory, internal.
+  Status save(const Hold& hold, const Session& session);
+  // A damaged file goes too. Fails: not_found, internal.
+  Status erase(const Hold& hold);
+
+  // Of one user, by name, after the name `after`, at most `limit`.
+  std::vector<SessionInfo> list(const std::string& user, std::string_view after,
+                                size_t limit) const;
+  // Of all users, for the owner of the folder.
+  std::vector<SessionInfo> list_all() const;
+
+  struct Stats {
+    size_t n_sessions = 0;
+    size_t n_ignored = 0;  // files that could not be read at open
+  };
+  Stats stats() const;
+
+ private:
+  struct Entry {
+    const std::string* model;
+    int64_t created;
+    int64_t updated;
+    int64_t n_messages;
+    int64_t n_tokens;
+  };
+  SessionStore(Options options, SessionCodec codec)
+      : options_(std::move(options)), codec_(std::move(codec)) {}
+  void index_files();
+  void index(const SessionInfo& info);
+  void ignore(const std::string& reason);
+  std::string path_of(std::string_view key) const;
+
+  Options options_;
+  SessionCodec codec_;
+  std::optional<FileLock> lock_;
+  mutable std::mutex mutex_;  // guards all below
+  // By user, NUL and name.
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::set<std::string, std::less<>> models_;  // names that entries point to
+  std::set<std::string, std::less<>> held_;
+  size_t n_ignored_ = 0;
+};
+
+}  // namespace ruv
