@@ -120,7 +120,10 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   snapshot_.tenants = tenants_.views(milliseconds_of(now_ns));
   snapshot_.running.clear();
   snapshot_.waiting.clear();
-  n_draft_rows_ = kMaxDraftRows;
+  const int64_t n_decoding =
+      std::ranges::count_if(running_, [](const auto& sequence) { return !sequence->in_prompt(); });
+  const bool is_plain = speculator_.wants_plain_step(n_decoding);
+  speculation_ = {.n_sequences = n_decoding, .n_drafts = is_plain ? kMaxDraftRows : 0};
   for (const auto& sequence : running_) {
     snapshot_.running.push_back(running_view(*sequence, now_ns));
   }
@@ -147,8 +150,9 @@ SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
     return pool_.references(page) == (pool_.cached(page) ? 2 : 1);
   });
   if (!sequence.in_prompt()) {
-    view.n_drafts = std::min(n_draft_rows_, speculator_.propose(sequence, std::ssize(running_)));
-    n_draft_rows_ -= view.n_drafts;
+    const int64_t n_left = kMaxDraftRows - speculation_.n_drafts;
+    if (n_left > 0) view.n_drafts = std::min(n_left, speculator_.propose(sequence, speculation_));
+    speculation_.n_drafts += view.n_drafts;
   }
   return view;
 }

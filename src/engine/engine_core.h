@@ -100,7 +100,7 @@ class EngineCore {
   std::vector<Packed> packed_;
   std::vector<RequestId> prompt_ids_;
   Speculator speculator_;
-  int64_t n_draft_rows_ = 0;  // still allowed in the step that is being planned
+  Speculator::Plan speculation_;  // of the step that is being planned
   int64_t n_steps_ = 0;
   int64_t n_preemptions_ = 0;
 };

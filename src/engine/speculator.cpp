@@ -12,7 +12,7 @@ constexpr int64_t kPromptTail = 16;
 
 }  // namespace
 
-int64_t Speculator::propose(Sequence& sequence, int64_t n_sequences) {
+int64_t Speculator::propose(Sequence& sequence, const Plan& plan) {
   const int64_t n_most = std::min(kMaxDraft, sequence.n_tokens_left() - 1);
   if (n_most < 1 || !sequence.may_draft()) return 0;
   std::unique_ptr<SequenceDrafts>& drafts = sequence.drafts();
@@ -30,8 +30,8 @@ int64_t Speculator::propose(Sequence& sequence, int64_t n_sequences) {
   drafts->chance = {.source = draft.source,
                     .n_matched = draft.n_matched,
                     .n_available = draft.empty() ? 0 : std::ssize(draft.chains[0]),
-                    .n_rows = n_sequences,
-                    .n_sequences = n_sequences};
+                    .n_rows = plan.n_sequences + plan.n_drafts,
+                    .n_sequences = plan.n_sequences};
   return drafts->length.choose(drafts->chance);
 }
 

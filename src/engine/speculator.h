@@ -26,9 +26,15 @@ class Speculator {
   // History of finished answers: 16 bytes a token.
   explicit Speculator(int64_t history_tokens, uint64_t seed) : history_(history_tokens, seed) {}
 
-  // Guesses for a step in which n_sequences decode, one row each without guesses. Returns how many
-  // tokens of drafts(sequence).draft to check. Requires: the sequence decodes.
-  int64_t propose(Sequence& sequence, int64_t n_sequences);
+  // The step that is planned next.
+  struct Plan {
+    int64_t n_sequences = 0;  // that decode, one row each without guesses
+    int64_t n_drafts = 0;     // guesses that other sequences have in it already
+  };
+  // Whether it should be plain, so that drafts have something to be compared with.
+  bool wants_plain_step(int64_t n_sequences) const { return meter_.plain_due(n_sequences); }
+  // Returns how many tokens of sequence.drafts()->draft to check. Requires: the sequence decodes.
+  int64_t propose(Sequence& sequence, const Plan& plan);
   // Of the draft n_drafted tokens were checked and the first n_accepted were right.
   void record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted);
   // A step without prompts.

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "ruv/speculation.h"
+#include "ruv/engine.h"
 
 namespace ruv {
 
