@@ -1,0 +1,128 @@
+// What requests get from a whole engine under load, on a scripted model and a fake clock: tenants
+// equal service, the unimportant an end, streams their pace.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/rng.h"
+#include "engine/engine_core.h"
+#include "sim/scripted_executor.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kVocab = 32;
+
+class Service {
+ public:
+  explicit Service(int64_t max_sequences) {
+    model_.h.n_vocab = kVocab;
+    EngineOptions options;
+    options.n_threads = 1;
+    options.n_ctx = 8192;
+    options.max_sequences = max_sequences;
+    constexpr int64_t kPages = 1024;
+    options.kv.max_tokens = kPages * kPageTokens;
+    core_ = std::make_unique<EngineCore>(
+        model_, options, std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_), clock_);
+  }
+
+  // `on_event` sees the time too.
+  void add(int64_t n_prompt, int64_t n_answer, ServiceTerms terms,
+           std::function<void(const Event&)> on_event) {
+    Request request;
+    for (int64_t i = 0; i < n_prompt; ++i) {
+      request.prompt.push_back(static_cast<Token>(rng_.below(kVocab)));
+    }
+    request.params.max_tokens = n_answer;
+    request.params.temperature = 0;
+    request.params.speculative = false;
+    request.terms = std::move(terms);
+    request.on_event = std::move(on_event);
+    core_->add(core_->make_sequence(++n_requests_, std::move(request)));
+  }
+
+  bool step() {
+    core_->step(never_);
+    return core_->has_work();
+  }
+  double now_ms() const { return static_cast<double>(clock_.now_ns()) * 1e-6; }
+
+ private:
+  FakeClock clock_;
+  Model model_;
+  Rng rng_{7};
+  RequestId n_requests_ = 0;
+  const StopFlag never_{false};
+  std::unique_ptr<EngineCore> core_;
+};
+
+TEST(EngineService, ATenantWithTenTimesTheRequestsGetsNoMore) {
+  Service service(4);
+  std::map<std::string, double> served;
+  int n_light = 30;
+  for (int i = 0; i < 330; ++i) {
+    const std::string tenant = i % 11 == 0 ? "light" : "heavy";
+    service.add(60, 20, {.tenant = tenant}, [&served, &n_light, tenant](const Event& event) {
+      if (event.finish == FinishReason::none) return;
+      served[tenant] += 60 + 2 * 20;
+      n_light -= tenant == "light";
+    });
+  }
+  while (n_light > 0) ASSERT_TRUE(service.step());
+  EXPECT_LE(served["heavy"], 2 * served["light"]);
+  EXPECT_GE(served["heavy"], served["light"] / 2);
+}
+
+TEST(EngineService, TheUnimportantAreServedInTheEnd) {
+  Service service(2);
+  double first_token_ms = 0;
+  const double begin_ms = service.now_ms();
+  const auto ignore = [](const Event&) {};
+  for (int i = 0; i < 4; ++i) service.add(60, 20, {.priority = Priority::high}, ignore);
+  service.add(60, 20, {.priority = Priority::low}, [&](const Event& event) {
+    if (first_token_ms == 0 && !event.ids.empty()) first_token_ms = service.now_ms() - begin_ms;
+  });
+  for (int i = 0; first_token_ms == 0; ++i) {
+    if (i % 8 == 0) service.add(60, 20, {.priority = Priority::high}, ignore);
+    ASSERT_TRUE(service.step());
+    ASSERT_LT(i, 20000);
+  }
+  const double ageing_ms = static_cast<double>(SchedulerLimits().ageing_ms);
+  EXPECT_GT(first_token_ms, ageing_ms);
+  EXPECT_LT(first_token_ms, 5 * ageing_ms);
+}
+
+TEST(EngineService, ALongPromptSlowsStreamsByTheTargetAtMost) {
+  Service service(8);
+  std::vector<double> gaps_ms;
+  double last_ms = 0;
+  bool prompt_runs = false;
+  bool prompt_ends = false;
+  const auto ignore = [](const Event&) {};
+  for (int i = 0; i < 3; ++i) service.add(40 + i, 3000, {}, ignore);
+  service.add(50, 3000, {}, [&](const Event&) {
+    if (last_ms > 0 && prompt_runs) gaps_ms.push_back(service.now_ms() - last_ms);
+    last_ms = service.now_ms();
+  });
+  // The costs are learned from steps: some prompts before it counts.
+  for (int i = 0; i < 100; ++i) {
+    if (i % 20 == 0) service.add(100, 5, {}, ignore);
+    ASSERT_TRUE(service.step());
+  }
+  const double before_ms = service.now_ms();
+  ASSERT_TRUE(service.step());
+  const double alone_ms = service.now_ms() - before_ms;
+  service.add(6000, 1, {}, [&](const Event&) { prompt_ends = true; });
+  prompt_runs = true;
+  while (!prompt_ends) ASSERT_TRUE(service.step());
+  ASSERT_GT(gaps_ms.size(), 100U);
+  std::ranges::sort(gaps_ms);
+  EXPECT_LE(gaps_ms[gaps_ms.size() * 99 / 100], 2.05 * alone_ms);
+  EXPECT_GE(gaps_ms[gaps_ms.size() / 2], 1.5 * alone_ms) << "the prompt uses what it may";
+}
+
+}  // namespace
+}  // namespace ruv
