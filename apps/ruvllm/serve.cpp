@@ -21,6 +21,7 @@ struct ServeCall {
   std::string alias;
   int64_t cache_mebibytes = 8192;
   std::string cache_key_file;
+  std::string draft_model;
   int64_t port = 8080;
   ServerOptions server;
   EngineOptions engine;
@@ -76,6 +77,10 @@ Status serve(const CommandLine& line, ServeCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(path, call.engine.n_threads, call.packed_cache));
   const std::unique_ptr<ModelText> text = text_of_model(model);
+  if (!call.draft_model.empty()) {
+    call.engine.draft_model =
+        TRY(open_model(call.draft_model, call.engine.n_threads, call.packed_cache));
+  }
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
   const OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
   const std::unique_ptr<HttpServer> server =
@@ -98,6 +103,8 @@ int serve_command(int argc, char** argv) {
   CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  line.text("--draft-model", call.draft_model,
+            "A smaller model that guesses ahead, best with the same vocabulary");
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");

@@ -27,6 +27,9 @@ struct EngineOptions {
   // Tokens of one step at most; longer prompts are cut into chunks of this size.
   int64_t max_batch_tokens = 512;
   KvCacheConfig kv = {};
+  // A smaller model that guesses ahead, best with the same vocabulary; null: guesses come from the
+  // texts alone.
+  std::shared_ptr<const Model> draft_model = nullptr;
 };
 
 // One piece of an answer. Several tokens may pass before text becomes certain (unfinished

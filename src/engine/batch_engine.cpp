@@ -15,10 +15,10 @@ bool contains(std::span<const RequestId> ids, RequestId id) {
 }  // namespace
 
 BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
-                         std::unique_ptr<Executor> executor, std::unique_ptr<PageStore> store)
+                         EngineParts parts)
     : model_(std::move(model)),
       options_(options),
-      core_(*model_, options, std::move(executor), clock_, std::move(store)) {
+      core_(*model_, options, clock_, std::move(parts)) {
   core_.on_prompts = [this](std::span<const RequestId> ids) {
     const std::lock_guard lock(mutex_);
     in_prompt_.assign(ids.begin(), ids.end());

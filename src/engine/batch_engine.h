@@ -12,8 +12,7 @@ namespace ruv {
 
 class BatchEngine final : public Engine {
  public:
-  BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
-              std::unique_ptr<Executor> executor, std::unique_ptr<PageStore> store);
+  BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options, EngineParts parts);
   ~BatchEngine() override;
 
   Result<RequestId> submit(Request request) override;

@@ -95,16 +95,26 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");
   const EngineOptions complete = TRY(completed(options, *model));
-  std::unique_ptr<Executor> executor = TRY(
+  EngineParts parts;
+  parts.executor = TRY(
       Executor::create(*model, {.n_threads = complete.n_threads,
                                 .n_pages = (complete.kv.max_tokens + kPageTokens - 1) / kPageTokens,
                                 .max_rows = complete.max_batch_tokens,
                                 .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
                                 .n_ctx = complete.n_ctx,
                                 .kv_type = complete.kv.type}));
-  std::unique_ptr<PageStore> store = TRY(store_for(*model, complete, executor->pages().shape()));
-  return std::make_unique<BatchEngine>(std::move(model), complete, std::move(executor),
-                                       std::move(store));
+  parts.store = TRY(store_for(*model, complete, parts.executor->pages().shape()));
+  if (complete.draft_model != nullptr) {
+    const int64_t n_ctx = std::min(complete.n_ctx, complete.draft_model->h.n_ctx_train);
+    parts.draft_model = TRY(DraftModel::create(
+        *complete.draft_model, *model,
+        {.n_threads = complete.n_threads,
+         .n_ctx = n_ctx,
+         .n_pages = (std::max(complete.kv.max_tokens, n_ctx) + kPageTokens - 1) / kPageTokens,
+         .max_sequences = complete.max_sequences,
+         .max_batch_tokens = complete.max_batch_tokens}));
+  }
+  return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }
 
 Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,

@@ -21,16 +21,15 @@ bool contains(std::span<const RequestId> ids, RequestId id) {
 
 }  // namespace
 
-EngineCore::EngineCore(const Model& model, const EngineOptions& options,
-                       std::unique_ptr<Executor> executor, const Clock& clock,
-                       std::unique_ptr<PageStore> store)
+EngineCore::EngineCore(const Model& model, const EngineOptions& options, const Clock& clock,
+                       EngineParts parts)
     : model_(&model),
       options_(options),
       clock_(&clock),
-      executor_(std::move(executor)),
+      executor_(std::move(parts.executor)),
       pool_(executor_->pages().n_pages()),
-      prefixes_(pool_, executor_->pages(), options.kv, std::move(store)),
-      speculator_(kHistoryTokens, std::random_device{}()) {
+      prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
+      speculator_(kHistoryTokens, std::random_device{}(), std::move(parts.draft_model)) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
   snapshot_.limits.max_mixed_tokens = std::max<int64_t>(1, options.max_batch_tokens / 4);
@@ -120,10 +119,11 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   snapshot_.tenants = tenants_.views(milliseconds_of(now_ns));
   snapshot_.running.clear();
   snapshot_.waiting.clear();
-  const int64_t n_decoding =
-      std::ranges::count_if(running_, [](const auto& sequence) { return !sequence->in_prompt(); });
-  const bool is_plain = speculator_.wants_plain_step(n_decoding);
-  speculation_ = {.n_sequences = n_decoding, .n_drafts = is_plain ? kMaxDraftRows : 0};
+  planned_.clear();
+  for (const auto& sequence : running_) {
+    if (!sequence->in_prompt()) planned_.push_back(sequence.get());
+  }
+  speculator_.propose(planned_, kMaxDraftRows);
   for (const auto& sequence : running_) {
     snapshot_.running.push_back(running_view(*sequence, now_ns));
   }
@@ -149,11 +149,7 @@ SequenceView EngineCore::running_view(Sequence& sequence, int64_t now_ns) {
   view.n_own = std::ranges::count_if(sequence.pages().pages(), [&](PageId page) {
     return pool_.references(page) == (pool_.cached(page) ? 2 : 1);
   });
-  if (!sequence.in_prompt()) {
-    const int64_t n_left = kMaxDraftRows - speculation_.n_drafts;
-    if (n_left > 0) view.n_drafts = std::min(n_left, speculator_.propose(sequence, speculation_));
-    speculation_.n_drafts += view.n_drafts;
-  }
+  if (!sequence.in_prompt()) view.n_drafts = Speculator::wanted(sequence);
   return view;
 }
 

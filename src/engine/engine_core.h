@@ -13,15 +13,21 @@
 
 namespace ruv {
 
+// What an engine is put together from.
+struct EngineParts {
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<PageStore> store = nullptr;         // of the model's pages on disk; null: none
+  std::unique_ptr<DraftModel> draft_model = nullptr;  // that guesses ahead; null: none
+};
+
 class EngineCore {
  public:
   // Guessed tokens in one step at most, all sequences together: logits are sized for them.
   static constexpr int64_t kMaxDraftRows = 64;
 
   // `model` and `clock` outlive it. Requires: options are complete (no zeros that mean a default).
-  // `store`: of the model's pages on disk; null: none.
-  EngineCore(const Model& model, const EngineOptions& options, std::unique_ptr<Executor> executor,
-             const Clock& clock, std::unique_ptr<PageStore> store = nullptr);
+  EngineCore(const Model& model, const EngineOptions& options, const Clock& clock,
+             EngineParts parts);
 
   // For requests that passed Engine::submit's checks. Any thread.
   std::unique_ptr<Sequence> make_sequence(RequestId id, Request request);
@@ -88,6 +94,7 @@ class EngineCore {
   PrefixCache prefixes_;
   TenantLedger tenants_;
   StepTimer timer_;
+  Speculator speculator_;  // before the sequences, whose drafts know it
 
   std::vector<std::unique_ptr<Sequence>> running_;    // in order of start
   std::deque<std::unique_ptr<Sequence>> waiting_;     // in order of arrival, preempted ones before
@@ -99,8 +106,6 @@ class EngineCore {
   Batch batch_;
   std::vector<Packed> packed_;
   std::vector<RequestId> prompt_ids_;
-  Speculator speculator_;
-  Speculator::Plan speculation_;  // of the step that is being planned
   int64_t n_steps_ = 0;
   int64_t n_preemptions_ = 0;
 };

@@ -274,13 +274,13 @@ TEST(Schedule, TheLongestCachedPrefixGoesFirst) {
 
 TEST(Schedule, TheTenantServedLessGoesFirst) {
   ScheduleSnapshot s;
-  s.limits.max_sequences = 3;
+  s.limits.max_sequences = 4;
   s.n_free_pages = 100;
   s.tenants = {{.served = 1000}, {.served = 985}};
-  for (int i = 0; i < 4; ++i) s.waiting.push_back(waiting(10));
-  s.waiting[2].tenant = s.waiting[3].tenant = 1;
-  // 985, 995 and then 1005 of the second tenant: the turn of the first.
-  EXPECT_EQ(plan_of(s).start, (Indexes{2, 3, 0}));
+  for (int i = 0; i < 5; ++i) s.waiting.push_back(waiting(10));
+  for (size_t i = 2; i < 5; ++i) s.waiting[i].tenant = 1;
+  // 985, 995 and then 1005 of the second tenant: the turn of the first, then it has 1010.
+  EXPECT_EQ(plan_of(s).start, (Indexes{2, 3, 0, 4}));
 }
 
 TEST(Schedule, ATenantOverItsQuotaWaitsButStopsNobody) {
@@ -386,6 +386,68 @@ TEST(Schedule, AgeDoesNotLetTheOneWhoQueuesMuchGoFirst) {
   EXPECT_EQ(plan_of(s).start, Indexes{1});
   s.tenants[0].unserved_ms = 2 * s.limits.ageing_ms;
   EXPECT_EQ(plan_of(s).start, Indexes{0});
+}
+
+TEST(Schedule, ATenantsAgeBeginsAnewWhenItStartsOne) {
+  ScheduleSnapshot s;
+  s.n_free_pages = 100;
+  const int64_t long_ms = 2 * s.limits.ageing_ms;
+  s.tenants = {{.served = 1000, .unserved_ms = long_ms}, {.served = 900, .unserved_ms = 100}};
+  s.waiting = {waiting(5, Priority::normal, long_ms), waiting(5, Priority::normal, long_ms),
+               waiting(5, Priority::normal, 100)};
+  s.waiting[2].tenant = 1;
+  EXPECT_EQ(plan_of(s).start, (Indexes{0, 2, 1}));
+}
+
+TEST(Schedule, TheOverdueGoByAgeWhateverTheCacheHas) {
+  ScheduleSnapshot s;
+  s.limits.max_sequences = 1;
+  s.n_free_pages = 100;
+  const int64_t overdue_ms = 4 * s.limits.ageing_ms;
+  s.waiting = {waiting(500, Priority::normal, overdue_ms),
+               waiting(500, Priority::normal, overdue_ms)};
+  s.waiting[1].n_computed = 400;
+  EXPECT_EQ(plan_of(s).start, Indexes{0});
+}
+
+TEST(Schedule, WhatOneStartPinsTheNextCannotEvict) {
+  ScheduleSnapshot s;
+  s.n_evictable_pages = 4;
+  s.waiting = {waiting(33), waiting(20)};
+  s.waiting[0].n_computed = 32;
+  s.waiting[0].n_pages = s.waiting[0].n_pinned = 2;  // and one more page
+  EXPECT_EQ(plan_of(s).start, Indexes{0});
+  s.n_evictable_pages = 5;
+  EXPECT_EQ(plan_of(s).start, (Indexes{0, 1}));
+}
+
+TEST(Schedule, WherePagesAreShortTheMostUrgentPromptKeepsThem) {
+  ScheduleSnapshot s;
+  s.limits.max_batch_tokens = 256;
+  s.n_free_pages = 16;  // what the first one needs
+  s.running = {running(400, 160), running(64, 32)};
+  const StepPlan plan = plan_of(s);
+  EXPECT_EQ(rows_of(plan, 0)->n_tokens, 240);
+  EXPECT_EQ(rows_of(plan, 1), nullptr);
+}
+
+TEST(Schedule, DraftsTakeNoPagesThatPromptsWerePromised) {
+  ScheduleSnapshot s;
+  s.limits.max_mixed_tokens = 16;
+  s.running = {running(32, 31), running(100, 32)};
+  s.running[0].n_drafts = 5;  // on a page more
+  s.n_free_pages = 5;         // all of them the prompt's
+  EXPECT_EQ(plan_of(s).rows[0].n_drafts, 0);
+  s.n_free_pages = 6;
+  EXPECT_EQ(plan_of(s).rows[0].n_drafts, 5);
+}
+
+TEST(Schedule, WhereTheFixedPartIsLongRowsMayTakeAsLong) {
+  ScheduleSnapshot s;
+  s.n_free_pages = 100;
+  s.cost = {.fixed_ms = 600, .row_ms = 2, .context_ms = 0};
+  s.waiting = {waiting(600)};
+  EXPECT_EQ(plan_of(s).rows[0].n_tokens, 288);  // 300, cut to a page
 }
 
 TEST(ScheduleOrder, IsAStrictWeakOrder) {

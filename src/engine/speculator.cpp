@@ -10,29 +10,94 @@ namespace {
 // Of its prompt's end, so that the answer's beginning is found again.
 constexpr int64_t kPromptTail = 16;
 
+int64_t most_for(const Sequence& sequence, int64_t n_left) {
+  if (!sequence.may_draft()) return 0;
+  // The last token that may come is drawn from the row before it.
+  return std::min({Speculator::kMaxDraft, n_left, sequence.n_tokens_left() - 1});
+}
+
 }  // namespace
 
-int64_t Speculator::propose(Sequence& sequence, const Plan& plan) {
-  const int64_t n_most = std::min(kMaxDraft, sequence.n_tokens_left() - 1);
-  if (n_most < 1 || !sequence.may_draft()) return 0;
+SequenceDrafts& Speculator::drafts_of(Sequence& sequence) {
   std::unique_ptr<SequenceDrafts>& drafts = sequence.drafts();
   if (drafts == nullptr) {
     drafts.reset(new SequenceDrafts{
-        SequenceDrafter(&history_, sequence.scope(), sequence.n_vocab(), sequence.n_ctx()),
-        DraftLength(costs_, rates_),
-        {},
-        {}});
+        .drafter =
+            SequenceDrafter(&history_, sequence.scope(), sequence.n_vocab(), sequence.n_ctx()),
+        .length = DraftLength(costs_, rates_),
+        .timeline = {},
+        .draft = {},
+        .chance = {}});
   }
-  drafts->drafter.accept(
-      std::span(sequence.tokens()).subspan(static_cast<size_t>(drafts->drafter.n_tokens())));
-  drafts->drafter.propose(n_most, 1, drafts->draft);
-  const Draft& draft = drafts->draft;
-  drafts->chance = {.source = draft.source,
-                    .n_matched = draft.n_matched,
-                    .n_available = draft.empty() ? 0 : std::ssize(draft.chains[0]),
-                    .n_rows = plan.n_sequences + plan.n_drafts,
-                    .n_sequences = plan.n_sequences};
-  return drafts->length.choose(drafts->chance);
+  return *drafts;
+}
+
+int64_t Speculator::wanted(Sequence& sequence) {
+  return sequence.drafts() == nullptr ? 0 : sequence.drafts()->n_wanted;
+}
+
+void Speculator::propose(std::span<Sequence* const> decoding, int64_t max_drafts) {
+  n_sequences_ = std::ssize(decoding);
+  n_granted_ = 0;
+  n_left_ = meter_.plain_due(n_sequences_) ? 0 : max_drafts;
+  for (Sequence* const sequence : decoding) {
+    if (sequence->drafts() != nullptr) sequence->drafts()->n_wanted = 0;
+    if (const int64_t n_most = most_for(*sequence, n_left_); n_most > 0) {
+      look_up(*sequence, n_most);
+    }
+  }
+  if (draft_model_ != nullptr && n_left_ > 0) ask_model(decoding);
+}
+
+void Speculator::look_up(Sequence& sequence, int64_t n_most) {
+  SequenceDrafts& drafts = drafts_of(sequence);
+  drafts.drafter.accept(
+      std::span(sequence.tokens()).subspan(static_cast<size_t>(drafts.drafter.n_tokens())));
+  drafts.drafter.propose(n_most, 1, drafts.draft);
+  const Draft& draft = drafts.draft;
+  drafts.chance = {.source = draft.source,
+                   .n_matched = draft.n_matched,
+                   .n_available = draft.empty() ? 0 : std::ssize(draft.chains[0]),
+                   .n_rows = n_sequences_ + n_granted_,
+                   .n_sequences = n_sequences_};
+  drafts.n_wanted = drafts.length.choose(drafts.chance);
+  n_granted_ += drafts.n_wanted;
+  n_left_ -= drafts.n_wanted;
+}
+
+// For those for whom nothing was found: all in the same steps of the draft model.
+void Speculator::ask_model(std::span<Sequence* const> decoding) {
+  turns_.clear();
+  asking_.clear();
+  for (Sequence* const sequence : decoding) {
+    const int64_t n_most = std::min(most_for(*sequence, n_left_), kMaxModelDraft);
+    if (n_most < 1 || wanted(*sequence) > 0) continue;
+    SequenceDrafts& drafts = drafts_of(*sequence);
+    const DraftChance chance = {.source = DraftSource::model,
+                                .n_available = n_most,
+                                .n_rows = n_sequences_ + n_granted_,
+                                .n_sequences = n_sequences_,
+                                .draft_token_ms = draft_model_->step_ms()};
+    const int64_t n = drafts.length.choose(chance);
+    if (n == 0) continue;
+    if (!drafts.timeline) drafts.timeline.emplace(*draft_model_);
+    drafts.chance = chance;
+    drafts.draft.source = DraftSource::model;
+    drafts.draft.n_matched = 0;
+    drafts.draft.chains.resize(1);
+    drafts.draft.chains[0].clear();
+    n_granted_ += n;
+    n_left_ -= n;
+    asking_.push_back(sequence);
+    turns_.push_back({&*drafts.timeline, sequence->tokens(), n, &drafts.draft.chains[0]});
+  }
+  if (turns_.empty()) return;
+  draft_model_->propose(turns_);
+  for (Sequence* const sequence : asking_) {
+    SequenceDrafts& drafts = *sequence->drafts();
+    drafts.n_wanted = std::ssize(drafts.draft.chains[0]);
+    drafts.chance.n_available = drafts.n_wanted;
+  }
 }
 
 void Speculator::record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted) {

@@ -78,6 +78,18 @@ TEST(StepTimer, OneStepInTenThatWasHeldUpDoesNotMatter) {
   }
 }
 
+TEST(StepTimer, OneStepInFourThatTakesTwiceAsLongHardlyMatters) {
+  const StepCost cost{.fixed_ms = 40, .row_ms = 1.5, .context_ms = 0.4};
+  StepTimer timer;
+  Rng rng(6);
+  for (int i = 0; i < 400; ++i) {
+    const StepShape shape =
+        shape_of(static_cast<int64_t>(rng.below(2000)), static_cast<int64_t>(1) << rng.below(9));
+    timer.add(shape, true_ms(cost, shape) * (rng.below(4) == 0 ? 2 : 1));
+  }
+  for (const int64_t n : {1, 8, 64, 256}) expect_close(timer.cost(), cost, shape_of(500, n), 0.05);
+}
+
 TEST(StepTimer, FollowsAMachineThatSlowsDown) {
   StepCost cost{.fixed_ms = 40, .row_ms = 1.5, .context_ms = 0.4};
   StepTimer timer;

@@ -58,7 +58,8 @@ class EngineWorld {
     model_.h.n_vocab = n_vocab_;
     auto executor = std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_);
     executor_ = executor.get();
-    core_ = std::make_unique<EngineCore>(model_, options_, std::move(executor), clock_);
+    core_ = std::make_unique<EngineCore>(model_, options_, clock_,
+                                         EngineParts{.executor = std::move(executor)});
     make_requests();
   }
 
