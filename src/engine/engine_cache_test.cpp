@@ -1,0 +1,185 @@
+// What an engine keeps, guesses and promises: reuse of prefixes, disk, draft model, deadlines.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ruv/engine.h"
+
+namespace ruv {
+namespace {
+
+class EngineCacheTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto model = load_model(RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf");
+    ASSERT_TRUE(model.has_value()) << model.error().message();
+    model_ = *model;
+  }
+  static void TearDownTestSuite() { model_.reset(); }
+
+  static std::unique_ptr<Engine> engine(const KvCacheConfig& kv = {},
+                                        std::shared_ptr<const Model> draft_model = nullptr) {
+    EngineOptions options;
+    options.n_threads = 1;
+    options.n_ctx = 512;
+    options.kv = kv;
+    options.draft_model = std::move(draft_model);
+    return std::move(*Engine::create(model_, options));
+  }
+  static std::vector<Token> prompt(std::string_view text) {
+    return tokenize(*model_, text).value();
+  }
+  static GenerateParams greedy(int64_t max_tokens) {
+    GenerateParams params;
+    params.temperature = 0;
+    params.max_tokens = max_tokens;
+    params.ignore_eos = true;
+    return params;
+  }
+  static std::shared_ptr<const Model> model_;
+};
+std::shared_ptr<const Model> EngineCacheTest::model_;
+
+constexpr std::string_view kText =
+    "The river rises in the hills behind the town and runs through three valleys before it meets "
+    "the sea. In spring it carries snow water, in summer boats, in autumn leaves, and";
+
+TEST_F(EngineCacheTest, AnAnswerSaysWhatWasReusedAndWhyNotMore) {
+  const auto engine = EngineCacheTest::engine();
+  std::vector<Token> ids = prompt(kText);
+  const auto n = static_cast<int64_t>(ids.size());
+  const Answer first = generate(*engine, ids, greedy(20)).value();
+  EXPECT_EQ(first.timings.n_cached_tokens, 0);
+  EXPECT_EQ(first.timings.cache_miss, CacheMiss::unknown);
+
+  const Answer again = generate(*engine, ids, greedy(20)).value();
+  EXPECT_EQ(again.ids, first.ids);
+  EXPECT_EQ(again.timings.n_cached_tokens, n - 1);
+  EXPECT_EQ(again.timings.cache_miss, CacheMiss::none);
+
+  GenerateParams off = greedy(20);
+  off.cache_prefix = false;
+  const Answer without = generate(*engine, ids, off).value();
+  EXPECT_EQ(without.ids, first.ids);
+  EXPECT_EQ(without.timings.n_cached_tokens, 0);
+  EXPECT_EQ(without.timings.cache_miss, CacheMiss::off);
+
+  GenerateParams many = greedy(1);
+  many.min_cache_tokens = n;
+  EXPECT_EQ(generate(*engine, ids, many).value().timings.cache_miss, CacheMiss::too_few);
+
+  // The next turn: the answer, without its last token, is kept too.
+  std::vector<Token> longer = ids;
+  longer.insert(longer.end(), first.ids.begin(), first.ids.end());
+  longer.insert(longer.end(), ids.begin(), ids.begin() + 9);
+  const Answer next = generate(*engine, longer, greedy(5)).value();
+  EXPECT_EQ(next.timings.n_cached_tokens, n + 19);
+
+  ids[static_cast<size_t>(n) - 7] ^= 1;
+  const Answer other = generate(*engine, ids, greedy(5)).value();
+  EXPECT_EQ(other.timings.n_cached_tokens, n - 7);
+  EXPECT_EQ(other.timings.cache_miss, CacheMiss::diverged);
+  const KvCacheStats stats = engine->kv_stats();
+  EXPECT_EQ(stats.hits, 3);
+  EXPECT_EQ(stats.reused_tokens, (n - 1) + (n + 19) + (n - 7));
+}
+
+TEST_F(EngineCacheTest, TenantsAndSaltsShareNothing) {
+  const auto engine = EngineCacheTest::engine();
+  const auto ask = [&](const char* tenant, const char* salt) {
+    int64_t n_cached = -1;
+    Request request;
+    request.prompt = prompt(kText);
+    request.params = greedy(1);
+    request.terms.tenant = tenant;
+    request.terms.cache_salt = salt;
+    std::atomic<bool> done{false};
+    request.on_event = [&](const Event& event) {
+      n_cached = event.timings.n_cached_tokens;
+      done = true;
+      done.notify_one();
+    };
+    EXPECT_TRUE(engine->submit(std::move(request)).has_value());
+    done.wait(false);
+    return n_cached;
+  };
+  EXPECT_EQ(ask("ann", ""), 0);
+  EXPECT_EQ(ask("bob", ""), 0);
+  EXPECT_EQ(ask("ann", "s"), 0);
+  EXPECT_GT(ask("ann", ""), 0);
+  EXPECT_GT(ask("ann", "s"), 0);
+}
+
+TEST_F(EngineCacheTest, PagesOutliveTheEngine) {
+  const std::string folder = testing::TempDir() + "engine_cache_" +
+                             std::to_string(testing::UnitTest::GetInstance()->random_seed());
+  std::filesystem::remove_all(folder);
+  KvCacheConfig kv;
+  kv.disk_folder = folder;
+  const std::vector<Token> ids = prompt(kText);
+  std::vector<Token> answer;
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    answer = generate(*engine, ids, greedy(20)).value().ids;
+    // One engine at a time.
+    EngineOptions second;
+    second.kv = kv;
+    const auto refused = Engine::create(model_, second);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code(), Code::unavailable) << refused.error().message();
+  }
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    const Answer again = generate(*engine, ids, greedy(20)).value();
+    EXPECT_EQ(again.ids, answer);
+    const auto n_whole = static_cast<int64_t>(ids.size() - 1) / 16 * 16;
+    EXPECT_EQ(again.timings.n_cached_tokens, n_whole);
+    EXPECT_GT(engine->kv_stats().restored_pages, 0);
+  }
+  // Another precision has other bytes.
+  kv.type = KvType::int8;
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    EXPECT_EQ(generate(*engine, ids, greedy(1)).value().timings.n_cached_tokens, 0);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(EngineCacheTest, ADraftModelChangesNoByte) {
+  const std::vector<Token> ids = prompt(kText);
+  for (const double temperature : {0.0, 0.9}) {
+    GenerateParams params = greedy(60);
+    params.temperature = temperature;
+    params.seed = 7;
+    const Answer plain = generate(*engine(), ids, params).value();
+    const auto drafting = engine({}, model_);
+    // Several, so that the lengths have seen that its guesses are right.
+    Answer answer;
+    for (int i = 0; i < 3; ++i) answer = generate(*drafting, ids, params).value();
+    EXPECT_EQ(answer.ids, plain.ids);
+    EXPECT_GT(drafting->speculative_stats().n_drafted, 0);
+  }
+}
+
+TEST_F(EngineCacheTest, ADeadlineEndsWithItsReason) {
+  const auto engine = EngineCacheTest::engine();
+  Request request;
+  request.prompt = prompt(kText);
+  request.params = greedy(-1);
+  request.terms.timeout_ms = 1;
+  std::atomic<bool> done{false};
+  Event last;
+  request.on_event = [&](const Event& event) {
+    if (event.finish == FinishReason::none) return;
+    last = event;
+    done = true;
+    done.notify_one();
+  };
+  ASSERT_TRUE(engine->submit(std::move(request)).has_value());
+  done.wait(false);
+  EXPECT_EQ(last.finish, FinishReason::error);
+  EXPECT_EQ(last.status.code(), Code::deadline) << last.status.message();
+}
+
+}  // namespace
+}  // namespace ruv
