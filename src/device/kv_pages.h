@@ -73,22 +73,31 @@ class KvPages {
   void store_codes(Place to, const float* rotated_key, const float* value) const;
 
   KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)
-      : shape_(shape), n_pages_(n_pages), memory_(std::move(memory)) {}
+      : shape_(shape),
+        n_pages_(n_pages),
+        n_streams_(2 * shape.n_kv_heads),
+        number_bytes_(shape.number_bytes()),
+        scale_bytes_(shape.scale_bytes()),
+        stream_bytes_(kRunPages * shape.head_bytes()),
+        memory_(std::move(memory)) {}
   // Keys of head `stream`, or values of head `stream - n_kv_heads`, of the page's whole run.
   std::byte* stream(PageId page, int64_t layer, int64_t stream) const {
-    const int64_t n_streams = 2 * shape_.n_kv_heads;
-    const int64_t index = (page / kRunPages * shape_.n_layers + layer) * n_streams + stream;
-    return memory_.get() + index * kRunPages * shape_.head_bytes();
+    const int64_t index = (page / kRunPages * shape_.n_layers + layer) * n_streams_ + stream;
+    return memory_.get() + index * stream_bytes_;
   }
   std::byte* numbers_of(std::byte* stream, PageId page) const {
-    return stream + page % kRunPages * shape_.number_bytes();
+    return stream + page % kRunPages * number_bytes_;
   }
   std::byte* scales_of(std::byte* stream, PageId page) const {
-    return stream + kRunPages * shape_.number_bytes() + page % kRunPages * shape_.scale_bytes();
+    return stream + kRunPages * number_bytes_ + page % kRunPages * scale_bytes_;
   }
 
   KvShape shape_;
   int64_t n_pages_;
+  int64_t n_streams_;     // of keys and of values, in a layer
+  int64_t number_bytes_;  // those of the shape, asked for often
+  int64_t scale_bytes_;
+  int64_t stream_bytes_;
   Buffer memory_;
   std::unique_ptr<KvPages> tail_;
 };

@@ -16,7 +16,7 @@ struct Codes {
   static constexpr int kParts = kPageTokens / L;
   static constexpr int kBlockRows = Pages<V>::kBlockRows;
   static constexpr int kSums = Pages<V>::kSums;
-  static constexpr int64_t kDistance = 32;
+  static constexpr int64_t kDistance = BytePages<V>::kDistance;
   static constexpr int kWords = 8 / kBits;    // words of keys in the same bytes
   static constexpr int kTokens = 32 / kBits;  // of a word of values
   static constexpr int kMask = (1 << kBits) - 1;
