@@ -18,6 +18,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -58,6 +59,7 @@ def sides_of(args):
 
 def measure_one(args):
     """Runs in a process of its own: one side's share of one part. Prints its numbers."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server ends as well
     goal_name, part_name, side_name = args.one
     goal, setting = goals.ALL[goal_name], setting_of(args, args.model)
     side = sides_of(args)[side_name]

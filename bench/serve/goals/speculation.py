@@ -57,8 +57,9 @@ async def measure(side, part, setting):
     settings = Settings(n_ctx=2 * N_ANSWER + 128)
     if side.name == "ours":
         with side.start(setting.model, setting.threads, settings) as server:
-            for turn in range(2 * TURNS):
-                prompt, drafts = [prompt_of(part["task"], words)], turn % 2 == 1
+            await decoded(server, [prompt_of(part["task"], words)])
+            for turn in range(2 * TURNS):  # without, with, with, without: a drift treats both alike
+                prompt, drafts = [prompt_of(part["task"], words)], turn % 4 in (1, 2)
                 each, bad = await decoded(server, prompt,
                                           **({} if drafts else server.without_drafts))
                 (drafted if drafts else plain).extend(each)
