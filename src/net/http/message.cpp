@@ -15,6 +15,7 @@ constexpr std::array kReasons{
     ReasonRow{401, "Unauthorized"},
     ReasonRow{404, "Not Found"},
     ReasonRow{405, "Method Not Allowed"},
+    ReasonRow{409, "Conflict"},
     ReasonRow{413, "Content Too Large"},
     ReasonRow{429, "Too Many Requests"},
     ReasonRow{431, "Request Header Fields Too Large"},

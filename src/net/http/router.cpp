@@ -65,7 +65,7 @@ void Router::dispatch(HttpRequest request, const std::shared_ptr<Reply>& reply) 
                                                   "'Authorization: Bearer <key>'",
                                                   "", "invalid_api_key"}));
     }
-    if (!request.query.empty()) {
+    if (!request.query.empty() && !route.takes_query) {
       return send_response(
           reply, error_response({400, "invalid_request_error",
                                  fmt::format("{} takes no query parameters", request.path), "",

@@ -19,6 +19,7 @@ struct Route {
   std::string path;    // "/v1/models" or, for any tail, "/v1/models/{id}"
   RouteAction action;
   bool needs_key = true;  // asks for the API key when the server has one
+  bool takes_query = false;
 };
 
 // A route that answers at once.
@@ -30,7 +31,8 @@ class Router {
   explicit Router(std::vector<Route> routes, std::string api_key = {})
       : routes_(std::move(routes)), api_key_(std::move(api_key)) {}
 
-  // Runs the route of the request, or answers 404, 405, 401 or 400 (a query: no route takes one).
+  // Runs the route of the request, or answers 404, 405, 401 or 400 (a query
+  // where the route takes none).
   // Exceptions of the route (memory, third parties) become 500.
   void dispatch(HttpRequest request, const std::shared_ptr<Reply>& reply) const;
 

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "net/openai/sessions.h"
 
 namespace ruv {
 namespace {
@@ -23,7 +24,8 @@ int64_t n_characters(std::string_view text) {
 class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
  public:
   AnswerJob(const OpenAiService& service, const AnswerShape& shape, const GenerateRequest& request,
-            std::vector<ReadyPrompt> prompts, std::shared_ptr<Reply> reply)
+            std::vector<ReadyPrompt> prompts, std::shared_ptr<Reply> reply,
+            std::shared_ptr<SessionTurn> turn)
       : service_(service),
         shape_(shape),
         params_(request.params),
@@ -32,7 +34,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
         stream_(request.stream),
         include_usage_(request.include_usage),
         prompts_(std::move(prompts)),
-        reply_(std::move(reply)) {}
+        reply_(std::move(reply)),
+        turn_(std::move(turn)) {}
 
   void start();
 
@@ -52,6 +55,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void send_piece(size_t index, const Event& event);
   void keep_piece(Choice& choice, const Event& event);
   void finish_choice(size_t index, const Event& event);
+  void keep_turn();
+  void close_choice(size_t index);
   void finish_all();
   void fail_all(const ApiError& error);
   void cancel_all();
@@ -69,6 +74,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool include_usage_;
   std::vector<ReadyPrompt> prompts_;
   std::shared_ptr<Reply> reply_;
+  std::shared_ptr<SessionTurn> turn_;  // until its answer is kept
   std::vector<Choice> choices_;
   size_t n_finished_ = 0;
   std::string id_;
@@ -87,6 +93,7 @@ void AnswerJob::start() {
   if (stream_) reply_->begin_stream();
   reply_->on_disconnect([self = shared_from_this()] {
     self->over_ = true;
+    self->turn_.reset();
     self->cancel_all();
   });
   if (!stream_ || over_) return;
@@ -145,6 +152,7 @@ void AnswerJob::note_healed(Choice& choice, const Event& event) const {
 }
 
 void AnswerJob::send_piece(size_t index, const Event& event) {
+  if (turn_) choices_[index].text += event.text;
   if (event.text.empty() && event.logprobs.empty()) return;
   Json logprobs;
   if (!event.logprobs.empty()) {
@@ -163,9 +171,30 @@ void AnswerJob::finish_choice(size_t index, const Event& event) {
   Choice& choice = choices_[index];
   choice.finish = event.finish;
   choice.timings = event.timings;
+  if (turn_) return keep_turn();
+  close_choice(index);
+}
+
+// The client hears of the end only when it is kept.
+void AnswerJob::keep_turn() {
+  const Choice& choice = choices_.front();
+  const Timings& t = choice.timings;
+  turn_->keep(choice.text, t.n_prompt_tokens + t.n_generated_tokens,
+              [self = shared_from_this()](const Status& status) {
+                self->reply_->post([self, status] {
+                  if (self->over_) return;
+                  self->turn_.reset();
+                  if (!status.ok()) return self->fail_all(api_error(status, "session"));
+                  self->close_choice(0);
+                });
+              });
+}
+
+void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
-  if (stream_ && !write_choice(shape_.choice(ChoicePart::closing, static_cast<int64_t>(index), "",
-                                             nullptr, finish_reason_name(event.finish)))) {
+  if (stream_ &&
+      !write_choice(shape_.choice(ChoicePart::closing, static_cast<int64_t>(index), "", nullptr,
+                                  finish_reason_name(choices_[index].finish)))) {
     return;
   }
   if (n_finished_ == choices_.size()) finish_all();
@@ -185,6 +214,7 @@ void AnswerJob::finish_all() {
 
 void AnswerJob::fail_all(const ApiError& error) {
   over_ = true;
+  turn_.reset();  // the session is free before the client knows
   cancel_all();
   if (stream_) {
     reply_->write_last(sse_event(error_json(error)));
@@ -299,8 +329,9 @@ ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams&
 
 void answer_request(const OpenAiService& service, const AnswerShape& shape,
                     const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
-                    const std::shared_ptr<Reply>& reply) {
-  auto job = std::make_shared<AnswerJob>(service, shape, request, std::move(prompts), reply);
+                    const std::shared_ptr<Reply>& reply, std::shared_ptr<SessionTurn> turn) {
+  auto job = std::make_shared<AnswerJob>(service, shape, request, std::move(prompts), reply,
+                                         std::move(turn));
   reply->post([job] { job->start(); });
 }
 

@@ -45,10 +45,14 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
                              const std::string& field);
 ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params);
 
-// Any thread. `shape` and `service` outlive the answer.
+class SessionTurn;
+
+// Any thread. `shape` and `service` outlive the answer. With a turn, the one answer is kept in its
+// session before its end is sent.
 void answer_request(const OpenAiService& service, const AnswerShape& shape,
                     const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
-                    const std::shared_ptr<Reply>& reply);
+                    const std::shared_ptr<Reply>& reply,
+                    std::shared_ptr<SessionTurn> turn = nullptr);
 
 // One server-sent event: "data: …\n\n".
 std::string sse_event(std::string_view text);

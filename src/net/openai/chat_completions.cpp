@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "net/openai/answer.h"
+#include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
 namespace ruv {
@@ -54,16 +55,18 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
                             const std::shared_ptr<Reply>& reply) {
   static const ChatShape kShape;
   TRY(check_json_type(http));
-  const GenerateRequest request = TRY(parse_chat_request(http.body));
+  GenerateRequest request = TRY(parse_chat_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
+  std::shared_ptr<SessionTurn> turn;
+  if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt->ids);
   prompts[0].n_fixed = prompt->n_fixed;
-  answer_request(service, kShape, request, std::move(prompts), reply);
+  answer_request(service, kShape, request, std::move(prompts), reply, std::move(turn));
   return {};
 }
 

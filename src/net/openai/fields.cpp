@@ -54,6 +54,9 @@ constexpr FieldUse kUnsupported = FieldUse::unsupported;
 constexpr std::array kChatFields{
     RUV_SHARED_FIELDS,
     FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
+    FieldRow{"session", kHonoured,
+             "the name of a kept conversation: it goes before the messages, and these and the "
+             "answer are added to it"},
     FieldRow{"add_generation_prompt", kHonoured,
              "false: the prompt does not end where an answer begins"},
     FieldRow{"continue_final_message", kHonoured,

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "engine/session_store.h"
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
 #include "ruv/options.h"
@@ -230,6 +231,22 @@ ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
   return {};
 }
 
+ApiResult<void> read_session(const Json& body, GenerateRequest& request) {
+  const Json* session = find_field(body, "session");
+  if (session == nullptr) return {};
+  if (!session->is_string()) return wrong_type("session", "a string", *session);
+  request.session = session->get<std::string>();
+  if (const Status status = check_session_name(request.session); !status.ok())
+    return tl::unexpected(api_error(status, "session"));
+  if (request.n != 1)
+    return tl::unexpected(bad_request("n", "'n' must be 1 with 'session': it has one course"));
+  const bool goes_on = TRY(read_flag(body, "continue_final_message", false));
+  if (goes_on || TRY(read_flag(body, "add_generation_prompt", true))) return {};
+  return tl::unexpected(bad_request("add_generation_prompt",
+                                    "'session' needs an answer of the assistant: leave "
+                                    "'add_generation_prompt' away"));
+}
+
 ApiResult<RawPrompt> read_ids(const Json& ids, const std::string& where) {
   return RawPrompt{.ids = TRY(read_tokens(ids, where)), .is_ids = true};
 }
@@ -282,6 +299,7 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
                     "template ends the prompt"));
   }
   TRY(read_chat_logprobs(json, request.params));
+  TRY(read_session(json, request));
   return request;
 }
 

@@ -29,6 +29,7 @@ struct GenerateRequest {
   bool echo = false;               // completions only
   std::vector<RawPrompt> prompts;  // completions only, at least one
   std::string conversation;        // chat only: {"messages": […]} with contents as texts
+  std::string session;             // chat only; empty: none
 };
 
 // Choices of one request at most: prompts · n.

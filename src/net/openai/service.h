@@ -13,6 +13,8 @@
 
 namespace ruv {
 
+class SessionKeeper;
+
 struct OpenAiService {
   Engine* engine = nullptr;
   const ModelText* text = nullptr;
@@ -22,6 +24,7 @@ struct OpenAiService {
   std::function<int64_t()> unix_time;
   // 24 characters, different each time. Called on the network thread only.
   std::function<std::string()> unique_name;
+  SessionKeeper* sessions = nullptr;  // null: none are kept
 };
 
 // With the system's clock and random names.
@@ -34,6 +37,8 @@ Route chat_completions_route(const OpenAiService& service);
 Route completions_route(const OpenAiService& service);
 // Under these paths and, for the first two, the same with /v1 before.
 std::vector<Route> text_routes(const OpenAiService& service);
+// /v1/sessions: list, show, write and delete.
+std::vector<Route> session_routes(const OpenAiService& service);
 Route list_models_route(const OpenAiService& service);
 Route get_model_route(const OpenAiService& service);
 Route stats_route(const OpenAiService& service);

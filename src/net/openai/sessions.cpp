@@ -1,0 +1,263 @@
+// The turn of a chat request in its session; GET, PUT and DELETE under /v1/sessions.
+#include "net/openai/sessions.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "net/openai/conversation.h"
+#include "net/openai/fields.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kMaxListed = 1000;
+constexpr FieldRow kSessionFields[] = {
+    {"messages", FieldUse::honoured, "required: the conversation, texts only"}};
+
+ApiError session_error(const Status& status) {
+  ApiError error = api_error(status, "session");
+  if (status.code() == Code::unavailable) {
+    error = {409, "invalid_request_error", status.message(), "session", "session_busy"};
+  } else if (status.code() == Code::corrupt) {
+    error = {500, "server_error", status.message(), "session", "session_damaged"};
+  } else if (status.code() == Code::not_found) {
+    error.code = "session_not_found";
+  }
+  return error;
+}
+
+template <class T>
+ApiResult<T> answered(Result<T> result) {
+  if (!result) return tl::unexpected(session_error(result.error()));
+  return std::move(*result);
+}
+ApiResult<void> answered(const Status& status) {
+  if (!status.ok()) return tl::unexpected(session_error(status));
+  return {};
+}
+
+ApiResult<SessionStore*> store_of(const OpenAiService& service) {
+  if (service.sessions != nullptr) return &service.sessions->store();
+  return tl::unexpected(bad_request("session",
+                                    "this server keeps no sessions: it was started without "
+                                    "--cache-dir",
+                                    "sessions_off"));
+}
+
+ApiResult<void> check_size(const Session& session) {
+  if (session.messages.size() <= kMaxSessionTextBytes) return {};
+  return tl::unexpected(bad_request(
+      "session",
+      fmt::format("session '{}' would have {} bytes of messages, at most {} are kept; begin "
+                  "another",
+                  session.info.name, session.messages.size(), kMaxSessionTextBytes),
+      "session_too_long"));
+}
+
+Json info_json(const SessionInfo& info) {
+  return {{"object", "session"},      {"name", info.name},       {"model", info.model},
+          {"created", info.created},  {"updated", info.updated}, {"n_messages", info.n_messages},
+          {"n_tokens", info.n_tokens}};
+}
+
+// What stands behind the '?' of a path under /v1/sessions.
+struct SessionQuery {
+  std::string user;
+  std::string after;
+  int64_t limit = kMaxListed;
+};
+
+ApiResult<void> read_parameter(std::string_view name, const std::string& value, bool lists,
+                               SessionQuery& query) {
+  if (name == "user") {
+    query.user = value;
+    if (value.size() <= kMaxTermBytes && value.find('\0') == std::string::npos) return {};
+    return tl::unexpected(bad_request(
+        "user", fmt::format("'user' must have at most {} bytes, none of them NUL", kMaxTermBytes)));
+  }
+  if (lists && name == "after") {
+    query.after = value;
+    return answered(check_session_name(value));
+  }
+  if (lists && name == "limit") {
+    const char* const end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, query.limit);
+    if (error == std::errc() && stop == end && query.limit >= 1 && query.limit <= kMaxListed)
+      return {};
+    return tl::unexpected(
+        bad_request("limit", fmt::format("'limit' must be from 1 to {}", kMaxListed)));
+  }
+  return tl::unexpected(bad_request(std::string(name),
+                                    fmt::format("unknown query parameter '{}'; it may be {}", name,
+                                                lists ? "user, after or limit" : "user"),
+                                    "unknown_query"));
+}
+
+ApiResult<SessionQuery> read_query(std::string_view text, bool lists) {
+  SessionQuery query;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(pair.size() + 1, text.size()));
+    const size_t equals = std::min(pair.find('='), pair.size());
+    const std::string value = decode_percent(pair.substr(std::min(equals + 1, pair.size())));
+    TRY(read_parameter(pair.substr(0, equals), value, lists, query));
+  }
+  return query;
+}
+
+ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& http) {
+  const SessionStore* const store = TRY(store_of(service));
+  const SessionQuery query = TRY(read_query(http.query, true));
+  const auto limit = static_cast<size_t>(query.limit);
+  std::vector<SessionInfo> found = store->list(query.user, query.after, limit + 1);
+  const bool has_more = found.size() > limit;
+  if (has_more) found.pop_back();
+  Json list = Json::array();
+  for (const SessionInfo& info : found) list.push_back(info_json(info));
+  return Json{{"object", "list"}, {"data", std::move(list)}, {"has_more", has_more}};
+}
+
+ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& http) {
+  const SessionStore* const store = TRY(store_of(service));
+  const SessionQuery query = TRY(read_query(http.query, false));
+  const Session session = TRY(answered(store->load(query.user, http.path_tail)));
+  Json json = info_json(session.info);
+  json["messages"] = TRY(answered(read_session_messages(session)));
+  return json;
+}
+
+ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& http) {
+  TRY(check_json_type(http));
+  SessionStore* const store = TRY(store_of(service));
+  const SessionQuery query = TRY(read_query(http.query, false));
+  const Json body = TRY(parse_body(http.body, kSessionFields));
+  const std::string text = TRY(read_conversation(body, ToolTalk::refused));
+  const Json conversation = TRY(answered(parse_json(text, "messages")));
+  const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
+  const Result<Session> before = store->load(query.user, http.path_tail);
+  const int64_t now = service.unix_time();
+  Session session;
+  session.info = {.user = query.user,
+                  .name = http.path_tail,
+                  .model = service.names.front(),
+                  .created = before ? before->info.created : now,
+                  .updated = now};
+  set_session_messages(session, conversation["messages"]);
+  TRY(check_size(session));
+  TRY(answered(store->save(hold, session)));
+  return info_json(session.info);
+}
+
+ApiResult<Json> delete_session(const OpenAiService& service, const HttpRequest& http) {
+  SessionStore* const store = TRY(store_of(service));
+  const SessionQuery query = TRY(read_query(http.query, false));
+  const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
+  TRY(answered(store->erase(hold)));
+  return Json{{"object", "session.deleted"}, {"name", http.path_tail}, {"deleted", true}};
+}
+
+using SessionAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpRequest&);
+
+Route session_route(const OpenAiService& service, const char* method, const char* path,
+                    SessionAnswer answer) {
+  Route route = simple_route(method, path, [&service, answer](const HttpRequest& http) {
+    const ApiResult<Json> json = answer(service, http);
+    if (!json) return error_response(json.error());
+    return HttpResponse{.body = json->dump(-1, ' ', false, Json::error_handler_t::replace)};
+  });
+  route.takes_query = true;
+  return route;
+}
+
+}  // namespace
+
+SessionKeeper::~SessionKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void SessionKeeper::post(std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+}
+
+void SessionKeeper::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job();
+    job = nullptr;  // what it holds goes before the lock is taken again
+    lock.lock();
+  }
+}
+
+ApiResult<std::shared_ptr<SessionTurn>> SessionTurn::begin(const OpenAiService& service,
+                                                           GenerateRequest& request) {
+  SessionStore* const store = TRY(store_of(service));
+  const std::string& user = request.terms.tenant;
+  SessionStore::Hold hold = TRY(answered(store->hold(user, request.session)));
+  std::shared_ptr<SessionTurn> turn(new SessionTurn(service, std::move(hold)));
+  Result<Session> before = store->load(user, request.session);
+  if (!before && before.error().code() != Code::not_found)
+    return tl::unexpected(session_error(before.error()));
+  if (!before) {
+    before.emplace();
+    before->info.user = user;
+    before->info.name = request.session;
+    before->info.created = service.unix_time();
+    set_session_messages(*before, Json::array());
+  }
+  TRY(turn->join(*before, request));
+  return turn;
+}
+
+ApiResult<void> SessionTurn::join(const Session& before, GenerateRequest& request) {
+  session_.info = before.info;
+  messages_ = TRY(answered(read_session_messages(before)));
+  Json conversation = TRY(answered(parse_json(request.conversation, "messages")));
+  for (const Json& message : conversation["messages"]) messages_.push_back(message);
+  goes_on_ = conversation.value("continue_final_message", false);
+  set_session_messages(session_, messages_);
+  TRY(check_size(session_));
+  conversation["messages"] = messages_;
+  request.conversation = conversation.dump();
+  return {};
+}
+
+void SessionTurn::keep(const std::string& answer, int64_t n_tokens,
+                       std::function<void(Status)> kept) {
+  if (goes_on_) {
+    messages_.back()["content"] = messages_.back()["content"].get<std::string>() + answer;
+  } else {
+    messages_.push_back({{"role", "assistant"}, {"content", answer}});
+  }
+  set_session_messages(session_, messages_);
+  session_.info.model = service_.names.front();
+  session_.info.updated = service_.unix_time();
+  session_.info.n_tokens = n_tokens;
+  service_.sessions->post([self = shared_from_this(), kept = std::move(kept)] {
+    const Status status = self->service_.sessions->store().save(*self->hold_, self->session_);
+    self->hold_.reset();
+    kept(status);
+  });
+}
+
+std::vector<Route> session_routes(const OpenAiService& service) {
+  return {session_route(service, "GET", "/v1/sessions", list_sessions),
+          session_route(service, "GET", "/v1/sessions/{name}", get_session),
+          session_route(service, "PUT", "/v1/sessions/{name}", put_session),
+          session_route(service, "DELETE", "/v1/sessions/{name}", delete_session)};
+}
+
+}  // namespace ruv
