@@ -31,6 +31,9 @@ struct GateCall {
   int64_t n_needles = 12;
 };
 
+constexpr int64_t kNeedleTokens = 16;
+constexpr int64_t kAnswerTokens = 2;  // of them, to be told
+
 using Ids = std::vector<Token>;
 using Rows = std::vector<std::vector<float>>;
 
@@ -40,7 +43,7 @@ struct GateText {
   size_t first;
 };
 
-// A fact within a text, and the same words again at its end.
+// A row of tokens within a text, and again at its end.
 struct Needle {
   Ids ids;
   size_t answer;  // where the end begins to answer
@@ -146,18 +149,16 @@ std::vector<GateText> windows_of(const Ids& ids, const GateCall& call) {
   return windows;
 }
 
-// Needles lie in the first half of a window, so that they are read from old pages.
-Result<std::vector<Needle>> needles_of(const Model& model, const Ids& ids, const GateCall& call) {
+// A needle is a row of tokens drawn from the text, in an order that no text has: only reading them
+// tells how it goes on, and every model that attends can. It lies in the first half of its window,
+// so that it is read from old pages.
+std::vector<Needle> needles_of(const Ids& ids, const GateCall& call) {
   std::vector<Needle> needles;
   Rng rng(7);
+  const int64_t n_hay = call.n_ctx - kNeedleTokens - kNeedleTokens;
   for (int64_t i = 0; i < call.n_needles; ++i) {
-    const uint64_t number = 10000 + rng.below(90000);
-    const std::string question = fmt::format("\nThe code of door {} is", 1 + rng.below(99));
-    const Ids asks = TRY(tokenize(model, question, false));
-    const Ids fact = TRY(tokenize(model, fmt::format("{} {}.\n", question, number), false));
-    const Ids again = TRY(tokenize(model, fmt::format("{} {}", question, number), false));
-    const int64_t n_hay =
-        call.n_ctx - static_cast<int64_t>(fact.size()) - static_cast<int64_t>(again.size());
+    Ids fact;
+    for (int64_t t = 0; t < kNeedleTokens; ++t) fact.push_back(ids[rng.below(ids.size())]);
     const int64_t depth = n_hay / 2 * i / call.n_needles;
     const auto hay =
         ids.begin() + static_cast<int64_t>(rng.below(ids.size() - static_cast<size_t>(n_hay) + 1));
@@ -165,8 +166,8 @@ Result<std::vector<Needle>> needles_of(const Model& model, const Ids& ids, const
     needle.ids.assign(hay, hay + depth);
     needle.ids.insert(needle.ids.end(), fact.begin(), fact.end());
     needle.ids.insert(needle.ids.end(), hay + depth, hay + n_hay);
-    needle.answer = needle.ids.size() + asks.size();
-    needle.ids.insert(needle.ids.end(), again.begin(), again.end());
+    needle.ids.insert(needle.ids.end(), fact.begin(), fact.end());
+    needle.answer = needle.ids.size() - kAnswerTokens;
     needles.push_back(std::move(needle));
   }
   return needles;
@@ -183,8 +184,7 @@ Result<Gate> prepare(const Model& model, const GateCall& call) {
     return fail(Code::invalid, "--ctx {} is more than the {} tokens the model was trained for",
                 call.n_ctx, model.h.n_ctx_train);
   }
-  std::vector<Needle> needles = TRY(needles_of(model, ids, call));
-  return Gate{model, call, windows_of(ids, call), std::move(needles)};
+  return Gate{model, call, windows_of(ids, call), needles_of(ids, call)};
 }
 
 Result<std::vector<KvVerdict>> judge(const Gate& gate) {
@@ -257,7 +257,7 @@ int kv_gate_command(int argc, char** argv) {
                "Tokens of a window, whose second half is scored");
   line.integer("--windows", call.n_windows, 1, int64_t{1} << 20, "At most so many windows");
   line.integer("--needles", call.n_needles, 0, 1000,
-               "Facts hidden in windows, to be told at the end");
+               "Rows of tokens hidden in windows, to be repeated at the end");
   line.flag("--json", call.json, "Print one JSON object");
   line.threads(call.n_threads);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
