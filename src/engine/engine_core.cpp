@@ -103,10 +103,11 @@ bool EngineCore::step(const StopFlag& stop) {
   apply(start_ns);
   if (packed_.empty()) return false;
   if (on_prompts) on_prompts(prompt_ids_);
+  const int64_t run_ns = clock_->now_ns();
   const std::optional<View> logits = executor_->run(batch_, stop);
   if (!logits) return true;
   ++n_steps_;
-  advance(*logits, start_ns);
+  advance(*logits, start_ns, run_ns);
   return true;
 }
 
@@ -296,10 +297,11 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   packed_.push_back(packed);
 }
 
-void EngineCore::advance(View logits, int64_t start_ns) {
+void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
   SpeculationMeter::Step step;
   step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
+  const double rows_ms = static_cast<double>(now_ns - run_ns) * 1e-6;
   bool has_prompts = false;
   StepShape shape;
   for (const Packed& packed : packed_) {
@@ -321,8 +323,8 @@ void EngineCore::advance(View logits, int64_t start_ns) {
     tenants_.generated(sequence.tenant(), n_new);
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
-  timer_.add(shape, step.ms);
-  if (!has_prompts) speculator_.record_step(step);
+  timer_.add(shape, rows_ms);
+  if (!has_prompts) speculator_.record_step(step, rows_ms);
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
 

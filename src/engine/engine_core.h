@@ -83,7 +83,7 @@ class EngineCore {
   void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
   bool reserve(Sequence& sequence, int64_t n_tokens);
   void add_row(Token token, int64_t position);
-  void advance(View logits, int64_t start_ns);
+  void advance(View logits, int64_t start_ns, int64_t run_ns);
   int64_t accept(const Packed& packed, View logits, int64_t now_ns);
 
   const Model* model_;

@@ -106,8 +106,8 @@ void Speculator::record(Sequence& sequence, int64_t n_drafted, int64_t n_accepte
   }
 }
 
-void Speculator::record_step(const SpeculationMeter::Step& step) {
-  costs_.record(step.n_sequences + step.n_drafted, step.ms);
+void Speculator::record_step(const SpeculationMeter::Step& step, double rows_ms) {
+  costs_.record(step.n_sequences + step.n_drafted, rows_ms);
   meter_.record(step);
 }
 

@@ -39,8 +39,8 @@ class Speculator {
   static int64_t wanted(Sequence& sequence);
   // Of the draft n_drafted tokens were checked and the first n_accepted were right.
   void record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted);
-  // A step without prompts.
-  void record_step(const SpeculationMeter::Step& step);
+  // A step without prompts; its rows alone took rows_ms.
+  void record_step(const SpeculationMeter::Step& step, double rows_ms);
   // The sequence's answer is over.
   void finished(const Sequence& sequence);
 
