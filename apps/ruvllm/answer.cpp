@@ -69,8 +69,10 @@ Result<Answer> ask(Engine& engine, std::vector<Token> prompt, const GeneratePara
 }
 
 std::string speed_line(const Timings& timings) {
-  return fmt::format("prompt {} tokens, {:.1f} tokens/s; answer {} tokens, {:.1f} tokens/s",
-                     timings.n_prompt_tokens, timings.prefill_tokens_per_s,
+  const std::string kept =
+      timings.n_cached_tokens > 0 ? fmt::format(" ({} kept)", timings.n_cached_tokens) : "";
+  return fmt::format("prompt {} tokens{}, {:.1f} tokens/s; answer {} tokens, {:.1f} tokens/s",
+                     timings.n_prompt_tokens, kept, timings.prefill_tokens_per_s,
                      timings.n_generated_tokens, timings.decode_tokens_per_s);
 }
 

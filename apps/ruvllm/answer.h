@@ -14,7 +14,7 @@ namespace ruv {
 Result<Answer> ask(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
                    const std::function<void(std::string_view)>& on_text);
 
-// "prompt 12 tokens, 340 tokens/s; answer 56 tokens, 79 tokens/s".
+// "prompt 12 tokens (8 kept), 340 tokens/s; answer 56 tokens, 79 tokens/s".
 std::string speed_line(const Timings& timings);
 
 }  // namespace ruv

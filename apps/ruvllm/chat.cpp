@@ -1,9 +1,14 @@
 // ruvllm chat: a conversation. Each turn renders all messages anew; when they no longer fit the
-// context the program says so with both numbers and drops nothing by itself.
+// context the program says so with both numbers and drops nothing by itself. With --session they
+// are on disk before the next line is read.
 #include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
 
 #include "answer.h"
 #include "base/json.h"
+#include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"
@@ -25,17 +30,75 @@ struct ChatCall {
   std::string model;
   std::string packed_cache;
   std::string system;
+  std::string session;
+  CacheFolder cache;
   int n_threads = 0;
   int64_t n_ctx = 0;
   KvType kv_type = KvType::f16;
   GenerateParams params;
 };
 
+int64_t unix_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// A conversation's place on disk.
+class SavedConversation {
+ public:
+  // Fails: as SessionStore, invalid (it has a system message, and another is given).
+  static Result<SavedConversation> open(const CommandLine& line, const ChatCall& call) {
+    std::unique_ptr<SessionStore> store = TRY(open_sessions(line, call.cache));
+    SessionStore::Hold hold = TRY(store->hold("", call.session));
+    SavedConversation saved(std::move(store), std::move(hold));
+    const Result<Session> before = saved.store_->load("", call.session);
+    if (!before && before.error().code() != Code::not_found) return failure(Status(before.error()));
+    saved.session_.info.name = call.session;
+    saved.session_.info.created = unix_time();
+    if (before) saved.session_ = *before;
+    if (before) saved.messages_ = TRY(read_session_messages(*before));
+    if (saved.messages_.empty() || call.system.empty() || call.system == saved.system())
+      return saved;
+    return fail(Code::invalid,
+                "session '{}' has begun without this --system: leave it away, or type /system TEXT "
+                "to begin anew",
+                call.session);
+  }
+
+  const Json& messages() const { return messages_; }
+  std::string system() const {
+    const bool has_one = !messages_.empty() && messages_[0]["role"] == "system";
+    return has_one ? messages_[0]["content"].get<std::string>() : std::string();
+  }
+  Status save(const Json& messages, const std::string& model, const Timings& timings) {
+    set_session_messages(session_, messages);
+    session_.info.model = model;
+    session_.info.updated = unix_time();
+    session_.info.n_tokens = timings.n_prompt_tokens + timings.n_generated_tokens;
+    return store_->save(hold_, session_);
+  }
+
+ private:
+  SavedConversation(std::unique_ptr<SessionStore> store, SessionStore::Hold hold)
+      : store_(std::move(store)), hold_(std::move(hold)) {}
+  std::unique_ptr<SessionStore> store_;
+  SessionStore::Hold hold_;
+  Session session_;
+  Json messages_ = Json::array();
+};
+
 class Conversation {
  public:
-  Conversation(const CommandLine& line, Engine& engine, const ChatCall& call)
-      : line_(line), engine_(engine), params_(call.params) {
+  // `saved` may be null.
+  Conversation(const CommandLine& line, Engine& engine, const ChatCall& call,
+               SavedConversation* saved)
+      : line_(line), engine_(engine), params_(call.params), model_(call.model), saved_(saved) {
     begin_anew(call.system);
+    if (saved == nullptr || saved->messages().empty()) return;
+    system_ = saved->system();
+    messages_ = saved->messages();
+    line.note(
+        fmt::format("session '{}' goes on after {} messages", call.session, messages_.size()));
   }
 
   void begin_anew() { begin_anew(std::exchange(system_, "")); }
@@ -58,11 +121,22 @@ class Conversation {
     if (!answer->text.ends_with('\n')) fmt::print("\n");
     std::fflush(stdout);
     remark(*answer);
+    save(*answer);
   }
+  // Of the last answer.
+  const Status& saved() const { return save_status_; }
 
  private:
   void say(const char* role, const std::string& text) {
     messages_.push_back({{"role", role}, {"content", text}});
+  }
+
+  void save(const Answer& answer) {
+    if (saved_ == nullptr) return;
+    save_status_ = with_context(
+        "the session was not saved",
+        saved_->save(messages_, std::filesystem::path(model_).stem().string(), answer.timings));
+    if (!save_status_.ok()) line_.note(save_status_.message());
   }
 
   Result<Answer> reply() {
@@ -96,6 +170,9 @@ class Conversation {
   const CommandLine& line_;
   Engine& engine_;
   GenerateParams params_;
+  std::string model_;
+  SavedConversation* saved_;
+  Status save_status_;
   std::string system_;
   Json messages_;
 };
@@ -136,7 +213,10 @@ void converse(const CommandLine& line, Conversation& conversation) {
   }
 }
 
-Status hold_chat(const CommandLine& line, const ChatCall& call) {
+Status hold_chat(const CommandLine& line, ChatCall& call) {
+  std::optional<SavedConversation> saved;
+  if (!call.session.empty()) saved.emplace(TRY(SavedConversation::open(line, call)));
+  call.model = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.n_threads, call.packed_cache));
   if (!model->chat_template)
@@ -147,10 +227,11 @@ Status hold_chat(const CommandLine& line, const ChatCall& call) {
   options.n_ctx = call.n_ctx;
   options.kv.type = call.kv_type;
   options.max_sequences = 1;
+  TRY(keep_on_disk(line, call.cache, options.kv));
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
-  Conversation conversation(line, *engine, call);
+  Conversation conversation(line, *engine, call, saved ? &*saved : nullptr);
   converse(line, conversation);
-  return {};
+  return conversation.saved();
 }
 
 }  // namespace
@@ -165,10 +246,20 @@ int chat_command(int argc, char** argv) {
   line.kv(call.kv_type);
   line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
                "Longest conversation in tokens; 0: what the model was trained for");
+  line.text("--session", call.session,
+            "Name of a conversation that goes on where it stopped; kept in --cache-dir, "
+            "else in $XDG_CACHE_HOME/ruvllm or ~/.cache/ruvllm");
+  add_cache_flags(line, call.cache);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.params.token_healing)
     return line.wrong_call("--token-healing has no place in a chat: the template ends each prompt");
+  if (line.given("--session")) {
+    if (const Status named = check_session_name(call.session); !named.ok())
+      return line.wrong_call("--session: " + named.message());
+    if (call.cache.path.empty()) call.cache.path = default_cache_folder();
+    if (call.cache.path.empty()) return line.wrong_call("there is no home: give --cache-dir");
+  }
   const Status status = hold_chat(line, call);
   return status.ok() ? kDone : line.failed(status);
 }

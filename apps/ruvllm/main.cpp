@@ -32,6 +32,7 @@ constexpr Subcommand kCommands[] = {
 #ifdef RUV_WITH_SERVER
     {"serve", serve_command, "Answer over HTTP, as the OpenAI API does"},
 #endif
+    {"sessions", sessions_command, "List, show and delete kept conversations"},
     {"info", info_command, "What a model file holds, what it needs, whether it can run"},
     {"tokenize", tokenize_command, "Text to token ids and back"},
     {"template", template_command, "Render conversations with a chat template"},

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "cache_folder.h"
 #include "default_model.h"
 #include "format/tokenizer_file.h"
 #include "terminal.h"
@@ -16,11 +16,8 @@ namespace {
 
 // Empty: the user has no home, so nothing is kept.
 std::string default_packed_cache() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return std::string(cache) + "/ruvllm/packed";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/ruvllm/packed";
-  return {};
+  const std::string folder = default_cache_folder();
+  return folder.empty() ? folder : folder + "/packed";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "base/json.h"
+#include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
 #include "model/model.h"
@@ -29,6 +30,7 @@ struct RunCall {
   int64_t n_ctx = 0;
   KvType kv_type = KvType::f16;
   int64_t n_logprobs = -1;
+  CacheFolder cache;
   GenerateParams params;
 };
 
@@ -82,6 +84,7 @@ Json answer_json(const std::vector<Token>& prompt, const Answer& answer) {
   }
   const Timings& t = answer.timings;
   out["timings"] = {{"n_prompt_tokens", t.n_prompt_tokens},
+                    {"n_cached_tokens", t.n_cached_tokens},
                     {"n_generated_tokens", t.n_generated_tokens},
                     {"queue_ms", t.queue_ms},
                     {"prefill_ms", t.prefill_ms},
@@ -105,6 +108,7 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   options.n_ctx = call.n_ctx;
   options.kv.type = call.kv_type;
   options.max_sequences = 1;
+  TRY(keep_on_disk(line, call.cache, options.kv));
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
   const Answer answer = TRY(ask(*engine, prompt, call.params,
                                 call.json ? std::function<void(std::string_view)>() : print_piece));
@@ -153,6 +157,7 @@ int run_command(int argc, char** argv) {
                "Longest prompt and answer in tokens; 0: what the model was trained for");
   line.integer("--logprobs", call.n_logprobs, 0, 20,
                "With --json: log-probability of each token and of the N likeliest");
+  add_cache_flags(line, call.cache);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::optional<std::string> wrong = settle_prompt(line, call))

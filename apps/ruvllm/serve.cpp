@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
-#include "base/file.h"
+#include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
 #include "net/http/server.h"
 #include "net/openai/service.h"
+#include "net/openai/sessions.h"
 #include "open_model.h"
 
 namespace ruv {
@@ -19,8 +19,7 @@ struct ServeCall {
   std::string model;
   std::string packed_cache;
   std::string alias;
-  int64_t cache_mebibytes = 8192;
-  std::string cache_key_file;
+  CacheFolder cache;
   std::string draft_model;
   int64_t port = 8080;
   ServerOptions server;
@@ -42,29 +41,6 @@ std::vector<std::string> model_names(const ServeCall& call, const std::string& p
   return names;
 }
 
-Result<std::array<uint8_t, 32>> read_key(const std::string& path) {
-  const std::string text = TRY(read_text_file(path));
-  std::array<uint8_t, 32> key{};
-  const auto digits = std::string_view(text).substr(0, text.find_last_not_of(" \r\n") + 1);
-  if (digits.size() != 2 * key.size() ||
-      digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) {
-    return fail(Code::invalid, "--cache-key {}: {} hexadecimal digits are needed", path,
-                2 * key.size());
-  }
-  for (size_t i = 0; i < key.size(); ++i) {
-    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, key[i], 16);
-  }
-  return key;
-}
-
-Status set_disk(const CommandLine& line, ServeCall& call) {
-  KvCacheConfig& kv = call.engine.kv;
-  kv.disk_max_bytes = call.cache_mebibytes << 20;
-  kv.note = [&line](std::string_view text) { line.note(text); };
-  if (!call.cache_key_file.empty()) kv.disk_key = TRY(read_key(call.cache_key_file));
-  return {};
-}
-
 std::string url_of(const HttpServer& server, const std::string& host) {
   const bool is_v6 = host.find(':') != std::string::npos;
   return is_v6 ? fmt::format("http://[{}]:{}", host, server.port())
@@ -72,7 +48,9 @@ std::string url_of(const HttpServer& server, const std::string& host) {
 }
 
 Status serve(const CommandLine& line, ServeCall& call) {
-  TRY(set_disk(line, call));
+  TRY(keep_on_disk(line, call.cache, call.engine.kv));
+  std::unique_ptr<SessionStore> sessions;
+  if (!call.cache.path.empty()) sessions = TRY(open_sessions(line, call.cache));
   const std::string path = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
       TRY(open_model(path, call.engine.n_threads, call.packed_cache));
@@ -82,7 +60,10 @@ Status serve(const CommandLine& line, ServeCall& call) {
         TRY(open_model(call.draft_model, call.engine.n_threads, call.packed_cache));
   }
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
-  const OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
+  OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
+  std::unique_ptr<SessionKeeper> keeper;
+  if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
+  service.sessions = keeper.get();
   const std::unique_ptr<HttpServer> server =
       TRY(HttpServer::create(call.server, api_routes(service)));
   fmt::print(stderr, "model {}, context {} tokens, {} answers at a time\nlistening on {}\n",
@@ -90,7 +71,9 @@ Status serve(const CommandLine& line, ServeCall& call) {
              url_of(*server, call.server.host));
   std::fflush(stderr);
   server->run();
-  engine.reset();  // before the server: its last events still go to the server's replies
+  // Both before the server: their last events still go to its replies.
+  engine.reset();
+  keeper.reset();
   fmt::print(stderr, "stopped\n");
   return {};
 }
@@ -109,12 +92,7 @@ int serve_command(int argc, char** argv) {
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
-  line.text("--cache-dir", call.engine.kv.disk_folder,
-            "Folder where the beginnings of prompts outlive the server; absent: memory only");
-  line.integer("--cache-disk", call.cache_mebibytes, 1, int64_t{1} << 30,
-               "MiB that the folder may take [8192]");
-  line.text("--cache-key", call.cache_key_file,
-            "File with 64 hexadecimal digits: encrypts what is in the folder");
+  add_cache_flags(line, call.cache);
   line.integer("--cache-tokens", call.engine.kv.max_tokens, 0, int64_t{1} << 40,
                "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
                "the machine's memory, at most --ctx times --parallel");

@@ -1,0 +1,108 @@
+// ruvllm sessions: the kept conversations of a cache folder: list, show, delete.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "cache_folder.h"
+#include "command_line.h"
+#include "commands.h"
+
+namespace ruv {
+namespace {
+
+struct SessionsCall {
+  std::string action;
+  std::string name;
+  std::string user;
+  bool all_users = true;
+  bool json = false;
+  CacheFolder cache;
+};
+
+constexpr int64_t kLastTime = 253'402'300'799;  // the end of the year 9999
+
+std::string time_text(int64_t unix_s) {
+  if (unix_s < 0 || unix_s > kLastTime) return std::to_string(unix_s);
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+}
+
+Json info_json(const SessionInfo& info) {
+  return {{"name", info.name},        {"user", info.user},       {"model", info.model},
+          {"created", info.created},  {"updated", info.updated}, {"n_messages", info.n_messages},
+          {"n_tokens", info.n_tokens}};
+}
+
+Status list(const CommandLine& line, const SessionsCall& call) {
+  const auto store = TRY(open_sessions(line, call.cache, true));
+  std::vector<SessionInfo> found = store->list_all();
+  if (!call.all_users)
+    std::erase_if(found, [&](const SessionInfo& info) { return info.user != call.user; });
+  if (call.json) {
+    Json sessions = Json::array();
+    for (const SessionInfo& info : found) sessions.push_back(info_json(info));
+    print_json_line(Json{{"sessions", std::move(sessions)}});
+    return {};
+  }
+  size_t width = 4;
+  for (const SessionInfo& info : found) width = std::max(width, info.name.size());
+  fmt::print("{:<{}}  messages   tokens  last used (UTC)   model, user\n", "name", width);
+  for (const SessionInfo& info : found)
+    fmt::print("{:<{}}  {:>8} {:>8}  {:<16}  {}{}{}\n", info.name, width, info.n_messages,
+               info.n_tokens, time_text(info.updated), info.model, info.user.empty() ? "" : ", ",
+               info.user);
+  return {};
+}
+
+Status show(const CommandLine& line, const SessionsCall& call) {
+  const auto store = TRY(open_sessions(line, call.cache, true));
+  const Session session = TRY(store->load(call.user, call.name));
+  Json messages = TRY(read_session_messages(session));
+  if (call.json) {
+    Json json = info_json(session.info);
+    json["messages"] = std::move(messages);
+    print_json_line(json);
+    return {};
+  }
+  for (const Json& message : messages) {
+    fmt::print("{}: {}\n", message["role"].get_ref<const std::string&>(),
+               message["content"].get_ref<const std::string&>());
+  }
+  return {};
+}
+
+Status erase(const CommandLine& line, const SessionsCall& call) {
+  const auto store = TRY(open_sessions(line, call.cache));
+  const SessionStore::Hold hold = TRY(store->hold(call.user, call.name));
+  TRY(store->erase(hold));
+  if (call.json) print_json_line(Json{{"deleted", call.name}});
+  return {};
+}
+
+}  // namespace
+
+int sessions_command(int argc, char** argv) {
+  SessionsCall call;
+  CommandLine line("sessions", "Lists, shows and deletes kept conversations.");
+  line.text("action", call.action, "list, show or delete");
+  line.text("name", call.name, "The session, of show and delete");
+  line.text("--user", call.user, "Whose: the `user` of a server's requests; nobody's when absent");
+  line.flag("--json", call.json, "Print one JSON object");
+  add_session_flags(line, call.cache);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  call.all_users = !line.given("--user");
+  const bool lists = call.action == "list";
+  if (!lists && call.action != "show" && call.action != "delete")
+    return line.wrong_call("say what to do: list, show NAME or delete NAME");
+  if (lists == !call.name.empty())
+    return line.wrong_call(lists ? "list takes no name" : call.action + " needs a name");
+  if (call.cache.path.empty()) call.cache.path = default_cache_folder();
+  if (call.cache.path.empty()) return line.wrong_call("there is no home: give --cache-dir");
+  const Status status = lists                   ? list(line, call)
+                        : call.action == "show" ? show(line, call)
+                                                : erase(line, call);
+  return status.ok() ? kDone : line.failed(status);
+}
+
+}  // namespace ruv
