@@ -1,5 +1,6 @@
 #include "device/kv_codes.h"
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -64,14 +65,14 @@ void store_key_codes(const uint8_t* codes, int64_t head_dim, int64_t slot, int b
 void store_value_codes(const uint8_t* codes, int64_t head_dim, int64_t slot, int bits,
                        void* values) {
   const int64_t n_tokens = 32 / bits;
-  auto* const at = static_cast<std::byte*>(values) + slot / n_tokens * head_dim * 4;
+  uint32_t* const words = static_cast<uint32_t*>(values) + slot / n_tokens * head_dim;
   const auto shift = static_cast<unsigned>(slot % 2 * 16 + slot % n_tokens / 2 * bits);
-  const uint32_t keep = ~(((1U << bits) - 1) << shift);
+  const uint32_t mask = ((1U << bits) - 1) << shift;
   for (int64_t d = 0; d < head_dim; ++d) {
-    uint32_t word;
-    std::memcpy(&word, at + d * 4, 4);
-    word = (word & keep) | (uint32_t{codes[d]} << shift);
-    std::memcpy(at + d * 4, &word, 4);
+    // Other threads store other tokens of the same words, never these bits.
+    const std::atomic_ref<uint32_t> word(words[d]);
+    const uint32_t old = word.load(std::memory_order_relaxed);
+    word.fetch_xor((old ^ uint32_t{codes[d]} << shift) & mask, std::memory_order_relaxed);
   }
 }
 

@@ -20,7 +20,8 @@ struct CodeScale {
 // n numbers to codes in [0, 2^bits). Not-a-number becomes any code.
 CodeScale quantize_codes(const float* x, uint8_t* codes, int64_t n, int bits);
 
-// Token `slot` (of kPageTokens) of a page, as kernels/kernels.h lays out keys and values.
+// Token `slot` (of kPageTokens) of a page, as kernels/kernels.h lays out keys and values. Threads
+// may store different tokens of one page at the same time.
 void store_key_codes(const uint8_t* codes, int64_t head_dim, int64_t slot, int bits, void* keys);
 void store_value_codes(const uint8_t* codes, int64_t head_dim, int64_t slot, int bits,
                        void* values);

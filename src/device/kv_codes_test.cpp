@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "base/threads.h"
+#include "kernels/kernels.h"
 
 namespace ruv {
 namespace {
@@ -57,6 +59,29 @@ TEST(QuantizeCodes, NumbersThatAreNoneStayCodes) {
     std::vector<uint8_t> codes(4, 99);
     quantize_codes(x.data(), codes.data(), 4, 2);
     for (const uint8_t code : codes) EXPECT_LT(code, 4);
+  }
+}
+
+// A word of values holds several tokens, and rows of a prompt are stored by all threads.
+TEST(StoreCodes, ThreadsMayShareAPage) {
+  constexpr int64_t kHeadDim = 64;
+  std::vector<uint8_t> codes(kPageTokens * kHeadDim);
+  Rng rng(6);
+  for (const int bits : {4, 2}) {
+    for (uint8_t& code : codes) code = static_cast<uint8_t>(rng.below(1U << bits));
+    std::vector<uint32_t> expected(static_cast<size_t>(kHeadDim * kPageTokens * bits / 32));
+    const auto store = [&](std::vector<uint32_t>& words, int64_t slot) {
+      store_value_codes(codes.data() + slot * kHeadDim, kHeadDim, slot, bits, words.data());
+    };
+    for (int64_t slot = 0; slot < kPageTokens; ++slot) store(expected, slot);
+    WorkerPool pool(2);
+    for (int round = 0; round < 300; ++round) {
+      std::vector<uint32_t> words(expected.size(), 0x5A5A5A5AU);
+      pool.run([&](int thread) {
+        for (int64_t slot = thread; slot < kPageTokens; slot += 2) store(words, slot);
+      });
+      ASSERT_EQ(words, expected) << bits << " bits, round " << round;
+    }
   }
 }
 
