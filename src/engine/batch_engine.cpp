@@ -19,6 +19,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
     : model_(std::move(model)),
       options_(options),
       core_(*model_, options, clock_, std::move(parts)) {
+  in_prompt_.reserve(static_cast<size_t>(options.max_sequences));
   core_.on_prompts = [this](std::span<const RequestId> ids) {
     const std::lock_guard lock(mutex_);
     in_prompt_.assign(ids.begin(), ids.end());
@@ -42,6 +43,7 @@ BatchEngine::~BatchEngine() {
   }
   wake_.notify_one();
   thread_.join();
+  core_.set_on_result({});  // the disk's thread may live a little longer than wake_
 }
 
 Status BatchEngine::check(const Request& request) const {
@@ -88,6 +90,14 @@ HealedPrompt BatchEngine::healed(const Request& request) {
 }
 
 Result<RequestId> BatchEngine::submit(Request request) {
+  try {
+    return take(std::move(request));
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(Status(Code::out_of_memory, "out of memory"));
+  }
+}
+
+Result<RequestId> BatchEngine::take(Request request) {
   TRY(check(request));
   const HealedPrompt cut = healed(request);
   const std::lock_guard lock(mutex_);
@@ -96,16 +106,20 @@ Result<RequestId> BatchEngine::submit(Request request) {
     return fail(Code::unavailable, "the queue is full: {} requests wait; try again later",
                 n_waiting);
   }
-  const RequestId id = next_id_++;
-  arrived_.push_back(core_.make_sequence(id, std::move(request)));
-  if (!cut.prefix.empty()) arrived_.back()->heal(cut, *prefixes_);
+  std::unique_ptr<Sequence> sequence = core_.make_sequence(next_id_, std::move(request));
+  if (!cut.prefix.empty()) sequence->heal(cut, *prefixes_);
+  arrived_.push_back(std::move(sequence));
   wake_.notify_one();
-  return id;
+  return next_id_++;
 }
 
 void BatchEngine::cancel(RequestId id) {
   const std::lock_guard lock(mutex_);
-  cancelled_.push_back(id);
+  try {
+    cancelled_.push_back(id);
+  } catch (const std::bad_alloc&) {
+    return;  // the answer runs to its end
+  }
   // A step of long prompts is given up for it; the others compute their part again.
   if (contains(in_prompt_, id)) stop_step_ = true;
   wake_.notify_one();

@@ -29,6 +29,7 @@ class BatchEngine final : public Engine {
   void publish();
   Status check(const Request& request) const;
   HealedPrompt healed(const Request& request);
+  Result<RequestId> take(Request request);
 
   std::shared_ptr<const Model> model_;
   EngineOptions options_;
@@ -42,7 +43,7 @@ class BatchEngine final : public Engine {
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Sequence>> arrived_;
   std::vector<RequestId> cancelled_;
-  std::vector<RequestId> in_prompt_;  // of the step that is computed now
+  std::vector<RequestId> in_prompt_;  // of the step that is computed now; never grows
   Load load_;
   KvCacheStats kv_stats_;
   SpeculativeStats speculative_stats_;

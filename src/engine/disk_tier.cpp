@@ -57,17 +57,19 @@ DiskTier::~DiskTier() {
   for (Restore& restore : read_) finish(restore);
 }
 
-void DiskTier::begin(Restore restore) {
+void DiskTier::begin(Restore& restore) {
+  std::list<Restore> taken;
+  taken.push_back(std::move(restore));
   ++n_restoring_;
   {
     const std::lock_guard lock(mutex_);
-    to_read_.push_back(std::move(restore));
+    to_read_.splice(to_read_.end(), taken);
   }
   wake_.notify_one();
 }
 
 void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
-  std::deque<Restore> read;
+  std::list<Restore> read;
   std::unique_ptr<Write> written;
   {
     const std::lock_guard lock(mutex_);
@@ -83,8 +85,17 @@ void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
     writing_ = false;
     finish(*written);
   }
-  for (const int64_t record : store_->take_dropped()) tree_->forget_record(record);
+  forget_dropped();
   if (!writing_ && tree_->has_unwritten()) begin_write();
+}
+
+void DiskTier::forget_dropped() {
+  if (dropped_.empty()) dropped_ = store_->take_dropped();
+  try {
+    for (; !dropped_.empty(); dropped_.pop_back()) tree_->forget_record(dropped_.back());
+  } catch (const std::bad_alloc&) {
+    return;  // the others are for the next time
+  }
 }
 
 void DiskTier::begin_write() {
@@ -92,8 +103,14 @@ void DiskTier::begin_write() {
     const std::lock_guard lock(mutex_);
     if (SteadyClock().now_ns() < resume_ns_) return;
   }
-  auto write = std::make_unique<Write>();
-  tree_->next_unwritten(kWritePages, write->batch);
+  std::unique_ptr<Write> write;
+  try {
+    write = std::make_unique<Write>();
+    tree_->next_unwritten(kWritePages, write->batch);
+    write->records.reserve(write->batch.pages.size());
+  } catch (const std::bad_alloc&) {
+    return;
+  }
   if (write->batch.pages.empty()) return;
   for (const PageId page : write->batch.held) pool_->share(page);
   writing_ = true;
@@ -106,9 +123,11 @@ void DiskTier::begin_write() {
 
 void DiskTier::finish(Restore& restore) {
   const auto n = static_cast<size_t>(restore.n_done);
-  if (n > 0) {
+  try {
     tree_->insert(restore.scope, std::span(restore.tokens).first(n * kPageTokens),
                   std::span(restore.pages).first(n), false);
+  } catch (const std::bad_alloc&) {
+    restore.n_done = 0;  // read, and nobody will know
   }
   for (const PageId page : restore.pages) pool_->release(page);
   for (size_t i = 0; i < restore.records.size(); ++i) {
@@ -121,7 +140,11 @@ void DiskTier::finish(const Write& write) {
     const PrefixTree::Unwritten& page = write.batch.pages[i];
     const int64_t parent =
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
-    tree_->add_record(page.scope, parent, page.tokens, write.records[i]);
+    try {
+      tree_->add_record(page.scope, parent, page.tokens, write.records[i]);
+    } catch (const std::bad_alloc&) {
+      break;  // those behind it need it; they will be written again
+    }
   }
   for (const PageId page : write.batch.held) pool_->release(page);
 }
@@ -132,7 +155,7 @@ bool DiskTier::has_results() const {
 }
 
 void DiskTier::set_on_result(std::function<void()> on_result) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(on_result_mutex_);
   on_result_ = std::move(on_result);
 }
 
@@ -144,24 +167,29 @@ void DiskTier::work() {
     const auto has_work = [&] { return stopping_ || !to_read_.empty() || to_write_ != nullptr; };
     if (!synced && !has_work()) {
       lock.unlock();
-      (void)store_->flush();  // what cannot be synced is as if the machine stopped now
+      flush();
       synced = true;
       lock.lock();
     }
     wake_.wait(lock, has_work);
     if (stopping_) break;
     if (!to_read_.empty()) {
-      Restore restore = std::move(to_read_.front());
-      to_read_.pop_front();
+      std::list<Restore> taken;
+      taken.splice(taken.end(), to_read_, to_read_.begin());
       lock.unlock();
-      read_pages(restore);
+      read_pages(taken.front());
       lock.lock();
-      read_.push_back(std::move(restore));
+      read_.splice(read_.end(), taken);
     } else {
       std::unique_ptr<Write> write = std::move(to_write_);
       lock.unlock();
-      const Status status = write_pages(*write);
-      if (!status.ok() && note_) note_(fmt::format("prefix cache: {}", status.message()));
+      Status status;
+      try {
+        status = write_pages(*write);
+      } catch (const std::bad_alloc&) {
+        status = Status(Code::out_of_memory, "out of memory");
+      }
+      tell(status);
       synced = false;
       lock.lock();
       // A parent that went meanwhile is no trouble of the disk.
@@ -170,18 +198,41 @@ void DiskTier::work() {
       written_ = std::move(write);
     }
     done_.notify_all();
-    if (on_result_) on_result_();
+    lock.unlock();
+    {
+      const std::lock_guard on_result_lock(on_result_mutex_);
+      if (on_result_) on_result_();
+    }
+    lock.lock();
   }
   lock.unlock();
-  if (!synced) (void)store_->flush();
+  if (!synced) flush();
 }
 
-void DiskTier::read_pages(Restore& restore) {
+// What cannot be synced is as if the machine stopped now.
+void DiskTier::flush() {
+  try {
+    (void)store_->flush();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void DiskTier::tell(const Status& failure) const {
+  if (failure.ok() || !note_) return;
+  try {
+    note_(fmt::format("prefix cache: {}", failure.message()));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void DiskTier::read_pages(Restore& restore) try {
   for (size_t i = 0; i < restore.pages.size(); ++i) {
     if (restore.records[i] >= 0) {
       const Status status = store_->read(restore.records[i], bytes_);
       if (!status.ok()) {
-        if (note_) note_(fmt::format("prefix cache: {}", status.message()));
+        tell(status);
         return;
       }
       memory_->load(restore.pages[i], bytes_);
@@ -189,6 +240,8 @@ void DiskTier::read_pages(Restore& restore) {
     }
     restore.n_done = static_cast<int64_t>(i) + 1;
   }
+} catch (const std::bad_alloc&) {
+  return;  // what is behind n_done was not read
 }
 
 Status DiskTier::write_pages(Write& write) {

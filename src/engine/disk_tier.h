@@ -4,8 +4,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -36,8 +36,9 @@ class DiskTier {
   ~DiskTier();
 
   // All of the engine's thread:
-  // Reads the pages of `restore` that have records; its result comes back by poll.
-  void begin(Restore restore);
+  // Takes `restore` and reads those of its pages that have records; its result comes back by poll.
+  // On std::bad_alloc nothing happened.
+  void begin(Restore& restore);
   // Applies results: what was written and dropped becomes known to the tree, what was restored is
   // the tree's. Hands out the next pages to write. Calls on_restored(id) for each finished restore.
   void poll(const std::function<void(uint64_t)>& on_restored);
@@ -45,7 +46,7 @@ class DiskTier {
 
   // Whether poll would do something. Any thread.
   bool has_results() const;
-  // Called on the tier's thread when a result is there.
+  // Called on the tier's thread when a result is there; not any more when this returns.
   void set_on_result(std::function<void()> on_result);
 
   void fill(KvCacheStats& stats) const;
@@ -59,6 +60,9 @@ class DiskTier {
   void work();
   void read_pages(Restore& restore);
   Status write_pages(Write& write);
+  void flush();
+  void tell(const Status& failure) const;
+  void forget_dropped();
   void finish(Restore& restore);
   void finish(const Write& write);
   void begin_write();
@@ -76,17 +80,20 @@ class DiskTier {
   bool writing_ = false;
   int64_t n_restored_pages_ = 0;
   int64_t n_failed_restores_ = 0;
+  std::vector<int64_t> dropped_;  // by the store; the tree still knows them
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
-  std::deque<Restore> to_read_;
-  std::deque<Restore> read_;
+  std::list<Restore> to_read_;  // lists, as moving an element cannot fail
+  std::list<Restore> read_;
   std::unique_ptr<Write> to_write_;
   std::unique_ptr<Write> written_;
-  std::function<void()> on_result_;
   int64_t resume_ns_ = 0;  // nothing is written before, since writing failed
   bool stopping_ = false;
+  // Apart, as on_result_ takes locks under which has_results is asked.
+  std::mutex on_result_mutex_;
+  std::function<void()> on_result_;
   std::thread thread_;
 };
 

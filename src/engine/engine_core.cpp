@@ -36,6 +36,14 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
   snapshot_.limits.low_watermark = options.kv.low_watermark;
   snapshot_.limits.high_watermark = options.kv.high_watermark;
   snapshot_.limits.page_tokens = kPageTokens;
+  const auto n_rows = static_cast<size_t>(options.max_batch_tokens + kMaxDraftRows);
+  const auto n_sequences = static_cast<size_t>(options.max_sequences);
+  batch_.tokens.reserve(n_rows);
+  batch_.positions.reserve(n_rows);
+  batch_.output_rows.reserve(n_sequences + kMaxDraftRows);
+  batch_.sequences.reserve(n_sequences);
+  packed_.reserve(n_sequences);
+  prompt_ids_.reserve(n_sequences);
 }
 
 std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
@@ -43,9 +51,24 @@ std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request reques
                                     clock_->now_ns());
 }
 
+// For one more sequence in any list.
+void EngineCore::make_places() {
+  const size_t n = running_.size() + waiting_.size() + restoring_.size() + 1;
+  for (Sequences* const list : {&running_, &waiting_, &restoring_, &started_}) {
+    if (list->capacity() < n) list->reserve(2 * n);
+  }
+  if (planned_.capacity() < n) planned_.reserve(2 * n);
+}
+
 void EngineCore::add(std::unique_ptr<Sequence> sequence) {
   find_leader(*sequence);
-  sequence->set_tenant(tenants_.open(sequence->terms().tenant));
+  try {
+    make_places();
+    sequence->set_tenant(tenants_.open(sequence->terms().tenant));
+  } catch (const std::bad_alloc&) {
+    sequence->run_out_of_memory(clock_->now_ns());
+    return;
+  }
   tenants_.queue(sequence->tenant(), milliseconds_of(clock_->now_ns()));
   if (prefixes_.begin_restore(*sequence)) {
     restoring_.push_back(std::move(sequence));
@@ -88,14 +111,40 @@ void EngineCore::cancel(std::span<const RequestId> ids) {
 }
 
 void EngineCore::cancel_all() {
-  std::vector<RequestId> ids;
-  for (const auto& sequence : running_) ids.push_back(sequence->id());
-  for (const auto& sequence : waiting_) ids.push_back(sequence->id());
-  for (const auto& sequence : restoring_) ids.push_back(sequence->id());
-  cancel(ids);
+  for (const Sequences* const list : {&running_, &waiting_, &restoring_}) {
+    while (!list->empty()) {
+      const RequestId id = list->back()->id();
+      cancel(std::span(&id, 1));
+    }
+  }
+}
+
+// Its caller erases it.
+void EngineCore::give_up(Sequence& sequence) {
+  prefixes_.keep(sequence);
+  sequence.run_out_of_memory(clock_->now_ns());
+  tenants_.close(sequence.tenant());
+}
+
+void EngineCore::give_up_youngest() {
+  Sequences& list = running_.empty() ? waiting_ : running_;
+  if (list.empty()) return;
+  Sequence& youngest = *list.back();
+  if (&list == &waiting_) tenants_.leave_queue(youngest.tenant());
+  give_up(youngest);
+  list.pop_back();
 }
 
 bool EngineCore::step(const StopFlag& stop) {
+  try {
+    return plan_and_compute(stop);
+  } catch (const std::bad_alloc&) {
+    give_up_youngest();
+    return true;
+  }
+}
+
+bool EngineCore::plan_and_compute(const StopFlag& stop) {
   const int64_t start_ns = clock_->now_ns();
   take_results();
   take_snapshot(start_ns);
@@ -111,6 +160,15 @@ bool EngineCore::step(const StopFlag& stop) {
   return true;
 }
 
+// For the sequences in planned_.
+void EngineCore::guess() {
+  try {
+    speculator_.propose(planned_, kMaxDraftRows);
+  } catch (const std::bad_alloc&) {
+    for (Sequence* const sequence : planned_) sequence->drafts().reset();
+  }
+}
+
 void EngineCore::take_snapshot(int64_t now_ns) {
   snapshot_.n_pages = pool_.n_pages();
   snapshot_.n_free_pages = pool_.n_free();
@@ -124,7 +182,7 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   for (const auto& sequence : running_) {
     if (!sequence->in_prompt()) planned_.push_back(sequence.get());
   }
-  speculator_.propose(planned_, kMaxDraftRows);
+  guess();
   for (const auto& sequence : running_) {
     snapshot_.running.push_back(running_view(*sequence, now_ns));
   }
@@ -204,7 +262,7 @@ void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   prefixes_.keep(*sequence);
   sequence->preempted();
   tenants_.queue(sequence->tenant(), milliseconds_of(now_ns));
-  waiting_.push_front(std::move(sequence));
+  waiting_.insert(waiting_.begin(), std::move(sequence));
 }
 
 // False, and nothing happened: no page is left.
@@ -245,7 +303,7 @@ void EngineCore::apply(int64_t now_ns) {
     if (has_pages) {
       running_.push_back(std::move(sequence));
     } else {
-      waiting_.push_front(std::move(sequence));
+      waiting_.insert(waiting_.begin(), std::move(sequence));
     }
   }
   pack();
@@ -257,8 +315,14 @@ void EngineCore::pack() {
   prompt_ids_.clear();
   for (const StepPlan::Rows& rows : plan_.rows) {
     Sequence* const sequence = planned_[static_cast<size_t>(rows.sequence)];
-    if (sequence != nullptr) pack_rows(*sequence, rows);
+    if (sequence == nullptr) continue;
+    try {
+      pack_rows(*sequence, rows);
+    } catch (const std::bad_alloc&) {
+      give_up(*sequence);
+    }
   }
+  std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
 
 bool EngineCore::reserve(Sequence& sequence, int64_t n_tokens) {
@@ -271,7 +335,7 @@ void EngineCore::add_row(Token token, int64_t position) {
   batch_.positions.push_back(static_cast<int32_t>(position));
 }
 
-// Leaves out what has no page after all: the next plan knows.
+// Leaves out what has no page after all: the next plan knows. Throws with nothing packed.
 void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   const int64_t first = sequence.n_computed();
   Packed packed{&sequence, std::min(rows.n_tokens, sequence.n_tokens() - first), 0, -1};
@@ -334,21 +398,31 @@ int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
   Sequence& sequence = *packed.sequence;
   sequence.drafted(packed.n_drafts);
   int64_t n_accepted = 0;
-  for (bool goes_on = true; goes_on;) {
+  const auto take = [&] {
     const std::span<float> row(logits.row(packed.first_output + n_accepted),
                                static_cast<size_t>(logits.n_cols));
     const bool is_last = n_accepted == packed.n_drafts;
     const Token guess =
         is_last ? -1 : sequence.drafts()->draft.chains[0][static_cast<size_t>(n_accepted)];
-    goes_on = sequence.advance(row, guess, now_ns);
+    const bool goes_on = sequence.advance(row, guess, now_ns);
     n_accepted += goes_on;
-    if (sequence.is_finished()) break;
+    if (sequence.is_finished()) return false;
     if (goes_on) sequence.computed(1);
+    return goes_on;
+  };
+  try {
+    while (take()) {
+    }
+  } catch (const std::bad_alloc&) {
+    sequence.run_out_of_memory(now_ns);
   }
   speculator_.record(sequence, packed.n_drafts, n_accepted);
-  if (sequence.is_finished()) {
-    prefixes_.keep(sequence);
+  if (!sequence.is_finished()) return n_accepted;
+  prefixes_.keep(sequence);
+  try {
     speculator_.finished(sequence);
+  } catch (const std::bad_alloc&) {
+    return n_accepted;  // its answer helps no guess
   }
   return n_accepted;
 }

@@ -2,7 +2,6 @@
 // comes out. It knows no thread and no clock of its own, so that simulation drives the same code.
 #pragma once
 
-#include <deque>
 #include <span>
 
 #include "base/clock.h"
@@ -45,6 +44,14 @@ class EngineCore {
 
   // Plans one step and computes it. Where `stop` becomes true meanwhile it may end early: then
   // nothing has happened. False: there was nothing to compute.
+  //
+  // Where memory is out: nothing here throws std::bad_alloc, nor do add and cancel. What only saves
+  // work (kept prefixes, drafts, what goes to and comes from the disk) is left out. A sequence that
+  // cannot get a page or take its next token ends with out_of_memory, the others of the step go on.
+  // Where the plan itself has no room, nothing was computed and the youngest sequence ends, so that
+  // each try has more room than the one before. Always: a sequence is in one list, or its last
+  // event is out and its pages are back; pool, tree and ledger agree; the bytes of those that go on
+  // are what they are without.
   bool step(const StopFlag& stop);
   // Ids of the plan whose prompts the step computes: those that a cancel should not wait for.
   // Called by `step` before it computes.
@@ -60,6 +67,7 @@ class EngineCore {
   bool consistent() const;
 
  private:
+  using Sequences = std::vector<std::unique_ptr<Sequence>>;
   // Rows of the plan that are in the batch.
   struct Packed {
     Sequence* sequence;
@@ -68,6 +76,11 @@ class EngineCore {
     int64_t first_output;  // -1: gives no logits
   };
 
+  void make_places();
+  bool plan_and_compute(const StopFlag& stop);
+  void give_up(Sequence& sequence);
+  void give_up_youngest();
+  void guess();
   void take_snapshot(int64_t now_ns);
   static SequenceView view_of(const Sequence& sequence, int64_t now_ns);
   SequenceView running_view(Sequence& sequence, int64_t now_ns);
@@ -96,13 +109,14 @@ class EngineCore {
   StepTimer timer_;
   Speculator speculator_;  // before the sequences, whose drafts know it
 
-  std::vector<std::unique_ptr<Sequence>> running_;    // in order of start
-  std::deque<std::unique_ptr<Sequence>> waiting_;     // in order of arrival, preempted ones before
-  std::vector<std::unique_ptr<Sequence>> restoring_;  // will wait when their pages are there
+  // Each has room for all sequences, so that moving one cannot fail.
+  Sequences running_;    // in order of start
+  Sequences waiting_;    // in order of arrival, preempted ones before
+  Sequences restoring_;  // will wait when their pages are there
   ScheduleSnapshot snapshot_;
   StepPlan plan_;
-  std::vector<Sequence*> planned_;                  // of the plan's indexes; null: did not start
-  std::vector<std::unique_ptr<Sequence>> started_;  // for a moment
+  std::vector<Sequence*> planned_;  // of the plan's indexes; null: did not start
+  Sequences started_;               // for a moment
   Batch batch_;
   std::vector<Packed> packed_;
   std::vector<RequestId> prompt_ids_;

@@ -39,7 +39,12 @@ bool PrefixCache::uses(const Sequence& sequence) const {
 // All but the last token at most: its row gives the logits that the answer begins with.
 void PrefixCache::match(const Sequence& sequence) {
   const std::span<const Token> tokens = sequence.tokens();
-  tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_);
+  try {
+    tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_);
+  } catch (const std::bad_alloc&) {
+    match_ = {};
+    match_.miss = PrefixTree::Miss::unknown;
+  }
   // What is only on disk cannot be shared yet.
   const auto in_memory = std::ranges::find_if(
       match_.entries, [](const PrefixTree::Entry& entry) { return entry.page < 0; });
@@ -76,19 +81,14 @@ bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
     if (match_.n_tokens > 0) miss = CacheMiss::too_few;
     match_.n_tokens = 0;
   }
-  const int64_t n_whole = match_.n_tokens / kPageTokens;
-  for (int64_t i = 0; i < n_whole; ++i) {
-    sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
-  }
-  if (match_.n_tokens % kPageTokens != 0) {
-    const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
-    pool_->share(from);  // making room must not take it
-    const bool copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
-    pool_->release(from);
-    if (!copied) {
+  try {
+    if (!hold_match(sequence)) {
       sequence.pages().clear();
       return false;
     }
+  } catch (const std::bad_alloc&) {
+    sequence.pages().clear();
+    match_.n_tokens = 0;
   }
   ++n_changes_;
   tree_.touch(sequence.scope(),
@@ -101,17 +101,53 @@ bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
   return true;
 }
 
+// Gives the sequence the pages of match_, or some and false: there is no page for a copy.
+bool PrefixCache::hold_match(Sequence& sequence) {
+  const int64_t n_whole = match_.n_tokens / kPageTokens;
+  for (int64_t i = 0; i < n_whole; ++i) {
+    sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
+  }
+  if (match_.n_tokens % kPageTokens == 0) return true;
+  const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
+  pool_->share(from);  // making room must not take it
+  bool copied = false;
+  try {
+    copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
+  } catch (const std::bad_alloc&) {
+    pool_->release(from);
+    throw;
+  }
+  pool_->release(from);
+  return copied;
+}
+
 void PrefixCache::keep(Sequence& sequence) {
   if (!uses(sequence) || sequence.n_computed() < sequence.params().min_cache_tokens) return;
   const auto n = static_cast<size_t>(sequence.n_computed());
   const size_t n_pages = (n + kPageTokens - 1) / kPageTokens;
   ++n_changes_;
-  tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),
-               sequence.pages().exchangeable().first(n_pages), true);
+  try {
+    tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),
+                 sequence.pages().exchangeable().first(n_pages), true);
+  } catch (const std::bad_alloc&) {
+    return;  // what is not kept will be computed again
+  }
 }
 
 bool PrefixCache::begin_restore(const Sequence& sequence) {
   if (disk_ == nullptr || !uses(sequence)) return false;
+  Restore restore;
+  try {
+    if (!plan_restore(sequence, restore)) return false;
+    disk_->begin(restore);
+    return true;
+  } catch (const std::bad_alloc&) {
+    for (const PageId page : restore.pages) pool_->release(page);
+    return false;
+  }
+}
+
+bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
   const std::span<const Token> tokens =
       std::span(sequence.tokens())
           .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
@@ -119,17 +155,16 @@ bool PrefixCache::begin_restore(const Sequence& sequence) {
   match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens));
   while (!match_.entries.empty() && match_.entries.back().page >= 0) match_.entries.pop_back();
   if (match_.entries.empty()) return false;
-  Restore restore;
   restore.id = sequence.id();
   restore.scope = sequence.scope();
   restore.tokens.assign(tokens.begin(), tokens.begin() + std::ssize(match_.entries) * kPageTokens);
-  if (!hold_for_restore(restore)) return false;
-  disk_->begin(std::move(restore));
-  return true;
+  return hold_for_restore(restore);
 }
 
 // Holds the pages that match_ has in memory and reserves those that it has on disk.
 bool PrefixCache::hold_for_restore(Restore& restore) {
+  restore.pages.reserve(match_.entries.size());
+  restore.records.reserve(match_.entries.size());
   for (const PrefixTree::Entry& entry : match_.entries) {
     if (entry.page < 0) continue;
     pool_->share(entry.page);

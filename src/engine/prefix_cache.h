@@ -10,6 +10,7 @@
 
 namespace ruv {
 
+// None of it throws std::bad_alloc: where memory is out, less is kept and found.
 class PrefixCache {
  public:
   // `pool` and `memory` outlive it.
@@ -44,6 +45,8 @@ class PrefixCache {
 
  private:
   void match(const Sequence& sequence);
+  bool hold_match(Sequence& sequence);
+  bool plan_restore(const Sequence& sequence, Restore& restore);
   bool hold_for_restore(Restore& restore);
 
   PagePool* pool_;

@@ -150,10 +150,28 @@ std::string Sequence::new_text(std::string text) {
   return text.erase(0, n);
 }
 
-void Sequence::finish(FinishReason reason, Status status, int64_t now_ns) {
+void Sequence::finish(FinishReason reason, const Status& status, int64_t now_ns) {
+  try {
+    Event event;
+    event.status = status;
+    emit(std::move(event), reason, now_ns);
+  } catch (const std::bad_alloc&) {
+    run_out_of_memory(now_ns);
+  }
+}
+
+void Sequence::run_out_of_memory(int64_t now_ns) {
+  is_finished_ = true;
   Event event;
-  event.status = std::move(status);
-  emit(std::move(event), reason, now_ns);
+  event.finish = FinishReason::error;
+  event.status = Status(Code::out_of_memory, "out of memory");  // fits the string's own bytes
+  event.timings = timings(now_ns);
+  event.seed = seed_;
+  try {
+    if (on_event_) on_event_(event);
+  } catch (const std::bad_alloc&) {
+    return;  // nobody is left to tell
+  }
 }
 
 void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {

@@ -88,8 +88,11 @@ class Sequence {
   bool advance(std::span<float> logits, Token guess, int64_t now_ns);
   // The last event is out.
   bool is_finished() const { return is_finished_; }
-  // Ends the answer from outside.
-  void finish(FinishReason reason, Status status, int64_t now_ns);
+  // Ends the answer from outside. Throws nothing.
+  void finish(FinishReason reason, const Status& status, int64_t now_ns);
+  // Ends it with out_of_memory; needs none itself. A listener that threw std::bad_alloc at the last
+  // event hears this one after it.
+  void run_out_of_memory(int64_t now_ns);
 
  private:
   int64_t n_generated() const { return n_tokens() - answer_begin_; }

@@ -11,9 +11,9 @@ int32_t TenantLedger::open(std::string_view name) {
   auto known = indexes_.find(name);
   if (known == indexes_.end()) {
     if (unused_.empty()) {
-      unused_.push_back(static_cast<int32_t>(accounts_.size()));
       accounts_.emplace_back();
-      views_.emplace_back();
+      views_.resize(accounts_.size());
+      unused_.push_back(static_cast<int32_t>(accounts_.size()) - 1);
     }
     const int32_t tenant = unused_.back();
     unused_.pop_back();
@@ -36,8 +36,10 @@ void TenantLedger::close(int32_t tenant) {
 
 // An idle tenant that queues again is lifted anyway: the half with the least service loses nothing
 // but what it was ahead by.
-void TenantLedger::forget_idle() {
+void TenantLedger::forget_idle() try {
   std::vector<int32_t> idle;
+  idle.reserve(n_idle_);
+  unused_.reserve(unused_.size() + n_idle_);
   for (const auto& [name, tenant] : indexes_) {
     if (accounts_[static_cast<size_t>(tenant)].n_requests == 0) idle.push_back(tenant);
   }
@@ -49,6 +51,8 @@ void TenantLedger::forget_idle() {
     unused_.push_back(*it);
   }
   n_idle_ -= static_cast<size_t>(middle - idle.begin());
+} catch (const std::bad_alloc&) {
+  return;  // the next one that ends tries again
 }
 
 void TenantLedger::queue(int32_t tenant, int64_t now_ms) {
