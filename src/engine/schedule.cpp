@@ -10,8 +10,6 @@
 namespace ruv {
 namespace {
 
-bool decodes(const SequenceView& v) { return v.n_computed + 1 == v.n_tokens; }
-
 class Planner {
  public:
   Planner(const ScheduleSnapshot& snapshot, StepPlan& plan)
@@ -21,8 +19,7 @@ class Planner {
     prepare();
     expire();
     preempt_until_decodes_fit();
-    const bool short_of_pages = !plan_.preempt.empty();
-    const int64_t urgent = short_of_pages ? -1 : make_room_for_higher_class();
+    const int64_t urgent = plan_.preempt.empty() ? make_room_for_higher_class() : -1;
     plan_decodes();
     StepBudget budget(s_.limits, s_.cost, n_decodes_, decode_ms_);
     gather_prompts();
@@ -35,8 +32,6 @@ class Planner {
   }
 
  private:
-  using Prompt = StepPlan::Prompt;
-
   const SequenceView& running(int64_t i) const { return s_.running[static_cast<size_t>(i)]; }
   const SequenceView& waiting(int64_t i) const { return s_.waiting[static_cast<size_t>(i)]; }
   int64_t n_running() const { return static_cast<int64_t>(s_.running.size()); }
@@ -256,7 +251,7 @@ class Planner {
   void plan_prompts(StepBudget& budget) {
     PromptSharing(s_.limits, pages_, budget, plan_.rows).share(scratch_.prompts);
     // Those that start without rows take the page they copy the end of their prefix to.
-    for (const Prompt& prompt : scratch_.prompts) {
+    for (const StepPlan::Prompt& prompt : scratch_.prompts) {
       if (prompt.sequence < n_running()) continue;
       const int64_t n = pages_.missing(prompt.n_pages, prompt.view->n_computed);
       pages_.take(n);

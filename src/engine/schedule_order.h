@@ -8,6 +8,9 @@ namespace ruv {
 
 inline constexpr int kPriorityClasses = 4;
 
+// Needs one row for its next token; others have a prompt, or what was preempted, to compute.
+inline bool decodes(const SequenceView& v) { return v.n_computed + 1 == v.n_tokens; }
+
 // The priority, one higher for each ageing_ms waited, at most critical.
 int class_of(const SequenceView& view, const SchedulerLimits& limits);
 // Waited for longer than it takes the lowest to become critical: goes by its age alone.
