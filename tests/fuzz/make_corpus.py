@@ -234,6 +234,20 @@ def packed_file_seeds():
     yield "behind", packed(2, (block, block + 4096))
 
 
+def session_file_seeds():
+    """A byte for the target (1: make hashes right), then a session's file."""
+    def session(messages, user=b"", name=b"a", model=b"m", sealed=0):
+        label = struct.pack("<4q3I", 5, 6, 2, 40, len(user), len(name), len(model))
+        label += user + name + model
+        head = struct.pack("<8s2I", b"RUVSESS1", sealed, len(label)) + bytes(56)
+        return b"\1" + head + struct.pack("<Q", len(messages)) + label + messages
+
+    yield "plain", session(b'[{"role":"user","content":"Hi"}]', b"ann", b"trip-2.x")
+    yield "empty", session(b"")
+    yield "sealed", session(bytes(40), sealed=1)
+    yield "name", session(b"[]", name=b"../a")
+
+
 def page_store_seeds():
     """A byte for the target (1: make hashes right, 2: append), then a segment of 64-byte pages."""
     def record(slot, parent, scope=b"", token=7):
@@ -262,7 +276,8 @@ def main():
                           ("sentencepiece_model", sentencepiece_model_seeds),
                           ("tiktoken_ranks", tiktoken_ranks_seeds),
                           ("rwkv_vocab", rwkv_vocab_seeds),
-                          ("page_store", page_store_seeds)):
+                          ("page_store", page_store_seeds),
+                          ("session_file", session_file_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():
