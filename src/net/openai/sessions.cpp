@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
@@ -247,10 +248,19 @@ void SessionTurn::keep(const std::string& answer, int64_t n_tokens,
   session_.info.updated = service_.unix_time();
   session_.info.n_tokens = n_tokens;
   service_.sessions->post([self = shared_from_this(), kept = std::move(kept)] {
-    const Status status = self->service_.sessions->store().save(*self->hold_, self->session_);
+    const Status status = self->save();
     self->hold_.reset();
     kept(status);
   });
+}
+
+// The keeper's thread must outlive a lack of memory.
+Status SessionTurn::save() const {
+  try {
+    return service_.sessions->store().save(*hold_, session_);
+  } catch (const std::bad_alloc&) {
+    return fail(Code::out_of_memory, "no memory left to save session '{}'", session_.info.name);
+  }
 }
 
 std::vector<Route> session_routes(const OpenAiService& service) {

@@ -57,6 +57,7 @@ class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
   SessionTurn(const OpenAiService& service, SessionStore::Hold hold)
       : service_(service), hold_(std::move(hold)) {}
   ApiResult<void> join(const Session& before, GenerateRequest& request);
+  Status save() const;
 
   const OpenAiService& service_;
   std::optional<SessionStore::Hold> hold_;
