@@ -38,7 +38,7 @@ def speed(answers):
 
 def rows(found, sides):
     one = {s: middle(found.get(("1", s)), "tokens_per_s") for s in sides}
-    for part in dict.fromkeys(p for p, _ in found):
+    for part in sorted({p for p, _ in found}, key=int):
         speeds = {s: middle(found.get((part, s)), "tokens_per_s") for s in sides}
         peers = [v for s, v in speeds.items() if s != "ours" and v]
         best = ratio(speeds.get("ours"), max(peers)) if peers else None
