@@ -148,6 +148,23 @@ TEST_F(SessionsTest, AnAnswerThatFailsChangesNothing) {
   EXPECT_EQ(said_in("/v1/sessions/a"), "u:one a:1 ");
 }
 
+TEST_F(SessionsTest, ASessionIsFreeWhenTheClientHearsOfAFailure) {
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(chat(chat_body("a", "x"), saying("y", FinishReason::error)).status, 500);
+    EXPECT_TRUE(store_->hold("", "a"));
+  }
+}
+
+TEST_F(SessionsTest, AFullSessionSaysSoBeforeAnAnswerIsMade) {
+  Session full;
+  full.info.name = "a";
+  const std::string most(kMaxSessionTextBytes - 50, 'x');
+  set_session_messages(full, Json::array({{{"role", "user"}, {"content", most}}}));
+  ASSERT_TRUE(store_->save(*store_->hold("", "a"), full).ok());
+  EXPECT_EQ(chat(chat_body("a", "more"), saying("y")).body["error"]["code"], "session_too_long");
+  EXPECT_TRUE(engine_->submitted().empty());
+}
+
 TEST_F(SessionsTest, OneTurnAtATime) {
   EXPECT_EQ(chat(chat_body("a", "one"), saying("1")).status, 200);
   Script slow = saying("x");
