@@ -226,6 +226,7 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   options.n_threads = call.n_threads;
   options.n_ctx = call.n_ctx;
   options.kv.type = call.kv_type;
+  options.kv.gate_file = gate_file_of(call.model);
   options.max_sequences = 1;
   TRY(keep_on_disk(line, call.cache, options.kv));
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));

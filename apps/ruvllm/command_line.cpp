@@ -141,10 +141,11 @@ void CommandLine::kv(KvType& type) {
       "--kv",
       [&type](const std::string& text) {
         const std::optional<KvType> found = find_kv_type(text);
-        if (!found) refuse("--kv", fmt::format("'{}' is neither f16 nor int8", text));
+        if (!found) refuse("--kv", fmt::format("'{}' is none of f16, int8, int4, int2", text));
         type = *found;
       },
-      "How the context's keys and values are stored: f16, or int8 in half the memory [f16]",
+      "How the context's keys and values are stored: f16, int8 in half the memory, or int4, int2 "
+      "where `ruvllm kv-gate` found that the model bears it [f16]",
       "TYPE");
 }
 

@@ -224,7 +224,7 @@ void print_table(std::span<const KvVerdict> verdicts, int64_t n_needles) {
 
 Result<std::string> run_gate(GateCall call) {
   call.model = TRY(chosen_model(call.model));
-  if (call.out.empty()) call.out = call.model + ".kv-gate.json";
+  if (call.out.empty()) call.out = gate_file_of(call.model);
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.n_threads, call.packed_cache));
   const Gate gate = TRY(prepare(*model, call));

@@ -63,4 +63,6 @@ Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given
   return open_tokenizer_file(TRY(chosen_model(given)), scheme);
 }
 
+std::string gate_file_of(const std::string& model) { return model + ".kv-gate.json"; }
+
 }  // namespace ruv

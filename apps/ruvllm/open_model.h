@@ -31,4 +31,7 @@ Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given);
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,
                                                         const std::string& scheme = {});
 
+// Where `ruvllm kv-gate` says what the keys and values of a model bear.
+std::string gate_file_of(const std::string& model);
+
 }  // namespace ruv

@@ -52,6 +52,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   std::unique_ptr<SessionStore> sessions;
   if (!call.cache.path.empty()) sessions = TRY(open_sessions(line, call.cache));
   const std::string path = TRY(chosen_model(call.model));
+  call.engine.kv.gate_file = gate_file_of(path);
   const std::shared_ptr<const Model> model =
       TRY(open_model(path, call.engine.n_threads, call.packed_cache));
   const std::unique_ptr<ModelText> text = text_of_model(model);

@@ -14,6 +14,8 @@ namespace ruv {
 
 struct KvCacheConfig {
   KvType type = KvType::f16;
+  // What `ruvllm kv-gate` wrote of the model: int4 and int2 need a verdict that they passed.
+  std::string gate_file = {};
   // Tokens of context that memory holds, running ones and kept prefixes together; 0:
   // n_ctx · max_sequences, limited to a quarter of the machine's memory.
   int64_t max_tokens = 0;

@@ -23,9 +23,9 @@ constexpr std::string_view kv_type_name(KvType type) {
   return kNames[static_cast<int>(type)];
 }
 
-// Of the types that every model may use. Nothing for a name that is none of them.
+// Nothing for a name that is none.
 constexpr std::optional<KvType> find_kv_type(std::string_view name) {
-  for (const KvType type : {KvType::f16, KvType::int8}) {
+  for (const KvType type : kKvTypes) {
     if (name == kv_type_name(type)) return type;
   }
   return std::nullopt;

@@ -6,6 +6,8 @@
 #include <mutex>
 
 #include "base/buffer.h"
+#include "base/file.h"
+#include "device/kv_verdict.h"
 #include "engine/batch_engine.h"
 #include "model/packed_key.h"
 
@@ -34,6 +36,20 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   }
   o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
   return o;
+}
+
+Status check_kv(const KvCacheConfig& kv) {
+  if (kv.type == KvType::f16 || kv.type == KvType::int8) return {};
+  std::vector<KvVerdict> verdicts;
+  if (!kv.gate_file.empty() && file_exists(kv.gate_file)) {
+    verdicts = TRY(read_kv_verdicts(TRY(read_text_file(kv.gate_file)), kv.gate_file));
+  }
+  TRY(check_kv_type(kv.type, verdicts));
+  if (kv.disk_folder.empty()) return {};
+  return fail(Code::unsupported,
+              "kv {}: pages of this type have no form on disk yet; use f16 or int8 there, or no "
+              "cache folder",
+              kv_type_name(kv.type));
 }
 
 // Everything that decides the bytes of a page but the model's own bytes.
@@ -94,6 +110,7 @@ std::string_view finish_reason_name(FinishReason reason) {
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model,
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");
+  TRY(check_kv(options.kv));
   const EngineOptions complete = TRY(completed(options, *model));
   EngineParts parts;
   parts.executor = TRY(

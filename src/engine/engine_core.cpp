@@ -265,13 +265,11 @@ void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   waiting_.insert(waiting_.begin(), std::move(sequence));
 }
 
-// False, and nothing happened: no page is left.
-bool EngineCore::start(Sequence& sequence, int64_t now_ns) {
+void EngineCore::start(Sequence& sequence, int64_t now_ns) {
   const bool again = sequence.was_started();
-  if (!prefixes_.share(sequence, now_ns)) return false;
+  prefixes_.share(sequence, now_ns);
   tenants_.start(sequence.tenant(), again ? 0 : sequence.n_tokens() - sequence.n_cached(),
                  milliseconds_of(now_ns));
-  return true;
 }
 
 // Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
@@ -298,13 +296,9 @@ void EngineCore::apply(int64_t now_ns) {
   for (const int64_t i : plan_.preempt) preempt(running_[static_cast<size_t>(i)], now_ns);
   std::erase(running_, nullptr);
   for (auto& sequence : started_) {
-    const bool has_pages = start(*sequence, now_ns);
-    planned_.push_back(has_pages ? sequence.get() : nullptr);
-    if (has_pages) {
-      running_.push_back(std::move(sequence));
-    } else {
-      waiting_.insert(waiting_.begin(), std::move(sequence));
-    }
+    start(*sequence, now_ns);
+    planned_.push_back(sequence.get());
+    running_.push_back(std::move(sequence));
   }
   pack();
 }

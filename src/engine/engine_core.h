@@ -91,7 +91,7 @@ class EngineCore {
   void apply(int64_t now_ns);
   void end(Sequence& sequence, FinishReason reason, const Status& status);
   void preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
-  bool start(Sequence& sequence, int64_t now_ns);
+  void start(Sequence& sequence, int64_t now_ns);
   void pack();
   void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
   bool reserve(Sequence& sequence, int64_t n_tokens);

@@ -70,10 +70,9 @@ const CachedPrefix& PrefixCache::look_up(Sequence& sequence) {
   return outlook.cached;
 }
 
-bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
+void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
   if (!uses(sequence)) {
-    sequence.started(now_ns, 0, CacheMiss::off);
-    return true;
+    return sequence.started(now_ns, 0, CacheMiss::off);
   }
   match(sequence);
   CacheMiss miss = reason_of(match_.miss);
@@ -82,10 +81,7 @@ bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
     match_.n_tokens = 0;
   }
   try {
-    if (!hold_match(sequence)) {
-      sequence.pages().clear();
-      return false;
-    }
+    hold_match(sequence);
   } catch (const std::bad_alloc&) {
     sequence.pages().clear();
     match_.n_tokens = 0;
@@ -98,16 +94,16 @@ bool PrefixCache::share(Sequence& sequence, int64_t now_ns) {
   prompt_tokens_ += sequence.n_tokens();
   reused_tokens_ += match_.n_tokens;
   sequence.started(now_ns, match_.n_tokens, miss);
-  return true;
 }
 
-// Gives the sequence the pages of match_, or some and false: there is no page for a copy.
-bool PrefixCache::hold_match(Sequence& sequence) {
+// Gives the sequence the pages of match_, without the last one where there is no page for a copy of
+// it: the pool may be all in it.
+void PrefixCache::hold_match(Sequence& sequence) {
   const int64_t n_whole = match_.n_tokens / kPageTokens;
   for (int64_t i = 0; i < n_whole; ++i) {
     sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
   }
-  if (match_.n_tokens % kPageTokens == 0) return true;
+  if (match_.n_tokens % kPageTokens == 0) return;
   const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
   pool_->share(from);  // making room must not take it
   bool copied = false;
@@ -118,7 +114,7 @@ bool PrefixCache::hold_match(Sequence& sequence) {
     throw;
   }
   pool_->release(from);
-  return copied;
+  if (!copied) match_.n_tokens = n_whole * kPageTokens;
 }
 
 void PrefixCache::keep(Sequence& sequence) {

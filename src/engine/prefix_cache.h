@@ -23,8 +23,8 @@ class PrefixCache {
   // What a waiting sequence would take. Remembered in the sequence until the tree changes.
   const CachedPrefix& look_up(Sequence& sequence);
   // Gives a sequence without pages what is kept of its tokens, all but the last one at most.
-  // False, and nothing happened: no page is left to copy the last, partly used page to.
-  bool share(Sequence& sequence, int64_t now_ns);
+  // Without a page to copy a partly used one to, only whole pages.
+  void share(Sequence& sequence, int64_t now_ns);
   // Keeps what the sequence has computed. Its pages may be exchanged for equal ones.
   void keep(Sequence& sequence);
   // Begins to bring back what is only on disk of the beginning of a sequence that will start.
@@ -45,7 +45,7 @@ class PrefixCache {
 
  private:
   void match(const Sequence& sequence);
-  bool hold_match(Sequence& sequence);
+  void hold_match(Sequence& sequence);
   bool plan_restore(const Sequence& sequence, Restore& restore);
   bool hold_for_restore(Restore& restore);
 
