@@ -26,7 +26,8 @@ class Service {
     constexpr int64_t kPages = 1024;
     options.kv.max_tokens = kPages * kPageTokens;
     core_ = std::make_unique<EngineCore>(
-        model_, options, std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_), clock_);
+        model_, options, clock_,
+        EngineParts{.executor = std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_)});
   }
 
   // `on_event` sees the time too.

@@ -125,5 +125,18 @@ TEST(LogProbabilities, SumToOneAndAreSorted) {
   EXPECT_FLOAT_EQ(result.chosen.logprob, result.top[2].logprob);
 }
 
+TEST(Argmax, IsTheFirstOfTheLargestAtAnySizeAndPlace) {
+  Rng rng(5);
+  for (const size_t n : {1UL, 2UL, 15UL, 16UL, 17UL, 1023UL, 1024UL, 1025UL, 2048UL, 3001UL}) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<float> logits(n);
+      // Few different values, so that the largest often comes several times.
+      for (float& x : logits) x = static_cast<float>(rng.below(round % 2 == 0 ? 3 : 100000)) - 50;
+      const auto wanted = std::max_element(logits.begin(), logits.end()) - logits.begin();
+      EXPECT_EQ(argmax(logits), wanted) << n << " logits";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ruv
