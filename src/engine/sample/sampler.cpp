@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace ruv {
@@ -38,9 +39,9 @@ Token argmax(std::span<const float> logits) {
     best = most;
     best_begin = begin;
   }
-  const auto place =
-      std::find(logits.begin() + static_cast<int64_t>(best_begin), logits.end(), best);
-  return static_cast<Token>(place - logits.begin());
+  const auto from = logits.begin() + static_cast<int64_t>(best_begin);
+  const auto place = std::find(from, logits.end(), best);
+  return place == logits.end() ? 0 : static_cast<Token>(place - logits.begin());
 }
 
 Token Sampler::sample(std::span<float> logits, std::span<const Token> history,
