@@ -523,9 +523,14 @@ class Life(unittest.TestCase):
     def test_cache_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a", "b")
-            with Server("--cache-dir", path) as server:
-                self.assertIn("stores nothing there yet", "".join(server.said))
-                self.assertTrue(os.path.isdir(path))
+            body = {"model": "nano", "prompt": "Once upon a time " * 8, "max_tokens": 2}
+            reused = []
+            for _ in range(2):
+                with Server("--cache-dir", path) as server:
+                    usage = server.post(RAW, body)[1]["usage"]
+                    reused.append(usage["prompt_tokens_details"]["cached_tokens"])
+            self.assertEqual(reused[0], 0)
+            self.assertGreaterEqual(reused[1], 16)
 
     def test_api_key(self):
         with Server("--api-key", "secret") as server:
