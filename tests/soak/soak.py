@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--warm-up", type=float, default=0.4, metavar="SHARE",
-                        help="of the time whose memory does not count (default 0.4)")
+                        help="of the samples that do not count (default 0.4)")
     parser.add_argument("--max-slope", type=float, default=2, metavar="MIB",
                         help="MiB that memory may grow in an hour (default 2)")
     arguments = parser.parse_args()
@@ -206,7 +206,7 @@ def main():
             traffic.stop()
             load = server.get("/health")["load"] if ended is None else None
         disk = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
-    warm = [sample for sample in samples if sample[0] >= 60 * arguments.minutes * arguments.warm_up]
+    warm = samples[int(len(samples) * arguments.warm_up):]
     for fault in traffic.wrong[:20]:
         print("wrong:", fault)
     if ended is not None:
