@@ -76,7 +76,7 @@ class Calls(CommandTest):
                           ("run", "a", "--stop", ""),
                           ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
                           ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),
-                          ("run", "a", "--kv", "int4"), ("perplexity", "--kv", "f32"),
+                          ("run", "a", "--kv", "int3"), ("perplexity", "--kv", "f32"),
                           ("run", "a", "--threads", "99999"), ("run", "a", "--ctx", "-1"),
                           ("run", "a", "--raw", "--system", "b"), ("run", "a", "--logprobs", "1"),
                           ("tokenize",), ("tokenize", "--jsonl", "--text", "a"),

@@ -125,7 +125,9 @@ class Answers(ServeTest):
         text, finish, usage = self.streamed(temperature=0.9)
         self.assertEqual(text, whole.choices[0].message.content)
         self.assertEqual(finish, whole.choices[0].finish_reason)
-        self.assertEqual(usage, whole.usage)
+        # Guesses may differ: how many were right is not part of the answer.
+        for count in ("prompt_tokens", "completion_tokens", "total_tokens"):
+            self.assertEqual(getattr(usage, count), getattr(whole.usage, count))
 
     def test_max_tokens(self):
         for n in (1, 5, 17):
