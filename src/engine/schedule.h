@@ -18,7 +18,8 @@ struct SchedulerLimits {
   // Prompts go on by at least so many tokens a step, whatever the latency target says.
   int64_t min_chunk_tokens = 8;
   // A step with prompts may take so many times what its decode rows alone would.
-  double step_target = 2.0;
+  // With 2.0 the 99th percentile of gaps between tokens came to 2.1 times theirs alone.
+  double step_target = 1.8;
   // With nobody decoding: how long a step of prompts may take, by the cost model.
   double max_prompt_step_ms = 500;
   // A request that waited so long counts one class higher, twice as long two, and so on.

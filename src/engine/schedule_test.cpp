@@ -76,6 +76,7 @@ TEST(Schedule, APromptAloneIsBoundedByTime) {
 
 TEST(Schedule, BesideStreamsAPromptTakesAsLongAsTheyDo) {
   ScheduleSnapshot s;
+  s.limits.step_target = 2;
   s.n_free_pages = 100;
   s.cost = {.fixed_ms = 60, .row_ms = 1, .context_ms = 0};
   s.running = {running(40, 39), running(50, 49), running(60, 59), running(70, 69), running(900, 0)};
@@ -100,6 +101,7 @@ TEST(Schedule, ChunksShrinkAsTheContextGrows) {
 
 TEST(Schedule, ChunksEndWithPages) {
   ScheduleSnapshot s;
+  s.limits.step_target = 2;
   s.n_free_pages = 100;
   s.cost = {.fixed_ms = 50, .row_ms = 1, .context_ms = 0};
   s.running = {running(40, 39), running(900, 34)};
@@ -367,6 +369,7 @@ TEST(Schedule, DraftsGetWhatIsLeft) {
 
 TEST(Schedule, DraftsGiveWayToPrompts) {
   ScheduleSnapshot s;
+  s.limits.step_target = 2;
   s.n_free_pages = 100;
   s.cost = {.fixed_ms = 40, .row_ms = 1, .context_ms = 0};
   s.running = {running(31, 30), running(900, 0)};
