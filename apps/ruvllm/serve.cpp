@@ -97,6 +97,8 @@ int serve_command(int argc, char** argv) {
   line.integer("--cache-tokens", call.engine.kv.max_tokens, 0, int64_t{1} << 40,
                "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
                "the machine's memory, at most --ctx times --parallel");
+  line.integer("--tenant-tokens", call.engine.kv.max_tenant_tokens, 0, int64_t{1} << 40,
+               "Tokens of context in memory for one user's requests; 0: no quota");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv.type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,

@@ -19,6 +19,9 @@ struct KvCacheConfig {
   // Tokens of context that memory holds, running ones and kept prefixes together; 0:
   // n_ctx · max_sequences, limited to a quarter of the machine's memory.
   int64_t max_tokens = 0;
+  // Of one tenant: its running requests hold no more (one may always run), and what it left behind
+  // goes first when it is more; 0: no quota.
+  int64_t max_tenant_tokens = 0;
   // Keep the pages of prompts and answers for later ones that begin alike.
   bool keep_prefixes = true;
   // Shares of all pages held by running sequences: from `high` on none starts until it is `low`.
@@ -61,7 +64,6 @@ struct KvCacheStats {
   int64_t hits = 0;             // that reused anything
   int64_t prompt_tokens = 0;    // looked up
   int64_t reused_tokens = 0;    // of them
-  int64_t restored_tokens = 0;  // of those, from disk
   int64_t evicted_pages = 0;
   int64_t preemptions = 0;
 

@@ -19,7 +19,7 @@ constexpr int64_t kDefaultMaxCtx = 32768;
 Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
-      o.kv.max_tokens < 0 || o.n_threads < 0) {
+      o.kv.max_tokens < 0 || o.kv.max_tenant_tokens < 0 || o.n_threads < 0) {
     return fail(Code::invalid, "engine options: a size is negative or zero");
   }
   if (o.n_ctx > n_ctx_train) {

@@ -161,6 +161,36 @@ TEST_F(EngineCacheTest, ADraftModelChangesNoByte) {
   }
 }
 
+TEST_F(EngineCacheTest, ATenantAboveItsQuotaIsEvictedFirst) {
+  const auto cached_after = [](int64_t max_tenant_tokens) {
+    KvCacheConfig kv;
+    kv.max_tokens = 512;
+    kv.max_tenant_tokens = max_tenant_tokens;
+    const auto engine = EngineCacheTest::engine(kv);
+    const auto ask = [&](const char* tenant, Token first, int64_t n) {
+      int64_t n_cached = -1;
+      Request request;
+      for (int64_t i = 0; i < n; ++i) request.prompt.push_back(first + static_cast<Token>(i % 7));
+      request.params = greedy(1);
+      request.terms.tenant = tenant;
+      std::atomic<bool> done{false};
+      request.on_event = [&](const Event& event) {
+        n_cached = event.timings.n_cached_tokens;
+        done = true;
+        done.notify_one();
+      };
+      EXPECT_TRUE(engine->submit(std::move(request)).has_value());
+      done.wait(false);
+      return n_cached;
+    };
+    ask("small", 100, 64);
+    for (Token i = 0; i < 12; ++i) ask("large", 200 + 10 * i, 120);
+    return ask("small", 100, 64);
+  };
+  EXPECT_EQ(cached_after(0), 0);
+  EXPECT_EQ(cached_after(128), 63);
+}
+
 TEST_F(EngineCacheTest, ADeadlineEndsWithItsReason) {
   const auto engine = EngineCacheTest::engine();
   Request request;

@@ -29,6 +29,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       executor_(std::move(parts.executor)),
       pool_(executor_->pages().n_pages()),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
+      tenants_(tenant_pages(options.kv)),
       speculator_(kHistoryTokens, std::random_device{}(), std::move(parts.draft_model)) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;

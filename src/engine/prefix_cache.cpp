@@ -21,13 +21,17 @@ CacheMiss reason_of(PrefixTree::Miss miss) {
 
 }  // namespace
 
+int64_t tenant_pages(const KvCacheConfig& config) {
+  return (config.max_tenant_tokens + kPageTokens - 1) / kPageTokens;
+}
+
 PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
                          std::unique_ptr<PageStore> store)
     : pool_(&pool),
       memory_(&memory),
       keeps_(config.keep_prefixes),
       disk_max_bytes_(config.disk_max_bytes),
-      tree_(pool, {}) {
+      tree_(pool, {.max_pages_per_tenant = tenant_pages(config)}) {
   if (store == nullptr) return;
   disk_ = std::make_unique<DiskTier>(std::move(store), pool, memory, tree_, config.note);
 }
