@@ -61,9 +61,9 @@ struct KvCacheStats {
   int64_t index_bytes = 0;      // memory of the prefix tree itself
 
   int64_t lookups = 0;
-  int64_t hits = 0;             // that reused anything
-  int64_t prompt_tokens = 0;    // looked up
-  int64_t reused_tokens = 0;    // of them
+  int64_t hits = 0;           // that reused anything
+  int64_t prompt_tokens = 0;  // looked up
+  int64_t reused_tokens = 0;  // of them
   int64_t evicted_pages = 0;
   int64_t preemptions = 0;
 
