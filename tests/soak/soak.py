@@ -47,8 +47,9 @@ def slope_kib_per_minute(samples):
 class Traffic:
     """Clients that ask at random until they are told to stop."""
 
-    def __init__(self, server, n_clients, seed):
+    def __init__(self, server, n_clients, seed, pause_s):
         self.server = server
+        self.pause_s = pause_s
         self.stopping = threading.Event()
         self.lock = threading.Lock()
         self.counts = {}
@@ -85,6 +86,7 @@ class Traffic:
                 if not self.stopping.is_set():
                     self._count(ask.__name__, repr(error))
                     time.sleep(0.5)
+            self.stopping.wait(rng.uniform(0, 2 * self.pause_s))
 
     def _expect(self, kind, answer, allowed):
         status, body = answer
@@ -185,6 +187,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0, metavar="SECONDS",
+                        help="mean pause of a client between two requests (default 0)")
     parser.add_argument("--warm-up", type=float, default=0.4, metavar="SHARE",
                         help="of the samples that do not count (default 0.4)")
     parser.add_argument("--max-slope", type=float, default=2, metavar="MIB",
@@ -199,7 +203,7 @@ def main():
         # Small enough that pages go from memory and from disk all the time.
         with Server("--parallel", 3, "--threads", 1, "--cache-dir", folder, "--cache-disk", 64,
                     "--cache-tokens", 4096) as server:
-            traffic = Traffic(server, arguments.clients, arguments.seed)
+            traffic = Traffic(server, arguments.clients, arguments.seed, arguments.pause)
             traffic.start()
             samples = watch(server, traffic, arguments.minutes)
             ended = server.process.poll()
