@@ -10,17 +10,14 @@ F16 is written here and quantised by ours (--binary). Prints the files.
 """
 import argparse
 import pathlib
-import subprocess
 import sys
 
 import gguf
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
-from make_models import SHAPES, F16Block, tensors  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from random_gguf import SHAPES, F16Block, add_arguments, quantise, write  # noqa: E402
 
-CONTEXT = 32768
 SILENT = ("attn_output.weight", "ffn_down.weight")  # zero: the block's result is not heard
 N_BYTES = 256
 
@@ -57,47 +54,26 @@ def add_tokenizer(w, n_vocab):
     w.add_add_bos_token(False)
 
 
-def add_shape(w, shape):
-    arch, n_layers, width, n_heads, n_kv, head, hidden, n_vocab = shape
-    w.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
-    w.add_context_length(CONTEXT)
-    w.add_embedding_length(width)
-    w.add_block_count(n_layers)
-    w.add_feed_forward_length(hidden)
-    w.add_head_count(n_heads)
-    w.add_head_count_kv(n_kv)
-    w.add_rope_dimension_count(head)
-    w.add_rope_freq_base(1000000.0 if arch == "qwen2" else 500000.0)
-    w.add_layer_norm_rms_eps(1e-6 if arch == "qwen2" else 1e-5)
-    w.add_vocab_size(n_vocab)
-
-
 def write_f16(name, path):
     shape = SHAPES[name]
-    arch, _, width, *_, n_vocab = shape
-    w = gguf.GGUFWriter(path.with_suffix(".part"), arch)
-    w.add_name(name + " that counts")
-    add_shape(w, shape)
-    add_tokenizer(w, n_vocab)
+    width, n_vocab = shape[2], shape[-1]
     rows = np.random.default_rng(2).standard_normal((n_vocab, width), dtype=np.float32)
     rows = rows.astype(np.float16)
-    w.add_tensor("output.weight", np.roll(rows, 1, axis=0))
     source = F16Block()
-    for tensor, dims in tensors(shape):
+
+    def add_tokenizer_and_output(w):
+        add_tokenizer(w, n_vocab)
+        w.add_tensor("output.weight", np.roll(rows, 1, axis=0))
+
+    def add_matrix(w, tensor, dims):
         if tensor == "token_embd.weight":
             w.add_tensor(tensor, rows)
         elif tensor.endswith(SILENT):
             w.add_tensor(tensor, np.zeros(dims, dtype=np.float16))
-        elif len(dims) == 2:
-            source.add(w, tensor, dims)
         else:
-            one = "norm" in tensor or "freqs" in tensor
-            w.add_tensor(tensor, np.full(dims, 1.0 if one else 0.0, dtype=np.float32))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
-    path.with_suffix(".part").rename(path)
+            source.add(w, tensor, dims)
+
+    write(path, shape, "f16", name + " that counts", add_tokenizer_and_output, add_matrix)
 
 
 def made(name, kind, folder, binary):
@@ -108,9 +84,7 @@ def made(name, kind, folder, binary):
     if kind == "f16":
         write_f16(name, path)
     else:
-        source = made(name, "f16", folder, binary)
-        subprocess.run([binary, "quantize", "--model", source, "--type", kind, "--out", path],
-                       check=True, stdout=subprocess.DEVNULL)
+        quantise(binary, made(name, "f16", folder, binary), kind, path)
     return path
 
 
@@ -127,9 +101,7 @@ def model_file(text, folder, binary):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    p.add_argument("folder", type=pathlib.Path)
-    p.add_argument("models", nargs="+", help="shape:type; shapes: " + ", ".join(SHAPES))
-    p.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/apps/ruvllm/ruvllm")
+    add_arguments(p)
     args = p.parse_args()
     for model in args.models:
         print(model_file(model, args.folder, args.binary), flush=True)

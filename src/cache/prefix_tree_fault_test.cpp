@@ -5,8 +5,8 @@
 #include <functional>
 #include <numeric>
 
-#include "cache/failing_new.h"
 #include "cache/prefix_tree.h"
+#include "fault/allocations.h"
 
 namespace ruv {
 namespace {
@@ -57,20 +57,20 @@ struct Forest {
 
 // Runs `call` on new forests, failing its 1st, 2nd, … allocation until none is left to fail.
 // Returns how many failed.
-size_t fail_each_allocation(const std::function<void(Forest&)>& call) {
-  for (size_t n = 1;; ++n) {
+int64_t fail_each_allocation(const std::function<void(Forest&)>& call) {
+  for (int64_t n = 1;; ++n) {
     SCOPED_TRACE("allocation " + std::to_string(n));
     Forest forest;
     const int64_t before = forest.found("", text(39, 0));
     const int64_t n_records = forest.tree.stats().disk_pages;
-    failing_allocation = n_allocations + n;
+    fail_allocations(n);
     bool failed = false;
     try {
       call(forest);
     } catch (const std::bad_alloc&) {
       failed = true;
     }
-    failing_allocation = 0;
+    let_allocations_succeed();
     EXPECT_TRUE(forest.tree.consistent());
     EXPECT_TRUE(forest.pool.consistent());
     if (!failed) return n - 1;
@@ -89,14 +89,14 @@ TEST(PrefixTreeFault, Insert) {
               forest.tree.insert(scope, text(60, 0), forest.pages, true);
               EXPECT_EQ(forest.found(scope, text(60, 0)), 60);
             }),
-            5U);
+            5);
   EXPECT_GT(fail_each_allocation([&](Forest& forest) {
               Text tokens = text(60, 0);
               tokens[20] = 7;
               forest.tree.insert("", tokens, forest.pages, true);
               EXPECT_EQ(forest.found("", tokens), 60);
             }),
-            2U);
+            2);
 }
 
 TEST(PrefixTreeFault, AddRecord) {
@@ -104,16 +104,16 @@ TEST(PrefixTreeFault, AddRecord) {
   EXPECT_GT(fail_each_allocation([&](Forest& forest) {
               EXPECT_TRUE(forest.tree.add_record("new", -1, text(16, 0), 7));
             }),
-            3U);
+            3);
   EXPECT_GT(fail_each_allocation([&](Forest& forest) {
               EXPECT_TRUE(forest.tree.add_record("", 2, text(16, 32), 7));
             }),
-            1U);
+            1);
 }
 
 TEST(PrefixTreeFault, ForgetRecord) {
   if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
-  EXPECT_GT(fail_each_allocation([&](Forest& forest) { forest.tree.forget_record(1); }), 0U);
+  EXPECT_GT(fail_each_allocation([&](Forest& forest) { forest.tree.forget_record(1); }), 0);
 }
 
 TEST(PrefixTreeFault, NextUnwritten) {
@@ -124,7 +124,7 @@ TEST(PrefixTreeFault, NextUnwritten) {
               forest.tree.next_unwritten(3, batch);
               EXPECT_EQ(batch.pages.size(), 3U);
             }),
-            2U);
+            2);
 }
 
 TEST(PrefixTreeFault, FindingAndMakingRoomAllocateNothing) {
@@ -133,12 +133,12 @@ TEST(PrefixTreeFault, FindingAndMakingRoomAllocateNothing) {
   PrefixTree::Match match;
   match.entries.reserve(8);
   const Text tokens = text(40, 0);
-  const size_t before = n_allocations;
+  const int64_t before = n_allocations();
   forest.tree.match("", tokens, match);
   forest.tree.touch("", tokens);
   forest.tree.match("unknown", tokens, match);
   EXPECT_EQ(forest.tree.evict(64), 5);
-  EXPECT_EQ(n_allocations, before);
+  EXPECT_EQ(n_allocations(), before);
 }
 
 }  // namespace

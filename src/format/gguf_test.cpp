@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/allocation_count.h"
+#include "fault/allocations.h"
 #include "format/gguf_builder.h"
 
 namespace ruv {
@@ -172,9 +172,9 @@ TEST(Gguf, RefusesOverlapAndQuotesNamesSafely) {
 // the file's name, or tensors that lie inside the file.
 void expect_safe(const std::string& bytes, const std::string& what) {
   const std::vector<char> exact(bytes.begin(), bytes.end());  // no slack behind the last byte
-  const size_t before = allocated_bytes;
+  const int64_t before = allocated_bytes();
   const auto file = parse({exact.data(), exact.size()});
-  EXPECT_LT(allocated_bytes - before, 64 * bytes.size() + 4096) << what;
+  EXPECT_LT(allocated_bytes() - before, 64 * std::ssize(bytes) + 4096) << what;
   if (!file) {
     EXPECT_EQ(file.error().message().rfind("x.gguf: ", 0), 0U) << file.error().message();
     return;
@@ -253,10 +253,10 @@ TEST(GgufHostile, ManyArrayElementsAreRefusedBeforeAllocating) {
   std::string bytes =
       GgufBuilder(3, 0, 1).key("k", 9).raw(uint32_t{0}).raw((uint64_t{1} << 24) + 1).bytes();
   bytes.resize(bytes.size() + (size_t{1} << 24) + 1);
-  const size_t before = allocated_bytes;
+  const int64_t before = allocated_bytes();
   const auto file = parse(bytes);
   ASSERT_FALSE(file);
-  EXPECT_LT(allocated_bytes - before, 4096U);
+  EXPECT_LT(allocated_bytes() - before, 4096);
   EXPECT_NE(file.error().message().find("array elements"), std::string::npos);
 }
 

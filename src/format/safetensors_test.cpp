@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/file.h"
-#include "format/allocation_count.h"
+#include "fault/allocations.h"
 #include "format/test_folder.h"
 
 namespace ruv {
@@ -113,9 +113,9 @@ TEST(Safetensors, RefusesBrokenHeaders) {
 // What must hold of any bytes.
 bool is_safe(const std::string& bytes) {
   const std::vector<char> exact(bytes.begin(), bytes.end());  // no slack behind the last byte
-  const size_t before = allocated_bytes;
+  const int64_t before = allocated_bytes();
   const auto parsed = parse({exact.data(), exact.size()});
-  EXPECT_LT(allocated_bytes - before, 64 * bytes.size() + 16384);
+  EXPECT_LT(allocated_bytes() - before, 64 * std::ssize(bytes) + 16384);
   if (!parsed) return parsed.error().message().rfind("x.safetensors: ", 0) == 0;
   const auto* begin = reinterpret_cast<const std::byte*>(exact.data());
   for (const SafetensorsTensor& tensor : *parsed) {

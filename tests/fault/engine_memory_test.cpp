@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "cache/test_page_store.h"
 #include "engine/engine_core.h"
-#include "fault/failing_allocations.h"
+#include "fault/allocations.h"
 #include "sim/scripted_executor.h"
 
 namespace ruv {
@@ -107,7 +107,7 @@ class EngineMemory : public testing::TestWithParam<int> {};
 
 // GetParam(): so many allocations fail in a row.
 TEST_P(EngineMemory, EachAllocationOfAStepFails) {
-  if (!process_allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
+  if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
   const std::vector<Request> requests = {scripted_request(30, 1, 1), scripted_request(33, 1, 2),
                                          scripted_request(25, 5, 6), scripted_request(40, 7, 3)};
   int64_t n_ended = 0;
@@ -129,8 +129,7 @@ TEST_P(EngineMemory, EachAllocationOfAStepFails) {
     fail_allocations(n, GetParam());
     for (auto& sequence : sequences) world.core->add(std::move(sequence));
     world.run();
-    const bool failed = n_allocations_seen >= first_failing;
-    let_allocations_succeed();
+    const bool failed = let_allocations_succeed();
     world.check();
     int64_t n_whole = 0;
     for (const Hearing& hearing : hearings) {
@@ -197,7 +196,7 @@ class EngineThreadsMemory : public testing::Test {
 };
 
 TEST_F(EngineThreadsMemory, EachAllocationFromSubmitToTheEndFails) {
-  if (!process_allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
+  if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
   const auto model = load_model(RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf");
   ASSERT_TRUE(model.has_value()) << model.error().message();
   StoreFolder folder;
@@ -229,8 +228,7 @@ TEST_F(EngineThreadsMemory, EachAllocationFromSubmitToTheEndFails) {
       // While the request itself was put together, before the engine had it.
     }
     if (asked && id) wait(waiting);
-    const bool failed = n_allocations_seen >= first_failing;
-    let_allocations_succeed();
+    const bool failed = let_allocations_succeed();
     n_untouched = failed ? 0 : n_untouched + 1;
     if (asked && !id) {
       EXPECT_EQ(id.error().code(), Code::out_of_memory) << id.error().message();
