@@ -57,13 +57,16 @@ void write_frame(uint32_t count, const void* items, size_t n_bytes) {
   std::fwrite(items, 1, n_bytes, stdout);
 }
 
-Status answer_text(const Tokenizer& tokenizer, Input& in, uint32_t n_bytes, SpecialParsing special,
+Status answer_text(const Tokenizer& tokenizer, Input& in, uint32_t n_bytes, const FrameWork& work,
                    int64_t number) {
   std::string text(n_bytes, '\0');
   if (in.read(text.data(), n_bytes) != n_bytes)
     return fail(Code::corrupt, "frame {}: ends before its {} bytes", number, n_bytes);
   std::vector<Token> ids;
-  tokenizer.encode(text, special, false, ids);
+  const TextPart part{text, work.special ? SpecialParsing::on : SpecialParsing::off};
+  TokenSink sink(&ids);
+  sink.limit_threads(work.n_threads);
+  tokenizer.encode_parts({&part, 1}, false, sink);
   write_frame(static_cast<uint32_t>(ids.size()), ids.data(), ids.size() * sizeof(Token));
   return {};
 }
@@ -88,7 +91,6 @@ Status answer_ids(const Tokenizer& tokenizer, Input& in, uint32_t n_ids, bool sp
 Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work) {
   Input in;
   uint32_t count = 0;
-  const SpecialParsing special = work.special ? SpecialParsing::on : SpecialParsing::off;
   for (int64_t number = 1;; ++number) {
     const size_t n_read = in.read(&count, sizeof(count));
     if (n_read == 0) break;
@@ -96,7 +98,7 @@ Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work) {
     if (count > kLongestFrame / (work.decode ? sizeof(Token) : 1))
       return fail(Code::corrupt, "frame {}: {} items are too many", number, count);
     TRY(work.decode ? answer_ids(tokenizer, in, count, work.special, number)
-                    : answer_text(tokenizer, in, count, special, number));
+                    : answer_text(tokenizer, in, count, work, number));
   }
   std::fflush(stdout);
   return {};

@@ -10,12 +10,12 @@ namespace ruv {
 struct FrameWork {
   bool decode = false;   // ids to bytes instead of bytes to ids
   bool special = false;  // control tokens: parsed, or shown
+  int n_threads = 0;     // for long texts; 0: one per core
 };
 
 // For each frame (a count, and so many bytes or ids) on stdin writes one (a count, and so many ids
-// or bytes) to stdout, until stdin ends. A program that writes
-// many frames at once reads meanwhile. Fails: corrupt (a frame that is cut off or too long, an id
-// outside the vocabulary).
+// or bytes) to stdout, until stdin ends. A program that writes many frames at once reads meanwhile.
+// Fails: corrupt (a frame that is cut off or too long, an id outside the vocabulary).
 Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work);
 
 }  // namespace ruv

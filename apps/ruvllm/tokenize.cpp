@@ -206,9 +206,6 @@ int tokenize_command(int argc, char** argv) {
                                        call.detokenize ? "--ids" : "--text, --file"));
   }
 
-  if (call.frames && line.given("--threads"))
-    return line.wrong_call("--threads is for --text, --file and --jsonl; --frames uses all cores");
-
   const SteadyClock clock;
   const int64_t begin = clock.now_ns();
   const auto tokenizer = open_tokenizer(call.model, call.scheme);
@@ -216,8 +213,9 @@ int tokenize_command(int argc, char** argv) {
   const double load_ms = static_cast<double>(clock.now_ns() - begin) * 1e-6;
   Status status;
   if (call.frames) {
-    status =
-        answer_frames(**tokenizer, {.decode = call.detokenize, .special = call.encoding.special});
+    status = answer_frames(**tokenizer, {.decode = call.detokenize,
+                                         .special = call.encoding.special,
+                                         .n_threads = call.encoding.n_threads});
   } else if (!call.jsonl) {
     status = show(**tokenizer, call, load_ms);
   } else {

@@ -123,11 +123,11 @@ Result<FileStamp> stamp_of(const std::string& path) {
   return fail(code_of_errno(), "{}: {}", path, system_reason());
 }
 
-Result<FileWriter> FileWriter::create(const std::string& path) {
+Result<FileWriter> FileWriter::create(const std::string& path, FileReaders readers) {
   std::string temporary = path + ".partial.XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return fail(code_of_errno(), "{}: cannot create: {}", path, system_reason());
-  ::fchmod(fd, 0644);
+  if (readers == FileReaders::everyone) ::fchmod(fd, 0644);  // it begins as its owner's
   return FileWriter(fd, path, std::move(temporary));
 }
 

@@ -55,11 +55,16 @@ bool is_directory(const std::string& path);
 // Fails: not_found, invalid, internal.
 Result<FileStamp> stamp_of(const std::string& path);
 
+// Who may read a new file: everyone (mode 0644), or its owner alone (0600), for private text.
+enum class FileReaders : uint8_t { everyone, owner };
+
 // Writes a file in pieces under a temporary name in the same folder; commit() syncs and renames.
 // Destroyed without commit, it removes the temporary file.
 class FileWriter {
  public:
-  static Result<FileWriter> create(const std::string& path);
+  // Fails: not_found, invalid, out_of_memory, internal.
+  static Result<FileWriter> create(const std::string& path,
+                                   FileReaders readers = FileReaders::everyone);
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();

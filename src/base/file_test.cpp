@@ -21,6 +21,22 @@ class Files : public testing::Test {
   const std::string root_ = testing::TempDir() + "ruv_files_" + std::to_string(getpid());
 };
 
+TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
+  using std::filesystem::perms;
+  const auto written = [&](FileReaders readers) {
+    auto writer = FileWriter::create(path("p"), readers);
+    const Status status = writer->write(as_bytes("text"));
+    const auto begun = std::filesystem::directory_iterator(root_)->status().permissions();
+    EXPECT_TRUE(status.ok() && writer->commit().ok());
+    EXPECT_EQ(std::filesystem::status(path("p")).permissions(), begun);
+    std::filesystem::remove(path("p"));
+    return begun;
+  };
+  const perms own = perms::owner_read | perms::owner_write;
+  EXPECT_EQ(written(FileReaders::owner), own);
+  EXPECT_EQ(written(FileReaders::everyone), own | perms::group_read | perms::others_read);
+}
+
 TEST_F(Files, StampChangesWithBytesAndAttributes) {
   std::ofstream(path("a")) << "12345";
   const auto mapped = MappedFile::open(path("a"));

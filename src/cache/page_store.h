@@ -29,7 +29,7 @@ struct PageStoreConfig {
   std::string layout;           // all else that decides KV bytes: kernels' layout, precision, rope
   int64_t payload_bytes = 0;    // of one page
   int64_t max_bytes = 0;        // of all segment files in the folder
-  std::optional<std::array<uint8_t, kStoreKeyBytes>> key;  // given: everything is encrypted
+  std::optional<SealKey> key;   // given: everything is encrypted
   std::function<void(std::string_view)> note = {};  // a line for each file or group of records that
                                                     // is not used; called by open and the writer
 };

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "cache/sealing.h"
 
 namespace ruv {
 namespace {
@@ -13,7 +12,8 @@ constexpr std::string_view kSegmentMagic = "RUVPAGES";
 constexpr std::string_view kRecordMagic = "RUVPAGE1";
 constexpr uint32_t kVersion = 1;
 constexpr std::string_view kKeyContext = "ruvpages";
-static_assert(sizeof(RecordCodec::Key) == sizeof(SealKey));
+// Labels and payloads share a record's nonce, so each has a key of its own.
+enum PageKeyUse : size_t { kHeaders, kLabels, kPayloads };
 
 struct HeaderField {
   size_t offset;
@@ -57,16 +57,6 @@ Bytes part(const std::array<std::byte, N>& of, HeaderField field) {
   return std::span(of).subspan(field.offset, field.size);
 }
 
-template <class T>
-void put(std::span<std::byte> to, size_t offset, const T& value) {
-  std::memcpy(to.data() + offset, &value, sizeof value);
-}
-template <class T>
-T get(Bytes from, size_t offset) {
-  T value;
-  std::memcpy(&value, from.data() + offset, sizeof value);
-  return value;
-}
 void put_bytes(std::span<std::byte> to, Bytes from) {
   std::copy(from.begin(), from.end(), to.begin());
 }
@@ -102,29 +92,18 @@ PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens) {
   return {{hash_bytes(text, 1), hash_bytes(text, 2)}};
 }
 
-Result<RecordCodec> RecordCodec::create(const Origin& origin, const std::optional<Key>& key) {
+Result<RecordCodec> RecordCodec::create(const Origin& origin, const std::optional<SealKey>& key) {
   CHECK(origin.layout.size() <= kMaxLayoutBytes);
   TRY(start_sealing());
-  RecordCodec codec(origin, key.has_value());
-  if (key) {
-    // Labels and payloads share a record's nonce, so each has a key of its own.
-    Key* const keys[] = {&codec.header_key_, &codec.label_key_, &codec.payload_key_};
-    for (uint64_t i = 0; i < std::size(keys); ++i) {
-      *keys[i] = derived_key(*key, kKeyContext, i + 1);
-    }
-  }
-  return codec;
+  return RecordCodec(origin, key);
 }
 
-RecordCodec::RecordCodec(const Origin& origin, bool sealed) : origin_(origin), sealed_(sealed) {
+RecordCodec::RecordCodec(const Origin& origin, const std::optional<SealKey>& key)
+    : origin_(origin), keys_(key, kKeyContext) {
   binding_.append(kRecordMagic);
   binding_.append(as_text(std::as_bytes(std::span(origin.model_hash))));
   binding_.append(as_text(std::as_bytes(std::span(&origin.payload_bytes, 1))));
   binding_.append(origin.layout);
-}
-
-RecordCodec::~RecordCodec() {
-  for (Key* key : {&header_key_, &label_key_, &payload_key_}) wipe(*key);
 }
 
 uint64_t RecordCodec::stride() const {
@@ -137,16 +116,16 @@ SegmentHeader RecordCodec::segment_header(uint32_t number) const {
   SegmentHeader header = {};
   put_bytes(header, as_bytes(kSegmentMagic));
   put(header, 8, kVersion);
-  put(header, 12, uint32_t{sealed_});
+  put(header, 12, uint32_t{sealed()});
   put(header, 16, uint64_t{number});
   put(header, 24, origin_.payload_bytes);
   put(header, 32, origin_.model_hash);
   put(header, kLayoutLength, static_cast<uint64_t>(origin_.layout.size()));
   put_bytes(part(header, kLayout), as_bytes(origin_.layout));
-  if (sealed_) {
+  if (sealed()) {
     fill_random(part(header, kSegmentNonce));
     const std::string bound = bound_header(header);
-    seal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
+    seal({keys_[kHeaders], part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
          part(header, kSegmentTag));
   }
   put(header, kSegmentHash, hash_bytes(Bytes(header).first(kSegmentHash)));
@@ -167,12 +146,12 @@ std::string RecordCodec::refusal(const SegmentHeader& header, uint32_t number) c
       as_text(part(header, kLayout).first(n_layout)) != origin_.layout)
     return "of another layout or precision";
   if (get<uint64_t>(bytes, 24) != origin_.payload_bytes) return "of another page size";
-  if (const auto sealed = get<uint32_t>(bytes, 12); sealed != uint32_t{sealed_})
-    return sealed_ ? "not encrypted, and a key is given" : "encrypted, and no key is given";
+  if (const auto sealed = get<uint32_t>(bytes, 12); sealed != uint32_t{keys_.sealed()})
+    return std::string(keys_.refusal());
   if (get<uint64_t>(bytes, 16) != number) return "renamed";
-  if (sealed_) {
+  if (sealed()) {
     const std::string bound = bound_header(header);
-    if (!unseal({header_key_, part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
+    if (!unseal({keys_[kHeaders], part(header, kSegmentNonce), as_bytes(bound)}, no_text(),
                 part(header, kSegmentTag)))
       return "encrypted with another key";
   }
@@ -190,30 +169,28 @@ RecordHeader RecordCodec::close(const RecordLabel& label, std::span<std::byte> p
   put(text, 32, label.tokens);
   put(text, kScopeLength, static_cast<uint64_t>(label.scope.size()));
   put_bytes(text.subspan(kScope), as_bytes(label.scope));
-  if (sealed_) {
+  if (sealed()) {
     const std::span<std::byte> nonce = part(header, kNonce);
     fill_random(nonce);
-    seal({label_key_, nonce, as_bytes(binding_)}, text, part(header, kLabelTag));
-    seal({payload_key_, nonce, part(header, kPayloadBinding)}, payload, part(header, kPayloadTag));
+    seal({keys_[kLabels], nonce, as_bytes(binding_)}, text, part(header, kLabelTag));
+    seal({keys_[kPayloads], nonce, part(header, kPayloadBinding)}, payload,
+         part(header, kPayloadTag));
   } else {
-    put(part(header, kPayloadTag), 0, hash_of_payload(payload, label.id));
-    put(part(header, kLabelTag), 0, hash_of_label(header, binding_));
+    put_plain_tag(part(header, kPayloadTag), hash_of_payload(payload, label.id));
+    put_plain_tag(part(header, kLabelTag), hash_of_label(header, binding_));
   }
   return header;
 }
 
 std::optional<RecordLabel> RecordCodec::open_label(const RecordHeader& header) const {
   if (as_text(part(header, kMagic)) != kRecordMagic) return std::nullopt;
-  if (!sealed_) {
-    // The upper half of the tag is not used, and must be what close() left there.
-    const Bytes tag = part(header, kLabelTag);
-    const bool as_written =
-        get<uint64_t>(tag, 0) == hash_of_label(header, binding_) && get<uint64_t>(tag, 8) == 0;
+  if (!sealed()) {
+    const bool as_written = is_plain_tag(part(header, kLabelTag), hash_of_label(header, binding_));
     return as_written ? read_label(part(header, kLabel)) : std::nullopt;
   }
   std::array<std::byte, kLabel.size> text;
   put_bytes(text, part(header, kLabel));
-  const Sealing sealing = {label_key_, part(header, kNonce), as_bytes(binding_)};
+  const Sealing sealing = {keys_[kLabels], part(header, kNonce), as_bytes(binding_)};
   if (!unseal(sealing, text, part(header, kLabelTag))) return std::nullopt;
   return read_label(text);
 }
@@ -236,11 +213,11 @@ std::optional<RecordLabel> RecordCodec::read_label(Bytes text) const {
 bool RecordCodec::open_payload(const RecordHeader& header, std::span<std::byte> payload) const {
   CHECK(payload.size() == origin_.payload_bytes);
   const Bytes tag = part(header, kPayloadTag);
-  if (!sealed_) {
+  if (!sealed()) {
     const auto id = get<int64_t>(part(header, kLabel), 0);
-    return get<uint64_t>(tag, 0) == hash_of_payload(payload, id);
+    return is_plain_tag(tag, hash_of_payload(payload, id));
   }
-  const Sealing sealing = {payload_key_, part(header, kNonce), part(header, kPayloadBinding)};
+  const Sealing sealing = {keys_[kPayloads], part(header, kNonce), part(header, kPayloadBinding)};
   return unseal(sealing, payload, tag);
 }
 

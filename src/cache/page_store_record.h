@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "cache/sealing.h"
 #include "kernels/kernels.h"
 #include "ruv/token.h"
 
@@ -20,7 +21,6 @@ inline constexpr size_t kSegmentHeaderBytes = 512;
 inline constexpr size_t kRecordHeaderBytes = 512;
 inline constexpr size_t kMaxScopeBytes = 344;
 inline constexpr size_t kMaxLayoutBytes = 400;
-inline constexpr size_t kStoreKeyBytes = 32;
 
 using SegmentHeader = std::array<std::byte, kSegmentHeaderBytes>;
 using RecordHeader = std::array<std::byte, kRecordHeaderBytes>;
@@ -49,7 +49,6 @@ struct RecordLabel {
 // Writes and checks the bytes of one store's files. Immutable: any number of threads.
 class RecordCodec {
  public:
-  using Key = std::array<uint8_t, kStoreKeyBytes>;
   // What a store's records must agree on. Requires: layout.size() <= kMaxLayoutBytes.
   struct Origin {
     uint64_t model_hash[2] = {};
@@ -58,12 +57,9 @@ class RecordCodec {
   };
 
   // Fails: internal (the encryption library does not start).
-  static Result<RecordCodec> create(const Origin& origin, const std::optional<Key>& key);
-  RecordCodec(const RecordCodec&) = default;
-  RecordCodec& operator=(const RecordCodec&) = delete;
-  ~RecordCodec();
+  static Result<RecordCodec> create(const Origin& origin, const std::optional<SealKey>& key);
 
-  bool sealed() const { return sealed_; }
+  bool sealed() const { return keys_.sealed(); }
   // From one record to the next: header and payload, to a multiple of 64 bytes.
   uint64_t stride() const;
   uint64_t payload_bytes() const { return origin_.payload_bytes; }
@@ -83,15 +79,12 @@ class RecordCodec {
   bool open_payload(const RecordHeader& header, std::span<std::byte> payload) const;
 
  private:
-  RecordCodec(const Origin& origin, bool sealed);
+  RecordCodec(const Origin& origin, const std::optional<SealKey>& key);
   std::optional<RecordLabel> read_label(Bytes label) const;
 
   Origin origin_;
   std::string binding_;  // the origin as bytes that every label is bound to
-  bool sealed_;
-  Key header_key_ = {};
-  Key label_key_ = {};
-  Key payload_key_ = {};
+  SealKeys keys_;
 };
 
 }  // namespace ruv

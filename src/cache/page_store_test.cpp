@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "cache/test_page_store.h"
+#include "fault/damage.h"
 
 namespace ruv {
 namespace {
@@ -219,7 +220,7 @@ TEST_F(PageStoreTest, DamagedRecordIsDroppedWithItsDescendants) {
   const auto store = open();
   const std::vector<int64_t> ids = append_chain(*store, -1, 0, 5);
   const size_t stride = (read_file(segment()).size() - kSegmentHeaderBytes) / 5;
-  flip_byte(segment(), kSegmentHeaderBytes + 2 * stride + kRecordHeaderBytes + 9);
+  flip_bits(segment(), kSegmentHeaderBytes + 2 * stride + kRecordHeaderBytes + 9, 0xFF);
   std::vector<std::byte> payload(kPayload);
   const Status status = store->read(ids[2], payload);
   EXPECT_EQ(status.code(), Code::corrupt);

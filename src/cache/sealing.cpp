@@ -26,14 +26,24 @@ Status start_sealing() {
   return {};
 }
 
-SealKey derived_key(const SealKey& key, std::string_view context, uint64_t number) {
+SealKeys::SealKeys(const std::optional<SealKey>& key, std::string_view context)
+    : sealed_(key.has_value()) {
   CHECK(context.size() == crypto_kdf_CONTEXTBYTES);
-  SealKey derived;
-  crypto_kdf_derive_from_key(derived.data(), derived.size(), number, context.data(), key.data());
-  return derived;
+  if (!key) return;
+  for (size_t i = 0; i < kPurposes; ++i) {
+    crypto_kdf_derive_from_key(keys_[i].data(), keys_[i].size(), i + 1, context.data(),
+                               key->data());
+  }
 }
 
-void wipe(SealKey& key) { sodium_memzero(key.data(), key.size()); }
+SealKeys::~SealKeys() {
+  // In a way that compilers keep.
+  for (SealKey& key : keys_) sodium_memzero(key.data(), key.size());
+}
+
+std::string_view SealKeys::refusal() const {
+  return sealed_ ? "not encrypted, and a key is given" : "encrypted, and no key is given";
+}
 
 void fill_random(std::span<std::byte> bytes) { randombytes_buf(bytes.data(), bytes.size()); }
 
@@ -49,6 +59,17 @@ bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
   return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
              raw(text), nullptr, raw(Bytes(text)), text.size(), raw(tag), raw(with.bound),
              with.bound.size(), raw(with.nonce), with.key.data()) == 0;
+}
+
+void put_plain_tag(std::span<std::byte> tag, uint64_t hash) {
+  CHECK(tag.size() == kSealTagBytes);
+  put(tag, 0, hash);
+  put(tag, sizeof hash, uint64_t{0});
+}
+
+bool is_plain_tag(Bytes tag, uint64_t hash) {
+  CHECK(tag.size() == kSealTagBytes);
+  return get<uint64_t>(tag, 0) == hash && get<uint64_t>(tag, sizeof hash) == 0;
 }
 
 std::array<std::byte, 16> keyed_hash(const SealKey& key, std::string_view text) {

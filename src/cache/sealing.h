@@ -1,8 +1,11 @@
-// Sealing: texts on disk that only the key's owner can read or change, by XChaCha20-Poly1305.
+// What the cache's files have in common: texts sealed so that only the key's owner can read or
+// change them (XChaCha20-Poly1305), or plain with a hash in the tag's place that notices damage.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -23,10 +26,30 @@ struct Sealing {
 
 // Once before all others, from any thread. Fails: internal (the encryption library does not start).
 Status start_sealing();
-// Another key for each number, from one key. `context` has 8 characters and names the purpose.
-SealKey derived_key(const SealKey& key, std::string_view context, uint64_t number);
-// Overwrites it in a way that compilers keep.
-void wipe(SealKey& key);
+
+// The keys of one kind of file, derived from one key and each for one purpose; zeros where nothing
+// is sealed. They are overwritten when they go.
+class SealKeys {
+ public:
+  static constexpr size_t kPurposes = 3;
+
+  // `context` has 8 characters and names the kind of file.
+  SealKeys(const std::optional<SealKey>& key, std::string_view context);
+  SealKeys(const SealKeys&) = default;
+  SealKeys& operator=(const SealKeys&) = delete;
+  ~SealKeys();
+
+  bool sealed() const { return sealed_; }
+  // Requires: purpose < kPurposes.
+  const SealKey& operator[](size_t purpose) const { return keys_[purpose]; }
+  // What is said of a file that is sealed where ours are not, or the other way.
+  std::string_view refusal() const;
+
+ private:
+  bool sealed_;
+  std::array<SealKey, kPurposes> keys_ = {};
+};
+
 void fill_random(std::span<std::byte> bytes);
 
 // Encrypts in place; writes kSealTagBytes to `tag`.
@@ -34,6 +57,22 @@ void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> t
 // Decrypts in place. False, and the text is zeroed or as it was, when anything differs from what
 // was sealed.
 bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag);
+
+// The place of a tag in a plain file: a hash, then zeros.
+void put_plain_tag(std::span<std::byte> tag, uint64_t hash);
+bool is_plain_tag(Bytes tag, uint64_t hash);
+
+// Numbers at fixed offsets of a file, little-endian. Requires: they lie within.
+template <class T>
+void put(std::span<std::byte> to, size_t offset, const T& value) {
+  std::memcpy(to.data() + offset, &value, sizeof value);
+}
+template <class T>
+T get(Bytes from, size_t offset) {
+  T value;
+  std::memcpy(&value, from.data() + offset, sizeof value);
+  return value;
+}
 
 // BLAKE2b of 16 bytes: nobody finds two texts with one hash, and nobody without the key guesses.
 std::array<std::byte, 16> keyed_hash(const SealKey& key, std::string_view text);

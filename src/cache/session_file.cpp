@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kMagic = "RUVSESS1";
 constexpr std::string_view kKeyContext = "ruvsessn";
+enum SessionKeyUse : size_t { kLabels, kTexts, kNames };
 constexpr std::string_view kSuffix = ".session";
 constexpr size_t kMaxName = 64;
 constexpr size_t kMaxUser = 160;
@@ -28,17 +29,6 @@ constexpr size_t kTextSize = 72;
 constexpr size_t kHeader = 80;
 constexpr size_t kMinLabel = 44;
 constexpr size_t kMaxLabel = kMinLabel + kMaxUser + kMaxName + kMaxModel;
-
-template <class T>
-void put(std::span<std::byte> to, size_t offset, const T& value) {
-  std::memcpy(to.data() + offset, &value, sizeof value);
-}
-template <class T>
-T get(Bytes from, size_t offset) {
-  T value;
-  std::memcpy(&value, from.data() + offset, sizeof value);
-  return value;
-}
 
 // All of the header but the label's own tag: it is bound to the label, and by the text's tag so is
 // the text.
@@ -93,14 +83,13 @@ struct Parts {
 };
 
 // Where label and text stand; nothing of them is checked.
-Result<Parts> parts_of(Bytes file, const std::string& source, bool sealed) {
+Result<Parts> parts_of(Bytes file, const std::string& source, const SealKeys& keys) {
   if (file.size() < kHeader || as_text(file.first(kMagic.size())) != kMagic)
     return fail(Code::corrupt, "{}: not a session's file of this version", source);
   const auto flag = get<uint32_t>(file, kSealed);
   if (flag > 1) return fail(Code::corrupt, "{}: offset {}: damaged", source, kSealed);
-  if (flag != uint32_t{sealed})
-    return fail(Code::unsupported, "{}: {}", source,
-                sealed ? "not encrypted, and a key is given" : "encrypted, and no key is given");
+  if (flag != uint32_t{keys.sealed()})
+    return fail(Code::unsupported, "{}: {}", source, keys.refusal());
   const auto n_label = get<uint32_t>(file, kLabelSize);
   const auto n_text = get<uint64_t>(file, kTextSize);
   if (n_label < kMinLabel || n_label > kMaxLabel || n_text > kMaxSessionTextBytes ||
@@ -130,25 +119,17 @@ Status check_session_name(std::string_view name) {
 
 Result<SessionCodec> SessionCodec::create(const std::optional<SealKey>& key) {
   TRY(start_sealing());
-  SessionCodec codec(key.has_value());
-  if (key) {
-    codec.label_key_ = derived_key(*key, kKeyContext, 1);
-    codec.text_key_ = derived_key(*key, kKeyContext, 2);
-    codec.name_key_ = derived_key(*key, kKeyContext, 3);
-  }
-  return codec;
+  return SessionCodec(key);
 }
 
-SessionCodec::~SessionCodec() {
-  for (SealKey* key : {&label_key_, &text_key_, &name_key_}) wipe(*key);
-}
+SessionCodec::SessionCodec(const std::optional<SealKey>& key) : keys_(key, kKeyContext) {}
 
 std::string SessionCodec::file_name(std::string_view user, std::string_view name) const {
   std::string text(user);
   text.push_back('\0');
   text.append(name);
   std::string digits;
-  for (const std::byte byte : keyed_hash(name_key_, text))
+  for (const std::byte byte : keyed_hash(keys_[kNames], text))
     digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
   return digits.append(kSuffix);
 }
@@ -171,7 +152,7 @@ Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
   const std::string label = label_of(info);
   std::vector<std::byte> file(kHeader + label.size() + text.size());
   std::memcpy(file.data(), kMagic.data(), kMagic.size());
-  put(file, kSealed, uint32_t{sealed_});
+  put(file, kSealed, uint32_t{keys_.sealed()});
   put(file, kLabelSize, static_cast<uint32_t>(label.size()));
   put(file, kTextSize, static_cast<uint64_t>(text.size()));
   std::ranges::copy(as_bytes(label), file.begin() + kHeader);
@@ -179,29 +160,30 @@ Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
   const std::span<std::byte> label_part = all.subspan(kHeader, label.size());
   const std::span<std::byte> text_part = all.subspan(kHeader + label.size());
   std::ranges::copy(as_bytes(text), text_part.begin());
-  if (sealed_) {
+  if (keys_.sealed()) {
     const std::span<std::byte> nonce = all.subspan(kNonce, kSealNonceBytes);
     fill_random(nonce);
-    seal({text_key_, nonce, {}}, text_part, all.subspan(kTextTag, kSealTagBytes));
+    seal({keys_[kTexts], nonce, {}}, text_part, all.subspan(kTextTag, kSealTagBytes));
     const std::string bound = bound_header(file);
-    seal({label_key_, nonce, as_bytes(bound)}, label_part, all.subspan(kLabelTag, kSealTagBytes));
+    seal({keys_[kLabels], nonce, as_bytes(bound)}, label_part,
+         all.subspan(kLabelTag, kSealTagBytes));
   } else {
-    put(file, kTextTag, hash_bytes(text_part));
-    put(file, kLabelTag, hash_of_label(file, label_part));
+    put_plain_tag(all.subspan(kTextTag, kSealTagBytes), hash_bytes(text_part));
+    put_plain_tag(all.subspan(kLabelTag, kSealTagBytes), hash_of_label(file, label_part));
   }
   return file;
 }
 
 Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& source) const {
-  const Parts parts = TRY(parts_of(file, source, sealed_));
+  const Parts parts = TRY(parts_of(file, source, keys_));
   std::vector<std::byte> label = copied(parts.label);
-  if (sealed_) {
+  if (keys_.sealed()) {
     const std::string bound = bound_header(file);
-    if (!unseal({label_key_, file.subspan(kNonce, kSealNonceBytes), as_bytes(bound)}, label,
+    if (!unseal({keys_[kLabels], file.subspan(kNonce, kSealNonceBytes), as_bytes(bound)}, label,
                 file.subspan(kLabelTag, kSealTagBytes)))
       return fail(Code::corrupt, "{}: damaged, or encrypted with another key", source);
-  } else if (get<uint64_t>(file, kLabelTag) != hash_of_label(file, parts.label) ||
-             get<uint64_t>(file, kLabelTag + 8) != 0) {
+  } else if (!is_plain_tag(file.subspan(kLabelTag, kSealTagBytes),
+                           hash_of_label(file, parts.label))) {
     return fail(Code::corrupt, "{}: its label is damaged", source);
   }
   return read_label(label, source);
@@ -209,14 +191,14 @@ Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& sour
 
 Result<std::string> SessionCodec::open_text(Bytes file, const std::string& source) const {
   TRY(open_label(file, source));
-  const Parts parts = TRY(parts_of(file, source, sealed_));
+  const Parts parts = TRY(parts_of(file, source, keys_));
   std::string text(as_text(parts.text));
-  if (sealed_) {
+  if (keys_.sealed()) {
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(text));
-    if (!unseal({text_key_, file.subspan(kNonce, kSealNonceBytes), {}}, bytes,
+    if (!unseal({keys_[kTexts], file.subspan(kNonce, kSealNonceBytes), {}}, bytes,
                 file.subspan(kTextTag, kSealTagBytes)))
       return fail(Code::corrupt, "{}: its conversation is damaged", source);
-  } else if (get<uint64_t>(file, kTextTag) != hash_bytes(parts.text)) {
+  } else if (!is_plain_tag(file.subspan(kTextTag, kSealTagBytes), hash_bytes(parts.text))) {
     return fail(Code::corrupt, "{}: its conversation is damaged", source);
   }
   return text;

@@ -34,9 +34,6 @@ class SessionCodec {
  public:
   // Fails: internal (the encryption library does not start).
   static Result<SessionCodec> create(const std::optional<SealKey>& key);
-  SessionCodec(const SessionCodec&) = default;
-  SessionCodec& operator=(const SessionCodec&) = delete;
-  ~SessionCodec();
 
   // The same for one user and name, and nobody without the key learns them from it.
   std::string file_name(std::string_view user, std::string_view name) const;
@@ -51,12 +48,9 @@ class SessionCodec {
   Result<std::string> open_text(Bytes file, const std::string& source) const;
 
  private:
-  explicit SessionCodec(bool sealed) : sealed_(sealed) {}
+  explicit SessionCodec(const std::optional<SealKey>& key);
 
-  bool sealed_;
-  SealKey label_key_ = {};
-  SealKey text_key_ = {};
-  SealKey name_key_ = {};
+  SealKeys keys_;
 };
 
 }  // namespace ruv

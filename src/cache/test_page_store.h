@@ -68,15 +68,6 @@ inline void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-// In place, as a failing disk would.
-inline void flip_byte(const std::string& path, size_t at) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekg(static_cast<std::streamoff>(at));
-  const int byte = file.get();
-  file.seekp(static_cast<std::streamoff>(at));
-  file.put(static_cast<char>(~byte));
-}
-
 inline int64_t bytes_in(const std::string& folder) {
   int64_t n_bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "device/kv_verdict.h"
 #include "engine/batch_engine.h"
-#include "model/packed_key.h"
+#include "model/content_key.h"
 
 namespace ruv {
 namespace {
@@ -67,7 +67,7 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
   if (model.file == nullptr) {
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
-  const PackedKey key = packed_key(*model.file, *model.kernels);
+  const ContentKey key = content_key(*model.file, *model.kernels);
   return open_page_store(o.kv, key.words, layout_of(model, o, shape), shape.page_bytes());
 }
 

@@ -154,7 +154,7 @@ Status SessionStore::save(const Hold& hold, const Session& session) {
     return fail(Code::corrupt, "{}: damaged, and not written over; delete the session or move it",
                 path);
   const std::vector<std::byte> bytes = TRY(codec_.close(session.info, session.messages));
-  FileWriter writer = TRY(FileWriter::create(path));
+  FileWriter writer = TRY(FileWriter::create(path, FileReaders::owner));
   TRY(writer.write(bytes));
   TRY(writer.commit());
   TRY(sync_folder(options_.folder));

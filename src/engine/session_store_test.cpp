@@ -11,6 +11,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "fault/damage.h"
 
 namespace ruv {
 namespace {
@@ -49,13 +50,6 @@ class SessionStoreTest : public testing::Test {
       if (entry.path.ends_with(".session")) return entry.path;
     return "";
   }
-  static void damage(const std::string& path, int64_t at) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(at);
-    file.put(byte);
-  }
 
   SessionStore::Options options_;
   std::vector<std::string> notes_;
@@ -73,6 +67,19 @@ TEST_F(SessionStoreTest, WhatIsSavedOutlivesTheStore) {
     EXPECT_EQ(store->stats().n_sessions, 1U);
   }
   EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(SessionStoreTest, FilesAreTheirOwnersAlone) {
+  using std::filesystem::perms;
+  const auto store = open();
+  ASSERT_TRUE(save(*store, session("ann", "a", "private")).ok());
+  int n_files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.folder)) {
+    ++n_files;
+    EXPECT_EQ(entry.status().permissions(), perms::owner_read | perms::owner_write) << entry;
+  }
+  EXPECT_GE(n_files, 1);
+  EXPECT_EQ(std::filesystem::status(options_.folder).permissions(), perms::owner_all);
 }
 
 TEST_F(SessionStoreTest, UsersDoNotSeeEachOther) {
@@ -136,9 +143,9 @@ TEST_F(SessionStoreTest, ErasedIsGone) {
 }
 
 TEST_F(SessionStoreTest, ADamagedFileIsReportedAndStays) {
-  for (const int64_t at : {50, 90}) {
+  for (const uint64_t at : {50U, 90U}) {
     ASSERT_TRUE(save(*open(), session("", "a", "text")).ok());
-    damage(only_file(), at);
+    flip_bits(only_file(), at, 1);
     notes_.clear();
     const auto store = open();
     ASSERT_EQ(notes_.size(), 1U) << at;
@@ -156,7 +163,7 @@ TEST_F(SessionStoreTest, ADamagedFileIsReportedAndStays) {
 
 TEST_F(SessionStoreTest, ADamagedConversationIsFoundWhenItIsUsed) {
   ASSERT_TRUE(save(*open(), session("", "a", "text")).ok());
-  damage(only_file(), static_cast<int64_t>(std::filesystem::file_size(only_file())) - 1);
+  flip_bits(only_file(), std::filesystem::file_size(only_file()) - 1, 1);
   const auto store = open();
   EXPECT_EQ(store->stats().n_sessions, 1U);
   EXPECT_EQ(store->load("", "a").error().code(), Code::corrupt);

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "fault/allocations.h"
+#include "fault/damage.h"
 #include "format/gguf_builder.h"
 
 namespace ruv {
@@ -191,10 +194,10 @@ void expect_safe(const std::string& bytes, const std::string& what) {
 
 TEST(GgufHostile, CutAnywhere) {
   const std::string bytes = full_file().bytes();
-  for (size_t n = 0; n < bytes.size(); ++n) {
-    expect_safe(bytes.substr(0, n), fmt::format("cut at {}", n));
-    EXPECT_FALSE(parse(std::string_view(bytes).substr(0, n))) << n;
-  }
+  for_each_cut(bytes, [](const std::string& cut) {
+    expect_safe(cut, "");
+    EXPECT_FALSE(parse(cut));
+  });
 }
 
 TEST(GgufHostile, EveryNumberReplaced) {
@@ -239,14 +242,9 @@ TEST(GgufHostile, EveryNumberReplaced) {
 }
 
 TEST(GgufHostile, EveryByteReplaced) {
-  const std::string good = full_file().bytes();
-  for (size_t i = 0; i < good.size(); ++i) {
-    for (const int value : {0, 1, 8, 9, 0x7F, 0x80, 0xFF, ~good[i] & 0xFF}) {
-      std::string bytes = good;
-      bytes[i] = static_cast<char>(value);
-      expect_safe(bytes, fmt::format("byte {} = {}", i, value));
-    }
-  }
+  const auto values = [](int old) { return std::array{0, 1, 8, 9, 0x7F, 0x80, 0xFF, ~old & 0xFF}; };
+  for_each_changed_byte(full_file().bytes(), values,
+                        [](const std::string& bytes) { expect_safe(bytes, ""); });
 }
 
 TEST(GgufHostile, ManyArrayElementsAreRefusedBeforeAllocating) {

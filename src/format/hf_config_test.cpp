@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "fault/damage.h"
 
 namespace ruv {
 namespace {
@@ -305,10 +306,9 @@ TEST(HfConfigHostile, DeepAndLargeTexts) {
   EXPECT_NE(error_of(deep).find("nested"), std::string::npos);
   EXPECT_NE(error_of(std::string(size_t{5} << 20, ' ')).find("at most"), std::string::npos);
   EXPECT_NE(error_of("").find("config.json"), std::string::npos);
-  const std::string good = small("LlamaForCausalLM").dump();
-  for (size_t n = 0; n < good.size(); ++n) {
-    EXPECT_EQ(error_of(good.substr(0, n)).rfind("config.json: ", 0), 0U) << n;
-  }
+  for_each_cut(small("LlamaForCausalLM").dump(), [](const std::string& cut) {
+    EXPECT_EQ(error_of(cut).rfind("config.json: ", 0), 0U);
+  });
 }
 
 }  // namespace

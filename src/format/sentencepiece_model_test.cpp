@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "fault/damage.h"
 #include "format/test_folder.h"
 #include "format/tokenizer_file.h"
 
@@ -101,12 +102,9 @@ TEST(SentencePieceModel, BrokenFilesAreCorrupt) {
   expect_part(error("\x0A\xFF\xFF\xFF\xFF\x0F"), "bytes");
   expect_part(error(std::string(1, '\0')), "is no field");
   const std::string whole = pieces() + bytes(2, number(3, 2)) + bytes(3, bytes(2, "map"));
-  for (size_t i = 0; i < whole.size(); ++i) {
-    std::string flipped = whole;
-    flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
-    (void)read(flipped);
-    (void)read(whole.substr(0, i));
-  }
+  const auto is_read = [](const std::string& text) { (void)read(text); };
+  for_each_cut(whole, is_read);
+  for_each_flip(whole, {0x10}, is_read);
 }
 
 class SentencePieceCases : public testing::TestWithParam<const char*> {};

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "fault/damage.h"
 
 namespace ruv {
 namespace {
@@ -322,16 +323,15 @@ TEST(TokenizerJson, CutAndFlippedFiles) {
   SmallFile file;
   file.post_processor = kTemplate;
   const std::string whole = file.text();
-  for (size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_FALSE(tokenizer_spec_from_json(whole.substr(0, i), "", "x"));
-    std::string flipped = whole;
-    flipped[i] = static_cast<char>(flipped[i] ^ 1);
+  for_each_cut(
+      whole, [](const std::string& cut) { EXPECT_FALSE(tokenizer_spec_from_json(cut, "", "x")); });
+  for_each_flip(whole, {1}, [](const std::string& flipped) {
     auto spec = tokenizer_spec_from_json(flipped, "", "x");
-    if (!spec) continue;
+    if (!spec) return;
     const auto tokenizer = Tokenizer::create(std::move(*spec));
-    if (!tokenizer) continue;
+    if (!tokenizer) return;
     EXPECT_LT(encoded(**tokenizer, "ab<s> a").size(), 20U);
-  }
+  });
 }
 
 TEST(TokenizerJson, FolderWithoutAFileIsNotFound) {

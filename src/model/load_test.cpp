@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/folder.h"
+#include "fault/damage.h"
 #include "model/model.h"
 #include "model/packed_key.h"
 
@@ -123,14 +124,9 @@ TEST_F(LoadPacked, EachInstructionSetHasAFileOfItsOwn) {
 
 TEST_F(LoadPacked, DamagedFilesAreReplaced) {
   const auto good = load();
-  const auto size = static_cast<int64_t>(fs::file_size(only_file()));
-  for (const int64_t offset : {int64_t{0}, int64_t{20}, int64_t(kPackedBlock) + 5, size - 1}) {
-    std::fstream file(only_file(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(offset);
-    const int old = file.get();
-    file.seekp(offset);
-    file.put(static_cast<char>(old ^ 1));
-    file.close();
+  const uint64_t size = fs::file_size(only_file());
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{20}, uint64_t{kPackedBlock} + 5, size - 1}) {
+    flip_bits(only_file(), offset, 1);
     problems_.clear();
     const auto again = load();
     EXPECT_FALSE(again->from_packed_file) << offset;

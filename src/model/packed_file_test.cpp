@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/rng.h"
+#include "fault/damage.h"
 
 namespace ruv {
 namespace {
@@ -65,13 +66,6 @@ class PackedFiles : public testing::Test {
   Result<PackedFile> open(const PackedKey& key = kKey) const {
     WorkerPool pool(2);
     return PackedFile::open(path_, key, pool, {});
-  }
-  void change(int64_t offset, char by = 1) const {
-    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(offset);
-    const int old = file.get();
-    file.seekp(offset);
-    file.put(static_cast<char>(old ^ by));
   }
   void expect_corrupt(const std::string& what) const {
     const auto file = open();
@@ -137,9 +131,9 @@ TEST_F(PackedFiles, AnyChangedByteIsSeen) {
   for (int i = 0; i < 100; ++i)  // payload
     offsets.push_back(static_cast<int64_t>(kPackedBlock + rng.below(5'000'000)));
   for (const int64_t offset : offsets) {
-    change(offset);
+    flip_bits(path_, offset, 1);
     expect_corrupt("byte " + std::to_string(offset));
-    change(offset);
+    flip_bits(path_, offset, 1);
   }
   EXPECT_TRUE(open().has_value());
 }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "kernels/pack/layout.h"
+#include "model/key_text.h"
 #include "tensor/format.h"
 
 namespace ruv {
@@ -12,21 +13,6 @@ namespace {
 
 constexpr uint64_t kSamples = 64;
 constexpr uint64_t kSampleBytes = 16384;
-
-class KeyText {
- public:
-  void number(uint64_t n) { text_.append(reinterpret_cast<const char*>(&n), sizeof n); }
-  void text(std::string_view s) {
-    number(s.size());
-    text_ += s;
-  }
-  PackedKey key() const {
-    return {{hash_bytes(as_bytes(text_), 1), hash_bytes(as_bytes(text_), 2)}};
-  }
-
- private:
-  std::string text_;
-};
 
 bool within(const std::byte* at, Bytes bytes) {
   return std::less_equal<>()(bytes.data(), at) && std::less<>()(at, bytes.data() + bytes.size());
@@ -76,15 +62,19 @@ void add_packer(KeyText& key, const GemmKernel& kernel) {
 
 }  // namespace
 
-PackedKey packed_key(const ModelFile& file, const Kernels& kernels) {
-  KeyText key;
+void add_kernels(KeyText& key, const Kernels& kernels) {
   key.number(kPackedLayoutVersion);
   key.text(kernels.isa);
   for (const GemmKernel& kernel : kernels.gemm) add_packer(key, kernel);
+}
+
+PackedKey packed_key(const ModelFile& file, const Kernels& kernels) {
+  KeyText key;
+  add_kernels(key, kernels);
   key.text(file.container());
   for (const MappedFile& mapped : file.files()) add_file(key, mapped, file.tensors());
   file.drop_pages();  // the samples brought their neighbours along
-  return key.key();
+  return {{key.hash(1), key.hash(2)}};
 }
 
 std::optional<uint64_t> hash_of_places(const ModelFile& file,

@@ -5,14 +5,18 @@
 
 #include "format/model_file.h"
 #include "kernels/kernels.h"
+#include "model/key_text.h"
 #include "model/packed_file.h"
 
 namespace ruv {
 
 // Without reading all weights (docs/adr/0013): of each file its size, times of change, everything
-// before the first tensor and samples of the rest; and what each packer of `kernels` makes of a
-// fixed probe, so that no change of a layout goes unnoticed.
+// before the first tensor and samples of the rest; and the kernels, so that no change of a layout
+// goes unnoticed.
 PackedKey packed_key(const ModelFile& file, const Kernels& kernels);
+
+// Adds what each packer of `kernels` makes of a fixed probe.
+void add_kernels(KeyText& key, const Kernels& kernels);
 
 // Where the rows lie in the model's files, in order, as a hash; nothing when one lies elsewhere.
 std::optional<uint64_t> hash_of_places(const ModelFile& file,

@@ -461,8 +461,19 @@ class Tokenize(CommandTest):
         self.assertGreater(shown[0].stdout.count("\n"), 20000)
         for other in shown[1:]:
             self.assertEqual(other.stdout, shown[0].stdout)
-        for arguments in (("--text", "a", "--threads", "-1"), ("--frames", "--threads", "1")):
-            self.assert_fails(2, "tokenize", "--model", Program.model, *arguments, says="--threads")
+        with open(path, "rb") as file:
+            text = file.read()
+        command = [Program.binary, "tokenize", "--model", Program.model, "--frames", "--threads"]
+        framed = [subprocess.run([*command, n], input=struct.pack("<I", len(text)) + text,
+                                 capture_output=True, timeout=60) for n in ("1", "3")]
+        self.assertEqual(framed[0].returncode, 0, framed[0].stderr)
+        self.assertEqual(framed[0].stdout, framed[1].stdout)
+        shown_ids = [int(line.split()[0]) for line in shown[0].stdout.splitlines()[:-1]]
+        self.assertEqual(struct.unpack(f"<{len(shown_ids) + 1}I", framed[0].stdout)[1:],
+                         tuple(shown_ids))
+        for arguments in (("--text", "a"), ("--frames",)):
+            self.assert_fails(2, "tokenize", "--model", Program.model, *arguments,
+                              "--threads", "-1", says="--threads")
 
     def test_frames(self):
         texts = [text.encode() for text in self.TEXTS]

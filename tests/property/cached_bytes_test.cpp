@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "cache/test_page_store.h"
+#include "fault/damage.h"
 #include "property/asked_engine.h"
 
 namespace ruv {
@@ -172,7 +173,7 @@ class CachedWorld {
       const auto size = static_cast<int64_t>(entry.file_size());
       if (size == 0) continue;
       for (int i = 0; i < 3; ++i) {
-        flip_byte(entry.path().string(), static_cast<size_t>(below(size)));
+        flip_bits(entry.path().string(), static_cast<uint64_t>(below(size)), 0xFF);
       }
     }
   }

@@ -1,6 +1,5 @@
 """Four streams that decode while a long prompt arrives: what they wait, what it loses."""
 import asyncio
-import statistics
 
 from client import Stream, ask
 from goal import Goal, middle, percentile, shown, times, verdict
