@@ -105,6 +105,14 @@ void MappedFile::expect_full_read() const {
   }
 }
 
+void MappedFile::expect_read(Bytes part) {
+  if (part.empty()) return;
+  const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<uintptr_t>(part.data());
+  const size_t before = at % page_bytes;
+  ::madvise(reinterpret_cast<void*>(at - before), before + part.size(), MADV_WILLNEED);
+}
+
 Result<std::string> read_text_file(const std::string& path) {
   const MappedFile file = TRY(MappedFile::open(path));
   return std::string(as_text(file.bytes()));

@@ -37,6 +37,8 @@ class MappedFile {
   void drop_pages() const;
   // Advice that all of it will be read, front to back: huge pages where the file system has them.
   void expect_full_read() const;
+  // Advice that these bytes of a mapped file are read soon: the disk may fetch many such at once.
+  static void expect_read(Bytes part);
   const std::string& path() const { return path_; }
 
  private:

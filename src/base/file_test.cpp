@@ -37,6 +37,18 @@ TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
   EXPECT_EQ(written(FileReaders::everyone), own | perms::group_read | perms::others_read);
 }
 
+TEST_F(Files, AdviceChangesNothing) {
+  std::ofstream(path("a")) << std::string(100'000, 'a') << "end";
+  const auto mapped = MappedFile::open(path("a"));
+  ASSERT_TRUE(mapped.has_value());
+  MappedFile::expect_read({});
+  MappedFile::expect_read(mapped->bytes().subspan(5000, 1));
+  MappedFile::expect_read(mapped->bytes().last(3));
+  mapped->expect_full_read();
+  mapped->drop_pages();
+  EXPECT_EQ(as_text(mapped->bytes().last(3)), "end");
+}
+
 TEST_F(Files, StampChangesWithBytesAndAttributes) {
   std::ofstream(path("a")) << "12345";
   const auto mapped = MappedFile::open(path("a"));

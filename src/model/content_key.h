@@ -14,7 +14,7 @@ struct ContentKey {
 
 // Hash of all metadata, of every tensor's name, type, shape and kSampledPieces pieces of its bytes,
 // and of the kernels (add_kernels). A tensor changed only between its pieces goes unseen. Some
-// milliseconds where the file is in the page cache; pages of the file it touched are given back.
+// milliseconds for a file of 1 GB; the memory of what it read is given back.
 ContentKey content_key(const ModelFile& file, const Kernels& kernels);
 
 // The first and the last bytes of a tensor, and pieces at equal distances between.

@@ -35,11 +35,13 @@ void add_file(KeyText& key, const MappedFile& mapped, std::span<const TensorInfo
   const Bytes head = head_of(mapped, tensors);
   key.number(hash_bytes(head));
   const Bytes rest = mapped.bytes().subspan(head.size());
-  for (uint64_t i = 0; i < kSamples && !rest.empty(); ++i) {
+  if (rest.empty()) return;
+  const auto sample = [&](uint64_t i) {
     const uint64_t begin = (rest.size() - 1) / kSamples * i;
-    key.number(
-        hash_bytes(rest.subspan(begin, std::min<uint64_t>(kSampleBytes, rest.size() - begin))));
-  }
+    return rest.subspan(begin, std::min<uint64_t>(kSampleBytes, rest.size() - begin));
+  };
+  for (uint64_t i = 0; i < kSamples; ++i) MappedFile::expect_read(sample(i));
+  for (uint64_t i = 0; i < kSamples; ++i) key.number(hash_bytes(sample(i)));
 }
 
 // One group of two superblocks of arbitrary bits, packed.
