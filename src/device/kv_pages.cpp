@@ -52,7 +52,8 @@ void KvPages::store_int8(const Kernels& kernels, Place to, const float* rotated_
     std::memcpy(scales + to.slot * 2, &bits, 2);
   };
   int8_t q[kMaxHeadDim] = {};
-  store_scale(scales_of(key_stream, to.page), kernels.quantize_head(rotated_key, q, head_dim).scale);
+  store_scale(scales_of(key_stream, to.page),
+              kernels.quantize_head(rotated_key, q, head_dim).scale);
   for (int64_t d = 0; d < (head_dim + 3) / 4 * 4; ++d) {
     keys_at[(d / 4 * kPageTokens + to.slot) * 4 + d % 4] = static_cast<std::byte>(q[d] + 128);
   }

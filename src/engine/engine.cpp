@@ -56,7 +56,7 @@ Status check_kv(const KvCacheConfig& kv) {
 std::string layout_of(const Model& model, const EngineOptions& o, const KvShape& shape) {
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
   return fmt::format("isa {}, kv {}{}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
-                     kv_type_name(shape.type), rotates_keys(shape.type) ? " rotated" : "",
+                     kv_type_name(shape.type), rotates_keys(shape.type) ? " centred, rotated" : "",
                      shape.n_layers, shape.n_kv_heads, shape.head_dim,
                      extended ? "extended" : "original");
 }
