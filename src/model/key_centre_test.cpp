@@ -25,7 +25,7 @@ Model one_layer(const ArchSpec& spec, Vector bias) {
 const Vector kBias = {1, 2, 3, 4, 5, 6, -10, 20, -30, 40, -50, 60};
 
 TEST(KeyCentre, IsTheMeanOfTheRotatedBias) {
-  const ArchSpec spec{.name = "test"};
+  const ArchSpec spec{.name = "test", .block = {}};
   const Model model = one_layer(spec, kBias);
   const Vector centre = key_centre(model, 0);
   ASSERT_EQ(centre.size(), kBias.size());
@@ -49,7 +49,7 @@ TEST(KeyCentre, IsTheMeanOfTheRotatedBias) {
 }
 
 TEST(KeyCentre, IsNothingWhereItsShiftWouldShow) {
-  const ArchSpec spec{.name = "test"};
+  const ArchSpec spec{.name = "test", .block = {}};
   EXPECT_TRUE(key_centre(one_layer(spec, {}), 0).empty());
   EXPECT_TRUE(key_centre(one_layer(spec, Vector(12, 0.0F)), 0).empty());
   Model capped = one_layer(spec, kBias);
