@@ -68,7 +68,7 @@ struct CommandLine::CliParser {
   CLI::App app;
 
   template <class F>
-  CLI::Option* option(const char* flags, F read, const char* help, const char* type) {
+  CLI::Option* option(const char* flags, F read, const std::string& help, const char* type) {
     return app.add_option_function<std::string>(flags, read, help)->type_name(type);
   }
   // One text each time the flag stands there, in order.
@@ -144,8 +144,9 @@ void CommandLine::kv(KvType& type) {
         if (!found) refuse("--kv", fmt::format("'{}' is none of f16, int8, int4, int2", text));
         type = *found;
       },
-      "How the context's keys and values are stored: f16, int8 in half the memory, or int4, int2 "
-      "where `ruvllm kv-gate` found that the model bears it [f16]",
+      fmt::format("How the context's keys and values are stored: f16, int8 in half the memory, or "
+                  "int4, int2 where `ruvllm kv-gate` found that the model bears it [{}]",
+                  kv_type_name(type)),
       "TYPE");
 }
 

@@ -28,7 +28,7 @@ struct RunCall {
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
-  KvType kv_type = KvType::f16;
+  KvType kv_type = KvCacheConfig{}.type;
   int64_t n_logprobs = -1;
   CacheFolder cache;
   GenerateParams params;

@@ -48,7 +48,7 @@ class Bench {
       const int64_t n = std::min(kMaxRows, n_tokens - at);
       begin(at, n);
       for (int64_t layer = 0; layer < kLayers; ++layer) {
-        ops_->store_kv(layer, {k_.data(), n, cols}, {k_.data(), n, cols});
+        ops_->store_kv(layer, {k_.data(), n, cols}, {k_.data(), n, cols}, {});
       }
     }
   }

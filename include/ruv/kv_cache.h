@@ -13,7 +13,7 @@
 namespace ruv {
 
 struct KvCacheConfig {
-  KvType type = KvType::f16;
+  KvType type = KvType::int8;
   // What `ruvllm kv-gate` wrote of the model: int4 and int2 need a verdict that they passed.
   std::string gate_file = {};
   // Tokens of context that memory holds, running ones and kept prefixes together; 0:

@@ -20,10 +20,10 @@ Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages) {
 
 void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) const {
   if (shape_.type == KvType::f16) return store_f16(kernels, to, key, value);
-  if (shape_.type == KvType::int8) return store_int8(kernels, to, key, value);
   float rotated[kMaxHeadDim];
   std::copy_n(key, shape_.head_dim, rotated);
   rotate_head(rotated, shape_.head_dim);
+  if (shape_.type == KvType::int8) return store_int8(kernels, to, rotated, value);
   store_codes(to, rotated, value);
   tail_->store_f16(kernels, to, rotated, value);
 }
@@ -40,7 +40,7 @@ void KvPages::store_f16(const Kernels& kernels, Place to, const float* key,
   kernels.to_f16(value, row + to.slot * head_dim, head_dim);
 }
 
-void KvPages::store_int8(const Kernels& kernels, Place to, const float* key,
+void KvPages::store_int8(const Kernels& kernels, Place to, const float* rotated_key,
                          const float* value) const {
   const int64_t head_dim = shape_.head_dim;
   std::byte* const key_stream = stream(to.page, to.layer, to.head);
@@ -52,7 +52,8 @@ void KvPages::store_int8(const Kernels& kernels, Place to, const float* key,
     std::memcpy(scales + to.slot * 2, &bits, 2);
   };
   int8_t q[kMaxHeadDim] = {};
-  store_scale(scales_of(key_stream, to.page), kernels.quantize_head(key, q, head_dim).scale);
+  store_scale(scales_of(key_stream, to.page),
+              kernels.quantize_head(rotated_key, q, head_dim).scale);
   for (int64_t d = 0; d < (head_dim + 3) / 4 * 4; ++d) {
     keys_at[(d / 4 * kPageTokens + to.slot) * 4 + d % 4] = static_cast<std::byte>(q[d] + 128);
   }

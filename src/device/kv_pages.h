@@ -7,7 +7,8 @@
 //
 // f16:  keys (head_dim, kPageTokens), transposed: one vector load gives one dimension of 16 keys;
 //       values (kPageTokens, head_dim). No scales.
-// int8: as kernels/kernels.h says: words of four dimensions, pairs of tokens; a scale per token.
+// int8: as kernels/kernels.h says, of rotated keys (device/kv_codes.h): words of four dimensions,
+//       pairs of tokens; a scale per token.
 // int4, int2: as kernels/kernels.h says, of rotated keys (device/kv_codes.h); a scale and a least
 //       number per token. tail() has the same tokens in f16.
 #pragma once
@@ -69,7 +70,8 @@ class KvPages {
   template <class F>
   void for_pieces(PageId page, const F& f) const;
   void store_f16(const Kernels& kernels, Place to, const float* key, const float* value) const;
-  void store_int8(const Kernels& kernels, Place to, const float* key, const float* value) const;
+  void store_int8(const Kernels& kernels, Place to, const float* rotated_key,
+                  const float* value) const;
   void store_codes(Place to, const float* rotated_key, const float* value) const;
 
   KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)

@@ -19,6 +19,9 @@ constexpr int code_bits(KvType type) {
 }
 // Whether the newest tokens are stored in another form than old ones.
 constexpr bool is_tiered(KvType type) { return code_bits(type) > 0; }
+// Whether keys are stored rotated (rotate_head), which spreads outlier channels over the head;
+// queries are rotated alike.
+constexpr bool rotates_keys(KvType type) { return type != KvType::f16; }
 
 struct KvShape {
   int64_t n_layers = 0;

@@ -77,8 +77,10 @@ class Ops {
   virtual void matmul_each(std::span<const Product> products, View x);
   // Rotates every head of every row by its position in the batch, in place.
   virtual void rope(View x, int64_t head_dim, const RopePlan& plan) = 0;
-  // Appends keys and values (n_rows, n_kv_heads · head_dim) to the pages of the batch.
-  virtual void store_kv(int64_t layer, View k, View v) = 0;
+  // Appends keys and values (n_rows, n_kv_heads · head_dim) to the pages of the batch. Pages of
+  // integers keep keys less `key_centre` (as long as a row; empty: none), which is the same for all
+  // keys of a layer: it moves all scores of a query alike, and small numbers lose less.
+  virtual void store_kv(int64_t layer, View k, View v, const Vector& key_centre) = 0;
   // out = softmax(q · keys) · values per head, over the pages of the batch; causal.
   virtual void attend(View out, View q, const AttendParams& params) = 0;
   // gate = act(gate) · up

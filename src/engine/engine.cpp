@@ -55,8 +55,9 @@ Status check_kv(const KvCacheConfig& kv) {
 // Everything that decides the bytes of a page but the model's own bytes.
 std::string layout_of(const Model& model, const EngineOptions& o, const KvShape& shape) {
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
-  return fmt::format("isa {}, kv {}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
-                     kv_type_name(shape.type), shape.n_layers, shape.n_kv_heads, shape.head_dim,
+  return fmt::format("isa {}, kv {}{}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
+                     kv_type_name(shape.type), rotates_keys(shape.type) ? " centred, rotated" : "",
+                     shape.n_layers, shape.n_kv_heads, shape.head_dim,
                      extended ? "extended" : "original");
 }
 

@@ -137,7 +137,7 @@ TEST_F(EngineCacheTest, PagesOutliveTheEngine) {
     EXPECT_GT(engine->kv_stats().restored_pages, 0);
   }
   // Another precision has other bytes.
-  kv.type = KvType::int8;
+  kv.type = KvType::f16;
   {
     const auto engine = EngineCacheTest::engine(kv);
     EXPECT_EQ(generate(*engine, ids, greedy(1)).value().timings.n_cached_tokens, 0);

@@ -75,7 +75,8 @@ TEST_F(EngineTest, GreedyIdsAreTheArgmaxOfTheLogits) {
   ids.insert(ids.end(), answer.ids.begin(), answer.ids.end());
   std::vector<Token> best;
   ASSERT_TRUE(compute_logits(
-                  *model_, ids, {.n_threads = 1, .chunk_tokens = 7, .all = true},
+                  *model_, ids,
+                  {.n_threads = 1, .chunk_tokens = 7, .all = true, .kv_type = KvCacheConfig{}.type},
                   [&](int64_t, std::span<const float> logits) { best.push_back(argmax(logits)); })
                   .ok());
   for (size_t i = 0; i < answer.ids.size(); ++i) EXPECT_EQ(best[n_prompt - 1 + i], answer.ids[i]);

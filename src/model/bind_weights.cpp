@@ -1,5 +1,7 @@
 #include "model/bind_weights.h"
 
+#include "model/key_centre.h"
+
 namespace ruv {
 namespace {
 
@@ -13,6 +15,7 @@ class Binder {
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
       TRY(bind_layer(i, m_.layers.back()));
+      m_.layers.back().key_centre = key_centre(m_, i);
     }
     TRY(bind_output());
     m_.file->drop_pages();

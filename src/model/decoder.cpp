@@ -23,7 +23,7 @@ void attention(Ops& ops, const Model& m, int64_t i, int64_t n_ctx, const Activat
     ops.rope(a.q, h.head_dim, m.rope_of(i, n_ctx));
     ops.rope(a.k, h.head_dim, m.rope_of(i, n_ctx));
   }
-  ops.store_kv(i, a.k, a.v);
+  ops.store_kv(i, a.k, a.v, w.key_centre);
   ops.attend(
       a.attn, a.q,
       {i, h.n_heads, h.n_kv_heads, h.head_dim, h.attn_scale, h.attn_softcap, m.window_of(i)});

@@ -19,6 +19,7 @@ struct LayerWeights {
   Weight q, k, v, o;
   Vector q_bias, k_bias, v_bias, o_bias;
   Vector q_norm, k_norm;  // (head_dim)
+  Vector key_centre;      // model/key_centre.h
   Vector attn_post_norm, ffn_post_norm;
   Vector ffn_norm, ffn_norm_bias;
   Weight gate, up, down;

@@ -45,7 +45,9 @@ class NotingOps final : public Ops {
     ops_.rope(x, head_dim, plan);
     note(x);
   }
-  void store_kv(int64_t layer, View k, View v) override { ops_.store_kv(layer, k, v); }
+  void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override {
+    ops_.store_kv(layer, k, v, key_centre);
+  }
   void attend(View out, View q, const AttendParams& params) override {
     ops_.attend(out, q, params);
     note(out);

@@ -16,7 +16,7 @@ class Speculation : public testing::Test {
     auto model = load_model(std::string(RUV_SOURCE_DIR) + kSpeculationModel);
     ASSERT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
-    plain_ = plain_engine(model_, kCtx, KvType::f16);
+    plain_ = plain_engine(model_, kCtx, KvCacheConfig{}.type);
   }
 
   // Texts that say things again, as code and lists do, so that guesses are right now and then.

@@ -181,8 +181,8 @@ void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) con
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
     float* const q = s.q.data() + r * head_dim;
     std::copy_n(query_of(tile, call.q, call, r), head_dim, q);
-    if (type_ == KvType::f16) continue;
-    if (is_tiered(type_)) rotate_head(q, head_dim);
+    if (!rotates_keys(type_)) continue;
+    rotate_head(q, head_dim);
     int8_t* const bytes = s.q_bytes.data() + r * n_bytes;
     std::fill_n(bytes + head_dim, n_bytes - head_dim, int8_t{0});
     const HeadQuant quant = kernels_->quantize_head(q, bytes, head_dim);

@@ -151,20 +151,29 @@ void CpuOps::softcap(View x, float cap) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(x.row(i), x.n_cols, cap); });
 }
 
-void CpuOps::store_kv(int64_t layer, View k, View v) {
+void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
+  static const Vector kNoCentre;
+  const Vector& centre = rotates_keys(pages_->shape().type) ? key_centre : kNoCentre;
   for (const BatchSequence& sequence : batch_->sequences) {
     for_rows(sequence.n_rows, k.n_cols * 8,
-             [&](int64_t i) { store_row(sequence, i, layer, k, v); });
+             [&](int64_t i) { store_row(sequence, i, layer, k, v, centre); });
   }
 }
 
-void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v) {
+void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
+                       const Vector& key_centre) {
   const KvShape& shape = pages_->shape();
   const int64_t position = sequence.first_position + i;
   const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
   for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
-    pages_->store(*kernels_, {page, position % kPageTokens, layer, head},
-                  k.row(sequence.row_begin + i) + head * shape.head_dim,
+    const float* key = k.row(sequence.row_begin + i) + head * shape.head_dim;
+    float centred[kMaxHeadDim];
+    if (!key_centre.empty()) {
+      const float* const centre = key_centre.data() + head * shape.head_dim;
+      for (int64_t d = 0; d < shape.head_dim; ++d) centred[d] = key[d] - centre[d];
+      key = centred;
+    }
+    pages_->store(*kernels_, {page, position % kPageTokens, layer, head}, key,
                   v.row(sequence.row_begin + i) + head * shape.head_dim);
   }
 }

@@ -38,7 +38,7 @@ class CpuOps final : public Ops {
   void matmul(View out, View x, const Weight& weight, const Vector& bias) override;
   void matmul_each(std::span<const Product> products, View x) override;
   void rope(View x, int64_t head_dim, const RopePlan& plan) override;
-  void store_kv(int64_t layer, View k, View v) override;
+  void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
   void attend(View out, View q, const AttendParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
@@ -74,7 +74,8 @@ class CpuOps final : public Ops {
   static std::byte* act_rows(const Buffer& converted, ActFormat format, View x);
   void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
-  void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v);
+  void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
+                 const Vector& key_centre);
 
   const Kernels* kernels_;
   WorkerPool* pool_;

@@ -1,0 +1,48 @@
+// Means of turning vectors, in closed form.
+#include "model/key_centre.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ruv {
+namespace {
+
+struct MeanTurn {
+  double cos, sin;
+};
+
+// Of the angles 0, f, 2 f … (n - 1) f: a sum of the Dirichlet kernel's kind.
+MeanTurn mean_turn(double f, int64_t n) {
+  const double half = std::sin(f / 2);
+  if (half == 0) return {1, 0};
+  const double size = std::sin(static_cast<double>(n) * f / 2) / (static_cast<double>(n) * half);
+  const double middle = static_cast<double>(n - 1) * f / 2;
+  return {size * std::cos(middle), size * std::sin(middle)};
+}
+
+}  // namespace
+
+Vector key_centre(const Model& model, int64_t layer) {
+  const Vector& bias = model.layers[static_cast<size_t>(layer)].k_bias;
+  const auto is_zero = [](float x) { return x == 0; };
+  if (std::ranges::all_of(bias, is_zero) || model.arch->block.qk_norm || model.h.attn_softcap > 0) {
+    return {};
+  }
+  Vector centre = bias;
+  if (model.arch->block.positions != Positions::rope) return centre;
+  const RopePlan& plan = model.rope_of(layer, 0);
+  const size_t n_pairs = plan.inv_freq.size();
+  const auto head_dim = static_cast<size_t>(model.h.head_dim);
+  for (size_t i = 0; i < n_pairs; ++i) {
+    const MeanTurn turn = mean_turn(double{plan.inv_freq[i]}, model.h.n_ctx_train);
+    for (size_t head = 0; head < centre.size(); head += head_dim) {
+      const double a = double{bias[head + i]} * double{plan.magnitude};
+      const double b = double{bias[head + i + n_pairs]} * double{plan.magnitude};
+      centre[head + i] = static_cast<float>(a * turn.cos - b * turn.sin);
+      centre[head + i + n_pairs] = static_cast<float>(b * turn.cos + a * turn.sin);
+    }
+  }
+  return centre;
+}
+
+}  // namespace ruv
