@@ -19,6 +19,8 @@ class Sampler {
   // Chooses among logits (n_vocab) which it changes. `history` is prompt and answer so far, of
   // which the last n_generated are the answer.
   Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
+  // Whether `sample` is argmax of the logits as they are.
+  bool takes_likeliest() const;
 
  private:
   struct Candidate {
@@ -36,6 +38,8 @@ class Sampler {
   std::vector<Token> seen_;
 };
 
+// Logits that argmax takes at a time.
+inline constexpr int64_t kArgmaxBlock = 1024;
 // The likeliest token; the lowest id of equals.
 Token argmax(std::span<const float> logits);
 // Log-probability of `chosen` and of the n likeliest tokens, likeliest first, of the distribution
