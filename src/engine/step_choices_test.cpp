@@ -31,7 +31,9 @@ class ChoicesTest : public testing::Test {
 
   // The token that is told first.
   std::unique_ptr<Sequence> sequence(const GenerateParams& params, Event& told) {
-    Request request{.prompt = {1, 2, 3}, .params = params};
+    Request request;
+    request.prompt = {1, 2, 3};
+    request.params = params;
     request.params.seed = 7;
     request.on_event = [&told](const Event& event) { told = event; };
     return std::make_unique<Sequence>(RequestId{1}, std::move(request), model_, pages_, 100, 0);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace ruv {
 namespace {
@@ -123,6 +124,42 @@ TEST(LogProbabilities, SumToOneAndAreSorted) {
   EXPECT_EQ(result.top[1].id, 3);
   EXPECT_EQ(result.chosen.id, 2);
   EXPECT_FLOAT_EQ(result.chosen.logprob, result.top[2].logprob);
+}
+
+TEST(Sampler, TopKOfManyIsTheBeginningOfAllSorted) {
+  Rng values(3);
+  for (const size_t k : {1UL, 7UL, 40UL, 1000UL, 6000UL}) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> logits(5000);
+      // Few different values, so that many are equal to the k-th; rising ones never stay cut.
+      for (size_t i = 0; i < logits.size(); ++i) {
+        logits[i] = static_cast<float>(values.below(round % 2 == 0 ? 8 : 100000)) / 20000;
+        if (round % 5 == 4) logits[i] += static_cast<float>(i) / 1000;
+      }
+      std::vector<Token> ids(logits.size());
+      std::iota(ids.begin(), ids.end(), Token{0});
+      std::stable_sort(ids.begin(), ids.end(), [&](Token a, Token b) {
+        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+      });
+      ids.resize(std::min(k, ids.size()));
+      GenerateParams params = plain(1);
+      params.top_k = static_cast<int64_t>(k);
+      Sampler sampler(params, 9, static_cast<int64_t>(logits.size()));
+      Rng rng(9);
+      for (int draw = 0; draw < 10; ++draw) {
+        std::vector<double> weights;
+        for (const Token id : ids) {
+          weights.push_back(std::exp(double{logits[static_cast<size_t>(id)]} -
+                                     double{logits[static_cast<size_t>(ids[0])]}));
+        }
+        double at = rng.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+        size_t wanted = 0;
+        while (wanted + 1 < ids.size() && (at -= weights[wanted]) >= 0) ++wanted;
+        std::vector<float> copy = logits;
+        ASSERT_EQ(sampler.sample(copy, {}, 0), ids[wanted]) << k << ", round " << round;
+      }
+    }
+  }
 }
 
 TEST(Argmax, IsTheFirstOfTheLargestAtAnySizeAndPlace) {
