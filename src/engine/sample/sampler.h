@@ -27,14 +27,21 @@ class Sampler {
     float logit;
     Token id;
   };
+  static bool is_likelier(const Candidate& a, const Candidate& b);
   void penalize(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
   void keep_top_k(std::span<const float> logits);
-  Token draw();
+  double weigh_all(std::span<const float> logits, float max);
+  Token draw_of_all(double total, Token likeliest);
+  void keep_heaviest(std::span<const float> logits, double total);
+  Token draw_of_kept(double total);
+  double weigh_kept();
 
   GenerateParams params_;
   Rng rng_;
-  std::vector<Candidate> candidates_;
-  std::vector<double> weights_;
+  std::vector<Candidate> candidates_;  // likeliest first
+  std::vector<double> weights_;        // of the candidates; the likeliest one's is 1
+  std::vector<float> all_weights_;     // of all tokens, where no top_k cuts them
+  std::vector<double> block_sums_;     // of kArgmaxBlock of them
   std::vector<Token> seen_;
 };
 
