@@ -127,6 +127,22 @@ TEST(WorkerPool, RunsEveryThreadOnceAndWaits) {
   }
 }
 
+TEST(WorkerPool, DoesThePartsOfWorkersThatHaveNoCore) {
+  // More threads than cores: some begin late in nearly every round.
+  WorkerPool pool(64);
+  int n_by_caller = 0;
+  std::vector<int> seen(64);
+  for (int round = 1; round <= 300; ++round) {
+    const std::thread::id caller = std::this_thread::get_id();
+    pool.run([&](int thread) {
+      ++seen[static_cast<size_t>(thread)];
+      if (thread != 0 && std::this_thread::get_id() == caller) ++n_by_caller;
+    });
+    for (const int count : seen) ASSERT_EQ(count, round);
+  }
+  EXPECT_GT(n_by_caller, 0);
+}
+
 TEST(FileWriter, CommitsWholeFilesOrNothing) {
   const std::string path = temporary_path("writer");
   {

@@ -49,7 +49,9 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-WorkerPool::WorkerPool(int n_threads) : n_threads_(n_threads > 0 ? n_threads : available_cores()) {
+WorkerPool::WorkerPool(int n_threads)
+    : n_threads_(n_threads > 0 ? n_threads : available_cores()),
+      turns_(static_cast<size_t>(n_threads_ - 1)) {
   workers_.reserve(static_cast<size_t>(n_threads_ - 1));
   for (int i = 1; i < n_threads_; ++i) workers_.emplace_back([this, i] { work(i); });
 }
@@ -61,16 +63,29 @@ WorkerPool::~WorkerPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// The task stays as it is until every index of its round was taken and done, so who takes one may
+// read it.
+bool WorkerPool::take(int index, uint32_t round) {
+  uint32_t before = round - 1;
+  return turns_[static_cast<size_t>(index - 1)].round.compare_exchange_strong(
+      before, round, std::memory_order_relaxed);
+}
+
 void WorkerPool::run_erased(Task task, void* context) {
-  if (n_threads_ > 1) {
-    task_ = task;
-    context_ = context;
-    running_.store(n_threads_ - 1, std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
+  if (n_threads_ == 1) return task(context, 0);
+  task_ = task;
+  context_ = context;
+  running_.store(n_threads_ - 1, std::memory_order_relaxed);
+  const uint32_t round = round_.load(std::memory_order_relaxed) + 1;
+  round_.store(round, std::memory_order_release);
+  round_.notify_all();
   task(context, 0);
-  for (int left = running_.load(std::memory_order_acquire); left != 0 && n_threads_ > 1;
+  for (int index = 1; index < n_threads_; ++index) {
+    if (!take(index, round)) continue;
+    task(context, index);
+    running_.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  for (int left = running_.load(std::memory_order_acquire); left != 0;
        left = running_.load(std::memory_order_acquire)) {
     wait_while(running_, left);
   }
@@ -82,6 +97,7 @@ void WorkerPool::work(int index) {
     wait_while(round_, seen);
     seen = round_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
+    if (!take(index, seen)) continue;
     task_(context_, index);
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
   }

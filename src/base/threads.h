@@ -1,5 +1,6 @@
-// WorkerPool: a fixed team of threads that runs one function on all of them and waits. Workers spin
-// for a moment, then sleep, so that steps of microseconds pay no wake-up and idle costs nothing.
+// WorkerPool: a fixed team of threads that runs one function for each of them and waits. Workers
+// spin for a moment, then sleep, so that steps of microseconds pay no wake-up and idle costs
+// nothing. Nobody waits for a worker that has no core at the moment: its part is done for it.
 #pragma once
 
 #include <atomic>
@@ -29,8 +30,10 @@ class WorkerPool {
 
   int n_threads() const { return n_threads_; }
 
-  // Calls f(thread_index) once on each of the n_threads() threads, the caller being thread 0, and
-  // returns when all are done. One run at a time; f must not call run.
+  // Calls f(index) once for each index in [0, n_threads()) and returns when all are done. 0 is the
+  // caller's, the others belong to a worker each, but where a worker does not begin in time the
+  // caller does its part as well: f must not wait for another index. One run at a time; f must not
+  // call run.
   template <class F>
   void run(F&& f) {
     run_erased([](void* g, int index) { (*static_cast<std::remove_reference_t<F>*>(g))(index); },
@@ -50,8 +53,14 @@ class WorkerPool {
 
  private:
   using Task = void (*)(void*, int);
+  // The round in which an index was taken last. Who moves it on does that index's part.
+  struct alignas(64) Turn {
+    std::atomic<uint32_t> round{0};
+  };
+
   void run_erased(Task task, void* context);
   void work(int index);
+  bool take(int index, uint32_t round);
 
   int n_threads_;
   Task task_ = nullptr;
@@ -59,6 +68,7 @@ class WorkerPool {
   alignas(64) std::atomic<uint32_t> round_{0};
   alignas(64) std::atomic<int> running_{0};
   std::atomic<bool> stopping_{false};
+  std::vector<Turn> turns_;  // of index 1 and on
   std::vector<std::thread> workers_;
 };
 

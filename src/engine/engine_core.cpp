@@ -30,7 +30,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       pool_(executor_->pages().n_pages()),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
-      speculator_(kHistoryTokens, std::random_device{}(), std::move(parts.draft_model)) {
+      speculator_(kHistoryTokens, std::random_device{}(), std::move(parts.draft_model)),
+      choices_(options.max_sequences, model.h.n_vocab) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
   snapshot_.limits.max_mixed_tokens = std::max<int64_t>(1, options.max_batch_tokens / 4);
@@ -356,8 +357,19 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   packed_.push_back(packed);
 }
 
+void EngineCore::choose(View logits) {
+  choices_.clear();
+  for (const Packed& packed : packed_) {
+    if (packed.first_output < 0) continue;
+    choices_.add(*packed.sequence,
+                 {logits.row(packed.first_output), static_cast<size_t>(logits.n_cols)});
+  }
+  choices_.choose(*executor_);
+}
+
 void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
+  choose(logits);
   SpeculationMeter::Step step;
   step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
   const double rows_ms = static_cast<double>(now_ns - run_ns) * 1e-6;
@@ -406,7 +418,8 @@ int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
     return goes_on;
   };
   try {
-    while (take()) {
+    if (sequence.choosing_failed()) sequence.run_out_of_memory(now_ns);
+    while (!sequence.is_finished() && take()) {
     }
   } catch (const std::bad_alloc&) {
     sequence.run_out_of_memory(now_ns);

@@ -8,6 +8,7 @@
 #include "engine/executor.h"
 #include "engine/prefix_cache.h"
 #include "engine/schedule.h"
+#include "engine/step_choices.h"
 #include "engine/tenants.h"
 
 namespace ruv {
@@ -96,6 +97,7 @@ class EngineCore {
   void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
   bool reserve(Sequence& sequence, int64_t n_tokens);
   void add_row(Token token, int64_t position);
+  void choose(View logits);
   void advance(View logits, int64_t start_ns, int64_t run_ns);
   int64_t accept(const Packed& packed, View logits, int64_t now_ns);
 
@@ -119,6 +121,7 @@ class EngineCore {
   Sequences started_;               // for a moment
   Batch batch_;
   std::vector<Packed> packed_;
+  StepChoices choices_;
   std::vector<RequestId> prompt_ids_;
   int64_t n_steps_ = 0;
   int64_t n_preemptions_ = 0;

@@ -2,6 +2,7 @@
 // so that a step allocates nothing. An interface, so that simulation decides what steps give.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -29,6 +30,11 @@ class Executor {
   // true before they were there.
   virtual std::optional<View> run(const Batch& batch, const StopFlag& stop) = 0;
   virtual const KvPages& pages() const = 0;
+  // Calls f(0) … f(n - 1), on several threads where it has them, and returns when all are done. f
+  // must not throw.
+  virtual void each(int64_t n, const std::function<void(int64_t)>& f) {
+    for (int64_t i = 0; i < n; ++i) f(i);
+  }
 
   // A step that nothing stops.
   View run(const Batch& batch) {

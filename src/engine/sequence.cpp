@@ -94,21 +94,36 @@ bool Sequence::ends_answer(Token id) const {
   return !params_.ignore_eos && model_->tokenizer != nullptr && model_->tokenizer->ends_answer(id);
 }
 
-bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
+bool Sequence::wants_likeliest() const {
+  return sampler_.takes_likeliest() && prefix_.done() && params_.n_logprobs < 0 &&
+         params_.max_tokens != 0;
+}
+
+void Sequence::choose(std::span<float> logits) {
+  if (params_.max_tokens == 0) return;
   logits = logits.first(static_cast<size_t>(model_->n_usable_tokens()));
+  std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
+  if (params_.n_logprobs >= 0) own.assign(logits.begin(), logits.end());
+  if (!prefix_.done()) prefix_.mask(logits);
+  const Token id = sampler_.sample(logits, tokens_, n_generated());
+  std::optional<Event::Logprobs> logprobs;
+  if (params_.n_logprobs >= 0) logprobs = log_probabilities(own, id, params_.n_logprobs);
+  choice_ = {id, std::move(logprobs)};
+}
+
+bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
   if (first_token_ns_ == 0) first_token_ns_ = now_ns;
   if (params_.max_tokens == 0) {
     emit({}, FinishReason::length, now_ns);
     return false;
   }
-  std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
-  if (params_.n_logprobs >= 0) own.assign(logits.begin(), logits.end());
-  const bool healing = !prefix_.done();
-  if (healing) prefix_.mask(logits);
-  const Token id = sampler_.sample(logits, tokens_, n_generated());
-  n_accepted_ += id == guess;
+  if (!choice_) choose(logits);
+  const Token id = choice_->id;
   Event event;
-  if (healing) {
+  if (choice_->logprobs) event.logprobs.push_back(std::move(*choice_->logprobs));
+  choice_.reset();
+  n_accepted_ += id == guess;
+  if (!prefix_.done()) {
     const size_t n_healed = prefix_.accept(id);
     if (n_healed == model_->tokenizer->token_bytes(id, false).size()) {
       reproduce(id, now_ns);
@@ -120,10 +135,14 @@ bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
     emit({}, FinishReason::stop, now_ns);
     return id == guess;
   }
+  tell(std::move(event), id, now_ns);
+  return id == guess;
+}
+
+// A token of the answer.
+void Sequence::tell(Event event, Token id, int64_t now_ns) {
   tokens_.push_back(id);
   event.ids.push_back(id);
-  if (params_.n_logprobs >= 0)
-    event.logprobs.push_back(log_probabilities(own, id, params_.n_logprobs));
   if (detokenizer_) event.text = stop_text_.push(new_text(detokenizer_->push(id)));
   FinishReason reason = FinishReason::none;
   if (stop_text_.stopped()) {
@@ -132,7 +151,6 @@ bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
     reason = FinishReason::length;
   }
   emit(std::move(event), reason, now_ns);
-  return id == guess;
 }
 
 // A token that only says again what the prompt said.

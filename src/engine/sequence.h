@@ -83,8 +83,16 @@ class Sequence {
   void computed(int64_t n) { n_computed_ += n; }
   // Pages are given back; everything is to be computed again.
   void preempted();
-  // Chooses the next token from the logits after the last one and reports it. Returns whether it is
-  // the guessed one, -1: none was.
+  // Chooses the next token from the logits after the last one, which it changes; `advance` reports
+  // it. Sequences may choose on different threads at once.
+  void choose(std::span<float> logits);
+  // Whether the likeliest token is the choice, so that others may find it.
+  bool wants_likeliest() const;
+  void choose(Token likeliest) { choice_ = {likeliest, {}}; }
+  void fail_choosing() { choosing_failed_ = true; }
+  bool choosing_failed() const { return choosing_failed_; }
+  // Reports the choice, made now where it was not made before. Returns whether it is the guessed
+  // one, -1: none was.
   bool advance(std::span<float> logits, Token guess, int64_t now_ns);
   // The last event is out.
   bool is_finished() const { return is_finished_; }
@@ -99,6 +107,7 @@ class Sequence {
   bool ends_answer(Token id) const;
   void reproduce(Token id, int64_t now_ns);
   std::string new_text(std::string text);  // without what the prompt had
+  void tell(Event event, Token id, int64_t now_ns);
   void emit(Event event, FinishReason reason, int64_t now_ns);
   Timings timings(int64_t now_ns) const;
 
@@ -123,6 +132,12 @@ class Sequence {
   Outlook outlook_;
   uint64_t seed_;
   Sampler sampler_;
+  struct Choice {
+    Token id;
+    std::optional<Event::Logprobs> logprobs;
+  };
+  std::optional<Choice> choice_;
+  bool choosing_failed_ = false;            // for want of memory
   std::optional<Detokenizer> detokenizer_;  // none: the model has no tokenizer, text stays empty
   StopText stop_text_;
   std::unique_ptr<SequenceDrafts> drafts_;

@@ -164,6 +164,7 @@ class HeldExecutor final : public Executor {
     return logits;
   }
   const KvPages& pages() const override { return held_->pages(); }
+  void each(int64_t n, const std::function<void(int64_t)>& f) override { held_->each(n, f); }
 
   void hold_steps_of(int64_t n_sequences) { n_together_ = n_sequences; }
   int64_t wait_for_entry() {

@@ -36,8 +36,9 @@ std::string mixed_text() {
       "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82, \xD0\xBC\xD0\xB8\xD1\x80. caf\xC3\xA9 "
       "\xE0\xA4\xA8\xE0\xA4\xAE\xE0\xA4\xB8\xE0\xA5\x8D\xE0\xA4\xA4\xE0\xA5\x87 "
       "\xF0\x9F\x98\x80\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD ======== -------- https://a.b/c?d=e#f\n";
-  for (const char* file : {"/docs/http.md", "/docs/performance.md", "/src/engine/sequence.cpp",
-                           "/tests/cases/http/text.json"}) {
+  for (const char* file :
+       {"/docs/adr/0013-packed-weights-file.md", "/docs/adr/0015-bpe-by-pair-tests.md",
+        "/src/base/utf8.cpp", "/tests/cases/http/text.json"}) {
     text += read_text_file(std::string(RUV_SOURCE_DIR) + file).value().substr(0, 20'000);
     text += text.substr(0, 400);
   }

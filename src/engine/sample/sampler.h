@@ -19,23 +19,34 @@ class Sampler {
   // Chooses among logits (n_vocab) which it changes. `history` is prompt and answer so far, of
   // which the last n_generated are the answer.
   Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
+  // Whether `sample` is argmax of the logits as they are.
+  bool takes_likeliest() const;
 
  private:
   struct Candidate {
     float logit;
     Token id;
   };
+  static bool is_likelier(const Candidate& a, const Candidate& b);
   void penalize(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
   void keep_top_k(std::span<const float> logits);
-  Token draw();
+  double weigh_all(std::span<const float> logits, float max);
+  Token draw_of_all(double total, Token likeliest);
+  void keep_heaviest(std::span<const float> logits, double total);
+  Token draw_of_kept(double total);
+  double weigh_kept();
 
   GenerateParams params_;
   Rng rng_;
-  std::vector<Candidate> candidates_;
-  std::vector<double> weights_;
+  std::vector<Candidate> candidates_;  // likeliest first
+  std::vector<double> weights_;        // of the candidates; the likeliest one's is 1
+  std::vector<float> all_weights_;     // of all tokens, where no top_k cuts them
+  std::vector<double> block_sums_;     // of kArgmaxBlock of them
   std::vector<Token> seen_;
 };
 
+// Logits that argmax takes at a time.
+inline constexpr int64_t kArgmaxBlock = 1024;
 // The likeliest token; the lowest id of equals.
 Token argmax(std::span<const float> logits);
 // Log-probability of `chosen` and of the n likeliest tokens, likeliest first, of the distribution

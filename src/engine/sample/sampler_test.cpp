@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 
 namespace ruv {
 namespace {
@@ -123,6 +125,128 @@ TEST(LogProbabilities, SumToOneAndAreSorted) {
   EXPECT_EQ(result.top[1].id, 3);
   EXPECT_EQ(result.chosen.id, 2);
   EXPECT_FLOAT_EQ(result.chosen.logprob, result.top[2].logprob);
+}
+
+TEST(Sampler, TopKOfManyIsTheBeginningOfAllSorted) {
+  Rng values(3);
+  for (const size_t k : {1UL, 7UL, 40UL, 1000UL, 6000UL}) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> logits(5000);
+      // Few different values, so that many are equal to the k-th; rising ones never stay cut.
+      for (size_t i = 0; i < logits.size(); ++i) {
+        logits[i] = static_cast<float>(values.below(round % 2 == 0 ? 8 : 100000)) / 20000;
+        if (round % 5 == 4) logits[i] += static_cast<float>(i) / 1000;
+      }
+      std::vector<Token> ids(logits.size());
+      std::iota(ids.begin(), ids.end(), Token{0});
+      std::stable_sort(ids.begin(), ids.end(), [&](Token a, Token b) {
+        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+      });
+      ids.resize(std::min(k, ids.size()));
+      GenerateParams params = plain(1);
+      params.top_k = static_cast<int64_t>(k);
+      Sampler sampler(params, 9, static_cast<int64_t>(logits.size()));
+      Rng rng(9);
+      for (int draw = 0; draw < 10; ++draw) {
+        std::vector<double> weights;
+        for (const Token id : ids) {
+          weights.push_back(std::exp(double{logits[static_cast<size_t>(id)]} -
+                                     double{logits[static_cast<size_t>(ids[0])]}));
+        }
+        double at = rng.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+        size_t wanted = 0;
+        while (wanted + 1 < ids.size() && (at -= weights[wanted]) >= 0) ++wanted;
+        std::vector<float> copy = logits;
+        ASSERT_EQ(sampler.sample(copy, {}, 0), ids[wanted]) << k << ", round " << round;
+      }
+    }
+  }
+}
+
+// Logits as a model's: most tokens unlikely, some impossible.
+std::vector<float> spread_logits(Rng& rng, size_t n, double width) {
+  std::vector<float> logits(n);
+  for (float& x : logits) {
+    double sum = 0;
+    for (int i = 0; i < 6; ++i) sum += rng.uniform();
+    x = static_cast<float>((sum - 3) * width);
+    if (rng.below(4) == 0) x = -std::numeric_limits<float>::infinity();
+  }
+  return logits;
+}
+
+std::vector<double> softmax(const std::vector<float>& logits, double temperature) {
+  const double max = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> p(logits.size());
+  double total = 0;
+  for (size_t i = 0; i < p.size(); ++i) total += p[i] = std::exp((logits[i] - max) / temperature);
+  for (double& x : p) x /= total;
+  return p;
+}
+
+TEST(Sampler, AllTokensOfALargeVocabularyKeepTheirProbabilities) {
+  Rng rng(8);
+  const std::vector<float> logits = spread_logits(rng, 5000, 6);
+  for (const double temperature : {0.3, 1.0, 3.0}) {
+    const std::vector<double> p = softmax(logits, temperature);
+    constexpr int kDraws = 20000;
+    // Shares of ten parts of the vocabulary, and of the likeliest token.
+    std::vector<double> wanted(11);
+    std::vector<int> got(11);
+    const auto best = std::max_element(p.begin(), p.end()) - p.begin();
+    for (size_t i = 0; i < p.size(); ++i) wanted[i / 500] += p[i];
+    wanted[10] = p[static_cast<size_t>(best)];
+    for (const auto& [id, n] : draw_many(plain(temperature), logits, kDraws)) {
+      ASSERT_GT(p[static_cast<size_t>(id)], 0) << id;
+      got[static_cast<size_t>(id) / 500] += n;
+      if (id == best) got[10] += n;
+    }
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double sigma = std::sqrt(kDraws * wanted[i] * (1 - wanted[i]));
+      EXPECT_NEAR(got[i], kDraws * wanted[i], 4.5 * sigma + 1) << i << " at " << temperature;
+    }
+  }
+}
+
+TEST(Sampler, ImpossibleTokensAreNeverDrawn) {
+  std::vector<float> logits(3000, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(draw_many(plain(1), logits, 10).size(), 1U);
+  logits[2500] = -7;
+  EXPECT_EQ(draw_many(plain(1), logits, 100), (std::map<Token, int>{{2500, 100}}));
+  logits[2999] = -7;
+  EXPECT_EQ(draw_many(plain(1), logits, 100).size(), 2U);
+}
+
+TEST(Sampler, CutsOfALargeVocabularyKeepTheLikeliest) {
+  Rng rng(9);
+  for (const double width : {2.0, 6.0, 20.0}) {
+    const std::vector<float> logits = spread_logits(rng, 5000, width);
+    std::vector<double> p = softmax(logits, 1);
+    for (const auto& [top_p, min_p] : std::vector<std::pair<double, double>>{
+             {0.5, 0}, {0.95, 0}, {0.999, 0}, {1, 0.05}, {0.9, 0.01}, {1, 1}}) {
+      GenerateParams params = plain(1);
+      params.top_p = top_p;
+      params.min_p = min_p;
+      std::vector<double> sorted = p;
+      std::sort(sorted.rbegin(), sorted.rend());
+      size_t n_kept = 0;
+      double sum = 0;
+      while (n_kept == 0 || (sum < top_p && sorted[n_kept] >= min_p * sorted[0] * (1 - 1e-9))) {
+        sum += sorted[n_kept++];
+      }
+      const auto drawn = draw_many(params, logits, 500);
+      EXPECT_LE(drawn.size(), n_kept + 1);
+      for (const auto& [id, n] : drawn) {
+        // One token at the edge may fall on either side by rounding.
+        EXPECT_GE(p[static_cast<size_t>(id)], sorted[n_kept] * (1 - 1e-6)) << top_p << " " << min_p;
+      }
+      const double share = sorted[0] / sum;
+      const auto best = static_cast<Token>(std::max_element(p.begin(), p.end()) - p.begin());
+      const auto found = drawn.find(best);
+      EXPECT_NEAR(found == drawn.end() ? 0 : found->second, 500 * share,
+                  4.5 * std::sqrt(500 * share * (1 - share)) + 1);
+    }
+  }
 }
 
 TEST(Argmax, IsTheFirstOfTheLargestAtAnySizeAndPlace) {

@@ -1,5 +1,6 @@
 #include "net/openai/answer.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/json.h"
@@ -12,6 +13,13 @@ namespace {
 // Model text is valid UTF-8 by contract; bytes that are not become U+FFFD instead of an exception.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// `text` as a JSON string. Most pieces of an answer are plain letters.
+std::string quoted(const std::string& text) {
+  const bool plain = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  return plain ? '"' + text + '"' : dump(Json(text));
 }
 
 int64_t n_characters(std::string_view text) {
@@ -40,8 +48,13 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void start();
 
  private:
+  // A server-sent event around the text that it brings.
+  struct Surround {
+    std::string before, behind;
+  };
   struct Choice {
     std::optional<RequestId> id;
+    std::optional<Surround> surround;  // of pieces that are only text; made for the first
     std::string text;
     std::vector<Event::Logprobs> logprobs;
     int64_t text_offset = 0;
@@ -61,6 +74,9 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void fail_all(const ApiError& error);
   void cancel_all();
   bool write_choice(Json choice);
+  bool write_event(std::string event);
+  Surround surround_of(size_t index) const;
+  std::string event_of(Json choice) const;
   Json frame(Json choices) const;
   Json usage() const;
   std::string whole_answer();
@@ -153,11 +169,14 @@ void AnswerJob::note_healed(Choice& choice, const Event& event) const {
 
 void AnswerJob::send_piece(size_t index, const Event& event) {
   if (turn_) choices_[index].text += event.text;
-  if (event.text.empty() && event.logprobs.empty()) return;
-  Json logprobs;
-  if (!event.logprobs.empty()) {
-    logprobs = shape_.logprobs(*service_.text, event.logprobs, choices_[index].text_offset);
+  if (event.logprobs.empty()) {
+    if (event.text.empty()) return;
+    std::optional<Surround>& surround = choices_[index].surround;
+    if (!surround) surround = surround_of(index);
+    write_event(surround->before + quoted(event.text) + surround->behind);
+    return;
   }
+  Json logprobs = shape_.logprobs(*service_.text, event.logprobs, choices_[index].text_offset);
   write_choice(shape_.choice(ChoicePart::piece, static_cast<int64_t>(index), event.text,
                              std::move(logprobs), nullptr));
 }
@@ -229,11 +248,26 @@ void AnswerJob::cancel_all() {
   }
 }
 
-// False when the client reads too slowly: the answer is then over.
-bool AnswerJob::write_choice(Json choice) {
+std::string AnswerJob::event_of(Json choice) const {
   Json chunk = frame(Json::array({std::move(choice)}));
   if (include_usage_) chunk["usage"] = nullptr;
-  if (reply_->write(sse_event(dump(chunk)))) return true;
+  return sse_event(dump(chunk));
+}
+
+// Behind the text a chunk has only numbers and nulls, so the last mark is the text's.
+AnswerJob::Surround AnswerJob::surround_of(size_t index) const {
+  constexpr std::string_view kMark = "\"?\"";
+  const std::string event = event_of(
+      shape_.choice(ChoicePart::piece, static_cast<int64_t>(index), "?", nullptr, nullptr));
+  const size_t at = event.rfind(kMark);
+  return {event.substr(0, at), event.substr(at + kMark.size())};
+}
+
+bool AnswerJob::write_choice(Json choice) { return write_event(event_of(std::move(choice))); }
+
+// False when the client reads too slowly: the answer is then over.
+bool AnswerJob::write_event(std::string event) {
+  if (reply_->write(std::move(event))) return true;
   if (!over_) {
     fail_all({503, "server_error", "the client reads more slowly than the answer comes", "",
               "client_too_slow"});

@@ -154,6 +154,41 @@ TEST_F(AnswerTest, StreamsAreFramedAsServerSentEvents) {
   EXPECT_EQ(client.ask(post_bytes(kChat, body_of(false))).status, 200);
 }
 
+// The constant parts of a chunk are written once: nothing of a text may pass for them.
+TEST_F(AnswerTest, EveryPieceOfAStreamIsTheChunkThatItsTextMakes) {
+  start();
+  const std::vector<std::string> texts = {
+      "plain", "?", "\"?\"", "\\", "a\nb\t\x01\x7f", "\xC3\xA9\xE2\x82\xAC", "a\xFFz", "\"", "x"};
+  Script script;
+  for (const std::string& text : texts) {
+    script.events.emplace_back();
+    script.events.back().text = text;
+  }
+  engine_.set_scripts({script});
+  TestClient client(server_->port());
+  Json body = *parse_json(body_of(true, 2), "body");
+  body["stream_options"] = {{"include_usage", true}};
+  const TestResponse response = client.ask(post_bytes(kChat, body.dump()));
+  const size_t head = response.body.find("{\"id\"");
+  const Json first = *parse_json(
+      std::string_view(response.body).substr(head, response.body.find("\n\n") - head), "chunk");
+  for (const int index : {0, 1}) {
+    size_t at = 0;
+    for (const std::string& text : texts) {
+      Json chunk = first;
+      chunk["choices"] = Json::array({{{"index", index},
+                                       {"delta", {{"content", text}}},
+                                       {"logprobs", nullptr},
+                                       {"finish_reason", nullptr}}});
+      const std::string wanted =
+          sse_event(chunk.dump(-1, ' ', false, Json::error_handler_t::replace));
+      at = response.body.find(wanted, at);
+      ASSERT_NE(at, std::string::npos) << wanted << "\nin\n" << response.body;
+      at += wanted.size();
+    }
+  }
+}
+
 TEST_F(AnswerTest, RefusalsSayWhenToComeBack) {
   start();
   engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));

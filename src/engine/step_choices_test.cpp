@@ -1,0 +1,117 @@
+// What all threads choose together is what each sequence would have chosen alone.
+#include "engine/step_choices.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+
+#include "base/threads.h"
+
+namespace ruv {
+namespace {
+
+class TeamExecutor final : public Executor {
+ public:
+  std::optional<View> run(const Batch&, const StopFlag&) override { std::abort(); }
+  const KvPages& pages() const override { std::abort(); }
+  void each(int64_t n, const std::function<void(int64_t)>& f) override {
+    pool_.run_items(n, [&](int, int64_t i) { f(i); });
+  }
+
+ private:
+  WorkerPool pool_{3};
+};
+
+class ChoicesTest : public testing::Test {
+ protected:
+  static constexpr int64_t kVocab = 100'003;  // four parts
+
+  ChoicesTest() { model_.h.n_vocab = kVocab; }
+
+  // The token that is told first.
+  std::unique_ptr<Sequence> sequence(const GenerateParams& params, Event& told) {
+    Request request;
+    request.prompt = {1, 2, 3};
+    request.params = params;
+    request.params.seed = 7;
+    request.on_event = [&told](const Event& event) { told = event; };
+    return std::make_unique<Sequence>(RequestId{1}, std::move(request), model_, pages_, 100, 0);
+  }
+  std::vector<float> logits(int64_t n_values) {
+    std::vector<float> all(kVocab);
+    for (float& x : all) x = static_cast<float>(rng_.below(static_cast<uint64_t>(n_values))) / 100;
+    return all;
+  }
+  static GenerateParams greedy() {
+    GenerateParams params;
+    params.temperature = 0;
+    return params;
+  }
+  // The first tokens of sequences with these parameters: chosen together, and each by itself.
+  void expect_same(const std::vector<GenerateParams>& asked, int64_t n_values) {
+    std::vector<Event> together(asked.size());
+    std::vector<Event> alone(asked.size());
+    std::vector<std::vector<float>> rows;
+    std::vector<std::unique_ptr<Sequence>> sequences;
+    StepChoices choices(std::ssize(asked), kVocab);
+    for (size_t i = 0; i < asked.size(); ++i) rows.push_back(logits(n_values));
+    const std::vector<std::vector<float>> kept = rows;
+    for (size_t i = 0; i < asked.size(); ++i) {
+      sequences.push_back(sequence(asked[i], together[i]));
+      choices.add(*sequences[i], rows[i]);
+    }
+    choices.choose(executor_);
+    for (size_t i = 0; i < asked.size(); ++i) {
+      sequences[i]->advance(rows[i], -1, 1);
+      std::vector<float> row = kept[i];
+      sequence(asked[i], alone[i])->advance(row, -1, 1);
+      ASSERT_EQ(together[i].ids, alone[i].ids) << i;
+      ASSERT_EQ(together[i].ids.size(), 1U);
+      ASSERT_EQ(together[i].logprobs.size(), alone[i].logprobs.size());
+      if (asked[i].n_logprobs < 0) continue;
+      EXPECT_EQ(together[i].logprobs[0].chosen.logprob, alone[i].logprobs[0].chosen.logprob);
+    }
+  }
+
+  Model model_;
+  PagePool pages_{4};
+  TeamExecutor executor_;
+  Rng rng_{11};
+};
+
+TEST_F(ChoicesTest, GreedyTakesTheFirstOfEqualsInAnyPart) {
+  for (const int64_t n_values : {2, 1000, 10'000'000}) {
+    for (int round = 0; round < 10; ++round) {
+      expect_same(std::vector<GenerateParams>(3, greedy()), n_values);
+    }
+  }
+}
+
+TEST_F(ChoicesTest, AGreedyRowWithoutAnyLargestGivesTheFirst) {
+  std::vector<float> row(kVocab, -std::numeric_limits<float>::infinity());
+  Event told;
+  const auto one = sequence(greedy(), told);
+  StepChoices choices(1, kVocab);
+  choices.add(*one, row);
+  choices.choose(executor_);
+  one->advance(row, -1, 1);
+  EXPECT_EQ(told.ids, std::vector<Token>{0});
+}
+
+TEST_F(ChoicesTest, OthersChooseByTheirOwnRules) {
+  GenerateParams drawn;
+  drawn.temperature = 0.8;
+  GenerateParams biased = greedy();
+  biased.logit_bias = {{77'777, 1e6F}};
+  GenerateParams penalized = greedy();
+  penalized.repetition_penalty = 1.5;
+  GenerateParams told = greedy();
+  told.n_logprobs = 3;
+  for (int round = 0; round < 5; ++round) {
+    expect_same({greedy(), drawn, biased, greedy(), penalized, told}, 5000);
+  }
+}
+
+}  // namespace
+}  // namespace ruv
