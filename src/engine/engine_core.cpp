@@ -398,9 +398,8 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
     const bool in_prompt = sequence.in_prompt();
     sequence.computed(packed.n_tokens);
     has_prompts |= in_prompt;
-    shape.n_rows += packed.n_tokens + packed.n_drafts;
-    shape.context += StepCost::context_of(sequence.n_computed() - packed.n_tokens,
-                                          packed.n_tokens + packed.n_drafts);
+    shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
+                                  packed.n_tokens + packed.n_drafts);
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;
     ++step.n_sequences;
@@ -413,6 +412,7 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
   timer_.add(shape, rows_ms);
+  snapshot_.n_mixed_steps = has_prompts && step.n_sequences > 0 ? snapshot_.n_mixed_steps + 1 : 0;
   if (!has_prompts) speculator_.record_step(step, rows_ms);
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
