@@ -11,6 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from client import Stream  # noqa: E402
+from goals.fairness import shares  # noqa: E402
 from oracle import PrefixOracle  # noqa: E402
 from traces import TRACES, answer_to  # noqa: E402
 
@@ -92,6 +93,22 @@ class Events(unittest.TestCase):
     def test_refusals(self):
         answer = self.read(b"HTTP/1.1 429 Too Many\r\n\r\nlater", 100)
         self.assertTrue(answer.error.startswith("429"))
+
+
+class Fairness(unittest.TestCase):
+    def test_what_is_left_of_a_step_is_the_prompts(self):
+        # 100 steps of 18 ms, of which the streams need 10: 8 ms each for a prompt that takes 800.
+        found = shares(800.0, 1800.0, 100, 10.0, 12.0, 24.0)
+        self.assertAlmostEqual(found["step"], 1.8)
+        self.assertAlmostEqual(found["least"], 2.25)
+        self.assertAlmostEqual(found["stretch"], 2.25)
+        self.assertAlmostEqual(found["own_stretch"], 1)
+        self.assertAlmostEqual(found["p99_ratio"], 2)
+
+    def test_streams_that_stand_still(self):
+        found = shares(800.0, 800.0, 0, None, None, 800.0)
+        self.assertEqual((found["own_stretch"], found["least"], found["p99_ratio"]),
+                         (1, None, None))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 #include "engine/batch_engine.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/check.h"
 #include "ruv/options.h"
 
 namespace ruv {
 namespace {
+
+constexpr int64_t kLongestWaitMs = 3'600'000;
 
 bool contains(std::span<const RequestId> ids, RequestId id) {
   return std::ranges::find(ids, id) != ids.end();
@@ -156,9 +159,14 @@ bool BatchEngine::intake() {
   std::vector<RequestId> cancelled;
   {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] {
+    const auto woken = [&] {
       return stopping_ || !arrived_.empty() || !cancelled_.empty() || core_.has_work();
-    });
+    };
+    if (const int64_t left_ms = core_.ms_to_deadline(); left_ms < 0) {
+      wake_.wait(lock, woken);
+    } else {
+      wake_.wait_for(lock, std::chrono::milliseconds(std::min(left_ms, kLongestWaitMs)), woken);
+    }
     arrived.swap(arrived_);
     cancelled.swap(cancelled_);
     in_prompt_.clear();

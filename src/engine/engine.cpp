@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <random>
 
 #include "base/buffer.h"
 #include "base/file.h"
@@ -114,6 +115,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   TRY(check_kv(options.kv));
   const EngineOptions complete = TRY(completed(options, *model));
   EngineParts parts;
+  std::random_device device;
+  parts.guess_seed = uint64_t{device()} << 32 | device();
   parts.executor = TRY(
       Executor::create(*model, {.n_threads = complete.n_threads,
                                 .n_pages = (complete.kv.max_tokens + kPageTokens - 1) / kPageTokens,

@@ -1,7 +1,10 @@
 // What an engine keeps, guesses and promises: reuse of prefixes, disk, draft model, deadlines.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 
 #include "ruv/engine.h"
 
@@ -209,6 +212,55 @@ TEST_F(EngineCacheTest, ADeadlineEndsWithItsReason) {
   done.wait(false);
   EXPECT_EQ(last.finish, FinishReason::error);
   EXPECT_EQ(last.status.code(), Code::deadline) << last.status.message();
+}
+
+TEST_F(EngineCacheTest, ADeadlineNeedNotWaitForTheDisk) {
+  const std::string folder = testing::TempDir() + "engine_late_" +
+                             std::to_string(testing::UnitTest::GetInstance()->random_seed());
+  std::filesystem::remove_all(folder);
+  KvCacheConfig kv;
+  kv.disk_folder = folder;
+  ASSERT_TRUE(generate(*EngineCacheTest::engine(kv), prompt(kText), greedy(1)).has_value());
+  // Reading stands still as long as nobody takes the note that a page is damaged.
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool reading = false;
+  bool over = false;
+  Event last;
+  kv.note = [&](std::string_view) {
+    std::unique_lock lock(mutex);
+    reading = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return over; });
+  };
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.file_size() < 100'000) continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(50'000);
+      file << "damaged";
+    }
+    Request request;
+    request.prompt = prompt(kText);
+    request.params = greedy(1);
+    request.terms.timeout_ms = 100;
+    request.on_event = [&](const Event& event) {
+      const std::lock_guard lock(mutex);
+      last = event;
+      changed.notify_all();
+    };
+    ASSERT_TRUE(engine->submit(std::move(request)).has_value());
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::seconds(20),
+                     [&] { return last.finish != FinishReason::none; });
+    EXPECT_TRUE(reading);
+    EXPECT_EQ(last.finish, FinishReason::error);
+    EXPECT_EQ(last.status.code(), Code::deadline) << last.status.message();
+    over = true;
+    changed.notify_all();
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

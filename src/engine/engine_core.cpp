@@ -1,7 +1,6 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
-#include <random>
 
 #include "base/check.h"
 
@@ -30,7 +29,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       pool_(executor_->pages().n_pages()),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
-      speculator_(kHistoryTokens, std::random_device{}(), std::move(parts.draft_model)),
+      speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model)),
       choices_(options.max_sequences, model.h.n_vocab) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
@@ -87,6 +86,37 @@ void EngineCore::take_results() {
     waiting_.push_back(std::move(*found));
     restoring_.erase(found);
   });
+}
+
+int64_t EngineCore::ms_to_deadline() const {
+  if (restoring_.empty()) return -1;
+  const int64_t now_ns = clock_->now_ns();
+  int64_t first_ms = -1;
+  for (const auto& sequence : restoring_) {
+    const int64_t left_ms = sequence->left_ms(now_ns);
+    if (left_ms >= 0 && (first_ms < 0 || left_ms < first_ms)) first_ms = left_ms;
+  }
+  return first_ms;
+}
+
+// What is read for them goes to the tree all the same.
+void EngineCore::expire_restoring(int64_t now_ns) {
+  std::erase_if(restoring_, [&](const auto& sequence) {
+    if (sequence->left_ms(now_ns) != 0) return false;
+    tenants_.leave_queue(sequence->tenant());
+    end_late(*sequence);
+    return true;
+  });
+}
+
+// Its caller erases it.
+void EngineCore::end_late(Sequence& sequence) {
+  try {
+    const Status late(Code::deadline, "the request's time was over before its answer was complete");
+    end(sequence, FinishReason::error, late);
+  } catch (const std::bad_alloc&) {
+    give_up(sequence);  // there was no room for the message, nothing else can throw
+  }
 }
 
 // Ends a sequence from outside; its caller erases it.
@@ -149,6 +179,7 @@ bool EngineCore::step(const StopFlag& stop) {
 bool EngineCore::plan_and_compute(const StopFlag& stop) {
   const int64_t start_ns = clock_->now_ns();
   take_results();
+  expire_restoring(start_ns);
   take_snapshot(start_ns);
   schedule(snapshot_, plan_);
   apply(start_ns);
@@ -277,13 +308,12 @@ void EngineCore::start(Sequence& sequence, int64_t now_ns) {
 // Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
 // erased last.
 void EngineCore::apply(int64_t now_ns) {
-  const Status late(Code::deadline, "the request's time was over before its answer was complete");
   planned_.clear();
   for (const auto& sequence : running_) planned_.push_back(sequence.get());
   for (const int64_t i : plan_.expire_waiting) {
     std::unique_ptr<Sequence>& sequence = waiting_[static_cast<size_t>(i)];
     tenants_.leave_queue(sequence->tenant());
-    end(*sequence, FinishReason::error, late);
+    end_late(*sequence);
     sequence.reset();
   }
   started_.clear();
@@ -292,7 +322,7 @@ void EngineCore::apply(int64_t now_ns) {
   }
   std::erase(waiting_, nullptr);
   for (const int64_t i : plan_.expire_running) {
-    end(*running_[static_cast<size_t>(i)], FinishReason::error, late);
+    end_late(*running_[static_cast<size_t>(i)]);
     running_[static_cast<size_t>(i)].reset();
   }
   for (const int64_t i : plan_.preempt) preempt(running_[static_cast<size_t>(i)], now_ns);
@@ -380,9 +410,8 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
     const bool in_prompt = sequence.in_prompt();
     sequence.computed(packed.n_tokens);
     has_prompts |= in_prompt;
-    shape.n_rows += packed.n_tokens + packed.n_drafts;
-    shape.context += StepCost::context_of(sequence.n_computed() - packed.n_tokens,
-                                          packed.n_tokens + packed.n_drafts);
+    shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
+                                  packed.n_tokens + packed.n_drafts);
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;
     ++step.n_sequences;
@@ -395,6 +424,7 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
   timer_.add(shape, rows_ms);
+  snapshot_.n_mixed_steps = has_prompts && step.n_sequences > 0 ? snapshot_.n_mixed_steps + 1 : 0;
   if (!has_prompts) speculator_.record_step(step, rows_ms);
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }

@@ -18,6 +18,9 @@ struct EngineParts {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<PageStore> store = nullptr;         // of the model's pages on disk; null: none
   std::unique_ptr<DraftModel> draft_model = nullptr;  // that guesses ahead; null: none
+  // Of the hash tables that guesses are found in. Nobody outside may know it, or texts could be
+  // made that all collide; with equal ones two engines do the same.
+  uint64_t guess_seed = 0;
 };
 
 class EngineCore {
@@ -36,10 +39,15 @@ class EngineCore {
   // Ends those that are known with `cancelled`.
   void cancel(std::span<const RequestId> ids);
   void cancel_all();
-  // Whether step has something to do now. Sequences whose pages come from disk wait without.
+  // Whether step has something to do now. Sequences whose pages come from disk wait without, until
+  // their deadline.
   bool has_work() const {
-    return !running_.empty() || !waiting_.empty() || prefixes_.has_results();
+    return !running_.empty() || !waiting_.empty() || prefixes_.has_results() ||
+           ms_to_deadline() == 0;
   }
+  // Until the first deadline of those whose pages come from disk; 0: it has passed; -1: none has
+  // one. The others need no such call, as `step` looks at their deadlines.
+  int64_t ms_to_deadline() const;
   // Called on another thread when has_work became true by a result of the disk.
   void set_on_result(const std::function<void()>& on_result) { prefixes_.set_on_result(on_result); }
 
@@ -89,6 +97,8 @@ class EngineCore {
   void set_leader(const Sequence& sequence, SequenceView& view) const;
   void find_leader(Sequence& sequence) const;
   void take_results();
+  void expire_restoring(int64_t now_ns);
+  void end_late(Sequence& sequence);
   void apply(int64_t now_ns);
   void end(Sequence& sequence, FinishReason reason, const Status& status);
   void preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns);

@@ -21,7 +21,11 @@ class Planner {
     preempt_until_decodes_fit();
     const int64_t urgent = plan_.preempt.empty() ? make_room_for_higher_class() : -1;
     plan_decodes();
-    StepBudget budget(s_.limits, s_.cost, n_decodes_, decode_ms_);
+    if (measures_streams()) {
+      plan_.admitting = pages_.admits(s_.admitting);
+      return;
+    }
+    StepBudget budget(s_.limits, s_.cost, decodes_);
     gather_prompts();
     if (urgent >= 0) start(urgent);
     plan_.admitting = pages_.admits(s_.admitting);
@@ -156,15 +160,19 @@ class Planner {
   }
 
   void plan_decodes() {
-    decode_ms_ = s_.cost.fixed_ms;
     for (int64_t i = 0; i < n_running(); ++i) {
       const SequenceView& v = running(i);
-      if (!runs(i) || !decodes(v) || n_decodes_ >= s_.limits.max_batch_tokens) continue;
+      if (!runs(i) || !decodes(v) || decodes_.n_rows >= s_.limits.max_batch_tokens) continue;
       pages_.take(pages_.missing(v.n_pages, v.n_tokens));
       plan_.rows.push_back({i, 1, 0});
-      decode_ms_ += s_.cost.rows_ms(v.n_computed, 1);
-      ++n_decodes_;
+      decodes_ = decodes_ + StepShape::of(v.n_computed, 1);
     }
+  }
+
+  // In such a step they are all there is.
+  bool measures_streams() const {
+    return decodes_.n_rows > 0 && plan_.preempt.empty() &&
+           s_.n_mixed_steps >= s_.limits.max_mixed_steps;
   }
 
   void gather_prompts() {
@@ -234,7 +242,7 @@ class Planner {
   // Nobody overtakes the first that finds no room: large ones would never find any.
   void start_waiting(const StepBudget& budget) {
     const int64_t n_rows = budget.rows_for(0, s_.limits.max_batch_tokens);
-    const int64_t most = std::max<int64_t>(2, n_rows / s_.limits.min_chunk_tokens);
+    const int64_t most = std::max<int64_t>(2, n_rows / s_.limits.useful_chunk_tokens);
     while (n_kept_ < s_.limits.max_sequences &&
            static_cast<int64_t>(scratch_.prompts.size()) < most && budget.n_rows_free() > 0) {
       const int64_t i = next_waiting();
@@ -261,8 +269,8 @@ class Planner {
 
   // From what is left: drafts give way to prompts, and to pages that prompts will want.
   void plan_drafts(StepBudget& budget) {
-    const bool has_prompts = static_cast<int64_t>(plan_.rows.size()) > n_decodes_;
-    for (int64_t k = 0; k < n_decodes_; ++k) {
+    const bool has_prompts = static_cast<int64_t>(plan_.rows.size()) > decodes_.n_rows;
+    for (int64_t k = 0; k < decodes_.n_rows; ++k) {
       StepPlan::Rows& rows = plan_.rows[static_cast<size_t>(k)];
       const SequenceView& v = running(rows.sequence);
       int64_t n = std::min(v.n_drafts, budget.n_rows_free());
@@ -289,8 +297,7 @@ class Planner {
   StepPlan::Scratch& scratch_;
   PageAccount pages_;
   int64_t n_kept_ = 0;  // running and started, without expired and preempted ones
-  int64_t n_decodes_ = 0;
-  double decode_ms_ = 0;
+  StepShape decodes_;   // all rows of sequences that decode, without drafts
 };
 
 }  // namespace

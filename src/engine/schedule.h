@@ -15,11 +15,16 @@ struct SchedulerLimits {
   int64_t max_batch_tokens = 512;
   // Prompt tokens beside decoding sequences while no step was measured yet.
   int64_t max_mixed_tokens = 128;
-  // Prompts go on by at least so many tokens a step, whatever the latency target says.
-  int64_t min_chunk_tokens = 8;
+  // The most urgent prompt goes on by so many tokens a step, whatever the latency target says.
+  int64_t min_chunk_tokens = 1;
+  // What the rows of a step are worth sharing for: with fewer a prompt has one other beside it, and
+  // that one gets none when fewer than half of this are left.
+  int64_t useful_chunk_tokens = 8;
   // A step with prompts may take so many times what its decode rows alone would.
-  // With 2.0 the 99th percentile of gaps between tokens came to 2.1 times theirs alone.
-  double step_target = 1.8;
+  double step_target = 1.9;
+  // After so many steps in a row (at least 1) with streams and prompts one has neither prompts nor
+  // drafts, so that it stays known what the streams alone take.
+  int64_t max_mixed_steps = 32;
   // With nobody decoding: how long a step of prompts may take, by the cost model.
   double max_prompt_step_ms = 500;
   // A request that waited so long counts one class higher, twice as long two, and so on.
@@ -61,6 +66,7 @@ struct ScheduleSnapshot {
   int64_t n_free_pages = 0;           // held by nobody
   int64_t n_evictable_pages = 0;      // held by the prefix tree and nobody else
   bool admitting = true;              // what the plan before said
+  int64_t n_mixed_steps = 0;          // up to now, in a row, with streams and prompts
   std::vector<SequenceView> running;  // in order of start
   std::vector<SequenceView> waiting;  // in order of arrival, preempted ones before
   std::vector<TenantView> tenants;

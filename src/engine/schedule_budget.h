@@ -8,9 +8,8 @@ namespace ruv {
 
 class StepBudget {
  public:
-  // decode_ms: what the step costs without prompts. Requires: n_decodes <= max_batch_tokens.
-  StepBudget(const SchedulerLimits& limits, const StepCost& cost, int64_t n_decodes,
-             double decode_ms);
+  // decodes: the step without prompts. Requires: decodes.n_rows <= max_batch_tokens.
+  StepBudget(const SchedulerLimits& limits, const StepCost& cost, const StepShape& decodes);
 
   // How many of `wanted` rows behind `first` tokens it has room for now.
   int64_t rows_for(int64_t first, int64_t wanted) const;
@@ -24,9 +23,10 @@ class StepBudget {
 
  private:
   StepCost cost_;
+  StepShape step_;      // what is planned
+  double within_ms_;    // the step
   int64_t n_rows_;      // of the step
   int64_t n_unpriced_;  // of prompts, where time is not known
-  double ms_;
   int64_t n_aside_ = 0;
   int64_t n_unpriced_aside_ = 0;
   double ms_aside_ = 0;

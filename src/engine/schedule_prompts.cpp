@@ -12,12 +12,12 @@ int64_t n_remaining(const StepPlan::Prompt& prompt) {
 }
 
 // A chunk that ends inside a prompt ends with a page where that costs at most an eighth of it, and
-// else is a multiple of the rows that kernels take together.
+// else, if it is not small, is a multiple of the rows that kernels take together.
 int64_t rounded(int64_t first, int64_t n, int64_t page_tokens) {
   constexpr int64_t kRowTile = 4;
   const int64_t over = (first + n) % page_tokens;
   if (over * 8 <= n) return n - over;
-  return n > kRowTile ? n - n % kRowTile : n;
+  return n > 4 * kRowTile ? n - n % kRowTile : n;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
   n = std::min(n, holds - first);
   if (n < wanted) n = rounded(first, n, limits_.page_tokens);
   // Crumbs cost more than they bring.
-  if (n <= 0 || (due == 0 && n < std::min(wanted, limits_.min_chunk_tokens / 2))) return;
+  if (n <= 0 || (due == 0 && n < std::min(wanted, limits_.useful_chunk_tokens / 2))) return;
   const int64_t n_new = pages_.missing(prompt.n_pages, first + n);
   pages_.take(n_new);
   pages_.promise(-n_new);

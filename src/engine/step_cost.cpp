@@ -7,34 +7,41 @@
 namespace ruv {
 namespace {
 
-using Vec3 = std::array<double, 3>;
+constexpr size_t kParts = 4;
+using Parts = std::array<double, kParts>;
 
-// Weighted normal equations of ms ~ x0 + x1 rows + x2 context.
+// What a step has of each part that StepCost adds up.
+Parts parts_of(const StepShape& shape) {
+  return {1, static_cast<double>(shape.n_rows), shape.context / StepCost::kContextUnit,
+          shape.reach / StepCost::kContextUnit};
+}
+
+// Weighted normal equations of ms ~ the sum of x[i] times the i-th part.
 struct Normal {
-  std::array<Vec3, 3> a{};
-  Vec3 b{};
+  std::array<Parts, kParts> a{};
+  Parts b{};
 
-  void add(const Vec3& f, double ms, double weight) {
-    for (size_t i = 0; i < 3; ++i) {
-      for (size_t j = 0; j < 3; ++j) a[i][j] += weight * f[i] * f[j];
+  void add(const Parts& f, double ms, double weight) {
+    for (size_t i = 0; i < kParts; ++i) {
+      for (size_t j = 0; j < kParts; ++j) a[i][j] += weight * f[i] * f[j];
       b[i] += weight * f[i] * ms;
     }
   }
 
-  // Least squares with x >= 0, where `x` before decides what the samples leave open. With three
+  // Least squares with x >= 0, where `x` before decides what the samples leave open. With so few
   // variables each choice of those that are 0 can be tried.
-  void solve(Vec3& x) const {
-    const Vec3 before = x;
+  void solve(Parts& x) const {
+    const Parts before = x;
     double least = 0;  // of x = 0
     x = {};
-    for (unsigned chosen = 1; chosen < 8; ++chosen) {
-      const Vec3 y = solved(chosen, before);
+    for (unsigned chosen = 1; chosen < 1U << kParts; ++chosen) {
+      const Parts y = solved(chosen, before);
       double loss = 0;
-      for (size_t i = 0; i < 3; ++i) {
+      for (size_t i = 0; i < kParts; ++i) {
         loss -= 2 * b[i] * y[i];
-        for (size_t j = 0; j < 3; ++j) loss += a[i][j] * y[i] * y[j];
+        for (size_t j = 0; j < kParts; ++j) loss += a[i][j] * y[i] * y[j];
       }
-      const bool allowed = y[0] >= 0 && y[1] >= 0 && y[2] >= 0;
+      const bool allowed = std::ranges::all_of(y, [](double part) { return part >= 0; });
       if (!allowed || loss >= least) continue;
       least = loss;
       x = y;
@@ -43,75 +50,133 @@ struct Normal {
 
  private:
   // The others are 0. Gauss-Seidel would creep here: rows and fixed part are nearly parallel.
-  Vec3 solved(unsigned chosen, const Vec3& before) const {
+  Parts solved(unsigned chosen, const Parts& before) const {
     constexpr double kRidge = 1e-6;
-    std::array<Vec3, 3> m = a;
-    Vec3 y = b;
-    for (size_t i = 0; i < 3; ++i) {
+    std::array<Parts, kParts> m = a;
+    Parts y = b;
+    for (size_t i = 0; i < kParts; ++i) {
       const bool in = (chosen >> i & 1) != 0 && a[i][i] > 0;
-      for (size_t j = 0; j < 3; ++j) m[i][j] = in && (chosen >> j & 1) != 0 ? a[i][j] : 0;
+      for (size_t j = 0; j < kParts; ++j) m[i][j] = in && (chosen >> j & 1) != 0 ? a[i][j] : 0;
       m[i][i] = in ? a[i][i] * (1 + kRidge) : 1;
       y[i] = in ? b[i] + kRidge * a[i][i] * before[i] : 0;
     }
-    for (size_t k = 0; k < 3; ++k) {  // m is positive definite: no pivots
-      for (size_t i = 0; i < 3; ++i) {
+    for (size_t k = 0; k < kParts; ++k) {  // m is positive definite: no pivots
+      for (size_t i = 0; i < kParts; ++i) {
         if (i == k) continue;
         const double factor = m[i][k] / m[k][k];
-        for (size_t j = k; j < 3; ++j) m[i][j] -= factor * m[k][j];
+        for (size_t j = k; j < kParts; ++j) m[i][j] -= factor * m[k][j];
         y[i] -= factor * y[k];
       }
     }
-    for (size_t i = 0; i < 3; ++i) y[i] /= m[i][i];
+    for (size_t i = 0; i < kParts; ++i) y[i] /= m[i][i];
     return y;
   }
 };
 
 }  // namespace
 
-int64_t StepCost::rows_within(double ms, int64_t first) const {
-  if (ms <= 0) return 0;
-  // row n + context (first n + n^2 / 2) = ms
+int StepCost::size_of(int64_t n_rows) {
+  const auto n = static_cast<uint64_t>(std::max<int64_t>(n_rows, 1));
+  const int octave = static_cast<int>(std::bit_width(n)) - 1;
+  const int half = octave > 0 ? static_cast<int>(n >> (octave - 1) & 1) : 0;
+  return std::min(2 * octave + half, kSizes - 1);
+}
+
+int64_t StepCost::first_of(int size) {
+  const int64_t octave = int64_t{1} << (size / 2);
+  return octave + (size % 2) * octave / 2;
+}
+
+// As if there were no last row.
+double StepCost::rows_of_sum(double ms, int64_t first) const {
+  // row n + context (first n + n^2 / 2) + reach (first + n) = ms
   const double per_token = context_ms / kContextUnit;
-  const double linear = row_ms + per_token * static_cast<double>(first);
+  const double per_reach = reach_ms / kContextUnit;
+  ms -= per_reach * static_cast<double>(first);
+  if (ms <= 0) return 0;
+  const double linear = row_ms + per_token * static_cast<double>(first) + per_reach;
   const double root = std::sqrt(linear * linear + 2 * per_token * ms);
   constexpr double kMost = 1 << 30;
-  const double n = linear + root > 0 ? 2 * ms / (linear + root) : kMost;
-  return static_cast<int64_t>(std::min(n, kMost));
+  return linear + root > 0 ? std::min(2 * ms / (linear + root), kMost) : kMost;
+}
+
+int64_t StepCost::rows_within(double ms, const StepShape& step, int64_t first) const {
+  // Sizes with many rows first. A size that takes too long need not mean that larger ones do.
+  for (int size = kSizes - 1; size >= size_of(step.n_rows + 1); --size) {
+    const double known = factors[static_cast<size_t>(size)];
+    const double sum_within = ms / (known > 0 ? known : 1);
+    const auto n = static_cast<int64_t>(rows_of_sum(sum_within - sum_ms(step), first));
+    const int64_t end = size + 1 < kSizes ? first_of(size + 1) : step.n_rows + n + 1;
+    const int64_t most = std::min(step.n_rows + n, end - 1);
+    if (most > step.n_rows && most >= first_of(size)) return most - step.n_rows;
+  }
+  return 0;
 }
 
 void StepTimer::add(const StepShape& shape, double ms) {
   if (shape.n_rows <= 0 || !(ms > 0)) return;
-  const auto size = static_cast<int>(std::bit_width(static_cast<uint64_t>(shape.n_rows))) - 1;
-  Ring& ring = rings_[static_cast<size_t>(std::min(size, kSizes - 1))];
-  ring.samples[static_cast<size_t>(ring.n++ % kKept)] = {
-      static_cast<double>(shape.n_rows), shape.context / StepCost::kContextUnit, ms};
-  // The first steps of a size tell much; later each fit has one new sample of each ring or so.
-  constexpr int kFirst = 4;
-  if (ring.n <= kFirst || ++n_added_ % kSizes == 0) fit();
+  Ring& ring = rings_[static_cast<size_t>(StepCost::size_of(shape.n_rows))];
+  ring.samples[static_cast<size_t>(ring.n++ % kKept)] = {shape, ms};
+  ring.latest = ++n_added_;
+  // The first steps of a size tell much; later each fit has some new samples.
+  constexpr int kPeriod = 12;
+  if (ring.n - ring.n_forgotten <= kEnough || n_added_ % kPeriod == 0) fit();
 }
 
 void StepTimer::fit() {
   const auto n_seen = std::ranges::count_if(rings_, [](const Ring& ring) { return ring.n > 0; });
   if (n_seen < 2) return;
+  fit_sum();
+  fit_factors();
+}
+
+void StepTimer::fit_sum() {
   constexpr int kPasses = 3;
   constexpr double kTypicalError = 0.2;  // relative; beyond it a sample counts less (Huber, 1964)
-  Vec3 x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms};
+  const bool first = !cost_.measured();
   for (int pass = 0; pass < kPasses; ++pass) {
     Normal normal;
     for (const Ring& ring : rings_) {
-      const int n = std::min(ring.n, kKept);
+      const int n = ring.n_kept();
       for (int i = 0; i < n; ++i) {
         const Sample& s = ring.samples[static_cast<size_t>(i)];
-        const double error = std::abs(x[0] + x[1] * s.rows + x[2] * s.context - s.ms) / s.ms;
-        const bool trusted = (pass == 0 && !cost_.measured()) || error <= kTypicalError;
+        const double error = std::abs(cost_.sum_ms(s.shape) - s.ms) / s.ms;
+        const bool trusted = (pass == 0 && first) || error <= kTypicalError;
         // Each size counts the same, however many samples of it there are.
         const double weight = (trusted ? 1 : kTypicalError / error) / (s.ms * s.ms * n);
-        normal.add({1, s.rows, s.context}, s.ms, weight);
+        normal.add(parts_of(s.shape), s.ms, weight);
       }
     }
+    Parts x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms, cost_.reach_ms};
     normal.solve(x);
+    cost_.fixed_ms = x[0];
+    cost_.row_ms = x[1];
+    cost_.context_ms = x[2];
+    cost_.reach_ms = x[3];
   }
-  cost_ = {x[0], x[1], x[2]};
+}
+
+void StepTimer::fit_factors() {
+  bool larger = false;  // than the last step
+  for (size_t size = 0; size < rings_.size(); ++size) {
+    Ring& ring = rings_[size];
+    if (larger && n_added_ - ring.latest > kForgets) ring.n_forgotten = ring.n;
+    larger |= ring.latest == n_added_;
+    const int n = std::min(ring.n - ring.n_forgotten, kKept);
+    cost_.factors[size] = n < kEnough ? 0 : middle_ratio(ring, n);
+  }
+}
+
+// Of its last n samples.
+double StepTimer::middle_ratio(const Ring& ring, int n) const {
+  std::array<double, kKept> ratios;
+  for (int i = 0; i < n; ++i) {
+    const Sample& s = ring.samples[static_cast<size_t>((ring.n - 1 - i) % kKept)];
+    ratios[static_cast<size_t>(i)] = s.ms / cost_.sum_ms(s.shape);
+  }
+  const auto middle = ratios.begin() + (n - 1) / 2;
+  std::nth_element(ratios.begin(), middle, ratios.begin() + n);
+  return *middle;
 }
 
 }  // namespace ruv

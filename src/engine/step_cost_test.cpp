@@ -11,10 +11,10 @@ namespace {
 
 double true_ms(const StepCost& cost, const StepShape& shape) {
   return cost.fixed_ms + cost.row_ms * static_cast<double>(shape.n_rows) +
-         cost.context_ms * shape.context / StepCost::kContextUnit;
+         (cost.context_ms * shape.context + cost.reach_ms * shape.reach) / StepCost::kContextUnit;
 }
 
-StepShape shape_of(int64_t first, int64_t n) { return {n, StepCost::context_of(first, n)}; }
+StepShape shape_of(int64_t first, int64_t n) { return StepShape::of(first, n); }
 
 void expect_close(const StepCost& fit, const StepCost& cost, const StepShape& shape, double share) {
   EXPECT_NEAR(true_ms(fit, shape) / true_ms(cost, shape), 1, share)
@@ -22,12 +22,22 @@ void expect_close(const StepCost& fit, const StepCost& cost, const StepShape& sh
 }
 
 TEST(StepCost, RowsWithinIsTheMostThatFit) {
-  for (const StepCost cost : {StepCost{10, 0.5, 0}, StepCost{10, 0.5, 2}, StepCost{0, 0.01, 0.3}}) {
-    for (const int64_t first : {0, 100, 8000}) {
-      for (const double ms : {0.6, 5.0, 77.0, 500.0}) {
-        const int64_t n = cost.rows_within(ms, first);
-        EXPECT_LE(cost.rows_ms(first, n), ms * (1 + 1e-9));
-        EXPECT_GT(cost.rows_ms(first, n + 1), ms);
+  StepCost tiled{10, 0.5, 2, 1};
+  for (size_t size = 0; size < StepCost::kSizes; ++size)
+    tiled.factors[size] = size % 3 == 0 ? 1.4 : 0.9;
+  for (const StepCost& cost :
+       {StepCost{10, 0.5, 0}, StepCost{10, 0.5, 2}, StepCost{0, 0.01, 0.3, 0.7}, tiled}) {
+    for (const StepShape& step : {StepShape{}, shape_of(0, 5), shape_of(700, 1) + shape_of(9, 1)}) {
+      for (const int64_t first : {0, 100, 8000}) {
+        for (const double ms : {0.6, 5.0, 20.0, 77.0, 500.0}) {
+          const int64_t n = cost.rows_within(ms, step, first);
+          int64_t most = 0;
+          for (int64_t k = 1; k < 60'000; ++k) {
+            const bool fits = cost.step_ms(step + shape_of(first, k)) <= ms * (1 + 1e-9);
+            if (fits) most = k;
+          }
+          EXPECT_EQ(n, most) << first << " " << ms << " beside " << step.n_rows;
+        }
       }
     }
   }
@@ -35,9 +45,22 @@ TEST(StepCost, RowsWithinIsTheMostThatFit) {
 
 TEST(StepCost, RowsWithinNoTimeIsNone) {
   const StepCost cost{10, 0.5, 2};
-  EXPECT_EQ(cost.rows_within(0, 10), 0);
-  EXPECT_EQ(cost.rows_within(-5, 10), 0);
-  EXPECT_GT((StepCost{10, 0, 0}).rows_within(1, 10), 1 << 20) << "rows that cost nothing";
+  EXPECT_EQ(cost.rows_within(0, {}, 10), 0);
+  EXPECT_EQ(cost.rows_within(-5, {}, 10), 0);
+  EXPECT_EQ(cost.rows_within(10, {}, 10), 0) << "the fixed part is gone";
+  EXPECT_GT((StepCost{10, 0, 0}).rows_within(11, {}, 10), 1 << 20) << "rows that cost nothing";
+}
+
+TEST(StepCost, SizesAreTwoToEachPowerOfTwo) {
+  EXPECT_EQ(StepCost::size_of(1), 0);
+  for (int size = 1; size < StepCost::kSizes; ++size) {
+    const int64_t first = StepCost::first_of(size);
+    if (size == 1) continue;  // nothing lies between 1 and 2
+    EXPECT_EQ(StepCost::size_of(first), size);
+    EXPECT_EQ(StepCost::size_of(first - 1), size == 2 ? 0 : size - 1);
+  }
+  EXPECT_EQ(StepCost::first_of(7), 12);
+  EXPECT_EQ(StepCost::size_of(int64_t{1} << 40), StepCost::kSizes - 1);
 }
 
 TEST(StepTimer, SaysNothingBeforeItSawTwoSizes) {
@@ -129,7 +152,8 @@ TEST(StepTimer, NeverSaysThatRowsBringTimeBack) {
     EXPECT_GE(timer.cost().fixed_ms, 0);
     EXPECT_GE(timer.cost().row_ms, 0);
     EXPECT_GE(timer.cost().context_ms, 0);
-    EXPECT_TRUE(timer.cost().measured() || timer.cost().context_ms > 0);
+    EXPECT_GE(timer.cost().reach_ms, 0);
+    EXPECT_GT(timer.cost().step_ms(shape_of(4000, 50)), 0);
   }
 }
 
@@ -141,6 +165,81 @@ TEST(StepTimer, ImpossibleMeasurementsAreIgnored) {
   timer.add({5, 0}, std::nan(""));
   timer.add({50, 0}, 10);
   EXPECT_FALSE(timer.cost().measured());
+}
+
+// Decoding sequences read their keys for one row each, a prompt's rows share them.
+TEST(StepTimer, FindsWhatReadingTheContextCosts) {
+  const StepCost cost{.fixed_ms = 6, .row_ms = 0.5, .context_ms = 0.2, .reach_ms = 0.4};
+  StepTimer timer;
+  Rng rng(8);
+  for (int i = 0; i < 600; ++i) {
+    StepShape shape;
+    for (int k = 0; k < 4; ++k) shape = shape + shape_of(static_cast<int64_t>(rng.below(2000)), 1);
+    if (i % 3 != 0) {
+      shape = shape + shape_of(static_cast<int64_t>(rng.below(8000)),
+                               1 + static_cast<int64_t>(rng.below(16)));
+    }
+    timer.add(shape, true_ms(cost, shape) * (0.97 + 0.06 * rng.uniform()));
+  }
+  EXPECT_NEAR(timer.cost().reach_ms, 0.4, 0.1);
+  EXPECT_NEAR(timer.cost().context_ms, 0.2, 0.04);
+}
+
+// A machine whose kernels take 12 rows well and 16 badly, as measured.
+class TiledMachine {
+ public:
+  double ms(const StepShape& shape) const {
+    return true_ms(cost_, shape) * (shape.n_rows >= 16 && shape.n_rows < 24 ? factor : 1);
+  }
+  void run(int64_t n_rows, int n_steps) {
+    for (int i = 0; i < n_steps; ++i) timer.add(shape_of(0, n_rows), ms(shape_of(0, n_rows)));
+  }
+  double factor = 1.5;
+  StepTimer timer;
+
+ private:
+  StepCost cost_{.fixed_ms = 6, .row_ms = 0.5, .context_ms = 0.2};
+};
+
+TEST(StepTimer, KnowsThatSomeSizesTakeLonger) {
+  TiledMachine machine;
+  for (int64_t n : {1, 4, 8, 12, 16, 32, 64, 128, 512}) machine.run(n, 20);
+  machine.run(4, 30);
+  const StepCost& cost = machine.timer.cost();
+  for (int64_t n : {4, 8, 12, 16, 32, 512}) {
+    const StepShape shape = shape_of(0, n);
+    EXPECT_NEAR(cost.step_ms(shape) / machine.ms(shape), 1, 0.03) << n;
+  }
+  const double ms = machine.ms(shape_of(0, 12)) * 1.2;
+  EXPECT_EQ(cost.rows_within(ms, shape_of(0, 4), 0), 11) << "16 rows would fit the sum";
+}
+
+TEST(StepTimer, TheFirstStepsOfASizeSayLittleOfIt) {
+  TiledMachine machine;
+  machine.factor = 1;
+  for (int64_t n : {1, 4, 8, 32, 64, 128, 512}) machine.run(n, 20);
+  for (int i = 0; i < 5; ++i) machine.timer.add(shape_of(0, 16), 100);
+  EXPECT_EQ(machine.timer.cost().factor(16), 1);
+  machine.run(16, 8);
+  machine.run(4, 12);
+  EXPECT_NEAR(machine.timer.cost().factor(16), 1, 0.1) << "the middle of 13";
+}
+
+TEST(StepTimer, ASizeThatSeemedDearIsTriedAgain) {
+  TiledMachine machine;
+  for (int64_t n : {4, 8, 16, 32, 512}) machine.run(n, 20);
+  machine.run(4, 1800);
+  EXPECT_GT(machine.timer.cost().factor(16), 1.2);
+  EXPECT_LT(machine.timer.cost().factor(4), 1);
+  machine.run(4, 400);
+  EXPECT_EQ(machine.timer.cost().factor(16), 1);
+  EXPECT_EQ(machine.timer.cost().factor(512), 1);
+  machine.run(16, 5);
+  EXPECT_EQ(machine.timer.cost().factor(16), 1);
+  machine.run(16, 1);
+  EXPECT_GT(machine.timer.cost().factor(16), 1.2) << "and it is as dear as before";
+  machine.run(16, 3000);
+  EXPECT_NE(machine.timer.cost().factor(4), 1) << "smaller ones are kept: streams alone";
 }
 
 }  // namespace

@@ -265,10 +265,23 @@ class PlanWorld {
     apply_ends(next, queue);
     std::vector<int64_t> slots = apply_starts(next);
     Step step;
-    step.decode_ms = step.ms = cost_.fixed_ms;
+    StepShape decodes;
+    StepShape all;
     for (const StepPlan::Rows& rows : plan_.rows) {
-      compute(next[index(slots[index(rows.sequence)])], rows, step);
+      Life& life = next[index(slots[index(rows.sequence)])];
+      const StepShape shape = StepShape::of(life.n_computed, rows.n_tokens + rows.n_drafts);
+      all = all + shape;
+      if (life.n_computed + 1 == life.n_tokens) {
+        decodes = decodes + StepShape::of(life.n_computed, 1);
+        ++step.n_decodes;
+      } else {
+        step.n_prompt_rows += rows.n_tokens;
+      }
+      compute(life, rows);
     }
+    step.ms = cost_.step_ms(all);
+    step.decode_ms = cost_.step_ms(decodes);
+    s_.n_mixed_steps = step.n_decodes > 0 && step.n_prompt_rows > 0 ? s_.n_mixed_steps + 1 : 0;
     now_ms_ += std::max(step.ms, 0.01);
     steps_.push_back(step);
     for (const StepPlan::Rows& rows : plan_.rows) {
@@ -332,16 +345,7 @@ class PlanWorld {
     return slots;
   }
 
-  void compute(Life& life, const StepPlan::Rows& rows, Step& step) {
-    const bool decodes = life.n_computed + 1 == life.n_tokens;
-    const double ms = cost_.rows_ms(life.n_computed, rows.n_tokens + rows.n_drafts);
-    step.ms += ms;
-    if (decodes) {
-      step.decode_ms += cost_.rows_ms(life.n_computed, 1);
-      ++step.n_decodes;
-    } else {
-      step.n_prompt_rows += rows.n_tokens;
-    }
+  void compute(Life& life, const StepPlan::Rows& rows) {
     n_computed_ += rows.n_tokens;
     const int64_t needed =
         pages_for(life.n_computed + rows.n_tokens + rows.n_drafts) - life.n_shared - life.n_own;

@@ -25,10 +25,12 @@ class Service {
     options.max_sequences = max_sequences;
     constexpr int64_t kPages = 1024;
     options.kv.max_tokens = kPages * kPageTokens;
-    core_ = std::make_unique<EngineCore>(
-        model_, options, clock_,
-        EngineParts{.executor = std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_)});
+    auto executor = std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_);
+    executor_ = executor.get();
+    core_ = std::make_unique<EngineCore>(model_, options, clock_,
+                                         EngineParts{.executor = std::move(executor)});
   }
+  void set_cost(const StepCost& cost) { executor_->set_cost(cost); }
 
   // `on_event` sees the time too.
   void add(int64_t n_prompt, int64_t n_answer, ServiceTerms terms,
@@ -57,6 +59,7 @@ class Service {
   Rng rng_{7};
   RequestId n_requests_ = 0;
   const StopFlag never_{false};
+  ScriptedExecutor* executor_ = nullptr;  // the core's
   std::unique_ptr<EngineCore> core_;
 };
 
@@ -96,33 +99,54 @@ TEST(EngineService, TheUnimportantAreServedInTheEnd) {
   EXPECT_LT(first_token_ms, 5 * ageing_ms);
 }
 
-TEST(EngineService, ALongPromptSlowsStreamsByTheTargetAtMost) {
+// Four streams and a prompt of 6,000 on a machine with these costs: how many times what the streams
+// alone would take each gap between tokens is, while the prompt is computed.
+std::vector<double> gaps_beside_a_prompt(const StepCost& cost) {
+  constexpr int64_t kPrompt = 40;
   Service service(8);
-  std::vector<double> gaps_ms;
+  service.set_cost(cost);
+  std::vector<double> gaps;
   double last_ms = 0;
+  int64_t n_computed = kPrompt;
   bool prompt_runs = false;
   bool prompt_ends = false;
   const auto ignore = [](const Event&) {};
-  for (int i = 0; i < 3; ++i) service.add(40 + i, 3000, {}, ignore);
-  service.add(50, 3000, {}, [&](const Event&) {
-    if (last_ms > 0 && prompt_runs) gaps_ms.push_back(service.now_ms() - last_ms);
+  for (int i = 0; i < 3; ++i) service.add(kPrompt, 3000, {}, ignore);
+  service.add(kPrompt, 3000, {}, [&](const Event&) {
+    StepShape alone;
+    for (int i = 0; i < 4; ++i) alone = alone + StepShape::of(n_computed, 1);
+    if (prompt_runs) gaps.push_back((service.now_ms() - last_ms) / cost.step_ms(alone));
     last_ms = service.now_ms();
+    ++n_computed;
   });
   // The costs are learned from steps: some prompts before it counts.
   for (int i = 0; i < 100; ++i) {
     if (i % 20 == 0) service.add(100, 5, {}, ignore);
-    ASSERT_TRUE(service.step());
+    EXPECT_TRUE(service.step());
   }
-  const double before_ms = service.now_ms();
-  ASSERT_TRUE(service.step());
-  const double alone_ms = service.now_ms() - before_ms;
   service.add(6000, 1, {}, [&](const Event&) { prompt_ends = true; });
   prompt_runs = true;
-  while (!prompt_ends) ASSERT_TRUE(service.step());
-  ASSERT_GT(gaps_ms.size(), 100U);
-  std::ranges::sort(gaps_ms);
-  EXPECT_LE(gaps_ms[gaps_ms.size() * 99 / 100], 2.05 * alone_ms);
-  EXPECT_GE(gaps_ms[gaps_ms.size() / 2], 1.5 * alone_ms) << "the prompt uses what it may";
+  while (!prompt_ends) EXPECT_TRUE(service.step());
+  std::ranges::sort(gaps);
+  return gaps;
+}
+
+TEST(EngineService, ALongPromptSlowsStreamsByTheTargetAtMost) {
+  // As measured on two cores with 0.5 billion parameters, with keys that are read once for all rows
+  // of a prompt and kernels that do not like 16 rows.
+  StepCost measured = {.fixed_ms = 5, .row_ms = 0.55, .context_ms = 0.21, .reach_ms = 0.2};
+  measured.factors[static_cast<size_t>(StepCost::size_of(16))] = 1.35;
+  for (const StepCost& cost : {StepCost{.fixed_ms = 5, .row_ms = 0.5}, measured}) {
+    const double target = SchedulerLimits().step_target;
+    const std::vector<double> gaps = gaps_beside_a_prompt(cost);
+    ASSERT_GT(gaps.size(), 200U);
+    EXPECT_LE(gaps[gaps.size() * 99 / 100], 1.03 * target);
+    EXPECT_GE(gaps[gaps.size() / 2], 0.85 * target) << "the prompt uses what it may";
+    // Now and then the streams go alone, and no more often than that.
+    const auto n_alone = std::ranges::count_if(gaps, [](double gap) { return gap < 1.05; });
+    const int64_t every = SchedulerLimits().max_mixed_steps + 1;
+    EXPECT_NEAR(static_cast<double>(n_alone), static_cast<double>(std::ssize(gaps) / every), 2);
+  }
 }
 
 }  // namespace

@@ -39,5 +39,15 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.accepted_drafts, 0);
 }
 
+TEST(EngineSimulation, ASeedRepeatsExactly) {
+  int64_t n_guessed_right = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const EngineWorld::Coverage first = EngineWorld(seed).run();
+    EXPECT_EQ(EngineWorld(seed).run().trace, first.trace) << "seed " << seed;
+    n_guessed_right += first.accepted_drafts;
+  }
+  EXPECT_GT(n_guessed_right, 0);
+}
+
 }  // namespace
 }  // namespace ruv

@@ -30,6 +30,7 @@ class EngineWorld {
     int64_t reused_tokens = 0;
     int64_t evicted_pages = 0;
     int64_t accepted_drafts = 0;
+    uint64_t trace = 0;  // of all steps in order
 
     void add(const Coverage& other) {
       requests += other.requests;
@@ -43,6 +44,7 @@ class EngineWorld {
       reused_tokens += other.reused_tokens;
       evicted_pages += other.evicted_pages;
       accepted_drafts += other.accepted_drafts;
+      trace = trace * 31 + other.trace;
     }
   };
 
@@ -200,6 +202,7 @@ class EngineWorld {
     EXPECT_EQ(pool.n_free() + pool.n_evictable(), pool.n_pages()) << "pages are lost";
     const KvCacheStats stats = core_->kv_stats();
     covered_.rows = executor_->n_rows();
+    covered_.trace = executor_->trace();
     covered_.aborted_steps = executor_->n_aborted();
     covered_.preemptions = stats.preemptions;
     covered_.reused_tokens = stats.reused_tokens;

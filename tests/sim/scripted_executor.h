@@ -12,6 +12,7 @@
 
 #include "engine/executor.h"
 #include "engine/sample/sampler.h"
+#include "engine/step_cost.h"
 
 namespace ruv {
 
@@ -71,10 +72,19 @@ class ScriptedExecutor final : public Executor {
   void abort_next() { aborts_ = true; }
   int64_t n_rows() const { return n_rows_; }
   int64_t n_aborted() const { return n_aborted_; }
+  // What its steps take from now on.
+  void set_cost(const StepCost& cost) { cost_ = cost; }
+  // Of all that it was told to compute, in order.
+  uint64_t trace() const { return trace_; }
 
   std::optional<View> run(const Batch& batch, const StopFlag& /*stop*/) override {
-    clock_->advance_ns(kStepNs + kRowNs * batch.n_rows());
+    StepShape shape;
+    for (const BatchSequence& sequence : batch.sequences) {
+      shape = shape + StepShape::of(sequence.first_position, sequence.n_rows);
+    }
+    clock_->advance_ns(static_cast<int64_t>(cost_.step_ms(shape) * 1e6));
     n_rows_ += batch.n_rows();
+    follow(batch);
     writers_.clear();
     logits_.assign(batch.output_rows.size() * static_cast<size_t>(n_vocab_), -1);
     n_outputs_ = 0;
@@ -91,8 +101,18 @@ class ScriptedExecutor final : public Executor {
   const KvPages& pages() const override { return pages_; }
 
  private:
-  static constexpr int64_t kStepNs = 5'000'000;
-  static constexpr int64_t kRowNs = 500'000;
+  void follow(const Batch& batch) {
+    const auto add = [&](int64_t value) {
+      trace_ = (trace_ ^ static_cast<uint64_t>(value)) * 0x100000001B3ULL + 1;
+    };
+    for (const Token token : batch.tokens) add(token);
+    for (const int32_t position : batch.positions) add(position);
+    for (const int32_t row : batch.output_rows) add(row);
+    for (const BatchSequence& sequence : batch.sequences) {
+      add(sequence.n_rows);
+      for (const PageId page : sequence.pages) add(page);
+    }
+  }
 
   uint32_t* slot(const BatchSequence& sequence, int64_t position) const {
     const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
@@ -126,9 +146,11 @@ class ScriptedExecutor final : public Executor {
   KvPages pages_;
   int64_t n_vocab_;
   FakeClock* clock_;
+  StepCost cost_ = {.fixed_ms = 5, .row_ms = 0.5};
   bool aborts_ = false;
   int64_t n_rows_ = 0;
   int64_t n_aborted_ = 0;
+  uint64_t trace_ = 0xCBF29CE484222325ULL;
   size_t n_outputs_ = 0;
   std::map<PageId, const BatchSequence*> writers_;
   std::vector<float> logits_;
