@@ -76,7 +76,7 @@ void measure(const std::string& name, const Tokens& text) {
     one_by_one.push_back((now_ns() - begin) / 2000);
     Draft draft;
     begin = now_ns();
-    for (int i = 0; i < 1000; ++i) drafter.propose(16, 2, draft);
+    for (int i = 0; i < 1000; ++i) drafter.propose(16, draft);
     propose.push_back((now_ns() - begin) / 1000);
   }
   std::cout << "{\"text\": \"" << name << "\", \"tokens\": " << text.size()

@@ -14,20 +14,20 @@ PagePool::PagePool(int64_t n_pages)
   std::iota(free_.rbegin(), free_.rend(), PageId{0});  // page 0 goes first
 }
 
-bool PagePool::reserve(int64_t n, std::vector<PageId>& out, PageOwner owner) {
-  CHECK(n >= 0 && owner != PageOwner::prefix);
+bool PagePool::reserve(int64_t n, std::vector<PageId>& out) {
+  CHECK(n >= 0);
   if (n > n_free()) return false;
   const auto count = static_cast<size_t>(n);
   const size_t left = free_.size() - count;
   out.insert(out.end(), free_.rbegin(), free_.rbegin() + n);  // the only step that may throw
   for (size_t i = left; i < free_.size(); ++i) references_[static_cast<size_t>(free_[i])] = 1;
   free_.resize(left);
-  holds_[static_cast<size_t>(owner)] += n;
+  n_references_ += n;
   n_held_max_ = std::max(n_held_max_, n_held());
   return true;
 }
 
-void PagePool::hold(PageId page, PageOwner owner) {
+void PagePool::share(PageId page) {
   const auto at = static_cast<size_t>(page);
   CHECK(references_[at] > 0);
   if (cached_[at] != 0 && references_[at] == 1) {
@@ -35,14 +35,13 @@ void PagePool::hold(PageId page, PageOwner owner) {
     n_held_max_ = std::max(n_held_max_, n_held());
   }
   ++references_[at];
-  ++holds_[static_cast<size_t>(owner)];
+  ++n_references_;
 }
 
-void PagePool::drop(PageId page, PageOwner owner) {
+void PagePool::release(PageId page) {
   const auto at = static_cast<size_t>(page);
-  int64_t& holds = holds_[static_cast<size_t>(owner)];
-  CHECK(references_[at] > cached_[at] && holds > 0);
-  --holds;
+  CHECK(references_[at] > cached_[at]);
+  --n_references_;
   if (--references_[at] == 0) {
     free_.push_back(page);  // cannot allocate: free_ began with room for all
   } else if (cached_[at] != 0 && references_[at] == 1) {
@@ -50,27 +49,19 @@ void PagePool::drop(PageId page, PageOwner owner) {
   }
 }
 
-void PagePool::share(PageId page, PageOwner owner) {
-  CHECK(owner != PageOwner::prefix);
-  hold(page, owner);
-}
-
-void PagePool::release(PageId page, PageOwner owner) {
-  CHECK(owner != PageOwner::prefix);
-  drop(page, owner);
-}
-
 void PagePool::cache(PageId page) {
   CHECK(!cached(page));
-  hold(page, PageOwner::prefix);
+  share(page);
   cached_[static_cast<size_t>(page)] = 1;
+  ++n_cached_;
 }
 
 void PagePool::uncache(PageId page) {
   CHECK(cached(page));
   if (references(page) == 1) --n_evictable_;
   cached_[static_cast<size_t>(page)] = 0;
-  drop(page, PageOwner::prefix);
+  --n_cached_;
+  release(page);
 }
 
 bool PagePool::consistent() const {
@@ -89,8 +80,7 @@ bool PagePool::consistent() const {
     n_only_cached += cached_[at] != 0 && references_[at] == 1;
   }
   return n_used + n_free() == n_pages() && n_cached_pages == n_cached() &&
-         n_only_cached == n_evictable_ &&
-         n_references == std::accumulate(holds_.begin(), holds_.end(), int64_t{0});
+         n_only_cached == n_evictable_ && n_references == n_references_;
 }
 
 }  // namespace ruv

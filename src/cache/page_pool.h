@@ -3,7 +3,6 @@
 // holders share a page; the prefix tree is a holder that can be asked to let go (docs/pages.md).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,10 +10,6 @@
 #include "device/kv_pages.h"
 
 namespace ruv {
-
-// On whose behalf a page is held: a running sequence (also a reader or writer of the disk tier),
-// the prefix tree, a branch of drafts.
-enum class PageOwner : uint8_t { sequence, prefix, draft };
 
 class PagePool {
  public:
@@ -25,23 +20,21 @@ class PagePool {
   int32_t references(PageId page) const { return references_[static_cast<size_t>(page)]; }
   bool cached(PageId page) const { return cached_[static_cast<size_t>(page)] != 0; }
   // Pages that the prefix tree holds, alone or with others.
-  int64_t n_cached() const { return n_holds(PageOwner::prefix); }
+  int64_t n_cached() const { return n_cached_; }
   // Pages that the prefix tree holds and nobody else: it can let all of them go.
   int64_t n_evictable() const { return n_evictable_; }
   // Pages that somebody besides the tree holds: neither free nor evictable.
   int64_t n_held() const { return n_pages() - n_free() - n_evictable(); }
-  // References of a kind; a page shared by two sequences counts twice.
-  int64_t n_holds(PageOwner owner) const { return holds_[static_cast<size_t>(owner)]; }
   // The most pages ever held at once, for sizing.
   int64_t n_held_max() const { return n_held_max_; }
 
   // Appends n pages, each with one reference, to `out`; false and nothing taken when fewer are
-  // free. Never allocates beyond out's growth. Requires: n >= 0, owner is not the tree.
-  bool reserve(int64_t n, std::vector<PageId>& out, PageOwner owner = PageOwner::sequence);
+  // free. Never allocates beyond out's growth. Requires: n >= 0.
+  bool reserve(int64_t n, std::vector<PageId>& out);
   // One more holder of a page that has one.
-  void share(PageId page, PageOwner owner = PageOwner::sequence);
+  void share(PageId page);
   // One holder less; a page without holders is free again.
-  void release(PageId page, PageOwner owner = PageOwner::sequence);
+  void release(PageId page);
   // The tree becomes a holder of a page that has one, at most once; and lets go.
   void cache(PageId page);
   void uncache(PageId page);
@@ -51,15 +44,13 @@ class PagePool {
   bool consistent() const;
 
  private:
-  void hold(PageId page, PageOwner owner);
-  void drop(PageId page, PageOwner owner);
-
   std::vector<int32_t> references_;
   std::vector<uint8_t> cached_;  // the tree is one of the holders
   std::vector<PageId> free_;
   int64_t n_evictable_ = 0;
   int64_t n_held_max_ = 0;
-  std::array<int64_t, 3> holds_ = {};
+  int64_t n_cached_ = 0;
+  int64_t n_references_ = 0;
 };
 
 }  // namespace ruv

@@ -53,23 +53,6 @@ TEST(PagePool, PageOfTheTreeAloneIsEvictable) {
   EXPECT_TRUE(pool.consistent());
 }
 
-TEST(PagePool, CountsHoldsByOwner) {
-  PagePool pool(3);
-  std::vector<PageId> pages;
-  ASSERT_TRUE(pool.reserve(1, pages));
-  ASSERT_TRUE(pool.reserve(1, pages, PageOwner::draft));
-  pool.share(pages[0], PageOwner::draft);
-  pool.cache(pages[0]);
-  EXPECT_EQ(pool.n_holds(PageOwner::sequence), 1);
-  EXPECT_EQ(pool.n_holds(PageOwner::draft), 2);
-  EXPECT_EQ(pool.n_holds(PageOwner::prefix), 1);
-  pool.release(pages[0], PageOwner::draft);
-  pool.release(pages[1], PageOwner::draft);
-  EXPECT_EQ(pool.n_holds(PageOwner::draft), 0);
-  EXPECT_EQ(pool.n_free(), 2);
-  EXPECT_TRUE(pool.consistent());
-}
-
 TEST(PagePool, RandomUseKeepsTheBooks) {
   PagePool pool(50);
   std::vector<PageId> held;

@@ -375,7 +375,7 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
       {batch_.n_rows(), packed.n_tokens + packed.n_drafts, first, sequence.pages().pages()});
   for (int64_t i = first; i < end; ++i) add_row(sequence.tokens()[static_cast<size_t>(i)], i);
   for (int64_t i = 0; i < packed.n_drafts; ++i) {
-    add_row(sequence.drafts()->draft.chains[0][static_cast<size_t>(i)], end + i);
+    add_row(sequence.drafts()->draft.tokens[static_cast<size_t>(i)], end + i);
   }
   if (end == sequence.n_tokens()) {
     packed.first_output = std::ssize(batch_.output_rows);
@@ -440,7 +440,7 @@ int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
                                static_cast<size_t>(logits.n_cols));
     const bool is_last = n_accepted == packed.n_drafts;
     const Token guess =
-        is_last ? -1 : sequence.drafts()->draft.chains[0][static_cast<size_t>(n_accepted)];
+        is_last ? -1 : sequence.drafts()->draft.tokens[static_cast<size_t>(n_accepted)];
     const bool goes_on = sequence.advance(row, guess, now_ns);
     n_accepted += goes_on;
     if (sequence.is_finished()) return false;

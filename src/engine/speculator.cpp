@@ -53,11 +53,11 @@ void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   SequenceDrafts& drafts = drafts_of(sequence);
   drafts.drafter.accept(
       std::span(sequence.tokens()).subspan(static_cast<size_t>(drafts.drafter.n_tokens())));
-  drafts.drafter.propose(n_most, 1, drafts.draft);
+  drafts.drafter.propose(n_most, drafts.draft);
   const Draft& draft = drafts.draft;
   drafts.chance = {.source = draft.source,
                    .n_matched = draft.n_matched,
-                   .n_available = draft.empty() ? 0 : std::ssize(draft.chains[0]),
+                   .n_available = std::ssize(draft.tokens),
                    .n_rows = n_sequences_ + n_granted_,
                    .n_sequences = n_sequences_};
   drafts.n_wanted = drafts.length.choose(drafts.chance);
@@ -84,18 +84,17 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
     drafts.chance = chance;
     drafts.draft.source = DraftSource::model;
     drafts.draft.n_matched = 0;
-    drafts.draft.chains.resize(1);
-    drafts.draft.chains[0].clear();
+    drafts.draft.tokens.clear();
     n_granted_ += n;
     n_left_ -= n;
     asking_.push_back(sequence);
-    turns_.push_back({&*drafts.timeline, sequence->tokens(), n, &drafts.draft.chains[0]});
+    turns_.push_back({&*drafts.timeline, sequence->tokens(), n, &drafts.draft.tokens});
   }
   if (turns_.empty()) return;
   draft_model_->propose(turns_);
   for (Sequence* const sequence : asking_) {
     SequenceDrafts& drafts = *sequence->drafts();
-    drafts.n_wanted = std::ssize(drafts.draft.chains[0]);
+    drafts.n_wanted = std::ssize(drafts.draft.tokens);
     drafts.chance.n_available = drafts.n_wanted;
   }
 }

@@ -21,7 +21,7 @@ struct SequenceDrafts {
   std::optional<DraftTimeline> timeline;  // of the draft model, where there is one
   Draft draft;                            // of the step to come
   DraftChance chance;                     // that its length was chosen by
-  int64_t n_wanted = 0;                   // of its main chain
+  int64_t n_wanted = 0;                   // of it
 };
 
 class Speculator {

@@ -13,14 +13,13 @@ namespace ruv {
 enum class DraftSource : uint8_t { sequence, history, model };
 
 struct Draft {
-  // Best first. chains[0] is the main one; all differ in their first token. None is empty.
-  std::vector<std::vector<Token>> chains;
-  DraftSource source = DraftSource::sequence;  // of chains[0]
-  int64_t n_matched = 0;                       // last tokens of the sequence it was found by
+  std::vector<Token> tokens;
+  DraftSource source = DraftSource::sequence;
+  int64_t n_matched = 0;  // last tokens of the sequence it was found by
 
-  bool empty() const { return chains.empty(); }
+  bool empty() const { return tokens.empty(); }
   void clear() {
-    chains.clear();
+    tokens.clear();
     n_matched = 0;
   }
 };
@@ -35,8 +34,8 @@ class SequenceDrafter {
 
   // The prompt at first, then what was generated.
   void accept(std::span<const Token> tokens);
-  // At most max_chains chains of at most max_tokens tokens. Empty when nothing is likely enough.
-  void propose(int64_t max_tokens, int64_t max_chains, Draft& out) const;
+  // At most max_tokens tokens. Empty when nothing is likely enough.
+  void propose(int64_t max_tokens, Draft& out) const;
 
   int64_t n_tokens() const { return n_tokens_; }
   int64_t n_bytes() const { return automaton_.n_bytes(); }
@@ -44,17 +43,7 @@ class SequenceDrafter {
   static constexpr int64_t kMinMatched = 2;
 
  private:
-  // One proposal being put together.
-  struct Proposal {
-    int64_t max_tokens;
-    int64_t max_chains;
-    Draft& out;
-    bool full() const { return static_cast<int64_t>(out.chains.size()) >= max_chains; }
-  };
-  void add_own(int64_t place, const Proposal& to) const;
-  void add_branches(const SuffixAutomaton::Match& match, const Proposal& to) const;
-  void add_past(const DraftHistory::Match& match, const Proposal& to) const;
-  void add(std::vector<Token> chain, const Proposal& to) const;
+  void copy_own(int64_t place, int64_t n, std::vector<Token>& out) const;
 
   const DraftHistory* history_;
   std::string scope_;

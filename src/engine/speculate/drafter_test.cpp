@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "base/rng.h"
 
@@ -31,10 +30,10 @@ CopyOutcome generate(SequenceDrafter& drafter, const Tokens& answer, int64_t max
   CopyOutcome outcome;
   Draft draft;
   for (size_t at = 0; at < answer.size();) {
-    drafter.propose(max_tokens, 1, draft);
+    drafter.propose(max_tokens, draft);
     size_t n = 0;
     if (!draft.empty()) {
-      const Tokens& chain = draft.chains[0];
+      const Tokens& chain = draft.tokens;
       outcome.n_drafted += static_cast<int64_t>(chain.size());
       while (n < chain.size() && at + n < answer.size() && chain[n] == answer[at + n]) ++n;
       outcome.n_accepted += static_cast<int64_t>(n);
@@ -75,16 +74,14 @@ TEST(DrafterTest, LoopsAreDraftedBeyondTheEndOfTheText) {
   SequenceDrafter drafter(nullptr, "", kVocabulary, 100);
   drafter.accept(Tokens{5, 6, 7, 5, 6, 7, 5, 6});
   Draft draft;
-  drafter.propose(7, 1, draft);
-  ASSERT_EQ(draft.chains.size(), 1U);
-  EXPECT_EQ(draft.chains[0], (Tokens{7, 5, 6, 7, 5, 6, 7}));
+  drafter.propose(7, draft);
+  EXPECT_EQ(draft.tokens, (Tokens{7, 5, 6, 7, 5, 6, 7}));
   EXPECT_EQ(draft.n_matched, 5);
   EXPECT_EQ(draft.source, DraftSource::sequence);
   SequenceDrafter equal(nullptr, "", kVocabulary, 100);
   equal.accept(Tokens(9, 4));
-  equal.propose(5, 3, draft);
-  ASSERT_EQ(draft.chains.size(), 1U);
-  EXPECT_EQ(draft.chains[0], Tokens(5, 4));
+  equal.propose(5, draft);
+  EXPECT_EQ(draft.tokens, Tokens(5, 4));
 }
 
 TEST(DrafterTest, NewTextIsNotDrafted) {
@@ -92,37 +89,20 @@ TEST(DrafterTest, NewTextIsNotDrafted) {
   std::iota(text.begin(), text.end(), 0);
   SequenceDrafter drafter(nullptr, "", kVocabulary, 4096);
   Draft draft;
-  drafter.propose(8, 2, draft);
+  drafter.propose(8, draft);
   EXPECT_TRUE(draft.empty());
   drafter.accept(text);
-  drafter.propose(8, 2, draft);
+  drafter.propose(8, draft);
   EXPECT_TRUE(draft.empty());
   drafter.accept(Tokens{500});  // one token is too little evidence
-  drafter.propose(8, 2, draft);
+  drafter.propose(8, draft);
   EXPECT_TRUE(draft.empty());
   drafter.accept(Tokens{501});
-  drafter.propose(0, 2, draft);
+  drafter.propose(0, draft);
   EXPECT_TRUE(draft.empty());
-  drafter.propose(8, 0, draft);
-  EXPECT_TRUE(draft.empty());
-  drafter.propose(3, 1, draft);
+  drafter.propose(3, draft);
   ASSERT_FALSE(draft.empty());
-  EXPECT_EQ(draft.chains[0], (Tokens{502, 503, 504}));
-}
-
-TEST(DrafterTest, OtherChainsBranchOffAtTheFirstToken) {
-  SequenceDrafter drafter(nullptr, "", kVocabulary, 100);
-  //                  three times 30, once 40, last 50
-  drafter.accept(
-      Tokens{1, 2, 30, 31, 1, 2, 30, 32, 1, 2, 30, 33, 1, 2, 40, 41, 1, 2, 50, 51, 1, 2});
-  Draft draft;
-  drafter.propose(2, 5, draft);
-  ASSERT_EQ(draft.chains.size(), 3U);
-  EXPECT_EQ(draft.chains[0], (Tokens{50, 51})) << "the most recent is the main one";
-  EXPECT_EQ(draft.chains[1], (Tokens{30, 33})) << "then the most frequent";
-  EXPECT_EQ(draft.chains[2], (Tokens{40, 41}));
-  drafter.propose(2, 2, draft);
-  EXPECT_EQ(draft.chains.size(), 2U);
+  EXPECT_EQ(draft.tokens, (Tokens{502, 503, 504}));
 }
 
 TEST(DrafterTest, HistoryServesWhereTheSequenceHasNothingBetter) {
@@ -132,18 +112,16 @@ TEST(DrafterTest, HistoryServesWhereTheSequenceHasNothingBetter) {
   SequenceDrafter drafter(&history, "mine", kVocabulary, 100);
   drafter.accept(Tokens{20, 2, 3, 4, 5});
   Draft draft;
-  drafter.propose(8, 1, draft);
+  drafter.propose(8, draft);
   ASSERT_FALSE(draft.empty());
-  EXPECT_EQ(draft.chains[0], (Tokens{6, 7, 8}));
+  EXPECT_EQ(draft.tokens, (Tokens{6, 7, 8}));
   EXPECT_EQ(draft.source, DraftSource::history);
   EXPECT_EQ(draft.n_matched, 4);
-  // A longer match in its own text goes before; the history's is the other chain.
+  // A longer match in its own text goes before.
   SequenceDrafter own(&history, "mine", kVocabulary, 100);
   own.accept(Tokens{1, 2, 3, 4, 5, 90, 91, 92, 0, 1, 2, 3, 4, 5});
-  own.propose(2, 2, draft);
-  ASSERT_EQ(draft.chains.size(), 2U);
-  EXPECT_EQ(draft.chains[0], (Tokens{90, 91}));
-  EXPECT_EQ(draft.chains[1], (Tokens{6, 7}));
+  own.propose(2, draft);
+  EXPECT_EQ(draft.tokens, (Tokens{90, 91}));
   EXPECT_EQ(draft.source, DraftSource::sequence);
 }
 
@@ -151,15 +129,14 @@ TEST(DrafterTest, OnlyTokensOfTheVocabularyAreProposed) {
   SequenceDrafter drafter(nullptr, "", 10, 100);
   drafter.accept(Tokens{1, 2, 3, 12, 4, 1, 2});
   Draft draft;
-  drafter.propose(8, 3, draft);
-  ASSERT_EQ(draft.chains.size(), 1U);
-  EXPECT_EQ(draft.chains[0], Tokens{3});
+  drafter.propose(8, draft);
+  EXPECT_EQ(draft.tokens, Tokens{3});
   drafter.accept(Tokens{3});
-  drafter.propose(8, 3, draft);
+  drafter.propose(8, draft);
   EXPECT_TRUE(draft.empty());
 }
 
-TEST(DrafterTest, ChainsKeepTheirPromisesOnRandomTexts) {
+TEST(DrafterTest, DraftsKeepTheirPromisesOnRandomTexts) {
   Rng rng(9);
   DraftHistory history(4096, 2);
   for (int round = 0; round < 300; ++round) {
@@ -175,17 +152,10 @@ TEST(DrafterTest, ChainsKeepTheirPromisesOnRandomTexts) {
     drafter.accept(all);
     for (int step = 0; step < 20; ++step) {
       const auto max_tokens = static_cast<int64_t>(1 + rng.below(9));
-      const auto max_chains = static_cast<int64_t>(1 + rng.below(4));
       Draft draft;
-      drafter.propose(max_tokens, max_chains, draft);
-      ASSERT_LE(static_cast<int64_t>(draft.chains.size()), max_chains);
-      std::set<Token> firsts;
-      for (const Tokens& chain : draft.chains) {
-        ASSERT_FALSE(chain.empty());
-        ASSERT_LE(static_cast<int64_t>(chain.size()), max_tokens);
-        ASSERT_TRUE(firsts.insert(chain.front()).second);
-        for (const Token token : chain) ASSERT_LT(token, vocabulary);
-      }
+      drafter.propose(max_tokens, draft);
+      ASSERT_LE(std::ssize(draft.tokens), max_tokens);
+      for (const Token token : draft.tokens) ASSERT_LT(token, vocabulary);
       const Tokens more = random(1 + rng.below(5));
       drafter.accept(more);
       all.insert(all.end(), more.begin(), more.end());

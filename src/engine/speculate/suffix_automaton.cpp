@@ -9,7 +9,7 @@ namespace ruv {
 namespace {
 
 constexpr int32_t kRoot = 0;
-// Longer pieces refresh all ends and counts at once instead of token by token.
+// Longer pieces refresh all ends at once instead of token by token.
 constexpr int64_t kBulkTokens = 256;
 
 }  // namespace
@@ -111,7 +111,6 @@ void SuffixAutomaton::refresh_one() {
   int32_t at = last_;
   for (int64_t i = 0; i < kMaxRefreshed && at != kRoot; ++i, at = state(at).link) {
     state(at).end = n;
-    ++state(at).count;
   }
 }
 
@@ -125,60 +124,22 @@ void SuffixAutomaton::refresh_all() {
     State& s = states_[i];
     order[static_cast<size_t>(first[static_cast<size_t>(s.longest)]++)] = static_cast<int32_t>(i);
     s.end = s.copied ? 0 : s.longest;
-    s.count = s.copied ? 0 : 1;
   }
   state(last_).end = 0;
-  state(last_).count = 0;
   for (size_t i = order.size(); i-- > 1;) {
     const State& s = state(order[i]);
     State& link = state(s.link);
     link.end = std::max(link.end, s.end);
-    link.count += s.count;
   }
 }
 
 SuffixAutomaton::Match SuffixAutomaton::match_of(int32_t index) const {
   if (index <= kRoot) return {};
   const State& s = state(index);
-  return {index, s.longest, s.end, s.count};
+  return {index, s.longest, s.end};
 }
 
 SuffixAutomaton::Match SuffixAutomaton::longest() const { return match_of(state(last_).link); }
-
-SuffixAutomaton::Match SuffixAutomaton::shorter(const Match& match) const {
-  return match_of(state(match.state).link);
-}
-
-void SuffixAutomaton::branches(const Match& match, int64_t max_branches,
-                               std::vector<Branch>& out) const {
-  out.clear();
-  const State& s = state(match.state);
-  if (s.to == kNone) return;
-  const auto better = [](const Branch& a, const Branch& b) {
-    return a.count != b.count ? a.count > b.count : a.end > b.end;
-  };
-  const auto add = [&](Token token, int32_t to) {
-    // The newest state's only end is pending: the text's own end, which follows the match too.
-    const State& t = state(to);
-    const bool own = t.count == 0;
-    const Branch branch{token, own ? n_tokens() : t.end, own ? 1 : t.count};
-    const auto place = std::upper_bound(out.begin(), out.end(), branch, better);
-    if (static_cast<int64_t>(out.size()) == max_branches) {
-      if (place == out.end()) return;
-      const auto index = place - out.begin();
-      out.pop_back();
-      out.insert(out.begin() + index, branch);
-      return;
-    }
-    out.insert(place, branch);
-  };
-  add(s.token, s.to);
-  int64_t n_looked = 1;
-  for (int32_t e = s.more; e != kNone && n_looked < kMaxLooked; e = edge(e).next) {
-    add(edge(e).token, edge(e).to);
-    ++n_looked;
-  }
-}
 
 int64_t SuffixAutomaton::n_bytes() const {
   return static_cast<int64_t>(tokens_.capacity() * sizeof(Token) +

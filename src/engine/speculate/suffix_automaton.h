@@ -22,15 +22,7 @@ class SuffixAutomaton {
     int32_t state = 0;
     int64_t length = 0;  // tokens
     int64_t end = 0;     // where it last ended earlier: the token after it is token(end)
-    int64_t count = 0;   // times it ended earlier
   };
-  // What followed a match.
-  struct Branch {
-    Token token = 0;
-    int64_t end = 0;    // where match and token last ended
-    int64_t count = 0;  // times they did
-  };
-
   // Keeps at most max_tokens (at least 2): when one more comes, the older half is forgotten.
   explicit SuffixAutomaton(int64_t max_tokens);
 
@@ -48,17 +40,10 @@ class SuffixAutomaton {
   // in texts where more than kMaxRefreshed ever shorter suffixes of one place stand elsewhere: then
   // it may be an older one.
   Match longest() const;
-  // The longest suffix of `match` that stood in more places.
-  Match shorter(const Match& match) const;
-  // At most max_branches different tokens that followed, the most frequent first, the more recent
-  // first among equals. Looks at no more than kMaxLooked tokens.
-  void branches(const Match& match, int64_t max_branches, std::vector<Branch>& out) const;
-
   // Memory held now.
   int64_t n_bytes() const;
 
   static constexpr int64_t kMaxRefreshed = 64;
-  static constexpr int64_t kMaxLooked = 256;
 
  private:
   static constexpr int32_t kNone = -1;
@@ -70,7 +55,6 @@ class SuffixAutomaton {
     int32_t to = kNone;
     int32_t more = kNone;  // further edges, a list in edges_
     int32_t end = 0;       // most recent end, without the text's own end
-    int32_t count = 0;     // ends, without the text's own end
     bool copied = false;   // split off another state
   };
   struct Edge {
@@ -104,7 +88,7 @@ class SuffixAutomaton {
   std::vector<Edge> edges_;  // open addressing, a power of two
   int64_t n_edges_ = 0;
   int32_t last_ = 0;
-  bool pending_ = false;  // the text's own end is not in end and count yet
+  bool pending_ = false;  // the text's own end is not in `end` yet
 };
 
 }  // namespace ruv

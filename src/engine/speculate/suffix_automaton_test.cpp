@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/rng.h"
 
@@ -25,29 +24,19 @@ std::vector<int64_t> earlier_ends(const Tokens& text, int64_t length) {
   return ends;
 }
 
-// The longest suffix no longer than `most` that stood before.
-int64_t longest_repeat(const Tokens& text, int64_t most) {
-  int64_t length = std::min(most, static_cast<int64_t>(text.size()));
+// The longest suffix that stood before.
+int64_t longest_repeat(const Tokens& text) {
+  auto length = static_cast<int64_t>(text.size());
   while (length > 0 && earlier_ends(text, length).empty()) --length;
   return length;
 }
 
-void expect_right(const SuffixAutomaton& automaton, const Tokens& text, bool shorter_ones) {
-  const auto n = static_cast<int64_t>(text.size());
-  SuffixAutomaton::Match match = automaton.longest();
-  int64_t expected = longest_repeat(text, n);
-  while (true) {
-    ASSERT_EQ(match.length, expected) << testing::PrintToString(text);
-    if (expected == 0) return;
-    const std::vector<int64_t> ends = earlier_ends(text, expected);
-    ASSERT_EQ(match.end, ends.back()) << testing::PrintToString(text);
-    ASSERT_EQ(match.count, static_cast<int64_t>(ends.size()));
-    if (!shorter_ones) return;
-    // The next shorter text that stands elsewhere too.
-    const size_t n_ends = ends.size();
-    while (expected > 0 && earlier_ends(text, expected).size() == n_ends) --expected;
-    match = automaton.shorter(match);
-  }
+void expect_right(const SuffixAutomaton& automaton, const Tokens& text) {
+  const SuffixAutomaton::Match match = automaton.longest();
+  const int64_t expected = longest_repeat(text);
+  ASSERT_EQ(match.length, expected) << testing::PrintToString(text);
+  if (expected == 0) return;
+  ASSERT_EQ(match.end, earlier_ends(text, expected).back()) << testing::PrintToString(text);
 }
 
 Tokens random_text(Rng& rng, uint64_t n, uint64_t alphabet) {
@@ -75,8 +64,7 @@ TEST(SuffixAutomatonTest, AgreesWithSearchingTheTextTokenByToken) {
     for (const Token token : text) {
       so_far.push_back(token);
       automaton.append({&token, 1});
-      const bool all = so_far.size() == text.size() || round % 16 == 0;
-      expect_right(automaton, so_far, all);
+      expect_right(automaton, so_far);
       if (HasFatalFailure()) FAIL() << "round " << round;
     }
   }
@@ -99,44 +87,8 @@ TEST(SuffixAutomatonTest, LargePiecesAndSmallOnesGiveTheSame) {
       const SuffixAutomaton::Match b = single.longest();
       ASSERT_EQ(a.length, b.length);
       ASSERT_EQ(a.end, b.end);
-      ASSERT_EQ(a.count, b.count);
     }
-    expect_right(pieces, text, true);
-  }
-}
-
-TEST(SuffixAutomatonTest, BranchesAreWhatFollowedByFrequency) {
-  Rng rng(3);
-  for (int round = 0; round < 500; ++round) {
-    const Tokens text = random_text(rng, 20 + rng.below(100), 2 + rng.below(6));
-    SuffixAutomaton automaton(1000);
-    automaton.append(text);
-    const SuffixAutomaton::Match match = automaton.longest();
-    if (match.length == 0) continue;
-    std::map<Token, std::pair<int64_t, int64_t>> expected;  // times and last end of what followed
-    const auto n = static_cast<int64_t>(text.size());
-    for (const int64_t end : earlier_ends(text, match.length)) {
-      auto& [count, last] = expected[text[static_cast<size_t>(end)]];
-      // The text's own end counts only when nothing else does.
-      if (end + 1 < n || count == 0) {
-        count += 1;
-        last = end + 1;
-      }
-    }
-    std::vector<SuffixAutomaton::Branch> branches;
-    automaton.branches(match, 100, branches);
-    ASSERT_EQ(branches.size(), expected.size());
-    for (size_t i = 0; i < branches.size(); ++i) {
-      ASSERT_EQ(branches[i].count, expected[branches[i].token].first);
-      ASSERT_EQ(branches[i].end, expected[branches[i].token].second);
-      if (i > 0) {
-        ASSERT_GE(branches[i - 1].count, branches[i].count);
-      }
-    }
-    std::vector<SuffixAutomaton::Branch> two;
-    automaton.branches(match, 2, two);
-    ASSERT_EQ(two.size(), std::min<size_t>(2, branches.size()));
-    for (size_t i = 0; i < two.size(); ++i) ASSERT_EQ(two[i].count, branches[i].count);
+    expect_right(pieces, text);
   }
 }
 
