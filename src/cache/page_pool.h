@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "cache/tail_slots.h"
 #include "device/kv_pages.h"
 
 namespace ruv {
@@ -18,7 +19,8 @@ enum class PageOwner : uint8_t { sequence, prefix, draft };
 
 class PagePool {
  public:
-  explicit PagePool(int64_t n_pages);
+  // `tails`: of pages of a tiered type, which outlive the pool; null where pages are all there is.
+  explicit PagePool(int64_t n_pages, TailSlots* tails = nullptr);
 
   int64_t n_pages() const { return static_cast<int64_t>(references_.size()); }
   int64_t n_free() const { return static_cast<int64_t>(free_.size()); }
@@ -34,14 +36,18 @@ class PagePool {
   int64_t n_holds(PageOwner owner) const { return holds_[static_cast<size_t>(owner)]; }
   // The most pages ever held at once, for sizing.
   int64_t n_held_max() const { return n_held_max_; }
+  TailSlots* tails() const { return tails_; }
 
   // Appends n pages, each with one reference, to `out`; false and nothing taken when fewer are
   // free. Never allocates beyond out's growth. Requires: n >= 0, owner is not the tree.
   bool reserve(int64_t n, std::vector<PageId>& out, PageOwner owner = PageOwner::sequence);
   // One more holder of a page that has one.
   void share(PageId page, PageOwner owner = PageOwner::sequence);
-  // One holder less; a page without holders is free again.
+  // One holder less; a page without holders is free again, and has no tail any more.
   void release(PageId page, PageOwner owner = PageOwner::sequence);
+  // A sequence takes an equal page for one that it holds; tails and pins of them go along.
+  // Requires: nobody else holds `held`, where it has a tail.
+  void exchange(PageId& held, PageId equal);
   // The tree becomes a holder of a page that has one, at most once; and lets go.
   void cache(PageId page);
   void uncache(PageId page);
@@ -57,6 +63,7 @@ class PagePool {
   std::vector<int32_t> references_;
   std::vector<uint8_t> cached_;  // the tree is one of the holders
   std::vector<PageId> free_;
+  TailSlots* tails_;
   int64_t n_evictable_ = 0;
   int64_t n_held_max_ = 0;
   std::array<int64_t, 3> holds_ = {};
