@@ -57,6 +57,7 @@ std::string_view cache_miss_name(CacheMiss miss);
 struct KvCacheStats {
   int64_t page_tokens = 0;
   int64_t page_bytes = 0;
+  int64_t memory_bytes = 0;  // of all pages, tails included
   int64_t total_pages = 0;
   int64_t free_pages = 0;
   int64_t cached_pages = 0;     // of kept prefixes, in memory

@@ -32,6 +32,8 @@ class KvPages {
 
   const KvShape& shape() const { return shape_; }
   int64_t n_pages() const { return n_pages_; }
+  // Memory of all pages, tails included.
+  int64_t n_bytes() const { return memory_.n_bytes() + (tail_ != nullptr ? tail_->n_bytes() : 0); }
   // Where a query finds the keys of its own group: f16 pages of tiered types, else these.
   const KvPages& tail() const { return tail_ != nullptr ? *tail_ : *this; }
   // The page of tail() that has a page's tokens; -1: none has. Constant during a step.

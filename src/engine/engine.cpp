@@ -25,7 +25,8 @@ int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
   shape.type = o.kv.type;
   const int64_t memory = machine_memory_bytes() / 4;
   if (!is_tiered(o.kv.type)) return memory / shape.bytes_per_token();
-  const int64_t for_steps = (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
+  const int64_t for_steps =
+      (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
   const int64_t share = o.kv.tail_tokens == 0 ? f16_bytes / kTailShare : 0;
   return std::max<int64_t>(0, memory - for_steps) / (shape.bytes_per_token() + share);
 }
@@ -144,13 +145,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   parts.store = TRY(store_for(*model, complete, parts.executor->pages().shape()));
   if (complete.draft_model != nullptr) {
     const int64_t n_ctx = std::min(complete.n_ctx, complete.draft_model->h.n_ctx_train);
-    parts.draft_model = TRY(DraftModel::create(
-        *complete.draft_model, *model,
-        {.n_threads = complete.n_threads,
-         .n_ctx = n_ctx,
-         .n_pages = pages_for(std::max(complete.kv.max_tokens, n_ctx)),
-         .max_sequences = complete.max_sequences,
-         .max_batch_tokens = complete.max_batch_tokens}));
+    parts.draft_model =
+        TRY(DraftModel::create(*complete.draft_model, *model,
+                               {.n_threads = complete.n_threads,
+                                .n_ctx = n_ctx,
+                                .n_pages = pages_for(std::max(complete.kv.max_tokens, n_ctx)),
+                                .max_sequences = complete.max_sequences,
+                                .max_batch_tokens = complete.max_batch_tokens}));
   }
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }

@@ -450,6 +450,7 @@ KvCacheStats EngineCore::kv_stats() const {
   KvCacheStats stats;
   stats.page_tokens = kPageTokens;
   stats.page_bytes = executor_->pages().shape().page_bytes();
+  stats.memory_bytes = executor_->pages().n_bytes();
   stats.total_pages = pool_.n_pages();
   stats.free_pages = pool_.n_free();
   stats.preemptions = n_preemptions_;

@@ -49,8 +49,8 @@ void PrefixCache::match(const Sequence& sequence) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
   }
-  // What is only on disk cannot be shared yet. Nor can a page without its tail in the group that the
-  // sequence goes on: it would be read in another precision than without the cache.
+  // What is only on disk cannot be shared yet. Nor can a page without its tail in the group that
+  // the sequence goes on: it would be read in another precision than without the cache.
   const auto count_until = [&](int64_t first, const auto& lacks) {
     const auto begin = match_.entries.begin();
     return std::find_if(begin + first, match_.entries.end(), lacks) - begin;
