@@ -22,6 +22,10 @@ struct KvCacheConfig {
   // Of one tenant: its running requests hold no more (one may always run), and what it left behind
   // goes first when it is more; 0: no quota.
   int64_t max_tenant_tokens = 0;
+  // Of int4 and int2: tokens of kept prefixes whose f16 form is kept too, so that who goes on them
+  // inside a group of 256 tokens need not compute the begin of that group again; 0: an eighth of
+  // max_tokens. Running requests have theirs beside it.
+  int64_t tail_tokens = 0;
   // Keep the pages of prompts and answers for later ones that begin alike.
   bool keep_prefixes = true;
   // Shares of all pages held by running sequences: from `high` on none starts until it is `low`.
@@ -53,12 +57,17 @@ std::string_view cache_miss_name(CacheMiss miss);
 struct KvCacheStats {
   int64_t page_tokens = 0;
   int64_t page_bytes = 0;
+  int64_t memory_bytes = 0;  // of all pages, tails included
   int64_t total_pages = 0;
   int64_t free_pages = 0;
   int64_t cached_pages = 0;     // of kept prefixes, in memory
   int64_t evictable_pages = 0;  // of them, not in use by a running sequence
   int64_t cached_tokens = 0;    // in memory or on disk
   int64_t index_bytes = 0;      // memory of the prefix tree itself
+  // Of int4 and int2: pages of the newest tokens in f16.
+  int64_t tail_pages = 0;
+  int64_t used_tail_pages = 0;
+  int64_t demoted_pages = 0;  // that lost theirs to others
 
   int64_t lookups = 0;
   int64_t hits = 0;           // that reused anything

@@ -7,10 +7,11 @@
 
 namespace ruv {
 
-PagePool::PagePool(int64_t n_pages)
+PagePool::PagePool(int64_t n_pages, TailSlots* tails)
     : references_(static_cast<size_t>(n_pages), 0),
       cached_(static_cast<size_t>(n_pages), 0),
-      free_(static_cast<size_t>(n_pages)) {
+      free_(static_cast<size_t>(n_pages)),
+      tails_(tails) {
   std::iota(free_.rbegin(), free_.rend(), PageId{0});  // page 0 goes first
 }
 
@@ -43,10 +44,21 @@ void PagePool::release(PageId page) {
   CHECK(references_[at] > cached_[at]);
   --n_references_;
   if (--references_[at] == 0) {
+    if (tails_ != nullptr) tails_->drop(page);
     free_.push_back(page);  // cannot allocate: free_ began with room for all
   } else if (cached_[at] != 0 && references_[at] == 1) {
     ++n_evictable_;
   }
+}
+
+void PagePool::exchange(PageId& held, PageId equal) {
+  share(equal);
+  if (tails_ != nullptr && tails_->has(held)) {
+    CHECK(references(held) == 1);
+    tails_->move(held, equal);
+  }
+  release(held);
+  held = equal;
 }
 
 void PagePool::cache(PageId page) {
@@ -69,6 +81,7 @@ bool PagePool::consistent() const {
   for (PageId page : free_) {
     const auto at = static_cast<size_t>(page);
     if (at >= is_free.size() || is_free[at] || references_[at] != 0) return false;
+    if (tails_ != nullptr && tails_->has(page)) return false;
     is_free[at] = true;
   }
   int64_t n_used = 0, n_references = 0, n_cached_pages = 0, n_only_cached = 0;

@@ -275,16 +275,22 @@ bool PrefixTree::keep_in(NodeId id, PageId& page) {
     if (!make_room()) return false;
     attach_page(id, page);
   } else if (known.page != page) {
-    pool_.share(known.page);
-    pool_.release(page);
-    page = known.page;
+    pool_.exchange(page, known.page);
   }
   refresh(id, false);
   return true;
 }
 
-// More tokens behind the same beginning take the place of a page that was not full. No sibling
-// sorts between the two: the shorter would be its beginning.
+// Whether a page that is not full has a tail, and the equal one that is kept has lost its own.
+bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
+  const Node& known = node(id);
+  const TailSlots* const tails = pool_.tails();
+  return tails != nullptr && known.n_tokens == static_cast<int64_t>(block.size()) &&
+         known.page >= 0 && tails->has(page) && !tails->has(known.page);
+}
+
+// As many tokens or more behind the same beginning take the place of a page that was not full. No
+// sibling sorts between the two: the shorter would be its beginning.
 void PrefixTree::grow(NodeId id, Block block, PageId page) {
   Node& known = node(id);
   CHECK(known.page >= 0 && known.record < 0 && known.children.empty());
@@ -306,6 +312,10 @@ PrefixTree::NodeId PrefixTree::keep(NodeId parent, Block block, PageId& page) {
   const Nearest known = nearest(node(parent), block);
   if (known.child >= 0 && known.n_common == static_cast<int64_t>(block.size())) {
     if (block.size() == kPageTokens) return keep_in(known.child, page) ? known.child : -1;
+    if (is_worth_more(known.child, block, page)) {
+      grow(known.child, block, page);
+      return -1;
+    }
     refresh(known.child, false);  // the same beginning or more is there; its owner may write on
     return -1;
   }

@@ -62,7 +62,8 @@ class PrefixTree {
 
   // Keeps `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
   // the caller, one for each begun page. Where the tree has an equal page already, pages[i] becomes
-  // that one and the caller's hold moves to it: equal beginnings have equal bytes. The last page,
+  // that one and the caller's hold moves to it (PagePool::exchange): equal beginnings have equal
+  // bytes. The last page,
   // when it is not full, is kept only with keep_partial; its owner may write on behind the tokens.
   // Pages beyond what max_pages allows are not kept. On std::bad_alloc the tree is consistent, has
   // what it had and possibly the first of the new pages, and `pages` are all held.
@@ -199,6 +200,7 @@ class PrefixTree {
   Tenant& tenant_of(std::string_view name);
   NodeId keep(NodeId parent, Block block, PageId& page);
   bool keep_in(NodeId id, PageId& page);
+  bool is_worth_more(NodeId id, Block block, PageId page) const;
   void grow(NodeId id, Block block, PageId page);
   bool make_room();
   NodeId new_node(NodeId parent, Block block);

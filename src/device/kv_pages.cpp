@@ -6,14 +6,18 @@
 
 namespace ruv {
 
-Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages) {
+Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages, int64_t n_tails) {
   const int64_t n_runs = (n_pages + kRunPages - 1) / kRunPages;
   Buffer memory = TRY(Buffer::allocate(n_runs * kRunPages * shape.page_bytes()));
   KvPages pages(shape, n_pages, std::move(memory));
   if (is_tiered(shape.type)) {
     KvShape newest = shape;
     newest.type = KvType::f16;
-    pages.tail_ = std::make_unique<KvPages>(TRY(create(newest, n_pages)));
+    const bool each_has_one = n_tails == 0;
+    KvPages tail = TRY(create(newest, each_has_one ? n_pages : n_tails));
+    pages.tail_ = std::make_unique<KvPages>(std::move(tail));
+    pages.tail_of_ = std::make_unique<PageId[]>(static_cast<size_t>(n_pages));
+    for (PageId page = 0; page < n_pages; ++page) pages.set_tail(page, each_has_one ? page : -1);
   }
   return pages;
 }
@@ -25,6 +29,7 @@ void KvPages::store(const Kernels& kernels, Place to, const float* key, const fl
   rotate_head(rotated, shape_.head_dim);
   if (shape_.type == KvType::int8) return store_int8(kernels, to, rotated, value);
   store_codes(to, rotated, value);
+  to.page = tail_of(to.page);
   tail_->store_f16(kernels, to, rotated, value);
 }
 
@@ -96,7 +101,7 @@ void KvPages::for_pieces(PageId page, const F& f) const {
 
 void KvPages::clear(PageId page) const {
   for_pieces(page, [](std::byte* piece, size_t n, int64_t) { std::memset(piece, 0, n); });
-  if (tail_ != nullptr) tail_->clear(page);
+  if (tail_ != nullptr && tail_of(page) >= 0) tail_->clear(tail_of(page));
 }
 
 void KvPages::copy(PageId from, PageId to) const {
@@ -109,7 +114,8 @@ void KvPages::copy(PageId from, PageId to) const {
                           (numbers ? shape_.number_bytes() : shape_.scale_bytes());
     std::memcpy(piece, begin + (piece - to_begin) + apart, n);
   });
-  if (tail_ != nullptr) tail_->copy(from, to);
+  if (tail_ == nullptr || tail_of(from) < 0 || tail_of(to) < 0) return;
+  tail_->copy(tail_of(from), tail_of(to));
 }
 
 void KvPages::save(PageId page, std::span<std::byte> bytes) const {

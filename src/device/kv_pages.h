@@ -10,7 +10,7 @@
 // int8: as kernels/kernels.h says, of rotated keys (device/kv_codes.h): words of four dimensions,
 //       pairs of tokens; a scale per token.
 // int4, int2: as kernels/kernels.h says, of rotated keys (device/kv_codes.h); a scale and a least
-//       number per token. tail() has the same tokens in f16.
+//       number per token. tail() has the newest of the same tokens in f16.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,20 @@ class KvPages {
  public:
   static constexpr int64_t kRunPages = 16;
 
-  // Memory for n_pages pages, and for as many in tail() where that is another. Fails:
-  // out_of_memory.
-  static Result<KvPages> create(const KvShape& shape, int64_t n_pages);
+  // Memory for n_pages pages, and of tiered types for n_tails pages in tail(), which pages have to
+  // be given with set_tail; 0: as many as n_pages, and each page has its own. Fails: out_of_memory.
+  static Result<KvPages> create(const KvShape& shape, int64_t n_pages, int64_t n_tails = 0);
 
   const KvShape& shape() const { return shape_; }
   int64_t n_pages() const { return n_pages_; }
+  // Memory of all pages, tails included.
+  int64_t n_bytes() const { return memory_.n_bytes() + (tail_ != nullptr ? tail_->n_bytes() : 0); }
   // Where a query finds the keys of its own group: f16 pages of tiered types, else these.
   const KvPages& tail() const { return tail_ != nullptr ? *tail_ : *this; }
+  // The page of tail() that has a page's tokens; -1: none has. Constant during a step.
+  PageId tail_of(PageId page) const { return tail_of_ != nullptr ? tail_of_[page] : page; }
+  // Requires: a tiered type.
+  void set_tail(PageId page, PageId tail) const { tail_of_[page] = tail; }
   std::byte* keys(PageId page, int64_t layer, int64_t head) const {
     return numbers_of(stream(page, layer, head), page);
   }
@@ -48,7 +54,8 @@ class KvPages {
   const uint16_t* value_scales(PageId page, int64_t layer, int64_t head) const {
     return key_scales(page, layer, shape_.n_kv_heads + head);
   }
-  // Writes the key and the value of one token, `slot` within the page, in all its forms.
+  // Writes the key and the value of one token, `slot` within the page, in all its forms. Requires:
+  // the page has a tail.
   struct Place {
     PageId page;
     int64_t slot;
@@ -57,7 +64,7 @@ class KvPages {
   };
   void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
   // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
-  // zero times a stale infinity would be NaN.
+  // zero times a stale infinity would be NaN. Clears and copies tails of pages that have one.
   void clear(PageId page) const;
   void copy(PageId from, PageId to) const;
   // A page as one run of shape().page_bytes() bytes, and back; without its tail. Pages of equal
@@ -101,7 +108,8 @@ class KvPages {
   int64_t scale_bytes_;
   int64_t stream_bytes_;
   Buffer memory_;
-  std::unique_ptr<KvPages> tail_;
+  std::unique_ptr<KvPages> tail_;      // of tiered types
+  std::unique_ptr<PageId[]> tail_of_;  // by page
 };
 
 }  // namespace ruv

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/rng.h"
 
 namespace ruv {
@@ -49,6 +51,46 @@ TEST(KvPages, BytesPerTokenBesideF16) {
     EXPECT_LE(bytes(KvType::int4), 0.29 * f16);
     EXPECT_LE(bytes(KvType::int2), 0.16 * f16);
   }
+}
+
+// Few tails are what makes a tiered type smaller.
+TEST(KvPages, MemoryIsThatOfTheStoreAndOfTheTailsThereAre) {
+  const auto bytes = [](KvType type, int64_t n_pages, int64_t n_tails) {
+    return static_cast<double>(KvPages::create({2, 4, 64, type}, n_pages, n_tails)->n_bytes());
+  };
+  const double f16 = bytes(KvType::f16, 1024, 0);
+  EXPECT_NEAR(bytes(KvType::int4, 1024, 128) / f16, 0.281 + 0.125, 0.001);
+  EXPECT_NEAR(bytes(KvType::int2, 1024, 128) / f16, 0.156 + 0.125, 0.001);
+  EXPECT_NEAR(bytes(KvType::int4, 1024, 0) / f16, 0.281 + 1, 0.001);
+  EXPECT_EQ(bytes(KvType::int8, 1024, 128), bytes(KvType::int8, 1024, 0));
+}
+
+TEST(KvPages, ATailIsWhereTheTableSaysAndNoPageSharesIt) {
+  const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
+  const Result<KvPages> pages = KvPages::create(shape, 40, 2);
+  ASSERT_TRUE(pages.has_value());
+  for (PageId page = 0; page < 40; ++page) EXPECT_EQ(pages->tail_of(page), -1);
+  pages->set_tail(30, 1);
+  pages->clear(30);
+  const std::vector<float> x(16, 0.5F);
+  pages->store(kernels(), {30, 3, 0, 0}, x.data(), x.data());
+  const auto value = [&](PageId tail) {
+    uint16_t half = 0;
+    std::memcpy(&half, pages->tail().values(tail, 0, 0) + 3 * 16 * 2, 2);
+    return half;
+  };
+  EXPECT_EQ(value(1), 0x3800);  // 0.5
+  pages->copy(30, 7);           // a page without a tail gets the store's form
+  pages->set_tail(8, 0);
+  pages->clear(8);
+  EXPECT_EQ(value(0), 0);
+  pages->copy(30, 8);
+  EXPECT_EQ(value(0), 0x3800);
+  pages->copy(7, 8);
+  EXPECT_EQ(value(0), 0x3800) << "nothing to copy";
+  pages->clear(30);
+  EXPECT_EQ(value(1), 0);
+  EXPECT_EQ(value(0), 0x3800);
 }
 
 TEST(KvPages, ACopyTakesTheTailAlong) {

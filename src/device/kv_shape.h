@@ -12,6 +12,7 @@ inline constexpr int64_t kMaxHeadDim = 1024;
 // pages and older ones from store pages (docs/kv-precision.md). Attention's chunks are these
 // groups.
 inline constexpr int64_t kGroupTokens = 256;
+inline constexpr int64_t kGroupPages = kGroupTokens / kPageTokens;
 
 // Bits of a code; 0 for types that have none.
 constexpr int code_bits(KvType type) {

@@ -16,11 +16,27 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kDefaultMaxCtx = 32768;
+// Of tokens of a tiered type, one in so many has its f16 form kept.
+constexpr int64_t kTailShare = 8;
+
+// Tokens that a quarter of the machine's memory holds, tails included.
+int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
+  KvShape shape = model.kv_shape();
+  const int64_t f16_bytes = shape.bytes_per_token();
+  shape.type = o.kv.type;
+  const int64_t memory = machine_memory_bytes() / 4;
+  if (!is_tiered(o.kv.type)) return memory / shape.bytes_per_token();
+  const int64_t for_steps =
+      (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
+  const int64_t share = o.kv.tail_tokens == 0 ? f16_bytes / kTailShare : 0;
+  return std::max<int64_t>(0, memory - for_steps) / (shape.bytes_per_token() + share);
+}
 
 Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
-      o.kv.max_tokens < 0 || o.kv.max_tenant_tokens < 0 || o.n_threads < 0) {
+      o.kv.max_tokens < 0 || o.kv.max_tenant_tokens < 0 || o.kv.tail_tokens < 0 ||
+      o.n_threads < 0) {
     return fail(Code::invalid, "engine options: a size is negative or zero");
   }
   if (o.n_ctx > n_ctx_train) {
@@ -30,13 +46,20 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
   if (o.kv.max_tokens == 0) {
-    KvShape shape = model.kv_shape();
-    shape.type = o.kv.type;
-    const int64_t affordable = machine_memory_bytes() / 4 / shape.bytes_per_token();
-    o.kv.max_tokens = std::min(o.n_ctx * o.max_sequences, affordable);
+    o.kv.max_tokens = std::min(o.n_ctx * o.max_sequences, affordable_tokens(model, o));
   }
   o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
+  if (o.kv.tail_tokens == 0) o.kv.tail_tokens = o.kv.max_tokens / kTailShare;
   return o;
+}
+
+int64_t pages_for(int64_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
+
+// What steps need and what kept prefixes may have, at most one for each page.
+int64_t tails_of(const EngineOptions& o) {
+  if (!is_tiered(o.kv.type)) return 0;
+  return std::min(pages_for(o.kv.max_tokens),
+                  EngineCore::tails_for_steps(o) + pages_for(o.kv.tail_tokens));
 }
 
 Status check_kv(const KvCacheConfig& kv) {
@@ -45,21 +68,17 @@ Status check_kv(const KvCacheConfig& kv) {
   if (!kv.gate_file.empty() && file_exists(kv.gate_file)) {
     verdicts = TRY(read_kv_verdicts(TRY(read_text_file(kv.gate_file)), kv.gate_file));
   }
-  TRY(check_kv_type(kv.type, verdicts));
-  if (kv.disk_folder.empty()) return {};
-  return fail(Code::unsupported,
-              "kv {}: pages of this type have no form on disk yet; use f16 or int8 there, or no "
-              "cache folder",
-              kv_type_name(kv.type));
+  return check_kv_type(kv.type, verdicts);
 }
 
 // Everything that decides the bytes of a page but the model's own bytes.
 std::string layout_of(const Model& model, const EngineOptions& o, const KvShape& shape) {
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
-  return fmt::format("isa {}, kv {}{}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
-                     kv_type_name(shape.type), rotates_keys(shape.type) ? " centred, rotated" : "",
-                     shape.n_layers, shape.n_kv_heads, shape.head_dim,
-                     extended ? "extended" : "original");
+  const std::string group = is_tiered(shape.type) ? fmt::format(" by {}", kGroupTokens) : "";
+  return fmt::format("isa {}, kv {}{}{}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
+                     kv_type_name(shape.type), group,
+                     rotates_keys(shape.type) ? " centred, rotated" : "", shape.n_layers,
+                     shape.n_kv_heads, shape.head_dim, extended ? "extended" : "original");
 }
 
 // Null: nothing is kept on disk.
@@ -119,7 +138,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   parts.guess_seed = uint64_t{device()} << 32 | device();
   parts.executor = TRY(
       Executor::create(*model, {.n_threads = complete.n_threads,
-                                .n_pages = (complete.kv.max_tokens + kPageTokens - 1) / kPageTokens,
+                                .n_pages = pages_for(complete.kv.max_tokens),
+                                .n_tails = tails_of(complete),
                                 .max_rows = complete.max_batch_tokens,
                                 .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
                                 .n_ctx = complete.n_ctx,
@@ -127,13 +147,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   parts.store = TRY(store_for(*model, complete, parts.executor->pages().shape()));
   if (complete.draft_model != nullptr) {
     const int64_t n_ctx = std::min(complete.n_ctx, complete.draft_model->h.n_ctx_train);
-    parts.draft_model = TRY(DraftModel::create(
-        *complete.draft_model, *model,
-        {.n_threads = complete.n_threads,
-         .n_ctx = n_ctx,
-         .n_pages = (std::max(complete.kv.max_tokens, n_ctx) + kPageTokens - 1) / kPageTokens,
-         .max_sequences = complete.max_sequences,
-         .max_batch_tokens = complete.max_batch_tokens}));
+    parts.draft_model =
+        TRY(DraftModel::create(*complete.draft_model, *model,
+                               {.n_threads = complete.n_threads,
+                                .n_ctx = n_ctx,
+                                .n_pages = pages_for(std::max(complete.kv.max_tokens, n_ctx)),
+                                .max_sequences = complete.max_sequences,
+                                .max_batch_tokens = complete.max_batch_tokens}));
   }
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "engine/test_gate_file.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -24,7 +25,7 @@ class EngineCacheTest : public testing::Test {
                                         std::shared_ptr<const Model> draft_model = nullptr) {
     EngineOptions options;
     options.n_threads = 1;
-    options.n_ctx = 512;
+    options.n_ctx = 768;
     options.kv = kv;
     options.draft_model = std::move(draft_model);
     return std::move(*Engine::create(model_, options));
@@ -146,6 +147,106 @@ TEST_F(EngineCacheTest, PagesOutliveTheEngine) {
     EXPECT_EQ(generate(*engine, ids, greedy(1)).value().timings.n_cached_tokens, 0);
   }
   std::filesystem::remove_all(folder);
+}
+
+// Tails are not on disk: whole groups are restored, and what is computed again has tails again.
+TEST_F(EngineCacheTest, TieredPagesOutliveTheEngine) {
+  const std::string folder = testing::TempDir() + "engine_cache_tiered_" +
+                             std::to_string(testing::UnitTest::GetInstance()->random_seed());
+  std::filesystem::remove_all(folder);
+  KvCacheConfig kv = kv_of(KvType::int4);
+  kv.disk_folder = folder;
+  std::vector<Token> ids;
+  while (ids.size() < 600) {
+    for (const Token id : prompt(kText)) ids.push_back(id);
+  }
+  ids.resize(600);
+  GenerateParams params = greedy(20);
+  params.n_logprobs = 3;
+  const auto bits = [](const Answer& answer) {
+    std::vector<float> all;
+    for (const Event::Logprobs& l : answer.logprobs) all.push_back(l.chosen.logprob);
+    return all;
+  };
+  Answer first;
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    first = generate(*engine, ids, params).value();
+    const Answer again = generate(*engine, ids, params).value();
+    EXPECT_EQ(again.timings.n_cached_tokens, 599);
+    EXPECT_EQ(again.ids, first.ids);
+    EXPECT_EQ(bits(again), bits(first));
+  }
+  {
+    const auto engine = EngineCacheTest::engine(kv);
+    const Answer restored = generate(*engine, ids, params).value();
+    EXPECT_EQ(restored.timings.n_cached_tokens, 512);
+    EXPECT_EQ(engine->kv_stats().restored_pages, 32);
+    EXPECT_EQ(restored.ids, first.ids);
+    EXPECT_EQ(bits(restored), bits(first));
+    const Answer again = generate(*engine, ids, params).value();
+    EXPECT_EQ(again.timings.n_cached_tokens, 599) << "the pages of before have tails again";
+    EXPECT_EQ(bits(again), bits(first));
+    // Inside an old group, whose tails are not there: from the begin of that group.
+    std::vector<Token> other(ids.begin(), ids.begin() + 400);
+    other.push_back(ids[7]);
+    const Answer branch = generate(*engine, other, params).value();
+    EXPECT_EQ(branch.timings.n_cached_tokens, 256);
+    EXPECT_EQ(branch.timings.cache_miss, CacheMiss::evicted);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// With hardly any room for tails of kept prefixes.
+TEST_F(EngineCacheTest, DemotedPrefixesAreUsedUpToTheirLastGroup) {
+  KvCacheConfig kv = kv_of(KvType::int4);
+  kv.tail_tokens = 16;
+  kv.max_tokens = 8192;
+  const auto engine = EngineCacheTest::engine(kv);
+  const auto text = [](Token first) {
+    std::vector<Token> ids;
+    for (Token i = 0; i < 400; ++i) ids.push_back(first + i * 7 % 300);
+    return ids;
+  };
+  const Answer answer = generate(*engine, text(100), greedy(8)).value();
+  EXPECT_EQ(generate(*engine, text(100), greedy(8)).value().timings.n_cached_tokens, 399);
+  for (Token first = 500; first < 2500; first += 100) {
+    ASSERT_TRUE(generate(*engine, text(first), greedy(1)).has_value());
+  }
+  const Answer demoted = generate(*engine, text(100), greedy(8)).value();
+  EXPECT_EQ(demoted.timings.n_cached_tokens, 256);
+  EXPECT_EQ(demoted.timings.cache_miss, CacheMiss::evicted);
+  EXPECT_EQ(demoted.ids, answer.ids);
+  const KvCacheStats stats = engine->kv_stats();
+  EXPECT_GT(stats.demoted_pages, 0);
+  EXPECT_GT(stats.used_tail_pages, 0);
+  EXPECT_LE(stats.used_tail_pages, stats.tail_pages);
+}
+
+// What int4 takes of f16's memory when sizes are left alone.
+TEST_F(EngineCacheTest, TieredPagesTakeLessMemory) {
+  const auto bytes = [](KvType type) {
+    EngineOptions options{.n_threads = 1, .n_ctx = 1024, .max_sequences = 4};
+    options.max_batch_tokens = 64;
+    options.kv = kv_of(type);
+    options.kv.max_tokens = int64_t{1} << 16;
+    const auto engine = Engine::create(model_, options);
+    return static_cast<double>((*engine)->kv_stats().memory_bytes);
+  };
+  const double f16 = bytes(KvType::f16);
+  EXPECT_LT(bytes(KvType::int4), 0.45 * f16);
+  EXPECT_LT(bytes(KvType::int2), 0.33 * f16);
+  EXPECT_LT(bytes(KvType::int4), bytes(KvType::int8));
+}
+
+TEST_F(EngineCacheTest, TieredPagesNeedAVerdict) {
+  EngineOptions options;
+  options.kv = kv_of(KvType::int4);
+  options.kv.gate_file += ".none";
+  const auto refused = Engine::create(model_, options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  EXPECT_NE(refused.error().message().find("kv-gate"), std::string::npos);
 }
 
 TEST_F(EngineCacheTest, ADraftModelChangesNoByte) {

@@ -26,7 +26,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       options_(options),
       clock_(&clock),
       executor_(std::move(parts.executor)),
-      pool_(executor_->pages().n_pages()),
+      tails_(tails_for(executor_->pages(), options)),
+      pool_(executor_->pages().n_pages(), tails_.get()),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model)),
@@ -45,6 +46,17 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
   batch_.sequences.reserve(n_sequences);
   packed_.reserve(n_sequences);
   prompt_ids_.reserve(n_sequences);
+}
+
+int64_t EngineCore::tails_for_steps(const EngineOptions& options) {
+  return TailSlots::enough_for(options.max_sequences, options.max_batch_tokens + kMaxDraftRows);
+}
+
+std::unique_ptr<TailSlots> EngineCore::tails_for(const KvPages& pages,
+                                                 const EngineOptions& options) {
+  if (!is_tiered(pages.shape().type)) return nullptr;
+  CHECK(pages.tail().n_pages() >= std::min(pages.n_pages(), tails_for_steps(options)));
+  return std::make_unique<TailSlots>(pages);
 }
 
 std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
@@ -309,7 +321,10 @@ void EngineCore::start(Sequence& sequence, int64_t now_ns) {
 // erased last.
 void EngineCore::apply(int64_t now_ns) {
   planned_.clear();
-  for (const auto& sequence : running_) planned_.push_back(sequence.get());
+  for (const auto& sequence : running_) {
+    sequence->pages().trim_tails(sequence->n_computed());
+    planned_.push_back(sequence.get());
+  }
   for (const int64_t i : plan_.expire_waiting) {
     std::unique_ptr<Sequence>& sequence = waiting_[static_cast<size_t>(i)];
     tenants_.leave_queue(sequence->tenant());
@@ -370,6 +385,7 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   if (end == sequence.n_tokens() && reserve(sequence, end + rows.n_drafts)) {
     packed.n_drafts = rows.n_drafts;
   }
+  sequence.pages().pin_tails(first, end + packed.n_drafts);
   if (sequence.in_prompt()) prompt_ids_.push_back(sequence.id());
   batch_.sequences.push_back(
       {batch_.n_rows(), packed.n_tokens + packed.n_drafts, first, sequence.pages().pages()});
@@ -477,13 +493,26 @@ KvCacheStats EngineCore::kv_stats() const {
   KvCacheStats stats;
   stats.page_tokens = kPageTokens;
   stats.page_bytes = executor_->pages().shape().page_bytes();
+  stats.memory_bytes = executor_->pages().n_bytes();
   stats.total_pages = pool_.n_pages();
   stats.free_pages = pool_.n_free();
   stats.preemptions = n_preemptions_;
+  if (tails_ != nullptr) {
+    stats.tail_pages = tails_->n_slots();
+    stats.used_tail_pages = tails_->n_used();
+    stats.demoted_pages = tails_->n_demoted();
+  }
   prefixes_.fill(stats);
   return stats;
 }
 
-bool EngineCore::consistent() const { return pool_.consistent() && prefixes_.tree().consistent(); }
+bool EngineCore::consistent() const {
+  if (tails_ != nullptr) {
+    int64_t n_pinned = 0;
+    for (const auto& sequence : running_) n_pinned += sequence->pages().n_pinned();
+    if (n_pinned != tails_->n_pins() || !tails_->consistent()) return false;
+  }
+  return pool_.consistent() && prefixes_.tree().consistent();
+}
 
 }  // namespace ruv

@@ -62,6 +62,8 @@ class EngineCore {
   // event is out and its pages are back; pool, tree and ledger agree; the bytes of those that go on
   // are what they are without.
   bool step(const StopFlag& stop);
+  // Tails that steps of an engine with these options need at most.
+  static int64_t tails_for_steps(const EngineOptions& options);
   // Ids of the plan whose prompts the step computes: those that a cancel should not wait for.
   // Called by `step` before it computes.
   std::function<void(std::span<const RequestId>)> on_prompts;
@@ -85,6 +87,7 @@ class EngineCore {
     int64_t first_output;  // -1: gives no logits
   };
 
+  static std::unique_ptr<TailSlots> tails_for(const KvPages& pages, const EngineOptions& options);
   void make_places();
   bool plan_and_compute(const StopFlag& stop);
   void give_up(Sequence& sequence);
@@ -115,6 +118,7 @@ class EngineCore {
   EngineOptions options_;
   const Clock* clock_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<TailSlots> tails_;  // null: the type has none
   PagePool pool_;
   PrefixCache prefixes_;
   TenantLedger tenants_;

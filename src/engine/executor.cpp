@@ -49,7 +49,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
   KvShape shape = model.kv_shape();
   shape.type = limits.kv_type;
-  KvPages pages = TRY(KvPages::create(shape, limits.n_pages));
+  KvPages pages = TRY(KvPages::create(shape, limits.n_pages, limits.n_tails));
   Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
   auto executor =
       std::make_unique<ModelExecutor>(model, limits, std::move(pages), std::move(activations));

@@ -33,20 +33,25 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   }
   const int64_t chunk = std::min(n, chunk_of(options, n_vocab));
   const int64_t n_pages = (n + kPageTokens - 1) / kPageTokens;
+  const int64_t n_tails = is_tiered(options.kv_type) ? TailSlots::enough_for(1, chunk) : 0;
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,
                                    .n_pages = n_pages,
+                                   .n_tails = n_tails,
                                    .max_rows = chunk,
                                    .max_outputs = options.all ? chunk : 1,
                                    .n_ctx = n,
                                    .kv_type = options.kv_type}));
-  PagePool pool(n_pages);
+  std::optional<TailSlots> tails;
+  if (is_tiered(options.kv_type)) tails.emplace(executor->pages());
+  PagePool pool(n_pages, tails ? &*tails : nullptr);
   PageList pages(pool);
   pages.grow(n, executor->pages());
   Batch batch;
   for (int64_t first = 0; first < n; first += chunk) {
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
+    pages.pin_tails(first, first + n_rows);
     batch.sequences.push_back({0, n_rows, first, pages.pages()});
     for (int64_t i = 0; i < n_rows; ++i) {
       batch.tokens.push_back(ids[static_cast<size_t>(first + i)]);

@@ -49,19 +49,36 @@ void PrefixCache::match(const Sequence& sequence) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
   }
-  // What is only on disk cannot be shared yet.
-  const auto in_memory = std::ranges::find_if(
-      match_.entries, [](const PrefixTree::Entry& entry) { return entry.page < 0; });
-  const auto n_whole = static_cast<int64_t>(in_memory - match_.entries.begin());
-  if (in_memory != match_.entries.end()) match_.miss = PrefixTree::Miss::evicted;
-  match_.n_tokens = std::min(match_.n_tokens, n_whole * kPageTokens);
-  match_.entries.erase(in_memory, match_.entries.end());
+  // What is only on disk cannot be shared yet. Nor can a page without its tail in the group that
+  // the sequence goes on: it would be read in another precision than without the cache.
+  const auto count_until = [&](int64_t first, const auto& lacks) {
+    const auto begin = match_.entries.begin();
+    return std::find_if(begin + first, match_.entries.end(), lacks) - begin;
+  };
+  cut_match(count_until(0, [](const PrefixTree::Entry& entry) { return entry.page < 0; }));
+  const TailSlots* const tails = pool_->tails();
+  if (tails == nullptr) return;
+  cut_match(count_until(match_.n_tokens / kGroupTokens * kGroupPages,
+                        [&](const PrefixTree::Entry& entry) { return !tails->has(entry.page); }));
+}
+
+// To its first n pages.
+void PrefixCache::cut_match(int64_t n_pages) {
+  if (n_pages == std::ssize(match_.entries)) return;
+  match_.miss = PrefixTree::Miss::evicted;
+  match_.n_tokens = std::min(match_.n_tokens, n_pages * kPageTokens);
+  match_.entries.resize(static_cast<size_t>(n_pages));
+}
+
+// Of what a match depends on.
+int64_t PrefixCache::n_changes() const {
+  return n_changes_ + (pool_->tails() != nullptr ? pool_->tails()->n_demoted() : 0);
 }
 
 const CachedPrefix& PrefixCache::look_up(Sequence& sequence) {
   Sequence::Outlook& outlook = sequence.outlook();
-  if (outlook.as_of == n_changes_) return outlook.cached;
-  outlook.as_of = n_changes_;
+  if (outlook.as_of == n_changes()) return outlook.cached;
+  outlook.as_of = n_changes();
   outlook.cached = {};
   if (!uses(sequence)) return outlook.cached;
   match(sequence);
@@ -107,6 +124,7 @@ void PrefixCache::hold_match(Sequence& sequence) {
   for (int64_t i = 0; i < n_whole; ++i) {
     sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
   }
+  sequence.pages().pin_tails(n_whole * kPageTokens, n_whole * kPageTokens);
   if (match_.n_tokens % kPageTokens == 0) return;
   const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
   pool_->share(from);  // making room must not take it
@@ -152,7 +170,9 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
       std::span(sequence.tokens())
           .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
   tree_.match(sequence.scope(), tokens, match_);
-  match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens));
+  // What comes from disk has no tails: of tiered pages only whole groups are of use.
+  const int64_t unit = pool_->tails() != nullptr ? kGroupPages : 1;
+  match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens / unit * unit));
   while (!match_.entries.empty() && match_.entries.back().page >= 0) match_.entries.pop_back();
   if (match_.entries.empty()) return false;
   restore.id = sequence.id();

@@ -48,6 +48,8 @@ class PrefixCache {
 
  private:
   void match(const Sequence& sequence);
+  void cut_match(int64_t n_pages);
+  int64_t n_changes() const;
   void hold_match(Sequence& sequence);
   bool plan_restore(const Sequence& sequence, Restore& restore);
   bool hold_for_restore(Restore& restore);

@@ -20,7 +20,9 @@ Json kv_json(const KvCacheStats& s) {
           {"total_pages", s.total_pages},     {"free_pages", s.free_pages},
           {"cached_pages", s.cached_pages},   {"evictable_pages", s.evictable_pages},
           {"cached_tokens", s.cached_tokens}, {"index_bytes", s.index_bytes},
-          {"evicted_pages", s.evicted_pages}, {"preemptions", s.preemptions}};
+          {"evicted_pages", s.evicted_pages}, {"preemptions", s.preemptions},
+          {"tail_pages", s.tail_pages},       {"used_tail_pages", s.used_tail_pages},
+          {"demoted_pages", s.demoted_pages}, {"memory_bytes", s.memory_bytes}};
 }
 
 Json prefix_json(const KvCacheStats& s) {

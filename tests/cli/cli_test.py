@@ -231,6 +231,36 @@ class Run(CommandTest):
         self.assertIn(b"tokens/s", errors)
 
 
+class Gate(CommandTest):
+    """int4 and int2 are for models that `kv-gate` has measured."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.model = os.path.join(folder.name, "model.gguf")
+        os.symlink(os.path.realpath(Program.model), self.model)
+
+    def test_a_verdict_beside_the_model_is_needed_and_found(self):
+        run = ("run", "--model", self.model, "--prompt", "Hello", "--max-tokens", "4", "--kv")
+        told = self.assert_fails(1, *run, "int4")
+        self.assertIn("run `ruvllm kv-gate` or use int8", told)
+        text = self.with_file("One river runs to the sea, another to a lake. " * 60)
+        done = call("kv-gate", self.model, "--file", text, "--ctx", "512", "--windows", "1",
+                    "--needles", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.model + ".kv-gate.json") as file:
+            verdict = json.load(file)
+        for tier in verdict["tiers"]:
+            tier["passed"] = True
+            tier["perplexity_loss"] = 0.002 if tier["type"] == "int4" else 0.02
+        with open(self.model + ".kv-gate.json", "w") as file:
+            json.dump(verdict, file)
+        done = call(*run, "int4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = self.assert_fails(1, *run, "int2")
+        self.assertIn("perplexity rises by 2.00 %, more than 1 %", told)
+
+
 class Chat(CommandTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -25,8 +25,8 @@ struct Hearing {
   FinishReason finish = FinishReason::none;
   Code code = Code::ok;
 
-  explicit Hearing(const Request& request) {
-    expected = scripted_answer(request, kVocabulary, kMemoryCtx);
+  Hearing(const Request& request, bool tiered) {
+    expected = scripted_answer(request, kVocabulary, kMemoryCtx, tiered);
     ids.reserve(static_cast<size_t>(kMemoryCtx));
   }
   void hear(const Event& event) {
@@ -59,7 +59,7 @@ Request scripted_request(int64_t n_prompt, Token step, uint64_t seed) {
 
 // A core that has answered before, so that there are kept prefixes and too few pages.
 struct SmallMemory {
-  SmallMemory() {
+  explicit SmallMemory(bool tiered) : is_tiered(tiered) {
     options.n_threads = 1;
     options.n_ctx = kMemoryCtx;
     options.max_sequences = 3;
@@ -67,7 +67,8 @@ struct SmallMemory {
     options.kv.max_tokens = kMemoryPages * kPageTokens;
     model.h.n_vocab = kVocabulary;
     EngineParts parts;
-    parts.executor = std::make_unique<ScriptedExecutor>(kMemoryPages, kVocabulary, clock);
+    parts.executor = std::make_unique<ScriptedExecutor>(kMemoryPages, kVocabulary, clock,
+                                                        is_tiered ? kMemoryPages : 0);
     core = std::make_unique<EngineCore>(model, options, clock, std::move(parts));
     answer({scripted_request(37, 1, 4)});
   }
@@ -77,7 +78,7 @@ struct SmallMemory {
     std::deque<Hearing> hearings;
     for (const Request& request : requests) {
       Request copy = request;
-      Hearing& hearing = hearings.emplace_back(request);
+      Hearing& hearing = hearings.emplace_back(request, is_tiered);
       copy.on_event = [&hearing](const Event& event) { hearing.hear(event); };
       core->add(core->make_sequence(++last_id, std::move(copy)));
     }
@@ -95,6 +96,7 @@ struct SmallMemory {
     EXPECT_EQ(core->load().n_running + core->load().n_waiting, 0);
   }
 
+  bool is_tiered;
   FakeClock clock;
   Model model;
   EngineOptions options;
@@ -103,9 +105,12 @@ struct SmallMemory {
   RequestId last_id = 0;
 };
 
-class EngineMemory : public testing::TestWithParam<int> {};
+struct MemoryCase {
+  int n_in_a_row;  // so many allocations fail
+  bool tiered;
+};
+class EngineMemory : public testing::TestWithParam<MemoryCase> {};
 
-// GetParam(): so many allocations fail in a row.
 TEST_P(EngineMemory, EachAllocationOfAStepFails) {
   if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
   const std::vector<Request> requests = {scripted_request(30, 1, 1), scripted_request(33, 1, 2),
@@ -115,18 +120,18 @@ TEST_P(EngineMemory, EachAllocationOfAStepFails) {
   for (int64_t n = 1;; ++n) {
     ASSERT_LT(n, 20000) << "allocations without end";
     SCOPED_TRACE("allocation " + std::to_string(n));
-    SmallMemory world;
+    SmallMemory world(GetParam().tiered);
     std::deque<Hearing> hearings;
     std::vector<Request> mine = requests;
     for (size_t i = 0; i < mine.size(); ++i) {
-      Hearing& hearing = hearings.emplace_back(requests[i]);
+      Hearing& hearing = hearings.emplace_back(requests[i], GetParam().tiered);
       mine[i].on_event = [&hearing](const Event& event) { hearing.hear(event); };
     }
     std::vector<std::unique_ptr<Sequence>> sequences;
     for (Request& request : mine) {
       sequences.push_back(world.core->make_sequence(++world.last_id, std::move(request)));
     }
-    fail_allocations(n, GetParam());
+    fail_allocations(n, GetParam().n_in_a_row);
     for (auto& sequence : sequences) world.core->add(std::move(sequence));
     world.run();
     const bool failed = let_allocations_succeed();
@@ -143,14 +148,16 @@ TEST_P(EngineMemory, EachAllocationOfAStepFails) {
     n_ended += std::ssize(hearings) - n_whole;
     n_harmless += n_whole == std::ssize(hearings);
     if (!failed) break;
-    EXPECT_GE(n_whole, std::ssize(hearings) - GetParam()) << "more ended than had to";
+    EXPECT_GE(n_whole, std::ssize(hearings) - GetParam().n_in_a_row) << "more ended than had to";
   }
   EXPECT_GT(n_ended, 10);
-  if (GetParam() > 1) return;
+  if (GetParam().n_in_a_row > 1) return;
   EXPECT_GT(n_harmless, 10) << "what only saves work must end nobody";
 }
 
-INSTANTIATE_TEST_SUITE_P(InARow, EngineMemory, testing::Values(1, 2, 50));
+INSTANTIATE_TEST_SUITE_P(InARow, EngineMemory,
+                         testing::Values(MemoryCase{1, false}, MemoryCase{2, false},
+                                         MemoryCase{50, false}, MemoryCase{1, true}));
 
 // The real thing: submit, the engine's thread, the disk's thread.
 class EngineThreadsMemory : public testing::Test {

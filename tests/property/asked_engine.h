@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/test_gate_file.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -105,10 +106,10 @@ class AskedEngine {
 // An engine that computes each request alone, from its first token on, one token at a time.
 inline std::unique_ptr<Engine> plain_engine(const std::shared_ptr<const Model>& model,
                                             int64_t n_ctx, KvType type) {
-  auto engine = Engine::create(model, {.n_threads = 1,
-                                       .n_ctx = n_ctx,
-                                       .max_sequences = 1,
-                                       .kv = {.type = type, .keep_prefixes = false}});
+  KvCacheConfig kv = kv_of(type);
+  kv.keep_prefixes = false;
+  auto engine =
+      Engine::create(model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv = kv});
   EXPECT_TRUE(engine.has_value()) << engine.error().message();
   return std::move(*engine);
 }

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "cache/test_page_store.h"
+#include "device/kv_shape.h"
 #include "fault/damage.h"
 #include "property/asked_engine.h"
 
@@ -30,6 +31,9 @@ struct Reached {
   int64_t preempted = 0;
   int64_t restored = 0;
   int64_t damaged = 0;
+  // Of tiered pages:
+  int64_t inside_group = 0;  // answers that began on kept tails
+  int64_t demoted = 0;
 };
 
 class CachedWorld {
@@ -59,6 +63,7 @@ class CachedWorld {
         reached.preempted += stats.preemptions;
         reached.restored += stats.restored_pages;
         reached.damaged += stats.failed_restores;
+        reached.demoted += stats.demoted_pages;
       }
       if (n_lives > 1 && rng_.below(2) == 0) damage();
     }
@@ -80,7 +85,8 @@ class CachedWorld {
     options.n_threads = 1 + static_cast<int>(rng_.below(2));
     options.max_sequences = 1 + below(4);
     options.max_batch_tokens = 1 + below(120);
-    options.kv.type = given_.kv;
+    options.kv = kv_of(given_.kv);
+    if (is_tiered(given_.kv)) options.kv.tail_tokens = below(rng_.below(2) == 0 ? 20 : n_ctx_);
     // Often hardly more than one sequence needs.
     options.kv.max_tokens = n_ctx_ + below(rng_.below(2) == 0 ? 64 : 4 * n_ctx_);
     return options;
@@ -163,6 +169,8 @@ class CachedWorld {
     ++reached.prompts;
     reached.reused += t.n_cached_tokens > 0;
     reached.inside_page += t.n_cached_tokens % 16 != 0;
+    reached.inside_group +=
+        t.n_cached_tokens > kGroupTokens && t.n_cached_tokens % kGroupTokens > 0;
     reached.whole_prompt += t.n_cached_tokens > 0 && t.n_cached_tokens == t.n_prompt_tokens - 1;
     reached.drafted += t.n_drafted_tokens;
   }
@@ -194,7 +202,8 @@ class CachedBytes : public testing::TestWithParam<CachedBytesCase> {};
 TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   const auto model = load_model(std::string(RUV_SOURCE_DIR "/") + GetParam().path);
   ASSERT_TRUE(model.has_value()) << model.error().message();
-  const int64_t n_ctx = std::min<int64_t>(model_info(**model).n_ctx_train, 160);
+  const int64_t n_ctx =
+      std::min<int64_t>(model_info(**model).n_ctx_train, is_tiered(GetParam().kv) ? 700 : 160);
   const auto plain = plain_engine(*model, n_ctx, GetParam().kv);
   const char* const first_text = std::getenv("RUV_FIRST_WORLD");
   const auto first = first_text == nullptr ? 0 : std::strtoull(first_text, nullptr, 10);
@@ -215,12 +224,16 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   EXPECT_GT(reached.preempted, 0);
   EXPECT_GT(reached.restored, 0);
   EXPECT_GT(reached.damaged, 0);
+  EXPECT_EQ(reached.inside_group > 0, is_tiered(GetParam().kv));
+  EXPECT_EQ(reached.demoted > 0, is_tiered(GetParam().kv));
 }
 
 constexpr const char* kNano = "models/ruvltra-nano-q8_0.gguf";
 constexpr CachedBytesCase kCachedBytesCases[] = {
     {"nano_f16", kNano, KvType::f16, 25},
     {"nano_int8", kNano, KvType::int8, 25},
+    {"nano_int4", kNano, KvType::int4, 25},
+    {"nano_int2", kNano, KvType::int2, 10},
     {"softcap_f16", "tests/golden/models/gemma2/model.gguf", KvType::f16, 120},
     {"window_int8", "tests/golden/models/gemma3/model.gguf", KvType::int8, 120},
     {"window_and_softcap_int8", "tests/golden/models/gemma2/model.gguf", KvType::int8, 120},

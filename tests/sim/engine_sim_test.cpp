@@ -28,7 +28,7 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
             << total.expired << " expired; " << total.aborted_steps << " steps aborted, "
             << total.preemptions << " preemptions, " << total.reused_tokens << " tokens reused, "
             << total.evicted_pages << " pages evicted, " << total.accepted_drafts
-            << " drafts accepted\n";
+            << " drafts accepted, " << total.demoted_pages << " pages demoted\n";
   if (count < 1000) return;
   EXPECT_GT(total.cancelled, 0);
   EXPECT_GT(total.aborted_steps, 0);
@@ -37,6 +37,7 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.reused_tokens, 0);
   EXPECT_GT(total.evicted_pages, 0);
   EXPECT_GT(total.accepted_drafts, 0);
+  EXPECT_GT(total.demoted_pages, 0);
 }
 
 TEST(EngineSimulation, ASeedRepeatsExactly) {

@@ -31,6 +31,7 @@ class EngineWorld {
     int64_t evicted_pages = 0;
     int64_t accepted_drafts = 0;
     uint64_t trace = 0;  // of all steps in order
+    int64_t demoted_pages = 0;
 
     void add(const Coverage& other) {
       requests += other.requests;
@@ -45,12 +46,14 @@ class EngineWorld {
       evicted_pages += other.evicted_pages;
       accepted_drafts += other.accepted_drafts;
       trace = trace * 31 + other.trace;
+      demoted_pages += other.demoted_pages;
     }
   };
 
   explicit EngineWorld(uint64_t seed) : rng_(seed) {
     n_vocab_ = 4 + below(20);
-    n_pages_ = 2 + below(rng_.below(2) == 0 ? 6 : 30);
+    tiered_ = rng_.below(8) == 0;
+    n_pages_ = tiered_ ? 20 + below(60) : 2 + below(rng_.below(2) == 0 ? 6 : 30);
     options_.n_threads = 1;
     options_.n_ctx = kPageTokens * n_pages_ - below(kPageTokens);
     options_.max_sequences = 1 + below(6);
@@ -58,7 +61,7 @@ class EngineWorld {
     options_.kv.max_tokens = kPageTokens * n_pages_;
     options_.kv.keep_prefixes = rng_.below(8) != 0;
     model_.h.n_vocab = n_vocab_;
-    auto executor = std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_);
+    auto executor = std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_, n_tails());
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options_, clock_,
                                          EngineParts{.executor = std::move(executor)});
@@ -86,6 +89,12 @@ class EngineWorld {
   }
 
  private:
+  // As few as an engine may have, or a few more.
+  int64_t n_tails() {
+    if (!tiered_) return 0;
+    return std::min(n_pages_, EngineCore::tails_for_steps(options_) + below(12));
+  }
+
   struct Life {
     Request request;
     int64_t arrives_ns = 0;
@@ -96,6 +105,9 @@ class EngineWorld {
   };
 
   int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
+
+  // Of a text; so that texts of tiered pages have groups.
+  int64_t longest() const { return tiered_ ? 400 : 100; }
 
   std::vector<Token> random_tokens(int64_t n) {
     std::vector<Token> tokens;
@@ -114,7 +126,7 @@ class EngineWorld {
       prompt = texts[rng_.below(texts.size())];
       prompt.resize(rng_.below(prompt.size() + 1));
     }
-    const std::vector<Token> tail = random_tokens(1 + below(rng_.below(3) == 0 ? 100 : 20));
+    const std::vector<Token> tail = random_tokens(1 + below(rng_.below(3) == 0 ? longest() : 20));
     prompt.insert(prompt.end(), tail.begin(), tail.end());
     const auto most = static_cast<size_t>(options_.n_ctx - 1);
     if (prompt.size() > most) prompt.resize(most);
@@ -123,7 +135,7 @@ class EngineWorld {
 
   void make_requests() {
     std::vector<std::vector<Token>> texts;
-    for (int i = 0; i < 3; ++i) texts.push_back(random_tokens(1 + below(100)));
+    for (int i = 0; i < 3; ++i) texts.push_back(random_tokens(1 + below(longest())));
     const int64_t n = 1 + below(12);
     const int64_t mean_gap_ms = 1 + below(120);
     int64_t at_ns = clock_.now_ns();
@@ -143,7 +155,7 @@ class EngineWorld {
       terms.tenant = rng_.below(3) == 0 ? "other" : "";
       terms.timeout_ms = rng_.below(6) == 0 ? 1 + below(800) : 0;
       life.arrives_ns = at_ns += below(mean_gap_ms * 2) * 1'000'000;
-      life.expected = scripted_answer(life.request, n_vocab_, options_.n_ctx);
+      life.expected = scripted_answer(life.request, n_vocab_, options_.n_ctx, tiered_);
       lives_.push_back(std::move(life));
     }
   }
@@ -207,6 +219,7 @@ class EngineWorld {
     covered_.preemptions = stats.preemptions;
     covered_.reused_tokens = stats.reused_tokens;
     covered_.evicted_pages = core_->prefixes().tree().stats().evicted_pages;
+    covered_.demoted_pages = stats.demoted_pages;
   }
 
   Rng rng_;
@@ -215,6 +228,7 @@ class EngineWorld {
   EngineOptions options_;
   int64_t n_vocab_ = 0;
   int64_t n_pages_ = 0;
+  bool tiered_ = false;
   ScriptedExecutor* executor_ = nullptr;  // the core's
   std::unique_ptr<EngineCore> core_;
   const StopFlag never_{false};

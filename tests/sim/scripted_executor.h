@@ -1,6 +1,7 @@
 // ScriptedExecutor: an executor without a model. What it keeps in a token's slot of a page, and the
-// logits it gives, are hashes of all slots before it, read from the pages: a wrong, stale or shared
-// page changes the answer. scripted_answer says what the answer must be, without pages.
+// logits it gives, are hashes of all slots before it, read from the pages, of tiered pages as
+// attention reads them: a wrong, stale or shared page or tail changes the answer. scripted_answer
+// says what the answer must be, without pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,18 +26,34 @@ class FakeClock final : public Clock {
   int64_t now_ns_ = 1'000'000'000;
 };
 
+// What a token's slot keeps, never 0: that is a cleared slot. Of tiered pages `tail` in the tail.
+struct ScriptedSlot {
+  uint32_t store;
+  uint32_t tail;
+};
+
 // A text as the scripted model sees it.
 class ScriptedState {
  public:
-  // The next token; returns what its slot keeps. Never 0: that is a cleared slot.
-  uint32_t push(Token token) {
+  explicit ScriptedState(bool tiered) : tiered_(tiered) {}
+
+  // The next token; returns what its slot keeps.
+  ScriptedSlot push(Token token) {
     last_ = token;
+    begin_group();
     const uint32_t kept = mix(sum_ ^ static_cast<uint64_t>(token)) | 1;
-    push_kept(kept);
-    return kept;
+    const ScriptedSlot slot = {tiered_ ? mix(kept) | 1 : kept, kept};
+    push_kept(slot);
+    return slot;
   }
-  // A token of which only the slot is known, but for the last one.
-  void push_kept(uint32_t kept) { sum_ = sum_ * 0x9E3779B97F4A7C15ULL + kept; }
+  // A token of which only the slot is known, but for the last one. Its tail does not matter where a
+  // later group follows.
+  void push_kept(ScriptedSlot slot) {
+    begin_group();
+    sum_ = sum_ * kFactor + slot.tail;
+    old_sum_ = old_sum_ * kFactor + slot.store;
+    ++n_tokens_;
+  }
 
   // Three of four times the likeliest next token follows from the last one alone, so that guesses
   // may be right.
@@ -50,22 +67,31 @@ class ScriptedState {
   }
 
  private:
+  static constexpr uint64_t kFactor = 0x9E3779B97F4A7C15ULL;
+
+  void begin_group() {
+    if (tiered_ && n_tokens_ % kGroupTokens == 0) sum_ = old_sum_;
+  }
   static uint32_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
     return static_cast<uint32_t>(x >> 32);
   }
+  bool tiered_;
+  int64_t n_tokens_ = 0;
   uint64_t sum_ = 1;
+  uint64_t old_sum_ = 1;  // of what the store keeps
   Token last_ = 0;
 };
 
 class ScriptedExecutor final : public Executor {
  public:
-  static constexpr KvShape kShape = {.n_layers = 1, .n_kv_heads = 1, .head_dim = 2};
-
-  ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock)
-      : pages_(std::move(*KvPages::create(kShape, n_pages))), n_vocab_(n_vocab), clock_(&clock) {
-    EXPECT_GE(kShape.head_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
+  // n_tails: 0 for pages that have none.
+  ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock, int64_t n_tails = 0)
+      : pages_(std::move(*KvPages::create(n_tails > 0 ? kTieredShape : kShape, n_pages, n_tails))),
+        n_vocab_(n_vocab),
+        clock_(&clock) {
+    EXPECT_GE(pages_.shape().number_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
   }
 
   // The next step stops in the middle, as if its flag had become true there.
@@ -101,6 +127,9 @@ class ScriptedExecutor final : public Executor {
   const KvPages& pages() const override { return pages_; }
 
  private:
+  static constexpr KvShape kTieredShape = {
+      .n_layers = 1, .n_kv_heads = 1, .head_dim = 8, .type = KvType::int4};
+
   void follow(const Batch& batch) {
     const auto add = [&](int64_t value) {
       trace_ = (trace_ ^ static_cast<uint64_t>(value)) * 0x100000001B3ULL + 1;
@@ -114,26 +143,50 @@ class ScriptedExecutor final : public Executor {
     }
   }
 
-  uint32_t* slot(const BatchSequence& sequence, int64_t position) const {
-    const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
-    return reinterpret_cast<uint32_t*>(pages_.keys(page, 0, 0)) + position % kPageTokens;
+  static PageId page_of(const BatchSequence& sequence, int64_t position) {
+    return sequence.pages[static_cast<size_t>(position / kPageTokens)];
+  }
+  static uint32_t& slot(const KvPages& region, PageId page, int64_t position) {
+    return reinterpret_cast<uint32_t*>(region.keys(page, 0, 0))[position % kPageTokens];
+  }
+  bool tiered() const { return is_tiered(pages_.shape().type); }
+
+  // What a row at `reader` reads of an earlier position.
+  ScriptedSlot read(const BatchSequence& sequence, int64_t position, int64_t reader) const {
+    const PageId page = page_of(sequence, position);
+    ScriptedSlot kept = {slot(pages_, page, position), 0};
+    EXPECT_NE(kept.store, 0U) << "position " << position << " was never written";
+    kept.tail = kept.store;
+    if (!tiered() || position / kGroupTokens < reader / kGroupTokens) return kept;
+    const PageId tail = pages_.tail_of(page);
+    EXPECT_GE(tail, 0) << "position " << position << " has no tail for " << reader;
+    if (tail < 0) return kept;
+    kept.tail = slot(pages_.tail(), tail, position);
+    EXPECT_NE(kept.tail, 0U) << "the tail of position " << position << " was never written";
+    return kept;
+  }
+  void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) const {
+    const PageId page = page_of(sequence, position);
+    slot(pages_, page, position) = kept.store;
+    if (!tiered()) return;
+    ASSERT_GE(pages_.tail_of(page), 0) << "position " << position << " has no tail to write";
+    slot(pages_.tail(), pages_.tail_of(page), position) = kept.tail;
   }
 
   void compute(const Batch& batch, const BatchSequence& sequence) {
     ASSERT_LE(sequence.first_position + sequence.n_rows, std::ssize(sequence.pages) * kPageTokens);
-    ScriptedState state;
+    ScriptedState state(tiered());
     for (int64_t i = 0; i < sequence.first_position; ++i) {
-      ASSERT_NE(*slot(sequence, i), 0U) << "position " << i << " was never written";
-      state.push_kept(*slot(sequence, i));
+      state.push_kept(read(sequence, i, sequence.first_position));
     }
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
       const auto row = static_cast<size_t>(sequence.row_begin + i);
       const int64_t position = sequence.first_position + i;
       ASSERT_EQ(batch.positions[row], position);
-      const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
+      const PageId page = page_of(sequence, position);
       const auto writer = writers_.emplace(page, &sequence).first;
       ASSERT_EQ(writer->second, &sequence) << "two sequences write page " << page;
-      *slot(sequence, position) = state.push(batch.tokens[row]);
+      write(sequence, position, state.push(batch.tokens[row]));
       if (n_outputs_ == batch.output_rows.size() ||
           batch.output_rows[n_outputs_] != static_cast<int32_t>(row))
         continue;
@@ -157,12 +210,13 @@ class ScriptedExecutor final : public Executor {
 };
 
 // What an engine must answer. Requires: a seed and max_tokens are given, or the context ends it.
-inline std::vector<Token> scripted_answer(const Request& request, int64_t n_vocab, int64_t n_ctx) {
+inline std::vector<Token> scripted_answer(const Request& request, int64_t n_vocab, int64_t n_ctx,
+                                          bool tiered = false) {
   const GenerateParams& params = request.params;
   Sampler sampler(params, params.seed.value_or(0), n_vocab);
   std::vector<Token> tokens = request.prompt;
   std::vector<float> logits(static_cast<size_t>(n_vocab));
-  ScriptedState state;
+  ScriptedState state(tiered);
   for (const Token token : tokens) state.push(token);
   std::vector<Token> answer;
   while (std::ssize(answer) != params.max_tokens && std::ssize(tokens) < n_ctx) {

@@ -203,6 +203,11 @@ const KvPages& CpuAttend::region_of(const Tile& tile, int64_t chunk) const {
   return chunk < own ? *pages_ : pages_->tail();
 }
 
+// Where a page's tokens are in a region.
+PageId CpuAttend::place_in(const KvPages& region, PageId page) const {
+  return &region == pages_ ? page : pages_->tail_of(page);
+}
+
 void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
                              const ChunkResult& result, AttendScratch& s) const {
   const AttendParams& params = *call.params;
@@ -301,8 +306,9 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   const Range pages = chunk.pages;
   const int64_t n = pages.end - pages.begin;
   for (int64_t i = 0; i < n; ++i) {
-    s.key_pages[i] = chunk.region->keys(ids[pages.begin + i], layer, tile.kv_head);
-    s.value_pages[i] = chunk.region->values(ids[pages.begin + i], layer, tile.kv_head);
+    const PageId page = place_in(*chunk.region, ids[pages.begin + i]);
+    s.key_pages[i] = chunk.region->keys(page, layer, tile.kv_head);
+    s.value_pages[i] = chunk.region->values(page, layer, tile.kv_head);
   }
   find_scales(tile, chunk, layer, s);
   s.n_values_ahead = std::min(n, kAheadPages);
@@ -311,10 +317,11 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
   const KvPages& next = region_of(tile, pages.end / kChunkPages);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
-    s.value_pages[n + i] = next.keys(ids[pages.end + i], layer, tile.kv_head);
+    const PageId page = place_in(next, ids[pages.end + i]);
+    s.value_pages[n + i] = next.keys(page, layer, tile.kv_head);
     if (next.shape().type != KvType::f16) {
-      __builtin_prefetch(next.key_scales(ids[pages.end + i], layer, tile.kv_head));
-      __builtin_prefetch(next.value_scales(ids[pages.end + i], layer, tile.kv_head));
+      __builtin_prefetch(next.key_scales(page, layer, tile.kv_head));
+      __builtin_prefetch(next.value_scales(page, layer, tile.kv_head));
     }
   }
 }

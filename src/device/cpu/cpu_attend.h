@@ -83,6 +83,7 @@ class CpuAttend {
   void attend_chunk(const Tile& tile, int64_t chunk, const Call& call, const ChunkResult& result,
                     AttendScratch& s) const;
   const KvPages& region_of(const Tile& tile, int64_t chunk) const;
+  PageId place_in(const KvPages& region, PageId page) const;
   void find_pages(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) const;
   static void find_scales(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s);
   void score(int64_t n, ChunkPages chunk, const AttendParams& params, AttendScratch& s) const;
