@@ -86,6 +86,8 @@ class ScriptedState {
 
 class ScriptedExecutor final : public Executor {
  public:
+  static constexpr KvShape kShape = {.n_layers = 1, .n_kv_heads = 1, .head_dim = 2};
+
   // n_tails: 0 for pages that have none.
   ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock, int64_t n_tails = 0)
       : pages_(std::move(*KvPages::create(n_tails > 0 ? kTieredShape : kShape, n_pages, n_tails))),
