@@ -10,9 +10,13 @@ namespace fs = std::filesystem;
 
 Status make_folder(const std::string& path) {
   std::error_code error;
-  const bool made = fs::create_directories(path, error);
+  std::vector<fs::path> made;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+    made.push_back(at);
+  }
+  fs::create_directories(path, error);
   if (error) return fail(Code::invalid, "{}: cannot make the folder: {}", path, error.message());
-  if (made) fs::permissions(path, fs::perms::owner_all, error);
+  for (const fs::path& folder : made) fs::permissions(folder, fs::perms::owner_all, error);
   return {};
 }
 

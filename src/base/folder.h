@@ -15,8 +15,8 @@ struct FolderEntry {
   int64_t modified_ns = 0;
 };
 
-// Makes the folder, for the user alone (mode 0700), and those above it. Fails: invalid, naming the
-// system's reason.
+// Makes the folder and those above it that are missing, all for the user alone (mode 0700). Fails:
+// invalid, naming the system's reason.
 Status make_folder(const std::string& path);
 // The regular files in a folder, in no order; none when it cannot be read.
 std::vector<FolderEntry> files_in(const std::string& folder);

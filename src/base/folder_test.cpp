@@ -22,6 +22,10 @@ class Folder : public testing::Test {
 TEST_F(Folder, IsMadeWithThoseAboveIt) {
   EXPECT_TRUE(make_folder(root_ + "/a/b/c").ok());
   EXPECT_TRUE(make_folder(root_ + "/a/b/c").ok());
+  for (const char* made : {"/a", "/a/b", "/a/b/c"}) {
+    EXPECT_EQ(std::filesystem::status(root_ + made).permissions(),
+              std::filesystem::perms::owner_all);
+  }
   EXPECT_TRUE(is_directory(root_ + "/a/b/c"));
   std::ofstream(root_ + "/file") << "x";
   const Status status = make_folder(root_ + "/file/under");
