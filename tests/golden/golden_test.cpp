@@ -115,6 +115,7 @@ std::vector<std::vector<Token>> greedy_by_engine(const std::shared_ptr<const Mod
                                                  size_t n) {
   EngineOptions options;
   options.n_threads = 2;
+  options.kv.type = KvType::f16;  // compared with another engine's answers, token by token
   options.max_sequences = std::min<int64_t>(8, static_cast<int64_t>(prompts.size()));
   auto engine = Engine::create(model, options);
   if (!engine) {

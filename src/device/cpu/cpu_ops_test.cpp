@@ -195,8 +195,8 @@ TEST(CpuAttend, Int8PagesComeCloseToSoftmax) {
 }
 
 // Channels of keys twenty times as large as the others, as a bias makes them, do not take the other
-// channels' bits: without a rotation the error is three times as large. Where the shift is known
-// there is none.
+// channels' bits: without a rotation the error is twice to four times as large. Where the shift is
+// known there is none.
 TEST(CpuAttend, OutlierChannelsOfInt8KeysCostLittle) {
   const Shape shape = {4, 2, 64, 0, 0};
   for (const Kernels* kernels : all_kernels()) {
