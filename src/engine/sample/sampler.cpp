@@ -9,7 +9,7 @@
 namespace ruv {
 namespace {
 
-// e^x for -87 <= x <= 0 within 2e-7 of it, 0 below: without a branch, so that compilers turn loops
+// e^x for -87 <= x <= 0 within 3e-7 of it, 0 below: without a branch, so that compilers turn loops
 // of it into vectors. 2^n times a polynomial of what is left, |r| <= ln 2 / 2.
 float exp_below_zero(float x) {
   constexpr float kRound = 12582912;  // 1.5 · 2^23: adding it rounds to whole numbers
@@ -124,7 +124,8 @@ void Sampler::penalize(std::span<float> logits, std::span<const Token> history,
 }
 
 // Once k candidates are known, few of those that follow are above the least of them: whole blocks
-// are passed over, and what is left to sort is small. Of 150,000 logits this takes a twentieth.
+// are passed over, and what is left to sort is small. Of 150,000 logits and k = 40 this takes a
+// fortieth of the time.
 void Sampler::keep_top_k(std::span<const float> logits) {
   constexpr size_t kBlock = 64;
   constexpr size_t kRoom = 1024;
@@ -156,8 +157,8 @@ void Sampler::keep_top_k(std::span<const float> logits) {
   std::sort(candidates_.begin(), candidates_.end(), is_likelier);
 }
 
-// exp((logit - max) / temperature) of all tokens; returns their sum. Doubles and std::exp took 1 ms
-// for 150,000 tokens, and sorting them 10 ms more.
+// exp((logit - max) / temperature) of all tokens; returns their sum. With std::exp in doubles and
+// all tokens sorted, a draw from 150,000 took 30 ms, not 0.13.
 double Sampler::weigh_all(std::span<const float> logits, float max) {
   constexpr size_t kLanes = 16;
   const auto scale = static_cast<float>(1 / params_.temperature);
