@@ -181,6 +181,18 @@ TEST(Schedule, ALongPromptKeepsHalfWhateverShortOnesCome) {
   EXPECT_GE(rows_of(plan_of(s), 1)->n_tokens, 32);
 }
 
+TEST(Schedule, AStepWithFewRowsIsNotShared) {
+  ScheduleSnapshot s;
+  s.n_free_pages = 1000;
+  s.running = {running(40, 39), running(8000, 160), running(33, 0)};
+  s.limits.max_mixed_tokens = s.limits.useful_chunk_tokens - 1;
+  EXPECT_EQ(rows_of(plan_of(s), 1)->n_tokens, 7);
+  EXPECT_EQ(rows_of(plan_of(s), 2), nullptr);
+  s.limits.max_mixed_tokens = s.limits.useful_chunk_tokens;
+  EXPECT_EQ(rows_of(plan_of(s), 1)->n_tokens, 4);
+  EXPECT_EQ(rows_of(plan_of(s), 2)->n_tokens, 4);
+}
+
 TEST(Schedule, HigherClassesComeBeforeLowerOnes) {
   ScheduleSnapshot s;
   s.n_free_pages = 1000;

@@ -93,6 +93,7 @@ GOAL = Goal("Fairness: streams beside a long prompt", parts, measure,
             "Solo: the same streams before and after the prompt, as their own contexts grow "
             "meanwhile. A step that takes t times what its streams alone need leaves the prompt "
             "1 - 1/t of its time, so that it takes t/(t - 1) times as long as alone at least, ×2 "
-            "where t is 2, as long as a row costs the same in small steps and in large ones. “Less "
-            "their tokens”: the time of the prefill without what the others' tokens cost when they "
-            "decode by themselves.")
+            "where t is 2, as long as a row costs the same in small steps and in large ones; to "
+            "lose a tenth in all, t would have to be 11. What a scheduler can keep below 1.10 is "
+            "“less their tokens”: the time of the prefill without what the others' tokens cost "
+            "when they decode by themselves.")
