@@ -18,7 +18,8 @@ class TailSlots {
   // Of a tiered type; no page has a tail at first. `memory` outlives it, and nobody else calls its
   // set_tail.
   explicit TailSlots(const KvPages& memory);
-  // Slots that always suffice for n_lists page lists and a step of n_rows rows (PageList::pin_tails).
+  // Slots that always suffice for n_lists page lists and a step of n_rows rows
+  // (PageList::pin_tails).
   static int64_t enough_for(int64_t n_lists, int64_t n_rows);
 
   int64_t n_slots() const { return static_cast<int64_t>(slots_.size()) - kQueues; }
