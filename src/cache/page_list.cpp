@@ -50,10 +50,13 @@ void PageList::unpin(int64_t i, bool passed) {
 }
 
 void PageList::pin(Range wanted) {
-  for (int64_t i = wanted.begin; i < wanted.end; ++i) {
-    pool_->tails()->pin(pages_[static_cast<size_t>(i)]);
+  const auto outside = [](int64_t i, Range range) { return i < range.begin || i >= range.end; };
+  for (int64_t i = pinned_.end - 1; i >= pinned_.begin; --i) {
+    if (outside(i, wanted)) unpin(i, true);
   }
-  for (int64_t i = pinned_.end - 1; i >= pinned_.begin; --i) unpin(i, true);
+  for (int64_t i = wanted.begin; i < wanted.end; ++i) {
+    if (outside(i, pinned_)) pool_->tails()->pin(pages_[static_cast<size_t>(i)]);
+  }
   pinned_ = wanted;
 }
 

@@ -19,6 +19,10 @@ constexpr int64_t kDefaultMaxCtx = 32768;
 // Of tokens of a tiered type, one in so many has its f16 form kept.
 constexpr int64_t kTailShare = 8;
 
+bool chooses_tails(const EngineOptions& o) {
+  return is_tiered(o.kv.type) && o.kv.keep_prefixes && o.kv.tail_tokens == 0;
+}
+
 // Tokens that a quarter of the machine's memory holds, tails included.
 int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
   KvShape shape = model.kv_shape();
@@ -28,7 +32,7 @@ int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
   if (!is_tiered(o.kv.type)) return memory / shape.bytes_per_token();
   const int64_t for_steps =
       (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
-  const int64_t share = o.kv.tail_tokens == 0 ? f16_bytes / kTailShare : 0;
+  const int64_t share = chooses_tails(o) ? f16_bytes / kTailShare : 0;
   return std::max<int64_t>(0, memory - for_steps) / (shape.bytes_per_token() + share);
 }
 
@@ -49,7 +53,7 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
     o.kv.max_tokens = std::min(o.n_ctx * o.max_sequences, affordable_tokens(model, o));
   }
   o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
-  if (o.kv.tail_tokens == 0) o.kv.tail_tokens = o.kv.max_tokens / kTailShare;
+  if (chooses_tails(o)) o.kv.tail_tokens = o.kv.max_tokens / kTailShare;
   return o;
 }
 

@@ -217,6 +217,11 @@ TEST_F(EngineCacheTest, DemotedPrefixesAreUsedUpToTheirLastGroup) {
   EXPECT_EQ(demoted.timings.n_cached_tokens, 256);
   EXPECT_EQ(demoted.timings.cache_miss, CacheMiss::evicted);
   EXPECT_EQ(demoted.ids, answer.ids);
+  // What was computed again has its tails again, the page that is not full too.
+  std::vector<Token> next = text(100);
+  next.insert(next.end(), answer.ids.begin(), answer.ids.end());
+  next.push_back(5);
+  EXPECT_EQ(generate(*engine, next, greedy(1)).value().timings.n_cached_tokens, 407);
   const KvCacheStats stats = engine->kv_stats();
   EXPECT_GT(stats.demoted_pages, 0);
   EXPECT_GT(stats.used_tail_pages, 0);

@@ -82,6 +82,25 @@ TEST_F(EngineTest, GreedyIdsAreTheArgmaxOfTheLogits) {
   for (size_t i = 0; i < answer.ids.size(); ++i) EXPECT_EQ(best[n_prompt - 1 + i], answer.ids[i]);
 }
 
+// With the few tails that one sequence needs.
+TEST_F(EngineTest, LogitsOfTieredPagesDoNotDependOnChunks) {
+  std::vector<Token> ids;
+  for (Token i = 0; i < 700; ++i) ids.push_back(100 + i * 37 % 1000);
+  const auto logits = [&](int64_t chunk_tokens, KvType type) {
+    std::vector<float> last;
+    const Status status = compute_logits(
+        *model_, ids, {.n_threads = 1, .chunk_tokens = chunk_tokens, .kv_type = type},
+        [&](int64_t, std::span<const float> row) { last.assign(row.begin(), row.end()); });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return last;
+  };
+  const std::vector<float> expected = logits(700, KvType::int4);
+  for (const int64_t chunk_tokens : {16, 37, 256, 512}) {
+    EXPECT_EQ(logits(chunk_tokens, KvType::int4), expected) << chunk_tokens;
+  }
+  EXPECT_NE(logits(512, KvType::f16), expected);
+}
+
 TEST_F(EngineTest, EndsWhereAsked) {
   EXPECT_EQ(ask(greedy(3)).finish, FinishReason::length);
   EXPECT_EQ(ask(greedy(3)).ids.size(), 3U);
