@@ -81,6 +81,7 @@ class Running:
 
 
 class Ours:
+    """Keys and values in f16, as the others keep theirs; a user's default is int8."""
     name = "ours"
     switches = {"cache_prompt": False}, {"speculative": False}
 
@@ -93,7 +94,7 @@ class Ours:
     def start(self, model, threads, settings):
         command = [self.binary, "serve", "--alias", "m", "--port", free_port(), "--threads",
                    threads, "--packed-cache", self.packed, "--ctx", settings.n_ctx, "--parallel",
-                   settings.n_streams, *(["--model", model] if model else [])]
+                   settings.n_streams, "--kv", "f16", *(["--model", model] if model else [])]
         if "--cache-tokens" in self.flags:
             command += ["--cache-tokens", max(KEPT_TOKENS, settings.n_ctx * settings.n_streams)]
         if settings.folder:
