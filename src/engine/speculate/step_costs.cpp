@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ruv {
 namespace {
@@ -12,28 +13,47 @@ double rows(int64_t from, int64_t to) { return static_cast<double>(to - from); }
 
 void StepCosts::record(int64_t n_rows, double ms) {
   if (n_rows < 1 || n_rows > kMaxRows || !(ms > 0)) return;
-  const auto index = static_cast<size_t>(n_rows);
   if (level_ == 0) level_ = ms;
-  if (weights_[index] == 0) {
-    shapes_[index] = ms / level_;
-    weights_[index] = 1;
+  ++n_records_;
+  Count& count = counts_[static_cast<size_t>(n_rows)];
+  if (!known(n_rows)) count.weight = 0;
+  learn(count, ms, of(n_rows));
+  count.latest = n_records_;
+  refresh();
+}
+
+void StepCosts::learn(Count& count, double ms, double expected_ms) {
+  count.weight = std::min(count.weight + 1, 1 / kShapeWeight);
+  if (count.weight <= 2) {  // the second step is warm
+    count.shape = ms / level_;
     return;
   }
   // A step that something else on the machine held up says little.
-  const double error = std::clamp(ms / of(n_rows), 0.5, 2.0);
-  weights_[index] = std::min(weights_[index] + 1, 1 / kShapeWeight);
-  shapes_[index] *= std::pow(error, 1 / weights_[index]);
+  const double error = std::clamp(ms / expected_ms, 0.5, 2.0);
+  count.shape *= std::pow(error, 1 / count.weight);
   level_ *= std::pow(error, kLevelWeight);
 }
 
+void StepCosts::refresh() {
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t n = kMaxRows; n > 0; --n) {
+    Count& count = counts_[static_cast<size_t>(n)];
+    const bool fresh = n_records_ - count.latest <= kForgets;
+    count.least = 0;
+    if (count.weight < (fresh ? 1 : kConfirmed)) continue;
+    least = std::min(least, count.shape);
+    count.least = least;
+  }
+}
+
 int64_t StepCosts::below(int64_t n_rows) const {
-  while (--n_rows > 0 && weight(n_rows) == 0) {
+  while (--n_rows > 0 && !known(n_rows)) {
   }
   return n_rows;
 }
 
 int64_t StepCosts::above(int64_t n_rows) const {
-  while (++n_rows <= kMaxRows && weight(n_rows) == 0) {
+  while (++n_rows <= kMaxRows && !known(n_rows)) {
   }
   return n_rows <= kMaxRows ? n_rows : 0;
 }
@@ -49,7 +69,7 @@ double StepCosts::slope() const {
 double StepCosts::of(int64_t n_rows) const {
   if (level_ == 0) return 0;
   n_rows = std::clamp<int64_t>(n_rows, 1, kMaxRows);
-  if (weight(n_rows) > 0) return level_ * shape(n_rows);
+  if (known(n_rows)) return level_ * shape(n_rows);
   const int64_t lower = below(n_rows);
   const int64_t upper = above(n_rows);
   if (lower > 0 && upper > 0) {
@@ -63,7 +83,7 @@ double StepCosts::of(int64_t n_rows) const {
 double StepCosts::at_most(int64_t n_rows) const {
   if (level_ == 0) return 0;
   n_rows = std::clamp<int64_t>(n_rows, 1, kMaxRows);
-  if (weight(n_rows) > 0) return level_ * shape(n_rows);
+  if (known(n_rows)) return level_ * shape(n_rows);
   if (const int64_t upper = above(n_rows); upper > 0) return level_ * shape(upper);
   const int64_t lower = below(n_rows);
   return level_ * shape(lower) + of(1) * rows(lower, n_rows);

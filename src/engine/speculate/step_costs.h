@@ -21,22 +21,35 @@ class StepCosts {
   // As `of`, but where nothing is measured what it takes at most: the next measured count's time,
   // or beyond all of them a whole plain step more for each row.
   double at_most(int64_t n_rows) const;
-  bool measured(int64_t n_rows) const { return n_rows <= kMaxRows && weight(n_rows) > 0; }
+  bool measured(int64_t n_rows) const { return n_rows <= kMaxRows && known(n_rows); }
 
  private:
   static constexpr double kLevelWeight = 0.1;    // of a measurement in the level
   static constexpr double kShapeWeight = 0.03;   // and, after the first ones, in the shape
   static constexpr double kGuessedSlope = 0.25;  // of a plain step for each row, with one measured
+  // A count that took long once or twice and was not chosen since is forgotten after so many steps:
+  // the first steps of a count are cold, and nothing else would ever correct them.
+  static constexpr double kConfirmed = 3;
+  static constexpr int64_t kForgets = 64;
 
-  double weight(int64_t n_rows) const { return weights_[static_cast<size_t>(n_rows)]; }
+  struct Count {
+    double shape = 0;
+    double weight = 0;   // measurements so far, up to 1 / kShapeWeight
+    int64_t latest = 0;  // n_records_ then
+    double least = 0;    // of the shapes of this count and larger ones; 0: this one is not known
+  };
+
+  void learn(Count& count, double ms, double expected_ms);
+  void refresh();
   int64_t below(int64_t n_rows) const;  // the nearest measured count; 0: none
   int64_t above(int64_t n_rows) const;
   double slope() const;
-  double shape(int64_t n_rows) const { return shapes_[static_cast<size_t>(n_rows)]; }
+  double shape(int64_t n_rows) const { return counts_[static_cast<size_t>(n_rows)].least; }
+  bool known(int64_t n_rows) const { return shape(n_rows) > 0; }
 
   double level_ = 0;
-  std::array<double, kMaxRows + 1> shapes_{};
-  std::array<double, kMaxRows + 1> weights_{};  // measurements so far, up to 1 / kShapeWeight
+  int64_t n_records_ = 0;
+  std::array<Count, kMaxRows + 1> counts_{};
 };
 
 }  // namespace ruv

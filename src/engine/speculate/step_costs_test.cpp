@@ -59,6 +59,44 @@ TEST(StepCostsTest, WhatIsNotMeasuredMovesAlong) {
   EXPECT_NEAR(costs.of(4) / costs.of(1), 1.5, 0.2);
 }
 
+TEST(StepCostsTest, AColdFirstStepIsNotBelievedForGood) {
+  StepCosts costs;
+  for (int i = 0; i < 10; ++i) {
+    costs.record(1, 7.5);
+    costs.record(2, 7.6);
+  }
+  costs.record(3, 15);
+  EXPECT_NEAR(costs.of(3), 15, 0.1);
+  EXPECT_GT(costs.of(4), 15);
+  for (int i = 0; i < 64; ++i) costs.record(2, 7.6);
+  EXPECT_TRUE(costs.measured(3));
+  costs.record(2, 7.6);
+  EXPECT_FALSE(costs.measured(3));
+  EXPECT_NEAR(costs.of(3), 7.7, 0.1);  // the line of the others
+  costs.record(3, 14);
+  EXPECT_NEAR(costs.of(3), 14, 0.1);
+  costs.record(3, 8);  // the second one is warm
+  EXPECT_NEAR(costs.of(3), 8, 0.1);
+}
+
+TEST(StepCostsTest, WhatWasSeenOftenIsKept) {
+  StepCosts costs;
+  for (int i = 0; i < 3; ++i) costs.record(5, 20);
+  for (int i = 0; i < 1000; ++i) costs.record(1, 10);
+  EXPECT_TRUE(costs.measured(5));
+  EXPECT_NEAR(costs.of(5), 20, 0.1);
+}
+
+TEST(StepCostsTest, MoreRowsAreNeverFaster) {
+  StepCosts costs;
+  costs.record(1, 7);
+  costs.record(3, 15);
+  costs.record(8, 9);
+  EXPECT_DOUBLE_EQ(costs.of(3), 9);
+  EXPECT_DOUBLE_EQ(costs.of(8), 9);
+  EXPECT_LT(costs.of(2), 9);
+}
+
 TEST(StepCostsTest, NonsenseIsIgnored) {
   StepCosts costs;
   costs.record(0, 10);
