@@ -76,8 +76,9 @@ class Running:
         return self.log.read().decode(errors="replace")
 
     def rss_bytes(self):
-        with open(f"/proc/{self.child.pid}/statm") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        """Resident memory that is no mapped file: model files are read as they are needed."""
+        with open(f"/proc/{self.child.pid}/status") as f:
+            return 1024 * next(int(x.split()[1]) for x in f if x.startswith("RssAnon:"))
 
 
 class Ours:
