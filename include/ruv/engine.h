@@ -120,6 +120,7 @@ class Engine {
     int64_t free_pages = 0;
     int64_t total_pages = 0;
     int64_t n_steps = 0;
+    int64_t n_refused = 0;  // requests, as the queue was full
   };
   virtual Load load() const = 0;
   virtual KvCacheStats kv_stats() const = 0;

@@ -106,6 +106,7 @@ Result<RequestId> BatchEngine::take(Request request) {
   const std::lock_guard lock(mutex_);
   const auto n_waiting = load_.n_waiting + std::ssize(arrived_);
   if (stopping_ || n_waiting >= options_.max_queue) {
+    ++n_refused_;
     return fail(Code::unavailable, "the queue is full: {} requests wait; try again later",
                 n_waiting);
   }
@@ -132,6 +133,7 @@ Engine::Load BatchEngine::load() const {
   const std::lock_guard lock(mutex_);
   Load load = load_;
   load.n_waiting += std::ssize(arrived_);
+  load.n_refused = n_refused_;
   return load;
 }
 

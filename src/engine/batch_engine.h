@@ -45,6 +45,7 @@ class BatchEngine final : public Engine {
   std::vector<RequestId> cancelled_;
   std::vector<RequestId> in_prompt_;  // of the step that is computed now; never grows
   Load load_;
+  int64_t n_refused_ = 0;
   KvCacheStats kv_stats_;
   SpeculativeStats speculative_stats_;
   RequestId next_id_ = 1;

@@ -205,6 +205,7 @@ TEST_F(EngineTest, AFullQueueIsRefusedAndCancelEndsEverything) {
     }
   }
   EXPECT_GT(refused, 0);
+  EXPECT_EQ(engine_->load().n_refused, refused);
   for (RequestId id : ids) engine_->cancel(id);
   engine_->cancel(123456789);
   for (std::promise<FinishReason>& end : ends)

@@ -8,11 +8,9 @@ namespace ruv {
 namespace {
 
 Json load_json(const Engine::Load& load) {
-  return {{"n_running", load.n_running},
-          {"n_waiting", load.n_waiting},
-          {"free_pages", load.free_pages},
-          {"total_pages", load.total_pages},
-          {"n_steps", load.n_steps}};
+  return {{"n_running", load.n_running},   {"n_waiting", load.n_waiting},
+          {"free_pages", load.free_pages}, {"total_pages", load.total_pages},
+          {"n_steps", load.n_steps},       {"n_refused", load.n_refused}};
 }
 
 Json kv_json(const KvCacheStats& s) {
