@@ -83,14 +83,15 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def open_stream(self, path, body):
-        """A socket that has sent the request and received the first event."""
+        """A socket that has sent the request and received the first event: of an answer without any
+        text, as of control tokens only, that is the last one."""
         connection = self.connect()
         data = json.dumps(body).encode()
         head = (f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
                 f"Content-Length: {len(data)}\r\n\r\n")
         connection.sendall(head.encode() + data)
         seen = b""
-        while b'"finish_reason":null' not in seen:
+        while b'"finish_reason":' not in seen:
             more = connection.recv(65536)
             if not more:
                 raise RuntimeError(f"the stream ended early: {seen!r}")
