@@ -128,8 +128,16 @@ class Traffic:
                 "stream": True, "ignore_eos": True, "max_tokens": 400}
         with self.server.open_stream(RAW, body) as connection:
             if rng.random() < 0.5:
-                connection.recv(4096)
+                self._read_more(connection)
         self._count("hang_up")
+
+    @staticmethod
+    def _read_more(connection):
+        connection.settimeout(1)
+        try:
+            connection.recv(4096)
+        except socket.timeout:
+            pass  # there is no more
 
     def malformed(self, rng):
         bodies = [b"{", b"", b"[]", b'{"messages": 3}', b'{"messages": [{"role": "user"}]}',
@@ -142,11 +150,7 @@ class Traffic:
         with self.server.connect() as connection:
             connection.sendall(rng.choice([b"GARBAGE\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Le",
                                            b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n"]))
-            connection.settimeout(1)
-            try:
-                connection.recv(4096)
-            except socket.timeout:
-                pass
+            self._read_more(connection)
         self._count("malformed")
 
     def too_long(self, rng):
