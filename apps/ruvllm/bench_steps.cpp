@@ -17,7 +17,6 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
                                                        const BenchShape& shape) {
   // The first sequence also holds the prompt.
   const int64_t longest = shape.depth + std::max({shape.n_prompt, shape.n_generate, int64_t{1}});
-  const auto pages_for = [](int64_t n) { return (n + kPageTokens - 1) / kPageTokens; };
   const int64_t n_pages = pages_for(longest) +
                           (shape.max_sequences - 1) * pages_for(shape.depth + shape.n_generate + 1);
   std::unique_ptr<BenchSteps> steps(new BenchSteps(model, shape, n_pages));

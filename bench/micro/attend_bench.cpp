@@ -32,7 +32,7 @@ class Bench {
         KvType type)
       : shape_(shape),
         pages_(std::move(*KvPages::create({kLayers, shape.n_kv_heads, shape.head_dim, type},
-                                          (n_tokens + kPageTokens - 1) / kPageTokens))),
+                                          pages_for(n_tokens)))),
         ops_(std::move(
             *CpuOps::create(table, pool, pages_,
                             {kMaxRows, 64, shape.head_dim, shape.n_heads / shape.n_kv_heads}))) {

@@ -31,9 +31,7 @@ Text random_text(Rng& rng, size_t n) {
   return text;
 }
 
-int64_t n_pages_of(const Text& text) {
-  return (static_cast<int64_t>(text.size()) + kPageTokens - 1) / kPageTokens;
-}
+int64_t n_pages_of(const Text& text) { return pages_for(std::ssize(text)); }
 
 // A sequence computes what is not known of the text, keeps it and ends. Returns what was known.
 int64_t serve(PagePool& pool, PrefixTree& tree, const Text& text, PrefixTree::Match& match) {

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "cache/page_store_record.h"
-#include "cache/session_file.h"
+#include "cache/test_session.h"
 
 namespace ruv {
 namespace {
@@ -44,16 +44,6 @@ std::vector<std::byte> bytes_of(std::string_view digits) {
     bytes.push_back(std::byte(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
   }
   return bytes;
-}
-
-SessionInfo an_info() {
-  return {.user = "ann",
-          .name = "trip-2.notes",
-          .model = "nano",
-          .created = 1'700'000'000,
-          .updated = 1'700'000'500,
-          .n_messages = 1,
-          .n_tokens = 42};
 }
 
 RecordLabel a_label() {

@@ -7,7 +7,6 @@
 namespace ruv {
 namespace {
 
-int64_t pages_for(int64_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
 int64_t group_begin(int64_t position) { return position / kGroupTokens * kGroupPages; }
 
 }  // namespace

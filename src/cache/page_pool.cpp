@@ -23,7 +23,6 @@ bool PagePool::reserve(int64_t n, std::vector<PageId>& out) {
   out.insert(out.end(), free_.rbegin(), free_.rbegin() + n);  // the only step that may throw
   for (size_t i = left; i < free_.size(); ++i) references_[static_cast<size_t>(free_[i])] = 1;
   free_.resize(left);
-  n_references_ += n;
   n_held_max_ = std::max(n_held_max_, n_held());
   return true;
 }
@@ -36,13 +35,11 @@ void PagePool::share(PageId page) {
     n_held_max_ = std::max(n_held_max_, n_held());
   }
   ++references_[at];
-  ++n_references_;
 }
 
 void PagePool::release(PageId page) {
   const auto at = static_cast<size_t>(page);
   CHECK(references_[at] > cached_[at]);
-  --n_references_;
   if (--references_[at] == 0) {
     if (tails_ != nullptr) tails_->drop(page);
     free_.push_back(page);  // cannot allocate: free_ began with room for all
@@ -84,16 +81,15 @@ bool PagePool::consistent() const {
     if (tails_ != nullptr && tails_->has(page)) return false;
     is_free[at] = true;
   }
-  int64_t n_used = 0, n_references = 0, n_cached_pages = 0, n_only_cached = 0;
+  int64_t n_used = 0, n_cached_pages = 0, n_only_cached = 0;
   for (size_t at = 0; at < references_.size(); ++at) {
     if (references_[at] < cached_[at]) return false;
     n_used += references_[at] > 0;
-    n_references += references_[at];
     n_cached_pages += cached_[at];
     n_only_cached += cached_[at] != 0 && references_[at] == 1;
   }
   return n_used + n_free() == n_pages() && n_cached_pages == n_cached() &&
-         n_only_cached == n_evictable_ && n_references == n_references_;
+         n_only_cached == n_evictable_;
 }
 
 }  // namespace ruv

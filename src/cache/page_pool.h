@@ -57,7 +57,6 @@ class PagePool {
   int64_t n_evictable_ = 0;
   int64_t n_held_max_ = 0;
   int64_t n_cached_ = 0;
-  int64_t n_references_ = 0;
 };
 
 }  // namespace ruv

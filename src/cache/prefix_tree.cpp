@@ -34,9 +34,7 @@ bool sorts_before(std::span<const Token> a, std::span<const Token> b) {
   return a[i] < b[i];
 }
 
-int64_t n_pages_of(std::span<const Token> tokens) {
-  return (static_cast<int64_t>(tokens.size()) + kPageTokens - 1) / kPageTokens;
-}
+int64_t n_pages_of(std::span<const Token> tokens) { return pages_for(std::ssize(tokens)); }
 
 std::span<const Token> block_at(std::span<const Token> tokens, int64_t page) {
   const auto begin = static_cast<size_t>(page) * kPageTokens;

@@ -63,10 +63,10 @@ class PrefixTree {
   // Keeps `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
   // the caller, one for each begun page. Where the tree has an equal page already, pages[i] becomes
   // that one and the caller's hold moves to it (PagePool::exchange): equal beginnings have equal
-  // bytes. The last page,
-  // when it is not full, is kept only with keep_partial; its owner may write on behind the tokens.
-  // Pages beyond what max_pages allows are not kept. On std::bad_alloc the tree is consistent, has
-  // what it had and possibly the first of the new pages, and `pages` are all held.
+  // bytes. The last page, when it is not full, is kept only with keep_partial; its owner may write
+  // on behind the tokens. Pages beyond what max_pages allows are not kept. On std::bad_alloc the
+  // tree is consistent, has what it had and possibly the first of the new pages, and `pages` are
+  // all held.
   void insert(std::string_view scope, std::span<const Token> tokens, std::span<PageId> pages,
               bool keep_partial);
 

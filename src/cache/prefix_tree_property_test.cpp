@@ -278,8 +278,7 @@ class Play {
     }
     ASSERT_EQ(match.miss == PrefixTree::Miss::none,
               match.n_tokens == static_cast<int64_t>(text.size()));
-    ASSERT_EQ(static_cast<int64_t>(match.entries.size()),
-              (match.n_tokens + kPageTokens - 1) / kPageTokens);
+    ASSERT_EQ(static_cast<int64_t>(match.entries.size()), pages_for(match.n_tokens));
     const std::vector<uint64_t> states = states_of(scope, text);
     bool in_memory = true;
     for (int64_t i = 0; i < match.n_tokens; ++i) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cache/test_session.h"
 #include "fault/damage.h"
 
 namespace ruv {
@@ -9,16 +10,6 @@ namespace {
 
 constexpr SealKey kKey = {1, 2, 3};
 constexpr std::string_view kText = R"([{"role":"user","content":"The secret word is heron."}])";
-
-SessionInfo an_info() {
-  return {.user = "ann",
-          .name = "trip-2.notes",
-          .model = "nano",
-          .created = 1'700'000'000,
-          .updated = 1'700'000'500,
-          .n_messages = 1,
-          .n_tokens = 42};
-}
 
 class SessionFile : public testing::TestWithParam<bool> {
  protected:

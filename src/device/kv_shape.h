@@ -14,6 +14,9 @@ inline constexpr int64_t kMaxHeadDim = 1024;
 inline constexpr int64_t kGroupTokens = 256;
 inline constexpr int64_t kGroupPages = kGroupTokens / kPageTokens;
 
+// Pages that hold n_tokens tokens, the last one not full.
+constexpr int64_t pages_for(int64_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
+
 // Bits of a code; 0 for types that have none.
 constexpr int code_bits(KvType type) {
   return type == KvType::int4 ? 4 : type == KvType::int2 ? 2 : 0;

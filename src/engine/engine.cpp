@@ -57,8 +57,6 @@ Result<EngineOptions> completed(EngineOptions o, const Model& model) {
   return o;
 }
 
-int64_t pages_for(int64_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
-
 // What steps need and what kept prefixes may have, at most one for each page.
 int64_t tails_of(const EngineOptions& o) {
   if (!is_tiered(o.kv.type)) return 0;

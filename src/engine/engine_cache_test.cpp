@@ -40,6 +40,23 @@ class EngineCacheTest : public testing::Test {
     params.ignore_eos = true;
     return params;
   }
+  // Asks for one token; returns how many of the prompt's were reused.
+  static int64_t n_reused(Engine& engine, std::vector<Token> ids, const ServiceTerms& terms) {
+    int64_t n_cached = -1;
+    Request request;
+    request.prompt = std::move(ids);
+    request.params = greedy(1);
+    request.terms = terms;
+    std::atomic<bool> done{false};
+    request.on_event = [&](const Event& event) {
+      n_cached = event.timings.n_cached_tokens;
+      done = true;
+      done.notify_one();
+    };
+    EXPECT_TRUE(engine.submit(std::move(request)).has_value());
+    done.wait(false);
+    return n_cached;
+  }
   static std::shared_ptr<const Model> model_;
 };
 std::shared_ptr<const Model> EngineCacheTest::model_;
@@ -91,21 +108,7 @@ TEST_F(EngineCacheTest, AnAnswerSaysWhatWasReusedAndWhyNotMore) {
 TEST_F(EngineCacheTest, TenantsAndSaltsShareNothing) {
   const auto engine = EngineCacheTest::engine();
   const auto ask = [&](const char* tenant, const char* salt) {
-    int64_t n_cached = -1;
-    Request request;
-    request.prompt = prompt(kText);
-    request.params = greedy(1);
-    request.terms.tenant = tenant;
-    request.terms.cache_salt = salt;
-    std::atomic<bool> done{false};
-    request.on_event = [&](const Event& event) {
-      n_cached = event.timings.n_cached_tokens;
-      done = true;
-      done.notify_one();
-    };
-    EXPECT_TRUE(engine->submit(std::move(request)).has_value());
-    done.wait(false);
-    return n_cached;
+    return n_reused(*engine, prompt(kText), {.tenant = tenant, .cache_salt = salt});
   };
   EXPECT_EQ(ask("ann", ""), 0);
   EXPECT_EQ(ask("bob", ""), 0);
@@ -277,20 +280,9 @@ TEST_F(EngineCacheTest, ATenantAboveItsQuotaIsEvictedFirst) {
     kv.max_tenant_tokens = max_tenant_tokens;
     const auto engine = EngineCacheTest::engine(kv);
     const auto ask = [&](const char* tenant, Token first, int64_t n) {
-      int64_t n_cached = -1;
-      Request request;
-      for (int64_t i = 0; i < n; ++i) request.prompt.push_back(first + static_cast<Token>(i % 7));
-      request.params = greedy(1);
-      request.terms.tenant = tenant;
-      std::atomic<bool> done{false};
-      request.on_event = [&](const Event& event) {
-        n_cached = event.timings.n_cached_tokens;
-        done = true;
-        done.notify_one();
-      };
-      EXPECT_TRUE(engine->submit(std::move(request)).has_value());
-      done.wait(false);
-      return n_cached;
+      std::vector<Token> ids;
+      for (int64_t i = 0; i < n; ++i) ids.push_back(first + static_cast<Token>(i % 7));
+      return n_reused(*engine, std::move(ids), {.tenant = tenant});
     };
     ask("small", 100, 64);
     for (Token i = 0; i < 12; ++i) ask("large", 200 + 10 * i, 120);

@@ -32,7 +32,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
                 model.h.n_ctx_train);
   }
   const int64_t chunk = std::min(n, chunk_of(options, n_vocab));
-  const int64_t n_pages = (n + kPageTokens - 1) / kPageTokens;
+  const int64_t n_pages = pages_for(n);
   const int64_t n_tails = is_tiered(options.kv_type) ? TailSlots::enough_for(1, chunk) : 0;
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,

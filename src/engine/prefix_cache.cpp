@@ -21,9 +21,7 @@ CacheMiss reason_of(PrefixTree::Miss miss) {
 
 }  // namespace
 
-int64_t tenant_pages(const KvCacheConfig& config) {
-  return (config.max_tenant_tokens + kPageTokens - 1) / kPageTokens;
-}
+int64_t tenant_pages(const KvCacheConfig& config) { return pages_for(config.max_tenant_tokens); }
 
 PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
                          std::unique_ptr<PageStore> store)
@@ -142,7 +140,7 @@ void PrefixCache::hold_match(Sequence& sequence) {
 void PrefixCache::keep(Sequence& sequence) {
   if (!uses(sequence) || sequence.n_computed() < sequence.params().min_cache_tokens) return;
   const auto n = static_cast<size_t>(sequence.n_computed());
-  const size_t n_pages = (n + kPageTokens - 1) / kPageTokens;
+  const auto n_pages = static_cast<size_t>(pages_for(sequence.n_computed()));
   ++n_changes_;
   try {
     tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),

@@ -10,10 +10,10 @@
 
 namespace ruv {
 
-// None of it throws std::bad_alloc: where memory is out, less is kept and found.
 // The pages of a tenant's quota; 0: none.
 int64_t tenant_pages(const KvCacheConfig& config);
 
+// None of it throws std::bad_alloc: where memory is out, less is kept and found.
 class PrefixCache {
  public:
   // `pool` and `memory` outlive it.

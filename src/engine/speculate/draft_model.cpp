@@ -40,7 +40,7 @@ Result<std::unique_ptr<DraftModel>> DraftModel::create(const Model& draft, const
   if (draft.arch->block.positions == Positions::learned) {
     complete.n_ctx = std::min(complete.n_ctx, draft.h.n_ctx_train);
   }
-  if (complete.n_pages == 0) complete.n_pages = (complete.n_ctx + kPageTokens - 1) / kPageTokens;
+  if (complete.n_pages == 0) complete.n_pages = pages_for(complete.n_ctx);
   std::unique_ptr<Executor> executor =
       TRY(Executor::create(draft, {.n_threads = complete.n_threads,
                                    .n_pages = complete.n_pages,

@@ -23,6 +23,7 @@ class SuffixAutomaton {
     int64_t length = 0;  // tokens
     int64_t end = 0;     // where it last ended earlier: the token after it is token(end)
   };
+
   // Keeps at most max_tokens (at least 2): when one more comes, the older half is forgotten.
   explicit SuffixAutomaton(int64_t max_tokens);
 
@@ -40,6 +41,7 @@ class SuffixAutomaton {
   // in texts where more than kMaxRefreshed ever shorter suffixes of one place stand elsewhere: then
   // it may be an older one.
   Match longest() const;
+
   // Memory held now.
   int64_t n_bytes() const;
 
