@@ -18,10 +18,11 @@ bool contains(std::span<const RequestId> ids, RequestId id) {
 }  // namespace
 
 BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
-                         EngineParts parts)
+                         EngineParts parts, std::shared_ptr<const Clock> clock)
     : model_(std::move(model)),
       options_(options),
-      core_(*model_, options, clock_, std::move(parts)) {
+      clock_(std::move(clock)),
+      core_(*model_, options, *clock_, std::move(parts)) {
   in_prompt_.reserve(static_cast<size_t>(options.max_sequences));
   core_.on_prompts = [this](std::span<const RequestId> ids) {
     const std::lock_guard lock(mutex_);

@@ -12,7 +12,9 @@ namespace ruv {
 
 class BatchEngine final : public Engine {
  public:
-  BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options, EngineParts parts);
+  // Requires: options are complete.
+  BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options, EngineParts parts,
+              std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
   ~BatchEngine() override;
 
   Result<RequestId> submit(Request request) override;
@@ -33,7 +35,7 @@ class BatchEngine final : public Engine {
 
   std::shared_ptr<const Model> model_;
   EngineOptions options_;
-  SteadyClock clock_;
+  std::shared_ptr<const Clock> clock_;
   EngineCore core_;  // the engine thread's, but for make_sequence
   std::once_flag prefixes_once_;
   std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "engine/test_equal_steps.h"
 #include "engine/test_gate_file.h"
 #include "ruv/engine.h"
 
@@ -21,14 +22,8 @@ class EngineCacheTest : public testing::Test {
   }
   static void TearDownTestSuite() { model_.reset(); }
 
-  static std::unique_ptr<Engine> engine(const KvCacheConfig& kv = {},
-                                        std::shared_ptr<const Model> draft_model = nullptr) {
-    EngineOptions options;
-    options.n_threads = 1;
-    options.n_ctx = 768;
-    options.kv = kv;
-    options.draft_model = std::move(draft_model);
-    return std::move(*Engine::create(model_, options));
+  static std::unique_ptr<Engine> engine(const KvCacheConfig& kv = {}) {
+    return std::move(*Engine::create(model_, {.n_threads = 1, .n_ctx = 768, .kv = kv}));
   }
   static std::vector<Token> prompt(std::string_view text) {
     return tokenize(*model_, text).value();
@@ -264,7 +259,8 @@ TEST_F(EngineCacheTest, ADraftModelChangesNoByte) {
     params.temperature = temperature;
     params.seed = 7;
     const Answer plain = generate(*engine(), ids, params).value();
-    const auto drafting = engine({}, model_);
+    const auto drafting =
+        equal_steps_engine(model_, {.n_threads = 1, .n_ctx = 768, .draft_model = model_});
     // Several, so that the lengths have seen that its guesses are right.
     Answer answer;
     for (int i = 0; i < 3; ++i) answer = generate(*drafting, ids, params).value();

@@ -5,23 +5,13 @@
 #include <span>
 
 #include "base/clock.h"
-#include "engine/executor.h"
+#include "engine/engine_parts.h"
 #include "engine/prefix_cache.h"
 #include "engine/schedule.h"
 #include "engine/step_choices.h"
 #include "engine/tenants.h"
 
 namespace ruv {
-
-// What an engine is put together from.
-struct EngineParts {
-  std::unique_ptr<Executor> executor;
-  std::unique_ptr<PageStore> store = nullptr;         // of the model's pages on disk; null: none
-  std::unique_ptr<DraftModel> draft_model = nullptr;  // that guesses ahead; null: none
-  // Of the hash tables that guesses are found in. Nobody outside may know it, or texts could be
-  // made that all collide; with equal ones two engines do the same.
-  uint64_t guess_seed = 0;
-};
 
 class EngineCore {
  public:

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "engine/test_equal_steps.h"
 #include "property/asked_engine.h"
 
 namespace ruv {
@@ -17,6 +18,20 @@ class Speculation : public testing::Test {
     ASSERT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
     plain_ = plain_engine(model_, kCtx, KvCacheConfig{}.type);
+    guessing_ = equal_steps_engine(model_, {.n_threads = 1, .n_ctx = kCtx, .max_sequences = 4});
+    learn();
+  }
+
+  // A text that goes on and on, alone: steps of many rows are tried and found worth it.
+  void learn() {
+    Asked asked;
+    asked.prompt = tokenize(*model_, kList).value();
+    asked.params.max_tokens = 64;
+    asked.params.temperature = 0;
+    asked.params.ignore_eos = true;
+    AskedEngine one(*guessing_);
+    one.ask(asked);
+    ASSERT_GT(one.wait()[0].timings.n_accepted_tokens, 16);
   }
 
   // Texts that say things again, as code and lists do, so that guesses are right now and then.
@@ -36,21 +51,23 @@ class Speculation : public testing::Test {
   }
 
   static constexpr int64_t kCtx = 192;
+  static constexpr const char* kList =
+      "One, two, three, four, five. One, two, three, four, five. One, two, three, four, five. One, "
+      "two";
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Engine> plain_;
+  std::unique_ptr<Engine> guessing_;
 };
 
 TEST_F(Speculation, AThousandPromptsGiveTheSameBytes) {
   constexpr int kPrompts = 1000;
   constexpr int kTogether = 8;
-  auto guessing = Engine::create(model_, {.n_threads = 1, .n_ctx = kCtx, .max_sequences = 4});
-  ASSERT_TRUE(guessing.has_value()) << guessing.error().message();
   Rng rng(20);
   int64_t n_drafted = 0;
   int64_t n_accepted = 0;
   int n_guessed = 0;
   for (int i = 0; i < kPrompts; i += kTogether) {
-    AskedEngine all(**guessing);
+    AskedEngine all(*guessing_);
     std::vector<Asked> asked;
     for (int k = 0; k < kTogether; ++k) {
       Asked& one = asked.emplace_back();
@@ -74,7 +91,7 @@ TEST_F(Speculation, AThousandPromptsGiveTheSameBytes) {
       n_guessed += told[k].timings.n_drafted_tokens > 0;
     }
   }
-  EXPECT_GT(n_guessed, kPrompts / 20);
+  EXPECT_GT(n_guessed, kPrompts / 2);
   EXPECT_GT(n_accepted, 0);
   EXPECT_GT(n_drafted, n_accepted) << "no guess was ever wrong: nothing was refused";
 }
@@ -105,15 +122,10 @@ double chi_square(const std::vector<int64_t>& a, const std::vector<int64_t>& b, 
 
 // Seeds of the two sides differ, so that equal bytes for equal seeds are no help.
 TEST_F(Speculation, SampledTokensHaveTheSameDistribution) {
-  auto guessing = Engine::create(model_, {.n_threads = 1, .n_ctx = kCtx, .max_sequences = 8});
-  ASSERT_TRUE(guessing.has_value()) << guessing.error().message();
   Asked asked;
-  asked.prompt = tokenize(*model_,
-                          "One, two, three, four, five. One, two, three, four, five. One, two, "
-                          "three, four, five. One, two")
-                     .value();
+  asked.prompt = tokenize(*model_, kList).value();
   asked.params.max_tokens = 4;
-  asked.params.temperature = 2.5;
+  asked.params.temperature = 2.0;
   asked.params.top_k = 0;
   asked.params.top_p = 1;
   asked.params.min_p = 0;
@@ -127,7 +139,7 @@ TEST_F(Speculation, SampledTokensHaveTheSameDistribution) {
     Counts counts(kPositions, std::vector<int64_t>(n_vocab, 0));
     int64_t n_drafted = 0;
     for (int i = 0; i < kSeeds; i += kTogether) {
-      AskedEngine all(**guessing);
+      AskedEngine all(*guessing_);
       for (int k = 0; k < kTogether; ++k) {
         asked.params.speculative = speculative;
         asked.params.seed = first_seed + static_cast<uint64_t>(i + k);
@@ -138,7 +150,7 @@ TEST_F(Speculation, SampledTokensHaveTheSameDistribution) {
         for (size_t at = 0; at < kPositions; ++at) ++counts[at][static_cast<size_t>(told.ids[at])];
       }
     }
-    EXPECT_EQ(n_drafted > 0, speculative);
+    EXPECT_EQ(n_drafted > kSeeds / 4, speculative) << n_drafted;
     return counts;
   };
   const Counts with = sample(true, 0);
