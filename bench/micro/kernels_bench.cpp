@@ -27,7 +27,7 @@ constexpr int64_t kK = 4096;
 constexpr int64_t kOut = 4096;
 constexpr int64_t kWorkingSet = int64_t{256} << 20;
 constexpr int64_t kMostRows = 512;
-constexpr std::array<int64_t, 4> kFewRows = {1, 2, 4, 8};
+constexpr std::array<int64_t, 7> kFewRows = {1, 2, 4, 6, 8, 16, 32};
 
 double seconds_since(int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;

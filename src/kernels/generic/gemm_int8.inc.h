@@ -102,15 +102,22 @@ void multiply_tile(const GemmArgs& args, int64_t group, int64_t row) {
   }
 }
 
-// The rows [row, end) of one group in tiles of at most V::kTileRows.
+// n rows of one group from `row` on: at least 1, at most R.
+template <class V, class F, int R>
+RUV_INLINE void multiply_rest(const GemmArgs& args, int64_t group, int64_t row, int64_t n) {
+  if constexpr (R > 1) {
+    if (n < R) return multiply_rest<V, F, R - 1>(args, group, row, n);
+  }
+  multiply_tile<V, F, R>(args, group, row);
+}
+
+// The rows [row, end) of one group: the largest tiles, then one with what is left. Each tile reads
+// and unpacks the group once more, which costs more than tiles of unequal rows do.
 template <class V, class F>
 void multiply_group(const GemmArgs& args, int64_t group, int64_t row, int64_t end) {
-  if constexpr (V::kTileRows >= 8) {
-    for (; end - row >= 8; row += 8) multiply_tile<V, F, 8>(args, group, row);
-  }
-  for (; end - row >= 4; row += 4) multiply_tile<V, F, 4>(args, group, row);
-  for (; end - row >= 2; row += 2) multiply_tile<V, F, 2>(args, group, row);
-  for (; end - row >= 1; row += 1) multiply_tile<V, F, 1>(args, group, row);
+  constexpr int R = V::kTileRows;
+  for (; end - row >= R; row += R) multiply_tile<V, F, R>(args, group, row);
+  if (row < end) multiply_rest<V, F, R - 1>(args, group, row, end - row);
 }
 
 template <class V, class F>

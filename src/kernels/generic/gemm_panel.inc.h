@@ -201,10 +201,33 @@ struct PanelPrefetch {
   static constexpr int64_t kActBytes = sizeof(ActBlock);
 };
 
-// Groups [group, group + G) times all rows.
+// The fewest rows of a tile where `from` or more rows are split evenly into tiles of at most
+// `most`.
+constexpr int least_tile_rows(int most, int from) {
+  int least = most;
+  for (int n = from; n < from + most * most; ++n) {
+    const int n_tiles = (n + most - 1) / most;
+    if (n / n_tiles < least) least = n / n_tiles;
+  }
+  return least;
+}
+
+// n rows from `row` on: kLeast to R.
+template <class V, class F, int G, int kLeast, int R>
+RUV_INLINE void multiply_panel_rows(const GemmArgs& args, const PanelBlock<V, F, G>* panel,
+                                    PanelPlace at, int64_t row, int64_t n) {
+  if constexpr (R > kLeast) {
+    if (n < R) return multiply_panel_rows<V, F, G, kLeast, R - 1>(args, panel, at, row, n);
+  }
+  multiply_panel_tile<V, F, G, R>(args, panel, at, row);
+}
+
+// Groups [group, group + G) times all rows, in tiles of nearly equal rows: a tile of one or two
+// would have too few independent sums to keep the multipliers busy.
 template <class V, class F, int G>
 void multiply_panels(const GemmArgs& args, int64_t group) {
   constexpr int R = F::kScales == 1 ? V::kPanelRows : V::kPanelRowsTwoScales;
+  constexpr int kLeast = least_tile_rows(R, V::kPanelFromRows);
   constexpr int64_t kPackedBytes =
       int64_t{kPanelBlocks} / F::Layout::kBlocksPerChunk * F::Layout::kVectors * 4 * V::kLanes;
   GroupStream<V, F> streams[G];
@@ -218,13 +241,13 @@ void multiply_panels(const GemmArgs& args, int64_t group) {
     const PanelPlace at{group, first, n};
     PanelPrefetch<V, F, G> prefetch{streams, kPackedBytes, 0,
                                     (kPackedBytes / n_tiles + 63) / 64 * 64};
-    int64_t r = 0;
-    for (; args.n_rows - r >= R; r += R) {
-      prefetch(args, at, r + R, R);
-      multiply_panel_tile<V, F, G, R>(args, panel, at, r);
+    int64_t row = 0;
+    for (int64_t tile = 1; tile <= n_tiles; ++tile) {
+      const int64_t end = args.n_rows * tile / n_tiles;
+      prefetch(args, at, end, R);
+      multiply_panel_rows<V, F, G, kLeast, R>(args, panel, at, row, end - row);
+      row = end;
     }
-    for (; args.n_rows - r >= 2; r += 2) multiply_panel_tile<V, F, G, 2>(args, panel, at, r);
-    for (; args.n_rows - r >= 1; r += 1) multiply_panel_tile<V, F, G, 1>(args, panel, at, r);
   }
 }
 

@@ -17,7 +17,7 @@ struct Avx512 {
   static constexpr int kTileRows = 8;
   static constexpr int kFloatTileRows = 6;
   static constexpr int kFloatDirectRows = 4;
-  static constexpr int kPanelFromRows = 16;
+  static constexpr int kPanelFromRows = 40;
   static constexpr int kPanelRows = 6;
   static constexpr int kPanelRowsTwoScales = 4;
   static constexpr int kByteMax = 255;
