@@ -13,13 +13,13 @@ import urllib.request
 from dataclasses import dataclass
 
 START_S = 120
-KEPT_TOKENS = 65536  # that ours keeps in memory; the others may keep 8 GiB, their default
 
 
 @dataclass(frozen=True)
 class Settings:
     n_streams: int = 1
     n_ctx: int = 2048  # of one stream
+    kept: int = 65536  # tokens that ours keeps in memory; the others may keep 8 GiB, their default
     folder: str = ""  # of what outlives the process: our page store, others' saved slots
     drafts: bool = False  # others: speculation from the text itself
 
@@ -97,7 +97,7 @@ class Ours:
                    threads, "--packed-cache", self.packed, "--ctx", settings.n_ctx, "--parallel",
                    settings.n_streams, "--kv", "f16", *(["--model", model] if model else [])]
         if "--cache-tokens" in self.flags:
-            command += ["--cache-tokens", max(KEPT_TOKENS, settings.n_ctx * settings.n_streams)]
+            command += ["--cache-tokens", max(settings.kept, settings.n_ctx * settings.n_streams)]
         if settings.folder:
             command += ["--cache-dir", settings.folder]
         return Running(self.name, command, *self.switches)
