@@ -84,6 +84,7 @@ class Running:
 class Ours:
     """Keys and values in f16, as the others keep theirs; a user's default is int8."""
     name = "ours"
+    touches_late = True  # memory of contexts: when they are used first
     switches = {"cache_prompt": False}, {"speculative": False}
 
     def __init__(self, binary, packed):
@@ -106,6 +107,7 @@ class Ours:
 class LlamaServer:
     """llama.cpp's server: flash attention, its prompt store in memory as it is by default."""
     name = "llama.cpp"
+    touches_late = False
     fast = ("--flash-attn", "on")
     drafting = ("--spec-default",)
 

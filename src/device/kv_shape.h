@@ -14,7 +14,7 @@ inline constexpr int64_t kMaxHeadDim = 1024;
 inline constexpr int64_t kGroupTokens = 256;
 inline constexpr int64_t kGroupPages = kGroupTokens / kPageTokens;
 
-// Pages that hold n_tokens tokens, the last one not full.
+// Pages that n_tokens tokens begin; the last one need not be full.
 constexpr int64_t pages_for(int64_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
 
 // Bits of a code; 0 for types that have none.

@@ -10,7 +10,6 @@
 
 namespace ruv {
 
-// What an engine is put together from.
 struct EngineParts {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<PageStore> store = nullptr;         // of the model's pages on disk; null: none

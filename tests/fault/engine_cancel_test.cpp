@@ -197,18 +197,12 @@ class LongPrompt : public testing::Test {
     model_ = *model;
     options_ = {.n_threads = 1, .n_ctx = 1024, .max_sequences = 2, .max_batch_tokens = 1024};
     options_.kv.max_tokens = 2048;
-    auto executor = Executor::create(
-        *model_, {.n_threads = 1,
-                  .n_pages = 128,
-                  .max_rows = options_.max_batch_tokens,
-                  .max_outputs = options_.max_sequences + EngineCore::kMaxDraftRows,
-                  .n_ctx = options_.n_ctx});
-    ASSERT_TRUE(executor.has_value()) << executor.error().message();
-    EngineParts parts;
-    auto held = std::make_unique<HeldExecutor>(std::move(*executor));
+    auto parts = make_parts(*model_, options_);
+    ASSERT_TRUE(parts.has_value()) << parts.error().message();
+    auto held = std::make_unique<HeldExecutor>(std::move(parts->executor));
     executor_ = held.get();
-    parts.executor = std::move(held);
-    engine_ = std::make_unique<BatchEngine>(model_, options_, std::move(parts));
+    parts->executor = std::move(held);
+    engine_ = std::make_unique<BatchEngine>(model_, options_, std::move(*parts));
   }
   static Asked long_prompt(Token first, int64_t n) {
     Asked asked;

@@ -145,10 +145,10 @@ Shares measure_own_text(const std::string& path) {
 }
 
 // Text that the model did not write: often it would have gone on with another word.
-Shares measure_text(const std::string& path, const std::string& text) {
+Shares measure_text(const std::string& path, const std::string& text, int n) {
   Speaker speaker(path);
   Shares shares;
-  for (uint64_t seed = 0; shares.n < n_cuts() && seed < 100'000; ++seed) {
+  for (uint64_t seed = 0; shares.n < n && seed < 100'000; ++seed) {
     Rng rng(seed);
     const size_t begin = text.find(' ', rng.below(text.size() - 400));
     const std::vector<Token> ids = speaker.ids(text.substr(begin + 1, 300));
@@ -178,10 +178,11 @@ TEST(HealingProperty, OfTextOfOthersItFinishesWhatTheModelWouldSay) {
        {"0013-packed-weights-file", "0014-words-by-automata", "0015-bpe-by-pair-tests"}) {
     text += read_text_file(std::string(RUV_SOURCE_DIR "/docs/adr/") + name + ".md").value();
   }
-  const Shares shares = measure_text(path, text);
+  // One in seven goes on with the token that was cut: few cuts would say little.
+  const Shares shares = measure_text(path, text, 10 * n_cuts());
   EXPECT_EQ(shares.not_reproduced, 0);
   EXPECT_GT(shares.same_token, 0);
-  EXPECT_GE(shares.healed, 0.85 * shares.same_token);  // of 3,000 cuts 97 %
+  EXPECT_GE(shares.healed, 0.95 * shares.same_token);
 }
 
 TEST(HealingProperty, SentencePieceGoesOnWithTheCutWord) {
