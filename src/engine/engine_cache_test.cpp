@@ -8,6 +8,7 @@
 
 #include "engine/test_equal_steps.h"
 #include "engine/test_gate_file.h"
+#include "property/asked_engine.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -37,20 +38,9 @@ class EngineCacheTest : public testing::Test {
   }
   // Asks for one token; returns how many of the prompt's were reused.
   static int64_t n_reused(Engine& engine, std::vector<Token> ids, const ServiceTerms& terms) {
-    int64_t n_cached = -1;
-    Request request;
-    request.prompt = std::move(ids);
-    request.params = greedy(1);
-    request.terms = terms;
-    std::atomic<bool> done{false};
-    request.on_event = [&](const Event& event) {
-      n_cached = event.timings.n_cached_tokens;
-      done = true;
-      done.notify_one();
-    };
-    EXPECT_TRUE(engine.submit(std::move(request)).has_value());
-    done.wait(false);
-    return n_cached;
+    AskedEngine one(engine);
+    one.ask({std::move(ids), greedy(1), terms});
+    return one.wait()[0].timings.n_cached_tokens;
   }
   static std::shared_ptr<const Model> model_;
 };
@@ -290,20 +280,9 @@ TEST_F(EngineCacheTest, ATenantAboveItsQuotaIsEvictedFirst) {
 
 TEST_F(EngineCacheTest, ADeadlineEndsWithItsReason) {
   const auto engine = EngineCacheTest::engine();
-  Request request;
-  request.prompt = prompt(kText);
-  request.params = greedy(-1);
-  request.terms.timeout_ms = 1;
-  std::atomic<bool> done{false};
-  Event last;
-  request.on_event = [&](const Event& event) {
-    if (event.finish == FinishReason::none) return;
-    last = event;
-    done = true;
-    done.notify_one();
-  };
-  ASSERT_TRUE(engine->submit(std::move(request)).has_value());
-  done.wait(false);
+  AskedEngine one(*engine);
+  one.ask({prompt(kText), greedy(-1), {.timeout_ms = 1}});
+  const Told last = one.wait()[0];
   EXPECT_EQ(last.finish, FinishReason::error);
   EXPECT_EQ(last.status.code(), Code::deadline) << last.status.message();
 }

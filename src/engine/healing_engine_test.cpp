@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/utf8.h"
+#include "fault/patience.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -97,7 +98,7 @@ TEST_F(EngineHealing, ReportsHowMuchOfTheFirstTokenThePromptHad) {
   params.stop = {"Once"};  // in the prompt only
   ASSERT_TRUE(engine_->submit({tokenize(*model_, "Once upon a ti").value(), params, on_event}));
   std::unique_lock lock(mutex);
-  done.wait(lock, [&] { return finished; });
+  wait_patiently(done, lock, "an answer", [&] { return finished; });
   ASSERT_FALSE(ids.empty());
   const std::string first = detokenize(*model_, {&ids[0], 1}).value();
   EXPECT_TRUE(text.starts_with(first.substr(static_cast<size_t>(healed[0]))));

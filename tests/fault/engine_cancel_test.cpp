@@ -1,11 +1,10 @@
 // Requests that are given up: 10,000 at random moments change no byte of the others' answers, and
 // one in the middle of a long prompt's step ends that step.
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "base/rng.h"
 #include "engine/batch_engine.h"
+#include "fault/held_executor.h"
 #include "property/asked_engine.h"
 #include "sim/scripted_executor.h"
 
@@ -136,57 +135,6 @@ TEST(EngineCancel, FromAnotherThreadAtAnyMoment) {
     }
   }
 }
-
-// Holds the first step of so many sequences until somebody stops it, then computes as the real one
-// does.
-class HeldExecutor final : public Executor {
- public:
-  explicit HeldExecutor(std::unique_ptr<Executor> held) : held_(std::move(held)) {}
-
-  std::optional<View> run(const Batch& batch, const StopFlag& stop) override {
-    const bool first = !held_one_ && std::ssize(batch.sequences) >= n_together_;
-    held_one_ |= first;
-    if (first) {
-      {
-        const std::lock_guard lock(mutex_);
-        entered_ = true;
-        n_rows_ = batch.n_rows();
-      }
-      entry_.notify_all();
-      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (!stop && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    }
-    std::optional<View> logits = held_->run(batch, stop);
-    if (first) {
-      const std::lock_guard lock(mutex_);
-      aborted_ = !logits.has_value();
-    }
-    return logits;
-  }
-  const KvPages& pages() const override { return held_->pages(); }
-  void each(int64_t n, const std::function<void(int64_t)>& f) override { held_->each(n, f); }
-
-  void hold_steps_of(int64_t n_sequences) { n_together_ = n_sequences; }
-  int64_t wait_for_entry() {
-    std::unique_lock lock(mutex_);
-    entry_.wait(lock, [&] { return entered_; });
-    return n_rows_;
-  }
-  bool aborted() {
-    const std::lock_guard lock(mutex_);
-    return aborted_;
-  }
-
- private:
-  std::unique_ptr<Executor> held_;
-  bool held_one_ = false;
-  std::atomic<int64_t> n_together_ = 1;
-  std::mutex mutex_;
-  std::condition_variable entry_;
-  bool entered_ = false;
-  bool aborted_ = false;
-  int64_t n_rows_ = 0;
-};
 
 // An engine whose first step can be met in the middle.
 class LongPrompt : public testing::Test {

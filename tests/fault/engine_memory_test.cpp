@@ -9,6 +9,7 @@
 #include "cache/test_page_store.h"
 #include "engine/engine_core.h"
 #include "fault/allocations.h"
+#include "fault/patience.h"
 #include "sim/scripted_executor.h"
 
 namespace ruv {
@@ -189,7 +190,8 @@ class EngineThreadsMemory : public testing::Test {
   }
   static void wait(Waiting& waiting) {
     std::unique_lock lock(waiting.mutex);
-    waiting.over.wait(lock, [&] { return waiting.finish != FinishReason::none; });
+    wait_patiently(waiting.over, lock, "an answer",
+                   [&] { return waiting.finish != FinishReason::none; });
   }
   static std::vector<Token> answer(Engine& engine, const std::vector<Token>& prompt) {
     Waiting waiting;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <latch>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "base/json.h"
 #include "engine/logits.h"
 #include "kernels/kernels.h"
+#include "property/asked_engine.h"
 #include "ruv/engine.h"
 #include "ruv/model.h"
 
@@ -122,25 +122,14 @@ std::vector<std::vector<Token>> greedy_by_engine(const std::shared_ptr<const Mod
     ADD_FAILURE() << engine.error().message();
     return {};
   }
-  std::vector<std::vector<Token>> answers(prompts.size());
-  std::latch done(static_cast<std::ptrdiff_t>(prompts.size()));
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    Request request;
-    request.prompt = prompts[i];
-    request.params.temperature = 0;
-    request.params.max_tokens = static_cast<int64_t>(n);
-    request.params.ignore_eos = true;
-    request.on_event = [&, i](const Event& event) {
-      answers[i].insert(answers[i].end(), event.ids.begin(), event.ids.end());
-      if (event.finish != FinishReason::none) done.count_down();
-    };
-    const auto id = (*engine)->submit(std::move(request));
-    if (!id) {
-      ADD_FAILURE() << id.error().message();
-      done.count_down();
-    }
-  }
-  done.wait();
+  GenerateParams params;
+  params.temperature = 0;
+  params.max_tokens = static_cast<int64_t>(n);
+  params.ignore_eos = true;
+  AskedEngine all(**engine);
+  for (const std::vector<Token>& prompt : prompts) all.ask({prompt, params});
+  std::vector<std::vector<Token>> answers;
+  for (const Told& told : all.wait()) answers.push_back(told.ids);
   return answers;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/test_gate_file.h"
+#include "fault/patience.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -67,12 +68,15 @@ class AskedEngine {
 
   const std::deque<Told>& wait() {
     std::unique_lock lock(mutex_);
-    over_.wait(lock, [&] {
+    const auto over = [&] {
       for (const Told& told : told_) {
         if (told.finish == FinishReason::none) return false;
       }
       return true;
-    });
+    };
+    for (int64_t n_before = -1; !over_.wait_for(lock, kPatience, over); n_before = n_heard_) {
+      if (n_before == n_heard_) give_up_waiting("the engine's next event");
+    }
     return told_;
   }
 
@@ -80,6 +84,7 @@ class AskedEngine {
   void hear(Told& told, const Event& event) {
     const std::lock_guard lock(mutex_);
     EXPECT_EQ(told.finish, FinishReason::none) << "an event after the last one";
+    ++n_heard_;
     told.ids.insert(told.ids.end(), event.ids.begin(), event.ids.end());
     told.text += event.text;
     const auto add = [&](const TokenLogprob& l) {
@@ -100,6 +105,7 @@ class AskedEngine {
   Engine* engine_;
   std::mutex mutex_;
   std::condition_variable over_;
+  int64_t n_heard_ = 0;
   std::deque<Told> told_;  // its elements stay where they are
 };
 

@@ -3,58 +3,34 @@
 // that each ran alone on one thread.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <future>
 #include <thread>
 
 #include "base/rng.h"
-#include "ruv/engine.h"
+#include "property/asked_engine.h"
 
 namespace ruv {
 namespace {
 
-// Ids and the exact bits of all log-probabilities.
-std::string fingerprint(const Answer& answer) {
-  std::string bytes;
-  const auto add = [&](const auto& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (Token id : answer.ids) add(id);
-  for (const Event::Logprobs& l : answer.logprobs) {
-    add(l.chosen.logprob);
-    for (const TokenLogprob& t : l.top) {
-      add(t.id);
-      add(t.logprob);
-    }
-  }
-  return bytes;
-}
-
-struct Task {
-  std::vector<Token> prompt;
-  GenerateParams params;
-};
-
-Task random_task(Rng& rng, int64_t n_vocab, int64_t n_ctx) {
-  Task task;
+Asked random_request(Rng& rng, int64_t n_vocab, int64_t n_ctx) {
+  Asked asked;
   const auto n = 1 + static_cast<int64_t>(rng.below(static_cast<uint64_t>(n_ctx / 2)));
   for (int64_t i = 0; i < n; ++i) {
-    task.prompt.push_back(static_cast<Token>(rng.below(static_cast<uint64_t>(n_vocab))));
+    asked.prompt.push_back(static_cast<Token>(rng.below(static_cast<uint64_t>(n_vocab))));
   }
-  task.params.max_tokens = 1 + static_cast<int64_t>(rng.below(20));
-  task.params.temperature = rng.below(2) == 0 ? 0.0 : 1.0;
-  task.params.repetition_penalty = rng.below(3) == 0 ? 1.3 : 1.0;
-  task.params.seed = rng.below(1000);
-  task.params.n_logprobs = 2;
-  task.params.ignore_eos = true;
-  task.params.token_healing = rng.below(2) == 0;
-  return task;
+  asked.params.max_tokens = 1 + static_cast<int64_t>(rng.below(20));
+  asked.params.temperature = rng.below(2) == 0 ? 0.0 : 1.0;
+  asked.params.repetition_penalty = rng.below(3) == 0 ? 1.3 : 1.0;
+  asked.params.seed = rng.below(1000);
+  asked.params.n_logprobs = 2;
+  asked.params.ignore_eos = true;
+  asked.params.token_healing = rng.below(2) == 0;
+  return asked;
 }
 
-std::string answer_of(Engine& engine, const Task& task) {
-  Result<Answer> answer = generate(engine, task.prompt, task.params);
-  EXPECT_TRUE(answer.has_value()) << answer.error().message();
-  return answer ? fingerprint(*answer) : "";
+Told answer_to(Engine& engine, const Asked& asked) {
+  AskedEngine one(engine);
+  one.ask(asked);
+  return one.wait()[0];
 }
 
 constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3", "phi3", "gpt2"};
@@ -93,17 +69,17 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
     auto engine = Engine::create(*model, options);
     ASSERT_TRUE(engine.has_value()) << engine.error().message();
 
-    std::vector<Task> tasks;
-    const int n_tasks = 1 + static_cast<int>(rng.below(5));
-    for (int i = 0; i < n_tasks; ++i) tasks.push_back(random_task(rng, info.n_vocab, n_ctx));
-    std::vector<std::future<std::string>> answers;
-    for (const Task& task : tasks) {
-      answers.push_back(
-          std::async(std::launch::async, [&engine, &task] { return answer_of(**engine, task); }));
+    AskedEngine together(**engine);
+    std::vector<Asked> requests;
+    const int n_requests = 1 + static_cast<int>(rng.below(5));
+    for (int i = 0; i < n_requests; ++i) {
+      requests.push_back(random_request(rng, info.n_vocab, n_ctx));
     }
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      ASSERT_EQ(answers[i].get(), answer_of(**alone, tasks[i]))
-          << name << ", variation " << variation << ", task " << i;
+    for (const Asked& asked : requests) together.ask(asked);
+    const std::deque<Told>& told = together.wait();
+    for (size_t i = 0; i < requests.size(); ++i) {
+      ASSERT_TRUE(told[i].same_bytes(answer_to(**alone, requests[i])))
+          << name << ", variation " << variation << ", request " << i;
       ++compared;
     }
   }
@@ -130,26 +106,21 @@ TEST(SameBytesCancel, OthersDoNotNotice) {
   ASSERT_TRUE(engine.has_value());
   for (uint64_t round = 0; round < 50; ++round) {
     Rng rng(round);
-    const Task kept = random_task(rng, model_info(**model).n_vocab, n_ctx);
-    const std::string expected = answer_of(**engine, kept);
-    std::vector<RequestId> dropped;
-    std::vector<std::promise<FinishReason>> ends(3);
-    for (std::promise<FinishReason>& end : ends) {
-      Task task = random_task(rng, model_info(**model).n_vocab, n_ctx);
-      task.params.max_tokens = -1;
-      const auto on_event = [&end](const Event& event) {
-        if (event.finish != FinishReason::none) end.set_value(event.finish);
-      };
-      const Result<RequestId> id = (*engine)->submit({task.prompt, task.params, on_event});
-      ASSERT_TRUE(id.has_value());
-      dropped.push_back(*id);
+    const Asked kept = random_request(rng, model_info(**model).n_vocab, n_ctx);
+    const Told expected = answer_to(**engine, kept);
+    AskedEngine all(**engine);
+    for (int i = 0; i < 3; ++i) {
+      Asked dropped = random_request(rng, model_info(**model).n_vocab, n_ctx);
+      dropped.params.max_tokens = -1;
+      all.ask(dropped);
     }
-    auto answer = std::async(std::launch::async, [&] { return answer_of(**engine, kept); });
-    for (RequestId id : dropped) (*engine)->cancel(id);
-    EXPECT_EQ(answer.get(), expected) << "round " << round;
-    for (std::promise<FinishReason>& end : ends) {
-      const FinishReason reason = end.get_future().get();
-      EXPECT_TRUE(reason == FinishReason::cancelled || reason == FinishReason::length);
+    const size_t last = all.ask(kept);
+    for (size_t i = 0; i < last; ++i) (*engine)->cancel(all.id(i));
+    const std::deque<Told>& told = all.wait();
+    EXPECT_TRUE(told[last].same_bytes(expected)) << "round " << round;
+    for (size_t i = 0; i < last; ++i) {
+      EXPECT_TRUE(told[i].finish == FinishReason::cancelled ||
+                  told[i].finish == FinishReason::length);
     }
   }
   // The last answer's pages come back just after its last event.
