@@ -80,6 +80,22 @@ TEST(EngineService, ATenantWithTenTimesTheRequestsGetsNoMore) {
   EXPECT_GE(served["heavy"], served["light"] / 2);
 }
 
+// What was generated counts, not only prompts.
+TEST(EngineService, LongAnswersOfOneTenantMakeItWait) {
+  Service service(1);
+  std::string order;
+  for (int i = 0; i < 4; ++i) {
+    service.add(20, 100, {.tenant = "long"}, [&](const Event& event) {
+      if (event.finish != FinishReason::none) order += 'l';
+    });
+    service.add(20, 1, {.tenant = "short"}, [&](const Event& event) {
+      if (event.finish != FinishReason::none) order += 's';
+    });
+  }
+  while (order.size() < 8) ASSERT_TRUE(service.step() || order.size() == 8);
+  EXPECT_EQ(order, "lsssslll");
+}
+
 TEST(EngineService, TheUnimportantAreServedInTheEnd) {
   Service service(2);
   double first_token_ms = 0;
