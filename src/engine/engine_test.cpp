@@ -9,8 +9,10 @@
 #include <future>
 #include <thread>
 
+#include "engine/batch_engine.h"
 #include "engine/logits.h"
 #include "engine/sample/sampler.h"
+#include "fault/held_executor.h"
 
 namespace ruv {
 namespace {
@@ -183,6 +185,52 @@ TEST_F(EngineTest, RefusesWithBothNumbersAndNames) {
   bad = greedy(1);
   bad.stop = {""};
   EXPECT_NE(refusal({1}, bad).find("stop"), std::string::npos);
+}
+
+// A tenant and a salt with NUL in them could be another tenant and salt.
+TEST_F(EngineTest, RefusesTermsThatAreNoScope) {
+  using namespace std::string_literals;
+  const auto code = [&](const std::string& tenant, const std::string& salt) {
+    Request request{{1}, greedy(0), {}};
+    request.terms.tenant = tenant;
+    request.terms.cache_salt = salt;
+    const Result<RequestId> id = engine_->submit(std::move(request));
+    return id ? Code::ok : id.error().code();
+  };
+  EXPECT_EQ(code("a\0b"s, ""), Code::invalid);
+  EXPECT_EQ(code("a", "b\0"s), Code::invalid);
+  EXPECT_EQ(code("\0"s, ""), Code::invalid);
+  EXPECT_EQ(code("a", "\0"s), Code::invalid);
+  EXPECT_EQ(code(std::string(kMaxTermBytes + 1, 'a'), ""), Code::invalid);
+  EXPECT_EQ(code("", std::string(kMaxTermBytes + 1, 'a')), Code::invalid);
+  EXPECT_EQ(code(std::string(kMaxTermBytes, 'a'), std::string(kMaxTermBytes, 'b')), Code::ok);
+}
+
+TEST_F(EngineTest, TheQueueTakesWhatItSaysAndNoMore) {
+  constexpr int64_t kQueue = 3;
+  const EngineOptions options =
+      complete_options({.n_threads = 1, .n_ctx = 128, .max_sequences = 1, .max_queue = kQueue},
+                       *model_)
+          .value();
+  EngineParts parts = std::move(*make_parts(*model_, options));
+  auto held = std::make_unique<HeldExecutor>(std::move(parts.executor));
+  HeldExecutor& executor = *held;
+  executor.let_pass(1);
+  parts.executor = std::move(held);
+  BatchEngine engine(model_, options, std::move(parts));
+  const auto submit = [&] { return engine.submit({{1}, greedy(20), {}}); };
+  ASSERT_TRUE(submit().has_value());
+  executor.wait_for_entry();
+  EXPECT_EQ(engine.load().n_running, 1);
+  for (int64_t i = 0; i < kQueue; ++i) {
+    EXPECT_EQ(engine.load().n_waiting, i);
+    ASSERT_TRUE(submit().has_value()) << i;
+  }
+  for (int64_t i = 1; i <= 2; ++i) {
+    EXPECT_EQ(submit().error().code(), Code::unavailable);
+    EXPECT_EQ(engine.load().n_refused, i);
+    EXPECT_EQ(engine.load().n_waiting, kQueue);
+  }
 }
 
 TEST_F(EngineTest, AFullQueueIsRefusedAndCancelEndsEverything) {
