@@ -362,6 +362,105 @@ TEST_F(PageStoreTest, SealedRecordsCannotBeSwapped) {
   EXPECT_EQ(store->stats().n_records, 0);
 }
 
+// Two stores give the same ids to the same tokens in two scopes. What one of them wrote below its
+// first page has no place in the other, whole as it is.
+class PageStoreOfTwoScopes : public PageStoreTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    with_ = config();
+    if (GetParam()) with_.key.emplace().fill(7);
+    const std::string anns = write_chain("ann");
+    stride_ = (anns.size() - kSegmentHeaderBytes) / 3;
+    anns_second_ = anns.substr(kSegmentHeaderBytes + stride_, stride_);
+    std::filesystem::remove(segment());
+    write_chain("bob");
+  }
+  std::string write_chain(std::string_view scope) {
+    {
+      const auto store = open(with_);
+      ids_ = {append_page(*store, -1, 0, scope).value()};
+      for (const int64_t id : append_chain(*store, ids_[0], 1, 2)) ids_.push_back(id);
+    }
+    return read_file(segment());
+  }
+  // Ann's second page takes the place of Bob's.
+  void swap_second() {
+    std::fstream file(segment(), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(kSegmentHeaderBytes + stride_));
+    file.write(anns_second_.data(), static_cast<std::streamsize>(stride_));
+  }
+
+  PageStoreConfig with_;
+  std::vector<int64_t> ids_;
+  size_t stride_ = 0;
+  std::string anns_second_;
+};
+
+TEST_P(PageStoreOfTwoScopes, ARecordIsNotLinkedBelowAnother) {
+  swap_second();
+  const auto store = open(with_);
+  ASSERT_EQ(store->records().size(), 1U);
+  EXPECT_EQ(store->records()[0].scope, "bob");
+  std::vector<std::byte> payload(kPayload);
+  EXPECT_EQ(store->read(ids_[1], payload).code(), Code::not_found);
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("2 records lack the pages before them"), std::string::npos);
+}
+
+TEST_P(PageStoreOfTwoScopes, ARecordIsNotReadInPlaceOfAnother) {
+  const auto store = open(with_);
+  ASSERT_EQ(store->records().size(), 3U);
+  swap_second();
+  EXPECT_EQ(store->records().size(), 1U);
+  std::vector<std::byte> payload(kPayload);
+  EXPECT_EQ(store->read(ids_[1], payload).code(), Code::corrupt);
+  EXPECT_EQ(store->stats().n_damaged, 1);
+  EXPECT_EQ(store->stats().n_records, 1) << "what hung below it went too";
+}
+
+INSTANTIATE_TEST_SUITE_P(PlainAndSealed, PageStoreOfTwoScopes, ::testing::Bool());
+
+// A process that was killed while it moved a record leaves two copies: the older one is about to
+// go.
+TEST_F(PageStoreTest, OfTwoCopiesOfARecordTheNewerIsUsed) {
+  std::vector<int64_t> ids;
+  {
+    const auto store = open();
+    for (int i = 0; store->stats().n_segments < 2; ++i) ids.push_back(*append_page(*store, -1, i));
+  }
+  const std::string older = read_file(segment(1));
+  const std::string newer = read_file(segment(2));
+  const size_t stride = newer.size() - kSegmentHeaderBytes;
+  write_file(segment(2), newer + older.substr(kSegmentHeaderBytes, stride));
+  flip_bits(segment(1), kSegmentHeaderBytes + kRecordHeaderBytes, 1);
+  const auto store = open();
+  EXPECT_EQ(store->stats().n_records, static_cast<int64_t>(ids.size()));
+  EXPECT_TRUE(holds_page(*store, ids[0], 0));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_TRUE(holds_page(*store, ids[i], static_cast<int>(i))) << i;
+  }
+  EXPECT_TRUE(notes_.empty());
+}
+
+// Records are worth moving when they were used later than most: at most half of them are.
+TEST_F(PageStoreTest, WhatMostWereUsedAtIsNotRecent) {
+  const auto store = open();
+  std::vector<int64_t> ids;
+  while (store->take_dropped().empty()) ids.push_back(*append_page(*store, -1, 0));
+  const int64_t n_moved = store->stats().n_moved;
+  const int64_t n_segments = store->stats().n_segments;
+  // Three of five everywhere, at one time.
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i % 5 < 3) store->touch(ids[i]);
+  }
+  for (int i = 0; store->take_dropped().empty(); ++i) {
+    ASSERT_LT(i, 300);
+    ASSERT_TRUE(append_page(*store, -1, 0).has_value());
+  }
+  EXPECT_EQ(store->stats().n_moved, n_moved);
+  EXPECT_LE(store->stats().n_segments, n_segments);
+}
+
 TEST_F(PageStoreTest, TheBoundHoldsAndRecentUseDecides) {
   const auto store = open();
   const std::vector<int64_t> loved = append_chain(*store, -1, 0, 8);
