@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "cache_folder.h"
@@ -71,7 +72,13 @@ Status serve(const CommandLine& line, ServeCall& call) {
              service.names.front(), engine->n_ctx(), call.engine.max_sequences,
              url_of(*server, call.server.host));
   std::fflush(stderr);
-  server->run();
+  if (!server->run()) {
+    // What that request uses must not be taken away, so the process ends as it is. Sessions and
+    // pages are safe: what has been acknowledged is on disk.
+    fmt::print(stderr, "stopped; a request that did not end is left behind\n");
+    std::fflush(stderr);
+    std::_Exit(kDone);
+  }
   // Both before the server: their last events still go to its replies.
   engine.reset();
   keeper.reset();
@@ -93,6 +100,10 @@ int serve_command(int argc, char** argv) {
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
+  line.texts(
+      "--allow-host", call.server.allowed_hosts,
+      "A name by which the server may be called, as a proxy or a web page does; repeat it for "
+      "more; *: any");
   add_cache_flags(line, call.cache);
   line.integer("--cache-tokens", call.engine.kv.max_tokens, 0, int64_t{1} << 40,
                "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "

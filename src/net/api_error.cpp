@@ -21,6 +21,9 @@ constexpr std::array kErrorTable{
     ErrorRow{Code::internal, 500, "server_error", "internal_error"},
 };
 
+constexpr size_t kMaxMessageBytes = 4000;
+constexpr size_t kMaxParamBytes = 200;
+
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 }  // namespace
@@ -40,12 +43,19 @@ ApiError bad_request(std::string param, std::string message, std::string code) {
   return {400, "invalid_request_error", std::move(message), std::move(param), std::move(code)};
 }
 
+std::string shortened(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const std::string_view head = text.substr(0, max_bytes);
+  return std::string(head.substr(0, whole_utf8_prefix(head))) + "…";
+}
+
 std::string error_json(const ApiError& error) {
-  const Json json = {{"error",
-                      {{"message", to_valid_utf8(error.message)},
-                       {"type", error.type},
-                       {"param", text_or_null(to_valid_utf8(error.param))},
-                       {"code", text_or_null(error.code)}}}};
+  const Json json = {
+      {"error",
+       {{"message", to_valid_utf8(shortened(error.message, kMaxMessageBytes))},
+        {"type", error.type},
+        {"param", text_or_null(to_valid_utf8(shortened(error.param, kMaxParamBytes)))},
+        {"code", text_or_null(error.code)}}}};
   return json.dump();
 }
 

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "net/http/message.h"
@@ -31,7 +32,11 @@ ApiError api_error(const Status& status, std::string param = {});
 // The request itself is wrong: status 400.
 ApiError bad_request(std::string param, std::string message, std::string code = "invalid_value");
 
-// {"error": {"message", "type", "param", "code"}}
+// The text, or its beginning and "…" where it is longer than max_bytes: what clients sent is not
+// sent back to them whole.
+std::string shortened(std::string_view text, size_t max_bytes);
+
+// {"error": {"message", "type", "param", "code"}}; message and param are shortened.
 std::string error_json(const ApiError& error);
 HttpResponse error_response(const ApiError& error);
 

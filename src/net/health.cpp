@@ -1,5 +1,6 @@
 // GET /health: whether the server answers, and how busy the engine is; asks for no key.
-// GET /v1/engine/stats: what its caches and drafts did.
+// GET /v1/engine/stats: what its caches and drafts did. Both copy numbers that the engine has
+// ready, so they are answered on the network thread, whatever the workers do.
 #include "base/json.h"
 #include "net/openai/service.h"
 
@@ -50,7 +51,7 @@ Json speculation_json(const SpeculativeStats& s) {
 }  // namespace
 
 Route stats_route(const OpenAiService& service) {
-  return simple_route("GET", "/v1/engine/stats", [&service](const HttpRequest&) {
+  Route route = simple_route("GET", "/v1/engine/stats", [&service](const HttpRequest&) {
     const KvCacheStats kv = service.engine->kv_stats();
     const Json json = {{"load", load_json(service.engine->load())},
                        {"kv", kv_json(kv)},
@@ -59,6 +60,8 @@ Route stats_route(const OpenAiService& service) {
                        {"speculation", speculation_json(service.engine->speculative_stats())}};
     return HttpResponse{.body = json.dump()};
   });
+  route.thread = RouteThread::network;
+  return route;
 }
 
 Route health_route(const OpenAiService& service) {
@@ -69,6 +72,7 @@ Route health_route(const OpenAiService& service) {
     return HttpResponse{.body = json.dump()};
   });
   route.needs_key = false;
+  route.thread = RouteThread::network;
   return route;
 }
 

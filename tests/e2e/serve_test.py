@@ -415,7 +415,7 @@ class Connections(ServeTest):
             else:
                 connection = self.server.connect()
                 data = json.dumps(body).encode()
-                connection.sendall(b"POST " + path.encode() + b" HTTP/1.1\r\nHost: test\r\n"
+                connection.sendall(b"POST " + path.encode() + b" HTTP/1.1\r\nHost: localhost\r\n"
                                    b"Content-Type: application/json\r\nContent-Length: " +
                                    str(len(data)).encode() + b"\r\n\r\n" + data)
             deadline = time.monotonic() + 20

@@ -87,7 +87,7 @@ class Server:
         text, as of control tokens only, that is the last one."""
         connection = self.connect()
         data = json.dumps(body).encode()
-        head = (f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+        head = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 f"Content-Length: {len(data)}\r\n\r\n")
         connection.sendall(head.encode() + data)
         seen = b""

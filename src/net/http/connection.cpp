@@ -1,18 +1,15 @@
 // Beast parses requests; answers are framed by Exchange. Everything here runs on the network
-// thread, so nothing is locked. Arguments of awaited calls are named variables: g++ 12 destroys
-// temporaries inside a co_await expression twice.
+// thread, so nothing is locked. Arguments and results of awaited calls are named variables: g++ 12
+// destroys temporaries inside a co_await expression twice, and gets conditions with one wrong.
 #include "net/http/connection.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include "net/api_error.h"
+#include "net/http/request_head.h"
 
 namespace ruv {
 namespace {
@@ -20,75 +17,69 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
-using RequestParser = http::request_parser<http::string_body>;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
-// What a client may send ahead of the answer it waits for.
+constexpr size_t kReadBytes = 16 << 10;
+// What a client may send ahead of the answer it waits for; more stays in its socket.
 constexpr size_t kMaxPipelinedBytes = 64 << 10;
+// Bodies up to here are read although nobody wants them, so that the connection can go on.
+constexpr uint64_t kMaxUnusedBodyBytes = 64 << 10;
 // What is read and thrown away after a refusal, so that the client gets to see it.
-constexpr size_t kMaxLingerBytes = 64 << 20;
+constexpr size_t kMaxLingerBytes = 16 << 20;
 constexpr std::chrono::milliseconds kLingerTimeout{2'000};
 
-std::string lower_media_type(std::string_view value) {
-  std::string type(value.substr(0, value.find(';')));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-  for (char& c : type) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return type;
+std::string_view view_of(const boost::beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
 
-std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
-HttpRequest to_request(RequestParser::value_type&& message) {
-  HttpRequest request;
-  request.method = view_of(message.method_string());
-  const std::string_view target = view_of(message.target());
-  const size_t question = target.find('?');
-  request.path = decode_percent(target.substr(0, question));
-  if (question != std::string_view::npos) request.query = target.substr(question + 1);
-  request.content_type = lower_media_type(view_of(message[http::field::content_type]));
-  request.from_web_page = message.count(http::field::origin) > 0;
-  request.authorization = view_of(message[http::field::authorization]);
-  request.body = std::move(message.body());
-  return request;
+HttpResponse invalid_http(std::string_view reason) {
+  return error_response(bad_request("", fmt::format("not valid HTTP: {}", reason), "invalid_http"));
 }
 
-// The answer to a request that cannot be read; nothing when the connection is just over.
-std::optional<HttpResponse> refusal_of(const error_code& error, const ServerOptions& options) {
-  if (error == http::error::body_limit) {
-    return error_response({413, "invalid_request_error",
-                           fmt::format("the body is longer than {} bytes", options.max_body_bytes),
-                           "", "body_too_large"});
-  }
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return error_response(
-        {431, "invalid_request_error",
-         fmt::format("the headers are longer than {} bytes", options.max_header_bytes), "",
-         "headers_too_large"});
-  }
-  const bool is_parse_error =
-      error.category() == make_error_code(http::error::bad_method).category();
-  if (!is_parse_error || error == http::error::end_of_stream ||
-      error == http::error::partial_message) {
-    return std::nullopt;
-  }
-  return error_response(bad_request("", "not valid HTTP: " + error.message(), "invalid_http"));
+HttpResponse long_head(uint32_t max_bytes) {
+  return error_response({431, "invalid_request_error",
+                         fmt::format("the headers are longer than {} bytes", max_bytes), "",
+                         "headers_too_large"});
+}
+
+HttpResponse long_body(uint64_t max_bytes) {
+  return error_response({413, "invalid_request_error",
+                         fmt::format("the body is longer than {} bytes", max_bytes), "",
+                         "body_too_large"});
+}
+
+HttpResponse overloaded(std::string message) {
+  return error_response({503, "server_error", std::move(message), "", "overloaded"});
+}
+
+HttpResponse too_late() {
+  return error_response(
+      {408, "invalid_request_error", "the request came too slowly", "", "request_timeout"});
+}
+
+bool is_token_char(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, ServerState& server)
+Connection::Connection(Socket socket, ServerState& server)
     : socket_(std::move(socket)),
       server_(server),
       watchdog_(server.io),
-      buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 4096) {}
+      buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 2 * kReadBytes),
+      waiting_since_(Clock::now()) {}
 
-Connection::~Connection() { server_.body_bytes -= reserved_bytes_; }
-
-void Connection::arm(std::chrono::milliseconds limit) {
+void Connection::arm(Clock::duration limit, Late late) {
   watchdog_.expires_after(limit);
-  watchdog_.async_wait([weak = weak_from_this()](const error_code& error) {
-    if (error) return;
-    if (const auto self = weak.lock()) self->abort();
+  watchdog_.async_wait([weak = weak_from_this(), late](const error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self) return;
+    if (late == Late::close) return self->abort();
+    self->late_ = true;
+    error_code ignored;
+    self->socket_.cancel(ignored);
   });
 }
 
@@ -99,133 +90,270 @@ void Connection::stop_when_idle() {
 }
 
 void Connection::abort() {
+  waiting_since_.reset();
   error_code ignored;
   socket_.close(ignored);
   if (exchange_) exchange_->disconnect();
 }
 
-bool Connection::reserve_body(uint64_t n_bytes) {
-  if (server_.body_bytes + n_bytes > server_.options.max_all_bodies_bytes) return false;
-  server_.body_bytes += n_bytes;
-  reserved_bytes_ = n_bytes;
-  return true;
-}
-
 asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
   while (socket_.is_open()) {
-    HttpRequest request;
-    const ReadOutcome outcome = co_await read_request(request);
-    if (outcome != ReadOutcome::request) break;
-    co_await answer(std::move(request));
+    Incoming incoming(server_.budget);
+    const ReadOutcome outcome = co_await read_request(incoming);
+    if (outcome != ReadOutcome::done) break;
+    co_await answer(std::move(incoming));
     if (!framing_.keep_alive || server_.stopping) break;
   }
   disarm();
   error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
+}
+
+asio::awaitable<bool> Connection::read_some() {
+  const auto room = buffer_.prepare(kReadBytes);
+  const auto [error, n] = co_await socket_.async_read_some(room, kAsTuple);
+  if (error) co_return false;
+  buffer_.commit(n);
+  co_return true;
+}
+
+// Empty lines before a request are passed over, as RFC 9112 2.2 wants; they do not count as its
+// beginning.
+bool Connection::has_first_byte() {
+  while (view_of(buffer_).starts_with("\r\n")) buffer_.consume(2);
+  return buffer_.size() > 0 && view_of(buffer_) != "\r";
 }
 
 asio::awaitable<bool> Connection::read_first_byte() {
   idle_ = true;
-  if (buffer_.size() == 0) {
-    arm(server_.options.idle_timeout);
-    const auto [error, n] = co_await socket_.async_read_some(buffer_.prepare(4096), kAsTuple);
-    if (error) co_return false;
-    buffer_.commit(n);
+  waiting_since_ = Clock::now();
+  arm(server_.options.idle_timeout);
+  while (!has_first_byte()) {
+    const bool more = co_await read_some();
+    if (!more) co_return false;
   }
   idle_ = false;
   co_return true;
 }
 
-asio::awaitable<Connection::ReadOutcome> Connection::read_request(HttpRequest& request) {
-  const ServerOptions& options = server_.options;
-  if (!co_await read_first_byte()) co_return ReadOutcome::closed;
-  RequestParser parser;
-  parser.header_limit(options.max_header_bytes);
-  parser.body_limit(options.max_body_bytes);
+asio::awaitable<Connection::ReadOutcome> Connection::end_of_read() {
+  if (!late_) co_return ReadOutcome::closed;
+  late_ = false;
+  HttpResponse response = too_late();
+  co_return co_await refuse(std::move(response));
+}
 
-  arm(options.header_timeout);
-  auto [error, n] = co_await http::async_read_header(socket_, buffer_, parser, kAsTuple);
-  if (!error && !parser.is_done()) {
-    const auto length = parser.content_length();
-    if (!reserve_body(length ? *length : options.max_body_bytes)) {
-      HttpResponse response = error_response(
-          {503, "server_error", "too many large requests at once", "", "overloaded"});
-      co_await refuse(std::move(response));
-      co_return ReadOutcome::refused;
-    }
-    if (boost::beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-      std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-      if (!co_await write_all(std::move(go_on))) co_return ReadOutcome::closed;
-    }
-    arm(options.body_timeout);
-    std::tie(error, n) = co_await http::async_read(socket_, buffer_, parser, kAsTuple);
+// What is wrong with the head as far as it is here, from byte `n_seen` on. `is_whole`: set when it
+// is here to its end.
+std::optional<HttpResponse> Connection::check_head(size_t n_seen, bool& is_whole) const {
+  const uint32_t max_bytes = server_.options.max_header_bytes;
+  const size_t from = n_seen < 3 ? 0 : n_seen - 3;
+  const std::string_view text = view_of(buffer_);
+  const size_t end = text.find("\r\n\r\n", from);
+  is_whole = end != text.npos;
+  const std::string_view head = text.substr(0, is_whole ? end + 2 : text.npos);
+  if (head.size() > max_bytes) return long_head(max_bytes);
+  if (!is_token_char(head[0])) return invalid_http("no method");
+  if (const char* fault = head_line_fault(head, from)) return invalid_http(fault);
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> Connection::parse_head(Parser& parser) {
+  error_code error;
+  buffer_.consume(parser.put(buffer_.data(), error));
+  if (error == http::error::header_limit) return long_head(server_.options.max_header_bytes);
+  if (error || !parser.is_header_done()) return invalid_http(error.message());
+  if (const auto fault = framing_fault(parser.get().base())) return error_response(*fault);
+  return std::nullopt;
+}
+
+asio::awaitable<Connection::ReadOutcome> Connection::read_head(Parser& parser) {
+  arm(server_.options.header_timeout, Late::end_read);
+  size_t n_seen = 0;
+  bool is_whole = false;
+  std::optional<HttpResponse> refusal = check_head(n_seen, is_whole);
+  while (!refusal && !is_whole) {
+    n_seen = buffer_.size();
+    const bool more = co_await read_some();
+    if (!more) co_return co_await end_of_read();
+    refusal = check_head(n_seen, is_whole);
   }
   disarm();
-  if (error) {
-    if (auto response = refusal_of(error, options)) co_await refuse(std::move(*response));
-    co_return ReadOutcome::refused;
-  }
-  framing_.keep_alive = parser.get().keep_alive() && !server_.stopping;
-  framing_.chunked = parser.get().version() >= 11;
-  framing_.head_only = parser.get().method() == http::verb::head;
-  if (!framing_.chunked) framing_.keep_alive = false;
-  request = to_request(parser.release());
-  co_return ReadOutcome::request;
+  if (!refusal) refusal = parse_head(parser);
+  if (!refusal) co_return ReadOutcome::done;
+  co_return co_await refuse(std::move(*refusal));
 }
 
-// Answers a request that was not read to its end, then reads on for a moment: closing a socket
-// with unread bytes resets the connection, and the client would not see the answer.
-asio::awaitable<void> Connection::refuse(HttpResponse response) {
+void Connection::set_framing(const Parser& parser) {
+  const auto& head = parser.get();
+  framing_.chunked = head.version() >= 11;
+  framing_.keep_alive = framing_.chunked && parser.keep_alive() && !server_.stopping;
+  framing_.head_only = head.method() == http::verb::head;
+}
+
+void Connection::choose(Incoming& incoming) const {
+  if (const auto access = server_.access.check(incoming.request); !access) {
+    incoming.refusal = error_response(access.error());
+    return;
+  }
+  RouteChoice choice = server_.router.choose(incoming.request);
+  incoming.route = choice.route;
+  incoming.refusal = std::move(choice.refusal);
+}
+
+// The key, the path and all else that the head tells are checked before a byte of the body is read.
+asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& incoming) {
+  const bool begun = co_await read_first_byte();
+  if (!begun) co_return ReadOutcome::closed;
+  Parser parser;
+  parser.header_limit(server_.options.max_header_bytes);
+  parser.body_limit(boost::none);  // read_body has its own
+  const ReadOutcome head = co_await read_head(parser);
+  waiting_since_.reset();
+  if (head != ReadOutcome::done) co_return head;
+  incoming.request = to_request(parser.get().base());
+  set_framing(parser);
+  choose(incoming);
+  if (parser.is_done()) co_return ReadOutcome::done;
+
+  const uint64_t limit = server_.options.max_body_bytes;
+  const bool is_wanted = incoming.route != nullptr && takes_body(*incoming.route);
+  const uint64_t max_bytes = is_wanted ? limit : std::min(limit, kMaxUnusedBodyBytes);
+  const auto length = parser.content_length();
+  const bool asks_first = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
+  std::optional<HttpResponse> refusal;
+  if (length && *length > max_bytes) refusal = long_body(max_bytes);
+  if (incoming.route == nullptr && (refusal || !length || asks_first)) {
+    refusal = std::move(incoming.refusal);
+  }
+  if (refusal) co_return co_await refuse(std::move(*refusal));
+  if (asks_first) {
+    std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    const bool written = co_await write_all(std::move(go_on));
+    if (!written) co_return ReadOutcome::closed;
+  }
+  co_return co_await read_body(parser, max_bytes, incoming);
+}
+
+asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, uint64_t max_bytes,
+                                                               Incoming& incoming) {
+  const auto start = Clock::now();
+  parser.eager(true);
+  std::optional<HttpResponse> refusal = parse_body(parser, max_bytes, incoming.body);
+  while (!refusal && !parser.is_done()) {
+    const Clock::duration left = start + body_patience(parser.get().body().size()) - Clock::now();
+    late_ = left <= Clock::duration::zero();
+    bool more = false;
+    if (!late_) {
+      arm(left, Late::end_read);
+      more = co_await read_some();
+    }
+    if (!more) co_return co_await end_of_read();
+    refusal = parse_body(parser, max_bytes, incoming.body);
+  }
+  disarm();
+  if (refusal) co_return co_await refuse(std::move(*refusal));
+  incoming.request.body = std::move(parser.get().body());
+  co_return ReadOutcome::done;
+}
+
+// How long after its head a body may take of which n_bytes have come.
+Connection::Clock::duration Connection::body_patience(uint64_t n_bytes) const {
+  const ServerOptions& options = server_.options;
+  const auto by_rate = options.body_grace +
+                       std::chrono::seconds(n_bytes / static_cast<uint64_t>(options.min_body_rate));
+  return std::min<Clock::duration>(by_rate, options.body_timeout);
+}
+
+// What is in the buffer, into the body. An answer where the request is wrong or too large.
+std::optional<HttpResponse> Connection::parse_body(Parser& parser, uint64_t max_bytes,
+                                                   BudgetShare& share) {
+  while (buffer_.size() > 0 && !parser.is_done()) {
+    error_code error;
+    const size_t n = parser.put(buffer_.data(), error);
+    buffer_.consume(n);
+    const std::string& body = parser.get().body();
+    if (body.size() > max_bytes) return long_body(max_bytes);
+    if (!share.resize(body.capacity())) return overloaded("too many large requests at once");
+    if (error == http::error::need_more) {
+      // The line before a chunk, or what follows the last one.
+      if (buffer_.size() > server_.options.max_header_bytes) {
+        return long_head(server_.options.max_header_bytes);
+      }
+      break;
+    }
+    if (error || n == 0) return invalid_http(error.message());
+  }
+  return std::nullopt;
+}
+
+// Closing a socket with unread bytes resets the connection, and the client would not see the
+// answer.
+asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse response) {
   std::string bytes = response_bytes(response, {.keep_alive = false});
-  if (!co_await write_all(std::move(bytes))) co_return;
+  const bool written = co_await write_all(std::move(bytes));
+  if (!written) co_return ReadOutcome::closed;
   error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  socket_.shutdown(Socket::shutdown_send, ignored);
   arm(kLingerTimeout);
-  buffer_.clear();
   for (size_t total = 0; total < kMaxLingerBytes;) {
-    const auto [error, n] = co_await socket_.async_read_some(buffer_.prepare(4096), kAsTuple);
-    if (error) break;
-    total += n;
+    buffer_.clear();
+    const bool more = co_await read_some();
+    if (!more) break;
+    total += buffer_.size();
   }
+  co_return ReadOutcome::refused;
 }
 
-asio::awaitable<void> Connection::answer(HttpRequest request) {
+asio::awaitable<void> Connection::answer(Incoming incoming) {
   using asio::experimental::awaitable_operators::operator||;
-  exchange_ = std::make_shared<Exchange>(server_.io, server_.options, framing_);
-  asio::post(server_.workers, [self = shared_from_this(), exchange = exchange_,
-                               request = std::move(request)]() mutable {
-    const Router& router = self->server_.router;
-    router.dispatch(std::move(request), exchange);
-    // The connection must be destroyed on the network thread.
-    exchange->post([self = std::move(self)] {
-      self->server_.body_bytes -= std::exchange(self->reserved_bytes_, 0);
-    });
-  });
+  exchange_ = std::make_shared<Exchange>(server_.io, server_.options, server_.budget, framing_);
+  if (incoming.route == nullptr) {
+    exchange_->send(std::move(incoming.refusal));
+  } else {
+    start_route(std::move(incoming));
+  }
   co_await (write_answer() || watch_client());
   disarm();
-  if (!exchange_->ended() || write_failed_) {
+  if (!exchange_->ended() || exchange_->disconnected() || write_failed_) {
     framing_.keep_alive = false;
     exchange_->disconnect();
   }
   exchange_.reset();
 }
 
-// Ends when the client closes its side, or sends far more than one request ahead.
+void Connection::start_route(Incoming incoming) {
+  incoming.request.stop = exchange_->stop_token();
+  const Route& route = *incoming.route;
+  if (route.thread == RouteThread::network) return run_route(route, incoming.request, exchange_);
+  auto job = std::make_shared<Incoming>(std::move(incoming));
+  server_.workers.post([job, exchange = exchange_, &budget = server_.budget] {
+    if (job->request.stop.stop_requested()) return;
+    BudgetShare parsing(budget, BudgetUse::parsing);
+    if (!parsing.resize(job->request.body.size() * kParseBytesPerBodyByte)) {
+      return send_response(exchange, overloaded("too many large requests at once"));
+    }
+    run_route(*job->route, job->request, exchange);
+  });
+}
+
+// Ends when the client closes its side. One that sends far more than a request ahead is left
+// waiting until its answer is written, and noticed to be gone only when its connection breaks.
 asio::awaitable<void> Connection::watch_client() {
   while (buffer_.size() < kMaxPipelinedBytes) {
-    const auto [error, n] = co_await socket_.async_read_some(buffer_.prepare(4096), kAsTuple);
-    if (error) co_return;
-    buffer_.commit(n);
+    const bool more = co_await read_some();
+    if (!more) co_return;
   }
+  co_await socket_.async_wait(Socket::wait_error, kAsTuple);
 }
 
 asio::awaitable<void> Connection::write_answer() {
   for (;;) {
     std::string bytes = exchange_->take_queued();
     if (bytes.empty()) {
-      if (exchange_->ended()) co_return;
+      if (exchange_->ended() || exchange_->disconnected()) co_return;
       exchange_->wake().expires_at(asio::steady_timer::time_point::max());
       co_await exchange_->wake().async_wait(kAsTuple);
       continue;

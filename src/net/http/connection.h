@@ -3,43 +3,53 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
 #include <memory>
 #include <optional>
 #include <set>
 
+#include "net/http/access.h"
+#include "net/http/budget.h"
 #include "net/http/exchange.h"
+#include "net/http/received_body.h"
 #include "net/http/server.h"
+#include "net/http/workers.h"
 
 namespace ruv {
 
 class Connection;
 
-// What the server and its connections share. Used on the network thread only.
+// What the server and its connections share. Used on the network thread only, but for the router
+// and the budget.
 struct ServerState {
   ServerState(ServerOptions server_options, std::vector<Route> routes)
       : options(std::move(server_options)),
         router(std::move(routes), options.api_key),
-        workers(static_cast<size_t>(options.n_workers)) {}
+        access(options.host, !options.api_key.empty(), options.allowed_hosts),
+        budget(options.budget),
+        workers(options.n_workers) {}
 
   ServerOptions options;
   Router router;
+  HostAccess access;
+  ServerBudget budget;
   std::set<Connection*> connections;
-  uint64_t body_bytes = 0;  // of bodies being read or parsed
   bool stopping = false;
   // Last, because what still waits in them refers to the members above.
   boost::asio::io_context io{1};
-  boost::asio::thread_pool workers;
+  Workers workers;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(boost::asio::ip::tcp::socket socket, ServerState& server);
-  ~Connection();
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Clock = std::chrono::steady_clock;
+
+  Connection(Socket socket, ServerState& server);
 
   // Serves until the client, a timeout or the server's stop ends it.
   boost::asio::awaitable<void> run();
@@ -47,30 +57,59 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stop_when_idle();
   // Closes now; a running answer is told that its client is gone.
   void abort();
+  // Since when it waits for a request or its head; none where it has one, or is closed.
+  std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
 
  private:
-  enum class ReadOutcome { request, refused, closed };
+  using Parser = boost::beast::http::request_parser<ReceivedBody>;
+  enum class ReadOutcome { done, refused, closed };
+  // A request, and where it goes: a route, or an answer that is known from its head.
+  struct Incoming {
+    explicit Incoming(ServerBudget& budget) : body(budget, BudgetUse::bodies) {}
+    HttpRequest request;
+    const Route* route = nullptr;
+    HttpResponse refusal;
+    BudgetShare body;
+  };
 
-  boost::asio::awaitable<ReadOutcome> read_request(HttpRequest& request);
+  boost::asio::awaitable<ReadOutcome> read_request(Incoming& incoming);
   boost::asio::awaitable<bool> read_first_byte();
-  boost::asio::awaitable<void> answer(HttpRequest request);
+  bool has_first_byte();
+  boost::asio::awaitable<ReadOutcome> read_head(Parser& parser);
+  std::optional<HttpResponse> check_head(size_t n_seen, bool& is_whole) const;
+  std::optional<HttpResponse> parse_head(Parser& parser);
+  boost::asio::awaitable<ReadOutcome> read_body(Parser& parser, uint64_t max_bytes,
+                                                Incoming& incoming);
+  std::optional<HttpResponse> parse_body(Parser& parser, uint64_t max_bytes, BudgetShare& share);
+  Clock::duration body_patience(uint64_t n_bytes) const;
+  // False when the client's side is closed or the time is over.
+  boost::asio::awaitable<bool> read_some();
+  void choose(Incoming& incoming) const;
+  void set_framing(const Parser& parser);
+  boost::asio::awaitable<void> answer(Incoming incoming);
+  void start_route(Incoming incoming);
   boost::asio::awaitable<void> watch_client();
   boost::asio::awaitable<void> write_answer();
   boost::asio::awaitable<bool> write_all(std::string bytes);
-  boost::asio::awaitable<void> refuse(HttpResponse response);
-  // Closes the socket when `limit` passes before the next arm or disarm.
-  void arm(std::chrono::milliseconds limit);
+  // Sends `response`, reads on for a moment and ends the connection.
+  boost::asio::awaitable<ReadOutcome> refuse(HttpResponse response);
+  // Ends a read of a request that was begun and does not come to its end.
+  boost::asio::awaitable<ReadOutcome> end_of_read();
+  // Closes the socket, or only ends the read that waits, when `limit` passes before the next arm or
+  // disarm.
+  enum class Late { close, end_read };
+  void arm(Clock::duration limit, Late late = Late::close);
   void disarm();
-  bool reserve_body(uint64_t n_bytes);
 
-  boost::asio::ip::tcp::socket socket_;
+  Socket socket_;
   ServerState& server_;
   boost::asio::steady_timer watchdog_;
   boost::beast::flat_buffer buffer_;
   std::shared_ptr<Exchange> exchange_;
-  uint64_t reserved_bytes_ = 0;
   AnswerFraming framing_;
+  std::optional<Clock::time_point> waiting_since_;
   bool idle_ = true;
+  bool late_ = false;  // the watchdog ended a read
   bool write_failed_ = false;
 };
 

@@ -3,28 +3,63 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
+#include <exception>
 
 #include "base/check.h"
+#include "net/api_error.h"
 
 namespace ruv {
+namespace {
 
-std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing) {
+// Writes are put together in strings of about this size.
+constexpr size_t kJoinedBytes = 16 << 10;
+
+}  // namespace
+
+std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
   std::string bytes =
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: {}\r\n",
                   response.status, http_reason(response.status), response.content_type,
                   response.body.size(), framing.keep_alive ? "keep-alive" : "close");
   for (const auto& [name, value] : response.headers) bytes += name + ": " + value + "\r\n";
-  bytes += "\r\n";
+  return bytes += "\r\n";
+}
+
+std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing) {
+  std::string bytes = response_head(response, framing);
   if (!framing.head_only) bytes += response.body;
   return bytes;
 }
 
-void Exchange::post(std::function<void()> work) { boost::asio::post(io_, std::move(work)); }
+void Exchange::post(std::function<void()> work) {
+  boost::asio::post(io_, [self = shared_from_this(), work = std::move(work)] {
+    try {
+      work();
+    } catch (const std::exception&) {
+      self->disconnect();
+    }
+  });
+}
 
-void Exchange::queue(std::string bytes) {
-  queued_ += bytes;
-  ++n_queued_;
+bool Exchange::make_room(int64_t n_bytes) {
+  const int64_t wanted = n_waiting_bytes_ + n_bytes - static_cast<int64_t>(kOwnAnswerBytes);
+  return waiting_.resize(wanted > 0 ? static_cast<uint64_t>(wanted) : 0);
+}
+
+bool Exchange::queue(std::string bytes) {
+  const auto n_bytes = static_cast<int64_t>(bytes.size());
+  if (!make_room(n_bytes)) return false;
+  if (queued_.empty() || queued_.back().bytes.size() + bytes.size() > kJoinedBytes) {
+    queued_.push_back({std::move(bytes)});
+  } else {
+    queued_.back().bytes += bytes;
+  }
+  queued_.back().n_bytes += n_bytes;
+  ++queued_.back().n_writes;
+  n_waiting_bytes_ += n_bytes;
+  ++n_waiting_;
   wake_.cancel();
+  return true;
 }
 
 void Exchange::end() {
@@ -35,7 +70,14 @@ void Exchange::end() {
 
 void Exchange::send(HttpResponse response) {
   CHECK(!begun_ && !ended_);
-  if (!disconnected_) queue(response_bytes(response, framing_));
+  if (!disconnected_) {
+    if (!make_room(static_cast<int64_t>(response.body.size() + kJoinedBytes))) {
+      response = error_response(
+          {503, "server_error", "too many long answers wait for their clients", "", "overloaded"});
+    }
+    queue(response_head(response, framing_));
+    if (!framing_.head_only && !response.body.empty()) queue(std::move(response.body));
+  }
   end();
 }
 
@@ -53,26 +95,22 @@ void Exchange::begin_stream() {
 bool Exchange::write(std::string bytes) {
   CHECK(begun_ && !ended_);
   if (disconnected_) return false;
-  const int64_t backlog = static_cast<int64_t>(queued_.size()) + in_flight_bytes_;
-  if (backlog > options_.max_queued_bytes ||
-      n_queued_ + n_in_flight_ > options_.max_queued_writes) {
+  if (n_waiting_bytes_ > options_.max_queued_bytes || n_waiting_ > options_.max_queued_writes) {
     return false;
   }
   if (bytes.empty()) return true;  // an empty chunk would end the body
-  queue(framing_.chunked ? fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes) : bytes);
-  return true;
+  return queue(framing_.chunked ? fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes)
+                                : std::move(bytes));
 }
 
 void Exchange::write_last(std::string bytes) {
   CHECK(begun_ && !ended_);
-  if (!disconnected_) {
-    if (!framing_.chunked) {
-      queue(std::move(bytes));
-    } else {
-      queue(bytes.empty() ? "0\r\n\r\n"
-                          : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", bytes.size(), bytes));
-    }
+  if (framing_.chunked) {
+    bytes =
+        bytes.empty() ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", bytes.size(), bytes);
   }
+  // Without room even for this, the client sees a stream that breaks off.
+  if (!disconnected_ && !queue(std::move(bytes))) disconnect();
   end();
 }
 
@@ -83,21 +121,28 @@ void Exchange::on_disconnect(std::function<void()> action) {
 }
 
 std::string Exchange::take_queued() {
-  n_in_flight_ = n_queued_;
-  in_flight_bytes_ = static_cast<int64_t>(queued_.size());
-  n_queued_ = 0;
-  return std::exchange(queued_, {});
+  if (queued_.empty()) return {};
+  in_flight_ = std::move(queued_.front());
+  queued_.pop_front();
+  return std::exchange(in_flight_.bytes, {});
 }
 
 void Exchange::mark_written() {
-  n_in_flight_ = 0;
-  in_flight_bytes_ = 0;
+  n_waiting_ -= in_flight_.n_writes;
+  n_waiting_bytes_ -= in_flight_.n_bytes;
+  in_flight_ = {};
+  make_room(0);
 }
 
 void Exchange::disconnect() {
   if (disconnected_ || ended_) return;
   disconnected_ = true;
   queued_.clear();
+  n_waiting_ = in_flight_.n_writes;
+  n_waiting_bytes_ = in_flight_.n_bytes;
+  make_room(0);
+  wake_.cancel();
+  stop_.request_stop();
   if (on_disconnect_) std::exchange(on_disconnect_, nullptr)();
 }
 

@@ -5,8 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
+#include <stop_token>
 #include <string>
 
+#include "net/http/budget.h"
 #include "net/http/reply.h"
 #include "net/http/server.h"
 
@@ -21,8 +23,13 @@ struct AnswerFraming {
 
 class Exchange final : public Reply, public std::enable_shared_from_this<Exchange> {
  public:
-  Exchange(boost::asio::io_context& io, const ServerOptions& options, AnswerFraming framing)
-      : io_(io), wake_(io), options_(options), framing_(framing) {}
+  Exchange(boost::asio::io_context& io, const ServerOptions& options, ServerBudget& budget,
+           AnswerFraming framing)
+      : io_(io),
+        wake_(io),
+        options_(options),
+        waiting_(budget, BudgetUse::answers),
+        framing_(framing) {}
 
   void post(std::function<void()> work) override;
   void send(HttpResponse response) override;
@@ -33,33 +40,50 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
 
   // For the connection, on the network thread.
 
-  // Everything queued; empty when nothing is.
+  // The next bytes to write; empty when none are queued.
   std::string take_queued();
   // take_queued's bytes have been written.
   void mark_written();
   bool ended() const { return ended_; }
+  // The client is gone, or counts as gone.
   void disconnect();
+  bool disconnected() const { return disconnected_; }
+  // Stopped by disconnect().
+  std::stop_token stop_token() const { return stop_.get_token(); }
   // Expires never; cancelled when something is queued or the answer ends.
   boost::asio::steady_timer& wake() { return wake_; }
 
  private:
-  void queue(std::string bytes);
+  // One write, or several small ones.
+  struct Block {
+    std::string bytes = {};
+    int64_t n_writes = 0;
+    int64_t n_bytes = 0;
+  };
+  // False, and nothing is queued, when the budget has no room.
+  bool queue(std::string bytes);
+  // False when the budget has no room for n_bytes more.
+  bool make_room(int64_t n_bytes);
   void end();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer wake_;
   const ServerOptions& options_;
+  BudgetShare waiting_;  // of what is queued or in flight above kOwnAnswerBytes
   AnswerFraming framing_;
-  std::string queued_;
-  int64_t n_queued_ = 0;     // writes in queued_
-  int64_t n_in_flight_ = 0;  // writes and bytes that the connection took and has not written yet
-  int64_t in_flight_bytes_ = 0;
+  std::deque<Block> queued_;
+  int64_t n_waiting_ = 0;  // writes and bytes that are queued or in flight
+  int64_t n_waiting_bytes_ = 0;
+  Block in_flight_;  // what the connection took and has not written yet, without its bytes
   std::function<void()> on_disconnect_;
+  std::stop_source stop_;
   bool begun_ = false;
   bool ended_ = false;
   bool disconnected_ = false;
 };
 
+// The bytes of a response before its body.
+std::string response_head(const HttpResponse& response, const AnswerFraming& framing);
 // The whole bytes of a response.
 std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing);
 

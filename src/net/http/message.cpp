@@ -13,13 +13,16 @@ constexpr std::array kReasons{
     ReasonRow{200, "OK"},
     ReasonRow{400, "Bad Request"},
     ReasonRow{401, "Unauthorized"},
+    ReasonRow{403, "Forbidden"},
     ReasonRow{404, "Not Found"},
     ReasonRow{405, "Method Not Allowed"},
+    ReasonRow{408, "Request Timeout"},
     ReasonRow{409, "Conflict"},
     ReasonRow{413, "Content Too Large"},
     ReasonRow{429, "Too Many Requests"},
     ReasonRow{431, "Request Header Fields Too Large"},
     ReasonRow{500, "Internal Server Error"},
+    ReasonRow{501, "Not Implemented"},
     ReasonRow{503, "Service Unavailable"},
 };
 

@@ -1,6 +1,7 @@
 // One HTTP request and one HTTP answer as plain values. Routes see these, never a socket.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,13 @@ struct HttpRequest {
   std::string path_tail;       // what the `{…}` at the end of the route's path stands for
   std::string content_type;    // lower case, without parameters
   std::string authorization;   // the header's value
+  std::string host;            // the header's value
+  bool has_host = false;       // HTTP/1.0 needs none
+  std::string origin;          // the header's value
   bool from_web_page = false;  // it has an Origin header, as browsers send it
   std::string body;
+  // Stopped when nobody waits for the answer any more: the client has left, or the server ends.
+  std::stop_token stop;
 };
 
 struct HttpResponse {

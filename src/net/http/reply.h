@@ -15,13 +15,15 @@ class Reply {
   virtual ~Reply() = default;
 
   // Runs `work` later on the network thread, in the order of the calls. Any thread may call it.
+  // What `work` throws ends the answer: its client is gone, as far as the route is told.
   virtual void post(std::function<void()> work) = 0;
 
   // All others: only on the network thread, so only inside `post`.
 
-  // The whole answer. Once, and not after begin().
+  // The whole answer. Once, and not after begin_stream(). Where too many bytes wait for other
+  // clients, the client gets 503 instead.
   virtual void send(HttpResponse response) = 0;
-  // Sends status 200 and the headers of an event stream; write() and end() follow.
+  // Sends status 200 and the headers of an event stream; write() and write_last() follow.
   virtual void begin_stream() = 0;
   // Queues bytes of the body. False when the client reads too slowly for more: the route should
   // stop its work, say so with write_last, and end.

@@ -1,5 +1,6 @@
 #include "net/http/router.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -17,16 +18,55 @@ bool path_matches(const std::string& pattern, const std::string& path, std::stri
   return true;
 }
 
+constexpr size_t kMaxEchoedBytes = 200;
+
+std::string echo(const std::string& path) { return shortened(path, kMaxEchoedBytes); }
+
 HttpResponse wrong_method(const HttpRequest& request, const std::string& allowed) {
-  HttpResponse response = error_response(
-      {405, "invalid_request_error",
-       fmt::format("{} does not take {}; it takes {}", request.path, request.method, allowed), "",
-       "method_not_allowed"});
+  HttpResponse response =
+      error_response({405, "invalid_request_error",
+                      fmt::format("{} does not take {}; it takes {}", echo(request.path),
+                                  echo(request.method), allowed),
+                      "", "method_not_allowed"});
   response.headers.emplace_back("Allow", allowed);
   return response;
 }
 
+HttpResponse no_route(const HttpRequest& request) {
+  return error_response(
+      {404, "invalid_request_error",
+       fmt::format("no such endpoint: {} {}", echo(request.method), echo(request.path)), "",
+       "unknown_url"});
+}
+
+HttpResponse wrong_key() {
+  return error_response({401, "invalid_request_error",
+                         "a valid API key is required: send the header "
+                         "'Authorization: Bearer <key>'",
+                         "", "invalid_api_key"});
+}
+
+// A page of another site can make a browser post forms and plain text here unasked, but not JSON.
+HttpResponse wrong_type(const HttpRequest& request) {
+  return error_response(
+      bad_request("",
+                  request.content_type.empty()
+                      ? std::string("send the header 'Content-Type: application/json'")
+                      : fmt::format("the content type is '{}'; it must be application/json",
+                                    echo(request.content_type)),
+                  "unsupported_content_type"));
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view lower) {
+  return a.size() == lower.size() &&
+         std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) {
+           return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + 32) : x) == y;
+         });
+}
+
 }  // namespace
+
+bool takes_body(const Route& route) { return route.method == "POST" || route.method == "PUT"; }
 
 Route simple_route(std::string method, std::string path,
                    std::function<HttpResponse(const HttpRequest&)> answer) {
@@ -39,9 +79,9 @@ Route simple_route(std::string method, std::string path,
 
 // Takes the same time wherever the keys differ.
 bool Router::key_matches(const HttpRequest& request) const {
-  constexpr std::string_view kScheme = "Bearer ";
+  constexpr std::string_view kScheme = "bearer ";
   const std::string_view sent = request.authorization;
-  if (!sent.starts_with(kScheme)) return false;
+  if (!equal_ignoring_case(sent.substr(0, kScheme.size()), kScheme)) return false;
   const std::string_view key = sent.substr(kScheme.size());
   unsigned difference = key.size() == api_key_.size() ? 0 : 1;
   for (size_t i = 0; i < key.size(); ++i) {
@@ -51,7 +91,7 @@ bool Router::key_matches(const HttpRequest& request) const {
   return difference == 0;
 }
 
-void Router::dispatch(HttpRequest request, const std::shared_ptr<Reply>& reply) const {
+RouteChoice Router::choose(HttpRequest& request) const {
   std::string allowed;
   for (const Route& route : routes_) {
     if (!path_matches(route.path, request.path, request.path_tail)) continue;
@@ -59,32 +99,33 @@ void Router::dispatch(HttpRequest request, const std::shared_ptr<Reply>& reply) 
       allowed += allowed.empty() ? route.method : ", " + route.method;
       continue;
     }
-    if (route.needs_key && !api_key_.empty() && !key_matches(request)) {
-      return send_response(reply, error_response({401, "invalid_request_error",
-                                                  "a valid API key is required: send the header "
-                                                  "'Authorization: Bearer <key>'",
-                                                  "", "invalid_api_key"}));
-    }
+    if (route.needs_key && !api_key_.empty() && !key_matches(request))
+      return {.refusal = wrong_key()};
     if (!request.query.empty() && !route.takes_query) {
-      return send_response(
-          reply, error_response({400, "invalid_request_error",
-                                 fmt::format("{} takes no query parameters", request.path), "",
-                                 "unknown_query"}));
+      return {.refusal =
+                  error_response({400, "invalid_request_error",
+                                  fmt::format("{} takes no query parameters", echo(request.path)),
+                                  "", "unknown_query"})};
     }
-    try {
-      return route.action(request, reply);
-    } catch (const std::bad_alloc&) {
-      return send_response(reply, error_response(api_error(Status(
-                                      Code::out_of_memory, "no memory left for this request"))));
-    } catch (const std::exception& e) {
-      return send_response(reply, error_response(api_error(Status(Code::internal, e.what()))));
+    if (takes_body(route) && request.from_web_page && request.content_type != "application/json") {
+      return {.refusal = wrong_type(request)};
     }
+    return {.route = &route};
   }
-  if (!allowed.empty()) return send_response(reply, wrong_method(request, allowed));
-  send_response(
-      reply, error_response({404, "invalid_request_error",
-                             fmt::format("no such endpoint: {} {}", request.method, request.path),
-                             "", "unknown_url"}));
+  return {.refusal = allowed.empty() ? no_route(request) : wrong_method(request, allowed)};
+}
+
+void run_route(const Route& route, const HttpRequest& request,
+               const std::shared_ptr<Reply>& reply) {
+  try {
+    route.action(request, reply);
+  } catch (const std::bad_alloc&) {
+    send_response(
+        reply,
+        error_response(api_error(Status(Code::out_of_memory, "no memory left for this request"))));
+  } catch (const std::exception& e) {
+    send_response(reply, error_response(api_error(Status(Code::internal, e.what()))));
+  }
 }
 
 }  // namespace ruv

@@ -11,8 +11,14 @@
 
 namespace ruv {
 
-// Called on a worker thread; may take its time to parse, and answers through the reply.
+// Answers through the reply, at once or later.
 using RouteAction = std::function<void(const HttpRequest&, const std::shared_ptr<Reply>&)>;
+
+// The thread on which a route's action is called.
+enum class RouteThread {
+  worker,   // may take its time to parse, and may wait for a disk
+  network,  // must neither compute nor wait: every connection stands still meanwhile
+};
 
 struct Route {
   std::string method;  // "POST"
@@ -20,21 +26,30 @@ struct Route {
   RouteAction action;
   bool needs_key = true;  // asks for the API key when the server has one
   bool takes_query = false;
+  RouteThread thread = RouteThread::worker;
 };
+
+// Whether a body is read for the route: that of POST and PUT. A web page's must be JSON.
+bool takes_body(const Route& route);
 
 // A route that answers at once.
 Route simple_route(std::string method, std::string path,
                    std::function<HttpResponse(const HttpRequest&)> answer);
+
+// A route, or the answer to a request that has none.
+struct RouteChoice {
+  const Route* route = nullptr;
+  HttpResponse refusal = {};
+};
 
 class Router {
  public:
   explicit Router(std::vector<Route> routes, std::string api_key = {})
       : routes_(std::move(routes)), api_key_(std::move(api_key)) {}
 
-  // Runs the route of the request, or answers 404, 405, 401 or 400 (a query
-  // where the route takes none).
-  // Exceptions of the route (memory, third parties) become 500.
-  void dispatch(HttpRequest request, const std::shared_ptr<Reply>& reply) const;
+  // The route of a request whose body has not been read, and the request's path_tail; or 404, 405,
+  // 401, 400 (a query where the route takes none, or a web page's body that is not JSON).
+  RouteChoice choose(HttpRequest& request) const;
 
  private:
   bool key_matches(const HttpRequest& request) const;
@@ -42,5 +57,8 @@ class Router {
   std::vector<Route> routes_;
   std::string api_key_;
 };
+
+// Calls the route's action. What it throws (memory, third parties) becomes 503 or 500.
+void run_route(const Route& route, const HttpRequest& request, const std::shared_ptr<Reply>& reply);
 
 }  // namespace ruv

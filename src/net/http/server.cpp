@@ -2,11 +2,12 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
+#include <exception>
 
 #include "net/api_error.h"
 #include "net/http/connection.h"
@@ -27,17 +28,17 @@ class TcpServer final : public HttpServer {
         drain_(state_.io),
         signals_(state_.io) {}
 
-  ~TcpServer() override { state_.workers.join(); }
-
   Status listen();
   uint16_t port() const override { return port_; }
-  void run() override;
+  bool run() override;
   void stop() override {
     asio::post(state_.io, [this] { begin_stop(); });
   }
 
  private:
+  void start_accepting();
   asio::awaitable<void> accept_all();
+  bool make_place();
   void admit(tcp::socket socket);
   void begin_stop();
 
@@ -70,9 +71,22 @@ Status TcpServer::listen() {
   return {};
 }
 
+// Closes the connection that has waited longest for a request where all places are taken.
+bool TcpServer::make_place() {
+  if (static_cast<int64_t>(state_.connections.size()) < state_.options.max_connections) return true;
+  Connection* oldest = nullptr;
+  for (Connection* connection : state_.connections) {
+    const auto since = connection->waiting_since();
+    if (since && (oldest == nullptr || *since < *oldest->waiting_since())) oldest = connection;
+  }
+  if (oldest == nullptr) return false;
+  oldest->abort();
+  return true;
+}
+
 void TcpServer::admit(tcp::socket socket) {
   error_code ignored;
-  if (static_cast<int64_t>(state_.connections.size()) >= state_.options.max_connections) {
+  if (!make_place()) {
     const std::string bytes = response_bytes(
         error_response({503, "server_error", "too many connections", "", "overloaded"}),
         {.keep_alive = false});
@@ -81,12 +95,12 @@ void TcpServer::admit(tcp::socket socket) {
     return;
   }
   socket.set_option(tcp::no_delay(true), ignored);
-  auto connection = std::make_shared<Connection>(std::move(socket), state_);
-  state_.connections.insert(connection.get());
+  auto connection = std::make_shared<Connection>(Connection::Socket(std::move(socket)), state_);
   asio::co_spawn(state_.io, connection->run(), [this, connection](const std::exception_ptr&) {
     state_.connections.erase(connection.get());
     if (state_.stopping && state_.connections.empty()) drain_.cancel();
   });
+  state_.connections.insert(connection.get());
 }
 
 asio::awaitable<void> TcpServer::accept_all() {
@@ -122,7 +136,14 @@ void TcpServer::begin_stop() {
   if (state_.connections.empty()) drain_.cancel();
 }
 
-void TcpServer::run() {
+// What ends accepting before the server stops is memory that ran out.
+void TcpServer::start_accepting() {
+  asio::co_spawn(state_.io, accept_all(), [this](const std::exception_ptr& error) {
+    if (error && !state_.stopping) start_accepting();
+  });
+}
+
+bool TcpServer::run() {
   if (state_.options.stop_on_signals) {
     signals_.add(SIGINT);
     signals_.add(SIGTERM);
@@ -130,8 +151,16 @@ void TcpServer::run() {
       if (!error) begin_stop();
     });
   }
-  asio::co_spawn(state_.io, accept_all(), asio::detached);
-  state_.io.run();
+  start_accepting();
+  for (bool running = true; running;) {
+    try {
+      state_.io.run();
+      running = false;
+    } catch (const std::exception&) {
+      // Memory ran out in a handler: what it held is gone, the others go on.
+    }
+  }
+  return state_.workers.finish(std::chrono::steady_clock::now() + state_.options.worker_timeout);
 }
 
 }  // namespace

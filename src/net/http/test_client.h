@@ -113,7 +113,7 @@ class TestClient {
 
 inline std::string post_bytes(std::string_view path, std::string_view body,
                               std::string_view headers = "Content-Type: application/json\r\n") {
-  std::string bytes = "POST " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n";
+  std::string bytes = "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n";
   bytes += headers;
   bytes += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
   bytes += body;

@@ -54,12 +54,12 @@ class ChatShape final : public AnswerShape {
 ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
                             const std::shared_ptr<Reply>& reply) {
   static const ChatShape kShape;
-  TRY(check_json_type(http));
   GenerateRequest request = TRY(parse_chat_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
+  TRY(check_awaited(http));
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));

@@ -71,12 +71,12 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
 ApiResult<void> answer_completion(const OpenAiService& service, const HttpRequest& http,
                                   const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
-  TRY(check_json_type(http));
   const GenerateRequest request = TRY(parse_completion_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   std::vector<ReadyPrompt> prompts;
   for (const RawPrompt& raw : request.prompts) {
+    TRY(check_awaited(http));
     prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
   }
   answer_request(service, kShape, request, std::move(prompts), reply);

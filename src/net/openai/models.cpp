@@ -15,18 +15,22 @@ Json model_object(const OpenAiService& service) {
 }  // namespace
 
 Route list_models_route(const OpenAiService& service) {
-  return simple_route("GET", "/v1/models", [&service](const HttpRequest&) {
+  Route route = simple_route("GET", "/v1/models", [&service](const HttpRequest&) {
     const Json list = {{"object", "list"}, {"data", Json::array({model_object(service)})}};
     return HttpResponse{.body = list.dump()};
   });
+  route.thread = RouteThread::network;
+  return route;
 }
 
 Route get_model_route(const OpenAiService& service) {
-  return simple_route("GET", "/v1/models/{id}", [&service](const HttpRequest& request) {
+  Route route = simple_route("GET", "/v1/models/{id}", [&service](const HttpRequest& request) {
     const auto known = check_model(service, request.path_tail);
     if (!known) return error_response(known.error());
     return HttpResponse{.body = model_object(service).dump()};
   });
+  route.thread = RouteThread::network;
+  return route;
 }
 
 }  // namespace ruv

@@ -55,16 +55,9 @@ ApiResult<void> check_model(const OpenAiService& service, const std::string& nam
                "model", "model_not_found"});
 }
 
-ApiResult<void> check_json_type(const HttpRequest& request) {
-  // A page of another site can make a browser post forms and plain text here unasked, but not JSON.
-  if (request.content_type == "application/json" || !request.from_web_page) return {};
-  return tl::unexpected(
-      bad_request("",
-                  request.content_type.empty()
-                      ? std::string("send the header 'Content-Type: application/json'")
-                      : fmt::format("the content type is '{}'; it must be application/json",
-                                    request.content_type),
-                  "unsupported_content_type"));
+ApiResult<void> check_awaited(const HttpRequest& request) {
+  if (!request.stop.stop_requested()) return {};
+  return tl::unexpected(api_error(Status(Code::cancelled, "nobody waits for the answer")));
 }
 
 }  // namespace ruv

@@ -46,8 +46,8 @@ Route health_route(const OpenAiService& service);
 
 // Fails: 404 model_not_found.
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name);
-// Bodies must say that they are JSON: a browser asks before it sends such a body to another site,
-// so pages cannot use a local server behind the user's back.
-ApiResult<void> check_json_type(const HttpRequest& request);
+// Fails: 503 cancelled where nobody waits for the answer any more. Routes ask between the parts of
+// their work.
+ApiResult<void> check_awaited(const HttpRequest& request);
 
 }  // namespace ruv

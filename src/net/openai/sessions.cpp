@@ -128,11 +128,11 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
 }
 
 ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& http) {
-  TRY(check_json_type(http));
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
   const Json body = TRY(parse_body(http.body, kSessionFields));
   const std::string text = TRY(read_conversation(body, ToolTalk::refused));
+  TRY(check_awaited(http));
   const Json conversation = TRY(answered(parse_json(text, "messages")));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   const Result<Session> before = store->load(query.user, http.path_tail);

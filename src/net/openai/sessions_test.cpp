@@ -65,7 +65,7 @@ class SessionsTest : public testing::Test {
   }
 
   JsonAnswer ask(const std::string& method, const std::string& path, const Json& body = nullptr) {
-    std::string bytes = method + " " + path + " HTTP/1.1\r\nHost: test\r\n";
+    std::string bytes = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n";
     const std::string text = body.is_null() ? "" : body.dump();
     if (!body.is_null()) bytes += "Content-Type: application/json\r\n";
     if (!body.is_null()) bytes += fmt::format("Content-Length: {}\r\n", text.size());

@@ -11,8 +11,8 @@ namespace {
 
 ApiResult<Json> read_body(const OpenAiService& service, const HttpRequest& http,
                           std::span<const FieldRow> rows) {
-  TRY(check_json_type(http));
   Json body = TRY(parse_body(http.body, rows));
+  TRY(check_awaited(http));
   const Json* model = find_field(body, "model");
   if (model == nullptr) return body;
   if (!model->is_string()) return wrong_type("model", "a string", *model);

@@ -1,0 +1,42 @@
+// HostAccess: the names by which the server may be called, so that a web page of another site
+// cannot use it through its visitor's browser, neither directly nor by a name of its own that leads
+// to this machine (DNS rebinding).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/api_error.h"
+#include "net/http/message.h"
+
+namespace ruv {
+
+class HostAccess {
+ public:
+  // `address`: where the server listens. `allowed`: further names, without port; "*" is any.
+  HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed);
+
+  // Whether the request's Host and Origin are such that it may be answered; 403 where not.
+  ApiResult<void> check(const HttpRequest& request) const;
+
+ private:
+  // What a Host header may say besides the allowed names.
+  enum class Rule {
+    loopback,  // names and addresses of the machine itself: the server listens there only
+    local,     // these, addresses, and names without a dot, which no foreign site has
+    any,       // the API key protects
+  };
+  bool is_allowed(const std::string& name) const;
+  bool may_be_called(const std::string& name) const;
+
+  Rule rule_;
+  std::vector<std::string> allowed_;
+};
+
+// The host of "host", "host:port" or "[v6]:port" in lower case, without port, brackets and a dot at
+// its end; empty where it is none of these.
+std::string host_name(std::string_view authority);
+
+}  // namespace ruv

@@ -1,0 +1,42 @@
+// ReceivedBody: a request's body as Beast's parser fills it. Memory grows with what has arrived,
+// not with what was declared.
+#pragma once
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/buffers_range.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/optional/optional.hpp>
+#include <cstdint>
+#include <string>
+
+namespace ruv {
+
+struct ReceivedBody {
+  using value_type = std::string;
+
+  static uint64_t size(const value_type& body) { return body.size(); }
+
+  class reader {
+   public:
+    template <bool is_request, class Fields>
+    reader(boost::beast::http::header<is_request, Fields>&, value_type& body) : body_(body) {}
+
+    void init(const boost::optional<uint64_t>&, boost::system::error_code& error) { error = {}; }
+    template <class Buffers>
+    size_t put(const Buffers& buffers, boost::system::error_code& error) {
+      error = {};
+      size_t n = 0;
+      for (const boost::asio::const_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
+        body_.append(static_cast<const char*>(buffer.data()), buffer.size());
+        n += buffer.size();
+      }
+      return n;
+    }
+    void finish(boost::system::error_code& error) { error = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
+}  // namespace ruv

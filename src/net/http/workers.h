@@ -1,0 +1,41 @@
+// Workers: the threads that run the routes which parse, in the order of arrival. Their end does not
+// wait for a job that does not come back.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ruv {
+
+class Workers {
+ public:
+  explicit Workers(int n_threads);
+  // Joins the threads, however long that takes: see finish().
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Any thread. What `job` throws is dropped with it.
+  void post(std::function<void()> job);
+  // Drops the jobs that have not begun and waits for the others, at most until `deadline`.
+  // False: some are still running.
+  bool finish(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  void work();
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::function<void()>> jobs_;
+  int n_running_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace ruv
