@@ -67,30 +67,38 @@ void print_top(const Model& model, int64_t position, std::span<const float> logi
 int logits_command(int argc, char** argv) {
   std::string model_path;
   std::string packed_cache;
-  std::string ids_text;
+  std::vector<std::string> ids_texts;
   bool json = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
   line.text("--model,-m", model_path, kModelHelp);
   line.text("--packed-cache", packed_cache, kPackedCacheHelp);
-  line.text("--ids", ids_text, "Token ids separated by commas");
+  line.texts("--ids", ids_texts,
+             "Token ids separated by commas; may be given several times, answered in that order");
   line.flag("--all", options.all, "Of every position, not only of the last");
   line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
   line.threads(options.n_threads);
   line.kv(options.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (!line.given("--ids")) return line.wrong_call("give the ids: --ids 1,2,3");
-  const Result<std::vector<Token>> ids = parse_ids(ids_text);
-  if (!ids) return line.wrong_call("--ids: " + ids.error().message());
+  std::vector<std::vector<Token>> prompts;
+  for (const std::string& text : ids_texts) {
+    Result<std::vector<Token>> ids = parse_ids(text);
+    if (!ids) return line.wrong_call("--ids: " + ids.error().message());
+    prompts.push_back(*std::move(ids));
+  }
 
   const auto model = open_model(model_path, options.n_threads, packed_cache);
   if (!model) return line.failed(model.error());
-  const Status status =
-      json ? print_json(**model, *ids, options)
-           : compute_logits(**model, *ids, options, [&](int64_t position, auto logits) {
-               print_top(**model, position, logits);
-             });
-  return status.ok() ? kDone : line.failed(status);
+  for (const std::vector<Token>& ids : prompts) {
+    const Status status =
+        json ? print_json(**model, ids, options)
+             : compute_logits(**model, ids, options, [&](int64_t position, auto logits) {
+                 print_top(**model, position, logits);
+               });
+    if (!status.ok()) return line.failed(status);
+  }
+  return kDone;
 }
 
 }  // namespace ruv

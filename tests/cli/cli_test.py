@@ -611,6 +611,11 @@ class Logits(CommandTest):
         logits = self.logits("2360,507,4060")["logits"]
         self.assertEqual(answer["ids"], [logits.index(max(logits))])
 
+    def test_several_prompts(self):
+        done = call("logits", "--model", Program.model, "--ids", "2360,507", "--ids", "7", "--json")
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(answers, [self.logits("2360,507"), self.logits("7")])
+
     def test_for_a_person(self):
         done = call("logits", "--model", Program.model, "--ids", "2360,507")
         self.assertEqual(len(done.stdout.splitlines()), 11)
