@@ -1,0 +1,1 @@
+"""Tiny random models of all families: drawn, answered by transformers and by us, compared."""

@@ -1,0 +1,91 @@
+"""tests/golden/families/<family>.json: cases that families_test.cpp answers without torch. Configs,
+tensors as (shape, centre, spread) and a seed, and of each prompt a few logits of the reference."""
+import json
+import sys
+
+from families import known, verdicts
+from families.engine import Engine
+from families.records import FAMILIES
+
+SEED = "goldens"
+DRAWN = 12           # cases of each family beside the known ones
+POSITIONS = 3        # rows of each prompt
+TOKENS = 12          # logits of each row
+MAX_BYTES = 2 << 20
+
+
+def against_the_list(case, outcome):
+    """Why the outcome of a known case is not the one that was decided, or nothing."""
+    expect = case.get("expect", "either")
+    ours_ran = bool(outcome.deltas) or "we run it" in outcome.detail
+    if expect == "logits" and outcome.verdict != "agree":
+        return f"must give the reference's logits: {outcome.verdict} ({outcome.detail})"
+    if expect == "refused" and ours_ran:
+        return "must be refused"
+    return ""
+
+
+def rows_of(prompt_length):
+    """Positions kept, the last one always."""
+    step = max(1, prompt_length // POSITIONS)
+    return list(range(prompt_length - 1, -1, -step))[:POSITIONS]
+
+
+def golden(name, case, engine):
+    """(golden, outcome); the golden is None where the case proves nothing."""
+    trial = verdicts.Trial(case, engine)
+    outcome = trial.verdict(f16=False)
+    out = {"name": name, "config": case["config"], "dtype": case["file"]["dtype"],
+           "shards": case["file"]["shards"], "seed": case["seed"], "lengths": case["lengths"],
+           "tensors": [[stored, *([filler] if filler != stored else []), list(shape), *role]
+                       for stored, (filler, shape, role) in trial.layout.items()]}
+    if outcome.verdict == "agree":
+        noise = outcome.noise
+        out["answers"] = [
+            {"std": round(float(want.std()), 6),
+             "positions": rows_of(n),
+             "logits": [[float(f"{x:.7g}") for x in want[i][:TOKENS]] for i in rows_of(n)]}
+            for n, want in zip(case["lengths"], trial.want)]
+        out["bounds"] = {form.split()[0]: round(verdicts.bound_of(x), 7)
+                         for form, x in noise.items()}
+        return out, outcome
+    if outcome.verdict == "gguf refused" or not trial.message:
+        return None, outcome
+    if outcome.verdict in ("refused", "no reference"):
+        out["refused_by"] = trial.named
+        return (out if trial.named else None), outcome
+    return None, outcome
+
+
+def cases():
+    """(name, case) of all goldens: the known ones, and a seeded draw."""
+    for case in known.KNOWN:
+        yield f"{case['family']}_{case['name']}", case
+    for family, record in FAMILIES.items():
+        for number in range(DRAWN):
+            yield f"{family}_{number}", record.draw(f"{SEED}/{family}/{number}")
+
+
+def write(folder, args):
+    folder.mkdir(parents=True, exist_ok=True)
+    engine, by_family, wrong = Engine(args.binary), {name: [] for name in FAMILIES}, []
+    for name, case in cases():
+        case = {**case, "lengths": [n for n in case["lengths"] if n <= 64] or [7]}
+        made, outcome = golden(name, case, engine)
+        why = against_the_list(case, outcome)
+        if outcome.failed or why:
+            wrong.append(f"{name}: {outcome.verdict}: {why or outcome.detail}")
+        elif made is not None:
+            by_family[case["family"]].append(made)
+    total = 0
+    for family, goldens in by_family.items():
+        lines = ",\n".join(json.dumps(made, separators=(",", ":")) for made in goldens)
+        text = f"[\n{lines}\n]\n"
+        total += len(text)
+        (folder / f"{family}.json").write_text(text)
+        refused = sum("refused_by" in made for made in goldens)
+        print(f"{family:12} {len(goldens):3} cases, {refused} of them refused, {len(text)} bytes")
+    print(f"{total} bytes")
+    for line in wrong:
+        print(f"not written: {line}", file=sys.stderr)
+    return bool(wrong) or total > MAX_BYTES

@@ -1,0 +1,111 @@
+"""Configurations that went wrong once, by name, and those whose outcome is a decision. `expect`:
+"logits" (the reference's), "refused" (by name), or "either" (right or refused)."""
+
+COMMON = {"vocab_size": 61, "hidden_size": 40, "intermediate_size": 24, "num_hidden_layers": 2,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
+BASES = {
+    "llama": {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **COMMON},
+    "mistral": {"model_type": "mistral", "architectures": ["MistralForCausalLM"], **COMMON},
+    "qwen2": {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], **COMMON},
+    "qwen3": {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], **COMMON,
+              "head_dim": 14},
+    "gemma": {"model_type": "gemma", "architectures": ["GemmaForCausalLM"], **COMMON,
+              "head_dim": 14},
+    "gemma2": {"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], **COMMON,
+               "head_dim": 14, "query_pre_attn_scalar": 14, "sliding_window": 8},
+    "gemma3": {"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], **COMMON,
+               "head_dim": 14, "query_pre_attn_scalar": 14, "sliding_window": 8,
+               "sliding_window_pattern": 2},
+    "phi3": {"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "pad_token_id": 0,
+             **COMMON},
+    "gpt2": {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 61,
+             "n_embd": 40, "n_layer": 2, "n_head": 4, "n_positions": 64},
+    "starcoder2": {"model_type": "starcoder2", "architectures": ["Starcoder2ForCausalLM"],
+                   **COMMON},
+}
+SHORT, LONG = [1, 1.1, 1.2, 1.3, 1.4], [1, 2.1, 3.2, 4.3, 5.4]
+LONGROPE = {"type": "longrope", "short_factor": SHORT, "long_factor": LONG}
+PHI3_LONG = {"original_max_position_embeddings": 32, "rope_scaling": LONGROPE}
+LINEAR = {"rope_type": "linear", "factor": 4.0}
+GEMMA3_KINDS = {
+    "full_attention": {"rope_type": "default", "rope_theta": 1e6},
+    "sliding_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0}}
+
+
+def of(name, family, expect, changes, **file):
+    config = {**BASES[family], **changes}
+    return {"name": name, "family": family, "expect": expect,
+            "config": {k: v for k, v in config.items() if v != "absent"},
+            "file": {"dtype": "f32", "shards": 1, "prefix": True, "head": "own", "extras": [],
+                     **file},
+            "lengths": [1, 7, 31, 32, 33, 64] if family != "gpt2" else [1, 7, 33], "seed": 11,
+            "heat": 1.5}
+
+
+KNOWN = [
+    of("longrope_beside_a_window", "phi3", "logits", {**PHI3_LONG, "sliding_window": 262144}),
+    of("longrope_beside_a_small_window", "phi3", "logits", {**PHI3_LONG, "sliding_window": 16}),
+    of("longrope_beside_a_window", "mistral", "logits", {**PHI3_LONG, "sliding_window": 40}),
+    of("longrope_no_window", "phi3", "logits", {**PHI3_LONG, "sliding_window": None}),
+    of("scaled_by_layer", "gpt2", "either", {"scale_attn_by_inverse_layer_idx": True}),
+    of("not_scaled", "gpt2", "either", {"scale_attn_weights": False}),
+    of("reordered", "gpt2", "logits", {"reorder_and_upcast_attn": True}),
+    of("null_attention_cap", "gemma2", "logits", {"attn_logit_softcapping": None}),
+    of("null_final_cap", "gemma2", "logits", {"final_logit_softcapping": None}),
+    of("cap_of_zero", "gemma2", "refused", {"attn_logit_softcapping": 0.0}),
+    of("partial_rotary", "llama", "either", {"partial_rotary_factor": 0.5}),
+    of("partial_rotary", "qwen2", "either", {"partial_rotary_factor": 0.5}),
+    of("partial_rotary", "qwen3", "either", {"partial_rotary_factor": 0.5}),
+    of("partial_rotary", "phi3", "logits", {"partial_rotary_factor": 0.8}),
+    of("odd_partial_rotary", "phi3", "either", {"partial_rotary_factor": 0.7}),
+    of("window_of_another_family", "llama", "logits", {"sliding_window": 8}),
+    of("window_of_another_family_off", "llama", "logits",
+       {"sliding_window": 8, "use_sliding_window": False}),
+    of("default_query_scalar", "gemma2", "logits", {"query_pre_attn_scalar": "absent"}),
+    of("default_query_scalar", "gemma3", "logits", {"query_pre_attn_scalar": "absent"}),
+    of("longrope_factor", "llama", "either",
+       {"original_max_position_embeddings": 32, "rope_scaling": {**LONGROPE, "factor": 2.0}}),
+    of("longrope_factor", "phi3", "either",
+       {"original_max_position_embeddings": 32, "rope_scaling": {**LONGROPE, "factor": 2.0}}),
+    of("longrope_factor_alone", "llama", "either", {"rope_scaling": {**LONGROPE, "factor": 2.0}}),
+    of("local_layers_scaled", "gemma3", "either", {"rope_parameters": GEMMA3_KINDS}),
+    of("both_directions", "gemma3", "refused", {"use_bidirectional_attention": True}),
+    of("tied_with_another_head", "llama", "either", {"tie_word_embeddings": True}, head="other"),
+    of("tied_with_the_same_head", "llama", "logits", {"tie_word_embeddings": True}, head="same"),
+    of("no_head", "llama", "refused", {"tie_word_embeddings": False}, head="absent"),
+    of("biases_left_over", "llama", "either", {"attention_bias": False}, extras=["biases"]),
+    of("layer_types_not_read", "llama", "logits",
+       {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 8}),
+    of("layer_types_not_read", "starcoder2", "logits",
+       {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 8}),
+    of("window_of_zero", "mistral", "refused", {"sliding_window": 0}),
+    of("cap_not_read", "gemma3", "either", {"attn_logit_softcapping": 5.0}),
+    of("pattern_underscored", "gemma3", "either",
+       {"sliding_window_pattern": "absent", "_sliding_window_pattern": 2}),
+    of("flat_rope_parameters", "gemma3", "either",
+       {"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}}),
+    of("hidden_act_silu", "gemma", "either", {"hidden_act": "silu"}),
+    of("hidden_activation_not_read", "gemma", "either", {"hidden_activation": "gelu"}),
+    of("both_dialects", "llama", "either",
+       {"rope_scaling": LINEAR, "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}),
+    of("original_twice", "phi3", "either",
+       {"original_max_position_embeddings": 32,
+        "rope_scaling": {**LONGROPE, "original_max_position_embeddings": 16}}),
+    of("original_inside_only", "phi3", "either",
+       {"rope_scaling": {**LONGROPE, "original_max_position_embeddings": 16}}),
+    of("more_rows_than_vocab_size", "llama", "either", {}, more_rows=3),
+    of("without_biases", "starcoder2", "either", {"use_bias": False}),
+    of("without_prefix", "llama", "logits", {}, prefix=False),
+    of("without_prefix", "gpt2", "logits", {}, prefix=False),
+    of("class_without_head", "llama", "logits", {"architectures": ["LlamaModel"]}),
+    of("class_without_head", "gpt2", "logits", {"architectures": ["GPT2Model"]}),
+    of("exact_gelu", "gpt2", "either", {"activation_function": "gelu"}),
+    of("exact_gelu", "starcoder2", "either", {"hidden_act": "gelu"}),
+    of("relu", "llama", "either", {"hidden_act": "relu"}),
+    of("yarn_means_longrope", "phi3", "either",
+       {"original_max_position_embeddings": 32, "rope_scaling": {**LONGROPE, "type": "yarn"}}),
+    of("yarn", "llama", "either",
+       {"rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                         "original_max_position_embeddings": 32}}),
+    of("dynamic", "llama", "either", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}),
+]

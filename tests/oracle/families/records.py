@@ -1,0 +1,299 @@
+"""One record for each family: how its configs are drawn. The keys that a family's reference class
+reads must all be drawn; those named `inert` may not change a logit, and every other one must be seen
+to do so (knobs.py)."""
+from families.draws import Draw
+
+INERT = {
+    "model_type", "architectures", "vocab_size", "bos_token_id", "eos_token_id", "pad_token_id",
+    "use_cache", "initializer_range", "attention_dropout", "torch_dtype", "dtype",
+    "transformers_version", "_name_or_path", "pretraining_tp", "custom_note",
+    "output_router_logits", "unk_token_id", "head_count", "is_decoder", "output_attentions",
+    "chunk_size_feed_forward", "embd_pdrop", "attn_pdrop", "resid_pdrop", "summary_type", "n_ctx",
+    "embedding_dropout", "residual_dropout", "task_specific_params",
+}
+SILU = ("silu",) * 12 + ("swish", "gelu", "relu", "gelu_pytorch_tanh")
+GELU = ("gelu_pytorch_tanh",) * 10 + ("gelu_new", "gelu_fast", "gelu", "silu", "relu", "quick_gelu")
+PLAIN = ("default",) * 4
+SCALED = PLAIN + ("linear", "linear", "llama3", "llama3", "longrope", "longrope", "yarn", "dynamic",
+                  "default", "linear", "llama3", "longrope", "su")
+
+
+class Family:
+    name = model_type = hf_class = ""
+    inert = set()        # keys of this family alone that change nothing
+    divides = False      # hidden_size must be a multiple of the heads
+    has_head_dim = True  # head_dim may differ from hidden_size / heads
+    base_class = ""
+
+    def draw(self, key):
+        d = Draw(key)
+        c = d.config
+        c["model_type"] = self.model_type
+        if d.chance(0.9):
+            c["architectures"] = [self.hf_class if d.chance(0.93) else self.base_class]
+        self.sizes(d)
+        self.settings(d)
+        d.extras()
+        longest = self.longest(d)
+        return {"family": self.name, "config": c, "file": d.file(), "lengths": d.lengths(longest),
+                "seed": d.random.getrandbits(32), "heat": d.pick(0.8, 1.2, 1.2, 1.7, 2.4)}
+
+    def sizes(self, d):
+        c = d.config
+        n, n_kv, width = d.heads()
+        c["vocab_size"] = d.pick(61, 64, 71, 97, 128)
+        hidden = n * width
+        if self.has_head_dim and d.chance(0.4):
+            hidden = d.pick(10, 12, 24, 30, 36, 40, 48)
+            if self.divides:
+                hidden = n * max(1, hidden // n)
+        c["hidden_size"] = hidden
+        if self.has_head_dim and (hidden != n * width or d.chance(0.4)):
+            c["head_dim"] = width
+        c["intermediate_size"] = d.pick(7, 8, 11, 16, 24, 33, 64)
+        c["num_hidden_layers"] = d.pick(1, 2, 2, 3)
+        c["num_attention_heads"] = n
+        if n_kv != n or d.chance(0.5):
+            c["num_key_value_heads"] = n_kv
+        d.head_dim = width
+        d.positions_limit = d.positions()
+
+    def settings(self, d):
+        raise NotImplementedError
+
+    def longest(self, d):
+        return None
+
+    def common(self, d, activations=SILU, eps="rms_norm_eps"):
+        d.put("hidden_act", *activations)
+        d.put(eps, 1e-5, 1e-6, 1e-2, absent=0.2)
+        d.put("tie_word_embeddings", True, False, False, absent=0.2)
+
+
+class Llama(Family):
+    name = model_type = "llama"
+    hf_class, base_class, divides = "LlamaForCausalLM", "LlamaModel", True
+    inert = {"sliding_window", "use_sliding_window", "max_window_layers", "layer_types"}
+
+    def settings(self, d):
+        self.common(d)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.put("attention_bias", True, False, absent=0.5)
+        d.put("mlp_bias", True, False, absent=0.5)
+        if d.chance(0.06):  # what a converted Qwen or Mistral leaves behind
+            d.window()
+            d.put("use_sliding_window", False, absent=0.5)
+
+
+class Mistral(Family):
+    name = model_type = "mistral"
+    hf_class, base_class = "MistralForCausalLM", "MistralModel"
+    inert = {"layer_types", "attention_bias"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["num_key_value_heads"] = d.config.get("num_key_value_heads",
+                                                       d.config["num_attention_heads"])
+
+    def settings(self, d):
+        self.common(d)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.window()
+
+
+class Qwen(Family):
+    inert = {"attention_bias"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config.setdefault("num_key_value_heads", d.config["num_attention_heads"])
+
+    def settings(self, d):
+        self.common(d)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.put("use_sliding_window", True, True, False, absent=0.2)
+        d.window()
+        d.put("max_window_layers", 0, 1, 2, 28, absent=0.2)
+        if d.chance(0.2):
+            n = d.config["num_hidden_layers"]
+            kinds = ("full_attention", "sliding_attention")
+            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+
+
+class Qwen2(Qwen):
+    name = model_type = "qwen2"
+    hf_class, base_class = "Qwen2ForCausalLM", "Qwen2Model"
+
+
+class Qwen3(Qwen):
+    name = model_type = "qwen3"
+    hf_class, base_class = "Qwen3ForCausalLM", "Qwen3Model"
+    inert = set()
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("attention_bias", True, False, absent=0.4)
+
+
+class Gemma(Family):
+    name = model_type = "gemma"
+    hf_class, base_class = "GemmaForCausalLM", "GemmaModel"
+    activation = "hidden_act"
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+        d.config.setdefault("num_key_value_heads", d.config["num_attention_heads"])
+
+    def settings(self, d):
+        self.common(d, ("gelu_pytorch_tanh",) * 8 + ("gelu", "gelu_new", "silu"))
+        if self.activation != "hidden_act" or d.chance(0.3):
+            d.put("hidden_activation", *GELU)
+        d.put("attention_bias", True, False, absent=0.6)
+        if d.chance(0.02):
+            d.config["use_bidirectional_attention"] = d.pick(True, False)
+        self.positions(d)
+
+    def positions(self, d):
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+
+
+class Gemma1(Gemma):
+    inert = {"hidden_activation"}
+
+
+class Gemma2(Gemma):
+    name = model_type = "gemma2"
+    hf_class, base_class = "Gemma2ForCausalLM", "Gemma2Model"
+    activation, divides = "hidden_activation", True
+    inert = {"hidden_act"}
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("query_pre_attn_scalar", 9, 16, 100, 256, d.head_dim)
+        d.put("attn_logit_softcapping", 50.0, 5.0, 2.5, absent=0.2, null=0.2)
+        d.put("final_logit_softcapping", 30.0, 6.0, 3.0, absent=0.2, null=0.2)
+        d.window()
+        if d.chance(0.25):
+            n = d.config["num_hidden_layers"]
+            kinds = ("full_attention", "sliding_attention")
+            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+
+
+class Gemma3(Gemma2):
+    name, model_type = "gemma3", "gemma3_text"
+    hf_class, base_class = "Gemma3ForCausalLM", "Gemma3TextModel"
+    inert = {"hidden_act", "attn_logit_softcapping", "_sliding_window_pattern"}
+
+    def settings(self, d):
+        d.config["num_hidden_layers"] = d.pick(1, 2, 3, 7)
+        super().settings(d)
+        if d.chance(0.9):  # published configs say null
+            d.config["attn_logit_softcapping"] = None
+        d.put("sliding_window_pattern", 2, 3, 6, absent=0.4, null=0)
+        if d.chance(0.05):
+            d.config["_sliding_window_pattern"] = d.pick(2, 3, 6)
+
+    def positions(self, d):
+        c, kind = d.config, d.pick("default", "default", "linear", "linear", "yarn", "llama3")
+        scaling = d.scaling(kind, d.head_dim, d.positions_limit)
+        dialect = d.pick("v4", "v4", "v5", "v5", "v5", "none")
+        if dialect == "v4":
+            d.put("rope_theta", d.theta(), null=0)
+            d.put("rope_local_base_freq", d.theta(), null=0)
+            if kind != "default" or d.chance(0.3):
+                c["rope_scaling"] = {"rope_type": kind, **scaling}
+        if dialect == "v5":
+            full = {"rope_type": kind, **scaling}
+            local = {"rope_type": d.pick("default", "default", "default", "linear")}
+            if local["rope_type"] == "linear":
+                local["factor"] = d.pick(2.0, 4.0)
+            for part in (full, local):
+                if d.chance(0.8):
+                    part["rope_theta"] = d.theta()
+            c["rope_parameters"] = {"full_attention": full, "sliding_attention": local}
+            if d.chance(0.2):
+                c["rope_theta"] = d.theta()
+            if d.chance(0.1):
+                c["rope_local_base_freq"] = d.theta()
+        if d.chance(0.03):
+            c["rope_parameters"] = {"rope_type": kind, "rope_theta": d.theta(), **scaling}
+
+
+class Phi3(Family):
+    name = model_type = "phi3"
+    hf_class, base_class, has_head_dim = "Phi3ForCausalLM", "Phi3Model", False
+
+    def settings(self, d):
+        self.common(d)
+        d.put("pad_token_id", 0, 3, absent=0, null=0)  # absent means 32000, beyond our vocabularies
+        d.put("original_max_position_embeddings", 32, 64, 4096, absent=0.5, null=0)
+        kinds = ("default", "default", "longrope", "longrope", "longrope", "su", "yarn")
+        d.rope(kinds + (d.pick("linear", "llama3", "dynamic", "default", "default"),), d.head_dim,
+               d.positions_limit, partial=0.25)
+        scaling = d.config.get("rope_scaling") or d.config.get("rope_parameters") or {}
+        if "yarn" in scaling.values() and "factor" in scaling:  # the old name of longrope
+            longrope = d.longrope(d.head_dim, d.pick(16, 32), d.positions_limit)
+            for name in set(scaling) - {"type", "rope_type", "rope_theta"}:
+                del scaling[name]
+            scaling |= longrope
+        d.window(absent=0.4)
+
+
+class Gpt2(Family):
+    name = model_type = "gpt2"
+    hf_class, base_class = "GPT2LMHeadModel", "GPT2Model"
+
+    def sizes(self, d):
+        c = d.config
+        n, _, width = d.heads(even=False, kv=False)
+        c |= {"vocab_size": d.pick(61, 64, 97), "n_embd": n * width, "n_layer": d.pick(1, 2, 3),
+              "n_head": n, "n_positions": d.pick(40, 130, 300)}
+
+    def settings(self, d):
+        d.put("n_inner", 7, 16, 33, 64, absent=0.4, null=0.2)
+        d.put("n_ctx", d.config["n_positions"], 1024, absent=0.4, null=0)
+        activations = ("gelu_new",) * 8 + ("gelu_pytorch_tanh", "gelu", "relu", "gelu_fast")
+        d.put("activation_function", *activations, absent=0.2)
+        d.put("layer_norm_epsilon", 1e-5, 1e-2, 1e-6, absent=0.2)
+        d.put("scale_attn_weights", True, False, absent=0.7, null=0)
+        d.put("scale_attn_by_inverse_layer_idx", True, False, absent=0.7, null=0)
+        d.put("reorder_and_upcast_attn", True, False, absent=0.7, null=0)
+        d.put("tie_word_embeddings", True, False, absent=0.8)
+        d.put("add_cross_attention", True, False, absent=0.95)
+        d.put("embd_pdrop", 0.0, 0.3, absent=0.5)
+        d.put("summary_type", "cls_index", absent=0.8)
+        d.put("task_specific_params", {"text-generation": {"do_sample": True}}, absent=0.8)
+        if d.chance(0.05):
+            d.config["hidden_act"] = "silu"  # not read under this name
+
+    def longest(self, d):
+        return d.config["n_positions"]
+
+    inert = {"reorder_and_upcast_attn", "n_positions", "hidden_act"}
+
+
+class Starcoder2(Family):
+    name = model_type = "starcoder2"
+    hf_class, base_class, has_head_dim = "Starcoder2ForCausalLM", "Starcoder2Model", False
+    inert = {"layer_types"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config.setdefault("num_key_value_heads", d.config["num_attention_heads"])
+
+    def settings(self, d):
+        self.common(d, GELU, eps="norm_epsilon")
+        d.put("use_bias", True, False, absent=0.4)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.window()
+        d.put("residual_dropout", 0.1, absent=0.8)
+
+
+FAMILIES = {record.name: record for record in (
+    Llama(), Mistral(), Qwen2(), Qwen3(), Gemma1(), Gemma2(), Gemma3(), Phi3(), Gpt2(),
+    Starcoder2())}
