@@ -53,6 +53,19 @@ TEST(PagePool, PageOfTheTreeAloneIsEvictable) {
   EXPECT_TRUE(pool.consistent());
 }
 
+TEST(PagePool, APageThatIsTakenFromTheTreeCountsAsHeld) {
+  PagePool pool(3);
+  std::vector<PageId> pages;
+  ASSERT_TRUE(pool.reserve(1, pages));
+  pool.cache(pages[0]);
+  pool.release(pages[0]);
+  ASSERT_TRUE(pool.reserve(1, pages));
+  EXPECT_EQ(pool.n_held_max(), 1);
+  pool.share(pages[0]);
+  EXPECT_EQ(pool.n_held(), 2);
+  EXPECT_EQ(pool.n_held_max(), 2);
+}
+
 TEST(PagePool, RandomUseKeepsTheBooks) {
   PagePool pool(50);
   std::vector<PageId> held;

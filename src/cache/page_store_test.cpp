@@ -594,6 +594,15 @@ TEST_F(PageStoreTest, FolderAndFilesAreForTheUserAlone) {
   }
 }
 
+TEST_F(PageStoreTest, NamesOfSegmentsAreReadAsTheyAreWritten) {
+  for (const uint32_t number : {1U, 0xABCDEFU, uint32_t{INT32_MAX}}) {
+    EXPECT_EQ(PageSegment::number_in(PageSegment::file_name(number)), number);
+  }
+  EXPECT_EQ(PageSegment::number_in(PageSegment::file_name(uint32_t{INT32_MAX} + 1)), 0U);
+  EXPECT_EQ(PageSegment::number_in("0000000A.ruvpages"), 0U);
+  EXPECT_EQ(PageSegment::number_in("1.ruvpages"), 0U);
+}
+
 // Chains reach back across segments and restarts: a parent may lie in any older file.
 TEST_F(PageStoreTest, ParentsMayBeInOlderSegments) {
   int64_t parent = -1;

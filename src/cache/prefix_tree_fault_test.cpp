@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "cache/leaf_order.h"
 #include "cache/prefix_tree.h"
 #include "fault/allocations.h"
 
@@ -139,6 +140,19 @@ TEST(PrefixTreeFault, FindingAndMakingRoomAllocateNothing) {
   forest.tree.match("unknown", tokens, match);
   EXPECT_EQ(forest.tree.evict(64), 5);
   EXPECT_EQ(n_allocations(), before);
+}
+
+// The second order, by tenants, costs nothing where no tenant has a quota.
+TEST(PrefixTreeFault, LeavesAreOrderedByTenantOnlyWhereAskedFor) {
+  if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
+  const auto allocations_of = [](bool by_tenant) {
+    LeafOrder order(by_tenant);
+    const int64_t before = n_allocations();
+    for (int32_t i = 0; i < 10; ++i) order.add({.value = i, .node = i});
+    return n_allocations() - before;
+  };
+  EXPECT_EQ(allocations_of(false), 10);
+  EXPECT_EQ(allocations_of(true), 20);
 }
 
 }  // namespace

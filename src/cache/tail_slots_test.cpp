@@ -180,6 +180,24 @@ TEST_F(TailSlotsTest, AFreePageHasNoTail) {
   EXPECT_TRUE(pool.consistent());
 }
 
+// Of a text that is over, the tails of its last group are worth most.
+TEST_F(TailSlotsTest, AListThatIsClearedLeavesItsLastGroupLongest) {
+  make(64, 20);
+  PagePool pool(64, &*tails_);
+  PageList list(pool);
+  ASSERT_TRUE(list.grow(300, *memory_));  // 16 pages and 3 of the next group
+  list.pin_tails(0, 300);
+  const std::vector<PageId> pages(list.pages().begin(), list.pages().end());
+  for (const PageId page : pages) pool.cache(page);
+  list.clear();
+  ASSERT_TRUE(list.grow(6 * kPageTokens, *memory_));
+  list.pin_tails(0, 6 * kPageTokens);
+  EXPECT_EQ(tails_->n_demoted(), 5);
+  for (size_t i = 0; i < pages.size(); ++i) {
+    EXPECT_EQ(tails_->has(pages[i]), i < 11 || i >= 16) << "page " << i;
+  }
+}
+
 TEST_F(TailSlotsTest, AListPinsItsGroupAndWhatItsRowsTouch) {
   make(64, 64);
   PagePool pool(64, &*tails_);

@@ -103,6 +103,18 @@ TEST_F(EngineTest, LogitsOfTieredPagesDoNotDependOnChunks) {
   EXPECT_NE(logits(512, KvType::f16), expected);
 }
 
+TEST_F(EngineTest, LogitsAreOfKnownTokensOnly) {
+  const auto code = [&](std::span<const Token> ids) {
+    return compute_logits(*model_, ids, {.n_threads = 1}, [](int64_t, std::span<const float>) {})
+        .code();
+  };
+  const auto n_vocab = static_cast<Token>(model_info(*model_).n_vocab);
+  EXPECT_EQ(code(std::vector<Token>{0, n_vocab - 1}), Code::ok);
+  EXPECT_EQ(code(std::vector<Token>{1, n_vocab}), Code::invalid);
+  EXPECT_EQ(code(std::vector<Token>{-1}), Code::invalid);
+  EXPECT_EQ(code({}), Code::invalid);
+}
+
 TEST_F(EngineTest, EndsWhereAsked) {
   EXPECT_EQ(ask(greedy(3)).finish, FinishReason::length);
   EXPECT_EQ(ask(greedy(3)).ids.size(), 3U);
@@ -185,6 +197,30 @@ TEST_F(EngineTest, RefusesWithBothNumbersAndNames) {
   bad = greedy(1);
   bad.stop = {""};
   EXPECT_NE(refusal({1}, bad).find("stop"), std::string::npos);
+  bad = greedy(1);
+  bad.temperature = std::nan("");
+  EXPECT_NE(refusal({1}, bad).find("temperature"), std::string::npos);
+  bad = greedy(1);
+  bad.seed = uint64_t{1} << 60;
+  EXPECT_NE(refusal({1}, bad).find("seed"), std::string::npos);
+  for (const int n : {-2, 21}) {
+    bad = greedy(1);
+    bad.n_logprobs = n;
+    EXPECT_NE(refusal({1}, bad).find("logprobs"), std::string::npos);
+  }
+  for (const float bias : {1001.0F, -1001.0F, std::nanf("")}) {
+    bad = greedy(1);
+    bad.logit_bias = {{0, bias}};
+    EXPECT_NE(refusal({1}, bad).find("logit_bias"), std::string::npos);
+  }
+  bad = greedy(1);
+  bad.stop_tokens = {static_cast<Token>(model_info(*model_).n_vocab)};
+  EXPECT_NE(refusal({1}, bad).find("stop_tokens"), std::string::npos);
+  GenerateParams edge = greedy(1);
+  edge.logit_bias = {{0, -1000.0F}, {1, 1000.0F}};
+  edge.stop_tokens = {0};
+  edge.n_logprobs = 20;
+  EXPECT_EQ(ask(edge).ids, std::vector<Token>{1});
 }
 
 // A tenant and a salt with NUL in them could be another tenant and salt.

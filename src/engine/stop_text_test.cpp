@@ -20,6 +20,11 @@ TEST(StopText, EndsBeforeTheEarliestStop) {
   EXPECT_EQ(run({"\n\n"}, {"a\n", "b\n", "\nc"}), "a\nb");
 }
 
+TEST(StopText, OfTwoThatEndTogetherTheLongerCounts) {
+  EXPECT_EQ(run({"xab", "ab"}, {"1xab2"}), "1");
+  EXPECT_EQ(run({"ab", "xab"}, {"1xab2"}), "1");
+}
+
 TEST(StopText, HeldTextComesWhenNoStopFollows) {
   EXPECT_EQ(run({"<|end|>"}, {"x <|en", "ding"}), "x <|ending");
   EXPECT_EQ(run({"<|end|>"}, {"x <|en"}), "x <|en");

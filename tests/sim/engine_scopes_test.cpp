@@ -33,7 +33,7 @@ class EngineScopes : public testing::Test {
   void add(const ServiceTerms& terms, Event& last) {
     Request request;
     request.prompt = prompt_;
-    request.params.max_tokens = 60;
+    request.params.max_tokens = max_tokens_;
     request.params.temperature = 0;
     request.terms = terms;
     request.on_event = [&last](const Event& event) {
@@ -65,6 +65,7 @@ class EngineScopes : public testing::Test {
   Model model_;
   EngineOptions options_;
   std::vector<Token> prompt_;
+  int64_t max_tokens_ = 60;
   RequestId n_requests_ = 0;
   const StopFlag never_{false};
   std::unique_ptr<EngineCore> core_;
@@ -81,6 +82,18 @@ TEST_F(EngineScopes, GuessesComeFromAnswersOfTheSameScopeOnly) {
   EXPECT_EQ(n_drafted({.tenant = "ann", .cache_salt = "t"}), 0) << "another salt";
   EXPECT_EQ(n_drafted({.tenant = "bob", .cache_salt = "s"}), 0) << "another tenant";
   EXPECT_GT(n_drafted(own), 0);
+}
+
+// The last token that may come is drawn from the row before it.
+TEST_F(EngineScopes, NoMoreIsGuessedThanMayCome) {
+  int64_t n_drafted_most = 0;
+  for (int i = 0; i < 10; ++i) n_drafted_most = std::max(n_drafted_most, n_drafted({}));
+  ASSERT_GT(n_drafted_most, 2);
+  EXPECT_LE(n_drafted_most, max_tokens_);
+  max_tokens_ = 3;
+  EXPECT_LE(n_drafted({}), 1);
+  max_tokens_ = 1;
+  EXPECT_EQ(n_drafted({}), 0);
 }
 
 TEST_F(EngineScopes, NobodyWaitsForThePrefixOfAnotherScope) {

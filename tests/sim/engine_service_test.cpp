@@ -17,15 +17,14 @@ constexpr int64_t kVocab = 32;
 
 class Service {
  public:
-  explicit Service(int64_t max_sequences) {
+  explicit Service(int64_t max_sequences, int64_t n_pages = 1024) {
     model_.h.n_vocab = kVocab;
     EngineOptions options;
     options.n_threads = 1;
-    options.n_ctx = 8192;
+    options.n_ctx = std::min<int64_t>(8192, n_pages * kPageTokens);
     options.max_sequences = max_sequences;
-    constexpr int64_t kPages = 1024;
-    options.kv.max_tokens = kPages * kPageTokens;
-    auto executor = std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_);
+    options.kv.max_tokens = n_pages * kPageTokens;
+    auto executor = std::make_unique<ScriptedExecutor>(n_pages, kVocab, clock_);
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options, clock_,
                                          EngineParts{.executor = std::move(executor)});
@@ -51,6 +50,7 @@ class Service {
     core_->step(never_);
     return core_->has_work();
   }
+  KvCacheStats kv_stats() const { return core_->kv_stats(); }
   double now_ms() const { return static_cast<double>(clock_.now_ns()) * 1e-6; }
 
  private:
@@ -78,6 +78,47 @@ TEST(EngineService, ATenantWithTenTimesTheRequestsGetsNoMore) {
   while (n_light > 0) ASSERT_TRUE(service.step());
   EXPECT_LE(served["heavy"], 2 * served["light"]);
   EXPECT_GE(served["heavy"], served["light"] / 2);
+}
+
+// Of the second of two, one after the other.
+TEST(EngineService, AnAnswerTellsWhatItTook) {
+  Service service(1);
+  const double begin_ms = service.now_ms();
+  double first_over_ms = 0;
+  double first_token_ms = 0;
+  Event last;
+  service.add(40, 7, {}, [&](const Event&) { first_over_ms = service.now_ms(); });
+  service.add(30, 5, {}, [&](const Event& event) {
+    if (first_token_ms == 0) first_token_ms = service.now_ms();
+    last = event;
+  });
+  while (service.step()) {
+  }
+  const Timings& t = last.timings;
+  constexpr double kTolerance = 1e-5;
+  EXPECT_NEAR(t.queue_ms, first_over_ms - begin_ms, kTolerance);
+  EXPECT_NEAR(t.prefill_ms, first_token_ms - first_over_ms, kTolerance);
+  EXPECT_NEAR(t.decode_ms, service.now_ms() - first_token_ms, kTolerance);
+  EXPECT_GT(t.queue_ms, 1);
+  EXPECT_GT(t.decode_ms, 1);
+  EXPECT_EQ(t.n_prompt_tokens, 30);
+  EXPECT_EQ(t.n_generated_tokens, 5);
+  EXPECT_NEAR(t.prefill_tokens_per_s * t.prefill_ms, 30 * 1000, 1);
+  EXPECT_NEAR(t.decode_tokens_per_s * t.decode_ms, 4 * 1000, 1);
+}
+
+TEST(EngineService, NoMoreIsEvictedThanIsNeeded) {
+  Service service(1, 16);
+  const auto ask = [&](int64_t n_pages) {
+    service.add(n_pages * kPageTokens, 1, {}, [](const Event&) {});
+    while (service.step()) {
+    }
+  };
+  ask(7);
+  ask(7);
+  EXPECT_EQ(service.kv_stats().evicted_pages, 0);
+  ask(4);  // two are free
+  EXPECT_EQ(service.kv_stats().evicted_pages, 2);
 }
 
 // What was generated counts, not only prompts.
