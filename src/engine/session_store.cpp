@@ -133,13 +133,31 @@ Result<Session> SessionStore::load(const std::string& user, const std::string& n
   const std::string path = path_of(key_of(user, name));
   const Result<MappedFile> file = MappedFile::open(path);
   if (!file && file.error().code() == Code::not_found) return no_session(name);
-  if (!file) return failure(Status(file.error()));
+  if (!file) return failure(told(name, file.error(), "cannot be read"));
+  Result<Session> session = read(file->bytes(), path);
+  if (!session) return failure(told(name, session.error(), "is damaged"));
+  if (session->info.user == user && session->info.name == name) return session;
+  return failure(told(name, fail(Code::corrupt, "{}: renamed, it is another session's", path),
+                      "is another session's"));
+}
+
+Result<Session> SessionStore::read(std::span<const std::byte> bytes,
+                                   const std::string& path) const {
   Session session;
-  session.info = TRY(codec_.open_label(file->bytes(), path));
-  session.messages = TRY(codec_.open_text(file->bytes(), path));
-  if (session.info.user != user || session.info.name != name)
-    return fail(Code::corrupt, "{}: renamed, it is another session's", path);
+  session.info = TRY(codec_.open_label(bytes, path));
+  session.messages = TRY(codec_.open_text(bytes, path));
   return session;
+}
+
+// What went wrong is the server's own state, whatever the system calls it.
+Status SessionStore::told(std::string_view name, const Status& status,
+                          std::string_view what) const {
+  if (status.ok()) return {};
+  if (options_.note) options_.note(status.message());
+  const bool is_known = status.code() == Code::corrupt || status.code() == Code::out_of_memory;
+  return Status(
+      is_known ? status.code() : Code::internal,
+      fmt::format("the file of session '{}' {}; the server's console says why", name, what));
 }
 
 Status SessionStore::save(const Hold& hold, const Session& session) {
@@ -150,25 +168,34 @@ Status SessionStore::save(const Hold& hold, const Session& session) {
     const std::lock_guard lock(mutex_);
     is_new = !entries_.contains(hold.key_);
   }
-  if (is_new && file_exists(path))
-    return fail(Code::corrupt, "{}: damaged, and not written over; delete the session or move it",
-                path);
+  if (is_new && file_exists(path)) {
+    return fail(Code::corrupt,
+                "the file of session '{}' is damaged, and not written over; delete the session",
+                session.info.name);
+  }
   const std::vector<std::byte> bytes = TRY(codec_.close(session.info, session.messages));
-  FileWriter writer = TRY(FileWriter::create(path, FileReaders::owner));
-  TRY(writer.write(bytes));
-  TRY(writer.commit());
-  TRY(sync_folder(options_.folder));
+  TRY(told(session.info.name, write(path, bytes), "cannot be written"));
   const std::lock_guard lock(mutex_);
   index(session.info);
   return {};
 }
 
+Status SessionStore::write(const std::string& path, std::span<const std::byte> bytes) const {
+  FileWriter writer = TRY(FileWriter::create(path, FileReaders::owner));
+  TRY(writer.write(bytes));
+  TRY(writer.commit());
+  return sync_folder(options_.folder);
+}
+
 Status SessionStore::erase(const Hold& hold) {
   CHECK(hold.store_ == this);
   const std::string path = path_of(hold.key_);
-  if (!file_exists(path)) return no_session(parts_of(hold.key_).name);
-  if (!remove_file(path)) return fail(Code::internal, "{}: cannot be removed", path);
-  TRY(sync_folder(options_.folder));
+  const std::string name(parts_of(hold.key_).name);
+  if (!file_exists(path)) return no_session(name);
+  if (!remove_file(path)) {
+    return told(name, fail(Code::internal, "{}: cannot be removed", path), "cannot be removed");
+  }
+  TRY(told(name, sync_folder(options_.folder), "cannot be removed for good"));
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(hold.key_); found != entries_.end()) entries_.erase(found);
   return {};

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,9 @@ class SessionStore {
     std::optional<std::array<uint8_t, 32>> key = {};  // encrypts the files
     bool read_only = false;                           // beside a process that writes; no lock
     size_t max_sessions = 100'000;
-    std::function<void(std::string_view)> note = {};  // of files that are not read, and why
+    // Of files that cannot be read or written, and why, with their paths: errors have none, since
+    // those who ask for a session need not know the folder. Any thread.
+    std::function<void(std::string_view)> note = {};
   };
   // Fails: unavailable (another process has the folder), invalid, internal.
   static Result<std::unique_ptr<SessionStore>> open(Options options);
@@ -60,8 +63,8 @@ class SessionStore {
   // out_of_memory (a new one, and there are max_sessions).
   Result<Hold> hold(const std::string& user, const std::string& name);
 
-  // Fails: invalid (the name), not_found (also where it is another user's), corrupt: its file is
-  // damaged and stays where it is.
+  // Fails: invalid (the name), not_found (also where it is another user's), corrupt (its file is
+  // damaged and stays where it is), internal (it cannot be read), out_of_memory.
   Result<Session> load(const std::string& user, const std::string& name) const;
   // Returns when the session's file is on disk. Requires: the hold is of this user and name.
   // Fails: invalid (too long), corrupt (a damaged file has its place), out_of_memory, internal.
@@ -95,6 +98,10 @@ class SessionStore {
   void index(const SessionInfo& info);
   void ignore(const std::string& reason);
   std::string path_of(std::string_view key) const;
+  Result<Session> read(std::span<const std::byte> bytes, const std::string& path) const;
+  Status write(const std::string& path, std::span<const std::byte> bytes) const;
+  // Notes what happened to the session's file and returns what is told of it.
+  Status told(std::string_view name, const Status& status, std::string_view what) const;
 
   Options options_;
   SessionCodec codec_;

@@ -61,8 +61,8 @@ class LoadedModelText final : public ModelText {
  private:
   Result<const Tokenizer*> usable_tokenizer() const {
     if (model_->tokenizer != nullptr) return model_->tokenizer.get();
-    return fail(Code::unsupported, "{}: no usable tokenizer: {}", model_->file->path(),
-                model_->tokenizer_status.message());
+    // The reason names the model's files, which are nothing to tell over HTTP.
+    return fail(Code::unsupported, "the model has no usable tokenizer; 'ruvllm info' says why");
   }
 
   Result<RenderedChat> rendered(std::string_view json) const {

@@ -19,9 +19,11 @@ namespace ruv {
 // Ids 0 to 255 are bytes; 256 is the end token.
 class ByteText final : public ModelText {
  public:
-  ByteText() {
+  // The engine's context is 200: by default the model allows more.
+  explicit ByteText(int64_t n_ctx_train = 400) {
     info_.name = "scripted";
     info_.n_vocab = 300;
+    info_.n_ctx_train = n_ctx_train;
   }
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     TokenizedText out;

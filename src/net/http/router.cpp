@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "net/api_error.h"
@@ -123,6 +124,8 @@ void run_route(const Route& route, const HttpRequest& request,
     send_response(
         reply,
         error_response(api_error(Status(Code::out_of_memory, "no memory left for this request"))));
+  } catch (const std::filesystem::filesystem_error& e) {  // what() has the path
+    send_response(reply, error_response(api_error(Status(Code::internal, e.code().message()))));
   } catch (const std::exception& e) {
     send_response(reply, error_response(api_error(Status(Code::internal, e.what()))));
   }

@@ -337,8 +337,11 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
     return tl::unexpected(bad_request(
         field,
         fmt::format("the prompt has {} tokens and the answer needs at least one, but the context "
-                    "holds {} tokens; shorten the prompt or start the server with a longer --ctx",
-                    n_ids, n_ctx),
+                    "holds {} tokens{}",
+                    n_ids, n_ctx,
+                    n_ctx < service.text->info().n_ctx_train
+                        ? "; shorten the prompt or start the server with a longer --ctx"
+                        : ", the most that the model can; shorten the prompt"),
         "context_length_exceeded"));
   }
   const int64_t n_vocab = service.text->info().n_vocab;

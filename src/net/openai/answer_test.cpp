@@ -230,5 +230,16 @@ TEST_F(AnswerTest, DifferentAnswersHaveDifferentNames) {
   EXPECT_NE(first, id());
 }
 
+TEST_F(AnswerTest, ALongerContextIsAdvisedWhereTheModelHasOne) {
+  start();
+  const std::vector<Token> ids(200, 65);
+  const auto message = [&] { return check_prompt(service_, ids, "prompt").error().message; };
+  EXPECT_NE(message().find("--ctx"), std::string::npos);
+  const ByteText full(engine_.n_ctx());
+  service_.text = &full;
+  EXPECT_EQ(message().find("--ctx"), std::string::npos);
+  EXPECT_NE(message().find("200"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ruv

@@ -34,32 +34,33 @@ ApiResult<std::string> read_parts(const Json& parts, const std::string& where) {
   return text;
 }
 
-ApiResult<void> check_role(const std::string& name, const std::string& where) {
+ApiResult<void> check_role(const std::string& name, const std::string& where, ToolTalk tools) {
+  if (name == "system" || name == "user" || name == "assistant") return {};
+  const bool with_tools = tools == ToolTalk::allowed;
+  if (name == "tool" && with_tools) return {};
   if (name == "tool" || name == "function") {
     return tl::unexpected(bad_request(
         where + ".role", fmt::format("'{}.role' '{}' is not supported yet", where, name),
         "unsupported_field"));
   }
-  if (name != "system" && name != "user" && name != "assistant") {
-    return tl::unexpected(bad_request(
-        where + ".role",
-        fmt::format("'{}.role' is '{}'; it must be system, developer, user or assistant", where,
-                    name)));
-  }
-  return {};
+  return tl::unexpected(
+      bad_request(where + ".role",
+                  fmt::format("'{}.role' is '{}'; it must be system, developer, user{} assistant",
+                              where, name, with_tools ? ", tool or" : " or")));
 }
 
-// What templates say of tools passes through as it is: they know best.
+// What templates say of tools passes through as it is: they know best. The role is looked at before
+// the members that belong to it.
 ApiResult<Json> read_message(const Json& message, const std::string& where, ToolTalk tools) {
   if (!message.is_object()) return wrong_type(where, "an object", message);
   const bool strict = tools == ToolTalk::refused;
-  if (strict) TRY(check_fields(message, message_fields(), where + "."));
   const Json* role = find_field(message, "role");
   if (role == nullptr) return missing_field(where + ".role");
   if (!role->is_string()) return wrong_type(where + ".role", "a string", *role);
   std::string name = role->get<std::string>();
   if (name == "developer") name = "system";  // OpenAI's newer word for the same
-  if (strict) TRY(check_role(name, where));
+  TRY(check_role(name, where, tools));
+  if (strict) TRY(check_fields(message, message_fields(), where + "."));
   Json read = strict ? Json::object() : message;
   read["role"] = name;
   const Json* content = find_field(message, "content");

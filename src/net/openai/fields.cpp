@@ -31,7 +31,7 @@ constexpr FieldUse kUnsupported = FieldUse::unsupported;
   FieldRow{"model", kHonoured, "required: the served model's name or alias"},                      \
       FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},            \
       FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},        \
-      FieldRow{"seed", kHonoured, "an integer; the same seed gives the same bytes"},               \
+      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},               \
       FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                    \
       FieldRow{"stream", kHonoured, "true: server-sent events"},                                   \
       FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},            \
@@ -266,24 +266,23 @@ ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallba
       fmt::format("'{}' must be true or false, not {}", name, type_words(*value)), "invalid_type"));
 }
 
+ApiResult<int64_t> integer_within(const std::string& name, const Json& value, IntegerRange range) {
+  if (!value.is_number_integer()) return wrong_type(name, "an integer", value);
+  const bool too_large =
+      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  const int64_t number = too_large ? INT64_MAX : value.get<int64_t>();
+  if (too_large || number < range.min || number > range.max) {
+    return tl::unexpected(bad_request(name, fmt::format("'{}' is {}; it must be from {} to {}",
+                                                        name, value.dump(), range.min, range.max)));
+  }
+  return number;
+}
+
 ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
                                 IntegerRange range) {
   const Json* value = find_field(object, name);
   if (value == nullptr) return fallback;
-  if (!value->is_number_integer()) {
-    return tl::unexpected(bad_request(
-        std::string(name), fmt::format("'{}' must be an integer, not {}", name, type_words(*value)),
-        "invalid_type"));
-  }
-  const bool too_large =
-      value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-  const int64_t number = too_large ? INT64_MAX : value->get<int64_t>();
-  if (too_large || number < range.min || number > range.max) {
-    return tl::unexpected(
-        bad_request(std::string(name), fmt::format("'{}' is {}; it must be from {} to {}", name,
-                                                   value->dump(), range.min, range.max)));
-  }
-  return number;
+  return integer_within(std::string(name), *value, range);
 }
 
 }  // namespace ruv

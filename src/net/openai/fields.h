@@ -58,6 +58,9 @@ struct IntegerRange {
 ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
                                 IntegerRange range);
 
+// The value of the field `name`. Fails: 400 with the number as it was sent.
+ApiResult<int64_t> integer_within(const std::string& name, const Json& value, IntegerRange range);
+
 // A list of token ids with at least one. Fails: 400 naming `where`.
 ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where);
 

@@ -24,6 +24,10 @@ struct Alias {
 constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
                               {"cache_prompt", "cache_prefix"}};
 
+IntegerRange range_of(const OptionRow& row) {
+  return {static_cast<int64_t>(row.min), static_cast<int64_t>(row.max)};
+}
+
 ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const Json& value,
                            GenerateParams& params) {
   using Kind = OptionRow::Kind;
@@ -32,8 +36,7 @@ ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const
     if (!value.is_boolean()) return wrong_type(field, "true or false", value);
     number = value.get<bool>() ? 1 : 0;
   } else if (row.kind == Kind::integer) {
-    if (!value.is_number_integer()) return wrong_type(field, "an integer", value);
-    number = value.get<double>();
+    number = static_cast<double>(TRY(integer_within(field, value, range_of(row))));
   } else {
     if (!value.is_number()) return wrong_type(field, "a number", value);
     number = value.get<double>();
@@ -113,12 +116,12 @@ ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
   return {};
 }
 
-ApiResult<void> read_seed(const Json& body, GenerateParams& params) {
-  const Json* seed = find_field(body, "seed");
-  if (seed == nullptr) return {};
-  if (!seed->is_number_integer()) return wrong_type("seed", "an integer of 64 bits", *seed);
-  params.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
-                                           : static_cast<uint64_t>(seed->get<int64_t>());
+// The answers to one prompt use the seeds from this one on, and all must be in the option's range.
+ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& params) {
+  if (find_field(body, "seed") == nullptr) return {};
+  IntegerRange range = range_of(*find_generate_option("seed"));
+  range.max -= n_answers - 1;
+  params.seed = static_cast<uint64_t>(TRY(read_integer(body, "seed", 0, range)));
   return {};
 }
 
@@ -212,12 +215,12 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   TRY(read_options(body, request.params));
   TRY(read_stop(body, request.params));
   TRY(read_logit_bias(body, request.params));
-  TRY(read_seed(body, request.params));
   TRY(read_max_tokens(body, request.params));
   TRY(read_stream(body, request));
   TRY(read_notes(body));
   TRY(read_service(body, request));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
+  TRY(read_seed(body, request.n, request.params));
   return request;
 }
 

@@ -42,7 +42,11 @@ class SessionsTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   void start() {
-    store_ = *SessionStore::open({.folder = folder_ + "/sessions"});
+    store_ = *SessionStore::open(
+        {.folder = folder_ + "/sessions", .note = [this](std::string_view text) {
+           const std::lock_guard lock(notes_mutex_);
+           notes_.emplace_back(text);
+         }});
     keeper_ = std::make_unique<SessionKeeper>(*store_);
     engine_ = std::make_unique<ScriptedEngine>();
     service_ = make_service(*engine_, text_, {"scripted"});
@@ -103,6 +107,8 @@ class SessionsTest : public testing::Test {
   }
 
   std::string folder_;
+  std::mutex notes_mutex_;
+  std::vector<std::string> notes_;
   int64_t time_ = 1000;
   ByteText text_;
   OpenAiService service_;
@@ -274,6 +280,41 @@ TEST_F(SessionsTest, ADamagedFileIsNotWrittenOver) {
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.body["error"]["code"], "session_damaged");
   EXPECT_TRUE(engine_->submitted().empty());
+}
+
+// Nobody who asks over HTTP can help it, or should learn where the files are.
+TEST_F(SessionsTest, AFolderInPlaceOfAFileIsTheServersFault) {
+  ASSERT_EQ(chat(chat_body("a", "one"), saying("1")).status, 200);
+  const auto files = files_in(folder_ + "/sessions");
+  const auto file = std::ranges::find_if(
+      files, [](const FolderEntry& entry) { return entry.path.ends_with(".session"); });
+  ASSERT_NE(file, files.end());
+  std::filesystem::remove(file->path);
+  std::filesystem::create_directory(file->path);
+  const Json body = {{"messages", {{{"role", "user"}, {"content", "x"}}}}};
+  const JsonAnswer answers[] = {ask("GET", "/v1/sessions/a"), ask("PUT", "/v1/sessions/a", body),
+                                ask("DELETE", "/v1/sessions/a"),
+                                chat(chat_body("a", "two"), saying("2"))};
+  for (const JsonAnswer& answer : answers) {
+    EXPECT_EQ(answer.status, 500) << answer.body;
+    EXPECT_EQ(answer.body["error"]["type"], "server_error");
+    EXPECT_EQ(answer.body.dump().find(folder_), std::string::npos) << answer.body;
+  }
+  EXPECT_FALSE(notes_.empty());
+}
+
+TEST_F(SessionsTest, ErrorsNameNoPaths) {
+  ASSERT_EQ(chat(chat_body("a", "one"), saying("1")).status, 200);
+  for (const FolderEntry& file : files_in(folder_ + "/sessions")) {
+    if (file.path.ends_with(".session")) std::ofstream(file.path) << "junk";
+  }
+  for (const JsonAnswer& answer :
+       {ask("GET", "/v1/sessions/a"), chat(chat_body("a", "two"), saying("2"))}) {
+    EXPECT_EQ(answer.status, 500);
+    EXPECT_EQ(answer.body["error"]["code"], "session_damaged");
+    EXPECT_EQ(answer.body.dump().find(folder_), std::string::npos) << answer.body;
+  }
+  EXPECT_NE(notes_.at(0).find(folder_), std::string::npos) << notes_.at(0);
 }
 
 }  // namespace
