@@ -31,7 +31,7 @@ constexpr FieldUse kUnsupported = FieldUse::unsupported;
   FieldRow{"model", kHonoured, "required: the served model's name or alias"},                      \
       FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},            \
       FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},        \
-      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},               \
+      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},    \
       FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                    \
       FieldRow{"stream", kHonoured, "true: server-sent events"},                                   \
       FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},            \
