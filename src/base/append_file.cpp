@@ -8,43 +8,14 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include "base/check.h"
+#include "base/system_error.h"
 
 namespace ruv {
 namespace {
 
 constexpr int kMaxParts = 4;
-
-Code code_of(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return Code::not_found;
-    case EACCES:
-    case EEXIST:
-    case EISDIR:
-    case ELOOP:
-    case EPERM:
-    case EROFS:
-      return Code::invalid;
-    case EDQUOT:
-    case EFBIG:
-    case ENOMEM:
-    case ENOSPC:
-      return Code::out_of_memory;
-    default:
-      return Code::internal;
-  }
-}
-
-tl::unexpected<Status> system_failure(const std::string& path, std::string_view what) {
-  const int error = errno;
-  const std::string reason =
-      error == ELOOP ? "a symbolic link" : std::generic_category().message(error);
-  return fail(code_of(error), "{}: cannot {}: {}", path, what, reason);
-}
 
 // Steps over the first n bytes of the parts that are left.
 void skip(std::span<iovec>& parts, size_t n) {

@@ -158,11 +158,6 @@ TEST(FileWriter, CommitsWholeFilesOrNothing) {
   std::filesystem::remove(path);
 }
 
-TEST(MappedFile, SaysWhyNot) {
-  EXPECT_EQ(MappedFile::open("/nonexistent/x").error().code(), Code::not_found);
-  EXPECT_EQ(MappedFile::open("/").error().code(), Code::invalid);
-}
-
 TEST(Buffer, IsZeroedAndRefusesTheImpossible) {
   Result<Buffer> buffer = Buffer::allocate(1 << 20);
   ASSERT_TRUE(buffer.has_value());

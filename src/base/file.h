@@ -21,10 +21,20 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
+// One file of the system, whatever its names: equal for hard links and through symbolic links.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+
+struct MappedRange;
+
 // A whole file mapped read-only. Move-only; bytes() stays valid while it lives.
 class MappedFile {
  public:
-  // Fails: not_found, invalid (a directory), internal (the system's own reason is quoted).
+  // Never waits: what is not a regular file (a folder, named pipe, device) is refused by its kind.
+  // Fails: not_found, invalid, out_of_memory, internal (the system's own reason is quoted).
   static Result<MappedFile> open(const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -33,6 +43,7 @@ class MappedFile {
   Bytes bytes() const { return bytes_; }
   // Of the file that is mapped, when it was opened.
   const FileStamp& stamp() const { return stamp_; }
+  const FileId& id() const { return id_; }
   // Gives the memory of the mapped pages back to the system; touching them reads the file again.
   void drop_pages() const;
   // Advice that all of it will be read, front to back: huge pages where the file system has them.
@@ -41,13 +52,21 @@ class MappedFile {
   static void expect_read(Bytes part);
   const std::string& path() const { return path_; }
 
+  // Whether a part that was touched could not be read, because the file became shorter or its disk
+  // failed: then zeros were read in its place. Only where guard_mapped_files() (mapped_ranges.h)
+  // was called; else the process ended. Any thread.
+  bool is_damaged() const;
+  // What was read so far is what the file held. Fails: internal.
+  Status check_read() const;
+
  private:
   friend class SharedFileWriter;
-  MappedFile(Bytes bytes, std::string path, const FileStamp& stamp)
-      : bytes_(bytes), path_(std::move(path)), stamp_(stamp) {}
+  MappedFile(Bytes bytes, std::string path, const FileStamp& stamp, const FileId& id);
   Bytes bytes_;
   std::string path_;
   FileStamp stamp_;
+  FileId id_;
+  MappedRange* range_ = nullptr;  // null: nothing is mapped
 };
 
 // The whole file as text. Fails as MappedFile::open.
@@ -56,17 +75,29 @@ bool file_exists(const std::string& path);
 bool is_directory(const std::string& path);
 // Fails: not_found, invalid, internal.
 Result<FileStamp> stamp_of(const std::string& path);
+// Of what the name stands for, links followed. Fails: as stamp_of.
+Result<FileId> id_of(const std::string& path);
 
 // Who may read a new file: everyone (mode 0644), or its owner alone (0600), for private text.
 enum class FileReaders : uint8_t { everyone, owner };
 
+// What writing a file may do to what stands under its name already. Folders, devices, named pipes
+// and symbolic links are never written over.
+struct FileTarget {
+  FileReaders readers = FileReaders::everyone;
+  bool replace = false;  // a regular file that is there may go
+  // Files that are read to make this one: they stay, under whatever name.
+  std::vector<FileId> never = {};
+};
+
 // Writes a file in pieces under a temporary name in the same folder; commit() syncs and renames.
-// Destroyed without commit, it removes the temporary file.
+// Destroyed without commit, or when commit fails, it removes the temporary file. A process that
+// wants to hear of a limit on the size of files ignores SIGXFSZ: then it is out_of_memory.
 class FileWriter {
  public:
-  // Fails: not_found, invalid, out_of_memory, internal.
-  static Result<FileWriter> create(const std::string& path,
-                                   FileReaders readers = FileReaders::everyone);
+  // Fails: invalid (what stands there may not be written over), not_found (the folder),
+  // out_of_memory (no room), internal. commit() looks again.
+  static Result<FileWriter> create(const std::string& path, FileTarget target = {});
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();
@@ -76,12 +107,17 @@ class FileWriter {
   Status commit();
 
  private:
-  FileWriter(int fd, std::string path, std::string temporary)
-      : fd_(fd), path_(std::move(path)), temporary_(std::move(temporary)) {}
+  FileWriter(int fd, std::string path, std::string temporary, FileTarget target)
+      : fd_(fd),
+        path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        target_(std::move(target)) {}
+  Status finish();
   int fd_ = -1;
   uint64_t offset_ = 0;
   std::string path_;
   std::string temporary_;
+  FileTarget target_;
 };
 
 // Writes a file that is read through a mapping while it grows, under the name "<path>.partial",

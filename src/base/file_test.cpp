@@ -1,7 +1,10 @@
-// Stamps, and files that are read while they are written. (Plain reading and writing: base_test.)
+// What may be read and written over, stamps, and files that are read while they are written.
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -24,7 +27,7 @@ class Files : public testing::Test {
 TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
   using std::filesystem::perms;
   const auto written = [&](FileReaders readers) {
-    auto writer = FileWriter::create(path("p"), readers);
+    auto writer = FileWriter::create(path("p"), {.readers = readers});
     const Status status = writer->write(as_bytes("text"));
     const auto begun = std::filesystem::directory_iterator(root_)->status().permissions();
     EXPECT_TRUE(status.ok() && writer->commit().ok());
@@ -35,6 +38,93 @@ TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
   const perms own = perms::owner_read | perms::owner_write;
   EXPECT_EQ(written(FileReaders::owner), own);
   EXPECT_EQ(written(FileReaders::everyone), own | perms::group_read | perms::others_read);
+}
+
+std::string refusal(const std::string& path, FileTarget target = {}) {
+  const auto writer = FileWriter::create(path, std::move(target));
+  if (writer) return "accepted";
+  EXPECT_EQ(writer.error().code(), Code::invalid) << writer.error().message();
+  EXPECT_TRUE(writer.error().message().starts_with(path)) << writer.error().message();
+  return writer.error().message();
+}
+
+TEST_F(Files, OnlyRegularFilesAreRead) {
+  EXPECT_EQ(MappedFile::open("/nonexistent/x").error().code(), Code::not_found);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", path("link"));
+  // Opening a pipe that nobody writes to would wait for ever.
+  for (const auto& [name, kind] : {std::pair(path("pipe"), "a named pipe"),
+                                   {path("link"), "a named pipe"},
+                                   {std::string("/"), "a folder"},
+                                   {std::string("/dev/null"), "a device"}}) {
+    const auto opened = MappedFile::open(name);
+    ASSERT_FALSE(opened.has_value()) << name;
+    EXPECT_EQ(opened.error().code(), Code::invalid);
+    EXPECT_EQ(opened.error().message(), name + ": " + kind + ", not a regular file");
+  }
+  std::ofstream(path("plain")) << "text";
+  std::filesystem::create_symlink("plain", path("other"));
+  EXPECT_EQ(*read_text_file(path("other")), "text");
+}
+
+TEST_F(Files, OnlyRegularFilesAreWrittenOver) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::ofstream(path("plain")) << "old";
+  std::filesystem::create_symlink("plain", path("link"));
+  std::filesystem::create_symlink("nothing", path("dangling"));
+  const FileTarget replace{.replace = true};
+  EXPECT_NE(refusal("/dev/null", replace).find("a device"), std::string::npos);
+  EXPECT_NE(refusal("/dev/full", replace).find("a device"), std::string::npos);
+  EXPECT_NE(refusal(path("pipe"), replace).find("a named pipe"), std::string::npos);
+  EXPECT_NE(refusal(root_, replace).find("a folder"), std::string::npos);
+  EXPECT_NE(refusal(path("link"), replace).find("a symbolic link"), std::string::npos);
+  EXPECT_NE(refusal(path("dangling"), replace).find("a symbolic link"), std::string::npos);
+  EXPECT_NE(refusal(path("plain")).find("--force"), std::string::npos);
+  EXPECT_EQ(refusal(path("plain"), replace), "accepted");
+  EXPECT_EQ(*read_text_file(path("plain")), "old");
+  EXPECT_EQ(n_files(), 4U) << "no temporary file stays";
+}
+
+TEST_F(Files, WhatIsReadIsNotWrittenOver) {
+  std::ofstream(path("a")) << "input";
+  std::filesystem::create_hard_link(path("a"), path("b"));
+  std::filesystem::create_symlink("a", path("c"));
+  for (const char* name : {"a", "c"}) {
+    const FileTarget target{.replace = true, .never = {*id_of(path(name))}};
+    EXPECT_NE(refusal(path("a"), target).find("is read here"), std::string::npos);
+    EXPECT_NE(refusal(path("b"), target).find("is read here"), std::string::npos) << "a hard link";
+  }
+  EXPECT_EQ(MappedFile::open(path("c"))->id(), *id_of(path("b")));
+  EXPECT_EQ(id_of(path("none")).error().code(), Code::not_found);
+}
+
+TEST_F(Files, TheTargetIsLookedAtAgainAtTheEnd) {
+  auto writer = FileWriter::create(path("a"));
+  ASSERT_TRUE(writer.has_value());
+  ASSERT_TRUE(writer->write(as_bytes("mine")).ok());
+  std::ofstream(path("a")) << "someone else's";
+  EXPECT_EQ(writer->commit().code(), Code::invalid);
+  EXPECT_EQ(*read_text_file(path("a")), "someone else's");
+  EXPECT_EQ(n_files(), 1U);
+}
+
+// As in a process that ignores SIGXFSZ, which the program does.
+TEST_F(Files, ALimitOnSizeIsAnErrorAndLeavesNothing) {
+  const auto before = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{8192, limit.rlim_max};
+  {
+    auto writer = FileWriter::create(path("a"));
+    ASSERT_TRUE(writer.has_value());
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const Status status = writer->write(as_bytes(std::string(100'000, 'x')));
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
+    EXPECT_NE(status.message().find("too large"), std::string::npos) << status.message();
+  }
+  ::signal(SIGXFSZ, before);
+  EXPECT_EQ(n_files(), 0U);
 }
 
 TEST_F(Files, AdviceChangesNothing) {
@@ -116,6 +206,8 @@ TEST_F(Files, SharedFileTakesOverWhatADeadProcessLeft) {
   EXPECT_EQ(*read_text_file(path("w")), "new");
   EXPECT_EQ(n_files(), 1U);
   EXPECT_FALSE(SharedFileWriter::create(path("no/folder"), 4096).has_value());
+  ASSERT_EQ(::mkfifo(path("p.partial").c_str(), 0600), 0);
+  EXPECT_EQ(SharedFileWriter::create(path("p"), 4096).error().code(), Code::invalid);
 }
 
 }  // namespace

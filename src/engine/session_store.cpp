@@ -181,7 +181,8 @@ Status SessionStore::save(const Hold& hold, const Session& session) {
 }
 
 Status SessionStore::write(const std::string& path, std::span<const std::byte> bytes) const {
-  FileWriter writer = TRY(FileWriter::create(path, FileReaders::owner));
+  FileWriter writer =
+      TRY(FileWriter::create(path, {.readers = FileReaders::owner, .replace = true}));
   TRY(writer.write(bytes));
   TRY(writer.commit());
   return sync_folder(options_.folder);

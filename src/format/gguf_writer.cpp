@@ -45,8 +45,8 @@ bool is_exact_f32(double value) {
 
 }  // namespace
 
-Result<GgufWriter> GgufWriter::create(const std::string& path) {
-  return GgufWriter(TRY(FileWriter::create(path)));
+Result<GgufWriter> GgufWriter::create(const std::string& path, FileTarget target) {
+  return GgufWriter(TRY(FileWriter::create(path, std::move(target))));
 }
 
 void GgufWriter::begin_entry(std::string_view key, uint32_t type) {

@@ -18,7 +18,7 @@ class GgufWriter {
   static constexpr uint64_t kAlignment = 32;
 
   // Fails: as FileWriter::create.
-  static Result<GgufWriter> create(const std::string& path);
+  static Result<GgufWriter> create(const std::string& path, FileTarget target = {});
 
   // Metadata. Requires: before begin_tensors, each key once.
   void add_u32(std::string_view key, uint32_t value);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/folder.h"
 #include "base/threads.h"
 #include "format/gguf_export.h"
 #include "format/gguf_writer.h"
@@ -68,7 +69,7 @@ Result<std::vector<PlannedTensor>> plan_tensors(const ModelFile& in, const Quant
     if (from.block_size > 1 && planned.from != planned.to && !requantize) {
       return fail(Code::invalid,
                   "{}: tensor '{}' is {} already and type {} wants {}; quantise the original "
-                  "model, or allow requantising, which adds the errors of both",
+                  "model, or accept the errors of both with --requantize",
                   in.path(), quoted_name(planned.tensor.name), from.name, type.name,
                   format_of(planned.to).name);
     }
@@ -185,6 +186,19 @@ Status write_header(const ModelFile& in, const QuantType& type,
   return out.begin_tensors();
 }
 
+// All that is read of the model: its parts, and in a folder whatever describes them. GGUF files
+// beside those of a folder are other models.
+std::vector<FileId> files_of(const ModelFile& in) {
+  std::vector<FileId> ids;
+  for (const MappedFile& file : in.files()) ids.push_back(file.id());
+  if (!is_directory(in.path())) return ids;
+  for (const FolderEntry& entry : files_in(in.path())) {
+    if (entry.path.ends_with(".gguf")) continue;
+    if (const Result<FileId> id = id_of(entry.path)) ids.push_back(*id);
+  }
+  return ids;
+}
+
 QuantizeStep step_of(const PlannedTensor& planned) {
   const ExportTensor& tensor = planned.tensor;
   QuantizeStep step{.tensor = tensor.name, .from = planned.from, .to = planned.to};
@@ -207,7 +221,8 @@ Status quantize_model(const ModelFile& in, std::string_view type_name, const std
     return fail(Code::invalid, "n_threads is {}; give 0 for one per core", options.n_threads);
   }
   const std::vector<PlannedTensor> plan = TRY(plan_tensors(in, *type, options.requantize));
-  GgufWriter out = TRY(GgufWriter::create(out_path));
+  GgufWriter out =
+      TRY(GgufWriter::create(out_path, {.replace = options.replace, .never = files_of(in)}));
   TRY(write_header(in, *type, plan, out));
   TensorConversion conversion(in, out, options.n_threads);
   for (size_t i = 0; i < plan.size(); ++i) {

@@ -25,6 +25,8 @@ struct QuantizeOptions {
   int n_threads = 0;  // 0: one per core
   // Quantised tensors may be decoded and quantised again, which adds the errors of both.
   bool requantize = false;
+  // A regular file under the name of the result may be replaced, if it is no part of the input.
+  bool replace = false;
   // Called before each tensor; false stops with Code::cancelled and leaves no file.
   std::function<bool(const QuantizeStep&)> on_tensor = {};
 };
@@ -32,7 +34,8 @@ struct QuantizeOptions {
 // Writes `in` to out_path with the weights of type `type_name` (quant_types() lists them; see
 // quant_mix.h for what each tensor gets). The result is complete: metadata, tokenizer and chat
 // template included. Result bytes do not depend on n_threads.
-// Fails: invalid (unknown type; a tensor is quantised already; numbers too large for the type),
+// Fails: invalid (unknown type; a tensor is quantised already; numbers too large for the type; what
+// stands at out_path may not be written over),
 // corrupt (a tensor holds infinities or NaN), cancelled, and as opening and writing files do.
 Status quantize_model(const ModelFile& in, std::string_view type_name, const std::string& out_path,
                       const QuantizeOptions& options = {});

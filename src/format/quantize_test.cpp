@@ -130,6 +130,44 @@ TEST(Quantize, QuantisedInputIsRefusedUnlessItStays) {
   EXPECT_EQ((*forced)->find_tensor("output.weight")->dtype, DType::q6_k);
 }
 
+void copy_golden(const std::string& name, const std::string& to) {
+  std::filesystem::copy_file(RUV_SOURCE_DIR "/tests/golden/models/" + name, to);
+}
+
+TEST(Quantize, NeverWritesOverItsInput) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/self.gguf";
+  copy_golden("llama2/model.gguf", path);
+  std::filesystem::create_hard_link(path, folder.path() + "/hard.gguf");
+  std::filesystem::create_symlink("self.gguf", folder.path() + "/soft.gguf");
+  const std::string before = *read_text_file(path);
+  const auto file = ModelFile::open(folder.path() + "/soft.gguf");
+  ASSERT_TRUE(file.has_value()) << file.error().message();
+  for (const char* name : {"self", "hard", "soft"}) {
+    const std::string out = folder.path() + "/" + name + ".gguf";
+    const Status refused = quantize_model(**file, "q8_0", out, {.replace = true});
+    EXPECT_EQ(refused.code(), Code::invalid) << name;
+    EXPECT_EQ(refused.message().find(out), 0U) << refused.message();
+    EXPECT_EQ(*read_text_file(out), before);
+  }
+  EXPECT_TRUE(quantize_model(**file, "q8_0", folder.path() + "/new.gguf").ok());
+  const Status again = quantize_model(**file, "q8_0", folder.path() + "/new.gguf");
+  EXPECT_NE(again.message().find("--force"), std::string::npos) << again.message();
+  EXPECT_TRUE(quantize_model(**file, "q8_0", folder.path() + "/new.gguf", {.replace = true}).ok());
+}
+
+TEST(Quantize, NeverWritesOverAFileOfAFolder) {
+  const TestFolder folder;
+  for (const char* name : {"model.safetensors", "config.json"})
+    copy_golden(std::string("llama2/") + name, folder.path() + "/" + name);
+  const auto file = ModelFile::open(folder.path());
+  ASSERT_TRUE(file.has_value()) << file.error().message();
+  for (const char* name : {"/model.safetensors", "/config.json"}) {
+    const Status refused = quantize_model(**file, "q8_0", folder.path() + name, {.replace = true});
+    EXPECT_EQ(refused.code(), Code::invalid) << name;
+  }
+}
+
 TEST(Quantize, ErrorsNameTheNumberAndTheWayOut) {
   const TestFolder folder;
   const std::string path = folder.path() + "/out.gguf";
