@@ -13,7 +13,8 @@
 namespace ruv {
 
 struct KvCacheConfig {
-  KvType type = KvType::int8;
+  // Nothing: what suits the model, default_kv_type().
+  std::optional<KvType> type = std::nullopt;
   // What `ruvllm kv-gate` wrote of the model: int4 and int2 need a verdict that they passed.
   std::string gate_file = {};
   // Tokens of context that memory holds, running ones and kept prefixes together; 0:
@@ -55,6 +56,7 @@ enum class CacheMiss : uint8_t {
 std::string_view cache_miss_name(CacheMiss miss);
 
 struct KvCacheStats {
+  KvType type = KvType::int8;  // in use
   int64_t page_tokens = 0;
   int64_t page_bytes = 0;
   int64_t memory_bytes = 0;  // of all pages, tails included

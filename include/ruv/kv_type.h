@@ -31,4 +31,13 @@ constexpr std::optional<KvType> find_kv_type(std::string_view name) {
   return std::nullopt;
 }
 
+// Of heads narrower than this, one scale for so few numbers costs more than int8 may
+// (docs/kv-precision.md).
+inline constexpr int64_t kNarrowHead = 32;
+
+// What a model with heads of head_dim numbers uses unless told otherwise.
+constexpr KvType default_kv_type(int64_t head_dim) {
+  return head_dim < kNarrowHead ? KvType::f16 : KvType::int8;
+}
+
 }  // namespace ruv

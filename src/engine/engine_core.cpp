@@ -491,6 +491,7 @@ Engine::Load EngineCore::load() const {
 
 KvCacheStats EngineCore::kv_stats() const {
   KvCacheStats stats;
+  stats.type = executor_->pages().shape().type;
   stats.page_tokens = kPageTokens;
   stats.page_bytes = executor_->pages().shape().page_bytes();
   stats.memory_bytes = executor_->pages().n_bytes();

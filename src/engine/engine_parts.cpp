@@ -17,16 +17,16 @@ constexpr int64_t kDefaultMaxCtx = 32768;
 constexpr int64_t kTailShare = 8;
 
 bool chooses_tails(const EngineOptions& o) {
-  return is_tiered(o.kv.type) && o.kv.keep_prefixes && o.kv.tail_tokens == 0;
+  return is_tiered(*o.kv.type) && o.kv.keep_prefixes && o.kv.tail_tokens == 0;
 }
 
 // Tokens that a quarter of the machine's memory holds, tails included.
 int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
   KvShape shape = model.kv_shape();
   const int64_t f16_bytes = shape.bytes_per_token();
-  shape.type = o.kv.type;
+  shape.type = *o.kv.type;
   const int64_t memory = machine_memory_bytes() / 4;
-  if (!is_tiered(o.kv.type)) return memory / shape.bytes_per_token();
+  if (!is_tiered(shape.type)) return memory / shape.bytes_per_token();
   const int64_t for_steps =
       (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
   const int64_t share = chooses_tails(o) ? f16_bytes / kTailShare : 0;
@@ -35,18 +35,18 @@ int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
 
 // What steps need and what kept prefixes may have, at most one for each page.
 int64_t tails_of(const EngineOptions& o) {
-  if (!is_tiered(o.kv.type)) return 0;
+  if (!is_tiered(*o.kv.type)) return 0;
   return std::min(pages_for(o.kv.max_tokens),
                   EngineCore::tails_for_steps(o) + pages_for(o.kv.tail_tokens));
 }
 
 Status check_kv(const KvCacheConfig& kv) {
-  if (kv.type == KvType::f16 || kv.type == KvType::int8) return {};
+  if (*kv.type == KvType::f16 || *kv.type == KvType::int8) return {};
   std::vector<KvVerdict> verdicts;
   if (!kv.gate_file.empty() && file_exists(kv.gate_file)) {
     verdicts = TRY(read_kv_verdicts(TRY(read_text_file(kv.gate_file)), kv.gate_file));
   }
-  return check_kv_type(kv.type, verdicts);
+  return check_kv_type(*kv.type, verdicts);
 }
 
 // Everything that decides the bytes of a page but the model's own bytes.
@@ -73,6 +73,7 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
 }  // namespace
 
 Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
+  if (!o.kv.type) o.kv.type = default_kv_type(model.h.head_dim);
   TRY(check_kv(o.kv));
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
@@ -105,7 +106,7 @@ Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete
                                .max_rows = complete.max_batch_tokens,
                                .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
                                .n_ctx = complete.n_ctx,
-                               .kv_type = complete.kv.type}));
+                               .kv_type = *complete.kv.type}));
   parts.store = TRY(store_for(model, complete, parts.executor->pages().shape()));
   if (complete.draft_model != nullptr) {
     const int64_t n_ctx = std::min(complete.n_ctx, complete.draft_model->h.n_ctx_train);

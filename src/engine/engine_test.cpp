@@ -78,7 +78,10 @@ TEST_F(EngineTest, GreedyIdsAreTheArgmaxOfTheLogits) {
   std::vector<Token> best;
   ASSERT_TRUE(compute_logits(
                   *model_, ids,
-                  {.n_threads = 1, .chunk_tokens = 7, .all = true, .kv_type = KvCacheConfig{}.type},
+                  {.n_threads = 1,
+                   .chunk_tokens = 7,
+                   .all = true,
+                   .kv_type = default_kv_type(model_info(*model_).head_dim)},
                   [&](int64_t, std::span<const float> logits) { best.push_back(argmax(logits)); })
                   .ok());
   for (size_t i = 0; i < answer.ids.size(); ++i) EXPECT_EQ(best[n_prompt - 1 + i], answer.ids[i]);

@@ -107,7 +107,7 @@ TEST(EngineCancel, FromAnotherThreadAtAnyMoment) {
   const auto model = load_model(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf");
   ASSERT_TRUE(model.has_value()) << model.error().message();
   const int64_t n_ctx = std::min<int64_t>(model_info(**model).n_ctx_train, 128);
-  const auto plain = plain_engine(*model, n_ctx, KvCacheConfig{}.type);
+  const auto plain = plain_engine(*model, n_ctx, default_kv_type(model_info(**model).head_dim));
   auto engine = Engine::create(*model, {.n_threads = 2, .n_ctx = n_ctx, .max_sequences = 4});
   ASSERT_TRUE(engine.has_value()) << engine.error().message();
   const auto n_vocab = static_cast<uint64_t>(model_info(**model).n_vocab);
@@ -191,7 +191,8 @@ TEST_F(LongPrompt, AnotherAnswerInThatStepHasItsBytes) {
   engine_->cancel(all.id(1));
   EXPECT_EQ(all.wait()[1].finish, FinishReason::cancelled);
   EXPECT_TRUE(executor_->aborted());
-  const auto plain = plain_engine(model_, options_.n_ctx, KvCacheConfig{}.type);
+  const auto plain =
+      plain_engine(model_, options_.n_ctx, default_kv_type(model_info(*model_).head_dim));
   EXPECT_TRUE(all.wait()[0].same_bytes(plainly(*plain, stays)));
 }
 

@@ -17,7 +17,7 @@ class Speculation : public testing::Test {
     auto model = load_model(std::string(RUV_SOURCE_DIR) + kSpeculationModel);
     ASSERT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
-    plain_ = plain_engine(model_, kCtx, KvCacheConfig{}.type);
+    plain_ = plain_engine(model_, kCtx, default_kv_type(model_info(*model_).head_dim));
     guessing_ = equal_steps_engine(model_, {.n_threads = 1, .n_ctx = kCtx, .max_sequences = 4});
     learn();
   }
