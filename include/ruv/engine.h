@@ -109,7 +109,7 @@ class Engine {
   virtual ~Engine() = default;
 
   // Fails: invalid (empty prompt, id out of range, prompt + 1 longer than n_ctx: both numbers are
-  // named; parameters out of range), unavailable (queue full).
+  // named; parameters out of range), unavailable (queue full), internal (condition()).
   virtual Result<RequestId> submit(Request request) = 0;
   // Ends a request with finish `cancelled` within one step; unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
@@ -127,6 +127,9 @@ class Engine {
   virtual SpeculativeStats speculative_stats() const = 0;
   virtual const Model& model() const = 0;
   virtual int64_t n_ctx() const = 0;
+  // Ok, or why every request is refused from now on (internal: a file of the model was cut while
+  // it was in use). Any thread.
+  virtual Status condition() const { return {}; }
 };
 
 // A finished answer.

@@ -102,6 +102,7 @@ Result<RequestId> BatchEngine::submit(Request request) {
 }
 
 Result<RequestId> BatchEngine::take(Request request) {
+  TRY(condition());
   TRY(check(request));
   const HealedPrompt cut = healed(request);
   const std::lock_guard lock(mutex_);

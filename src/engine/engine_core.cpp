@@ -188,7 +188,41 @@ bool EngineCore::step(const StopFlag& stop) {
   }
 }
 
+Status check_files(const Model& model, const EngineOptions& options) {
+  const MappedFile* file = damaged_file(model);
+  if (file == nullptr && options.draft_model != nullptr) file = damaged_file(*options.draft_model);
+  if (file == nullptr) return {};
+  const std::string& path = file->path();
+  return fail(Code::internal,
+              "{}: the file was cut, or could not be read, while it was in use; it must be made "
+              "whole and the model loaded again",
+              path.substr(path.find_last_of('/') + 1));
+}
+
+// Where a file of the model was lost, ends all that is asked: what the last step computed may come
+// from zeros, so nothing of it is kept or said.
+bool EngineCore::files_are_lost() {
+  const Status lost = check_files(*model_, options_);
+  if (lost.ok()) return false;
+  if (!std::exchange(told_of_loss_, true) && options_.kv.note) {
+    const MappedFile* const own = damaged_file(*model_);
+    const MappedFile& file = own != nullptr ? *own : *damaged_file(*options_.draft_model);
+    options_.kv.note(file.check_read().message() + "; every request is refused until a restart");
+  }
+  for (const auto& sequence : running_) end(*sequence, FinishReason::error, lost);
+  running_.clear();
+  for (Sequences* const list : {&waiting_, &restoring_}) {
+    for (const auto& sequence : *list) {
+      tenants_.leave_queue(sequence->tenant());
+      end(*sequence, FinishReason::error, lost);
+    }
+    list->clear();
+  }
+  return true;
+}
+
 bool EngineCore::plan_and_compute(const StopFlag& stop) {
+  if (files_are_lost()) return true;
   const int64_t start_ns = clock_->now_ns();
   take_results();
   expire_restoring(start_ns);
@@ -199,7 +233,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (on_prompts) on_prompts(prompt_ids_);
   const int64_t run_ns = clock_->now_ns();
   const std::optional<View> logits = executor_->run(batch_, stop);
-  if (!logits) return true;
+  if (!logits || files_are_lost()) return true;
   ++n_steps_;
   advance(*logits, start_ns, run_ns);
   return true;

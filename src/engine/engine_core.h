@@ -80,6 +80,7 @@ class EngineCore {
   static std::unique_ptr<TailSlots> tails_for(const KvPages& pages, const EngineOptions& options);
   void make_places();
   bool plan_and_compute(const StopFlag& stop);
+  bool files_are_lost();
   void give_up(Sequence& sequence);
   void give_up_youngest();
   void guess();
@@ -129,6 +130,11 @@ class EngineCore {
   std::vector<RequestId> prompt_ids_;
   int64_t n_steps_ = 0;
   int64_t n_preemptions_ = 0;
+  bool told_of_loss_ = false;
 };
+
+// For clients: why nothing can be asked of a model any more, with its file's name but not the
+// folder; ok while all is well. Any thread.
+Status check_files(const Model& model, const EngineOptions& options);
 
 }  // namespace ruv

@@ -59,6 +59,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
       if (options.all || first + i == n - 1) batch.output_rows.push_back(static_cast<int32_t>(i));
     }
     const View logits = executor->run(batch);
+    if (const MappedFile* const damaged = damaged_file(model)) TRY(damaged->check_read());
     for (int64_t i = 0; i < logits.n_rows; ++i) {
       const int64_t position = first + batch.output_rows[static_cast<size_t>(i)];
       on_logits(position, {logits.row(i), static_cast<size_t>(n_vocab)});

@@ -49,6 +49,7 @@ class WeightLoader {
     int64_t n_lacking = 0;
     TRY(bind({&file, nullptr}, &n_lacking));
     m_.from_packed_file = n_lacking == 0;
+    m_.packed_file = file.file();
     if (n_lacking > 0) cache_.discard(key, fmt::format("{} matrices are not in it", n_lacking));
     return {};
   }
@@ -64,6 +65,7 @@ class WeightLoader {
       cache_.note(NoteKind::problem, "packed weights not kept: " + status.message());
       return {};
     }
+    m_.packed_file = writer.mapping();
     const double seconds = static_cast<double>(clock.now_ns() - start) * 1e-9;
     if (!is_unchanged(*m_.file)) {
       cache_.note(NoteKind::problem, fmt::format("packed weights not kept: {} changed while it was "
@@ -73,10 +75,12 @@ class WeightLoader {
     }
     if (cache_.publish(key, writer)) {
       const double gb = static_cast<double>(n_packed_) * 1e-9;
-      cache_.note(NoteKind::remark,
-                  fmt::format("packed {:.1f} GB in {:.1f} s ({:.1f} GB/s); the next start maps "
-                              "them from {}",
-                              gb, seconds, gb / seconds, options_.packed_cache_dir));
+      cache_.note(
+          NoteKind::stored,
+          fmt::format("packed weights kept for the next start: {:.2f} GB in {}, which may "
+                      "grow to {:.0f} GB; packed in {:.1f} s",
+                      gb, options_.packed_cache_dir,
+                      static_cast<double>(options_.packed_cache_max_bytes) * 1e-9, seconds));
     }
     return {};
   }
@@ -122,6 +126,16 @@ Result<const Kernels*> choose_kernels(const std::string& isa) {
 
 }  // namespace
 
+const MappedFile* damaged_file(const Model& model) {
+  if (model.packed_file != nullptr && model.packed_file->is_damaged())
+    return model.packed_file.get();
+  if (model.file == nullptr) return nullptr;
+  for (const MappedFile& file : model.file->files()) {
+    if (file.is_damaged()) return &file;
+  }
+  return nullptr;
+}
+
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options) {
   const auto model = std::make_shared<Model>();
@@ -141,6 +155,8 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   WorkerPool pool(options.n_threads);
   TRY(WeightLoader(*model, pool, options).run());
   text.get();
+  // Weights and tokenizer were read from it.
+  if (const MappedFile* const damaged = damaged_file(*model)) TRY(damaged->check_read());
   if (model->tokenizer != nullptr && model->tokenizer->vocab_size() > model->h.n_vocab) {
     return fail(Code::corrupt, "{}: the tokenizer has {} tokens, the embedding only {}", path,
                 model->tokenizer->vocab_size(), model->h.n_vocab);

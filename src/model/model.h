@@ -38,6 +38,7 @@ struct Model {
   Weight output;
   bool from_packed_file = false;
   std::unique_ptr<const ModelFile> file;              // plain rows point into it
+  std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
   // Why a tokenizer or template the file does have cannot be used.
@@ -59,5 +60,9 @@ struct Model {
     return h.local_layers[static_cast<size_t>(layer)] ? h.window : 0;
   }
 };
+
+// The file that could not be read when a part of it was needed (MappedFile::is_damaged); null: all
+// is well. Any thread.
+const MappedFile* damaged_file(const Model& model);
 
 }  // namespace ruv

@@ -63,6 +63,7 @@ class PackedFile {
   // Null when there is no such matrix, or one that differs in anything but its place.
   const PackedMatrix* find(const PackedMatrix& expected) const;
   SharedBytes bytes_of(const PackedMatrix& matrix) const;
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
  private:
   Status check_payload(WorkerPool& pool, const std::function<void(double)>& progress) const;
@@ -87,6 +88,8 @@ class PackedFileWriter {
   Result<std::byte*> next(int64_t n_bytes);
   // Writes what is left of the payload. After it, all matrices may be read, published or not.
   Status flush();
+  // What the weights are used from.
+  const std::shared_ptr<const MappedFile>& mapping() const { return file_.mapping(); }
   // Adds directory and header and gives the file its name. Requires: flush() succeeded.
   Status publish();
 

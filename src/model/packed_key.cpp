@@ -99,7 +99,7 @@ std::optional<uint64_t> hash_of_places(const ModelFile& file,
 bool is_unchanged(const ModelFile& file) {
   return std::all_of(file.files().begin(), file.files().end(), [](const MappedFile& mapped) {
     const Result<FileStamp> now = stamp_of(mapped.path());
-    return now && *now == mapped.stamp();
+    return now && *now == mapped.stamp() && !mapped.is_damaged();
   });
 }
 

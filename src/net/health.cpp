@@ -66,6 +66,11 @@ Route stats_route(const OpenAiService& service) {
 
 Route health_route(const OpenAiService& service) {
   Route route = simple_route("GET", "/health", [&service](const HttpRequest&) {
+    if (const Status condition = service.engine->condition(); !condition.ok()) {
+      HttpResponse response = error_response(api_error(condition));
+      response.status = 503;  // what who looks after servers waits for
+      return response;
+    }
     const Json json = {{"status", "ok"},
                        {"model", service.names.front()},
                        {"load", load_json(service.engine->load())}};
