@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-tools/install_packages packages.txt
-[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+tools/install_packages packages.txt packages-test.txt
+# run.sh configures the same folder without tests.
+grep -qs RUV_TESTS:BOOL=ON build/release/CMakeCache.txt || cmake --preset release >/dev/null
 ninja -C build/release
 ctest --preset quick -j"$(nproc)" "$@"

@@ -3,7 +3,8 @@
 # foo_test.cpp files become one GoogleTest binary, fuzz_<reader>.cpp one libFuzzer binary each.
 # Two warnings of g++ 12 misfire: -Wrestrict on std::string concatenation (GCC bug 105651),
 # -Wmaybe-uninitialized on std::variant (GCC bug 80635). clang and the sanitizers keep watch.
-set(RUV_WARNINGS -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
+get_filename_component(RUV_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+set(RUV_WARNINGS -Wall -Wextra -Wconversion -Wno-sign-conversion $<$<BOOL:${RUV_WERROR}>:-Werror>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
 function(ruv_module name)
@@ -17,7 +18,7 @@ function(ruv_module name)
     return()
   endif()
   add_library(ruv_${name} STATIC ${sources})
-  target_include_directories(ruv_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(ruv_${name} PUBLIC ${RUV_ROOT}/src ${RUV_ROOT}/include)
   target_compile_options(ruv_${name} PRIVATE ${RUV_WARNINGS})
   target_link_libraries(ruv_${name} PUBLIC ${M_DEPS} ${M_LIBS})
 
@@ -47,9 +48,9 @@ function(ruv_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${T_SOURCES})
   target_compile_options(${name} PRIVATE ${RUV_WARNINGS})
-  target_compile_definitions(${name} PRIVATE RUV_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                             RUV_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE RUV_SOURCE_DIR="${RUV_ROOT}"
+                             RUV_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_include_directories(${name} PRIVATE ${RUV_ROOT}/tests)
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gtest_main)
   if(NOT T_LABEL)
     set(T_LABEL quick)

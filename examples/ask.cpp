@@ -11,8 +11,8 @@ int main(int argc, char** argv) {
   if (!model) return fail(model.error());
   auto engine = ruv::Engine::create(*model);
   if (!engine) return fail(engine.error());
-  auto prompt = ruv::tokenize_chat(
-      **model, R"({"messages": [{"role": "user", "content": ")" + std::string(argv[2]) + R"("}]})");
+  const ruv::ChatMessage question{"user", argv[2]};
+  auto prompt = ruv::tokenize_chat(**model, {&question, 1});
   if (!prompt) return fail(prompt.error());
 
   const ruv::GenerateParams params{.max_tokens = 100, .temperature = 0};

@@ -46,4 +46,14 @@ Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view js
   return ids;
 }
 
+Result<std::vector<Token>> tokenize_chat(const Model& model, std::span<const ChatMessage> messages,
+                                         bool add_generation_prompt) {
+  Json list = Json::array();
+  for (const ChatMessage& message : messages)
+    list.push_back({{"role", message.role}, {"content", message.content}});
+  const Json request = {{"messages", std::move(list)}};
+  return tokenize_chat(model, request.dump(-1, ' ', false, Json::error_handler_t::replace),
+                       add_generation_prompt);
+}
+
 }  // namespace ruv
