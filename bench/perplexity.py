@@ -107,7 +107,7 @@ def both(args, model, file, targets, reference, folder):
     """Figures of (ours, peer) on one set of ids."""
     logits = [folder / f"{side}.logits" for side in ("ours", "peer")]
     call_json(args.binary, "perplexity", "--model", model, "--jsonl", file, "-t", args.threads,
-              "--json", "--logits", logits[0])
+              "--kv", "f16", "--json", "--logits", logits[0], "--force")
     call_json(sys.executable, HERE / "peer.py", "nll", model, args.threads, file, logits[1])
     return [figures(path, targets, reference) for path in logits]
 

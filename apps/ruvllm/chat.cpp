@@ -34,7 +34,7 @@ struct ChatCall {
   CacheFolder cache;
   int n_threads = 0;
   int64_t n_ctx = 0;
-  KvType kv_type = KvCacheConfig{}.type;
+  std::optional<KvType> kv_type;
   GenerateParams params;
 };
 

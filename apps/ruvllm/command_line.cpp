@@ -10,6 +10,8 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/threads.h"
+#include "nearest_name.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -46,7 +48,10 @@ void set_row(const std::string& flag, const OptionRow& row, GenerateParams& para
   const std::optional<double> value = whole_number<double>(text);
   if (!value || !std::isfinite(*value)) refuse(flag, fmt::format("'{}' is no number", text));
   const Status status = set_option(row, params, *value);
-  if (!status.ok()) refuse(flag, status.message());
+  if (status.ok()) return;
+  // It begins with the option's name, as the flag does.
+  const std::string name = std::string(row.name) + ": ";
+  refuse(flag, status.message().substr(status.message().starts_with(name) ? name.size() : 0));
 }
 
 std::string flag_of(const OptionRow& row) {
@@ -55,6 +60,16 @@ std::string flag_of(const OptionRow& row) {
     if (c == '_') c = '-';
   }
   return flag;
+}
+
+constexpr const char* kKvHelp =
+    "How the context's keys and values are stored: f16, int8 in half the memory, or int4, int2 "
+    "where `ruvllm kv-gate` found that the model bears it";
+
+KvType kv_type_of(const std::string& text) {
+  const std::optional<KvType> found = find_kv_type(text);
+  if (!found) refuse("--kv", fmt::format("'{}' is none of f16, int8, int4, int2", text));
+  return *found;
 }
 
 std::string help_of(const OptionRow& row) {
@@ -90,6 +105,7 @@ CommandLine::CommandLine(const char* command, const char* help)
   parser_->app.description(help);
   parser_->app.name(std::string("ruvllm ") + command);
   parser_->app.get_formatter()->column_width(34);
+  parser_->app.allow_extras();  // parse() says what is wrong with them
 }
 
 CommandLine::~CommandLine() = default;
@@ -97,6 +113,12 @@ CommandLine::~CommandLine() = default;
 void CommandLine::text(const char* flags, std::string& value, const char* help) {
   parser_->option(
       flags, [&value](const std::string& text) { value = text; }, help, "TEXT");
+}
+
+void CommandLine::words(const char* name, std::vector<std::string>& values, const char* help) {
+  words_ = &values;
+  parser_->option(
+      name, [&values](const std::string& text) { values.push_back(text); }, help, "TEXT");
 }
 
 void CommandLine::texts(const char* flags, std::vector<std::string>& values, const char* help) {
@@ -125,6 +147,7 @@ void CommandLine::integer(const char* flags, int64_t& value, int64_t min, int64_
 }
 
 void CommandLine::threads(int& n_threads) {
+  n_threads_ = &n_threads;
   parser_->option(
       "--threads,-t",
       [&n_threads](const std::string& text) {
@@ -136,18 +159,17 @@ void CommandLine::threads(int& n_threads) {
       "Threads that compute; 0: one per core", "N");
 }
 
+void CommandLine::kv(std::optional<KvType>& type) {
+  parser_->option(
+      "--kv", [&type](const std::string& text) { type = kv_type_of(text); },
+      fmt::format("{}; when absent int8, or f16 for heads narrower than {}", kKvHelp, kNarrowHead),
+      "TYPE");
+}
+
 void CommandLine::kv(KvType& type) {
   parser_->option(
-      "--kv",
-      [&type](const std::string& text) {
-        const std::optional<KvType> found = find_kv_type(text);
-        if (!found) refuse("--kv", fmt::format("'{}' is none of f16, int8, int4, int2", text));
-        type = *found;
-      },
-      fmt::format("How the context's keys and values are stored: f16, int8 in half the memory, or "
-                  "int4, int2 where `ruvllm kv-gate` found that the model bears it [{}]",
-                  kv_type_name(type)),
-      "TYPE");
+      "--kv", [&type](const std::string& text) { type = kv_type_of(text); },
+      fmt::format("{} [{}]", kKvHelp, kv_type_name(type)), "TYPE");
 }
 
 // What is on unless switched off has the flag --no-….
@@ -192,9 +214,46 @@ void CommandLine::generation(GenerateParams& params) {
       "Added to the logit of one token; may be repeated", "ID:BIAS");
 }
 
+std::string CommandLine::unknown_option(std::string_view text) const {
+  const std::string name(text.substr(0, text.find('=')));
+  std::vector<std::string> names;
+  for (const CLI::Option* known : parser_->app.get_options()) {
+    for (const std::string& long_name : known->get_lnames()) names.push_back("--" + long_name);
+  }
+  const std::string meant = name.starts_with("--") ? nearest_name(name, names) : "";
+  return fmt::format("there is no option '{}'{}", name,
+                     meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
+}
+
+// What no option and no single positional took. Empty: all of it is settled.
+std::string CommandLine::take_extras(const std::vector<std::string>& extras) {
+  bool all_free = false;  // behind "--"
+  std::vector<std::string> free;
+  for (const std::string& text : extras) {
+    if (!all_free && text == "--") {
+      all_free = true;
+      continue;
+    }
+    const bool is_option = text.size() > 1 && text[0] == '-' && (text[1] < '0' || text[1] > '9');
+    if (is_option && !all_free) return unknown_option(text);
+    free.push_back(text);
+  }
+  if (words_ != nullptr) {
+    words_->insert(words_->end(), free.begin(), free.end());
+  } else if (!free.empty()) {
+    return fmt::format("'{}' is one argument too many", free.front());
+  }
+  return {};
+}
+
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   try {
     parser_->app.parse(argc, argv);
+    if (const std::string objection = take_extras(parser_->app.remaining()); !objection.empty())
+      return wrong_call(objection);
+    if (n_threads_ != nullptr && *n_threads_ > available_cores())
+      note(fmt::format("--threads {} on {} cores: threads that share a core slow each other down",
+                       *n_threads_, available_cores()));
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", parser_->app.help());

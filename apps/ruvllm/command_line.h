@@ -30,13 +30,16 @@ class CommandLine {
   // `flags` as "--model,-m"; a name without dashes is positional. The variable keeps its value when
   // the flag is absent, and must live until parse() returns.
   void text(const char* flags, std::string& value, const char* help);
+  // Positional: all free arguments, in order.
+  void words(const char* name, std::vector<std::string>& values, const char* help);
   // May be given several times, one text each.
   void texts(const char* flags, std::vector<std::string>& values, const char* help);
   void flag(const char* flags, bool& value, const char* help);
   // Decimal; outside [min, max] is a wrong call.
   void integer(const char* flags, int64_t& value, int64_t min, int64_t max, const char* help);
   void threads(int& n_threads);
-  // --kv f16 or int8; another word is a wrong call.
+  // --kv f16, int8, …; another word is a wrong call. Nothing: what suits the model.
+  void kv(std::optional<KvType>& type);
   void kv(KvType& type);
   // Every row of generate_options(), --stop, --stop-token and --logit-bias.
   void generation(GenerateParams& params);
@@ -55,8 +58,12 @@ class CommandLine {
  private:
   struct CliParser;
   void add_flag(const OptionRow& row, GenerateParams& params);
+  std::string unknown_option(std::string_view text) const;
+  std::string take_extras(const std::vector<std::string>& extras);
 
   std::string command_;
+  const int* n_threads_ = nullptr;
+  std::vector<std::string>* words_ = nullptr;
   std::unique_ptr<CliParser> parser_;
 };
 

@@ -5,10 +5,12 @@
 
 #include <map>
 
+#include "base/folder.h"
 #include "base/json.h"
 #include "chat/chat_template.h"
 #include "command_line.h"
 #include "commands.h"
+#include "device/kv_shape.h"
 #include "model/hparams.h"
 #include "open_model.h"
 #include "tensor/format.h"
@@ -37,7 +39,8 @@ struct FileReport {
   std::string tokenizer_kind;
   int64_t n_vocab = 0;
   Status runs;
-  int64_t weight_bytes = 0;  // packed when the model was loaded, else as in the file
+  int64_t weight_bytes = 0;       // packed when the model was loaded, else as in the file
+  KvType kv_type = KvType::int8;  // what `run` and `serve` use
   int64_t kv_bytes_per_token = 0;
   int64_t machine_bytes = 0;
 
@@ -93,7 +96,9 @@ Status read_numbers(const ModelFile& file, FileReport& report) {
   }
   const HParams h = TRY(read_hparams(file, *arch));
   report.numbers = h;
-  report.kv_bytes_per_token = 2 * 2 * h.n_layers * h.n_kv_heads * h.head_dim;
+  report.kv_type = default_kv_type(h.head_dim);
+  report.kv_bytes_per_token =
+      KvShape{h.n_layers, h.n_kv_heads, h.head_dim, report.kv_type}.bytes_per_token();
   return {};
 }
 
@@ -107,7 +112,6 @@ Status try_to_run(const ModelFile& file, FileReport& report) {
   const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, "off"));
   const ModelInfo info = model_info(*model);
   report.weight_bytes = info.weight_bytes;
-  report.kv_bytes_per_token = info.kv_bytes_per_token;
   return {};
 }
 
@@ -119,6 +123,24 @@ FileReport examine(const ModelFile& file) {
   check_template(file, report);
   report.runs = try_to_run(file, report);
   return report;
+}
+
+// What earlier starts left in the default folder.
+struct PackedFolder {
+  std::string folder;
+  int64_t n_files = 0;
+  int64_t n_bytes = 0;
+  int64_t max_bytes = LoadOptions{}.packed_cache_max_bytes;
+};
+
+PackedFolder packed_files() {
+  PackedFolder packed{.folder = default_packed_cache()};
+  if (packed.folder.empty()) return packed;
+  for (const FolderEntry& file : files_in(packed.folder)) {
+    packed.n_files += 1;
+    packed.n_bytes += file.n_bytes;
+  }
+  return packed;
 }
 
 std::string model_name(const ModelFile& file) {
@@ -171,10 +193,16 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
   out["tokenizer"]["n_vocab"] = report.n_vocab;
   out["chat_template"] = part_json(report.chat_template);
   out["needs"] = {{"weight_bytes", report.weight_bytes},
+                  {"kv", std::string(kv_type_name(report.kv_type))},
                   {"kv_bytes_per_token", report.kv_bytes_per_token},
                   {"full_context_tokens", report.n_ctx()},
                   {"full_context_bytes", report.full_bytes()},
                   {"machine_bytes", report.machine_bytes}};
+  const PackedFolder packed = packed_files();
+  out["packed_cache"] = {{"folder", packed.folder},
+                         {"n_files", packed.n_files},
+                         {"bytes", packed.n_bytes},
+                         {"max_bytes", packed.max_bytes}};
   out["runs"] = report.runs.ok();
   out["reason"] = reason_json(report.runs);
   if (!with_tensors) return out;
@@ -212,7 +240,12 @@ void print_numbers(const HParams& h) {
 void print_needs(const FileReport& report) {
   print_fact("weights", readable_bytes(report.weight_bytes));
   if (!report.numbers) return;
-  print_fact("cache", fmt::format("{} per token", readable_bytes(report.kv_bytes_per_token)));
+  const bool is_narrow = report.kv_type != default_kv_type(kNarrowHead);
+  print_fact(
+      "cache",
+      fmt::format("{} per token, keys and values in {}{}",
+                  readable_bytes(report.kv_bytes_per_token), kv_type_name(report.kv_type),
+                  is_narrow ? fmt::format(" as heads are narrower than {}", kNarrowHead) : ""));
   print_fact("full context",
              fmt::format("{} in all; this machine has {}", readable_bytes(report.full_bytes()),
                          readable_bytes(report.machine_bytes)));
@@ -232,6 +265,12 @@ void print_report(const ModelFile& file, const FileReport& report, bool with_ten
                        fmt::format("{}, {} tokens", report.tokenizer_kind, report.n_vocab)));
   print_fact("chat template", part_text(report.chat_template, "yes"));
   print_needs(report);
+  const PackedFolder packed = packed_files();
+  print_fact("packed files",
+             packed.folder.empty()
+                 ? "none are kept: there is no home"
+                 : fmt::format("{} in {}, at most {}", readable_bytes(packed.n_bytes),
+                               packed.folder, readable_bytes(packed.max_bytes)));
   const TerminalStyle style = style_of(stdout);
   print_fact("runs", report.runs.ok() ? "yes"
                                       : fmt::format("{}no: {}{}", style.red, report.runs.message(),

@@ -14,6 +14,7 @@
 #include "engine/logits.h"
 #include "model/model.h"
 #include "open_model.h"
+#include "output_file.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -24,6 +25,7 @@ struct GateCall {
   std::string packed_cache;
   std::string file;
   std::string out;
+  bool force = false;
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 1024;
@@ -224,9 +226,14 @@ void print_table(std::span<const KvVerdict> verdicts, int64_t n_needles) {
 
 Result<std::string> run_gate(GateCall call) {
   call.model = TRY(chosen_model(call.model));
-  if (call.out.empty()) call.out = gate_file_of(call.model);
+  if (call.out.empty()) {
+    call.out = gate_file_of(call.model);
+    call.force = true;  // nothing but an earlier verdict has this name
+  }
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  // Before the measuring: it takes long.
+  FileWriter file = TRY(create_output(call.out, call.force, *model, call.file));
   const Gate gate = TRY(prepare(*model, call));
   const std::vector<KvVerdict> verdicts = TRY(judge(gate));
   const std::string text = kv_verdicts_text(model_info(*model).name, verdicts);
@@ -235,7 +242,6 @@ Result<std::string> run_gate(GateCall call) {
   } else {
     print_table(verdicts, call.n_needles);
   }
-  FileWriter file = TRY(FileWriter::create(call.out));
   TRY(file.write(std::as_bytes(std::span(text))));
   TRY(file.commit());
   return call.out;
@@ -253,6 +259,7 @@ int kv_gate_command(int argc, char** argv) {
   line.text("--file,-f", call.file,
             "A text like those the model will read; 10,000 tokens are good");
   line.text("--out,-o", call.out, "The verdict; MODEL.kv-gate.json when absent");
+  line.flag("--force", call.force, kForceHelp);
   line.integer("--ctx,-c", call.n_ctx, 512, int64_t{1} << 20,
                "Tokens of a window, whose second half is scored");
   line.integer("--windows", call.n_windows, 1, int64_t{1} << 20, "At most so many windows");

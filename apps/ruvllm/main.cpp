@@ -1,6 +1,7 @@
 // The program: finds the subcommand in a table and runs it. What is true of every subcommand
 // (version, help, broken checks, lost output, memory) is here.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +14,11 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/mapped_ranges.h"
 #include "command_line.h"
 #include "commands.h"
 #include "kernels/kernels.h"
+#include "nearest_name.h"
 
 namespace ruv {
 namespace {
@@ -29,9 +32,7 @@ struct Subcommand {
 constexpr Subcommand kCommands[] = {
     {"run", run_command, "Answer one prompt"},
     {"chat", chat_command, "Hold a conversation"},
-#ifdef RUV_WITH_SERVER
     {"serve", serve_command, "Answer over HTTP, as the OpenAI API does"},
-#endif
     {"sessions", sessions_command, "List, show and delete kept conversations"},
     {"info", info_command, "What a model file holds, what it needs, whether it can run"},
     {"tokenize", tokenize_command, "Text to token ids and back"},
@@ -60,7 +61,11 @@ const Subcommand* find_command(std::string_view name) {
 }
 
 int unknown_command(std::string_view name) {
-  fmt::print(stderr, "ruvllm: no command '{}'; `ruvllm help` lists them\n", name);
+  std::vector<std::string> names{"help", "version"};
+  for (const Subcommand& command : kCommands) names.emplace_back(command.name);
+  const std::string meant = nearest_name(name, names);
+  fmt::print(stderr, "ruvllm: no command '{}'{}; `ruvllm help` lists them\n", name,
+             meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
   return kWrongCall;
 }
 
@@ -127,7 +132,15 @@ int dispatch_guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   ruv::set_check_handler(ruv::report_broken_check);
-  const int code = ruv::dispatch_guarded(argc, argv);
+  // A limit on the size of files is then an error of the write, and a mapped file that becomes
+  // shorter one of who reads it.
+  ::signal(SIGXFSZ, SIG_IGN);
+  ruv::guard_mapped_files();
+  int code = ruv::dispatch_guarded(argc, argv);
+  if (code == ruv::kDone && std::ferror(stdin) != 0) {
+    fmt::print(stderr, "ruvllm: stdin could not be read to its end\n");
+    code = ruv::kJobFailed;
+  }
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   fmt::print(stderr, "ruvllm: the output could not be written\n");
   return code == ruv::kDone ? ruv::kJobFailed : code;

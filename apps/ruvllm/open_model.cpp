@@ -12,15 +12,12 @@
 #include "terminal.h"
 
 namespace ruv {
-namespace {
+namespace {}  // namespace
 
-// Empty: the user has no home, so nothing is kept.
 std::string default_packed_cache() {
   const std::string folder = default_cache_folder();
   return folder.empty() ? folder : folder + "/packed";
 }
-
-}  // namespace
 
 Result<std::string> chosen_model(const std::string& given) {
   if (!given.empty()) return given;
@@ -43,9 +40,9 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.progress = [&](LoadStage stage, double share) {
     (stage == LoadStage::packing ? packing : checking)->update(share);
   };
-  // A remark is for a person who waits; a problem also for whoever reads the log.
+  // A remark is for a person who waits; the others also for whoever reads the log.
   options.note = [&](NoteKind kind, std::string_view text) {
-    if (kind == NoteKind::problem || is_terminal(stderr)) notes.emplace_back(text);
+    if (kind != NoteKind::remark || is_terminal(stderr)) notes.emplace_back(text);
   };
   auto model = load_model(path, options);
   packing.reset();

@@ -20,6 +20,10 @@ inline constexpr const char* kPackedCacheHelp =
     "Folder for packed weights, which make the next start fast, or off; "
     "~/.cache/ruvllm/packed when absent";
 
+// Where packed weights are kept when --packed-cache is absent. Empty: the user has no home, so
+// nothing is kept.
+std::string default_packed_cache();
+
 // Loads all of it, with a progress bar on a terminal. `packed_cache`: a folder, "off", or empty for
 // the default, $XDG_CACHE_HOME/ruvllm/packed or ~/.cache/ruvllm/packed. Fails: as load_model.
 Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,

@@ -14,6 +14,7 @@
 #include "json_lines.h"
 #include "model/model.h"
 #include "open_model.h"
+#include "output_file.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -25,11 +26,12 @@ struct PerplexityCall {
   std::string file;
   std::string jsonl;
   std::string logits;
+  bool force = false;
   bool no_special = false;
   bool json = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
-  KvType kv_type = KvType::f16;
+  std::optional<KvType> kv_type;
 };
 
 // Ids predicted from an empty context; those at `first` and after with score[i] set count.
@@ -43,12 +45,14 @@ struct Surprise {
   int64_t n_scored = 0;
   int64_t n_tokens = 0;
   int64_t n_ctx = 0;  // the longest text that was run at once
+  KvType kv_type = KvType::int8;
 };
 
 // What scores texts and where the logits it scored by go.
 struct Scorer {
   const Model& model;
   const PerplexityCall& call;
+  KvType kv_type;
   std::optional<FileWriter> rows;
 };
 
@@ -67,7 +71,7 @@ Status add_text(Scorer& scorer, const ScoredText& text, Surprise& total) {
   if (n_needed < 2) return {};
   LogitsOptions options;
   options.n_threads = scorer.call.n_threads;
-  options.kv_type = scorer.call.kv_type;
+  options.kv_type = scorer.kv_type;
   options.all = true;
   Status written;
   TRY(compute_logits(scorer.model, std::span(text.ids).first(n_needed - 1), options,
@@ -96,7 +100,8 @@ ScoredText window_text(const Model& model, std::span<const Token> window) {
 }
 
 Result<Surprise> score_file(Scorer& scorer) {
-  const auto& [model, call, rows] = scorer;
+  const Model& model = scorer.model;
+  const PerplexityCall& call = scorer.call;
   const std::string content = TRY(read_text_file(call.file));
   const std::vector<Token> ids = TRY(tokenize(model, content, !call.no_special));
   const int64_t n_trained = model_info(model).n_ctx_train;
@@ -189,9 +194,13 @@ Result<Surprise> score_lines(Scorer& scorer) {
 Result<Surprise> score(const PerplexityCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.n_threads, call.packed_cache));
-  Scorer scorer{*model, call, {}};
-  if (!call.logits.empty()) scorer.rows.emplace(TRY(FileWriter::create(call.logits)));
-  const Surprise total = TRY(call.file.empty() ? score_lines(scorer) : score_file(scorer));
+  Scorer scorer{*model, call, call.kv_type.value_or(default_kv_type(model->h.head_dim)), {}};
+  if (!call.logits.empty()) {
+    scorer.rows.emplace(TRY(create_output(call.logits, call.force, *model,
+                                          call.file.empty() ? call.jsonl : call.file)));
+  }
+  Surprise total = TRY(call.file.empty() ? score_lines(scorer) : score_file(scorer));
+  total.kv_type = scorer.kv_type;
   if (scorer.rows) TRY(scorer.rows->commit());
   if (total.n_scored == 0) return fail(Code::invalid, "there is no token to score");
   return total;
@@ -204,11 +213,14 @@ void print_surprise(const Surprise& total, bool json) {
                      {"nll", nll},
                      {"n_scored", total.n_scored},
                      {"n_tokens", total.n_tokens},
-                     {"n_ctx", total.n_ctx}});
+                     {"n_ctx", total.n_ctx},
+                     {"kv", std::string(kv_type_name(total.kv_type))}});
     return;
   }
-  fmt::print("perplexity {:.4f}: {:.4f} nats a token over {} of {} tokens, context {}\n",
-             std::exp(nll), nll, total.n_scored, total.n_tokens, total.n_ctx);
+  fmt::print(
+      "perplexity {:.4f}: {:.4f} nats a token over {} of {} tokens, context {}, keys and "
+      "values in {}\n",
+      std::exp(nll), nll, total.n_scored, total.n_tokens, total.n_ctx, kv_type_name(total.kv_type));
 }
 
 }  // namespace
@@ -226,6 +238,7 @@ int perplexity_command(int argc, char** argv) {
             "scored, each line from an empty context");
   line.text("--logits", call.logits,
             "A file to write: the logits of every scored token, rows of float32");
+  line.flag("--force", call.force, kForceHelp);
   line.flag("--no-special", call.no_special, "Control tokens written out in the text stay text");
   line.integer("--ctx,-c", call.n_ctx, 4, int64_t{1} << 24,
                "Tokens of a window; 512 or what the model was trained for when absent");

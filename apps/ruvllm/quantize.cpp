@@ -2,12 +2,16 @@
 // Ctrl-C leaves no half-written file behind.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
 #include "format/quant_mix.h"
 #include "format/quantize.h"
 #include "open_model.h"
+#include "output_file.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -18,6 +22,7 @@ struct QuantizeCall {
   std::string type;
   std::string out;
   bool requantize = false;
+  bool force = false;
   bool json = false;
   int n_threads = 0;
 };
@@ -43,6 +48,7 @@ Result<QuantizeSizes> write_quantized(const QuantizeCall& call) {
   QuantizeOptions options;
   options.n_threads = call.n_threads;
   options.requantize = call.requantize;
+  options.replace = call.force;
   options.on_tensor = [&](const QuantizeStep& step) {
     bar.update(static_cast<double>(step.index) / static_cast<double>(step.n_tensors));
     sizes.bytes_in += step.bytes_in;
@@ -76,15 +82,20 @@ int quantize_command(int argc, char** argv) {
   CommandLine line("quantize", "Writes a model as a GGUF file with smaller weights.");
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--type", call.type, type_help.c_str());
-  line.text("--out,-o", call.out, "The GGUF file to write; it is replaced when complete");
+  line.text("--out,-o", call.out, "The GGUF file to write");
   line.flag("--requantize", call.requantize,
             "Accept weights that are quantised already, which adds the errors of both");
+  line.flag("--force", call.force, kForceHelp);
   line.flag("--json", call.json, "Print one JSON object");
   line.threads(call.n_threads);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.type.empty() || call.out.empty()) return line.wrong_call("give --type and --out");
+  const std::string given = call.type;
+  // Download pages write Q4_K_M.
+  std::ranges::transform(call.type, call.type.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (find_quant_type(call.type) == nullptr)
-    return line.wrong_call(fmt::format("--type '{}' is none of {}", call.type, known_types()));
+    return line.wrong_call(fmt::format("--type '{}' is none of {}", given, known_types()));
   const Result<QuantizeSizes> sizes = write_quantized(call);
   if (sizes) {
     print_sizes(call, *sizes);

@@ -2,9 +2,6 @@
 // object with --json and nothing else on stdout.
 #include <fmt/format.h>
 
-#include <iostream>
-#include <iterator>
-
 #include "answer.h"
 #include "base/json.h"
 #include "cache_folder.h"
@@ -12,6 +9,7 @@
 #include "commands.h"
 #include "model/model.h"
 #include "open_model.h"
+#include "standard_input.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -21,14 +19,15 @@ struct RunCall {
   std::string model;
   std::string packed_cache;
   std::string prompt;
-  std::string positional;
+  std::vector<std::string> words;
   std::string system;
   bool raw = false;
   bool no_special = false;
   bool json = false;
+  bool quiet = false;
   int n_threads = 0;
   int64_t n_ctx = 0;
-  KvType kv_type = KvCacheConfig{}.type;
+  std::optional<KvType> kv_type;
   int64_t n_logprobs = -1;
   CacheFolder cache;
   GenerateParams params;
@@ -120,22 +119,36 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   }
   if (!answer.text.ends_with('\n')) fmt::print("\n");
   std::fflush(stdout);
+  if (call.quiet) return code;
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{}\n", style.dim, speed_line(answer.timings), style.reset);
   return code;
 }
 
-// The prompt from --prompt, the free argument or stdin; empty result: it is settled.
-std::optional<std::string> settle_prompt(const CommandLine& line, RunCall& call) {
+// The prompt of the call: what --prompt or the free arguments say, and what a pipe or file on stdin
+// brings: "-" alone stands for it, else it comes first, then a blank line, then what was said, so
+// that `cat letter | ruvllm run "summarise"` asks about the letter. Fails: as read_stdin.
+Result<std::string> settled_prompt(const CommandLine& line, const RunCall& call) {
+  const std::string said =
+      line.given("--prompt") ? call.prompt : fmt::format("{}", fmt::join(call.words, " "));
+  if (said == "-") return read_stdin();
+  if (!stdin_is_given()) return said;
+  std::string text = TRY(read_stdin());
+  text.erase(text.find_last_not_of("\r\n") + 1);
+  if (text.empty() || said.empty()) return text + said;
+  return text + "\n\n" + said;
+}
+
+// Why the call is wrong, if so.
+std::string objection_to(const CommandLine& line, const RunCall& call) {
   const bool flag = line.given("--prompt");
-  const bool free = line.given("text");
-  if (flag && free) return "give the prompt once";
-  if (!flag && !free) return "give a prompt: --prompt TEXT, or --prompt - to read it from stdin";
-  if (free) call.prompt = call.positional;
-  if (call.prompt == "-")
-    call.prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  if (flag && !call.words.empty())
+    return fmt::format("give the prompt once: --prompt and '{}' are two", call.words.front());
+  if (!flag && call.words.empty() && !stdin_is_given())
+    return "give a prompt, or bring one on stdin";
   if (call.raw && !call.system.empty()) return "--system has no place with --raw";
-  return std::nullopt;
+  if (call.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
+  return {};
 }
 
 }  // namespace
@@ -143,10 +156,11 @@ std::optional<std::string> settle_prompt(const CommandLine& line, RunCall& call)
 int run_command(int argc, char** argv) {
   RunCall call;
   CommandLine line("run", "Answers one prompt.");
-  line.text("text", call.positional, "The prompt");
+  line.words("text", call.words, "The prompt; several words are put together");
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
+  line.flag("--quiet,-q", call.quiet, "Print the answer without the line of speeds after it");
   line.text("--system,-s", call.system, "System message put before the prompt");
   line.flag("--raw", call.raw, "Continue the prompt as it is, without the chat template");
   line.flag("--no-special", call.no_special,
@@ -161,10 +175,12 @@ int run_command(int argc, char** argv) {
   add_cache_flags(line, call.cache);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (const std::optional<std::string> wrong = settle_prompt(line, call))
-    return line.wrong_call(*wrong);
-  if (call.n_logprobs >= 0 && !call.json)
-    return line.wrong_call("--logprobs shows only with --json");
+  if (const std::string objection = objection_to(line, call); !objection.empty())
+    return line.wrong_call(objection);
+  Result<std::string> prompt = settled_prompt(line, call);
+  if (!prompt) return line.failed(prompt.error());
+  if (prompt->empty() && !line.given("--prompt")) return line.wrong_call("the prompt is empty");
+  call.prompt = std::move(*prompt);
   call.params.n_logprobs = static_cast<int32_t>(call.n_logprobs);
   const Result<int> code = answer_once(line, call);
   return code ? *code : line.failed(code.error());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "api_key.h"
 #include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
@@ -23,6 +24,7 @@ struct ServeCall {
   CacheFolder cache;
   std::string draft_model;
   int64_t port = 8080;
+  ApiKeySource api_key;
   ServerOptions server;
   EngineOptions engine;
 };
@@ -48,7 +50,22 @@ std::string url_of(const HttpServer& server, const std::string& host) {
                : fmt::format("http://{}:{}", host, server.port());
 }
 
+// "in int8", and why not where that would be the default.
+std::string kv_text(const Engine& engine, const ServeCall& call) {
+  const KvType type = engine.kv_stats().type;
+  const int64_t head_dim = model_info(engine.model()).head_dim;
+  const bool is_narrow = !call.engine.kv.type && type != default_kv_type(kNarrowHead);
+  return fmt::format("in {}{}", kv_type_name(type),
+                     is_narrow ? fmt::format(" as heads are only {} wide", head_dim) : "");
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
+  call.server.api_key = TRY(api_key_of(line, call.api_key));
+  // A port that is taken is found before minutes of loading. Who connects meanwhile waits: the
+  // routes are asked from run() on, when the service is complete.
+  OpenAiService service;
+  const std::unique_ptr<HttpServer> server =
+      TRY(HttpServer::create(call.server, api_routes(service)));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   std::unique_ptr<SessionStore> sessions;
   if (!call.cache.path.empty()) sessions = TRY(open_sessions(line, call.cache));
@@ -62,15 +79,15 @@ Status serve(const CommandLine& line, ServeCall& call) {
         TRY(open_model(call.draft_model, call.engine.n_threads, call.packed_cache));
   }
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
-  OpenAiService service = make_service(*engine, *text, model_names(call, path, text->info()));
+  service = make_service(*engine, *text, model_names(call, path, text->info()));
   std::unique_ptr<SessionKeeper> keeper;
   if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
   service.sessions = keeper.get();
-  const std::unique_ptr<HttpServer> server =
-      TRY(HttpServer::create(call.server, api_routes(service)));
-  fmt::print(stderr, "model {}, context {} tokens, {} answers at a time\nlistening on {}\n",
+  fmt::print(stderr,
+             "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
+             "listening on {}\n",
              service.names.front(), engine->n_ctx(), call.engine.max_sequences,
-             url_of(*server, call.server.host));
+             kv_text(*engine, call), url_of(*server, call.server.host));
   std::fflush(stderr);
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
@@ -99,7 +116,7 @@ int serve_command(int argc, char** argv) {
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
-  line.text("--api-key", call.server.api_key, "Key that requests must carry; none when absent");
+  add_api_key_flags(line, call.api_key);
   line.texts(
       "--allow-host", call.server.allowed_hosts,
       "A name by which the server may be called, as a proxy or a web page does; repeat it for "

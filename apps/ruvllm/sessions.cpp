@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cache_folder.h"
 #include "command_line.h"
@@ -35,6 +36,9 @@ Json info_json(const SessionInfo& info) {
 }
 
 Status list(const CommandLine& line, const SessionsCall& call) {
+  // The default folder need not be there yet; one that was named should.
+  if (line.given("--cache-dir") && !is_directory(call.cache.path))
+    return fail(Code::not_found, "{}: no such folder", call.cache.path);
   const auto store = TRY(open_sessions(line, call.cache, true));
   std::vector<SessionInfo> found = store->list_all();
   if (!call.all_users)

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <iostream>
-#include <iterator>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -18,6 +17,7 @@
 #include "iso_time.h"
 #include "json_lines.h"
 #include "open_model.h"
+#include "standard_input.h"
 
 namespace ruv {
 namespace {
@@ -192,7 +192,7 @@ int show_capabilities(const TemplateCall& call, const ChatTemplate& chat) {
 
 Result<std::string> messages_text(const std::string& path) {
   if (path != "-") return read_text_file(path);
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return read_stdin();
 }
 
 int render_messages(const CommandLine& line, const TemplateCall& call, const TemplateSource& source,

@@ -51,6 +51,12 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
 
 Status SafetensorsFile::read_config() {
   const std::string path = in_folder(path_, "config.json");
+  if (!file_exists(path) && file_exists(in_folder(path_, "adapter_config.json"))) {
+    return fail(Code::unsupported,
+                "{}: an adapter (LoRA), not a model: adapter_config.json stands in place of "
+                "config.json; adapters are not supported yet",
+                path_);
+  }
   if (!file_exists(path)) {
     return fail(Code::not_found,
                 "{}: no config.json; a model is a GGUF file, or a folder with config.json and "
@@ -174,7 +180,7 @@ Status SafetensorsFile::read_chat_template() {
       return fail(Code::corrupt, "{}: above 64 MB", plain);
     }
     chat_template_ = as_text(file.bytes());
-    return {};
+    return file.check_read();
   }
   for (const std::string_view name : {"chat_template.json", "tokenizer_config.json"}) {
     const std::string path = in_folder(path_, name);

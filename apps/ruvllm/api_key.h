@@ -1,0 +1,23 @@
+// The key that a server asks for: from the command line, a file, or the environment, in this order.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "command_line.h"
+
+namespace ruv {
+
+struct ApiKeySource {
+  std::string key;   // --api-key
+  std::string file;  // --api-key-file
+};
+
+// --api-key and --api-key-file.
+void add_api_key_flags(CommandLine& line, ApiKeySource& source);
+
+// Empty: none was given anywhere. An empty key is refused: a server that was to ask for one would
+// ask for none. Fails: invalid, and as reading the file.
+Result<std::string> api_key_of(const CommandLine& line, const ApiKeySource& source);
+
+}  // namespace ruv
