@@ -36,7 +36,7 @@ NO_EXPRESSION = WORDS_BEFORE_VALUES | CONTROLS | {
 # Calls whose arguments say something and decide nothing.
 MESSAGES = {"CHECK", "DCHECK", "static_assert", "fail", "format", "note"}
 # Calls that only save work.
-ADVICE = {"reserve", "shrink_to_fit", "expect_headers", "prefetch"} | MESSAGES
+ADVICE = {"reserve", "shrink_to_fit", "expect_headers", "expect_read", "prefetch"} | MESSAGES
 SWAPPED_PAIRS = {("begin", "end"), ("first", "last"), ("from", "to"), ("a", "b"), ("left", "right"),
                  ("low", "high"), ("offset", "size"), ("row", "column"), ("tenant", "salt"),
                  ("n_rows", "n_cols"), ("rows", "cols"), ("parent", "child"), ("key", "value"),
@@ -408,11 +408,15 @@ def mutants_of(path, text):
 
 
 def keys_of(text, mutants):
-    """The key of each mutant in tools/mutate_equivalent.txt: the line's content, the rule, and which
-    of its kind on that line."""
-    lines, n_on_line, keys = text.split("\n"), {}, []
+    """The key of each mutant in tools/mutate_equivalent.txt: a hash of the line (.2 for the second
+    such line of the file), the rule, and which of its kind on that line."""
+    hashes, n_of_line, n_on_line, keys = [], {}, {}, []
+    for line in text.split("\n"):
+        line_hash = hashlib.sha1(line.strip().encode()).hexdigest()[:8]
+        n_of_line[line_hash] = n = n_of_line.get(line_hash, 0) + 1
+        hashes.append(line_hash if n == 1 else f"{line_hash}.{n}")
     for mutant in mutants:
-        line_hash = hashlib.sha1(lines[mutant.line - 1].strip().encode()).hexdigest()[:8]
+        line_hash = hashes[mutant.line - 1]
         kind = (mutant.line, mutant.rule)
         n_on_line[kind] = n_on_line.get(kind, 0) + 1
         keys.append(f"{mutant.path}:{line_hash}: {mutant.rule}{n_on_line[kind]}")

@@ -83,6 +83,16 @@ TEST(RecordIndex, AgreesWithAPlainList) {
   EXPECT_EQ(index.uses().median, ticks[ticks.size() / 2]);
 }
 
+TEST(RecordIndex, WhatIsNotThereIsNotRemoved) {
+  RecordIndex index;
+  ASSERT_TRUE(index.insert(3, -1, {}, {}));
+  std::vector<int64_t> removed;
+  for (const int64_t id : {RecordIndex::kNone, int64_t{7}}) index.remove(id, removed);
+  EXPECT_TRUE(removed.empty());
+  EXPECT_EQ(index.n_records(), 1);
+  EXPECT_TRUE(index.insert(4, -1, {}, {})) << "first pages still have their place";
+}
+
 TEST(RecordIndex, ChainsOfAnyLengthNeedNoStack) {
   RecordIndex index;
   constexpr int64_t kLength = 1'000'000;

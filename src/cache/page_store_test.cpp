@@ -420,6 +420,35 @@ TEST_P(PageStoreOfTwoScopes, ARecordIsNotReadInPlaceOfAnother) {
 
 INSTANTIATE_TEST_SUITE_P(PlainAndSealed, PageStoreOfTwoScopes, ::testing::Bool());
 
+// Such a file was not written by a store: a later record would get the same id.
+TEST_F(PageStoreTest, AnIdThatIsStillToBeGivenIsNoRecords) {
+  RecordCodec::Origin origin;
+  origin.model_hash[0] = 11;
+  origin.model_hash[1] = 12;
+  origin.layout = config().layout;
+  origin.payload_bytes = kPayload;
+  const RecordCodec codec = RecordCodec::create(origin, std::nullopt).value();
+  { append_chain(*open(), -1, 0, 2); }
+  const std::string two = read_file(segment());
+  const auto n_with_third = [&](int64_t segment_number, int64_t slot) {
+    RecordLabel label;
+    label.id = segment_number << 32 | slot;
+    label.before = prefix_of_scope("");
+    label.tokens = tokens_of(2);
+    std::vector<std::byte> payload = payload_of(2);
+    const RecordHeader header = codec.close(label, payload);
+    std::string record(as_text(header));
+    record += as_text(payload);
+    record.resize(codec.stride());
+    write_file(segment(), two + record);
+    return open()->stats().n_records;
+  };
+  EXPECT_EQ(n_with_third(1, 2), 3) << "its own place";
+  EXPECT_EQ(n_with_third(1, 7), 2) << "a later slot";
+  EXPECT_EQ(n_with_third(2, 0), 2) << "a later segment";
+  EXPECT_EQ(n_with_third(0, 2), 2) << "no segment";
+}
+
 // A process that was killed while it moved a record leaves two copies: the older one is about to
 // go.
 TEST_F(PageStoreTest, OfTwoCopiesOfARecordTheNewerIsUsed) {

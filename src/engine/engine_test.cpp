@@ -118,6 +118,18 @@ TEST_F(EngineTest, LogitsAreOfKnownTokensOnly) {
   EXPECT_EQ(code({}), Code::invalid);
 }
 
+TEST_F(EngineTest, LogitsEndWithTheLearnedPositions) {
+  const auto model = load_model(RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf").value();
+  const auto n = static_cast<size_t>(model_info(*model).n_ctx_train);
+  const auto code = [&](size_t n_tokens) {
+    return compute_logits(*model, std::vector<Token>(n_tokens, 1), {.n_threads = 1},
+                          [](int64_t, std::span<const float>) {})
+        .code();
+  };
+  EXPECT_EQ(code(n), Code::ok);
+  EXPECT_EQ(code(n + 1), Code::invalid);
+}
+
 TEST_F(EngineTest, EndsWhereAsked) {
   EXPECT_EQ(ask(greedy(3)).finish, FinishReason::length);
   EXPECT_EQ(ask(greedy(3)).ids.size(), 3U);

@@ -309,6 +309,13 @@ TEST(Schedule, EarliestDeadlineFirstInsideAClass) {
   EXPECT_EQ(plan_of(s).start, Indexes{0}) << "the overdue go before deadlines";
 }
 
+TEST(Schedule, ADeadlineThatIsNowIsBeforeNone) {
+  SequenceView now = waiting(5);
+  now.left_ms = 0;
+  EXPECT_TRUE(is_more_urgent(now, waiting(5), {}));
+  EXPECT_FALSE(is_more_urgent(waiting(5), now, {}));
+}
+
 TEST(Schedule, ThoseWhoseDeadlinePassedGoAndTheirPlaceIsFree) {
   ScheduleSnapshot s;
   s.limits.max_sequences = 1;

@@ -1,3 +1,4 @@
+// The fault that RUV_MUTANT names; tools/mutate builds this into its copy only.
 #include "mutation/chosen.h"
 
 #include <cstdlib>

@@ -133,6 +133,13 @@ TEST(DraftHistoryTest, ForgetsTheOldestAndStaysWithinItsMemory) {
   EXPECT_EQ(history.find("scope 0", newest).length, 0);
 }
 
+TEST(DraftHistoryTest, SizesArePowersOfTwoFromSixtyFourOn) {
+  const auto n_bytes = [](int64_t max_tokens) { return DraftHistory(max_tokens, 1).n_bytes(); };
+  EXPECT_EQ(n_bytes(1), n_bytes(64));
+  EXPECT_EQ(n_bytes(65), n_bytes(128));
+  EXPECT_EQ(n_bytes(128), 2 * n_bytes(64));
+}
+
 TEST(DraftHistoryTest, OneScopeMayFillItAgainAndAgain) {
   Rng rng(8);
   DraftHistory history(64, 7);

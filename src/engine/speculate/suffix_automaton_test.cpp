@@ -131,6 +131,16 @@ TEST(SuffixAutomatonTest, MemoryIsBoundedAndReserved) {
   EXPECT_EQ(automaton.token(kMax - 1), text.back());
 }
 
+TEST(SuffixAutomatonTest, ForgetsOnlyWhenItIsFull) {
+  SuffixAutomaton automaton(10);
+  automaton.append(Tokens{1, 2, 3, 4, 5, 6});
+  automaton.append(Tokens{7, 8, 9, 10});
+  EXPECT_EQ(automaton.n_tokens(), 10);
+  automaton.append(Tokens{11});
+  EXPECT_EQ(automaton.n_tokens(), 6);
+  EXPECT_EQ(automaton.token(0), 6);
+}
+
 TEST(SuffixAutomatonTest, EmptyAndFirstTokensMatchNothing) {
   SuffixAutomaton automaton(16);
   EXPECT_EQ(automaton.longest().length, 0);
