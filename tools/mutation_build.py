@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import threading
 
+FOLDERS = ("src", "include", "tests", "cmake", "apps", "bench", "examples")  # that are built from
 MOST_TESTS = 1000  # of one run: an argument has a longest length
 ERROR_LINE = re.compile(r"^(?:In file included from )?(\S+?):(\d+)[:,]", re.M)
 
@@ -32,13 +33,13 @@ class Build:
 
     def copy(self):
         listing = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "src",
-             "include", "tests", "cmake", "apps", "CMakeLists.txt", "CMakePresets.json"],
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *FOLDERS,
+             "CMakeLists.txt", "CMakePresets.json"],
             cwd=self.root, capture_output=True, text=True, check=True).stdout
         paths = {p for p in listing.split("\0") if p and (self.root / p).is_file()}
         for path in paths:
             self._write(path, (self.root / path).read_bytes())
-        for folder in ("src", "include", "tests", "apps"):
+        for folder in FOLDERS:
             for file in (self.tree / folder).rglob("*"):
                 if file.is_file() and str(file.relative_to(self.tree)) not in paths:
                     file.unlink()
