@@ -69,6 +69,35 @@ TEST(Sampler, TopKTopPAndMinPCutTheTail) {
   EXPECT_EQ(draw_many(m, logits, 2000).size(), 3U);
 }
 
+// What lies exactly on a bound: the tokens before it have reached top_p, and min_p is reached.
+TEST(Sampler, ExactBoundsOfTopPAndMinP) {
+  const std::vector<float> logits = {1, 1};
+  GenerateParams p = plain(1);
+  p.top_p = 0.5;
+  EXPECT_EQ(draw_many(p, logits, 200).size(), 1U);
+  GenerateParams m = plain(1);
+  m.min_p = 1;
+  EXPECT_EQ(draw_many(m, logits, 200).size(), 2U);
+  // With top_k the other way of cutting is taken.
+  p.top_k = m.top_k = 2;
+  EXPECT_EQ(draw_many(p, logits, 200).size(), 1U);
+  EXPECT_EQ(draw_many(m, logits, 200).size(), 2U);
+}
+
+TEST(Sampler, EveryBitOfASeedCounts) {
+  const std::vector<float> logits = {0, 0.1F, 0.2F, 0.3F, 0.4F};
+  const auto drawn = [&](uint64_t seed) {
+    Sampler sampler(plain(1), seed, 5);
+    std::vector<Token> tokens;
+    for (int i = 0; i < 60; ++i) {
+      std::vector<float> x = logits;
+      tokens.push_back(sampler.sample(x, {}, 0));
+    }
+    return tokens;
+  };
+  for (int bit = 0; bit < 64; ++bit) EXPECT_NE(drawn(7), drawn(7 ^ (1ULL << bit))) << bit;
+}
+
 TEST(Sampler, SameSeedSameTokens) {
   const std::vector<float> logits = {0, 0.1F, 0.2F, 0.3F, 0.4F};
   Sampler a(plain(1), 9, 5);
@@ -103,6 +132,15 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
   EXPECT_FLOAT_EQ(logits[0], 2);
   EXPECT_FLOAT_EQ(logits[1], -8);
   EXPECT_FLOAT_EQ(logits[2], 4);
+
+  // The token just before the window keeps its logit, and a window of none changes nothing.
+  logits = {4, -4, 4};
+  Sampler(r, 1, 3).sample(logits, std::vector<Token>{2, 0, 1}, 3);
+  EXPECT_FLOAT_EQ(logits[2], 4);
+  r.repetition_window = 0;
+  logits = {4, -4, 4};
+  Sampler(r, 1, 3).sample(logits, history, 3);
+  EXPECT_EQ(logits, (std::vector<float>{4, -4, 4}));
 }
 
 TEST(Sampler, BiasForcesAndBans) {
