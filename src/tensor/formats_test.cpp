@@ -164,6 +164,51 @@ TEST(Formats, EncodeEqualsGoldenBytes) {
   EXPECT_EQ(checked, 12);
 }
 
+// The exponent of a block stands for 2^(e - 128); the two least are subnormal numbers.
+TEST(Formats, Mxfp4HasEveryPowerOfTwo) {
+  const Format& format = format_of(DType::mxfp4);
+  for (const int e : {0, 1, 2, 3, 127, 254}) {
+    std::vector<std::byte> block(static_cast<size_t>(format.bytes_of(32)), std::byte{0x22});
+    block[0] = static_cast<std::byte>(e);
+    std::vector<float> x(32);
+    format.decode(block.data(), x.data(), 32);
+    const float unit = std::ldexp(1.0F, e - 127);  // code 2 is one, which the table holds doubled
+    for (const float number : x) EXPECT_EQ(number, unit) << "exponent " << e;
+  }
+}
+
+uint64_t fnv1a(const std::vector<std::byte>& bytes) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const std::byte b : bytes) hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001b3ULL;
+  return hash;
+}
+
+// The encoders that search have no other engine's bytes to equal, so their own are kept: a change
+// here changes every file that is made with them.
+TEST(Formats, SearchedEncodersWriteTheBytesTheyWrote) {
+  const auto golden = load_goldens();
+  ASSERT_TRUE(golden.has_value());
+  struct Row {
+    const char* name;
+    uint64_t hash;
+  };
+  constexpr Row kRows[] = {
+      {"q2_k", 0x592bb3474552ad2fULL},   {"q3_k", 0xa51ed6cdd2d9dd2fULL},
+      {"q4_k", 0x803d494fd429e76cULL},   {"q5_k", 0x41a54253a4a66121ULL},
+      {"q6_k", 0xf0cd0cfe05174908ULL},   {"iq4_nl", 0xc7de3e309a1ff00eULL},
+      {"iq4_xs", 0xdca877e30bacd878ULL},
+  };
+  int checked = 0;
+  for (const Row& row : kRows) {
+    const Format* format = find_format(row.name);
+    ASSERT_NE(format, nullptr) << row.name;
+    EXPECT_NE(golden->formats.at(row.name).peer_error, 0.0) << row.name;
+    EXPECT_EQ(fnv1a(encoded(*format, golden->input)), row.hash) << row.name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 7);
+}
+
 TEST(Formats, SearchedEncodersLoseNoMoreThanThePeer) {
   const auto golden = load_goldens();
   ASSERT_TRUE(golden.has_value());
