@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -22,12 +23,17 @@ std::vector<float> random_numbers(int64_t n, uint64_t seed, double low, double h
 
 TEST(QuantizeCodes, EveryNumberIsHalfAStepFromItsCode) {
   for (const int bits : {4, 2}) {
-    for (const auto& [low, high] :
-         {std::pair{-1.0, 1.0}, {5.0, 5.5}, {-900.0, -1.0}, {0.0, 1e30}}) {
+    for (const auto& [low, high] : {std::pair{-1.0, 1.0},
+                                    {5.0, 5.5},
+                                    {-5.5, -5.0},
+                                    {-100.3, -100.0},
+                                    {-900.0, -1.0},
+                                    {0.0, 1e30}}) {
       const std::vector<float> x = random_numbers(64, 3, low, high);
       std::vector<uint8_t> codes(x.size());
       const CodeScale by = quantize_codes(x.data(), codes.data(), 64, bits);
       const float scale = f32_of_bf16(by.scale);
+      EXPECT_LE(f32_of_bf16(by.low), *std::min_element(x.begin(), x.end()));
       for (size_t i = 0; i < x.size(); ++i) {
         ASSERT_LT(codes[i], 1 << bits);
         const float back = f32_of_bf16(by.low) + scale * static_cast<float>(codes[i]);
