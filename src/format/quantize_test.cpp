@@ -190,6 +190,26 @@ TEST(Quantize, ErrorsNameTheNumberAndTheWayOut) {
   EXPECT_EQ(quantize_model(large, "f32", "/nowhere/x.gguf").ok(), false);
 }
 
+// 65504 is the greatest number of a half; what is above it is refused by its place.
+TEST(Quantize, HalvesReachToTheirGreatest) {
+  const TestFolder folder;
+  for (const float sign : {1.0F, -1.0F}) {
+    MadeModel model("gguf", "qwen2");
+    auto numbers = noise(512, 1);
+    numbers[3] = sign * 65504.0F;
+    model.add("blk.0.ffn_up.weight", {2, 256}, numbers);
+    for (const char* type : {"f16", "q8_0"}) {
+      const auto back = converted(model, type, folder);
+      ASSERT_TRUE(back.has_value()) << type << ": " << back.error().message();
+      EXPECT_NEAR(decoded(**back, "blk.0.ffn_up.weight")[3], numbers[3], 300) << type;
+    }
+    MadeModel above("gguf", "qwen2");
+    numbers[3] = sign * std::nextafter(65504.0F, 70000.0F);
+    above.add("blk.0.ffn_up.weight", {2, 256}, numbers);
+    EXPECT_EQ(quantize_model(above, "f16", folder.path() + "/above.gguf").code(), Code::invalid);
+  }
+}
+
 TEST(Quantize, ProgressCountsTensorsAndCanStop) {
   const TestFolder folder;
   const std::string path = folder.path() + "/out.gguf";
