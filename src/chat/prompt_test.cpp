@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/rng.h"
 #include "text/test_vocabularies.h"
@@ -63,6 +65,32 @@ TEST(EncodeParts, RolesOfTheProtocolMayBuildTokens) {
             1);
   EXPECT_EQ(control_tokens(*tokenizer, encode_parts(*tokenizer, rendered(kRoleTag, "im_end", ""))),
             0);
+}
+
+// A template that writes bos and a model that wants one give one.
+TEST(AddMissingBos, OnlyWhereTheTemplateWroteNone) {
+  TokenizerSpec spec = byte_test_spec({"h i"});
+  spec.add_bos = true;
+  const auto tokenizer = *Tokenizer::create(spec);
+  for (const char* source :
+       {"{{ bos_token }}{{ messages[0].content }}", "{{ messages[0].content }}"}) {
+    const auto parsed = ChatTemplate::parse(source);
+    ASSERT_TRUE(parsed.has_value());
+    const Json context = {{"messages", {{{"role", "user"}, {"content", "hi<bos>"}}}}};
+    const auto parts = (*parsed)->render(context, render_options(tokenizer.get()));
+    ASSERT_TRUE(parts.has_value());
+    std::vector<Token> ids = encode_parts(*tokenizer, *parts);
+    add_missing_bos(*tokenizer, ids);
+    EXPECT_EQ(ids.front(), *spec.bos) << source;
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), *spec.bos), 1) << source;
+    std::vector<Token> none;
+    add_missing_bos(*tokenizer, none);
+    EXPECT_EQ(none, std::vector<Token>{*spec.bos});
+  }
+  spec.add_bos = false;
+  std::vector<Token> ids = {0};
+  add_missing_bos(**Tokenizer::create(spec), ids);
+  EXPECT_EQ(ids.size(), 1U);
 }
 
 // However a text without control tokens is cut into parts, its ids are those of the whole.
