@@ -1,7 +1,12 @@
 // Calendar arithmetic after Hinnant's "days from civil"; the C library's depends on locale and TZ.
 #include "chat/jinja/clock_text.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+
+#include "base/utf8.h"
+#include "chat/jinja/letters.h"
 
 namespace ruv::jinja {
 
@@ -15,10 +20,12 @@ constexpr std::array<std::string_view, 12> kMonths = {
 
 struct Moment {
   int64_t year, month, day, hour, minute, second, weekday, day_of_year;  // month, day from 1
+  int64_t unix_s;
 };
 
 Moment moment_of(int64_t unix_s) {
   Moment out{};
+  out.unix_s = unix_s;
   int64_t days = unix_s / 86400;
   int64_t seconds = unix_s % 86400;
   if (seconds < 0) {
@@ -45,85 +52,228 @@ Moment moment_of(int64_t unix_s) {
   return out;
 }
 
-std::string number(int64_t value, int width, bool padded, char fill = '0') {
-  std::string digits = fmt::format("{}", value);
-  while (padded && digits.size() < static_cast<size_t>(width)) digits.insert(0, 1, fill);
-  return digits;
+// How one directive is to be laid out: %[flags][width][E or O]letter.
+struct Directive {
+  char pad = 0;          // '-', '_' or '0'; 0: the letter's own
+  bool upper = false;    // '^'
+  bool swapped = false;  // '#'
+  size_t width = 0;
+  char modifier = 0;  // 'E' or 'O'
+  char letter = 0;
+};
+
+std::string padded(std::string text, size_t width, char fill) {
+  if (text.size() < width) text.insert(0, width - text.size(), fill);
+  return text;
 }
 
-std::string field(char letter, const Moment& t, bool padded) {
-  const std::string_view day = kDays[static_cast<size_t>(t.weekday)];
-  const std::string_view month = kMonths[static_cast<size_t>(t.month - 1)];
-  const int64_t hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
-  const auto clock = [&] { return fmt::format("{:02}:{:02}:{:02}", t.hour, t.minute, t.second); };
-  const auto short_date = [&] {
-    return fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
+// A number of `digits` digits at least, with `fill` before it where the directive does not say.
+std::string number(int64_t value, size_t digits, const Directive& how, char fill = '0') {
+  std::string text = fmt::format("{}", value);
+  if (how.pad == '-') return padded(std::move(text), how.width, ' ');
+  if (how.pad != 0) fill = how.pad == '_' ? ' ' : '0';
+  return padded(std::move(text), std::max(digits, how.width), fill);
+}
+
+// As C does it: what would become several characters stays as it is.
+std::string one_by_one_upper(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    std::string upper;
+    append_upper(upper, c.value);
+    const bool one = c.valid && count_characters(upper) == 1;
+    out += one ? std::string_view(upper) : text.substr(at, c.size);
+    at += c.size;
+  }
+  return out;
+}
+
+// Any other text; # makes upper case of names.
+std::string words(std::string text, const Directive& how, bool is_name = false) {
+  if (how.upper || (how.swapped && is_name)) {
+    text = one_by_one_upper(text);
+  }
+  return padded(std::move(text), how.width, how.pad == '0' ? '0' : ' ');
+}
+
+// The year and the week of ISO 8601: weeks begin on Monday, the first holds the first Thursday.
+struct IsoWeek {
+  int64_t year, week;
+};
+
+IsoWeek iso_week_of(const Moment& t) {
+  const auto is_leap = [](int64_t year) {
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
   };
-  switch (letter) {
+  const int64_t weekday = (t.weekday + 6) % 7;  // from Monday
+  const int64_t thursday = t.day_of_year - weekday + 3;
+  if (thursday < 1) {
+    const int64_t days = is_leap(t.year - 1) ? 366 : 365;
+    return {t.year - 1, (thursday + days - 1) / 7 + 1};
+  }
+  const int64_t days = is_leap(t.year) ? 366 : 365;
+  if (thursday > days) return {t.year + 1, 1};
+  return {t.year, (thursday - 1) / 7 + 1};
+}
+
+// The letters whose value is a number; nothing for others.
+std::optional<std::string> number_field(const Moment& t, const Directive& how) {
+  const int64_t hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
+  switch (how.letter) {
+    case 'C':
+      return number(t.year / 100, 2, how);
+    case 'd':
+      return number(t.day, 2, how);
+    case 'e':
+      return number(t.day, 2, how, ' ');
+    case 'g':
+      return number(iso_week_of(t).year % 100, 2, how);
+    case 'G':
+      return number(iso_week_of(t).year, 4, how);
+    case 'H':
+      return number(t.hour, 2, how);
+    case 'I':
+      return number(hour12, 2, how);
+    case 'j':
+      return number(t.day_of_year, 3, how);
+    case 'k':
+      return number(t.hour, 2, how, ' ');
+    case 'l':
+      return number(hour12, 2, how, ' ');
+    case 'm':
+      return number(t.month, 2, how);
+    case 'M':
+      return number(t.minute, 2, how);
+    case 's':
+      return number(t.unix_s, 1, how);
+    case 'S':
+      return number(t.second, 2, how);
+    case 'u':
+      return number(t.weekday == 0 ? 7 : t.weekday, 1, how);
+    case 'U':
+      return number((t.day_of_year + 6 - t.weekday) / 7, 2, how);
+    case 'V':
+      return number(iso_week_of(t).week, 2, how);
+    case 'w':
+      return number(t.weekday, 1, how);
+    case 'W':
+      return number((t.day_of_year + 6 - (t.weekday + 6) % 7) / 7, 2, how);
+    case 'y':
+      return number(t.year % 100, 2, how);
+    case 'Y':
+      return number(t.year, 4, how);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string clock_of(const Moment& t) {
+  return fmt::format("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
+}
+
+// The letters whose value is a text; nothing for others.
+std::optional<std::string> word_field(const Moment& t, const Directive& how) {
+  const std::string day(kDays[static_cast<size_t>(t.weekday)]);
+  const std::string month(kMonths[static_cast<size_t>(t.month - 1)]);
+  const bool morning = t.hour < 12;
+  switch (how.letter) {
     case 'a':
-      return std::string(day.substr(0, 3));
+      return words(day.substr(0, 3), how, true);
     case 'A':
-      return std::string(day);
+      return words(day, how, true);
     case 'b':
     case 'h':
-      return std::string(month.substr(0, 3));
+      return words(month.substr(0, 3), how, true);
     case 'B':
-      return std::string(month);
+      return words(month, how, true);
     case 'c':
-      return fmt::format("{} {} {:2} {} {}", day.substr(0, 3), month.substr(0, 3), t.day, clock(),
-                         t.year);
-    case 'd':
-      return number(t.day, 2, padded);
-    case 'e':
-      return number(t.day, 2, padded, ' ');
+      return words(fmt::format("{} {} {:2} {} {}", day.substr(0, 3), month.substr(0, 3), t.day,
+                               clock_of(t), t.year),
+                   how);
     case 'D':
     case 'x':
-      return short_date();
+      return words(fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100), how);
     case 'F':
-      return fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day);
-    case 'H':
-      return number(t.hour, 2, padded);
-    case 'I':
-      return number(hour12, 2, padded);
-    case 'j':
-      return number(t.day_of_year, 3, padded);
-    case 'm':
-      return number(t.month, 2, padded);
-    case 'M':
-      return number(t.minute, 2, padded);
+      return words(fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day), how);
     case 'n':
-      return "\n";
-    case 'p':
-      return t.hour < 12 ? "AM" : "PM";
-    case 'S':
-      return number(t.second, 2, padded);
+      return words("\n", how);
+    case 'p': {
+      Directive own = how;
+      if (how.swapped) own.upper = false;
+      const bool lower = how.swapped;
+      return words(morning ? (lower ? "am" : "AM") : (lower ? "pm" : "PM"), own);
+    }
+    case 'P': {
+      Directive own = how;
+      own.upper = false;
+      return words(morning ? "am" : "pm", own);
+    }
+    case 'r':
+      return words(fmt::format("{:02}:{:02}:{:02} {}", t.hour % 12 == 0 ? 12 : t.hour % 12,
+                               t.minute, t.second, morning ? "AM" : "PM"),
+                   how);
+    case 'R':
+      return words(fmt::format("{:02}:{:02}", t.hour, t.minute), how);
     case 't':
-      return "\t";
+      return words("\t", how);
     case 'T':
     case 'X':
-      return clock();
-    case 'f':
-      return "000000";
-    case 'u':
-      return number(t.weekday == 0 ? 7 : t.weekday, 1, padded);
-    case 'U':
-      return number((t.day_of_year + 6 - t.weekday) / 7, 2, padded);
-    case 'w':
-      return number(t.weekday, 1, padded);
-    case 'W':
-      return number((t.day_of_year + 6 - (t.weekday + 6) % 7) / 7, 2, padded);
-    case 'y':
-      return number(t.year % 100, 2, padded);
-    case 'Y':
-      return number(t.year, 4, false);
-    case 'Z':
+      return words(clock_of(t), how);
     case 'z':
-      return "";  // Python's naive datetimes have no zone
+      return std::string();  // Python's naive datetimes have no zone
+    case 'Z':
+      return words("", how);
     case '%':
-      return "%";
+      return words("%", how);
     default:
-      return std::string("%") + letter;
+      return std::nullopt;
   }
+}
+
+// Letters that C knows no E or O form of.
+bool takes_modifier(char letter, char modifier) {
+  static constexpr std::string_view kNotE = "abdeghjklmwABDFGHIMSUVW";
+  static constexpr std::string_view kNotO = "acADFxXY";
+  if (modifier == 0) return true;
+  return (modifier == 'E' ? kNotE : kNotO).find(letter) == std::string_view::npos;
+}
+
+// Reads the directive that begins at format[at], a '%'; `at` is then behind it.
+Result<std::string> field(std::string_view format, size_t& at, const Moment& t) {
+  constexpr size_t kMaxWidth = 1000;
+  const size_t begin = at++;
+  // Python writes these itself, and only in their plain form.
+  if (at < format.size() && format[at] == 'f') return ++at, std::string("000000");
+  if (at < format.size() && (format[at] == 'z' || format[at] == 'Z')) return ++at, std::string();
+  Directive how;
+  static constexpr std::string_view kFlags = "-_0^#";
+  for (; at < format.size() && kFlags.find(format[at]) != std::string_view::npos; ++at) {
+    const char flag = format[at];
+    if (flag == '^') {
+      how.upper = true;
+    } else if (flag == '#') {
+      how.swapped = true;
+    } else {
+      how.pad = flag;
+    }
+  }
+  for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+    how.width = std::min(how.width * 10 + static_cast<size_t>(format[at] - '0'), kMaxWidth + 1);
+  if (how.width > kMaxWidth)
+    return fail(Code::invalid, "strftime_now: a width above {} is refused", kMaxWidth);
+  if (at < format.size() && (format[at] == 'E' || format[at] == 'O')) how.modifier = format[at++];
+  if (at < format.size() && takes_modifier(format[at], how.modifier)) {
+    how.letter = format[at];
+    std::optional<std::string> text = number_field(t, how);
+    if (!text) text = word_field(t, how);
+    if (text) return ++at, *text;
+  }
+  // What C does not know stays as it is, laid out like a text.
+  if (at < format.size()) at += decode_utf8(format, at).size;
+  std::string raw(format.substr(begin, at - begin));
+  how.width += raw.size() - count_characters(raw);
+  return words(std::move(raw), how);
 }
 
 }  // namespace
@@ -133,15 +283,14 @@ Result<std::string> clock_text(std::string_view format, int64_t unix_s) {
   if (unix_s < 0 || unix_s > kFarthest)
     return fail(Code::invalid, "the time {} is outside of 1970 to 9999", unix_s);
   const Moment moment = moment_of(unix_s);
+  format = format.substr(0, format.find('\0'));  // as C reads it
   std::string out;
-  for (size_t at = 0; at < format.size(); ++at) {
-    if (format[at] != '%' || at + 1 >= format.size()) {
-      out += format[at];
-      continue;
+  for (size_t at = 0; at < format.size();) {
+    if (format[at] == '%') {
+      out += TRY(field(format, at, moment));
+    } else {
+      out += format[at++];
     }
-    const bool padded = !(format[at + 1] == '-' && at + 2 < format.size());
-    at += padded ? 1 : 2;
-    out += field(format[at], moment, padded);
   }
   return out;
 }

@@ -9,8 +9,9 @@
 
 namespace ruv::jinja {
 
-// strftime of a moment in UTC. Knows a A b B c d D e F H I j m M p S T u U w W x X y Y Z z %, and
-// a "-" before a number for no padding. An unknown letter stays as it is.
+// What Python's datetime.strftime writes on Linux for a moment in UTC that knows no zone: every
+// letter of C with its flags (- _ 0 ^ #), a width, and E or O; an unknown one stays as it is.
+// Fails: invalid (the year is beyond 9999, a width above 1000).
 Result<std::string> clock_text(std::string_view format, int64_t unix_s);
 
 }  // namespace ruv::jinja
