@@ -38,10 +38,17 @@ Result<DatumWalk> DatumWalk::over(const Datum& value, RenderMeter& meter) {
   }
 }
 
-std::optional<Datum> DatumWalk::next() {
+Result<std::optional<Datum>> DatumWalk::next() {
+  if (sequence_->draw) {
+    if (sequence_->drawing) return fail(Code::corrupt, "generator already executing");
+    sequence_->drawing = true;
+    Result<std::optional<Datum>> item = sequence_->draw();
+    sequence_->drawing = false;
+    return item;
+  }
   size_t& at = sequence_->kind == SequenceKind::generator ? sequence_->taken : at_;
-  if (at >= sequence_->items.size()) return std::nullopt;
-  return sequence_->items[at++];
+  if (at >= sequence_->items.size()) return std::optional<Datum>();
+  return std::optional(sequence_->items[at++]);
 }
 
 std::optional<size_t> DatumWalk::size() const {
@@ -52,7 +59,7 @@ std::optional<size_t> DatumWalk::size() const {
 Result<std::vector<Datum>> items_of(const Datum& value, RenderMeter& meter) {
   DatumWalk walk = TRY(DatumWalk::over(value, meter));
   std::vector<Datum> items;
-  while (std::optional<Datum> item = walk.next()) {
+  while (std::optional<Datum> item = TRY(walk.next())) {
     TRY(meter.spend());
     items.push_back(std::move(*item));
   }
@@ -155,7 +162,7 @@ Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& me
     DatumDict table;
     TRY(table.find(item, meter));
   }
-  while (const std::optional<Datum> candidate = walk.next()) {
+  while (const std::optional<Datum> candidate = TRY(walk.next())) {
     if (TRY(equal(*candidate, item, meter))) return true;
   }
   return false;

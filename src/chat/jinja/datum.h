@@ -111,12 +111,17 @@ struct DatumSequence {
   int64_t start = 0, stop = 0, step = 1;
 
   bool is_list() const { return kind == SequenceKind::list; }
+// Gives the next item, nothing at the end.
+using DrawItem = std::function<Result<std::optional<Datum>>()>;
+
   bool is_tuple() const { return kind == SequenceKind::tuple || kind == SequenceKind::group; }
   bool is_indexable() const { return is_list() || is_tuple() || kind == SequenceKind::range; }
 };
 
 // Keeps the order in which keys came; keys are compared as Python does (1 == 1.0 == True).
 class DatumDict {
+  DrawItem draw;           // generator: makes an item when it is asked for; null: `items` has all
+  bool drawing = false;    // it is being asked
  public:
   using Entry = std::pair<Datum, Datum>;
 

@@ -13,6 +13,25 @@ std::span<const BuiltinRow> sequence_filters();
 std::span<const BuiltinRow> layout_filters();
 std::span<const BuiltinRow> choosing_filters();  // map, select, sort, groupby and their kin
 
+// A call whose values stay as long as the generator that it makes.
+struct KeptCall {
+  explicit KeptCall(const BuiltinCall& call);
+  KeptCall(const KeptCall&) = delete;
+  KeptCall& operator=(const KeptCall&) = delete;
+
+  Datum subject;
+  CallArguments arguments;
+  std::array<Datum, kMaxParameters> values;
+  BuiltinCall call;
+};
+
+// A generator, as a Python function with `yield` makes one: begin() runs when the first item is
+// asked for, so what is never asked for never fails. Fails: invalid (nested too deep).
+Result<Datum> make_generator(const BuiltinCall& call,
+                             Result<DrawItem> (*begin)(const BuiltinCall& call));
+// Gives the items one after another.
+DrawItem draw_all(std::vector<Datum> items);
+
 // The attribute that a filter argument names: "a.b.0" or a number. Fails: as item_of.
 Result<Datum> attribute_path(TemplateRun& run, const Datum& item, const Datum& path);
 // Python's len(). Fails: corrupt, when the value has none.

@@ -125,17 +125,21 @@ Result<Datum> extreme_filter(const BuiltinCall& call) {
   return best ? *best : Datum::undefined("No aggregated item, sequence was empty.");
 }
 
-Result<Datum> unique_filter(const BuiltinCall& call) {
-  DatumDict seen;
-  std::vector<Datum> out;
-  for (Datum& item : TRY(items_of(call.subject, call.meter()))) {
-    Datum key = TRY(sort_key(call, item, given_or_null(call, 1), call.flag(0)));
-    if (TRY(seen.find(key, call.meter()))) continue;
-    TRY(seen.set(std::move(key), Datum::none(), call.meter()));
-    out.push_back(std::move(item));
-  }
-  return make_sequence(SequenceKind::generator, std::move(out), call.meter());
+Result<DrawItem> begin_unique(const BuiltinCall& call) {
+  DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
+  return [&call, items, seen = DatumDict()]() mutable -> Result<std::optional<Datum>> {
+    while (std::optional<Datum> item = TRY(items.next())) {
+      TRY(call.meter().spend());
+      Datum key = TRY(sort_key(call, *item, given_or_null(call, 1), call.flag(0)));
+      if (TRY(seen.find(key, call.meter()))) continue;
+      TRY(seen.set(std::move(key), Datum::none(), call.meter()));
+      return item;
+    }
+    return std::optional<Datum>();
+  };
 }
+
+Result<Datum> unique_filter(const BuiltinCall& call) { return make_generator(call, begin_unique); }
 
 Result<Datum> groupby_filter(const BuiltinCall& call) {
   const bool case_sensitive = call.flag(2);
@@ -168,47 +172,54 @@ Result<Datum> groupby_filter(const BuiltinCall& call) {
   return make_sequence(SequenceKind::list, std::move(groups), call.meter());
 }
 
-// map(attribute=…, default=…) or map("filter", arguments…).
-Result<Datum> map_filter(const BuiltinCall& call) {
-  const CallArguments& given = call.arguments;
-  std::vector<Datum> out;
-  if (!is_true(call.subject)) return make_sequence(SequenceKind::generator, {}, call.meter());
-  if (given.positional.empty()) {
-    const Datum* attribute = nullptr;
-    const Datum* fallback = nullptr;
-    for (const auto& [name, value] : given.named) {
-      if (name == "attribute") {
-        attribute = &value;
-      } else if (name == "default") {
-        fallback = &value;
-      } else {
-        return fail(Code::corrupt, "Unexpected keyword argument '{}'", name);
-      }
-    }
-    if (!attribute) return fail(Code::corrupt, "map requires a filter argument");
-    for (const Datum& item : TRY(items_of(call.subject, call.meter()))) {
-      Datum value = TRY(attribute_path(call.run, item, *attribute));
-      out.push_back(value.is_undefined() && fallback ? *fallback : std::move(value));
-    }
-  } else {
-    const TextPtr name = TRY(text_of(given.positional[0], call.meter()));
-    const BuiltinRow* filter = find_filter(name->bytes());
-    CallArguments rest{{given.positional.begin() + 1, given.positional.end()}, given.named};
-    for (const Datum& item : TRY(items_of(call.subject, call.meter()))) {
-      // Jinja looks for the filter when an item is drawn.
-      if (!filter) return fail(Code::unsupported, "no filter named '{}'", name->bytes());
-      out.push_back(TRY(call_builtin(*filter, call.run, item, rest)));
+// map(attribute=…, default=…).
+Result<DrawItem> begin_map_attribute(const BuiltinCall& call) {
+  const Datum* attribute = nullptr;
+  const Datum* fallback = nullptr;
+  for (const auto& [name, value] : call.arguments.named) {
+    if (name == "attribute") {
+      attribute = &value;
+    } else if (name == "default") {
+      fallback = &value;
+    } else {
+      return fail(Code::corrupt, "Unexpected keyword argument '{}'", name);
     }
   }
-  return make_sequence(SequenceKind::generator, std::move(out), call.meter());
+  if (!attribute) return fail(Code::corrupt, "map requires a filter argument");
+  DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
+  return [&call, items, attribute, fallback]() mutable -> Result<std::optional<Datum>> {
+    const std::optional<Datum> item = TRY(items.next());
+    if (!item) return item;
+    Datum value = TRY(attribute_path(call.run, *item, *attribute));
+    return std::optional(value.is_undefined() && fallback ? *fallback : std::move(value));
+  };
 }
+
+// … or map("filter", arguments…).
+Result<DrawItem> begin_map(const BuiltinCall& call) {
+  if (!is_true(call.subject)) return draw_all({});
+  const CallArguments& given = call.arguments;
+  if (given.positional.empty()) return begin_map_attribute(call);
+  const TextPtr name = TRY(text_of(given.positional[0], call.meter()));
+  const BuiltinRow* filter = find_filter(name->bytes());
+  CallArguments rest{{given.positional.begin() + 1, given.positional.end()}, given.named};
+  DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
+  return [&call, items, name, filter, rest]() mutable -> Result<std::optional<Datum>> {
+    const std::optional<Datum> item = TRY(items.next());
+    if (!item) return item;
+    // Jinja looks for the filter when an item is drawn.
+    if (!filter) return fail(Code::unsupported, "no filter named '{}'", name->bytes());
+    return std::optional(TRY(call_builtin(*filter, call.run, *item, rest)));
+  };
+}
+
+Result<Datum> map_filter(const BuiltinCall& call) { return make_generator(call, begin_map); }
 
 // select, reject and their attr forms: the items whose test (or truth) is as wanted.
 template <bool kWanted, bool kByAttribute>
-Result<Datum> choosing_filter(const BuiltinCall& call) {
+Result<DrawItem> begin_choosing(const BuiltinCall& call) {
+  if (!is_true(call.subject)) return draw_all({});
   const CallArguments& given = call.arguments;
-  std::vector<Datum> out;
-  if (!is_true(call.subject)) return make_sequence(SequenceKind::generator, {}, call.meter());
   const size_t name_at = kByAttribute ? 1 : 0;
   if (given.positional.size() < name_at)
     return fail(Code::corrupt, "Missing parameter for attribute name");
@@ -222,14 +233,23 @@ Result<Datum> choosing_filter(const BuiltinCall& call) {
                            given.positional.end());
     rest.named = given.named;
   }
-  for (Datum& item : TRY(items_of(call.subject, call.meter()))) {
-    if (name && !test) return fail(Code::unsupported, "no test named '{}'", name->bytes());
-    const Datum tested =
-        kByAttribute ? TRY(attribute_path(call.run, item, given.positional[0])) : item;
-    const bool truth = is_true(test ? TRY(call_builtin(*test, call.run, tested, rest)) : tested);
-    if (truth == kWanted) out.push_back(std::move(item));
-  }
-  return make_sequence(SequenceKind::generator, std::move(out), call.meter());
+  DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
+  return [&call, items, test, name, rest]() mutable -> Result<std::optional<Datum>> {
+    while (std::optional<Datum> item = TRY(items.next())) {
+      TRY(call.meter().spend());
+      if (name && !test) return fail(Code::unsupported, "no test named '{}'", name->bytes());
+      const Datum tested =
+          kByAttribute ? TRY(attribute_path(call.run, *item, call.arguments.positional[0])) : *item;
+      const bool truth = is_true(test ? TRY(call_builtin(*test, call.run, tested, rest)) : tested);
+      if (truth == kWanted) return item;
+    }
+    return std::optional<Datum>();
+  };
+}
+
+template <bool kWanted, bool kByAttribute>
+Result<Datum> choosing_filter(const BuiltinCall& call) {
+  return make_generator(call, begin_choosing<kWanted, kByAttribute>);
 }
 
 constexpr BuiltinRow kRows[] = {

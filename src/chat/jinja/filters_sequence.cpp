@@ -42,7 +42,7 @@ Result<Datum> attr_filter(const BuiltinCall& call) {
 
 Result<Datum> first_filter(const BuiltinCall& call) {
   DatumWalk walk = TRY(DatumWalk::over(call.subject, call.meter()));
-  if (std::optional<Datum> first = walk.next()) return *first;
+  if (std::optional<Datum> first = TRY(walk.next())) return *first;
   return Datum::undefined("No first item, sequence was empty.");
 }
 
@@ -94,7 +94,7 @@ Result<Datum> reverse_filter(const BuiltinCall& call) {
   return Datum(std::move(out));
 }
 
-Result<Datum> items_filter(const BuiltinCall& call) {
+Result<DrawItem> begin_items(const BuiltinCall& call) {
   std::vector<Datum> pairs;
   if (!call.subject.is_undefined()) {
     if (!call.subject.is(Datum::Kind::dict))
@@ -102,37 +102,44 @@ Result<Datum> items_filter(const BuiltinCall& call) {
     for (const auto& [key, value] : call.subject.dict()->entries())
       pairs.push_back(TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter())));
   }
-  return make_sequence(SequenceKind::generator, std::move(pairs), call.meter());
+  return draw_all(std::move(pairs));
 }
 
-Result<Datum> batch_filter(const BuiltinCall& call) {
+Result<Datum> items_filter(const BuiltinCall& call) { return make_generator(call, begin_items); }
+
+Result<DrawItem> begin_batch(const BuiltinCall& call) {
   const int64_t count = TRY(call.integer(0, 1));
-  std::vector<Datum> batches;
-  std::vector<Datum> batch;
-  const auto flush = [&]() -> Status {
-    batches.push_back(TRY(make_sequence(SequenceKind::list, std::move(batch), call.meter())));
-    batch.clear();
-    return Status();
-  };
-  for (Datum& item : TRY(items_of(call.subject, call.meter()))) {
-    if (static_cast<int64_t>(batch.size()) == count) TRY(flush());
-    batch.push_back(std::move(item));
-  }
-  if (!batch.empty()) {
+  DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
+  return [&call, count, items, batch = std::vector<Datum>(),
+          ended = false]() mutable -> Result<std::optional<Datum>> {
+    const auto flush = [&]() -> Result<std::optional<Datum>> {
+      return std::optional(
+          TRY(make_sequence(SequenceKind::list, std::exchange(batch, {}), call.meter())));
+    };
+    while (std::optional<Datum> item = ended ? std::nullopt : TRY(items.next())) {
+      TRY(call.meter().spend());
+      const bool full = static_cast<int64_t>(batch.size()) == count;
+      std::optional<Datum> out;
+      if (full) out = TRY(flush());
+      batch.push_back(std::move(*item));
+      if (full) return out;
+    }
+    if (std::exchange(ended, true) || batch.empty()) return std::optional<Datum>();
     const bool fills = call.has(1) && !call.given[1]->is_none();
     while (fills && static_cast<int64_t>(batch.size()) < count) {
       TRY(call.meter().spend());
       batch.push_back(*call.given[1]);
     }
-    TRY(flush());
-  }
-  return make_sequence(SequenceKind::generator, std::move(batches), call.meter());
+    return flush();
+  };
 }
 
-Result<Datum> slice_filter(const BuiltinCall& call) {
+Result<Datum> batch_filter(const BuiltinCall& call) { return make_generator(call, begin_batch); }
+
+Result<DrawItem> begin_slice(const BuiltinCall& call) {
+  const std::vector<Datum> items = TRY(items_of(call.subject, call.meter()));
   const int64_t slices = TRY(call.integer(0, 1));
   if (slices == 0) return fail(Code::corrupt, "integer division or modulo by zero");
-  const std::vector<Datum> items = TRY(items_of(call.subject, call.meter()));
   std::vector<Datum> out;
   size_t begin = 0;
   for (int64_t i = 0; i < slices; ++i) {
@@ -146,8 +153,10 @@ Result<Datum> slice_filter(const BuiltinCall& call) {
     out.push_back(TRY(make_sequence(SequenceKind::list, std::move(part), call.meter())));
     begin = end;
   }
-  return make_sequence(SequenceKind::generator, std::move(out), call.meter());
+  return draw_all(std::move(out));
 }
+
+Result<Datum> slice_filter(const BuiltinCall& call) { return make_generator(call, begin_slice); }
 
 Result<Datum> sum_filter(const BuiltinCall& call) {
   Datum total = call.has(1) ? *call.given[1] : Datum(int64_t{0});

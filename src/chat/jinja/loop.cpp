@@ -25,7 +25,7 @@ class LoopMethod final : public TemplateObject {
 }  // namespace
 
 Result<std::optional<Datum>> LoopObject::next_passing() {
-  while (std::optional<Datum> item = walk_.next()) {
+  while (std::optional<Datum> item = TRY(walk_.next())) {
     TRY(run_.meter().spend());
     if (!node_.condition) return item;
     const bool passes = TRY(run_.scoped(around_, condition_scope_, [&]() -> Result<bool> {

@@ -25,8 +25,8 @@ class DatumWalk {
  public:
   // Fails: corrupt, "'int' object is not iterable".
   static Result<DatumWalk> over(const Datum& value, RenderMeter& meter);
-  // Nothing at the end.
-  std::optional<Datum> next();
+  // Nothing at the end. Fails: as what makes a generator's items.
+  Result<std::optional<Datum>> next();
   // Items in all, or nothing for a generator.
   std::optional<size_t> size() const;
 
