@@ -157,7 +157,7 @@ TEST_P(TemplateCases, RenderAsWritten) {
 }
 INSTANTIATE_TEST_SUITE_P(Files, TemplateCases,
                          testing::Values("dates.json", "expressions.json", "generators.json",
-                                         "statements.json", "whitespace.json"));
+                                         "numbers.json", "statements.json", "whitespace.json"));
 
 TEST(Provenance, PartsSayWhichBytesTheTemplateWrote) {
   const Json file = json_file(template_cases() / "provenance.json");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "chat/jinja/run.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -12,6 +13,7 @@ bool BuiltinCall::flag(size_t i, bool fallback) const {
 Result<int64_t> BuiltinCall::integer(size_t i, int64_t fallback) const {
   if (!given[i]) return fallback;
   if (given[i]->is_undefined()) return fail(Code::corrupt, "{}", given[i]->undefined_message());
+  if (given[i]->is(Datum::Kind::wide_integer)) return fail(Code::corrupt, "{}", kBeyond64Bits);
   if (!given[i]->is_integral())
     return fail(Code::corrupt, "'{}' object cannot be interpreted as an integer",
                 type_name(*given[i]));

@@ -2,10 +2,10 @@
 #include "chat/jinja/datum.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/json.h"
 #include "chat/jinja/object.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -34,6 +34,7 @@ int64_t Datum::integer() const {
 }
 
 double Datum::real() const {
+  if (is(Kind::wide_integer)) return nearest_real(*wide());
   return is(Kind::real) ? std::get<double>(value_) : static_cast<double>(integer());
 }
 
@@ -49,6 +50,7 @@ std::string type_name(const Datum& value) {
     case Datum::Kind::boolean:
       return "bool";
     case Datum::Kind::integer:
+    case Datum::Kind::wide_integer:
       return "int";
     case Datum::Kind::real:
       return "float";
@@ -72,6 +74,8 @@ bool is_true(const Datum& value) {
     case Datum::Kind::boolean:
     case Datum::Kind::integer:
       return value.integer() != 0;
+    case Datum::Kind::wide_integer:
+      return true;
     case Datum::Kind::real:
       return value.real() != 0;
     case Datum::Kind::text:
@@ -103,10 +107,12 @@ Status check_depth(int depth) {
 
 Result<size_t> hash_of(const Datum& key, RenderMeter& meter) {
   TRY(meter.spend());
+  TRY(spend_whole(key, meter));
   switch (key.kind()) {
     case Datum::Kind::boolean:
     case Datum::Kind::integer:
     case Datum::Kind::real:
+    case Datum::Kind::wide_integer:
       return std::hash<double>()(key.real());
     case Datum::Kind::text:
       TRY(meter.spend_text(key.text()->size()));
@@ -204,8 +210,7 @@ Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
     case Json::value_t::number_integer:
       return Datum(json.get<int64_t>());
     case Json::value_t::number_unsigned:
-      if (json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return Datum(json.get<double>());
-      return Datum(json.get<int64_t>());
+      return whole_from_unsigned(json.get<uint64_t>());
     case Json::value_t::number_float:
       return Datum(json.get<double>());
     case Json::value_t::string:
@@ -235,16 +240,6 @@ Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
 
 namespace {
 
-bool numbers_equal(const Datum& a, const Datum& b) {
-  if (a.is_integral() && b.is_integral()) return a.integer() == b.integer();
-  if (a.is(Datum::Kind::real) && b.is(Datum::Kind::real)) return a.real() == b.real();
-  const double real = a.is(Datum::Kind::real) ? a.real() : b.real();
-  const int64_t whole = a.is(Datum::Kind::real) ? b.integer() : a.integer();
-  // 2^63 itself is a double but no int64.
-  return real >= -0x1p63 && real < 0x1p63 && std::floor(real) == real &&
-         static_cast<int64_t>(real) == whole;
-}
-
 Result<bool> sequences_equal(const DatumSequence& a, const DatumSequence& b, RenderMeter& meter) {
   const bool comparable =
       (a.is_list() && b.is_list()) || (a.is_tuple() && b.is_tuple()) ||
@@ -271,7 +266,10 @@ Result<bool> dicts_equal(const DatumDict& a, const DatumDict& b, RenderMeter& me
 
 Result<bool> equal(const Datum& a, const Datum& b, RenderMeter& meter) {
   TRY(meter.spend());
-  if (a.is_number() && b.is_number()) return numbers_equal(a, b);
+  if (a.is_number() && b.is_number()) {
+    TRY(spend_whole(a, meter));
+    return number_order(a, b) == 0;
+  }
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Datum::Kind::undefined:
@@ -294,8 +292,8 @@ Result<bool> equal(const Datum& a, const Datum& b, RenderMeter& meter) {
 Result<bool> less(const Datum& a, const Datum& b, RenderMeter& meter) {
   TRY(meter.spend());
   if (a.is_number() && b.is_number()) {
-    if (a.is_integral() && b.is_integral()) return a.integer() < b.integer();
-    return a.real() < b.real();
+    TRY(spend_whole(a, meter));
+    return number_order(a, b) < 0;
   }
   if (a.is_text() && b.is_text()) {
     TRY(meter.spend_text(std::min(a.text()->size(), b.text()->size())));

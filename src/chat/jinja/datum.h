@@ -24,11 +24,14 @@ class Datum;
 class DatumDict;
 class TemplateObject;
 struct DatumSequence;
+struct WideInteger;
 
 using TextPtr = std::shared_ptr<const MarkedText>;
 using SequencePtr = std::shared_ptr<DatumSequence>;
 using DictPtr = std::shared_ptr<const DatumDict>;
 using ObjectPtr = std::shared_ptr<TemplateObject>;
+// A whole number that does not fit 64 bits; whole_number.h says what it can do.
+using WidePtr = std::shared_ptr<const WideInteger>;
 
 class Datum {
  public:
@@ -42,7 +45,8 @@ class Datum {
     text,
     sequence,
     dict,
-    object
+    object,
+    wide_integer
   };
 
   Datum() : value_(std::shared_ptr<const std::string>()) {}
@@ -54,6 +58,7 @@ class Datum {
   explicit Datum(SequencePtr sequence) : value_(std::move(sequence)) {}
   explicit Datum(DictPtr dict) : value_(std::move(dict)) {}
   explicit Datum(ObjectPtr object) : value_(std::move(object)) {}
+  explicit Datum(WidePtr wide) : value_(std::move(wide)) {}
   Datum(const char*) = delete;
 
   static Datum none();
@@ -67,27 +72,31 @@ class Datum {
   bool is_undefined() const { return is(Kind::undefined); }
   bool is_none() const { return is(Kind::none); }
   bool is_text() const { return is(Kind::text); }
-  bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
-  // An int or a bool, which Python counts as an int.
+  bool is_number() const { return is_whole() || is(Kind::real); }
+  // An int of any size or a bool, which Python counts as an int.
+  bool is_whole() const { return is_integral() || is(Kind::wide_integer); }
+  // … that fits 64 bits.
   bool is_integral() const { return is(Kind::boolean) || is(Kind::integer); }
 
   // Each requires the matching kind.
   const std::string& undefined_message() const;
   bool boolean() const { return std::get<bool>(value_); }
   int64_t integer() const;  // integer or boolean
-  double real() const;      // any number
+  // Any number; the nearest double to a whole one, infinite when that is too large.
+  double real() const;
   const TextPtr& text() const { return std::get<TextPtr>(value_); }
   const std::string& bytes() const { return text()->bytes(); }
   const SequencePtr& sequence() const { return std::get<SequencePtr>(value_); }
   const DictPtr& dict() const { return std::get<DictPtr>(value_); }
   const ObjectPtr& object() const { return std::get<ObjectPtr>(value_); }
+  const WidePtr& wide() const { return std::get<WidePtr>(value_); }
 
   // The same shared thing, or an equal scalar of the same kind: Python's `is`.
   bool same_as(const Datum& other) const { return value_ == other.value_; }
 
  private:
   std::variant<std::shared_ptr<const std::string>, std::monostate, bool, int64_t, double, TextPtr,
-               SequencePtr, DictPtr, ObjectPtr>
+               SequencePtr, DictPtr, ObjectPtr, WidePtr>
       value_;
 };
 
@@ -102,26 +111,26 @@ enum class SequenceKind : uint8_t {
   items,
 };
 
+// Gives the next item, nothing at the end.
+using DrawItem = std::function<Result<std::optional<Datum>>()>;
+
 struct DatumSequence {
   SequenceKind kind = SequenceKind::list;
   std::vector<Datum> items;
   bool from_user = false;  // the brackets printed around it count as the user's
   int depth = 1;           // 1 + the deepest item
   size_t taken = 0;        // generator: items already walked
+  DrawItem draw;           // generator: makes an item when it is asked for; null: `items` has all
+  bool drawing = false;    // it is being asked
   int64_t start = 0, stop = 0, step = 1;
 
   bool is_list() const { return kind == SequenceKind::list; }
-// Gives the next item, nothing at the end.
-using DrawItem = std::function<Result<std::optional<Datum>>()>;
-
   bool is_tuple() const { return kind == SequenceKind::tuple || kind == SequenceKind::group; }
   bool is_indexable() const { return is_list() || is_tuple() || kind == SequenceKind::range; }
 };
 
 // Keeps the order in which keys came; keys are compared as Python does (1 == 1.0 == True).
 class DatumDict {
-  DrawItem draw;           // generator: makes an item when it is asked for; null: `items` has all
-  bool drawing = false;    // it is being asked
  public:
   using Entry = std::pair<Datum, Datum>;
 

@@ -3,6 +3,7 @@
 
 #include "chat/jinja/letters.h"
 #include "chat/jinja/run.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -47,7 +48,7 @@ Result<Datum> NotNode::evaluate(TemplateRun& run) const {
 }
 
 Result<Datum> SignNode::evaluate(TemplateRun& run) const {
-  return signed_number(TRY(run.evaluate(*operand)), negative);
+  return signed_number(TRY(run.evaluate(*operand)), negative, run.meter());
 }
 
 Result<Datum> MathNode::evaluate(TemplateRun& run) const {
@@ -142,6 +143,8 @@ Result<SliceIndices> slice_indices(TemplateRun& run, const SliceStep& slice) {
 
 std::optional<int64_t> index_of(const Datum& value) {
   if (value.is_none()) return std::nullopt;
+  // Python cuts an index to the machine's range; no text or list is as long.
+  if (value.is(Datum::Kind::wide_integer)) return is_negative(value) ? -INT64_MAX : INT64_MAX;
   return value.integer();
 }
 
@@ -227,7 +230,7 @@ Result<Datum> SliceStep::apply(TemplateRun& run, const Datum& subject) const {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
   const SliceIndices indices = TRY(slice_indices(run, *this));
   for (const Datum* index : {&indices.start, &indices.stop, &indices.stride}) {
-    if (!index->is_none() && !index->is_integral())
+    if (!index->is_none() && !index->is_whole())
       return fail(Code::corrupt, "slice indices must be integers or None, not {}",
                   type_name(*index));
   }

@@ -1,10 +1,12 @@
 // Filters that make numbers.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/utf8.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/letters.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -45,12 +47,9 @@ std::optional<std::string> without_underscores(std::string_view text) {
   return out;
 }
 
-tl::unexpected<Status> too_large() {
-  return fail(Code::corrupt, "the result is a whole number that does not fit 64 bits");
-}
-
-// Python's int(text, base). Nothing when it is no such number. Fails: corrupt (beyond 64 bits).
-Result<std::optional<int64_t>> whole_from_text(std::string_view text, int64_t base) {
+// Python's int(text, base). Nothing when it is no such number, or one of more digits than Python
+// reads. Fails: corrupt (beyond the limit of bits).
+Result<std::optional<Datum>> whole_from_text(std::string_view text, int64_t base) {
   text = without_space(text);
   bool negative = false;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
@@ -71,14 +70,14 @@ Result<std::optional<int64_t>> whole_from_text(std::string_view text, int64_t ba
   if (!digits || digits->empty() || base < 2 || base > 36 ||
       !is_word(static_cast<uint8_t>((*digits)[0])))
     return std::nullopt;
-  int64_t value = 0;
-  const std::string signed_digits = (negative ? "-" : "") + *digits;
-  const char* end = signed_digits.data() + signed_digits.size();
-  const auto [stop, code] =
-      std::from_chars(signed_digits.data(), end, value, static_cast<int>(base));
-  if (stop != end) return std::nullopt;
-  if (code == std::errc::result_out_of_range) return too_large();
-  return std::optional(value);
+  const auto misplaced = [&](char c) {
+    const int digit = c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
+    return digit < 0 || digit >= base || (c > '9' && (c | 32) < 'a');
+  };
+  if (std::any_of(digits->begin(), digits->end(), misplaced)) return std::nullopt;
+  const bool binary = (base & (base - 1)) == 0;
+  if (!binary && digits->size() > kMaxWholeDigits) return std::nullopt;
+  return std::optional(TRY(whole_from_digits(*digits, negative, static_cast<int>(base))));
 }
 
 // Python's float(text).
@@ -101,37 +100,29 @@ std::optional<double> real_from_text(std::string_view text) {
   return negative ? -value : value;
 }
 
-// Python's int(value); nothing for infinities and NaN. Fails: corrupt (beyond 64 bits).
-Result<std::optional<int64_t>> truncated(double value) {
-  if (!std::isfinite(value)) return std::nullopt;
-  if (!(value > -0x1p63 && value < 0x1p63)) return too_large();
-  return std::optional(static_cast<int64_t>(value));
-}
-
 Result<Datum> int_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   const Datum fallback = call.has(0) ? *call.given[0] : Datum(int64_t{0});
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
-  std::optional<int64_t> whole;
-  if (value.is_integral()) {
-    whole = value.integer();
-  } else if (value.is(Datum::Kind::real)) {
-    whole = TRY(truncated(value.real()));
-  } else if (value.is_text()) {
-    TRY(call.meter().spend_text(value.text()->size()));
-    const std::string digits = with_ascii_digits(value.bytes());
-    whole = TRY(whole_from_text(digits, TRY(call.integer(1, 10))));
-    if (!whole) {
-      if (const std::optional<double> real = real_from_text(digits)) whole = TRY(truncated(*real));
-    }
+  if (value.is_whole()) return signed_number(value, false, call.meter());
+  if (value.is(Datum::Kind::real)) {
+    if (std::isinf(value.real()))
+      return fail(Code::corrupt, "cannot convert float infinity to integer");
+    return std::isnan(value.real()) ? fallback : whole_part(value.real());
   }
-  return whole ? Datum(*whole) : fallback;
+  if (!value.is_text()) return fallback;
+  TRY(call.meter().spend_text(value.text()->size()));
+  const std::string digits = with_ascii_digits(value.bytes());
+  TRY(call.meter().spend(static_cast<int64_t>(std::min(digits.size(), kMaxWholeBits) / 2)));
+  if (const auto whole = TRY(whole_from_text(digits, TRY(call.integer(1, 10))))) return *whole;
+  const std::optional<double> real = real_from_text(digits);
+  return real && std::isfinite(*real) ? whole_part(*real) : fallback;
 }
 
 Result<Datum> float_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
-  if (value.is_number()) return Datum(value.real());
+  if (value.is_number()) return Datum(TRY(checked_real(value)));
   if (value.is_text()) {
     TRY(call.meter().spend_text(value.text()->size()));
     if (const std::optional<double> real = real_from_text(with_ascii_digits(value.bytes())))
@@ -144,13 +135,13 @@ Result<Datum> abs_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   if (value.is(Datum::Kind::real)) return Datum(std::fabs(value.real()));
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
-  if (!value.is_integral())
+  if (!value.is_whole())
     return fail(Code::corrupt, "bad operand type for abs(): '{}'", type_name(value));
-  return signed_number(value, value.integer() < 0);
+  return signed_number(value, is_negative(value), call.meter());
 }
 
 // Halves go to the even neighbour of the exact decimal value, as Python's round does.
-double rounded(double value, int64_t precision) {
+Result<double> rounded(double value, int64_t precision, RenderMeter& meter) {
   if (!std::isfinite(value)) return value;
   if (precision >= 0) {
     char buffer[800];
@@ -161,8 +152,19 @@ double rounded(double value, int64_t precision) {
     std::from_chars(buffer, end.ptr, out);
     return out;
   }
-  const double scale = std::pow(10.0, static_cast<double>(std::min<int64_t>(-precision, 400)));
-  return std::isinf(scale) ? std::copysign(0.0, value) : std::nearbyint(value / scale) * scale;
+  const double floor = std::floor(value);
+  const Datum tens = TRY(
+      rounded_whole(whole_part(floor), -std::max<int64_t>(precision, -400), floor != value, meter));
+  if (std::isinf(tens.real())) return fail(Code::corrupt, "rounded value too large to represent");
+  return std::copysign(tens.real(), value);
+}
+
+// Python's math.ceil and math.floor: a whole number.
+Result<Datum> whole_towards(const Datum& value, bool up) {
+  if (value.is_whole()) return value;
+  if (!std::isfinite(value.real()))
+    return fail(Code::corrupt, "cannot convert float infinity or NaN to integer");
+  return whole_part(up ? std::ceil(value.real()) : std::floor(value.real()));
 }
 
 Result<Datum> round_filter(const BuiltinCall& call) {
@@ -170,18 +172,22 @@ Result<Datum> round_filter(const BuiltinCall& call) {
   const int64_t precision = TRY(call.integer(0, 0));
   const TextPtr method = TRY(call.text(1, "common"));
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
+  const std::string& by = method->bytes();
+  if (by != "common" && by != "ceil" && by != "floor")
+    return fail(Code::corrupt, "method must be common, ceil or floor");
   if (!value.is_number())
     return fail(Code::corrupt, "type {} doesn't define __round__ method", type_name(value));
-  if (method->bytes() == "common") {
-    if (value.is_integral() && precision >= 0) return Datum(value.integer());
-    const double out = rounded(value.real(), precision);
-    return value.is_integral() ? Datum(TRY(truncated(out)).value_or(value.integer())) : Datum(out);
+  if (by == "common") {
+    if (!value.is_whole()) return Datum(TRY(rounded(value.real(), precision, call.meter())));
+    if (precision >= 0) return signed_number(value, false, call.meter());
+    return rounded_whole(value, precision < -INT32_MAX ? INT32_MAX : -precision, false,
+                         call.meter());
   }
-  const double scale = std::pow(10.0, static_cast<double>(precision));
-  // Python goes through whole numbers here, which have no -0.
-  if (method->bytes() == "ceil") return Datum((std::ceil(value.real() * scale) + 0.0) / scale);
-  if (method->bytes() == "floor") return Datum((std::floor(value.real() * scale) + 0.0) / scale);
-  return fail(Code::corrupt, "method must be common, ceil or floor");
+  // As Jinja writes it: func(value * 10**precision) / 10**precision.
+  const Datum scale =
+      TRY(arithmetic(MathOp::power, Datum(int64_t{10}), Datum(precision), call.meter()));
+  const Datum scaled = TRY(arithmetic(MathOp::multiply, value, scale, call.meter()));
+  return arithmetic(MathOp::divide, TRY(whole_towards(scaled, by == "ceil")), scale, call.meter());
 }
 
 // 13.4 kB, or 13.1 KiB when binary.
@@ -190,7 +196,7 @@ Result<Datum> filesizeformat_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
   std::optional<double> bytes;
-  if (value.is_number()) bytes = value.real();
+  if (value.is_number()) bytes = TRY(checked_real(value));
   if (value.is_text()) {
     TRY(call.meter().spend_text(value.text()->size()));
     bytes = real_from_text(with_ascii_digits(value.bytes()));
@@ -200,9 +206,8 @@ Result<Datum> filesizeformat_filter(const BuiltinCall& call) {
   const double base = binary ? 1024 : 1000;
   if (*bytes == 1) return Datum::text("1 Byte");
   if (*bytes < base) {
-    const std::optional<int64_t> whole = TRY(truncated(*bytes));
-    if (!whole) return fail(Code::corrupt, "cannot convert float infinity to integer");
-    return Datum::text(fmt::format("{} Bytes", *whole));
+    if (std::isinf(*bytes)) return fail(Code::corrupt, "cannot convert float infinity to integer");
+    return Datum::text(TRY(whole_text(whole_part(*bytes))) + " Bytes");
   }
   size_t i = 0;
   // Powers up to 1000^9 are exact in a long double, as in Python's whole numbers.

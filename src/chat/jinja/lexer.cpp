@@ -336,8 +336,12 @@ Status TemplateLexer::number() {
   Lexeme& lexeme = push(LexemeKind::integer, begin, "");
   const auto [stop, code] =
       std::from_chars(digits.data(), digits.data() + digits.size(), lexeme.integer, radix);
-  if (code != std::errc() || stop != digits.data() + digits.size())
-    return error_at(begin, "this whole number does not fit 64 bits or has wrong digits");
+  if (stop != digits.data() + digits.size())
+    return error_at(begin, "this whole number has wrong digits");
+  if (code == std::errc::result_out_of_range) {
+    lexeme.wide_base = radix;
+    lexeme.text = std::move(digits);
+  }
   return Status();
 }
 

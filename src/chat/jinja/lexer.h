@@ -36,6 +36,8 @@ struct Lexeme {
   Place place;
   std::string text;  // name, sign, or the value of text and string
   int64_t integer = 0;
+  // The base of a whole number beyond 64 bits, whose digits are in `text`; else 0.
+  int wide_base = 0;
   double real = 0;
 
   bool is_sign(std::string_view sign) const { return kind == LexemeKind::sign && text == sign; }

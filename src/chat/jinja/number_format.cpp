@@ -6,21 +6,11 @@
 
 #include "chat/jinja/letters.h"
 #include "chat/jinja/text_ops.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
 namespace {
-
-std::string in_base(uint64_t magnitude, int base, bool upper) {
-  char buffer[72];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, magnitude, base);
-  std::string out(buffer, end.ptr);
-  if (upper) {
-    for (char& c : out)
-      if (c >= 'a') c = static_cast<char>(c - 32);
-  }
-  return out;
-}
 
 std::string grouped(const std::string& digits) {
   const size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
@@ -81,27 +71,29 @@ struct NumberText {
   std::string digits;
 };
 
-Result<NumberText> whole_text(int64_t value, const FieldFormat& format) {
+Result<NumberText> whole_number_text(const Datum& value, const FieldFormat& format) {
   NumberText out;
-  out.negative = value < 0;
-  const uint64_t magnitude =
-      out.negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  out.negative = is_negative(value);
   switch (format.type) {
     case 'x':
     case 'X':
-      out.digits = in_base(magnitude, 16, format.type == 'X');
+      out.digits = TRY(magnitude_digits(value, 16));
+      if (format.type == 'X') {
+        for (char& c : out.digits)
+          if (c >= 'a') c = static_cast<char>(c - 32);
+      }
       if (format.alternate) out.prefix = format.type == 'X' ? "0X" : "0x";
       break;
     case 'o':
-      out.digits = in_base(magnitude, 8, false);
+      out.digits = TRY(magnitude_digits(value, 8));
       if (format.alternate) out.prefix = "0o";
       break;
     case 'b':
-      out.digits = in_base(magnitude, 2, false);
+      out.digits = TRY(magnitude_digits(value, 2));
       if (format.alternate) out.prefix = "0b";
       break;
     default:
-      out.digits = in_base(magnitude, 10, false);
+      out.digits = TRY(magnitude_digits(value, 10));
   }
   return out;
 }
@@ -109,13 +101,13 @@ Result<NumberText> whole_text(int64_t value, const FieldFormat& format) {
 Result<NumberText> number_text(const Datum& value, const FieldFormat& format) {
   static constexpr std::string_view kReal = "fFeEgG%";
   const bool as_real = kReal.find(format.type) != std::string_view::npos && format.type != 0;
-  if (value.is_integral() && !as_real) return whole_text(value.integer(), format);
+  if (value.is_whole() && !as_real) return whole_number_text(value, format);
   if (!value.is_number())
     return fail(Code::corrupt, "format '{}' needs a number, not {}", format.type, type_name(value));
   if (format.type != 0 && !as_real)
     return fail(Code::corrupt, "format '{}' needs a whole number, not a float", format.type);
   NumberText out;
-  const double real = value.real() * (format.type == '%' ? 100 : 1);
+  const double real = TRY(checked_real(value)) * (format.type == '%' ? 100 : 1);
   out.negative = std::signbit(real) && !std::isnan(real);
   const double magnitude = std::fabs(real);
   if (format.type == 0 && format.precision < 0) {
@@ -164,7 +156,7 @@ Status check_field(const Datum& value, const FieldFormat& format) {
   const bool as_real = format.type != 0 && kReal.find(format.type) != std::string_view::npos;
   if (format.type == 's')
     return fail(Code::corrupt, "Unknown format code 's' for object of type '{}'", type_name(value));
-  if (value.is_integral() && !as_real && format.precision >= 0)
+  if (value.is_whole() && !as_real && format.precision >= 0)
     return fail(Code::corrupt, "Precision not allowed in integer format specifier");
   return Status();
 }
@@ -173,6 +165,7 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
   if (format.width > kMaxFieldWidth || format.precision > kMaxFieldWidth)
     return fail(Code::invalid, "a field wider than {} is refused", kMaxFieldWidth);
   TRY(meter.spend_text(static_cast<size_t>(format.width)));
+  TRY(spend_whole(value, meter));
   const bool plain = format.type == 0 && format.width == 0 && format.precision < 0;
   const bool textual = format.type == 's' || format.type == 'r' ||
                        (format.type == 0 && !value.is_number()) ||

@@ -1,10 +1,10 @@
-// Python's arithmetic and comparison on values. Whole numbers have 64 bits; a result that does not
-// fit is an error, never a wrong number.
+// Python's arithmetic and comparison on values.
 #include <cmath>
 
 #include "chat/jinja/html.h"
 #include "chat/jinja/run.h"
 #include "chat/jinja/text_format.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -22,54 +22,20 @@ tl::unexpected<Status> unsupported_operands(MathOp op, const Datum& a, const Dat
               kSigns[static_cast<size_t>(op)], type_name(a), type_name(b));
 }
 
-tl::unexpected<Status> overflow() {
-  return fail(Code::corrupt, "the result is a whole number that does not fit 64 bits");
-}
 tl::unexpected<Status> zero_division() { return fail(Code::corrupt, "division by zero"); }
 
-Result<Datum> whole_power(int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    if (base == 0) return zero_division();
-    return Datum(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
-  }
-  int64_t result = 1;
-  while (exponent > 0) {
-    if (exponent & 1) {
-      if (__builtin_mul_overflow(result, base, &result)) return overflow();
-    }
-    exponent >>= 1;
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return overflow();
-  }
-  return Datum(result);
-}
-
-Result<Datum> whole_arithmetic(MathOp op, int64_t a, int64_t b) {
+// The sums and products of 64 bits; nothing where the result, or what Python makes of it, is wider.
+std::optional<int64_t> narrow_arithmetic(MathOp op, int64_t a, int64_t b) {
   int64_t result = 0;
-  switch (op) {
-    case MathOp::add:
-      if (__builtin_add_overflow(a, b, &result)) return overflow();
-      return Datum(result);
-    case MathOp::subtract:
-      if (__builtin_sub_overflow(a, b, &result)) return overflow();
-      return Datum(result);
-    case MathOp::multiply:
-      if (__builtin_mul_overflow(a, b, &result)) return overflow();
-      return Datum(result);
-    case MathOp::divide:
-      if (b == 0) return zero_division();
-      return Datum(static_cast<double>(a) / static_cast<double>(b));
-    case MathOp::power:
-      return whole_power(a, b);
-    default:
-      break;
-  }
-  if (b == 0) return fail(Code::corrupt, "integer division or modulo by zero");
-  if (b == -1)
-    return op == MathOp::modulo ? Datum(int64_t{0}) : TRY(whole_arithmetic(MathOp::subtract, 0, a));
+  if (op == MathOp::add && !__builtin_add_overflow(a, b, &result)) return result;
+  if (op == MathOp::subtract && !__builtin_sub_overflow(a, b, &result)) return result;
+  if (op == MathOp::multiply && !__builtin_mul_overflow(a, b, &result)) return result;
+  const bool divides = op == MathOp::modulo || op == MathOp::floor_divide;
+  if (!divides || b == 0 || b == -1) return std::nullopt;
   const int64_t remainder = a % b;
   const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);
-  if (op == MathOp::modulo) return Datum(adjust ? remainder + b : remainder);
-  return Datum(a / b - (adjust ? 1 : 0));
+  if (op == MathOp::modulo) return adjust ? remainder + b : remainder;
+  return a / b - (adjust ? 1 : 0);
 }
 
 // Python's floor division and modulo of floats, which agree with each other.
@@ -173,8 +139,12 @@ Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter&
   if (op == MathOp::modulo && a.is_text()) return printf_format(a, b, meter);
   if (a.is_undefined()) return fail(Code::corrupt, "{}", a.undefined_message());
   if (b.is_undefined()) return fail(Code::corrupt, "{}", b.undefined_message());
-  if (a.is_integral() && b.is_integral()) return whole_arithmetic(op, a.integer(), b.integer());
-  if (a.is_number() && b.is_number()) return real_arithmetic(op, a.real(), b.real());
+  if (a.is_integral() && b.is_integral()) {
+    if (const auto narrow = narrow_arithmetic(op, a.integer(), b.integer())) return Datum(*narrow);
+  }
+  if (a.is_whole() && b.is_whole()) return whole_arithmetic(op, a, b, meter);
+  if (a.is_number() && b.is_number())
+    return real_arithmetic(op, TRY(checked_real(a)), TRY(checked_real(b)));
   if (op == MathOp::add) {
     if (a.is_text() && b.is_text()) return concatenated(*a.text(), *b.text(), meter);
     if (a.is(Datum::Kind::sequence) && b.is(Datum::Kind::sequence)) {
@@ -185,20 +155,24 @@ Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter&
     }
   }
   if (op == MathOp::multiply) {
-    if (is_repeatable(a) && b.is_integral()) return repeated(a, b.integer(), meter);
-    if (is_repeatable(b) && a.is_integral()) return repeated(b, a.integer(), meter);
+    const bool a_repeats = is_repeatable(a) && b.is_whole();
+    if (a_repeats || (is_repeatable(b) && a.is_whole())) {
+      const Datum& times = a_repeats ? b : a;
+      if (!times.is_integral()) return fail(Code::corrupt, "{}", kBeyond64Bits);
+      return repeated(a_repeats ? a : b, times.integer(), meter);
+    }
   }
   return unsupported_operands(op, a, b);
 }
 
-Result<Datum> signed_number(const Datum& value, bool negative) {
+Result<Datum> signed_number(const Datum& value, bool negative, RenderMeter& meter) {
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
   if (value.is(Datum::Kind::real)) return Datum(negative ? -value.real() : value.real());
-  if (!value.is_integral())
+  if (!value.is_whole())
     return fail(Code::corrupt, "bad operand type for unary {}: '{}'", negative ? '-' : '+',
                 type_name(value));
-  if (!negative) return Datum(value.integer());
-  return whole_arithmetic(MathOp::subtract, 0, value.integer());
+  const Datum zero(int64_t{0});  // makes a number of a bool
+  return arithmetic(negative ? MathOp::subtract : MathOp::add, zero, value, meter);
 }
 
 Result<bool> compare(CompareOp op, const Datum& a, const Datum& b, RenderMeter& meter) {

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "chat/jinja/parser.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -147,6 +148,19 @@ Result<ExprPtr> TemplateParser::unary(bool with_filters) {
   return postfixed(std::move(node), with_filters);
 }
 
+Result<ExprPtr> TemplateParser::whole_number() {
+  const Lexeme& word = current();
+  Datum value(word.integer);
+  if (word.wide_base != 0) {
+    auto wide = whole_from_digits(word.text, false, word.wide_base);
+    if (!wide) return error(wide.error().message());
+    value = std::move(*wide);
+  }
+  auto node = std::make_unique<ConstantNode>(word.place, std::move(value));
+  advance();
+  return node;
+}
+
 Result<ExprPtr> TemplateParser::primary() {
   const Lexeme& word = current();
   const Place place = word.place;
@@ -170,8 +184,7 @@ Result<ExprPtr> TemplateParser::primary() {
       return std::make_unique<ConstantNode>(place, Datum::text(value));
     }
     case LexemeKind::integer:
-      advance();
-      return std::make_unique<ConstantNode>(place, Datum(word.integer));
+      return whole_number();
     case LexemeKind::real:
       advance();
       return std::make_unique<ConstantNode>(place, Datum(word.real));

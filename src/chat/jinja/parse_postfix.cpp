@@ -33,8 +33,7 @@ Result<StepPtr> TemplateParser::subscript() {
   if (skip_sign(".")) {
     if (current().kind == LexemeKind::integer) {
       auto step = std::make_unique<ItemStep>(place);
-      step->index = std::make_unique<ConstantNode>(place, Datum(current().integer));
-      advance();
+      step->index = TRY(whole_number());
       return step;
     }
     auto step = std::make_unique<AttributeStep>(place);

@@ -99,6 +99,8 @@ class TemplateParser {
   Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
   Result<StepPtr> subscript();
   Result<std::string> dotted_name();
+  // The current lexeme, which is a whole number.
+  Result<ExprPtr> whole_number();
   void note_missing(Place place, std::string what);
   Result<StepPtr> filter();
   Result<StepPtr> test();

@@ -6,6 +6,7 @@
 #include "chat/jinja/datum.h"
 #include "chat/jinja/letters.h"
 #include "chat/jinja/object.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -136,6 +137,10 @@ Status append_repr(MarkedText& out, const Datum& value, RenderMeter& meter, bool
       break;
     case Datum::Kind::integer:
       out.append(fmt::format("{}", value.integer()), from_user);
+      break;
+    case Datum::Kind::wide_integer:
+      TRY(spend_whole(value, meter));
+      out.append(TRY(whole_text(value)), from_user);
       break;
     case Datum::Kind::real:
       out.append(real_repr(value.real()), from_user);

@@ -44,7 +44,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key);
 Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_view name);
 
 Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter& meter);
-Result<Datum> signed_number(const Datum& value, bool negative);
+Result<Datum> signed_number(const Datum& value, bool negative, RenderMeter& meter);
 Result<bool> compare(CompareOp op, const Datum& a, const Datum& b, RenderMeter& meter);
 Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& meter);
 

@@ -39,6 +39,9 @@ Result<Datum> divisible_test(const BuiltinCall& call) {
 }
 
 Result<Datum> defined_test(const BuiltinCall& call) { return Datum(!call.subject.is_undefined()); }
+Result<Datum> integer_test(const BuiltinCall& call) {
+  return Datum(call.subject.is_whole() && !call.subject.is(Datum::Kind::boolean));
+}
 Result<Datum> number_test(const BuiltinCall& call) { return Datum(call.subject.is_number()); }
 
 Result<Datum> sequence_test(const BuiltinCall& call) {
@@ -124,7 +127,7 @@ constexpr BuiltinRow kTests[] = {
     {"greaterthan", compare_test<CompareOp::greater>, 1, {"other"}},
     {"gt", compare_test<CompareOp::greater>, 1, {"other"}},
     {"in", compare_test<CompareOp::in>, 1, {"seq"}},
-    {"integer", kind_test<Datum::Kind::integer>},
+    {"integer", integer_test},
     {"iterable", iterable_test},
     {"le", compare_test<CompareOp::less_equal>, 1, {"other"}},
     {"lessthan", compare_test<CompareOp::less>, 1, {"other"}},

@@ -2,11 +2,13 @@
 #include "chat/jinja/text_format.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "base/utf8.h"
 #include "chat/jinja/letters.h"
 #include "chat/jinja/number_format.h"
 #include "chat/jinja/run.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -132,9 +134,9 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
                   type_name(value));
     field.type = 'd';
     if (value.is(Datum::Kind::real)) {
-      if (!(value.real() > -0x1p63 && value.real() < 0x1p63))
-        return fail(Code::corrupt, "%d: the number does not fit 64 bits");
-      shown = Datum(static_cast<int64_t>(value.real()));
+      if (!std::isfinite(value.real()))
+        return fail(Code::corrupt, "cannot convert float infinity or NaN to integer");
+      shown = whole_part(value.real());
     }
   }
   if (field.type == 'c') {
@@ -147,7 +149,7 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
   }
   static constexpr std::string_view kWhole = "dxXo";
   if (field.precision >= 0 && field.precision <= kMaxFieldWidth && field.width <= kMaxFieldWidth &&
-      kWhole.find(field.type) != std::string_view::npos && shown.is_integral())
+      kWhole.find(field.type) != std::string_view::npos && shown.is_whole())
     return with_digits(shown, field, meter);
   return formatted(shown, field, meter);
 }

@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "chat/jinja/filters.h"
+#include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
 
@@ -57,8 +58,9 @@ class JsonWriter {
   Status write_dict(const DatumDict& dict);
   Status write_key(const Datum& key, bool from_user);
   void new_line(bool from_user);
-  Status check() {
+  Status check(const Datum& value) {
     TRY(meter_.spend());
+    TRY(spend_whole(value, meter_));
     return meter_.check_size(out_.size());
   }
 
@@ -68,8 +70,8 @@ class JsonWriter {
   MarkedText out_;
 };
 
-std::string number_text(const Datum& value) {
-  if (value.is(Datum::Kind::integer)) return fmt::format("{}", value.integer());
+Result<std::string> number_text(const Datum& value) {
+  if (value.is_whole()) return whole_text(value);
   if (std::isnan(value.real())) return "NaN";
   if (std::isinf(value.real())) return value.real() < 0 ? "-Infinity" : "Infinity";
   return real_repr(value.real());
@@ -113,7 +115,8 @@ Status JsonWriter::write_key(const Datum& key, bool from_user) {
   } else if (key.is(Datum::Kind::boolean)) {
     out_.append(key.boolean() ? "\"true\"" : "\"false\"", from_user);
   } else if (key.is_number()) {
-    out_.append("\"" + number_text(key) + "\"", from_user);
+    TRY(spend_whole(key, meter_));
+    out_.append("\"" + TRY(number_text(key)) + "\"", from_user);
   } else {
     return fail(Code::corrupt, "keys must be str, int, float, bool or None, not {}",
                 type_name(key));
@@ -152,7 +155,7 @@ Status JsonWriter::write_dict(const DatumDict& dict) {
 }
 
 Status JsonWriter::write(const Datum& value, bool from_user) {
-  TRY(check());
+  TRY(check(value));
   switch (value.kind()) {
     case Datum::Kind::none:
       out_.append("null", from_user);
@@ -162,7 +165,8 @@ Status JsonWriter::write(const Datum& value, bool from_user) {
       return Status();
     case Datum::Kind::integer:
     case Datum::Kind::real:
-      out_.append(number_text(value), from_user);
+    case Datum::Kind::wide_integer:
+      out_.append(TRY(number_text(value)), from_user);
       return Status();
     case Datum::Kind::text:
       TRY(meter_.spend_text(value.text()->size()));
