@@ -156,8 +156,9 @@ TEST_P(TemplateCases, RenderAsWritten) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Files, TemplateCases,
-                         testing::Values("dates.json", "expressions.json", "generators.json",
-                                         "numbers.json", "statements.json", "whitespace.json"));
+                         testing::Values("attributes.json", "dates.json", "expressions.json",
+                                         "generators.json", "numbers.json", "statements.json",
+                                         "whitespace.json"));
 
 TEST(Provenance, PartsSayWhichBytesTheTemplateWrote) {
   const Json file = json_file(template_cases() / "provenance.json");

@@ -72,23 +72,40 @@ std::string described(const Datum& value) {
   return value.is_none() ? "None" : type_name(value) + " object";
 }
 
-// A method of the subject by that name, an undefined one that may not be called, or nothing.
-std::optional<Datum> method_of(const Datum& subject, std::string_view name) {
+Result<std::optional<Datum>> range_bound(const DatumSequence& range, std::string_view name) {
+  if (name == "start") return std::optional(Datum(range.start));
+  if (name == "stop") return std::optional(Datum(range.stop));
+  if (name == "step") return std::optional(Datum(range.step));
+  return std::optional<Datum>();
+}
+
+// What Python has under that name, or nothing; one that may not be called is undefined. Fails:
+// unsupported (Python has it and we lack it).
+Result<std::optional<Datum>> method_of(TemplateRun& run, const Datum& subject,
+                                       std::string_view name) {
   const BuiltinRow* row = nullptr;
   if (subject.is_text()) row = find_text_method(name);
   if (subject.is(Datum::Kind::dict)) row = find_dict_method(name);
   if (subject.is(Datum::Kind::sequence) && subject.sequence()->is_indexable())
     row = find_sequence_method(*subject.sequence(), name);
-  if (row) return Datum(ObjectPtr(std::make_shared<BoundFunction>(*row, subject)));
+  if (row) return std::optional(Datum(ObjectPtr(std::make_shared<BoundFunction>(*row, subject))));
+  if (subject.is_number()) {
+    if (std::optional<Datum> part = TRY(number_attribute(subject, name, run.meter()))) return part;
+  }
   if (is_mutating_method(subject, name))
-    return Datum::undefined(
-        fmt::format("access to attribute '{}' of '{}' object is unsafe", name, type_name(subject)));
+    return std::optional(Datum::undefined(fmt::format(
+        "access to attribute '{}' of '{}' object is unsafe", name, type_name(subject))));
+  if (is_unsupported_attribute(subject, name))
+    return fail(Code::unsupported, "the attribute '{}' of '{}' is not supported", name,
+                type_name(subject));
   if (subject.is(Datum::Kind::object)) return subject.object()->attribute(name);
   if (subject.is(Datum::Kind::sequence) && subject.sequence()->kind == SequenceKind::group) {
-    if (name == "grouper") return subject.sequence()->items[0];
-    if (name == "list") return subject.sequence()->items[1];
+    if (name == "grouper") return std::optional(subject.sequence()->items[0]);
+    if (name == "list") return std::optional(subject.sequence()->items[1]);
   }
-  return std::nullopt;
+  if (subject.is(Datum::Kind::sequence) && subject.sequence()->kind == SequenceKind::range)
+    return range_bound(*subject.sequence(), name);
+  return std::optional<Datum>();
 }
 
 // subject[key] without falling back to attributes.
@@ -127,7 +144,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) 
   if (std::optional<Datum> element = TRY(element_of(run, subject, key))) return *element;
   if (key.is_text()) {
     TRY(run.meter().spend_text(key.text()->size()));
-    if (std::optional<Datum> method = method_of(subject, key.bytes())) return *method;
+    if (std::optional<Datum> method = TRY(method_of(run, subject, key.bytes()))) return *method;
     return run.missing_attribute(subject, key.bytes());
   }
   MarkedText shown;
@@ -137,7 +154,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) 
 
 Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_view name) {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
-  if (std::optional<Datum> method = method_of(subject, name)) return *method;
+  if (std::optional<Datum> method = TRY(method_of(run, subject, name))) return *method;
   if (subject.is(Datum::Kind::dict)) {
     if (const Datum* found = subject.dict()->find(name)) return *found;
   }

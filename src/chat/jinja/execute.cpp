@@ -12,7 +12,7 @@ class MacroObject final : public TemplateObject {
   MacroObject(const MacroBody& macro, NameScope* scope) : macro_(macro), scope_(scope) {}
   std::string type_name() const override { return "Macro"; }
   Status append_repr(MarkedText& out, RenderMeter&, int) const override {
-    out.append("<Macro '" + macro_.name + "'>", false);
+    out.append(macro_.name.empty() ? "<Macro anonymous>" : "<Macro '" + macro_.name + "'>", false);
     return Status();
   }
   bool callable() const override { return true; }
@@ -20,11 +20,24 @@ class MacroObject final : public TemplateObject {
     return run.call_macro(macro_, scope_, arguments);
   }
   std::optional<Datum> attribute(std::string_view name) const override {
-    if (name == "name") return Datum::text(macro_.name);
+    if (name == "name") return macro_.name.empty() ? Datum::none() : Datum::text(macro_.name);
+    if (name == "arguments") return parameter_names();
+    if (name == "caller") return Datum(macro_.uses_caller);
+    if (name == "catch_kwargs") return Datum(macro_.uses_kwargs);
+    if (name == "catch_varargs") return Datum(macro_.uses_varargs);
+    if (name == "explicit_caller") return Datum(macro_.names_parameter("caller"));
     return std::nullopt;
   }
 
  private:
+  Datum parameter_names() const {
+    auto names = std::make_shared<DatumSequence>();
+    names->kind = SequenceKind::tuple;
+    for (const MacroParameter& parameter : macro_.parameters)
+      names->items.push_back(Datum::text(parameter.text));
+    return Datum(std::move(names));
+  }
+
   const MacroBody& macro_;
   NameScope* scope_;  // kept by the run
 };

@@ -99,20 +99,18 @@ Result<Datum> strftime_function(const BuiltinCall& call) {
 class CyclerObject final : public TemplateObject,
                            public std::enable_shared_from_this<CyclerObject> {
  public:
-  explicit CyclerObject(std::vector<Datum> items) : items_(std::move(items)) {
-    for (const Datum& item : items_) depth_ = std::max(depth_, 1 + depth_of(item));
-  }
+  // `items`: a tuple that is not empty.
+  explicit CyclerObject(Datum items) : items_(std::move(items)) {}
   std::string type_name() const override { return "Cycler"; }
-  int depth() const override { return depth_; }
+  int depth() const override { return 1 + depth_of(items_); }
   std::optional<Datum> attribute(std::string_view name) const override;
-  Datum current() const { return items_[at_]; }
-  void advance() { at_ = (at_ + 1) % items_.size(); }
+  Datum current() const { return items_.sequence()->items[at_]; }
+  void advance() { at_ = (at_ + 1) % items_.sequence()->items.size(); }
   void reset() { at_ = 0; }
 
  private:
-  std::vector<Datum> items_;
+  Datum items_;
   size_t at_ = 0;
-  int depth_ = 0;
 };
 
 CyclerObject& cycler_of(const BuiltinCall& call) {
@@ -136,7 +134,8 @@ constexpr BuiltinRow kCyclerReset = {"reset", cycler_reset};
 Result<Datum> cycler_function(const BuiltinCall& call) {
   if (call.arguments.positional.empty())
     return fail(Code::corrupt, "at least one item has to be provided");
-  return Datum(ObjectPtr(std::make_shared<CyclerObject>(call.arguments.positional)));
+  Datum items = TRY(make_sequence(SequenceKind::tuple, call.arguments.positional, call.meter()));
+  return Datum(ObjectPtr(std::make_shared<CyclerObject>(std::move(items))));
 }
 
 // joiner(", "): empty at its first call, the separator later.
@@ -145,6 +144,11 @@ class JoinerObject final : public TemplateObject {
   explicit JoinerObject(TextPtr separator) : separator_(std::move(separator)) {}
   std::string type_name() const override { return "Joiner"; }
   bool callable() const override { return true; }
+  std::optional<Datum> attribute(std::string_view name) const override {
+    if (name == "sep") return Datum(separator_);
+    if (name == "used") return Datum(used_);
+    return std::nullopt;
+  }
   Result<Datum> call(TemplateRun&, const CallArguments&) override {
     if (std::exchange(used_, true)) return Datum(separator_);
     return Datum::text("");
@@ -159,11 +163,17 @@ Result<Datum> joiner_function(const BuiltinCall& call) {
   return Datum(ObjectPtr(std::make_shared<JoinerObject>(TRY(call.text(0, ", ")))));
 }
 
+// Random filler text, which no prompt needs.
+Result<Datum> lipsum_function(const BuiltinCall&) {
+  return fail(Code::unsupported, "lipsum() is not supported");
+}
+
 constexpr BuiltinRow kGlobals[] = {
     {"cycler", cycler_function, 0, {"*"}},
     {"dict", dict_function, 0, {"*"}},
     {"dict.fromkeys", fromkeys_function, 1, {"iterable", "value"}},
     {"joiner", joiner_function, 0, {"sep"}},
+    {"lipsum", lipsum_function, 0, {"*"}},
     {"namespace", namespace_function, 0, {"*"}},
     {"raise_exception", raise_function, 1, {"message"}},
     {"range", range_function, 1, {"start", "stop", "step"}},
@@ -172,6 +182,8 @@ constexpr BuiltinRow kGlobals[] = {
 
 std::optional<Datum> CyclerObject::attribute(std::string_view name) const {
   if (name == "current") return current();
+  if (name == "pos") return Datum(static_cast<int64_t>(at_));
+  if (name == "items") return items_;
   auto self = std::const_pointer_cast<CyclerObject>(shared_from_this());
   if (name == "next")
     return Datum(ObjectPtr(std::make_shared<BoundFunction>(kCyclerNext, Datum(ObjectPtr(self)))));

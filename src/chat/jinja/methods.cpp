@@ -80,6 +80,40 @@ const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::strin
   return find_in(kSequenceRows, name);
 }
 
+bool is_unsupported_attribute(const Datum& subject, std::string_view name) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  switch (subject.kind()) {
+    case Datum::Kind::boolean:
+    case Datum::Kind::integer:
+    case Datum::Kind::wide_integer:
+      return is_one_of({"from_bytes", "to_bytes"});
+    case Datum::Kind::real:
+      return is_one_of({"fromhex", "hex"});
+    case Datum::Kind::text:
+      return is_one_of({"encode", "maketrans", "translate"}) ||
+             (subject.text()->html_safe && is_one_of({"escape", "striptags", "unescape"}));
+    case Datum::Kind::dict:
+      return name == "fromkeys";
+    case Datum::Kind::sequence:
+      break;
+    default:
+      return false;
+  }
+  switch (subject.sequence()->kind) {
+    case SequenceKind::generator:
+      return is_one_of({"close", "gi_running", "gi_suspended", "gi_yieldfrom", "send", "throw"});
+    case SequenceKind::keys:
+    case SequenceKind::items:
+      return is_one_of({"isdisjoint", "mapping"});
+    case SequenceKind::values:
+      return name == "mapping";
+    default:
+      return false;
+  }
+}
+
 bool is_mutating_method(const Datum& subject, std::string_view name) {
   static constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
   static constexpr std::string_view kList[] = {"append", "clear",  "extend",  "insert",

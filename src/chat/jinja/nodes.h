@@ -223,13 +223,19 @@ struct MacroParameter {
 };
 
 struct MacroBody {
-  std::string name;
+  std::string name;  // empty: the body of a call block
   std::vector<MacroParameter> parameters;
   ScopeBody body;
-  // The body mentions these names, so calls may bring what they hold.
+  // The body reads these names, so calls may bring what they hold.
   bool uses_caller = false;
   bool uses_varargs = false;
   bool uses_kwargs = false;
+
+  bool names_parameter(std::string_view text) const {
+    for (const MacroParameter& parameter : parameters)
+      if (parameter.text == text) return true;
+    return false;
+  }
 };
 
 struct TextNode final : StatementNode {
@@ -319,7 +325,8 @@ struct TemplateProgram {
   std::vector<std::string> names;
   ScopeBody body;
   bool has_generation = false;  // some {% generation %} block
-  NameId loop = -1, caller = -1, varargs = -1, kwargs = -1;
+  bool reads_self = false;      // `self` is the template, not a variable
+  NameId loop = -1, caller = -1, varargs = -1, kwargs = -1, self = -1;
 };
 
 // Fails: corrupt with line and column, unsupported (a tag, filter or test we lack).

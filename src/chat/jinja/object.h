@@ -78,6 +78,12 @@ const BuiltinRow* find_global(std::string_view name);
 const BuiltinRow* find_text_method(std::string_view name);
 const BuiltinRow* find_dict_method(std::string_view name);
 const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::string_view name);
+// real, imag, numerator, denominator, or a method of numbers; nothing for other names. Fails:
+// corrupt (beyond the limit of bits). Requires: a number.
+Result<std::optional<Datum>> number_attribute(const Datum& number, std::string_view name,
+                                              RenderMeter& meter);
+// What Python's value has under that name and ours has not.
+bool is_unsupported_attribute(const Datum& subject, std::string_view name);
 // A method that would change a list or dict; templates may not call those.
 bool is_mutating_method(const Datum& subject, std::string_view name);
 

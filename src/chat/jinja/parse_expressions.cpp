@@ -176,6 +176,7 @@ Result<ExprPtr> TemplateParser::primary() {
         return std::make_unique<ConstantNode>(place, Datum::none());
       const NameId id = id_of(name);
       touch(id);
+      note_first_use(id, true);
       return std::make_unique<NameNode>(place, id);
     }
     case LexemeKind::string: {

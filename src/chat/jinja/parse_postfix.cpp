@@ -87,6 +87,8 @@ Result<ArgumentNodes> TemplateParser::arguments() {
       out.double_star = TRY(expression());
     } else if (current().kind == LexemeKind::name && following().is_sign("=") && !out.double_star) {
       std::string name = current().text;
+      for (const auto& earlier : out.named)
+        if (earlier.first == name) return error(fmt::format("keyword argument repeated: {}", name));
       advance();
       advance();
       out.named.emplace_back(std::move(name), TRY(expression()));

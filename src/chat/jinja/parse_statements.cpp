@@ -1,5 +1,6 @@
 // Statements of templates, and the parser's small tools.
 #include <algorithm>
+#include <array>
 
 #include "chat/jinja/parser.h"
 
@@ -15,11 +16,14 @@ Result<TemplateProgram> TemplateParser::parse() {
   program_.caller = id_of("caller");
   program_.varargs = id_of("varargs");
   program_.kwargs = id_of("kwargs");
+  program_.self = id_of("self");
+  special_names_.emplace_back();
   frames_.emplace_back();
   program_.body.statements = TRY(statements({}));
   if (!missing_.empty())
     return fail(Code::unsupported, "{}: {}", describe(missing_[0].first), missing_[0].second);
   settle_frames();
+  program_.reads_self = special_names_[0][3] == FirstUse::read;
   return std::move(program_);
 }
 
@@ -101,6 +105,17 @@ NameId TemplateParser::id_of(std::string_view name) {
 void TemplateParser::touch(const AssignTarget& target) {
   for (const AssignTarget& part : target.parts) touch(part);
   if (!target.is_tuple) touch(target.name);
+}
+
+void TemplateParser::note_first_use(NameId name, bool is_read) {
+  const std::array<NameId, 4> special = {program_.caller, program_.varargs, program_.kwargs,
+                                         program_.self};
+  const auto* found = std::find(special.begin(), special.end(), name);
+  if (found == special.end()) return;
+  for (SpecialNames& names : special_names_) {
+    FirstUse& use = names[static_cast<size_t>(found - special.begin())];
+    if (use == FirstUse::none) use = is_read ? FirstUse::read : FirstUse::write;
+  }
 }
 
 void TemplateParser::store(NameId name) {
@@ -332,6 +347,7 @@ Result<AssignTarget> TemplateParser::single_target(bool with_namespace) {
     if (current().is_name(constant)) return error("a constant cannot be assigned to");
   out.name = id_of(TRY(expect_name()));
   if (with_namespace && skip_sign(".")) out.member = TRY(expect_name());
+  if (out.member.empty()) note_first_use(out.name, false);
   return out;
 }
 
@@ -343,6 +359,10 @@ Result<std::vector<MacroParameter>> TemplateParser::signature() {
     MacroParameter parameter;
     parameter.text = TRY(expect_name());
     parameter.name = id_of(parameter.text);
+    for (const MacroParameter& earlier : out)
+      if (earlier.name == parameter.name)
+        return error(fmt::format("duplicate parameter '{}'", parameter.text));
+    note_first_use(parameter.name, false);
     if (skip_sign("=")) {
       parameter.fallback = TRY(expression());
     } else if (!out.empty() && out.back().fallback) {
@@ -354,20 +374,20 @@ Result<std::vector<MacroParameter>> TemplateParser::signature() {
   return out;
 }
 
-// The body, and which of the special names it mentions.
+// The body, and which of the special names it reads.
 Status TemplateParser::macro_body(MacroBody& macro, std::string_view end) {
-  const size_t first = at_;
+  special_names_.emplace_back();
   const int outer_loops = std::exchange(loops_, 0);
   open_frame(macro.body);
   for (const MacroParameter& parameter : macro.parameters) touch(parameter.name);
   Status inside = scope_body(macro.body, {end});
   loops_ = outer_loops;
   TRY(std::move(inside));
-  for (size_t i = first; i < at_; ++i) {
-    macro.uses_caller |= lexemes_[i].is_name("caller");
-    macro.uses_varargs |= lexemes_[i].is_name("varargs");
-    macro.uses_kwargs |= lexemes_[i].is_name("kwargs");
-  }
+  const SpecialNames names = special_names_.back();
+  special_names_.pop_back();
+  macro.uses_caller = names[0] == FirstUse::read;
+  macro.uses_varargs = names[1] == FirstUse::read && !macro.names_parameter("varargs");
+  macro.uses_kwargs = names[2] == FirstUse::read && !macro.names_parameter("kwargs");
   return Status();
 }
 
@@ -383,7 +403,6 @@ Result<StatementPtr> TemplateParser::macro_statement(Place place) {
 
 Result<StatementPtr> TemplateParser::call_statement(Place place) {
   auto node = std::make_unique<CallBlockNode>(place);
-  node->caller.name = "caller";
   if (current().is_sign("(")) node->caller.parameters = TRY(signature());
   ExprPtr called = TRY(expression());
   // The last step must be a call; its arguments are taken over so that `caller` can join them.

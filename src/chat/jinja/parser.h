@@ -2,6 +2,7 @@
 // bracket and block, so hostile nesting ends in an error, not in a broken stack.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,6 +42,11 @@ class TemplateParser {
     ScopeBody* body = nullptr;      // receives `unset`
     int branches = 0;               // ifs around the current place
   };
+  // caller, varargs, kwargs and self mean something to a macro or template that reads them before
+  // it gives them a value.
+  enum class FirstUse : uint8_t { none, read, write };
+  using SpecialNames = std::array<FirstUse, 4>;
+  void note_first_use(NameId name, bool is_read);
   // A name is read or is a parameter.
   void touch(NameId name) { frames_[frame_].touched.insert(name); }
   void touch(const AssignTarget& target);
@@ -93,14 +99,14 @@ class TemplateParser {
   Result<ExprPtr> power();
   Result<ExprPtr> unary(bool with_filters);
   Result<ExprPtr> primary();
+  // The current lexeme, which is a whole number.
+  Result<ExprPtr> whole_number();
   Result<ExprPtr> parenthesised();
   Result<ExprPtr> list_literal();
   Result<ExprPtr> dict_literal();
   Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
   Result<StepPtr> subscript();
   Result<std::string> dotted_name();
-  // The current lexeme, which is a whole number.
-  Result<ExprPtr> whole_number();
   void note_missing(Place place, std::string what);
   Result<StepPtr> filter();
   Result<StepPtr> test();
@@ -119,6 +125,7 @@ class TemplateParser {
   std::unordered_map<std::string, NameId> ids_;
   std::vector<std::pair<Place, std::string>> missing_;  // filters and tests that always run
   std::vector<Frame> frames_;
+  std::vector<SpecialNames> special_names_;  // of the template and the macros around
   size_t frame_ = 0;
 };
 

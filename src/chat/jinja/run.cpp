@@ -5,6 +5,20 @@
 
 namespace ruv::jinja {
 
+namespace {
+
+// The variable `self`: the template, whose blocks it would name; we have none.
+class SelfObject final : public TemplateObject {
+ public:
+  std::string type_name() const override { return "TemplateReference"; }
+  Status append_repr(MarkedText& out, RenderMeter&, int) const override {
+    out.append("<TemplateReference None>", false);
+    return Status();
+  }
+};
+
+}  // namespace
+
 TemplateRun::~TemplateRun() {
   // Namespaces and the scopes of macros may form circles; emptying them breaks every one.
   for (const auto& space : namespaces_) space->clear();
@@ -26,6 +40,7 @@ Result<MarkedText> TemplateRun::render() {
   MarkedText out;
   out_ = &out;
   rendered_ = &out;
+  if (program_.reads_self) set(program_.self, Datum(ObjectPtr(std::make_shared<SelfObject>())));
   const Result<Flow> flow = execute(program_.body);
   out_ = nullptr;
   if (!flow) return tl::unexpected<Status>(flow.error());
@@ -238,10 +253,8 @@ Result<Datum> TemplateRun::call_macro(const MacroBody& macro, NameScope* defined
   const size_t n = macro.parameters.size();
   auto bind_and_run = [&]() -> Status {
     std::vector<std::pair<std::string, Datum>> named = arguments.named;
-    bool explicit_caller = false;
     for (size_t i = 0; i < n; ++i) {
       const MacroParameter& parameter = macro.parameters[i];
-      explicit_caller |= parameter.text == "caller";
       std::optional<Datum> value;
       if (i < arguments.positional.size()) {
         value = arguments.positional[i];
@@ -254,7 +267,7 @@ Result<Datum> TemplateRun::call_macro(const MacroBody& macro, NameScope* defined
           value ? *value
                 : Datum::undefined(fmt::format("parameter '{}' was not provided", parameter.text)));
     }
-    if (macro.uses_caller && !explicit_caller) {
+    if (macro.uses_caller && !macro.names_parameter("caller")) {
       std::optional<Datum> caller = take_named(named, "caller");
       set(program_.caller, caller ? *caller : Datum::undefined("No caller defined"));
     }

@@ -97,7 +97,12 @@ Status check_hashable(const BuiltinCall& call) {
 
 Result<Datum> filter_test(const BuiltinCall& call) {
   TRY(check_hashable(call));
-  return Datum(call.subject.is_text() && find_filter(call.subject.bytes()) != nullptr);
+  // Jinja has these too; a template that uses one is refused.
+  static constexpr std::string_view kRefused[] = {"pprint", "random", "striptags", "urlize"};
+  if (!call.subject.is_text()) return Datum(false);
+  const std::string& name = call.subject.bytes();
+  return Datum(find_filter(name) != nullptr ||
+               std::find(std::begin(kRefused), std::end(kRefused), name) != std::end(kRefused));
 }
 
 Result<Datum> test_test(const BuiltinCall& call) {
