@@ -141,6 +141,21 @@ TEST(ChatTemplates, OracleCases) {
   EXPECT_EQ(differences, 0);
 }
 
+// A sample of the random programs that the oracle draws.
+TEST(ChatTemplates, RandomSampleEqualsJinja) {
+  const Json file = json_file(template_cases() / "random.json");
+  ASSERT_GT(file["cases"].size(), 1000U);
+  for (const Json& one : file["cases"]) {
+    const std::string source = one[1].get<std::string>();
+    const auto out = rendered(source, file["contexts"][one[0].get<size_t>()]);
+    if (one[2].is_null()) {
+      EXPECT_FALSE(out.has_value()) << source << " must fail, renders: " << *out;
+    } else {
+      check_output(out, one[2].get<std::string>(), source);
+    }
+  }
+}
+
 class TemplateCases : public testing::TestWithParam<const char*> {};
 
 TEST_P(TemplateCases, RenderAsWritten) {

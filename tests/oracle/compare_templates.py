@@ -7,6 +7,9 @@ or both must refuse it. The test ChatTemplates.OracleCases of chat_tests renders
 
   compare_templates.py --tests build/release/src/chat/chat_tests --programs 100000
   compare_templates.py --tests … --render "{{ 'a' * 3 }}" --context '{}'
+  compare_templates.py --sample tests/cases/template/random.json
+
+The sample is rendered by the test ChatTemplates.RandomSampleEqualsJinja wherever Python is not.
 """
 import argparse
 import datetime
@@ -28,8 +31,8 @@ NOW = datetime.datetime(2025, 3, 14, 15, 9, 26)
 UNPRINTABLE = (" at 0x", "<built-in", "<bound method", "<class ", "<jinja2.", "<function ", "<Cycler",
                "<Joiner", "Joiner object", "Cycler object", "<Namespace")
 # What we refuse by design; each names its limit in the message.
-BY_DESIGN = ("does not fit 64 bits", "complex numbers are not supported", "is not supported",
-             "nested deeper", "is refused", "max_steps", "max_output_bytes", "limited to")
+BY_DESIGN = ("does not fit", "complex numbers are not supported", "is not supported",
+             "nested deeper", "is refused", "slice indices must be integers", "max_steps", "max_output_bytes", "limited to")
 
 
 class Generation(jinja2.ext.Extension):
@@ -137,7 +140,8 @@ def random_text(rng):
 def random_number(rng):
     kind = rng.randrange(6)
     if kind == 0:
-        return rng.choice([0, 1, -1, 2, 10, 255, -100, 2**31, 2**53 + 1, -2**40])
+        return rng.choice([0, 1, -1, 2, 10, 255, -100, 2**31, 2**53 + 1, -2**40, 2**63 - 1, -2**63, 2**63,
+                           2**64 - 1, 9007199254740995])
     if kind == 1:
         return rng.choice([0.0, 1.0, -0.5, 2.5, 3.14159, 1e16, 1e-7, 1.5e300, 0.1, -2.675, 100.0, 1e22])
     return rng.randrange(-5, 12)
@@ -204,8 +208,11 @@ LIST_FILTERS = ["length", "first", "last", "list", "join", "sort", "unique", "re
 TESTS = ["defined", "undefined", "none", "string", "mapping", "iterable", "sequence", "number", "integer",
          "float", "boolean", "true", "false", "odd", "even", "callable", "lower", "upper", "escaped",
          "filter", "test"]
+NUMBER_NAMES = ["real", "imag", "numerator", "denominator", "conjugate()", "bit_length()", "bit_count()",
+                "is_integer()", "as_integer_ratio()", "nope"]
+MACRO_NAMES = ["name", "arguments", "caller", "catch_kwargs", "catch_varargs", "explicit_caller", "defaults"]
 BINARY_TESTS = ["eq", "equalto", "==", "ne", "lt", "lessthan", "le", "gt", "greaterthan", "ge", "in",
-                "divisibleby", "sameas"]
+                "divisibleby"]
 METHODS = ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "swapcase", "split", "rsplit",
            "splitlines", "isalpha", "isdigit", "isalnum", "isspace", "isupper", "islower", "casefold",
            "isascii", "isdecimal", "isnumeric", "istitle", "isprintable", "isidentifier", "expandtabs"]
@@ -224,8 +231,30 @@ class Grammar:
     def maybe(self, p):
         return self.rng.random() < p
 
+    def big(self):
+        """A whole number about or beyond 64 bits."""
+        rng = self.rng
+        return rng.choice([
+            "9223372036854775807", "9223372036854775808", "18446744073709551615", "(-9223372036854775808)",
+            "12345678901234567890123", "(10**20)", "(2**64)", "(-(3**50))", "0xffff_ffff_ffff_ffff_f", "1e20",
+            "(10**30 + 1)", "9007199254740993", f"(2**{rng.randrange(50, 130)})", f"(7**{rng.randrange(20, 400)})",
+            f"(-{rng.randrange(10**30)})", f"'{rng.randrange(10**25)}'|int", "1e300", "1.5e19|int",
+            f"'{rng.randrange(2**90):x}'|int(0, 16)", "(2**1024)", "1.797e308", "9223372036854775807.0"])
+
+    def date_format(self):
+        rng = self.rng
+        out = ""
+        for _ in range(rng.randrange(1, 4)):
+            flags = "".join(rng.choice("-_0^#") for _ in range(rng.choice([0, 0, 0, 1, 1, 2])))
+            width = rng.choice(["", "", "", "1", "5", "12", "03"])
+            letter = rng.choice("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%+:é ")
+            out += "%" + flags + width + rng.choice(["", "", "", "", "E", "O"]) + letter + rng.choice(["", " ", "x"])
+        return out + rng.choice(["", "", "", "%", "%-", "%5"])
+
     def number(self, depth):
         rng = self.rng
+        if self.maybe(0.06):
+            return self.big()
         if depth <= 0 or self.maybe(0.4):
             return rng.choice(["n", "m", "f", str(rng.randrange(10)), str(rng.randrange(100)), "2.5", "0", "1",
                                "1e3", "1_0", "loop.index0" if self.in_loop else "3",
@@ -237,6 +266,14 @@ class Grammar:
             f"({a} {rng.choice(['+', '-', '*', '/', '//', '%'])} {b})", f"-{a}", f"+{a}",
             f"{self.text(depth - 1)}|length", f"{self.listing(depth - 1)}|length", f"({a})|abs",
             f"({a})|round", f"({a})|round({rng.randrange(-1, 4)})",
+            f"({self.big()} {rng.choice(['+', '-', '*', '/', '//', '%'])} {self.big()})",
+            f"({a} {rng.choice(['+', '-', '*', '/', '//', '%'])} {self.big()})",
+            f"({self.big()})|{rng.choice(['abs', 'int', 'float', 'round', 'round(-2)', 'round(-20)', 'round(3)'])}",
+            f"({self.big()} ** {rng.choice(['2', '3', '0', '-1', '0.5'])})",
+            f"({self.big()})|round({rng.randrange(-25, 4)}, '{rng.choice(['ceil', 'floor', 'common'])}')",
+            f"({a})|round({rng.randrange(-3, 3)}, '{rng.choice(['ceil', 'floor'])}')",
+            f"({a}).{rng.choice(NUMBER_NAMES)}", f"({self.big()}).{rng.choice(NUMBER_NAMES)}",
+            f"range(1, 7, 2).{rng.choice(['start', 'stop', 'step', 'count(3)', 'index(5)'])}",
             f"({a})|round({rng.randrange(3)}, '{rng.choice(['ceil', 'floor', 'common'])}')",
             f"{self.text(depth - 1)}|int", f"{self.text(depth - 1)}|int({b}, {rng.choice([2, 8, 10, 16])})",
             f"{self.text(depth - 1)}|float({b})", f"({a})|int", f"({a})|float",
@@ -281,7 +318,11 @@ class Grammar:
             f"{a}.removeprefix({b})", f"{a}.removesuffix({b})", f"({a} if {self.truth(depth - 1)} else {b})",
             f"({a} or {b})", f"({a} and {b})", f"{a}|default({b})", f"missing|default({b})",
             f"{a}|default({b}, true)", f"d.get({b}, {a})", f"d[{a}]", f"d|string", f"messages[{n}].content",
-            f"messages[{n}]['role']", f"users[0].name", f"strftime_now('%d %b %Y')", f"bos_token", f"{a}|string|safe",
+            f"messages[{n}]['role']", f"users[0].name", f"strftime_now('%d %b %Y')", f"bos_token",
+            f"strftime_now({quoted(rng, self.date_format())})", f"strftime_now({quoted(rng, self.date_format())})",
+            f"({self.big()})|tojson", f"'%d|%x|%s|%o' % ({self.big()}, {self.big()}, {self.big()}, {n})",
+            f"'{{:{rng.choice([',', 'x', '#b', 'o', '30', '+', 'e', '.3f', '%', 'd', '^40,'])}}}'.format({self.big()})",
+            f"({self.big()})|filesizeformat", f"({self.big()})|string", f"{a}[:{self.big()}]", f"{a}[{self.big()}]", f"{a}|string|safe",
             f"{a}|wordwrap({rng.randrange(1, 20)})",
             f"{a}|wordwrap({rng.randrange(1, 12)}, {rng.choice(['true', 'false'])}, '|')",
             f"({n})|filesizeformat", f"({n} * 1e{rng.randrange(30)})|filesizeformat({rng.choice(['true', 'false'])})",
@@ -326,7 +367,13 @@ class Grammar:
             f"range({rng.randrange(-2, 6)}, {rng.randrange(9)}, {rng.choice([1, 2, -1])})|list",
             f"dict(a={self.any(depth - 2)}).items()|list", f"({a} if {self.truth(depth - 1)} else [])",
             f"{a}|map('default', 'z')|map('upper')|list", f"{a}|map('int', 3)|list",
-            f"{a}|map('join', '-')|list", f"{a}.copy()", f"dict.fromkeys(w, 1)|list"])
+            f"{a}|map('join', '-')|list", f"{a}.copy()", f"dict.fromkeys(w, 1)|list",
+            f"{a}|map('{rng.choice(['unique', 'batch', 'slice', 'items', 'map', 'select', 'reverse'])}')|list|length",
+            f"{a}|map('{rng.choice(['unique', 'items', 'select', 'reverse'])}')|map('list')|list",
+            f"{a}|{rng.choice(['unique', 'batch(2)', 'slice(2)', 'items', 'select', 'map'])}|first",
+            f"{a}|map('{rng.choice(['abs', 'upper', 'first', 'sum'])}')|first",
+            f"{a}|select('{test}')|map('upper')|unique|batch(2)|list", f"[{self.big()}, {self.big()}, 3, 1e20]|sort",
+            f"{{{self.big()}: 1, {self.big()}: 2, 1e20: 3}}|list", f"cycler('a', {self.number(0)}).items|list"])
 
     def truth(self, depth):
         rng = self.rng
@@ -339,10 +386,15 @@ class Grammar:
             f"({self.number(depth - 1)} {rng.choice(['<', '>', '<=', '>='])} {self.number(depth - 1)})",
             f"({self.number(depth - 1)} < {self.number(depth - 1)} <= {self.number(depth - 1)})",
             f"({self.text(depth - 1)} in {self.text(depth - 1)})", f"({a} in {self.listing(depth - 1)})",
+            f"({self.big()} {rng.choice(['<', '>', '<=', '>=', '==', '!='])} {self.big()})",
+            f"({self.big()} {rng.choice(['<', '>', '<=', '>=', '==', '!='])} {self.number(depth - 1)})",
+            f"({self.big()} in [{self.big()}, {self.big()}, 1e20, 5])", f"({self.big()} is {rng.choice(TESTS)})",
+            f"('{rng.choice(TEXT_FILTERS + ['pprint', 'urlize', 'nope'])}' is {rng.choice(['filter', 'test'])})",
             f"({a} not in {self.listing(depth - 1)})", f"(not {self.truth(depth - 1)})",
             f"({self.truth(depth - 1)} and {self.truth(depth - 1)})",
             f"({self.truth(depth - 1)} or {self.truth(depth - 1)})", f"({a} is {rng.choice(TESTS)})",
             f"({a} is not {rng.choice(TESTS)})", f"({a} is {rng.choice(BINARY_TESTS[:2] + BINARY_TESTS[3:])}({b}))",
+            f"({a} is sameas({rng.choice(['true', 'false', 'none', 'b', 'z'])}))",
             f"({self.number(depth - 1)} is divisibleby {rng.randrange(4)})", f"('{rng.choice(KEYS)}' in d)",
             f"d.{rng.choice(KEYS[:6])} is defined", f"d['{rng.choice(KEYS)}'] is not none",
             f"messages[0].content is string", f"(messages[0]['tool_calls'] is defined)",
@@ -428,9 +480,10 @@ class Grammar:
             return self.tag(f"set {name} = {self.any(2)}") + self.output(name)
         def macro_block():
             name = rng.choice(["ma", "mb"])
-            params = rng.choice(["", "a", "a, b=2", "a='q', b=none", "a, b, c=[]"])
+            params = rng.choice(["", "a", "a, caller=none", "a, kwargs=1", "varargs", "a, a", "caller", "a, b=2", "a='q', b=none", "a, b, c=[]"])
             extra = rng.choice(["", "", self.output("varargs"), self.output("kwargs"), self.output("caller()"),
-                                self.output("caller is defined")])
+                                self.output("caller is defined"), self.output("caller.arguments"), self.output("self"),
+                                self.output(f"{name}.caller"), self.output("kwargs.caller")])
             out = self.tag(f"macro {name}({params})") + body() + \
                 (self.output("a") if "a" in params else "") + (self.output("b") if "b" in params else "") + extra + \
                 self.tag("endmacro")
@@ -439,6 +492,8 @@ class Grammar:
             if "caller()" in extra and self.maybe(0.7):
                 signature = rng.choice(["", "", "(q)"])
                 return out + self.tag(f"call{signature} {name}({given})") + body() + self.tag("endcall")
+            if self.maybe(0.25):
+                return out + self.output(f"{name}.{rng.choice(MACRO_NAMES)}")
             return out + self.output(f"{name}({given})" + rng.choice(["", "|trim", " ~ 'z'", "|length"]))
         def namespace_block():
             return (self.tag(f"set ns = namespace(a={self.any(1)}, c=0)") +
@@ -461,7 +516,11 @@ class Grammar:
         def raise_block():
             return self.tag(f"if {self.truth(1)}") + self.output("raise_exception('no ' ~ n)") + self.tag("endif")
         return self.pick(if_block, if_block, for_block, for_block, for_block, set_block, set_block, macro_block,
-                         namespace_block, filter_block, with_block, comment, raw, generation, raise_block)
+                         namespace_block, filter_block, with_block, comment, raw, generation, raise_block, self.self_block)
+
+    def self_block(self):
+        return self.rng.choice(["{{ self }}", "{% set self = 1 %}{{ self }}", "{{ self.x }}{% set self = 2 %}{{ self }}",
+                                "{% for self in l %}{{ self }}{% endfor %}", "{{ self is defined }}"])
 
     def block(self, depth):
         out = self.filler()
@@ -502,6 +561,29 @@ def make_cases(env, rng, n):
     print(f"{skipped} programs print what cannot be compared", file=sys.stderr)
 
 
+def write_sample(env, rng, path, n_contexts=16, n_cases=1600):
+    """Short programs over few contexts with what Jinja2 renders, null where it refuses."""
+    contexts = [random_context(rng) for _ in range(n_contexts)]
+    cases = []
+    while len(cases) < n_cases:
+        at = rng.randrange(n_contexts)
+        source = Grammar(rng).program()
+        answer = rendered(env, source, contexts[at])
+        if answer is None or len(source) + len(answer.get("output", "")) > 160:
+            continue
+        refused = "output" not in answer
+        # Few of them: a refusal says little.
+        if refused and (rng.random() < 0.7 or "NameError" in answer["error"]):
+            continue
+        cases.append([at, source, answer.get("output")])
+    with open(path, "w", encoding="utf-8") as out:
+        def lines(items):
+            return ",\n".join("  " + json.dumps(item, ensure_ascii=False) for item in items)
+        out.write('{\n "about": "Random programs by tests/oracle/compare_templates.py --sample: context, template, '
+                  f'what Jinja2 {jinja2.__version__} renders (null: it refuses).",\n "contexts": [\n{lines(contexts)}\n ],\n'
+                  f' "cases": [\n{lines(cases)}\n ]\n}}\n')
+
+
 def differences(tests, cases_path):
     failures = cases_path + ".failures"
     environment = {**os.environ, "RUV_TEMPLATE_CASES": cases_path}
@@ -515,7 +597,8 @@ def differences(tests, cases_path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tests", required=True, help="the binary chat_tests")
+    parser.add_argument("--tests", help="the binary chat_tests")
+    parser.add_argument("--sample", help="write a sample of programs to this file and end")
     parser.add_argument("--programs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=20, help="differences to print")
@@ -524,6 +607,10 @@ def main():
     arguments = parser.parse_args()
     env = make_environment()
     rng = random.Random(arguments.seed)
+    if arguments.sample:
+        return write_sample(env, rng, arguments.sample)
+    if not arguments.tests:
+        parser.error("--tests or --sample is needed")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cases.jsonl")
         counts = {"output": 0, "error": 0}
