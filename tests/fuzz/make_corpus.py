@@ -214,6 +214,12 @@ def template_seeds():
                      b"{{ l | map('string') | join('-') }}{{ dict.fromkeys(l, 0) }}{{ l[::-2] }}{{ s[-3:] }}")
     yield "unset", b"{% for i in l %}{{ s }}{% set s = i %}{% endfor %}{% set s %}{{ s }}{% endset %}{{ s ~ n }}"
     yield "calls", b"{{ s.split(' ')[0].replace('t', 'T') }}{{ strftime_now('%d %b %Y') }}{{ range(3) }}"
+    yield "numbers", (b"{{ 10**40 // 7 % 12345678901234567890 }}{{ (2**99)|round(-3) }}{{ 1e300|int }}"
+                      b"{{ '%d|%x' % (9**50, 3**80) }}{{ 0xffffffffffffffffffff / 3 }}{{ 5.real }}"
+                      b"{{ [10**20, 1e20]|sort }}{{ s[:10**20] }}{{ '9' * 30|int }}{{ 2.5|round(-1, 'ceil') }}")
+    yield "dates", b"{{ strftime_now('%G-W%V %-d %_5H %^a %#p %Ey %012F %s %5Q') }}"
+    yield "lazy", (b"{% macro m(a) %}{{ self }}{% endmacro %}{{ m.arguments }}{{ l|map('unique')|first }}"
+                   b"{% set g = l|map('string') %}{% for x in g if x in g %}{{ x }}{% endfor %}")
 
 
 def packed_file_seeds():
