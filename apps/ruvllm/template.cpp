@@ -73,8 +73,12 @@ Result<std::vector<RenderedPart>> render_context(const ChatTemplate& chat, Rende
   for (const char* name : {"tools", "documents"}) {
     if (!context.contains(name)) context[name] = nullptr;
   }
-  if (context.contains("bos_token")) options.bos_token = TRY(text_member(context, "bos_token"));
-  if (context.contains("eos_token")) options.eos_token = TRY(text_member(context, "eos_token"));
+  // A null stays one, as in Python.
+  const auto gives = [&](const char* name) {
+    return context.contains(name) && !context[name].is_null();
+  };
+  if (gives("bos_token")) options.bos_token = TRY(text_member(context, "bos_token"));
+  if (gives("eos_token")) options.eos_token = TRY(text_member(context, "eos_token"));
   return chat.render(context, options);
 }
 

@@ -75,6 +75,11 @@ class Messages(TemplateTest):
                              {"messages": [{"content": [{"text": "t"}]}], "x": 1, "bos_token": "B"})
         self.assertEqual(done.stdout, "B1t")
 
+    def test_null_is_none(self):
+        done = self.rendered("{{ bos_token }}{{ eos_token is none }}",
+                             {"messages": [], "bos_token": None, "eos_token": None})
+        self.assertEqual(done.stdout, "NoneTrue")
+
     def test_from_a_file(self):
         path = self.with_file(json.dumps([{"role": "user", "content": "a"}]), ".json")
         done = call("template", "--file", self.template(CHATML), "--messages", path)
