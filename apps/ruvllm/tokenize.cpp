@@ -101,7 +101,7 @@ Result<Json> encode_line(const Tokenizer& tokenizer, const TokenizeCall& call, c
 Result<Json> decode_line(const Tokenizer& tokenizer, const TokenizeCall& call, const Json& line) {
   const std::vector<Token> ids = TRY(ids_member(line, "ids", tokenizer.vocab_size()));
   const bool special = TRY(flag_member(line, "special", call.encoding.special));
-  return Json{{"text", to_valid_utf8(tokenizer.decode(ids, special))}};
+  return Json{{"text", tokenizer.valid_text(tokenizer.decode(ids, special))}};
 }
 
 void print_pieces(const Tokenizer& tokenizer, const TokenizeCall& call, std::string_view text) {
@@ -122,7 +122,7 @@ Status show_text(const Tokenizer& tokenizer, const TokenizeCall& call) {
       return fail(Code::invalid, "id {} is outside of the vocabulary of {}", id,
                   tokenizer.vocab_size());
   }
-  fmt::print("{}\n", to_valid_utf8(tokenizer.decode(ids, call.encoding.special)));
+  fmt::print("{}\n", tokenizer.valid_text(tokenizer.decode(ids, call.encoding.special)));
   return {};
 }
 

@@ -64,6 +64,21 @@ TEST(Utf8, RefusesWhatIsNotACharacter) {
   EXPECT_TRUE(is_valid_utf8("a¢€😀"));
 }
 
+TEST(Utf8, MistakesAreReplacedOnceOrByByte) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"a\xE2\x82z", "a\uFFFDz"},
+      {"\xF0\x9F\x98", "\uFFFD"},
+      {"\xF0\x9F", "\uFFFD"},
+      {"\xF0\x80\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"},
+      {"\xE2\xE2\x82\xAC", "\uFFFD\u20AC"},
+      {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},
+      {"\x80\xFF", "\uFFFD\uFFFD"},
+  };
+  for (const auto& [bytes, text] : rows) EXPECT_EQ(to_valid_utf8(bytes), text) << bytes;
+  EXPECT_EQ(to_valid_utf8_bytewise("a\xE2\x82z"), "a\uFFFD\uFFFDz");
+  EXPECT_EQ(to_valid_utf8_bytewise("\xF0\x9F\x98\x80"), "\U0001F600");
+}
+
 TEST(Utf8, EveryCodePointReturns) {
   for (uint32_t c = 0; c <= 0x10FFFF; c = c == 0xD7FF ? 0xE000 : c + 1) {
     std::string text;

@@ -81,15 +81,32 @@ size_t whole_utf8_prefix(std::string_view text) {
   return text.size();
 }
 
-std::string to_valid_utf8(std::string_view text) {
+size_t invalid_utf8_size(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+  const uint32_t whole = sequence_size(byte(0));
+  const size_t end = std::min<size_t>(whole, text.size() - at);
+  if (end < 2 || !second_byte_fits(byte(0), byte(1))) return 1;
+  size_t size = 2;
+  while (size < end && (byte(size) & 0xC0) == 0x80) ++size;
+  return size;
+}
+
+namespace {
+
+std::string valid_utf8(std::string_view text, bool bytewise) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const CodePoint c = decode_utf8(text, i);
     append_utf8(out, c.value);
-    i += c.size;
+    i += c.valid || bytewise ? c.size : invalid_utf8_size(text, i);
   }
   return out;
 }
+
+}  // namespace
+
+std::string to_valid_utf8(std::string_view text) { return valid_utf8(text, false); }
+std::string to_valid_utf8_bytewise(std::string_view text) { return valid_utf8(text, true); }
 
 }  // namespace ruv

@@ -23,7 +23,13 @@ bool is_valid_utf8(std::string_view text);
 // Bytes of `text` that form whole characters: everything but an unfinished sequence at the end.
 // Invalid bytes count as whole, so the result is short of text.size() by at most 3.
 size_t whole_utf8_prefix(std::string_view text);
-// Every invalid byte replaced by U+FFFD.
+// Bytes at text[at] that are one mistake: the longest beginning of a character, or one byte. As
+// Unicode's "maximal subpart", which Python and Rust follow. Requires: decode_utf8 finds none valid
+// there.
+size_t invalid_utf8_size(std::string_view text, size_t at);
+// Each mistake replaced by one U+FFFD.
 std::string to_valid_utf8(std::string_view text);
+// Each invalid byte replaced by one U+FFFD.
+std::string to_valid_utf8_bytewise(std::string_view text);
 
 }  // namespace ruv

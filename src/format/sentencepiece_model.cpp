@@ -74,6 +74,7 @@ struct Options {
   bool whitespace_as_suffix = false;
   bool byte_fallback = false;
   std::string_view bos_piece = "<s>", eos_piece = "</s>", pad_piece = "<pad>";
+  std::string_view unk_surface = " \u2047 ";
   std::string charsmap;
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
@@ -149,6 +150,7 @@ Status ModelReader::read_trainer(Bytes message) {
     if (field.type == WireType::bytes) {
       if (field.number == 46) options_.bos_piece = as_text(field.bytes);
       if (field.number == 47) options_.eos_piece = as_text(field.bytes);
+      if (field.number == 44) options_.unk_surface = as_text(field.bytes);
       if (field.number == 48) options_.pad_piece = as_text(field.bytes);
     }
     if (field.type != WireType::varint) return {};
@@ -205,6 +207,7 @@ void ModelReader::finish() {
     spec_.normalizers.push_back(
         {.kind = NormalizerKind::charsmap, .pattern = {}, .content = std::move(options_.charsmap)});
   }
+  spec_.unknown_text = options_.unk_surface;
   spec_.bos = control(options_.bos_piece);
   spec_.eos = control(options_.eos_piece);
   spec_.pad = control(options_.pad_piece);

@@ -107,6 +107,12 @@ TEST(SentencePieceModel, BrokenFilesAreCorrupt) {
   for_each_flip(whole, {0x10}, is_read);
 }
 
+TEST(SentencePieceModel, TheFileSaysWhatAnUnknownTokenShows) {
+  const std::string trainer = number(3, 2);
+  EXPECT_EQ(read(pieces() + bytes(2, trainer))->unknown_text, " \u2047 ");
+  EXPECT_EQ(read(pieces() + bytes(2, trainer + bytes(44, "?!")))->unknown_text, "?!");
+}
+
 class SentencePieceCases : public testing::TestWithParam<const char*> {};
 
 TEST_P(SentencePieceCases, IdsAndTextEqualTheReference) {
@@ -123,7 +129,10 @@ TEST_P(SentencePieceCases, IdsAndTextEqualTheReference) {
     std::vector<Token> ids;
     (*tokenizer)->encode(text, SpecialParsing::off, false, ids);
     EXPECT_EQ(ids, one["ids"].get<std::vector<Token>>()) << text;
+    EXPECT_EQ((*tokenizer)->decode(ids, false), one["decoded"].get<std::string>()) << text;
   }
+  const Token unknown = *(*tokenizer)->spec().unk;
+  EXPECT_EQ((*tokenizer)->decode(std::vector<Token>{unknown, unknown}, false), " \u2047  \u2047 ");
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, SentencePieceCases,

@@ -53,6 +53,9 @@ class LoadedModelText final : public ModelText {
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     return detokenize(*model_, ids, with_special);
   }
+  std::string valid_text(std::string_view bytes) const override {
+    return model_->tokenizer->valid_text(bytes);
+  }
   std::string token_name(Token id) const override {
     return model_->tokenizer->spec().tokens[static_cast<size_t>(id)];
   }

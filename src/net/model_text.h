@@ -46,6 +46,8 @@ class ModelText {
   virtual Result<std::string> chat_text(std::string_view json) const = 0;
   // Bytes may end inside a character.
   virtual Result<std::string> text_of(std::span<const Token> ids, bool with_special) const = 0;
+  // Such bytes as text, U+FFFD for what is no character.
+  virtual std::string valid_text(std::string_view bytes) const = 0;
   // What the vocabulary calls a token. Requires: an id of the vocabulary.
   virtual std::string token_name(Token id) const = 0;
   virtual const ModelInfo& info() const = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "net/model_text.h"
 #include "ruv/engine.h"
 
@@ -72,6 +73,7 @@ class ByteText final : public ModelText {
     }
     return text;
   }
+  std::string valid_text(std::string_view bytes) const override { return to_valid_utf8(bytes); }
   std::string token_name(Token id) const override {
     return id < 256 ? std::string(1, static_cast<char>(id)) : "<end>";
   }

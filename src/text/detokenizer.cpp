@@ -9,18 +9,19 @@ Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, bool aft
 
 std::string Detokenizer::push(Token id) {
   tokenizer_->append_bytes(id, with_special_, pending_);
+  if (tokenizer_->shows_unknown(id, with_special_)) at_start_ = false;
   if (at_start_ && !pending_.empty()) {
     pending_.erase(0, tokenizer_->own_spaces(pending_));
     at_start_ = pending_.empty() && tokenizer_->spec().remove_extra_spaces;
   }
   const size_t whole = whole_utf8_prefix(pending_);
-  std::string text = to_valid_utf8(std::string_view(pending_).substr(0, whole));
+  std::string text = tokenizer_->valid_text(std::string_view(pending_).substr(0, whole));
   pending_.erase(0, whole);
   return text;
 }
 
 std::string Detokenizer::finish() {
-  std::string text = to_valid_utf8(pending_);
+  std::string text = tokenizer_->valid_text(pending_);
   pending_.clear();
   return text;
 }

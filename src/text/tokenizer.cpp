@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/bpe/byte_bpe.h"
 #include "text/bpe/sentencepiece_bpe.h"
 #include "text/rwkv_world.h"
@@ -114,8 +115,19 @@ std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsin
 std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
   std::string text;
   append_all(ids, with_special, text);
-  text.erase(0, own_spaces(text));
-  return text;
+  std::string before;  // the first unknown token, whose spaces are the text's
+  for (const Token id : ids) {
+    if (shows_unknown(id, with_special)) return text.erase(0, own_spaces(before));
+    append_bytes(id, with_special, before);
+    if (own_spaces(before) < before.size()) break;
+  }
+  return text.erase(0, own_spaces(text));
+}
+
+std::string Tokenizer::valid_text(std::string_view bytes) const {
+  const bool pieces =
+      spec_.kind == TokenizerKind::sentencepiece_bpe || spec_.kind == TokenizerKind::unigram;
+  return pieces ? to_valid_utf8_bytewise(bytes) : to_valid_utf8(bytes);
 }
 
 size_t Tokenizer::own_spaces(std::string_view text) const {

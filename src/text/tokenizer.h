@@ -58,6 +58,13 @@ class Tokenizer {
   std::vector<Token> encode_prompt(std::string_view text, SpecialParsing special) const;
   // The whole text of ids, first-token space rules applied. May hold invalid UTF-8 if ids do.
   std::string decode(std::span<const Token> ids, bool with_special) const;
+  // Decoded bytes as text: U+FFFD for each character that is broken off, as the packages have it;
+  // for pieces with byte tokens (SentencePiece), for each byte of it.
+  std::string valid_text(std::string_view bytes) const;
+  // Whether `id` shows unknown_text, whose space is no prefix.
+  bool shows_unknown(Token id, bool with_special) const {
+    return !with_special && id == spec_.unk && !spec_.unknown_text.empty();
+  }
 
   int32_t vocab_size() const { return static_cast<int32_t>(spec_.tokens.size()); }
   // As given to create, but for `merges`, which is empty.

@@ -103,6 +103,8 @@ struct TokenizerSpec {
   bool byte_fallback = true;      // sentencepiece_bpe, unigram: unknown characters become <0xXX>
   bool fuse_unknown = true;       // unknown characters in a row are one unknown token
   bool remove_extra_spaces = false;
+  // What an unknown token shows where control tokens show nothing; only SentencePiece models say.
+  std::string unknown_text;
   // Finer rules of tokenizer.json's Metaspace; GGUF files leave them off.
   bool prefix_first_only = false;    // ▁ not repeated after each added token
   bool prefix_before_added = false;  // ▁ alone before a text that begins with an added token

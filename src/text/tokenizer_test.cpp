@@ -342,9 +342,37 @@ TEST(Detokenizer, StreamEqualsTheWholeAndNeverCutsACharacter) {
         out += part;
       }
       out += stream.finish();
-      EXPECT_EQ(out, to_valid_utf8(tokenizer->decode(ids, true)));
+      EXPECT_EQ(out, tokenizer->valid_text(tokenizer->decode(ids, true)));
     }
   }
+}
+
+// Vocabularies learned from text have no token for bytes that no character has.
+TEST(Tokenizer, BytesWithoutATokenAreReadAsAReplacement) {
+  TokenizerSpec spec = byte_test_spec({});
+  for (const int byte : {0xC0, 0xFF, 0x03})
+    spec.kinds[static_cast<size_t>(byte)] = TokenKind::unused;
+  for (const int byte : {0xC0, 0xFF, 0x03})
+    spec.tokens[static_cast<size_t>(byte)] = "<none" + std::to_string(byte) + ">";
+  const auto tokenizer = made(spec);
+  std::vector<Token> ids;
+  std::vector<TokenSpan> spans;
+  TokenSink sink(&ids, &spans);
+  const TextPart part{
+      "a\xFF"
+      "b\xFE\xC0",
+      SpecialParsing::off};
+  tokenizer->encode_parts({&part, 1}, false, sink);
+  EXPECT_EQ(tokenizer->decode(ids, false),
+            "a\uFFFD"
+            "b\xFE\uFFFD");
+  ASSERT_EQ(spans.size(), 9U);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(spans[i].begin, 1U);
+    EXPECT_EQ(spans[i].end, 2U);
+  }
+  EXPECT_EQ(spans[8].end, 5U);
+  EXPECT_EQ(tokenizer->decode(test_ids(*tokenizer, "x\x03y"), false), "xy");  // as the packages do
 }
 
 TEST(Detokenizer, HoldsBackHalfACharacterAndEndsItWithAReplacement) {
@@ -359,6 +387,68 @@ TEST(Detokenizer, HoldsBackHalfACharacterAndEndsItWithAReplacement) {
   EXPECT_EQ(stream.finish(), "\uFFFD");
   EXPECT_EQ(stream.finish(), "");
   EXPECT_EQ(stream.push(*tokenizer->find("<end>")), "");
+}
+
+// A character that is broken off is one U+FFFD; SentencePiece gives one for each of its bytes.
+TEST(Detokenizer, MistakesAreReplacedAsThePackagesDo) {
+  struct Row {
+    const char* bytes;
+    const char* text;
+    const char* pieces_text;
+  };
+  constexpr Row kRows[] = {
+      {"\xE2\x82", "\uFFFD", "\uFFFD\uFFFD"},
+      {"\xE2\x82"
+       "A",
+       "\uFFFDA", "\uFFFD\uFFFDA"},
+      {"\xF0\x9F\x98", "\uFFFD", "\uFFFD\uFFFD\uFFFD"},
+      {"\xF0\x9F\x98\xF0\x9F\x98\x80", "\uFFFD\U0001F600", "\uFFFD\uFFFD\uFFFD\U0001F600"},
+      {"\xFF\xFE", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
+      {"\xC0\x80", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
+      {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD", "\uFFFD\uFFFD\uFFFD"},
+      {"\xF4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD", "\uFFFD\uFFFD\uFFFD\uFFFD"},
+  };
+  for (const auto& tokenizer : {made(byte_test_spec({})), made(piece_test_spec({}))}) {
+    const bool pieces = tokenizer->spec().kind == TokenizerKind::sentencepiece_bpe;
+    for (const Row& row : kRows) {
+      Detokenizer stream(*tokenizer);
+      std::string streamed;
+      std::vector<Token> ids;
+      for (const char* c = row.bytes; *c != 0; ++c) {
+        ids.push_back(static_cast<uint8_t>(*c) + (pieces ? 3 : 0));
+        streamed += stream.push(ids.back());
+      }
+      streamed += stream.finish();
+      EXPECT_EQ(streamed, pieces ? row.pieces_text : row.text) << row.bytes;
+      EXPECT_EQ(tokenizer->valid_text(tokenizer->decode(ids, false)), streamed) << row.bytes;
+    }
+  }
+}
+
+TEST(Detokenizer, AnUnknownTokenShowsTheTextOfTheModel) {
+  TokenizerSpec spec = piece_test_spec({"\u2581h"});
+  spec.unknown_text = " \u2047 ";
+  const auto tokenizer = made(spec);
+  const Token h = *tokenizer->find("\u2581h");
+  const Token unknown = *tokenizer->spec().unk;
+  const Token bos = *tokenizer->spec().bos;
+  const std::pair<std::vector<Token>, std::string> rows[] = {
+      {{unknown}, " \u2047 "},
+      {{bos, unknown}, " \u2047 "},
+      {{unknown, unknown}, " \u2047  \u2047 "},
+      {{h, unknown, h}, "h \u2047  h"},
+      {{unknown, h}, " \u2047  h"},
+  };
+  for (const auto& [ids, text] : rows) {
+    EXPECT_EQ(tokenizer->decode(ids, false), text);
+    Detokenizer stream(*tokenizer, false, false);
+    std::string streamed;
+    for (const Token id : ids) streamed += stream.push(id);
+    EXPECT_EQ(streamed + stream.finish(), text);
+  }
+  EXPECT_EQ(tokenizer->decode(rows[0].first, true), "<unk>");
+  spec.unknown_text.clear();
+  EXPECT_EQ(made(spec)->decode(rows[2].first, false), "");
 }
 
 TEST(Detokenizer, AnAnswerKeepsItsFirstSpaceAndATextDoesNot) {

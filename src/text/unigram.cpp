@@ -556,6 +556,7 @@ void Unigram::append_bytes(Token id, bool with_special, std::string& out) const 
   const std::string& text = spec_.tokens[i];
   if (is_control(id)) {
     if (with_special) out += text;
+    if (shows_unknown(id, with_special)) out += spec_.unknown_text;
     return;
   }
   if (spec_.kinds[i] == TokenKind::byte) {

@@ -113,9 +113,7 @@ class SentencePiece:
         return out + (self.processor.encode(text[at:]) if at < len(text) else [])
 
     def decode(self, ids):
-        # What stands for unknown characters (" \u2047 ") is a matter of taste: they are left out.
-        return [self.processor.decode(one) if self.processor.unk_id() not in one else None
-                for one in ids]
+        return [self.processor.decode(one) for one in ids]
 
     def pieces(self):
         return [self.processor.id_to_piece(i) for i in range(self.processor.vocab_size())]

@@ -64,7 +64,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   }
   auto text = service.text->text_of(ready.ids, true);
   if (!text) return tl::unexpected(api_error(text.error(), "prompt"));
-  ready.echo = to_valid_utf8(*text);
+  ready.echo = service.text->valid_text(*text);
   return ready;
 }
 

@@ -133,7 +133,7 @@ ApiResult<Json> detokenize_answer(const OpenAiService& service, const HttpReques
   const bool without = TRY(read_flag(body, "skip_special_tokens", false));
   const auto bytes = service.text->text_of(ids, !without);
   if (!bytes) return tl::unexpected(api_error(bytes.error(), "tokens"));
-  const std::string text = to_valid_utf8(*bytes);
+  const std::string text = service.text->valid_text(*bytes);
   return Json{{"content", text}, {"prompt", text}};
 }
 

@@ -1,12 +1,16 @@
 // Tables are turned from the byte alphabet into bytes once; encoding never sees the alphabet.
 #include "text/bpe/byte_bpe.h"
 
+#include <algorithm>
+
 #include "text/bpe/byte_alphabet.h"
 #include "text/bpe/merge_list.h"
 #include "text/parallel_encode.h"
 
 namespace ruv {
 namespace {
+
+constexpr std::string_view kReplacementBytes = "\uFFFD";
 
 // The bytes of the tokens. Only ordinary tokens are made by merges.
 Vocabulary read_vocabulary(const TokenizerSpec& spec) {
@@ -40,6 +44,7 @@ Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
   std::shared_ptr<ByteBpe> made(new ByteBpe(std::move(spec), std::move(pre_tokenizer)));
   const TokenizerSpec& own = made->spec_;
   Vocabulary vocabulary = read_vocabulary(own);
+  made->find_lost_bytes(vocabulary);
   MergeTrees::Rules rules{.by_text = own.merges.empty(), .pairs = PairTable(), .ranks = {}};
   if (!own.merges.empty()) {
     const MergeList list{
@@ -59,7 +64,37 @@ Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
 ByteBpe::ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer)
     : SectionTokenizer(std::move(spec)), pre_tokenizer_(std::move(pre_tokenizer)) {}
 
+void ByteBpe::find_lost_bytes(const Vocabulary& vocabulary) {
+  for (int byte = 0xC0; byte < 0x100; ++byte)
+    lost_[static_cast<size_t>(byte)] = byte < 0xC2 || byte > 0xF4;
+  bool replaceable[3] = {};
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string_view text = vocabulary.text(static_cast<Token>(id));
+    if (text.size() != 1 || spec_.kinds[id] != TokenKind::normal) continue;
+    lost_[static_cast<uint8_t>(text[0])] = false;
+    for (size_t i = 0; i < 3; ++i) replaceable[i] |= text[0] == kReplacementBytes[i];
+  }
+  loses_bytes_ = replaceable[0] && replaceable[1] && replaceable[2] &&
+                 std::find(lost_.begin(), lost_.end(), true) != lost_.end();
+}
+
 void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) const {
+  const auto is_lost = [&](char c) { return lost_[static_cast<uint8_t>(c)]; };
+  if (!loses_bytes_ || std::none_of(text.begin(), text.end(), is_lost)) {
+    return encode_spaced_section(text, sink);
+  }
+  NormalizedText made;
+  for (size_t i = 0; i < text.size(); ++i) {
+    made.text += is_lost(text[i]) ? kReplacementBytes : text.substr(i, 1);
+    made.origin.resize(made.text.size(), static_cast<uint32_t>(i));
+  }
+  made.origin.push_back(static_cast<uint32_t>(text.size()));
+  const SpanMap map(sink);
+  encode_spaced_section(made.text, sink);
+  map.trace(sink, made.origin, true);
+}
+
+void ByteBpe::encode_spaced_section(std::string_view text, TokenSink& sink) const {
   if (!spec_.add_space_prefix || text[0] == ' ') return encode_plain_section(text, sink);
   const SpanMap map(sink);
   encode_plain_section(" " + std::string(text), sink);

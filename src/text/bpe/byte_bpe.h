@@ -2,6 +2,7 @@
 // pre-tokenizer become bytes; ranked merges join them.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "text/bpe/bpe_core.h"
@@ -24,9 +25,15 @@ class ByteBpe final : public SectionTokenizer {
 
  private:
   ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer);
+  void encode_spaced_section(std::string_view text, TokenSink& sink) const;
   void encode_plain_section(std::string_view text, TokenSink& sink) const;
+  void find_lost_bytes(const Vocabulary& vocabulary);
 
   PreTokenizer pre_tokenizer_;
+  // Bytes that no character has and no token either, for vocabularies learned from text only. They
+  // are read as U+FFFD, or nothing would be left of them.
+  std::array<bool, 256> lost_{};
+  bool loses_bytes_ = false;
   std::unique_ptr<BpeCore> core_;
 };
 

@@ -239,12 +239,17 @@ uint64_t SentencePieceBpe::cuts_before(const char* text, size_t n) const {
 }
 
 void SentencePieceBpe::append_bytes(Token id, bool with_special, std::string& out) const {
+  if (shows_unknown(id, with_special)) out += spec_.unknown_text;
   if (is_control(id) && !with_special) return;
   out += core_->vocabulary().text(id);
 }
 
 void SentencePieceBpe::append_all(std::span<const Token> ids, bool with_special,
                                   std::string& out) const {
+  const auto shows = [&](Token id) { return shows_unknown(id, with_special); };
+  if (std::any_of(ids.begin(), ids.end(), shows)) {
+    return Tokenizer::append_all(ids, with_special, out);
+  }
   const auto keeps = [&](Token id) { return with_special || !is_control(id); };
   core_->vocabulary().append_texts(ids, keeps, out);
 }
