@@ -47,6 +47,8 @@ class PipelineReader {
   Status mark_unknown(std::string_view text);
   Result<Ends> read_post_processor();
   Result<Ends> read_template(const JsonElement& step);
+  Result<Token> stated_id(int64_t id) const;
+  Result<Token> template_token(const JsonElement& step, std::string_view text) const;
   Result<Token> checked_id(int64_t id, std::string_view text) const;
   Status place_token(Token id, std::string_view text);
 
@@ -335,17 +337,43 @@ Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
     if (type == "TemplateProcessing") {
       ends = TRY(read_template(step));
     } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-      const auto id_in = [&](std::string_view key) -> std::optional<Token> {
-        std::string_view text;
-        if (step[key].at(0).get(text)) return std::nullopt;
-        return find_token(spec_, text);
+      const auto id_in = [&](std::string_view key) -> Result<std::optional<Token>> {
+        int64_t id = 0;
+        if (step[key].at(1).get(id)) {
+          return error(fmt::format("post_processor.{} is no token with an id", key));
+        }
+        return TRY(stated_id(id));
       };
-      ends = {id_in("cls"), id_in("sep")};
+      ends.first = TRY(id_in("cls"));
+      ends.last = TRY(id_in("sep"));
     } else if (type != "ByteLevel") {
       return unsupported("post_processor", type);
     }
   }
   return ends;
+}
+
+// The id that a post-processor states counts, also where the vocabulary has the text elsewhere.
+Result<Token> PipelineReader::stated_id(int64_t id) const {
+  if (id >= 0 && static_cast<uint64_t>(id) < spec_.tokens.size()) return static_cast<Token>(id);
+  return error(
+      fmt::format("post_processor: id {} is outside the {} tokens", id, spec_.tokens.size()));
+}
+
+Result<Token> PipelineReader::template_token(const JsonElement& step, std::string_view text) const {
+  JsonElement stated;
+  if (!step["special_tokens"][text].get(stated)) {
+    const std::optional<JsonArray> ids = member<JsonArray>(stated, "ids");
+    int64_t id = 0;
+    if (!ids || ids->size() == 0 || ids->at(0).get(id)) {
+      return error(fmt::format("post_processor.special_tokens: \"{}\" has no ids", text));
+    }
+    if (ids->size() > 1) return unsupported("post_processor", "a token of several ids");
+    return stated_id(id);
+  }
+  const std::optional<Token> id = find_token(spec_, text);
+  if (!id) return error(fmt::format("post_processor: \"{}\" is no token", text));
+  return *id;
 }
 
 Result<PipelineReader::Ends> PipelineReader::read_template(const JsonElement& step) {
@@ -362,8 +390,7 @@ Result<PipelineReader::Ends> PipelineReader::read_template(const JsonElement& st
     std::optional<Token>& end = after_text ? ends.last : ends.first;
     const std::string_view text = text_of(special, "id");
     if (end) return unsupported("post_processor", "two tokens on one side of the text");
-    end = find_token(spec_, text);
-    if (!end) return error(fmt::format("post_processor: \"{}\" is no token", text));
+    end = TRY(template_token(step, text));
   }
   return ends;
 }

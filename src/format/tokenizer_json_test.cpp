@@ -57,7 +57,8 @@ TEST_P(HuggingFaceCases, IdsAndTextEqualTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, HuggingFaceCases,
-                         testing::Values("llama2", "phi-2", "roberta-base"));
+                         testing::Values("bert-uncased-m2v", "llama2", "phi-2", "roberta-base",
+                                         "t5-small"));
 
 TEST(TokenizerJson, TrainedModelPromptsEqualTheReference) {
   const std::string folder = shared_data("trained/nano");
@@ -316,6 +317,38 @@ TEST(TokenizerJson, DeepNestingIsRefused) {
   SmallFile file;
   file.normalizer = std::string(900, '[') + std::string(900, ']');
   expect_part(file.error(), "normalizer");
+}
+
+// The ids that a post-processor states count, whatever the vocabulary says of their texts.
+TEST(TokenizerJson, StatedIdsOfThePostProcessorCount) {
+  const auto with = [](const std::string& single, const std::string& tokens) {
+    SmallFile file;
+    file.post_processor = fmt::format(
+        R"({{"type": "TemplateProcessing", "single": [{}{{"Sequence": {{"id": "A"}}}}],
+             "special_tokens": {{{}}}}})",
+        single, tokens);
+    return file;
+  };
+  const std::string first = R"({"SpecialToken": {"id": "<s>", "type_id": 0}}, )";
+  const auto ids = [](const SmallFile& file) {
+    const auto tokenizer = made(file.read());
+    return tokenizer ? tokenizer->encode_prompt("ab", SpecialParsing::off) : std::vector<Token>();
+  };
+  EXPECT_EQ(ids(with(first, "")), (std::vector<Token>{3, 2}));
+  EXPECT_EQ(ids(with(first, R"("<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]})")),
+            (std::vector<Token>{1, 2}));
+  expect_part(with(first, R"("<s>": {"ids": [5]})").error(), "id 5 is outside the 5 tokens");
+  expect_part(with(first, R"("<s>": {"ids": [-1]})").error(), "outside");
+  expect_part(with(first, R"("<s>": {"ids": []})").error(), "has no ids");
+  expect_part(with(first, R"("<s>": {"ids": [1, 2]})").error(), "a token of several ids");
+
+  SmallFile roberta;
+  roberta.post_processor = R"({"type": "RobertaProcessing", "sep": ["</s>", 4], "cls": ["x", 1]})";
+  EXPECT_EQ(ids(roberta), (std::vector<Token>{1, 2, 4}));
+  roberta.post_processor = R"({"type": "RobertaProcessing", "sep": ["</s>", 4], "cls": ["x", 9]})";
+  expect_part(roberta.error(), "id 9 is outside");
+  roberta.post_processor = R"({"type": "BertProcessing", "sep": ["</s>", 4]})";
+  expect_part(roberta.error(), "post_processor.cls is no token");
 }
 
 // Cuts and flipped bytes give an error or a tokenizer, never more.
