@@ -46,5 +46,6 @@ class Engine:
         return Answer(rows)
 
     def quantize(self, folder, out, kind):
-        _, message, fault = self.call("quantize", "--model", folder, "--out", out, "--type", kind)
+        _, message, fault = self.call("quantize", "--model", folder, "--out", out, "--type", kind,
+                                      "--force")
         return Answer(message=message, fault=fault)
