@@ -68,13 +68,26 @@ TEST_F(RecentPromptsTest, ChatsThatTakeTurnsAreKeptApart) {
   EXPECT_GE(recent_.n_kept(), wanted);
 }
 
+TEST_F(RecentPromptsTest, OfTwoBeginningsTheLongerOneGoesOn) {
+  const size_t n_long = expect_full(chat_of(4, "Ann"));
+  expect_full(chat_of(1, "Ann"));  // too little of the long one to be its place
+  EXPECT_EQ(recent_.n_prompts(), 2U);
+  EXPECT_EQ(recent_.n_kept(), 0U);
+  expect_full(chat_of(4, "Ann"));
+  EXPECT_EQ(recent_.n_kept(), n_long);
+  expect_full(chat_of(5, "Ann"));
+  EXPECT_EQ(recent_.n_kept(), 2 * n_long);
+}
+
 TEST_F(RecentPromptsTest, IsBounded) {
   for (int i = 0; i < 100; ++i) expect_full(chat_of(2, std::string(1, static_cast<char>(i + 33))));
   EXPECT_LE(recent_.n_prompts(), RecentPrompts::kMaxPrompts);
   const std::string large(RecentPrompts::kMaxBytes / 3, 'x');
   for (const char* name : {"a", "b", "c", "d"}) expect_full({"<bos>", name + large, "<end>"});
   EXPECT_LE(recent_.n_prompts(), 3U);
-  expect_full({"<bos>", large + large, "<end>"});  // not remembered
+  const size_t n_kept = recent_.n_kept();
+  for (int i = 0; i < 2; ++i) expect_full({"<bos>", "e" + large + large, "<end>"});
+  EXPECT_EQ(recent_.n_kept(), n_kept) << "what is as large is not remembered";
   EXPECT_LE(recent_.n_prompts(), 3U);
   expect_full({});
   expect_full({""});

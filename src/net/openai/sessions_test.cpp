@@ -220,6 +220,9 @@ TEST_F(SessionsTest, ListsAreInParts) {
   EXPECT_EQ(first["data"][1]["name"], "b");
   EXPECT_EQ(first["data"][0]["n_messages"], 2);
   EXPECT_EQ(first["data"][0]["n_tokens"], 9);
+  const Json all = ask("GET", "/v1/sessions?limit=3").body;
+  EXPECT_FALSE(all["has_more"].get<bool>());
+  EXPECT_EQ(all["data"].size(), 3U);
   const Json rest = ask("GET", "/v1/sessions?limit=2&after=b").body;
   EXPECT_FALSE(rest["has_more"].get<bool>());
   EXPECT_EQ(rest["data"].size(), 1U);
