@@ -275,6 +275,67 @@ def page_store_seeds():
     yield "damaged", b"\0" + segment(*chain)
 
 
+# As in src/net/fuzz_route_body.cpp.
+ROUTES = [("POST", "/v1/chat/completions"), ("POST", "/v1/completions"), ("POST", "/tokenize"),
+          ("POST", "/detokenize"), ("POST", "/apply-template"), ("PUT", "/v1/sessions/s")]
+
+
+def recorded_requests():
+    """(file, name, method, path, body) of the server's request cases."""
+    for file in sorted((CORPUS.parent.parent / "cases" / "http").glob("*.json")):
+        for case in json.loads(file.read_text(encoding="utf-8")):
+            asked = case["request"]
+            body = asked.get("raw")
+            if body is None and "body" in asked:
+                body = json.dumps(asked["body"], ensure_ascii=False)
+            body = None if body is None else body.replace('"scripted"', '"m"').encode()
+            yield file.stem, case["name"], asked.get("method", "POST"), asked["path"], body
+
+
+def route_body_seeds():
+    """A byte for the route, then a body; one of each set of fields."""
+    seen = set()
+    for _, _, method, path, body in recorded_requests():
+        path = path.replace("/v1/tokenize", "/tokenize").split("?")[0]
+        if (method, path) not in ROUTES or body is None or len(body) > 600:
+            continue
+        try:
+            fields = frozenset(json.loads(body))
+        except (ValueError, TypeError):
+            fields = body
+        if (path, fields) not in seen:
+            seen.add((path, fields))
+            yield f"case_{len(seen)}", bytes([ROUTES.index((method, path))]) + body
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "Hi"}]
+    yield "session", bytes([5]) + json.dumps({"messages": messages}).encode()
+    turn = {"model": "m", "session": "s", "messages": messages[1:]}
+    yield "turn", bytes([0]) + json.dumps(turn).encode()
+    yield "query", bytes([6]) + b"user=u&after=a%2E&limit=3"
+
+
+def http_seeds():
+    """A byte for how it is cut, then what a client sends over one connection."""
+    def request(method, path, body, extra=""):
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer key\r\n{extra}"
+        if body is not None:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return head.encode() + b"\r\n" + (body or b"")
+
+    talks = {}
+    for file, _, method, path, body in recorded_requests():
+        if body is None or len(body) < 600:
+            talks.setdefault(file, []).append(request(method, path, body))
+    for file, requests in talks.items():
+        for i in range(0, min(len(requests), 24), 6):
+            yield f"{file}_{i // 6}", bytes([i]) + b"".join(requests[i:i + 6])
+    chunks = b'7\r\n{"conte\r\nb;x=y\r\nnt":"Hello"\r\n1\r\n}\r\n0\r\nX: y\r\n\r\n'
+    yield "chunked", b"\7" + request("POST", "/tokenize", None, "Transfer-Encoding: chunked\r\n") + chunks
+    yield "expects", b"\0" + request("POST", "/tokenize", b'{"content":"a"}', "Expect: 100-continue\r\n")
+    yield "old", b"\1GET /health HTTP/1.0\r\n\r\n"
+    yield "pages", b"\2\r\n" + request("GET", "/v1/models", None, "Origin: http://localhost:3\r\n") * 3
+    yield "ends", b"\3" + request("HEAD", "/health", None, "Connection: close\r\n")
+
+
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
@@ -283,7 +344,8 @@ def main():
                           ("tiktoken_ranks", tiktoken_ranks_seeds),
                           ("rwkv_vocab", rwkv_vocab_seeds),
                           ("page_store", page_store_seeds),
-                          ("session_file", session_file_seeds)):
+                          ("session_file", session_file_seeds),
+                          ("route_body", route_body_seeds), ("http", http_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():

@@ -31,23 +31,34 @@ bool Workers::finish(std::chrono::steady_clock::time_point deadline) {
   return done_.wait_until(lock, deadline, [this] { return n_running_ == 0; });
 }
 
+void Workers::run_first(std::unique_lock<std::mutex>& lock) {
+  std::function<void()> job = std::move(jobs_.front());
+  jobs_.pop_front();
+  ++n_running_;
+  lock.unlock();
+  try {
+    job();
+  } catch (const std::exception&) {
+    // Routes answer what they throw; what is left is memory that ran out while they did.
+  }
+  job = nullptr;  // what it holds goes before the job counts as done
+  lock.lock();
+  if (--n_running_ == 0) done_.notify_all();
+}
+
+bool Workers::run_one() {
+  std::unique_lock lock(mutex_);
+  if (jobs_.empty()) return false;
+  run_first(lock);
+  return true;
+}
+
 void Workers::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
     if (stopping_) return;
-    std::function<void()> job = std::move(jobs_.front());
-    jobs_.pop_front();
-    ++n_running_;
-    lock.unlock();
-    try {
-      job();
-    } catch (const std::exception&) {
-      // Routes answer what they throw; what is left is memory that ran out while they did.
-    }
-    job = nullptr;  // what it holds goes before the job counts as done
-    lock.lock();
-    if (--n_running_ == 0) done_.notify_all();
+    run_first(lock);
   }
 }
 

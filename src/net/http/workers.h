@@ -14,6 +14,7 @@ namespace ruv {
 
 class Workers {
  public:
+  // Without threads, jobs run where run_one() is called.
   explicit Workers(int n_threads);
   // Joins the threads, however long that takes: see finish().
   ~Workers();
@@ -22,12 +23,16 @@ class Workers {
 
   // Any thread. What `job` throws is dropped with it.
   void post(std::function<void()> job);
+  // Runs the oldest job that waits in the calling thread. False where none waits.
+  bool run_one();
   // Drops the jobs that have not begun and waits for the others, at most until `deadline`.
   // False: some are still running.
   bool finish(std::chrono::steady_clock::time_point deadline);
 
  private:
   void work();
+  // Unlocks meanwhile. Requires: a job waits.
+  void run_first(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;  // guards all below
   std::condition_variable wake_;

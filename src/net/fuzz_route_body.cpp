@@ -1,0 +1,134 @@
+// Any bytes as the body of any route, through the route itself. The first byte picks the route.
+// Each request gets one whole answer of a known status, and nothing of it stays behind.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <thread>
+
+#include "net/fuzz_service.h"
+#include "net/http/exchange.h"
+#include "net/openai/fields.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+namespace ruv {
+namespace {
+
+struct Target {
+  const char* method;
+  const char* path;
+  const char* query;
+};
+// tests/fuzz/make_corpus.py knows this order.
+constexpr Target kTargets[] = {
+    {"POST", "/v1/chat/completions", ""},
+    {"POST", "/v1/completions", ""},
+    {"POST", "/tokenize", ""},
+    {"POST", "/detokenize", ""},
+    {"POST", "/apply-template", ""},
+    {"PUT", "/v1/sessions/s", "user=u"},
+    {"GET", "/v1/sessions", nullptr},  // the bytes are the query
+    {"GET", "/v1/models/x", ""},
+};
+
+// What makes a body of the API: names of fields, words of values, brackets.
+std::vector<std::string> words() {
+  std::vector<std::string> found = {"{}",
+                                    "[]",
+                                    "null",
+                                    "true",
+                                    "false",
+                                    "0",
+                                    "-1",
+                                    "1e999",
+                                    "\"m\"",
+                                    "\"user\"",
+                                    "\"system\"",
+                                    "\"assistant\"",
+                                    "\"tool\"",
+                                    "\"text\"",
+                                    "[[1]]",
+                                    "\"\"",
+                                    "\\u0000",
+                                    "\\ud83d",
+                                    "[1,2,3]",
+                                    "\"s\"",
+                                    "18446744073709551616",
+                                    ",",
+                                    ":",
+                                    "{",
+                                    "[",
+                                    "]",
+                                    "}",
+                                    "\"role\":",
+                                    "\"content\":",
+                                    "\"session\":"};
+  for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
+                          tokenize_fields(), detokenize_fields()}) {
+    for (const FieldRow& row : rows) found.push_back("\"" + std::string(row.name) + "\":");
+  }
+  return found;
+}
+
+void run(const Route& route, HttpRequest request) {
+  static const ServerOptions options;
+  boost::asio::io_context io;
+  ServerBudget budget(options.budget);
+  {
+    auto exchange = std::make_shared<Exchange>(io, options, budget, AnswerFraming{});
+    run_route(route, request, exchange);
+    std::string bytes;
+    // A session is written by a thread of its own.
+    for (int i = 0; i < 100'000; ++i) {
+      io.restart();
+      io.poll();
+      for (std::string more; !(more = exchange->take_queued()).empty();) {
+        bytes += more;
+        exchange->mark_written();
+      }
+      if (exchange->ended()) break;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    CHECK(exchange->ended());
+    CHECK(bytes.starts_with("HTTP/1.1 ") && bytes.find("Unknown\r\n") == std::string::npos);
+  }
+  io.restart();
+  io.poll();
+  CHECK(budget.taken(BudgetUse::answers) == 0);
+}
+
+}  // namespace
+}  // namespace ruv
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  static const std::vector<std::string> kWords = ruv::words();
+  std::minstd_rand random(seed);
+  if (random() % 2 == 0 || size == 0) return LLVMFuzzerMutate(data, size, max_size);
+  std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string& word = kWords[random() % kWords.size()];
+  const size_t at = 1 + random() % text.size();
+  const size_t n_replaced = random() % 2 == 0 ? 0 : random() % 16;
+  text.replace(at, n_replaced, word);
+  const size_t n = std::min(text.size(), max_size);
+  std::copy_n(text.begin(), n, reinterpret_cast<char*>(data));
+  return n;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const ruv::FuzzService service;
+  static const std::vector<ruv::Route> routes = service.routes();
+  static const ruv::Router router(routes);
+  if (size == 0) return 0;
+  const ruv::Target& target = ruv::kTargets[bytes[0] % std::size(ruv::kTargets)];
+  ruv::HttpRequest request;
+  request.method = target.method;
+  request.path = target.path;
+  request.body.assign(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+  request.query = target.query != nullptr ? target.query : request.body;
+  const ruv::RouteChoice choice = router.choose(request);
+  CHECK(choice.route != nullptr);
+  ruv::run(*choice.route, std::move(request));
+  return 0;
+}
