@@ -165,7 +165,7 @@ class World {
       auto connection =
           std::make_shared<Connection>(Connection::Socket(state_.io, protocol, ends[0]), state_);
       boost::asio::co_spawn(state_.io, connection->run(),
-                            [&ended](const std::exception_ptr& error) {
+                            [&ended, connection](const std::exception_ptr& error) {
                               CHECK(!error);
                               ended = true;
                             });
