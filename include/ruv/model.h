@@ -37,6 +37,10 @@ struct LoadOptions {
   // Told at most a few times, while loading.
   std::function<void(NoteKind, std::string_view)> note;
 
+  // Keys and tensors of the file that are taken as absent, named as the errors that refuse them
+  // name them. What was ignored is told to `note` and stands in ModelInfo::remarks.
+  std::vector<std::string> ignored_keys;
+
   // Folder of packed weights, made when absent; empty: none. The first load of a model writes a
   // file there which the next ones map instead of packing again. Files may be deleted at any time.
   // They are as trusted as the program: keep the folder out of the reach of others.
@@ -48,10 +52,12 @@ struct LoadOptions {
 };
 
 // Loads a GGUF file or a HuggingFace folder (config.json, *.safetensors, tokenizer.json).
-// Fails: not_found, corrupt (file, offset, field), unsupported (architecture, tensor type),
-// out_of_memory.
+// Fails: not_found, corrupt (file, offset, field), unsupported (architecture, tensor type, a key
+// that asks for something we do not have), out_of_memory.
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options = {});
+// Whether load_model would take the file, found out without its weights. Fails: as load_model.
+Status check_model(const std::string& path, const LoadOptions& options = {});
 
 struct ModelInfo {
   std::string name;          // general.name, or the file's own name
@@ -73,6 +79,9 @@ struct ModelInfo {
   bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;
   bool has_chat_template = false;
+  // What stands in the file and is not used: keys the model class does not read, keys that were
+  // ignored because the caller asked for it.
+  std::vector<std::string> remarks;
 };
 ModelInfo model_info(const Model& model);
 

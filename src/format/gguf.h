@@ -24,6 +24,7 @@ struct GgufContents {
 Result<GgufContents> parse_gguf(Bytes bytes, const std::string& source);
 
 // As ModelFile::open for one GGUF file, or the first of splits.
-Result<std::unique_ptr<ModelFile>> open_gguf(const std::string& path);
+Result<std::unique_ptr<ModelFile>> open_gguf(const std::string& path,
+                                             const ModelFileOptions& options);
 
 }  // namespace ruv

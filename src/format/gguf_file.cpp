@@ -2,6 +2,7 @@
 // "<stem>-00001-of-0000N.gguf" … "<stem>-0000N-of-0000N.gguf".
 #include "base/file.h"
 #include "format/gguf.h"
+#include "format/gguf_keys.h"
 #include "format/gguf_vocab.h"
 #include "format/tensor_names.h"
 
@@ -12,7 +13,8 @@ constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 
 class GgufFile final : public ModelFile {
  public:
-  static Result<std::unique_ptr<ModelFile>> open(const std::string& path);
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
+                                                 const ModelFileOptions& options);
 
   Result<TokenizerSpec> tokenizer_spec() const override {
     return tokenizer_spec_from_metadata(metadata_, path_);
@@ -28,6 +30,7 @@ class GgufFile final : public ModelFile {
   Result<GgufContents> add_part(const std::string& path);
   Status add_splits(uint64_t n_splits);
   void take_tensors(GgufContents& contents);
+  void take_away(const ModelFileOptions& options);
 };
 
 // The optional integer of a split key, checked to be 0 … 65535 as the u16 it is written as.
@@ -63,6 +66,15 @@ void GgufFile::take_tensors(GgufContents& contents) {
   for (TensorInfo& tensor : contents.tensors) tensors_.push_back(std::move(tensor));
 }
 
+void GgufFile::take_away(const ModelFileOptions& options) {
+  for (const std::string& key : options.ignored_keys) {
+    const size_t n_tensors =
+        std::erase_if(tensors_, [&](const TensorInfo& tensor) { return tensor.name == key; });
+    const bool is_kept = key == "general.architecture" || key.starts_with("split.");
+    if (n_tensors + (is_kept ? 0 : metadata_.erase(key)) > 0) ignored_keys_.push_back(key);
+  }
+}
+
 Status GgufFile::add_splits(uint64_t n_splits) {
   for (uint64_t number = 2; number <= n_splits; ++number) {
     const std::string path = sibling(path_, 1, number, n_splits);
@@ -90,7 +102,8 @@ Status GgufFile::add_splits(uint64_t n_splits) {
   return {};
 }
 
-Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path) {
+Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path,
+                                                  const ModelFileOptions& options) {
   auto file = std::make_unique<GgufFile>();
   file->path_ = path;
   file->container_ = "gguf";
@@ -116,14 +129,17 @@ Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path) {
   file->metadata_ = std::move(contents.metadata);
   file->take_tensors(contents);
   if (n_splits > 1) TRY(file->add_splits(n_splits));
+  file->take_away(options);
   TRY(file->index_tensors());
+  file->usable_ = check_gguf_keys(file->metadata_, file->architecture_, path);
   return file;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ModelFile>> open_gguf(const std::string& path) {
-  return GgufFile::open(path);
+Result<std::unique_ptr<ModelFile>> open_gguf(const std::string& path,
+                                             const ModelFileOptions& options) {
+  return GgufFile::open(path, options);
 }
 
 }  // namespace ruv

@@ -1,12 +1,11 @@
-// One row for each family says what its config may leave out; one reader checks types and ranges of
-// what it has, whatever generation of transformers wrote it.
+// One reader checks types and ranges of what a config has, whatever generation of transformers
+// wrote it; what is special about a family stands in its record.
 #include "format/hf_config.h"
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
-#include "base/json.h"
+#include "format/hf_values.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -16,476 +15,409 @@ constexpr int kMaxConfigDepth = 64;
 constexpr int64_t kMaxLayers = 65536;
 constexpr size_t kMaxConfigBytes = size_t{4} << 20;
 
-// What a family's config may leave out, with the values of its configuration class (transformers
-// 5.23); 0 and "" where there is no default.
-struct Family {
-  std::string_view hf_class;
-  std::string_view model_type;
-  std::string_view gguf;
-  std::string_view act = "silu";
-  bool layer_norm = false;  // else RMS norm
-  double norm_eps = 1e-6;
-  int64_t max_positions = 0;
-  int64_t n_heads = 0;
-  int64_t n_kv_heads = 0;  // 0: as many as heads
-  int64_t head_dim = 0;    // 0: hidden_size / heads
-  int64_t window = 0;
-  int64_t window_period = 0;
-  double rope_base = 10000;
-  bool tied = false;
-};
-
-constexpr std::string_view kGelu = "gelu_pytorch_tanh";
-constexpr std::array kFamilies = {
-    Family{.hf_class = "LlamaForCausalLM",
-           .model_type = "llama",
-           .gguf = "llama",
-           .max_positions = 2048},
-    Family{.hf_class = "MistralForCausalLM",
-           .model_type = "mistral",
-           .gguf = "llama",
-           .max_positions = 131072,
-           .n_kv_heads = 8,
-           .window = 4096},
-    Family{.hf_class = "MixtralForCausalLM",
-           .model_type = "mixtral",
-           .gguf = "llama",
-           .norm_eps = 1e-5,
-           .max_positions = 131072,
-           .n_kv_heads = 8,
-           .rope_base = 1e6},
-    Family{.hf_class = "Qwen2ForCausalLM",
-           .model_type = "qwen2",
-           .gguf = "qwen2",
-           .max_positions = 32768},
-    Family{.hf_class = "Qwen3ForCausalLM",
-           .model_type = "qwen3",
-           .gguf = "qwen3",
-           .max_positions = 32768,
-           .head_dim = 128},
-    Family{.hf_class = "GemmaForCausalLM",
-           .model_type = "gemma",
-           .gguf = "gemma",
-           .act = kGelu,
-           .max_positions = 8192,
-           .n_heads = 16,
-           .n_kv_heads = 16,
-           .head_dim = 256,
-           .tied = true},
-    Family{.hf_class = "Gemma2ForCausalLM",
-           .model_type = "gemma2",
-           .gguf = "gemma2",
-           .act = kGelu,
-           .max_positions = 8192,
-           .n_heads = 8,
-           .n_kv_heads = 4,
-           .head_dim = 256,
-           .window = 4096,
-           .window_period = 2,
-           .tied = true},
-    Family{.hf_class = "Gemma3ForCausalLM",
-           .model_type = "gemma3_text",
-           .gguf = "gemma3",
-           .act = kGelu,
-           .max_positions = 131072,
-           .n_heads = 8,
-           .n_kv_heads = 4,
-           .head_dim = 256,
-           .window = 4096,
-           .window_period = 6,
-           .rope_base = 1e6,
-           .tied = true},
-    Family{.hf_class = "Gemma3ForConditionalGeneration",
-           .model_type = "gemma3",
-           .gguf = "gemma3",
-           .act = kGelu,
-           .max_positions = 131072,
-           .n_heads = 8,
-           .n_kv_heads = 4,
-           .head_dim = 256,
-           .window = 4096,
-           .window_period = 6,
-           .rope_base = 1e6,
-           .tied = true},
-    Family{.hf_class = "Phi3ForCausalLM",
-           .model_type = "phi3",
-           .gguf = "phi3",
-           .norm_eps = 1e-5,
-           .max_positions = 4096},
-    Family{.hf_class = "GPT2LMHeadModel",
-           .model_type = "gpt2",
-           .gguf = "gpt2",
-           .act = "gelu_new",
-           .layer_norm = true,
-           .norm_eps = 1e-5,
-           .max_positions = 1024,
-           .tied = true},
-    Family{.hf_class = "Starcoder2ForCausalLM",
-           .model_type = "starcoder2",
-           .gguf = "starcoder2",
-           .act = kGelu,
-           .layer_norm = true,
-           .norm_eps = 1e-5,
-           .max_positions = 4096,
-           .n_heads = 24,
-           .n_kv_heads = 2,
-           .tied = true},
-};
-
-// Reads members of one JSON object with checked types; errors name file and member.
-class Members {
- public:
-  Members(const Json& object, const std::string& source) : object_(&object), source_(&source) {}
-
-  using Names = std::initializer_list<std::string_view>;  // the first present one counts
-
-  // Null when absent or null in the file.
-  const Json* get(Names names) const {
-    for (const std::string_view name : names) {
-      const auto found = object_->find(name);
-      if (found != object_->end() && !found->is_null()) return &*found;
-    }
-    return nullptr;
-  }
-  // Whether it is there, null or not.
-  bool has(std::string_view name) const { return object_->contains(name); }
-  // From 0 to 2^31 - 1. `otherwise` < 0 means that the member must be there.
-  Result<int64_t> integer(Names names, int64_t otherwise = -1) const {
-    const Json* value = get(names);
-    if (value == nullptr && otherwise >= 0) return otherwise;
-    if (value == nullptr) return wrong(names, "is missing");
-    if (!value->is_number_integer()) return wrong(names, "is not an integer");
-    const bool fits = value->is_number_unsigned() ? value->get<uint64_t>() <= INT32_MAX
-                                                  : value->get<int64_t>() >= 0;
-    if (!fits) return wrong(names, "is not in the range 0 to 2^31 - 1");
-    return value->get<int64_t>();
-  }
-  Result<int64_t> positive(Names names, int64_t otherwise = -1) const {
-    const int64_t value = TRY(integer(names, otherwise == 0 ? -1 : otherwise));
-    if (value == 0) return wrong(names, "is 0");
-    return value;
-  }
-  Result<std::optional<double>> number(Names names) const {
-    const Json* value = get(names);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number() || !std::isfinite(value->get<double>())) {
-      return wrong(names, "is not a finite number");
-    }
-    return value->get<double>();
-  }
-  Result<std::optional<bool>> truth(Names names) const {
-    const Json* value = get(names);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_boolean()) return wrong(names, "is not true or false");
-    return value->get<bool>();
-  }
-  Result<std::string> text(Names names, std::string_view otherwise) const {
-    const Json* value = get(names);
-    if (value == nullptr) return std::string(otherwise);
-    if (!value->is_string()) return wrong(names, "is not text");
-    return value->get<std::string>();
-  }
-  // An object's members; those of an empty object when absent.
-  Result<Members> object(Names names) const {
-    static const Json kEmpty = Json::object();
-    const Json* value = get(names);
-    if (value == nullptr) return Members(kEmpty, *source_);
-    if (!value->is_object()) return wrong(names, "is not an object");
-    return Members(*value, *source_);
-  }
-  tl::unexpected<Status> wrong(Names names, std::string_view what,
-                               Code code = Code::corrupt) const {
-    return fail(code, "{}: '{}' {}", *source_, *names.begin(), what);
-  }
-
- private:
-  const Json* object_;
-  const std::string* source_;
-};
-
 class ConfigReader {
  public:
-  ConfigReader(Members config, const Family& family, HfConfig& out)
-      : config_(config), family_(family), out_(out) {}
+  ConfigReader(const Members& config, const HfFamily& family, HfConfig& out)
+      : config_(config), family_(family), config_out_(out), out_(family, out) {}
 
   Status read() {
     TRY(read_sizes());
+    TRY(read_heads());
     TRY(read_block());
+    TRY(read_softcaps());
+    TRY(read_attention_scale());
     TRY(read_windows());
-    TRY(read_rope());
-    return read_experts();
+    TRY(read_hf_rope(config_, {head_dim_, max_positions_}, out_));
+    TRY(read_experts());
+    return check_hf_keys(config_, out_);
   }
 
  private:
+  using Names = std::initializer_list<std::string_view>;
+  // The first of the names that is there; the last when none is.
+  std::string_view name_of(Names names) const;
   Status read_sizes();
+  Status read_heads();
   Status read_block();
+  Status read_biases();
+  Status read_softcap(std::string_view name, bool computed);
+  Status read_softcaps();
+  Status read_attention_scale();
   Status read_windows();
-  Status read_layer_types(const Json& types);
-  Status read_rope();
-  Status read_scaling(const Members& rope);
-  Status read_longrope(const Members& rope, int64_t original);
+  Status read_upper_windows(const std::optional<int64_t>& window);
+  Status read_layer_types(const std::optional<int64_t>& window);
   Status read_experts();
-  Status copy_number(const Members& from, std::string_view name, std::string_view key);
-  Status copy_truth(std::string_view name);
-  Status copy_factors(const Members& rope, std::string_view name, std::string_view key);
-  void set(std::string_view key, MetaValue value) {
-    out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.gguf, key), std::move(value));
-  }
+  Result<bool> bias_of(std::string_view key) const;
+  void set_pattern(std::vector<bool> windowed, std::string_view name);
 
-  Members config_;
-  const Family& family_;
-  HfConfig& out_;
+  const Members& config_;
+  const HfFamily& family_;
+  HfConfig& config_out_;
+  HfValues out_;
   int64_t n_layers_ = 0;
+  int64_t width_ = 0;
   int64_t head_dim_ = 0;
   int64_t max_positions_ = 0;
 };
 
-Status ConfigReader::copy_number(const Members& from, std::string_view name, std::string_view key) {
-  const auto value = TRY(from.number({name}));
-  if (value) set(key, *value);
-  return {};
-}
-
-Status ConfigReader::copy_truth(std::string_view name) {
-  const auto value = TRY(config_.truth({name}));
-  if (value) set(name, *value);
-  return {};
+std::string_view ConfigReader::name_of(Names names) const {
+  for (const std::string_view name : names) {
+    if (config_.has(name)) return name;
+  }
+  return *(names.end() - 1);
 }
 
 Status ConfigReader::read_sizes() {
-  n_layers_ = TRY(config_.positive({"num_hidden_layers", "n_layer"}));
-  if (n_layers_ > kMaxLayers) return config_.wrong({"num_hidden_layers"}, "is above 65536");
-  const int64_t width = TRY(config_.positive({"hidden_size", "n_embd"}));
-  const int64_t ffn_otherwise = family_.gguf == "gpt2" ? 4 * width : -1;
-  max_positions_ = TRY(
-      config_.positive({"max_position_embeddings", "n_positions", "n_ctx"}, family_.max_positions));
-  set("block_count", n_layers_);
-  set("embedding_length", width);
-  set("feed_forward_length",
-      TRY(config_.positive({"intermediate_size", "n_inner"}, ffn_otherwise)));
-  set("context_length", max_positions_);
+  const bool gpt = family_.gpt_names;
+  const auto alias = [&](std::string_view name, std::string_view own) {
+    return gpt ? name_of({name, own}) : name;
+  };
+  const std::string_view layers = alias("num_hidden_layers", "n_layer");
+  n_layers_ = TRY(config_.positive(layers));
+  if (n_layers_ > kMaxLayers) return config_.wrong(layers, "is above 65536");
+  out_.set("block_count", n_layers_, config_.path_of(layers));
+  const std::string_view width = alias("hidden_size", "n_embd");
+  width_ = TRY(config_.positive(width));
+  out_.set("embedding_length", width_, config_.path_of(width));
+  const std::string_view inner = gpt ? "n_inner" : "intermediate_size";
+  const bool four_times = gpt && !config_.is_set(inner);
+  out_.set("feed_forward_length", four_times ? 4 * width_ : TRY(config_.positive(inner)),
+           config_.path_of(inner));
+  const std::string_view positions = alias("max_position_embeddings", "n_positions");
+  max_positions_ = TRY(config_.positive_or(positions, family_.max_positions));
+  out_.set("context_length", max_positions_, config_.path_of(positions));
   // Gemma 3 configs may leave it out; the embedding's shape says it too.
-  if (config_.get({"vocab_size"}) != nullptr) {
-    set("vocab_size", TRY(config_.positive({"vocab_size"})));
+  if (config_.has("vocab_size")) {
+    out_.set("vocab_size", TRY(config_.positive("vocab_size")), config_.path_of("vocab_size"));
   }
+  return {};
+}
 
-  const int64_t n_heads = TRY(config_.positive({"num_attention_heads", "n_head"}, family_.n_heads));
-  const int64_t kv_otherwise = family_.n_kv_heads != 0 ? family_.n_kv_heads : n_heads;
-  head_dim_ = TRY(config_.integer({"head_dim"}, family_.head_dim));
-  if (head_dim_ == 0 && width % n_heads != 0) {
-    return config_.wrong({"num_attention_heads"}, "does not divide hidden_size");
+Status ConfigReader::read_heads() {
+  const std::string_view heads = family_.gpt_names ? name_of({"num_attention_heads", "n_head"})
+                                                   : std::string_view("num_attention_heads");
+  const int64_t n_heads = TRY(config_.positive_or(heads, family_.n_heads));
+  out_.set("attention.head_count", n_heads, config_.path_of(heads));
+  int64_t n_kv_heads = n_heads;
+  constexpr std::string_view kKvHeads = "num_key_value_heads";
+  const bool null_counts =
+      family_.null_kv_heads && config_.has(kKvHeads) && !config_.is_set(kKvHeads);
+  if (!family_.gpt_names && !null_counts) {
+    n_kv_heads =
+        TRY(config_.positive_or(kKvHeads, family_.n_kv_heads != 0 ? family_.n_kv_heads : n_heads));
   }
-  if (head_dim_ == 0) head_dim_ = width / n_heads;
-  set("attention.head_count", n_heads);
-  set("attention.head_count_kv", TRY(config_.positive({"num_key_value_heads"}, kv_otherwise)));
-  set("attention.key_length", head_dim_);
-  set("attention.value_length", head_dim_);
+  out_.set("attention.head_count_kv", n_kv_heads, config_.path_of(kKvHeads));
+  if (!family_.ignores_head_dim && config_.is_set("head_dim")) {
+    head_dim_ = TRY(config_.positive("head_dim"));
+  } else if (family_.head_dim != 0 && !config_.has("head_dim")) {
+    head_dim_ = family_.head_dim;
+  } else if (family_.head_dim != 0) {
+    return config_.wrong("head_dim", "is null");
+  } else {
+    // The reference rounds down, but for GPT-2.
+    if (family_.gpt_names && width_ % n_heads != 0) {
+      return config_.wrong(heads, "does not divide the hidden size");
+    }
+    head_dim_ = width_ / n_heads;
+    if (head_dim_ == 0) return config_.wrong(heads, "is above the hidden size");
+  }
+  out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
+  out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
   return {};
 }
 
 Status ConfigReader::read_block() {
-  const auto eps = TRY(config_.number({"rms_norm_eps", "layer_norm_epsilon", "norm_epsilon"}));
-  set(family_.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
-      eps.value_or(family_.norm_eps));
-  // Gemma configs carry a wrong "hidden_act" beside the right "hidden_activation".
-  const bool gemma = family_.gguf.starts_with("gemma");
-  set("hidden_act", gemma ? TRY(config_.text({"hidden_activation"}, family_.act))
-                          : TRY(config_.text({"hidden_act", "activation_function"}, family_.act)));
-  out_.norms_minus_one = gemma;
-  out_.tied_embeddings = TRY(config_.truth({"tie_word_embeddings"})).value_or(family_.tied);
-  set("tie_word_embeddings", out_.tied_embeddings);
-  TRY(copy_truth("attention_bias"));
-  TRY(copy_truth("mlp_bias"));
-  TRY(copy_number(config_, "attn_logit_softcapping", "attn_logit_softcapping"));
-  TRY(copy_number(config_, "final_logit_softcapping", "final_logit_softcapping"));
-  return copy_number(config_, "query_pre_attn_scalar", "attention.query_pre_attn_scalar");
+  const auto eps = TRY(config_.number(family_.norm_eps_key));
+  out_.set(family_.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+           eps.value_or(family_.norm_eps), config_.path_of(family_.norm_eps_key));
+  std::string act = TRY(config_.text_or(family_.act_key, family_.act));
+  // Gemma 1 means the approximation by this.
+  if (family_.model_type == "gemma" && act == "gelu") act = family_.act;
+  out_.set("hidden_act", act, config_.path_of(family_.act_key));
+  config_out_.norms_minus_one = family_.norms_minus_one;
+  config_out_.tied_embeddings = TRY(config_.truth("tie_word_embeddings")).value_or(family_.tied);
+  out_.set("tie_word_embeddings", config_out_.tied_embeddings,
+           config_.path_of("tie_word_embeddings"));
+  return read_biases();
+}
+
+// "true" and "" say always and never.
+Result<bool> ConfigReader::bias_of(std::string_view key) const {
+  if (key.empty() || key == "true") return !key.empty();
+  return TRY(config_.truth(key)).value_or(key == "use_bias");
+}
+
+Status ConfigReader::read_biases() {
+  out_.set("attention_bias", TRY(bias_of(family_.qkv_bias)), std::string(family_.qkv_bias));
+  out_.set("attention_output_bias", TRY(bias_of(family_.output_bias)),
+           std::string(family_.output_bias));
+  out_.set("mlp_bias", TRY(bias_of(family_.mlp_bias)), std::string(family_.mlp_bias));
+  return {};
+}
+
+// Absent: the default of the family's ArchSpec. Null: none, written as 0.
+Status ConfigReader::read_softcap(std::string_view name, bool computed) {
+  if (!computed || !config_.has(name)) return {};
+  double cap = 0;
+  if (config_.is_set(name)) {
+    cap = TRY(config_.number(name)).value_or(0);
+    if (!(cap > 0)) return config_.wrong(name, "is not above 0; null means none");
+  }
+  out_.set(name, cap, config_.path_of(name));
+  return {};
+}
+
+Status ConfigReader::read_softcaps() {
+  TRY(read_softcap("attn_logit_softcapping", family_.attn_softcap));
+  return read_softcap("final_logit_softcapping", family_.final_softcap);
+}
+
+Status ConfigReader::read_attention_scale() {
+  if (family_.query_scalar > 0) {
+    constexpr std::string_view kName = "query_pre_attn_scalar";
+    const double scalar = TRY(config_.number(kName)).value_or(family_.query_scalar);
+    if (!(scalar > 0)) return config_.wrong(kName, "is not above 0");
+    out_.set("attention.query_pre_attn_scalar", scalar, config_.path_of(kName));
+  }
+  if (!family_.scales_attention) return {};
+  if (!TRY(config_.truth("scale_attn_weights")).value_or(true)) {
+    out_.set("attention.scale", 1.0, "scale_attn_weights");
+  }
+  if (TRY(config_.truth("scale_attn_by_inverse_layer_idx")).value_or(false)) {
+    out_.set("attention.scale_by_inverse_layer_idx", true, "scale_attn_by_inverse_layer_idx");
+  }
+  return {};
 }
 
 Status ConfigReader::read_windows() {
-  const bool qwen = family_.gguf == "qwen2" || family_.gguf == "qwen3";
-  if (qwen && !TRY(config_.truth({"use_sliding_window"})).value_or(false)) return {};
-  const int64_t window = TRY(config_.integer({"sliding_window"}, family_.window));
-  const bool disabled = family_.window_period == 0 && config_.get({"sliding_window"}) == nullptr &&
-                        config_.has("sliding_window");
-  if (window == 0 || disabled) return {};
-  set("attention.sliding_window", window);
-  if (const Json* types = config_.get({"layer_types"})) return read_layer_types(*types);
-  if (qwen) {  // the layers below max_window_layers see everything
-    auto windowed = std::make_shared<MetaArray>();
-    const int64_t n_full = TRY(config_.integer({"max_window_layers"}, 28));
-    for (int64_t i = 0; i < n_layers_; ++i) windowed->bools.push_back(i >= n_full);
-    set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(windowed));
-    return {};
+  if (family_.windows == HfWindows::none) return {};
+  const bool upper = family_.windows == HfWindows::upper;
+  const bool used = !upper || TRY(config_.truth("use_sliding_window")).value_or(false);
+  std::optional<int64_t> window;
+  if (used && !config_.has("sliding_window")) {
+    if (family_.window > 0) window = family_.window;
+  } else if (used && config_.is_set("sliding_window")) {
+    window = TRY(config_.positive("sliding_window"));
   }
-  const int64_t period = TRY(config_.integer({"sliding_window_pattern", "_sliding_window_pattern"},
-                                             family_.window_period));
-  if (period > 0) set("attention.sliding_window_pattern", period);
+  if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
+  if (family_.windows == HfWindows::all) return {};
+  if (config_.is_set("layer_types")) return read_layer_types(window);
+  if (upper) return read_upper_windows(window);
+  if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
+  int64_t period = family_.window_period;
+  if (!family_.period_key.empty()) period = TRY(config_.positive_or(family_.period_key, period));
+  out_.set("attention.sliding_window_pattern", period, config_.path_of(family_.period_key));
   return {};
 }
 
-Status ConfigReader::read_layer_types(const Json& types) {
+// The layers below max_window_layers see everything.
+Status ConfigReader::read_upper_windows(const std::optional<int64_t>& window) {
+  constexpr std::string_view kName = "max_window_layers";
+  const int64_t n_full = config_.has(kName) ? TRY(config_.integer(kName)) : 28;
+  if (!window) return {};
+  std::vector<bool> windowed;
+  for (int64_t i = 0; i < n_layers_; ++i) windowed.push_back(i >= n_full);
+  auto pattern = std::make_shared<MetaArray>();
+  pattern->bools = std::move(windowed);
+  out_.set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern),
+           config_.path_of(kName));
+  return {};
+}
+
+Status ConfigReader::read_layer_types(const std::optional<int64_t>& window) {
+  const Json& types = *config_.find("layer_types");
   if (!types.is_array() || types.size() != static_cast<size_t>(n_layers_)) {
-    return config_.wrong({"layer_types"}, "is not an array with one text for each layer");
+    return config_.wrong("layer_types", "is not an array with one text for each layer");
   }
-  auto windowed = std::make_shared<MetaArray>();
+  std::vector<bool> windowed;
   for (const Json& type : types) {
     if (type != "sliding_attention" && type != "full_attention") {
-      return config_.wrong({"layer_types"}, "has a kind of layer that is not supported",
+      return config_.wrong("layer_types",
+                           fmt::format("has the kind {}; sliding_attention and full_attention are "
+                                       "supported",
+                                       quoted_name(type.dump())),
                            Code::unsupported);
     }
-    windowed->bools.push_back(type == "sliding_attention");
+    windowed.push_back(type == "sliding_attention");
   }
-  // The period form is what GGUF files of these families imply, so it is preferred.
-  const auto first_full = std::find(windowed->bools.begin(), windowed->bools.end(), false);
-  const int64_t period = first_full - windowed->bools.begin() + 1;
+  const bool any = std::find(windowed.begin(), windowed.end(), true) != windowed.end();
+  if (any && !window) {
+    return config_.wrong("layer_types", "has sliding_attention, but there is no sliding_window");
+  }
+  set_pattern(std::move(windowed), "layer_types");
+  return {};
+}
+
+// The period form is what GGUF files of these families imply, so it is preferred.
+void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name) {
+  const auto first_full = std::find(windowed.begin(), windowed.end(), false);
+  const int64_t period = first_full - windowed.begin() + 1;
   bool periodic = true;
   for (int64_t i = 0; i < n_layers_; ++i) {
-    periodic &= windowed->bools[static_cast<size_t>(i)] == ((i + 1) % period != 0);
+    periodic &= windowed[static_cast<size_t>(i)] == ((i + 1) % period != 0);
   }
   if (periodic) {
-    set("attention.sliding_window_pattern", period);
-  } else {
-    set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(windowed));
+    out_.set("attention.sliding_window_pattern", period, config_.path_of(name));
+    return;
   }
-  return {};
-}
-
-// RoPE settings live in the config itself and rope_scaling, or in rope_parameters, there once or
-// for each kind of layer.
-Status ConfigReader::read_rope() {
-  if (family_.gguf == "gpt2") return {};
-  const Members all = TRY(config_.object({"rope_parameters", "rope_scaling"}));
-  const bool per_kind = all.get({"full_attention"}) != nullptr;
-  const Members rope = per_kind ? TRY(all.object({"full_attention"})) : all;
-  const Members local = TRY(all.object({"sliding_attention"}));
-
-  const auto own_base = TRY(rope.number({"rope_theta"}));
-  const auto base = own_base ? own_base : TRY(config_.number({"rope_theta"}));
-  set("rope.freq_base", base.value_or(family_.rope_base));
-  if (family_.gguf == "gemma3") {
-    const auto own_local = TRY(local.number({"rope_theta"}));
-    const auto local_base = own_local ? own_local : TRY(config_.number({"rope_local_base_freq"}));
-    set("rope.freq_base_swa", local_base.value_or(10000));
-  }
-  const auto own_part = TRY(rope.number({"partial_rotary_factor"}));
-  const double part =
-      (own_part ? own_part : TRY(config_.number({"partial_rotary_factor"}))).value_or(1.0);
-  if (part <= 0 || part > 1) {
-    return config_.wrong({"partial_rotary_factor"}, "is not in the range above 0 to 1");
-  }
-  set("rope.dimension_count", static_cast<int64_t>(static_cast<double>(head_dim_) * part));
-  return read_scaling(rope);
-}
-
-Status ConfigReader::read_scaling(const Members& rope) {
-  std::string type = TRY(rope.text({"rope_type", "type"}, "default"));
-  if (type == "default") return {};
-  if (type == "su") type = "longrope";
-  if (type != "linear" && type != "llama3" && type != "yarn" && type != "longrope") {
-    return config_.wrong({"rope_scaling"},
-                         fmt::format("has the type '{}'; linear, llama3, yarn and longrope are "
-                                     "supported",
-                                     quoted_name(type)),
-                         Code::unsupported);
-  }
-  set("rope.scaling.type", type);
-  TRY(copy_number(rope, "factor", "rope.scaling.factor"));
-  TRY(copy_number(rope, "low_freq_factor", "rope.scaling.low_freq_factor"));
-  TRY(copy_number(rope, "high_freq_factor", "rope.scaling.high_freq_factor"));
-  TRY(copy_number(rope, "beta_fast", "rope.scaling.yarn_beta_fast"));
-  TRY(copy_number(rope, "beta_slow", "rope.scaling.yarn_beta_slow"));
-  TRY(copy_number(rope, "attention_factor", "rope.scaling.attn_factor"));
-  if (type != "longrope" && rope.get({"factor"}) == nullptr) {
-    return config_.wrong({"rope_scaling"}, "has no factor");
-  }
-  const int64_t own = TRY(rope.integer({"original_max_position_embeddings"}, 0));
-  const int64_t original =
-      own != 0 ? own : TRY(config_.positive({"original_max_position_embeddings"}, max_positions_));
-  set("rope.scaling.original_context_length", original);
-  return type == "longrope" ? read_longrope(rope, original) : Status();
-}
-
-// LongRoPE (Ding et al., 2024) as Phi-3 uses it: GGUF files hold the attention factor, configs may
-// leave it to the formula.
-Status ConfigReader::read_longrope(const Members& rope, int64_t original) {
-  TRY(copy_factors(rope, "short_factor", "rope.scaling.short_factor"));
-  TRY(copy_factors(rope, "long_factor", "rope.scaling.long_factor"));
-  if (rope.get({"attention_factor"}) != nullptr) return {};
-  const double stretch = static_cast<double>(max_positions_) / static_cast<double>(original);
-  const bool stretched = stretch > 1 && original > 1;
-  set("rope.scaling.attn_factor",
-      stretched ? std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0);
-  return {};
-}
-
-Status ConfigReader::copy_factors(const Members& rope, std::string_view name,
-                                  std::string_view key) {
-  const auto n_dims =
-      std::get<int64_t>(out_.metadata.at(fmt::format("{}.rope.dimension_count", family_.gguf)));
-  const Json* value = rope.get({name});
-  if (value == nullptr || !value->is_array() || value->size() != static_cast<size_t>(n_dims / 2)) {
-    return rope.wrong({name}, fmt::format("is not an array of {} numbers, half the rotated "
-                                          "dimensions of a head",
-                                          n_dims / 2));
-  }
-  auto factors = std::make_shared<MetaArray>();
-  for (const Json& factor : *value) {
-    if (!factor.is_number()) return rope.wrong({name}, "has something that is not a number");
-    factors->numbers.push_back(factor.get<double>());
-  }
-  set(key, std::shared_ptr<const MetaArray>(std::move(factors)));
-  return {};
+  auto pattern = std::make_shared<MetaArray>();
+  pattern->bools = std::move(windowed);
+  out_.set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern),
+           config_.path_of(name));
 }
 
 Status ConfigReader::read_experts() {
-  if (config_.get({"num_local_experts"}) == nullptr) return {};
-  set("expert_count", TRY(config_.positive({"num_local_experts"})));
-  set("expert_used_count", TRY(config_.positive({"num_experts_per_tok"})));
+  if (!family_.experts) return {};
+  const std::string_view name = name_of({"num_experts", "num_local_experts"});
+  out_.set("expert_count", TRY(config_.positive_or(name, 8)), config_.path_of(name));
+  out_.set("expert_used_count", TRY(config_.positive_or("num_experts_per_tok", 2)),
+           config_.path_of("num_experts_per_tok"));
   return {};
 }
 
 // A name that may be shown as it is, since errors above quote it.
-Result<std::string> short_name(const Members& config, const std::string& name) {
-  if (name.empty() || quoted_name(name) != name) {
-    return config.wrong({"architectures"}, "is not a short text");
-  }
+Result<std::string> short_name(const Members& config, std::string_view key,
+                               const std::string& name) {
+  if (name.empty() || quoted_name(name) != name) return config.wrong(key, "is not a short text");
   return name;
 }
 
-// The class name that the config gives, or its model_type.
+// The first class that the config names; empty when it names none.
 Result<std::string> class_of(const Members& config) {
-  const Json* classes = config.get({"architectures"});
-  if (classes != nullptr) {
-    if (!classes->is_array() || classes->empty() || !classes->front().is_string()) {
-      return config.wrong({"architectures"}, "is not an array of texts");
-    }
-    return short_name(config, classes->front().get<std::string>());
+  if (!config.is_set("architectures")) return std::string();
+  const Json& classes = *config.find("architectures");
+  if (!classes.is_array() || classes.empty() || !classes.front().is_string()) {
+    return config.wrong("architectures", "is not an array of texts");
   }
-  const std::string type = TRY(config.text({"model_type"}, ""));
-  if (type.empty()) return config.wrong({"architectures"}, "is missing, and model_type too");
-  return short_name(config, type);
+  return short_name(config, "architectures", classes.front().get<std::string>());
+}
+
+struct ChosenFamily {
+  const HfFamily* family = nullptr;  // null: unknown
+  std::string name;                  // for errors
+};
+
+const HfFamily* family_of_class(std::string_view name) {
+  for (const HfFamily& family : hf_families()) {
+    if (is_word_of(family.classes, name)) return &family;
+  }
+  return nullptr;
+}
+
+// model_type decides, as in transformers; the class only where it is missing. A class with another
+// head than the one for text is not one of ours.
+Result<ChosenFamily> choose_family(const Members& config, HfConfig& out) {
+  const std::string named_class = TRY(class_of(config));
+  std::string type;
+  if (config.is_set("model_type")) {
+    type = TRY(short_name(config, "model_type", TRY(config.text_or("model_type", ""))));
+  }
+  if (type.empty() && named_class.empty()) {
+    return config.wrong("architectures", "is missing, and model_type too");
+  }
+  const HfFamily* const by_class = family_of_class(named_class);
+  if (type.empty()) return ChosenFamily{by_class, named_class};
+  const HfFamily* const by_type = find_hf_family(type);
+  if (by_type == nullptr) return ChosenFamily{nullptr, named_class.empty() ? type : named_class};
+  if (!named_class.empty() && by_class == nullptr) return ChosenFamily{nullptr, named_class};
+  if (by_class != nullptr && by_class != by_type) {
+    out.remarks.push_back(
+        fmt::format("'architectures' names {}, but 'model_type' is {}, which "
+                    "counts",
+                    named_class, type));
+  }
+  return ChosenFamily{by_type, type};
+}
+
+// Takes a member away by the name that errors give it.
+bool take_away(Json& object, std::string_view path) {
+  if (!object.is_object()) return false;
+  if (object.erase(std::string(path)) > 0) return true;
+  const size_t dot = path.find('.');
+  if (dot == path.npos) return false;
+  const auto inner = object.find(std::string(path.substr(0, dot)));
+  return inner != object.end() && take_away(*inner, path.substr(dot + 1));
+}
+
+Status read_family(const Members& config, const HfFamily& family, HfConfig& out) {
+  HfValues values(family, out);
+  if (!family.nested) return ConfigReader(config, family, out).read();
+  const Members inner = TRY(config.object("text_config"));
+  TRY(ConfigReader(inner, family, out).read());
+  if (config.is_set("tie_word_embeddings")) {
+    const bool tied = TRY(config.truth("tie_word_embeddings")).value_or(true);
+    if (inner.has("tie_word_embeddings") && tied != out.tied_embeddings) {
+      return config.wrong("tie_word_embeddings", "differs from the one in text_config",
+                          Code::unsupported);
+    }
+    out.tied_embeddings = tied;
+    values.set("tie_word_embeddings", tied, "tie_word_embeddings");
+  }
+  return check_hf_outer_keys(config, values);
+}
+
+bool flag_of(const HfConfig& config, std::string_view key) {
+  const auto found = config.metadata.find(fmt::format("{}.{}", config.architecture, key));
+  const bool* const flag =
+      found == config.metadata.end() ? nullptr : std::get_if<bool>(&found->second);
+  return flag != nullptr && *flag;
 }
 
 }  // namespace
 
-Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source) {
+void HfValues::set(std::string_view key, MetaValue value, std::string name) {
+  out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.gguf, key), std::move(value));
+  out_.names.insert_or_assign(std::string(key), std::move(name));
+}
+
+void HfValues::remark(std::string text) {
+  constexpr size_t kMost = 64;
+  if (out_.remarks.size() < kMost) out_.remarks.push_back(std::move(text));
+  if (out_.remarks.size() == kMost) out_.remarks.emplace_back("… and more of the kind");
+}
+
+bool HfConfig::has_tensor(std::string_view gguf_name) const {
+  if (names.empty()) return true;
+  if (gguf_name.starts_with("blk.")) {
+    const std::string_view rest = gguf_name.substr(4);
+    int64_t layer = 0;
+    for (const char c : rest.substr(0, std::min(rest.find('.'), rest.size()))) {
+      layer = layer * 10 + (c - '0');
+    }
+    const auto n = metadata.find(architecture + ".block_count");
+    if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
+  }
+  if (!gguf_name.ends_with(".bias")) return true;
+  if (gguf_name.find("_norm.") != gguf_name.npos) {
+    return metadata.contains(architecture + ".attention.layer_norm_epsilon");
+  }
+  if (gguf_name.find(".attn_output.") != gguf_name.npos) {
+    return flag_of(*this, "attention_output_bias");
+  }
+  if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
+  if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
+  return false;
+}
+
+Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source,
+                                 std::span<const std::string> ignored_keys) {
   if (text.size() > kMaxConfigBytes) {
     return fail(Code::corrupt, "{}: {} bytes, a config has at most {}", source, text.size(),
                 kMaxConfigBytes);
   }
-  const Json json = TRY(parse_json(text, source, kMaxConfigDepth));
+  Json json = TRY(parse_json(text, source, kMaxConfigDepth));
   if (!json.is_object()) return fail(Code::corrupt, "{}: not a JSON object", source);
-  const Members config(json, source);
   HfConfig out;
-  out.architecture = TRY(class_of(config));
-  const auto family = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& row) {
-    return row.hf_class == out.architecture || row.model_type == out.architecture;
-  });
-  if (family != kFamilies.end()) {
-    out.architecture = family->gguf;
-    const bool nested = config.get({"text_config"}) != nullptr;
-    const Members settings = nested ? TRY(config.object({"text_config"})) : config;
-    TRY(ConfigReader(settings, *family, out).read());
+  for (const std::string& key : ignored_keys) {
+    if (take_away(json, key)) out.ignored.push_back(key);
+  }
+  const Members config(json, source);
+  const ChosenFamily chosen = TRY(choose_family(config, out));
+  out.architecture = chosen.family == nullptr ? chosen.name : std::string(chosen.family->gguf);
+  if (chosen.family != nullptr) {
+    const Status status = read_family(config, *chosen.family, out);
+    if (!status.ok() && status.code() != Code::unsupported) return tl::unexpected(status);
+    out.usable = status;
   }
   out.metadata.insert_or_assign("general.architecture", out.architecture);
   return out;

@@ -1,19 +1,25 @@
 // config.json of a HuggingFace checkpoint as GGUF metadata: the same keys and meanings, so that a
 // model is built from either container by the same code. Old configs (rope_theta, rope_scaling) and
-// those of transformers 5 (rope_parameters) both read.
+// those of transformers 5 (rope_parameters) both read, with the meaning that transformers 5 gives
+// them.
 //
 // Keys beyond what GGUF files have, all after "<architecture>.":
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
-//   attention_bias, mlp_bias           truth values, when the config has them
+//   attention_bias, attention_output_bias, mlp_bias       truth values: q, k and v have biases, the
+//                                      projection after attention, the feed-forward
 //   attention.query_pre_attn_scalar    number (Gemma 2, 3)
+//   attention.scale_by_inverse_layer_idx                  truth value (GPT-2)
 //   rope.scaling.low_freq_factor, .high_freq_factor       numbers (llama3)
 //   rope.scaling.short_factor, .long_factor               arrays of rope.dimension_count / 2
-//   numbers rope.freq_base_swa                 RoPE base of windowed layers (Gemma 3)
+//   rope.freq_base_swa, rope.scaling.factor_swa           numbers: RoPE base and linear scaling of
+//                                      windowed layers (Gemma 3)
 //   attention.sliding_window_pattern   integer p: every p-th layer (layer % p == p - 1) sees all,
 //                                      the others a window; or an array of truth values, true for
 //                                      layers with a window. Absent: the window is on all layers.
 #pragma once
+
+#include <span>
 
 #include "format/model_file.h"
 
@@ -22,12 +28,24 @@ namespace ruv {
 struct HfConfig {
   std::string architecture;  // GGUF name, or the config's own name when we do not know it
   MetaMap metadata;          // only general.architecture when we do not know the architecture
+  // What a GGUF key is called in the config: "block_count" is "num_hidden_layers".
+  std::map<std::string, std::string, std::less<>> names;
   bool norms_minus_one = false;
-  bool tied_embeddings = false;  // an output matrix in the file is to be ignored
+  bool tied_embeddings = false;  // an output matrix in the file need not be there
+  // Not ok: a key asks for something we do not compute (unsupported); it is named with its value.
+  // The metadata then lacks what was to be read after it.
+  Status usable;
+  // Keys the model class does not read, and choices between keys that contradict each other.
+  std::vector<std::string> remarks;
+  std::vector<std::string> ignored;  // those of ignored_keys that were there
+
+  // Whether the model class has the tensor; true for all when the architecture is unknown.
+  bool has_tensor(std::string_view gguf_name) const;
 };
 
-// Fails: corrupt (not JSON, a field is missing, of another type or out of range; it is named),
-// unsupported (a layer pattern or RoPE kind that has no GGUF form).
-Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source);
+// `ignored_keys`: members that are taken as absent, as errors name them ("rope_scaling.factor").
+// Fails: corrupt (not JSON, a field is missing, of another type or out of range; it is named).
+Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source,
+                                 std::span<const std::string> ignored_keys = {});
 
 }  // namespace ruv

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "fault/damage.h"
 
@@ -19,12 +21,14 @@ Json small(std::string_view hf_class) {
 HfConfig parse(const Json& config) {
   auto parsed = parse_hf_config(config.dump(), "config.json");
   EXPECT_TRUE(parsed) << parsed.error().message();
+  EXPECT_EQ(parsed ? parsed->usable.message() : "", "");
   return parsed ? std::move(*parsed) : HfConfig();
 }
 
 std::string error_of(std::string_view text) {
   const auto parsed = parse_hf_config(text, "config.json");
-  return parsed ? "no error" : parsed.error().message();
+  if (!parsed) return parsed.error().message();
+  return parsed->usable.ok() ? "no error" : parsed->usable.message();
 }
 
 template <class T>
@@ -204,7 +208,7 @@ TEST(HfConfig, Phi3LongRope) {
   EXPECT_EQ(factors->numbers, (std::vector<double>{2, 2, 2, 2, 2, 64.5}));
 
   json["rope_scaling"]["long_factor"].push_back(1);
-  EXPECT_NE(error_of(json.dump()).find("'long_factor' is not an array of 6 numbers"),
+  EXPECT_NE(error_of(json.dump()).find("'rope_scaling.long_factor' is not an array of 6 numbers"),
             std::string::npos);
 }
 
@@ -274,7 +278,7 @@ TEST(HfConfig, NamesWhatIsWrong) {
     json[std::string(key)] = value;
     return error_of(json.dump());
   };
-  EXPECT_EQ(with("hidden_size", nullptr), "config.json: 'hidden_size' is missing");
+  EXPECT_EQ(with("hidden_size", nullptr), "config.json: 'hidden_size' is null");
   EXPECT_EQ(with("hidden_size", "64"), "config.json: 'hidden_size' is not an integer");
   EXPECT_EQ(with("hidden_size", 64.5), "config.json: 'hidden_size' is not an integer");
   EXPECT_EQ(with("hidden_size", 0), "config.json: 'hidden_size' is 0");
@@ -282,14 +286,14 @@ TEST(HfConfig, NamesWhatIsWrong) {
                            Json(std::numeric_limits<int64_t>::min())}) {
     EXPECT_NE(with("num_attention_heads", wild).find("range 0 to 2^31 - 1"), std::string::npos);
   }
-  EXPECT_NE(with("num_attention_heads", 5).find("does not divide"), std::string::npos);
+  EXPECT_NE(with("num_attention_heads", 65).find("above the hidden size"), std::string::npos);
   EXPECT_NE(with("num_hidden_layers", 1000000).find("above 65536"), std::string::npos);
   EXPECT_NE(with("rope_theta", "x").find("'rope_theta' is not a finite"), std::string::npos);
   EXPECT_NE(with("rope_scaling", "x").find("is not an object"), std::string::npos);
   EXPECT_NE(with("rope_scaling", {{"type", "dynamic"}, {"factor", 2}}).find("'dynamic'"),
             std::string::npos);
-  EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("has no factor"), std::string::npos);
-  EXPECT_NE(with("partial_rotary_factor", 1.5).find("partial_rotary_factor"), std::string::npos);
+  EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("factor' is missing"),
+            std::string::npos);
   EXPECT_NE(with("tie_word_embeddings", 1).find("is not true or false"), std::string::npos);
   EXPECT_NE(with("architectures", {1}).find("'architectures'"), std::string::npos);
   EXPECT_NE(with("architectures", {"a\nb"}).find("not a short text"), std::string::npos);
@@ -297,6 +301,242 @@ TEST(HfConfig, NamesWhatIsWrong) {
   EXPECT_NE(error_of("{}").find("'architectures' is missing"), std::string::npos);
   EXPECT_NE(error_of("[1]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(error_of("{\"a\": 1e999}").find("config.json"), std::string::npos);
+}
+
+// Every value below changes the logits of the reference; none may be passed over.
+TEST(HfConfig, LongRopeFactorComesBeforeTheRatioOfLengths) {
+  Json json = small("LlamaForCausalLM");
+  json["rope_scaling"] = {{"type", "longrope"},
+                          {"factor", 3.0},
+                          {"short_factor", Json::array({1, 1, 1, 1, 1, 1, 1, 1})},
+                          {"long_factor", Json::array({2, 2, 2, 2, 2, 2, 2, 2})}};
+  HfConfig config = parse(json);
+  EXPECT_EQ(integer(config, "rope.scaling.original_context_length"), 512);
+  EXPECT_NEAR(number(config, "rope.scaling.attn_factor"),
+              std::sqrt(1 + std::log(3.0) / std::log(512.0)), 1e-12);
+  json["rope_scaling"]["attention_factor"] = 1.25;
+  EXPECT_EQ(number(parse(json), "rope.scaling.attn_factor"), 1.25);
+  json["rope_scaling"]["attention_factor"] = nullptr;
+  json["rope_scaling"]["factor"] = nullptr;
+  json["rope_scaling"]["original_max_position_embeddings"] = 256;
+  EXPECT_NEAR(number(parse(json), "rope.scaling.attn_factor"),
+              std::sqrt(1 + std::log(2.0) / std::log(256.0)), 1e-12);
+}
+
+TEST(HfConfig, OriginalLengthBesideTheScalingWins) {
+  Json json = small("LlamaForCausalLM");
+  json["original_max_position_embeddings"] = 64;
+  json["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", 4.0},
+                          {"low_freq_factor", 1.0},
+                          {"high_freq_factor", 4.0},
+                          {"original_max_position_embeddings", 128}};
+  EXPECT_EQ(integer(parse(json), "rope.scaling.original_context_length"), 64);
+  json.erase("original_max_position_embeddings");
+  EXPECT_EQ(integer(parse(json), "rope.scaling.original_context_length"), 128);
+}
+
+TEST(HfConfig, RopeScalingComesBeforeRopeParameters) {
+  Json json = small("LlamaForCausalLM");
+  json["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+  json["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 4.0}, {"rope_theta", 5.0}};
+  const HfConfig config = parse(json);
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 2);
+  EXPECT_EQ(number(config, "rope.freq_base"), 10000);
+  ASSERT_EQ(config.remarks.size(), 1U);
+  EXPECT_NE(config.remarks[0].find("'rope_parameters'"), std::string::npos);
+}
+
+TEST(HfConfig, OnlyPhi3RotatesAPartOfAHead) {
+  for (const char* hf_class : {"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
+    Json json = small(hf_class);
+    json["head_dim"] = 16;
+    json["partial_rotary_factor"] = 0.5;
+    const HfConfig config = parse(json);
+    EXPECT_EQ(integer(config, "rope.dimension_count"), 16);
+    ASSERT_EQ(config.remarks.size(), 1U);
+    EXPECT_EQ(config.remarks[0], "'partial_rotary_factor' (0.5) is not read by this model class");
+    json["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+    EXPECT_NE(error_of(json.dump()).find("'partial_rotary_factor' is 0.5 beside"),
+              std::string::npos);
+  }
+  Json phi = small("Phi3ForCausalLM");
+  phi["partial_rotary_factor"] = 0.7;  // 11 of 16
+  EXPECT_NE(error_of(phi.dump()).find("rotates 11 of"), std::string::npos);
+}
+
+TEST(HfConfig, Phi3CallsLongRopeByOldNamesAndKeepsItsLengthOutside) {
+  for (const char* type : {"longrope", "su", "yarn"}) {
+    Json json = small("Phi3ForCausalLM");
+    json["rope_scaling"] = {{"type", type},
+                            {"original_max_position_embeddings", 64},
+                            {"short_factor", Json::array({1, 1, 1, 1, 1, 1, 1, 1})},
+                            {"long_factor", Json::array({2, 2, 2, 2, 2, 2, 2, 2})}};
+    const HfConfig config = parse(json);
+    EXPECT_EQ(text(config, "rope.scaling.type"), "longrope");
+    EXPECT_EQ(integer(config, "rope.scaling.original_context_length"), 4096);
+  }
+  Json linear = small("Phi3ForCausalLM");
+  linear["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+  EXPECT_NE(error_of(linear.dump()).find("'rope_scaling.type' is 'linear'; default and longrope"),
+            std::string::npos);
+  Json llama = small("LlamaForCausalLM");
+  llama["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 2.0}};
+  EXPECT_NE(error_of(llama.dump())
+                .find("'rope_scaling.rope_type' is 'yarn'; default, linear, llama3 and longrope"),
+            std::string::npos);
+}
+
+TEST(HfConfig, WindowsThatTheClassDoesNotHaveAreRemarks) {
+  Json json = small("LlamaForCausalLM");
+  json["sliding_window"] = 8;
+  json["use_sliding_window"] = true;
+  json["layer_types"] = Json::array({"full_attention", "sliding_attention", "full_attention",
+                                     "full_attention", "full_attention", "full_attention"});
+  const HfConfig config = parse(json);
+  EXPECT_FALSE(has(config, "attention.sliding_window"));
+  EXPECT_FALSE(has(config, "attention.sliding_window_pattern"));
+  EXPECT_EQ(config.remarks.size(), 3U);
+  Json starcoder = small("Starcoder2ForCausalLM");
+  starcoder["sliding_window"] = 8;
+  starcoder["layer_types"] = json["layer_types"];
+  EXPECT_FALSE(has(parse(starcoder), "attention.sliding_window_pattern"));
+  Json mistral = small("MistralForCausalLM");
+  mistral["sliding_window"] = 0;
+  EXPECT_EQ(error_of(mistral.dump()), "config.json: 'sliding_window' is 0");
+}
+
+TEST(HfConfig, NullSoftcapsAreNone) {
+  Json json = small("Gemma2ForCausalLM");
+  EXPECT_FALSE(has(parse(json), "attn_logit_softcapping"));  // the class's default
+  json["attn_logit_softcapping"] = nullptr;
+  json["final_logit_softcapping"] = nullptr;
+  EXPECT_EQ(number(parse(json), "attn_logit_softcapping"), 0);
+  EXPECT_EQ(number(parse(json), "final_logit_softcapping"), 0);
+  json["attn_logit_softcapping"] = 0.0;
+  EXPECT_NE(error_of(json.dump()).find("'attn_logit_softcapping' is not above 0"),
+            std::string::npos);
+  Json gemma3 = small("Gemma3ForCausalLM");
+  gemma3["attn_logit_softcapping"] = 5.0;
+  EXPECT_FALSE(has(parse(gemma3), "attn_logit_softcapping"));
+}
+
+TEST(HfConfig, QueriesOfGemmaAreScaledBy256UnlessItSays) {
+  for (const char* hf_class : {"Gemma2ForCausalLM", "Gemma3ForCausalLM"}) {
+    Json json = small(hf_class);
+    json["head_dim"] = 14;
+    EXPECT_EQ(number(parse(json), "attention.query_pre_attn_scalar"), 256);
+  }
+}
+
+TEST(HfConfig, Gemma3ScalesPositionsOfEachKindOfLayer) {
+  Json json = small("Gemma3ForCausalLM");
+  json["rope_parameters"] = {{"full_attention", {{"rope_type", "default"}}},
+                             {"sliding_attention", {{"rope_type", "linear"}, {"factor", 4.0}}}};
+  EXPECT_EQ(number(parse(json), "rope.scaling.factor_swa"), 4);
+  json["rope_parameters"]["sliding_attention"]["rope_type"] = "llama3";
+  EXPECT_NE(error_of(json.dump()).find("'rope_parameters.sliding_attention.rope_type' is 'llama3'"),
+            std::string::npos);
+  json["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 4.0}, {"rope_theta", 5.0}};
+  const HfConfig flat = parse(json);
+  EXPECT_EQ(number(flat, "rope.freq_base"), 1e6);
+  EXPECT_FALSE(has(flat, "rope.scaling.type"));
+  EXPECT_EQ(flat.remarks.size(), 1U);
+}
+
+TEST(HfConfig, Gpt2ScalesAttentionAsItsConfigSays) {
+  Json json = {{"model_type", "gpt2"}, {"n_embd", 48},  {"n_layer", 3},
+               {"n_head", 4},          {"head_dim", 7}, {"num_key_value_heads", 2}};
+  const HfConfig plain = parse(json);
+  EXPECT_EQ(integer(plain, "attention.key_length"), 12);
+  EXPECT_EQ(integer(plain, "attention.head_count_kv"), 4);
+  EXPECT_FALSE(has(plain, "attention.scale"));
+  json["scale_attn_weights"] = false;
+  json["scale_attn_by_inverse_layer_idx"] = true;
+  EXPECT_EQ(number(parse(json), "attention.scale"), 1);
+  EXPECT_TRUE(value<bool>(parse(json), "attention.scale_by_inverse_layer_idx"));
+  json["add_cross_attention"] = true;
+  EXPECT_NE(error_of(json.dump()).find("'add_cross_attention' is true, which is not supported"),
+            std::string::npos);
+}
+
+TEST(HfConfig, GemmasActivationHasAnOldNameThatIsNotRead) {
+  Json json = small("GemmaForCausalLM");
+  json["hidden_act"] = "silu";
+  json["hidden_activation"] = "gelu_pytorch_tanh";
+  const HfConfig config = parse(json);
+  EXPECT_EQ(text(config, "hidden_act"), "silu");
+  EXPECT_EQ(config.remarks.size(), 1U);
+}
+
+TEST(HfConfig, KeysThatWouldChangeTheNumbersAreRefusedWithTheirValue) {
+  const auto refused = [](std::string_view hf_class, std::string_view key, const Json& value) {
+    Json json = small(hf_class);
+    json[std::string(key)] = value;
+    return error_of(json.dump());
+  };
+  EXPECT_EQ(refused("Gemma3ForCausalLM", "use_bidirectional_attention", true),
+            "config.json: 'use_bidirectional_attention' is true, which is not supported; "
+            "--ignore-key use_bidirectional_attention computes as if it were not there");
+  EXPECT_EQ(refused("Gemma3ForCausalLM", "use_bidirectional_attention", nullptr), "no error");
+  EXPECT_NE(refused("LlamaForCausalLM", "quantization_config", {{"bits", 4}}).find("is {…}, which"),
+            std::string::npos);
+  EXPECT_NE(refused("LlamaForCausalLM", "is_causal", false).find("is false"), std::string::npos);
+  EXPECT_EQ(refused("LlamaForCausalLM", "is_causal", true), "no error");
+  EXPECT_EQ(refused("LlamaForCausalLM", "auto_map", {{"AutoModel", "x.y"}}), "no error");
+}
+
+TEST(HfConfig, IgnoredKeysAreTakenAway) {
+  Json json = small("LlamaForCausalLM");
+  json["is_causal"] = false;
+  json["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 2.0}};
+  const std::vector<std::string> keys = {"is_causal", "rope_scaling.rope_type", "absent"};
+  const auto config = parse_hf_config(json.dump(), "config.json", keys);
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->usable.ok()) << config->usable.message();
+  EXPECT_EQ(config->ignored, (std::vector<std::string>{"is_causal", "rope_scaling.rope_type"}));
+  EXPECT_FALSE(has(*config, "rope.scaling.type"));
+}
+
+TEST(HfConfig, ModelTypeDecidesAndHeadlessClassesCount) {
+  Json json = small("LlamaModel");
+  EXPECT_EQ(parse(json).architecture, "llama");
+  json["model_type"] = "llama";
+  EXPECT_EQ(parse(json).architecture, "llama");
+  json["architectures"] = Json::array({"LlamaForSequenceClassification"});
+  EXPECT_EQ(parse(json).architecture, "LlamaForSequenceClassification");
+  json["architectures"] = Json::array({"Qwen2ForCausalLM"});
+  EXPECT_EQ(parse(json).architecture, "llama");
+  EXPECT_EQ(parse(json).remarks.size(), 1U);
+  json["model_type"] = "custom";
+  EXPECT_NE(parse(json).architecture, "llama");
+}
+
+TEST(HfConfig, TheTensorsOfAModelClassFollowItsConfig) {
+  Json json = small("LlamaForCausalLM");
+  EXPECT_FALSE(parse(json).has_tensor("blk.0.attn_q.bias"));
+  EXPECT_FALSE(parse(json).has_tensor("blk.0.attn_norm.bias"));
+  EXPECT_FALSE(parse(json).has_tensor("output.bias"));
+  EXPECT_TRUE(parse(json).has_tensor("blk.5.attn_q.weight"));
+  EXPECT_FALSE(parse(json).has_tensor("blk.6.attn_q.weight"));
+  json["attention_bias"] = true;
+  EXPECT_TRUE(parse(json).has_tensor("blk.0.attn_q.bias"));
+  EXPECT_TRUE(parse(json).has_tensor("blk.0.attn_output.bias"));
+  EXPECT_FALSE(parse(json).has_tensor("blk.0.ffn_up.bias"));
+  const HfConfig qwen = parse(small("Qwen2ForCausalLM"));
+  EXPECT_TRUE(qwen.has_tensor("blk.0.attn_k.bias"));
+  EXPECT_FALSE(qwen.has_tensor("blk.0.attn_output.bias"));
+  Json starcoder = small("Starcoder2ForCausalLM");
+  EXPECT_TRUE(parse(starcoder).has_tensor("blk.0.ffn_up.bias"));
+  starcoder["use_bias"] = false;
+  EXPECT_FALSE(parse(starcoder).has_tensor("blk.0.ffn_up.bias"));
+  EXPECT_TRUE(parse(starcoder).has_tensor("blk.0.ffn_norm.bias"));
+}
+
+TEST(HfConfigHostile, ManyUnknownKeysAreFewRemarks) {
+  Json json = small("LlamaForCausalLM");
+  for (int i = 0; i < 1000; ++i) json["unknown" + std::to_string(i)] = i;
+  EXPECT_EQ(parse(json).remarks.size(), 65U);
 }
 
 TEST(HfConfigHostile, DeepAndLargeTexts) {

@@ -17,13 +17,13 @@ std::string_view kind_of(const MetaValue& value) {
 
 tl::unexpected<Status> absent(const ModelFile& file, std::string_view key) {
   return fail(Code::not_found, "{}: no value '{}' (architecture '{}')", file.path(),
-              quoted_name(key), quoted_name(file.architecture()));
+              quoted_name(file.shown_key(key)), quoted_name(file.architecture()));
 }
 
 tl::unexpected<Status> of_another_type(const ModelFile& file, std::string_view key,
                                        std::string_view wanted, const MetaValue& value) {
-  return fail(Code::corrupt, "{}: value '{}' is {}, expected {}", file.path(), quoted_name(key),
-              kind_of(value), wanted);
+  return fail(Code::corrupt, "{}: value '{}' is {}, expected {}", file.path(),
+              quoted_name(file.shown_key(key)), kind_of(value), wanted);
 }
 
 }  // namespace
@@ -34,12 +34,20 @@ int64_t TensorInfo::n_elements() const {
   return n;
 }
 
-Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path) {
-  if (is_directory(path)) return open_safetensors(path);
+Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
+                                                   const ModelFileOptions& options) {
+  if (is_directory(path)) return open_safetensors(path, options);
   if (path.ends_with(".safetensors") || path.ends_with(".json")) {
     return fail(Code::invalid, "{}: give the folder that also holds config.json instead", path);
   }
-  return open_gguf(path);
+  return open_gguf(path, options);
+}
+
+std::string ModelFile::shown_key(std::string_view key) const {
+  const auto name = key_names_.find(key);
+  if (name != key_names_.end() && !name->second.empty()) return name->second;
+  if (container_ != "gguf" || metadata_.contains(key)) return std::string(key);
+  return fmt::format("{}.{}", architecture_, key);
 }
 
 const MetaValue* ModelFile::find(std::string_view key) const {

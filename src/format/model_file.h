@@ -51,6 +51,11 @@ struct TensorInfo {
 // the llama architecture have them, or halves (i, i + d/2), as safetensors have them.
 enum class RopeOrder : uint8_t { halves, neighbours };
 
+struct ModelFileOptions {
+  // Keys and tensors that are taken as absent, named as errors name them.
+  std::vector<std::string> ignored_keys;
+};
+
 class ModelFile {
  public:
   virtual ~ModelFile() = default;
@@ -58,7 +63,8 @@ class ModelFile {
   // Opens a GGUF file (also the first of splits "-00001-of-0000N.gguf"), or a folder with
   // config.json and safetensors. Fails: not_found, corrupt (file, offset, field), unsupported (GGUF
   // v1, big-endian, an unknown tensor type).
-  static Result<std::unique_ptr<ModelFile>> open(const std::string& path);
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
+                                                 const ModelFileOptions& options = {});
 
   const std::string& path() const { return path_; }
   // "gguf" or "safetensors".
@@ -87,6 +93,19 @@ class ModelFile {
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
 
+  // Ok, or why nobody may compute with the file: a key asks for something we do not have
+  // (unsupported; it is named with its value), or the output matrix is missing or of another size
+  // than the config says.
+  const Status& usable() const { return usable_; }
+  // What stands in the file and was not used, in words.
+  std::span<const std::string> remarks() const { return remarks_; }
+  // Those of ModelFileOptions::ignored_keys that the file had.
+  std::span<const std::string> ignored_keys() const { return ignored_keys_; }
+  // A key or tensor as the file itself names it: "rope.freq_base" is "rope_theta" in a config.json,
+  // "llama.rope.freq_base" in a GGUF file.
+  std::string shown_key(std::string_view key) const;
+  virtual std::string shown_tensor(std::string_view name) const { return std::string(name); }
+
   // The tokenizer's tables. Fails: not_found when the file has none, unsupported, corrupt.
   virtual Result<TokenizerSpec> tokenizer_spec() const = 0;
   // Empty when the model has none.
@@ -103,6 +122,9 @@ class ModelFile {
   RopeOrder rope_order_ = RopeOrder::halves;
   bool norms_minus_one_ = false;
   MetaMap metadata_;
+  std::map<std::string, std::string, std::less<>> key_names_;  // where the file has others
+  Status usable_;
+  std::vector<std::string> remarks_, ignored_keys_;
   std::vector<TensorInfo> tensors_;
   std::map<std::string, size_t, std::less<>> tensor_index_;
 };

@@ -27,6 +27,7 @@ Result<std::map<std::string, std::string>> parse_safetensors_index(std::string_v
                                                                    const std::string& source);
 
 // A folder with config.json and model.safetensors, or shards and their index, as a ModelFile.
-Result<std::unique_ptr<ModelFile>> open_safetensors(const std::string& folder);
+Result<std::unique_ptr<ModelFile>> open_safetensors(const std::string& folder,
+                                                    const ModelFileOptions& options);
 
 }  // namespace ruv

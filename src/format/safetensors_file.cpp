@@ -2,6 +2,8 @@
 // safetensors files the tensors under their GGUF names.
 #include <simdjson.h>
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "base/file.h"
@@ -21,35 +23,56 @@ std::string in_folder(const std::string& folder, std::string_view name) {
 
 class SafetensorsFile final : public ModelFile {
  public:
-  static Result<std::unique_ptr<ModelFile>> open(const std::string& folder);
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& folder,
+                                                 const ModelFileOptions& options);
 
   Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_spec(path_); }
   std::string chat_template() const override { return chat_template_; }
+  std::string shown_tensor(std::string_view name) const override;
 
  private:
-  Status read_config();
+  Status read_config(const ModelFileOptions& options);
   Status read_files();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
   Status add_tensor(SafetensorsTensor&& stored, const std::string& path);
+  void leave_out(std::string name);
+  void remark_on_left_out();
+  Status check_output();
+  Status check_vocabulary() const;
   Status read_chat_template();
 
-  bool tied_embeddings_ = false;
+  HfConfig config_;
+  std::vector<std::string> names_to_ignore_;
+  std::vector<std::string> left_out_;
+  std::map<std::string, std::string, std::less<>> hf_names_;  // by GGUF name
   std::string chat_template_;
 };
 
-Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& folder) {
+Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& folder,
+                                                         const ModelFileOptions& options) {
   auto file = std::make_unique<SafetensorsFile>();
   file->path_ = folder;
   file->container_ = "safetensors";
-  TRY(file->read_config());
+  TRY(file->read_config(options));
   TRY(file->read_files());
+  file->remark_on_left_out();
   TRY(file->read_chat_template());
   TRY(file->index_tensors());
+  if (!file->config_.names.empty() && file->usable_.ok()) {
+    file->usable_ = file->check_output();
+    if (file->usable_.ok()) file->usable_ = file->check_vocabulary();
+  }
   return file;
 }
 
-Status SafetensorsFile::read_config() {
+std::string SafetensorsFile::shown_tensor(std::string_view name) const {
+  const auto known = hf_names_.find(name);
+  if (known != hf_names_.end()) return known->second;
+  return hf_name_of(name, architecture_).value_or(std::string(name));
+}
+
+Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   const std::string path = in_folder(path_, "config.json");
   if (!file_exists(path) && file_exists(in_folder(path_, "adapter_config.json"))) {
     return fail(Code::unsupported,
@@ -64,11 +87,15 @@ Status SafetensorsFile::read_config() {
                 path_);
   }
   const MappedFile text = TRY(MappedFile::open(path));
-  HfConfig config = TRY(parse_hf_config(as_text(text.bytes()), path));
-  architecture_ = std::move(config.architecture);
-  metadata_ = std::move(config.metadata);
-  norms_minus_one_ = config.norms_minus_one;
-  tied_embeddings_ = config.tied_embeddings;
+  config_ = TRY(parse_hf_config(as_text(text.bytes()), path, options.ignored_keys));
+  architecture_ = config_.architecture;
+  metadata_ = config_.metadata;
+  key_names_ = config_.names;
+  norms_minus_one_ = config_.norms_minus_one;
+  usable_ = config_.usable;
+  remarks_ = config_.remarks;
+  ignored_keys_ = config_.ignored;
+  names_to_ignore_ = options.ignored_keys;
   return {};
 }
 
@@ -120,9 +147,16 @@ Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path)
 
 Status SafetensorsFile::add_tensor(SafetensorsTensor&& stored, const std::string& path) {
   if (is_ignored_hf_tensor(stored.name)) return {};
+  if (std::ranges::count(names_to_ignore_, stored.name) > 0) {
+    ignored_keys_.push_back(stored.name);
+    return {};
+  }
   MappedName name = gguf_name_of(stored.name, architecture_);
-  // Some tied checkpoints still hold a copy, which may be stale.
-  if (tied_embeddings_ && name.gguf == "output.weight") return {};
+  if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf))) {
+    leave_out(std::move(stored.name));
+    return {};
+  }
+  hf_names_.emplace(name.gguf, stored.name);
   if (!stored.dtype) {
     return fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
                 quoted_name(stored.name), stored.dtype_name);
@@ -137,6 +171,57 @@ Status SafetensorsFile::add_tensor(SafetensorsTensor&& stored, const std::string
   }
   tensors_.push_back(std::move(tensor));
   return {};
+}
+
+void SafetensorsFile::leave_out(std::string name) { left_out_.push_back(std::move(name)); }
+
+// As transformers does: what the model class has no place for is not used.
+void SafetensorsFile::remark_on_left_out() {
+  if (left_out_.empty()) return;
+  constexpr size_t kNamed = 4;
+  std::string names;
+  for (size_t i = 0; i < std::min(left_out_.size(), kNamed); ++i) {
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", quoted_name(left_out_[i]));
+  }
+  if (left_out_.size() > kNamed) names += fmt::format(" and {} more", left_out_.size() - kNamed);
+  remarks_.push_back(
+      fmt::format("the model class has no place for tensors of the file: {}", names));
+}
+
+// An output matrix of the file counts even where the config ties it to the embedding (as in
+// transformers 5; version 4 took the embedding); a copy of the embedding is not kept twice.
+Status SafetensorsFile::check_output() {
+  const TensorInfo* const output = find_tensor("output.weight");
+  const TensorInfo* const embedding = find_tensor("token_embd.weight");
+  if (output == nullptr && !config_.tied_embeddings) {
+    return fail(Code::not_found, "{}: tensor 'lm_head.weight' is missing, and '{}' is false", path_,
+                shown_key("tie_word_embeddings"));
+  }
+  if (output == nullptr || embedding == nullptr || !config_.tied_embeddings) return {};
+  const bool same =
+      output->dtype == embedding->dtype && output->shape == embedding->shape &&
+      std::memcmp(output->bytes.data(), embedding->bytes.data(), output->bytes.size()) == 0;
+  if (!same) {
+    remarks_.push_back(
+        fmt::format("'{}' is true, but tensor '{}' differs from the embedding; it is "
+                    "used, as by transformers 5",
+                    shown_key("tie_word_embeddings"), shown_tensor("output.weight")));
+    return {};
+  }
+  const auto at = tensor_index_.find("output.weight")->second;
+  tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(at));
+  tensor_index_.clear();
+  return index_tensors();
+}
+
+Status SafetensorsFile::check_vocabulary() const {
+  const TensorInfo* const embedding = find_tensor("token_embd.weight");
+  const Result<int64_t> n_vocab = integer("vocab_size");
+  if (embedding == nullptr || !n_vocab || embedding->shape.empty()) return {};
+  if (embedding->shape[0] == *n_vocab) return {};
+  return fail(Code::corrupt, "{}: tensor '{}' has {} rows, but '{}' is {}", path_,
+              shown_tensor("token_embd.weight"), embedding->shape[0], shown_key("vocab_size"),
+              *n_vocab);
 }
 
 // The text of "chat_template": a text, or a list of named ones of which "default" counts. Empty
@@ -193,8 +278,9 @@ Status SafetensorsFile::read_chat_template() {
 
 }  // namespace
 
-Result<std::unique_ptr<ModelFile>> open_safetensors(const std::string& folder) {
-  return SafetensorsFile::open(folder);
+Result<std::unique_ptr<ModelFile>> open_safetensors(const std::string& folder,
+                                                    const ModelFileOptions& options) {
+  return SafetensorsFile::open(folder, options);
 }
 
 }  // namespace ruv

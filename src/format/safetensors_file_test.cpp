@@ -50,21 +50,73 @@ TEST(SafetensorsFile, OpensOneFile) {
   EXPECT_EQ(file.architecture(), "llama");
   EXPECT_EQ(file.rope_order(), RopeOrder::halves);
   EXPECT_EQ(file.integer("block_count").value(), 1);
-  EXPECT_EQ(file.tensors().size(), 3U);
+  EXPECT_EQ(file.tensors().size(), 2U);
   EXPECT_NE(file.find_tensor("token_embd.weight"), nullptr);
   EXPECT_NE(file.find_tensor("output.weight"), nullptr);
-  EXPECT_NE(file.find_tensor("something.else"), nullptr);
+  ASSERT_EQ(file.remarks().size(), 1U);
+  EXPECT_NE(file.remarks()[0].find("no place for tensors of the file: 'something.else'"),
+            std::string::npos);
   EXPECT_EQ(file.chat_template(), "");
 }
 
-TEST(SafetensorsFile, TiedModelsHaveNoOutputMatrix) {
+// The bytes of `checkpoint` count up, so that every 256 bytes are the same.
+TEST(SafetensorsFile, AnOutputMatrixOfATiedModelCountsWhereItDiffers) {
   const TestFolder folder;
   folder.write("config.json", std::string(kConfig) + ",\"tie_word_embeddings\":true}");
   folder.write("model.safetensors", checkpoint({{"model.embed_tokens.weight", "[2,4]", 8},
-                                                {"lm_head.weight", "[1]", 1}}));
+                                                {"lm_head.weight", "[2,4]", 8}}));
+  const auto differing = ModelFile::open(folder.path());
+  ASSERT_TRUE(differing) << differing.error().message();
+  EXPECT_TRUE((*differing)->usable().ok()) << (*differing)->usable().message();
+  EXPECT_NE((*differing)->find_tensor("output.weight"), nullptr);
+  ASSERT_EQ((*differing)->remarks().size(), 1U);
+  EXPECT_NE((*differing)->remarks()[0].find("'lm_head.weight' differs from the embedding"),
+            std::string::npos);
+  folder.write("model.safetensors", checkpoint({{"model.embed_tokens.weight", "[2,128]", 256},
+                                                {"lm_head.weight", "[2,128]", 256}}));
+  const auto same = ModelFile::open(folder.path());
+  ASSERT_TRUE(same) << same.error().message();
+  EXPECT_EQ((*same)->find_tensor("output.weight"), nullptr);
+  EXPECT_TRUE((*same)->remarks().empty());
+}
+
+TEST(SafetensorsFile, WithoutAnOutputMatrixOrWithAnotherVocabularyNobodyMayCompute) {
+  const TestFolder folder;
+  std::string config(kConfig);
+  config.replace(config.find("\"vocab_size\":2"), 14, "\"vocab_size\":3");
+  folder.write("config.json", config + "}");
+  folder.write("model.safetensors", checkpoint({{"model.embed_tokens.weight", "[2,4]", 8}}));
+  auto opened = ModelFile::open(folder.path());
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_NE((*opened)->usable().message().find(
+                "'lm_head.weight' is missing, and 'tie_word_embeddings' is false"),
+            std::string::npos);
+  folder.write("config.json", config + ",\"tie_word_embeddings\":true}");
+  opened = ModelFile::open(folder.path());
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_NE((*opened)->usable().message().find(
+                "'model.embed_tokens.weight' has 2 rows, but 'vocab_size' is 3"),
+            std::string::npos);
+}
+
+TEST(SafetensorsFile, NamesNeedNoModelInFrontAndBiasesNobodyAskedForAreLeft) {
+  const TestFolder folder;
+  folder.write("config.json", std::string(kConfig) + "}");
+  folder.write("model.safetensors",
+               checkpoint({{"embed_tokens.weight", "[2,4]", 8},
+                           {"lm_head.weight", "[2,4]", 8},
+                           {"layers.0.self_attn.q_proj.weight", "[4,4]", 16},
+                           {"layers.0.self_attn.q_proj.bias", "[4]", 4},
+                           {"layers.1.self_attn.q_proj.weight", "[4,4]", 16}}));
   const auto opened = ModelFile::open(folder.path());
   ASSERT_TRUE(opened) << opened.error().message();
-  EXPECT_EQ((*opened)->find_tensor("output.weight"), nullptr);
+  EXPECT_EQ((*opened)->tensors().size(), 3U);
+  EXPECT_EQ((*opened)->shown_tensor("blk.0.attn_q.weight"), "layers.0.self_attn.q_proj.weight");
+  EXPECT_EQ((*opened)->shown_tensor("output_norm.weight"), "model.norm.weight");
+  EXPECT_EQ((*opened)->shown_key("rope.freq_base"), "rope_theta");
+  ASSERT_EQ((*opened)->remarks().size(), 1U);
+  EXPECT_NE((*opened)->remarks()[0].find("'layers.0.self_attn.q_proj.bias', 'layers.1."),
+            std::string::npos);
 }
 
 TEST(SafetensorsFile, OpensShards) {
@@ -79,7 +131,7 @@ TEST(SafetensorsFile, OpensShards) {
         R"("b":"m-2.safetensors")");
   const auto opened = ModelFile::open(folder.path());
   ASSERT_TRUE(opened) << opened.error().message();
-  EXPECT_EQ((*opened)->tensors().size(), 3U);
+  EXPECT_EQ((*opened)->tensors().size(), 2U);
   EXPECT_EQ((*opened)->find_tensor("output_norm.weight")->shape, (std::vector<int64_t>{4}));
 
   index(R"("model.norm.weight":"m-1.safetensors")");
@@ -98,8 +150,9 @@ TEST(SafetensorsFile, SaysWhatIsMissing) {
   EXPECT_NE(error_of(folder).find("no config.json"), std::string::npos);
   folder.write("config.json", std::string(kConfig) + "}");
   EXPECT_NE(error_of(folder).find("convert PyTorch files"), std::string::npos);
-  folder.write("model.safetensors", checkpoint({{"mask", "[1]", 1}}, "BOOL"));
-  EXPECT_NE(error_of(folder).find("tensor 'mask': dtype BOOL is not supported"), std::string::npos);
+  folder.write("model.safetensors", checkpoint({{"model.norm.weight", "[1]", 1}}, "BOOL"));
+  EXPECT_NE(error_of(folder).find("tensor 'model.norm.weight': dtype BOOL is not supported"),
+            std::string::npos);
   folder.write("model.safetensors", checkpoint({{"h.0.attn.bias", "[1]", 1}}, "BOOL"));
   EXPECT_EQ(error_of(folder), "no error");
   folder.write("model.safetensors", checkpoint({{"a", "[1]", 1}, {"a", "[1]", 1}}));

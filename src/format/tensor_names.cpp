@@ -23,28 +23,32 @@ struct NameRow {
 constexpr std::string_view kSandwich = " gemma2 gemma3 ";
 constexpr std::string_view kGpt2 = " gpt2 ";
 constexpr std::string_view kStarCoder2 = " starcoder2 ";
+constexpr std::string_view kPhi3 = " phi3 ";
+constexpr std::string_view kSplitQkv = " llama qwen2 qwen3 gemma gemma2 gemma3 starcoder2 ";
+constexpr std::string_view kNormedQk = " qwen3 gemma3 ";
+constexpr std::string_view kGated = " llama qwen2 qwen3 gemma gemma2 gemma3 ";
 
 constexpr std::array kRows = {
     NameRow{"token_embd", "model.embed_tokens"},
     NameRow{"output_norm", "model.norm"},
     NameRow{"output", "lm_head"},
     NameRow{"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
-    NameRow{"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"},
-    NameRow{"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"},
-    NameRow{"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
-    NameRow{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj"},
+    NameRow{"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj", kSplitQkv},
+    NameRow{"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj", kSplitQkv},
+    NameRow{"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj", kSplitQkv},
+    NameRow{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj", kPhi3},
     NameRow{"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
-    NameRow{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm"},
-    NameRow{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm"},
+    NameRow{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm", kNormedQk},
+    NameRow{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm", kNormedQk},
     NameRow{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm", kSandwich},
     NameRow{"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm", kSandwich},
     NameRow{"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm", kSandwich},
     NameRow{"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
-    NameRow{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"},
-    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj", " phi3 "},
+    NameRow{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj", kGated},
+    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj", kPhi3},
     NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.c_fc", kStarCoder2},
     NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.c_proj", kStarCoder2},
-    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"},
+    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj", kGated},
     NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
     NameRow{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
     NameRow{"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"},
@@ -130,7 +134,9 @@ MappedName gguf_name_of(std::string_view hf_name, std::string_view architecture)
   const auto [stem, ending] = split_ending_of(name);
   for (const NameRow& row : kRows) {
     if (stem.empty() || !fits(row, architecture)) continue;
-    const auto numbers = match(row.hf, stem);
+    // Checkpoints of a class without a head lack the "model.".
+    auto numbers = match(row.hf, stem);
+    if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), stem);
     if (numbers) return {fill(row.gguf, *numbers) + std::string(ending), row.conv1d, true};
   }
   return {std::string(hf_name)};

@@ -45,6 +45,19 @@ TEST(TensorNames, WrappersComeOff) {
   EXPECT_EQ(gguf("h.0.ln_1.bias", "gpt2"), "blk.0.attn_norm.bias");
 }
 
+TEST(TensorNames, CheckpointsWithoutAHeadLackTheModelInFront) {
+  EXPECT_EQ(gguf("embed_tokens.weight", "llama"), "token_embd.weight");
+  EXPECT_EQ(gguf("layers.3.self_attn.q_proj.weight", "qwen2"), "blk.3.attn_q.weight");
+  EXPECT_EQ(gguf("norm.weight", "gemma3"), "output_norm.weight");
+}
+
+TEST(TensorNames, WhatAClassDoesNotHaveHasNoName) {
+  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.q_norm.weight", "llama").mapped);
+  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.q_proj.weight", "phi3").mapped);
+  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.qkv_proj.weight", "qwen2").mapped);
+  EXPECT_FALSE(gguf_name_of("model.layers.0.mlp.gate_proj.weight", "starcoder2").mapped);
+}
+
 TEST(TensorNames, Gpt2MatricesAreConv1d) {
   const MappedName qkv = gguf_name_of("h.11.attn.c_attn.weight", "gpt2");
   EXPECT_EQ(qkv.gguf, "blk.11.attn_qkv.weight");

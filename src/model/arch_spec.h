@@ -24,8 +24,9 @@ struct BlockSpec {
   Norm norm = Norm::rms;
   NormPlace norm_place = NormPlace::pre;
   Positions positions = Positions::rope;
-  bool qkv_bias = false;  // q, k and v have biases; without the flag a bias in the file is used too
-  bool all_bias = false;  // every projection has one
+  // Biases that must be there whatever the file says; others are used where it has them.
+  bool qkv_bias = false;  // q, k and v
+  bool all_bias = false;  // the other projections
   bool qk_norm = false;   // queries and keys are normalised per head
   bool gated = true;      // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;

@@ -1,5 +1,7 @@
 #include "model/bind_weights.h"
 
+#include <set>
+
 #include "model/key_centre.h"
 
 namespace ruv {
@@ -7,7 +9,9 @@ namespace {
 
 class Binder {
  public:
-  Binder(Model& model, WeightSource& source) : m_(model), source_(source) {}
+  Binder(Model& model, WeightSource& source) : m_(model), source_(source) {
+    for (const TensorInfo& tensor : m_.file->tensors()) note_bias(tensor.name);
+  }
 
   Status run() {
     TRY(bind_embeddings());
@@ -30,7 +34,8 @@ class Binder {
     MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, m_.h.n_embd));
     m_.h.n_vocab = static_cast<int64_t>(embd.rows.size());
     if (m_.h.n_vocab < 1)
-      return fail(Code::corrupt, "{}: token_embd.weight is empty", m_.file->path());
+      return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
+                  m_.file->shown_tensor("token_embd.weight"));
     m_.token_embd = WeightSource::lookup(std::move(embd));
     if (m_.arch->block.positions == Positions::learned) {
       m_.position_embd =
@@ -42,7 +47,9 @@ class Binder {
 
   Status bind_output() {
     m_.output_norm = TRY(source_.norm("output_norm.weight", m_.h.n_embd));
-    m_.output_norm_bias = TRY(source_.optional_vector("output_norm.bias", m_.h.n_embd));
+    if (m_.arch->block.norm == Norm::layer) {
+      m_.output_norm_bias = TRY(source_.vector("output_norm.bias", m_.h.n_embd));
+    }
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
         source_.matrix(tied ? "token_embd.weight" : "output.weight", m_.h.n_vocab, m_.h.n_embd))));
@@ -69,12 +76,13 @@ class Binder {
     TRY(bind_qkv(w));
     w.o = TRY(
         source_.pack(TRY(source_.matrix(prefix_ + "attn_output.weight", m_.h.n_embd, q_rows()))));
-    w.o_bias = TRY(bias("attn_output", m_.h.n_embd, m_.arch->block.all_bias));
+    w.o_bias = TRY(bias("attn_output", m_.h.n_embd, "attention_output_bias", block().all_bias));
     return bind_feed_forward(w);
   }
 
   Status bind_qkv(LayerWeights& w) {
-    const bool required = m_.arch->block.qkv_bias;
+    const bool required = block().qkv_bias;
+    constexpr std::string_view kKey = "attention_bias";
     MatrixRows q, k, v;
     if (source_.has(prefix_ + "attn_qkv.weight")) {
       const int64_t n_rows = q_rows() + 2 * kv_rows();
@@ -83,7 +91,7 @@ class Binder {
       q = fused.part(0, q_rows());
       k = fused.part(q_rows(), kv_rows());
       v = fused.part(q_rows() + kv_rows(), kv_rows());
-      const Vector all = TRY(bias("attn_qkv", n_rows, required));
+      const Vector all = TRY(bias("attn_qkv", n_rows, kKey, required));
       if (!all.empty()) {
         w.q_bias.assign(all.begin(), all.begin() + q_rows());
         w.k_bias.assign(all.begin() + q_rows(), all.begin() + q_rows() + kv_rows());
@@ -93,9 +101,9 @@ class Binder {
       q = TRY(source_.matrix(prefix_ + "attn_q.weight", q_rows(), m_.h.n_embd));
       k = TRY(source_.matrix(prefix_ + "attn_k.weight", kv_rows(), m_.h.n_embd));
       v = TRY(source_.matrix(prefix_ + "attn_v.weight", kv_rows(), m_.h.n_embd));
-      w.q_bias = TRY(bias("attn_q", q_rows(), required));
-      w.k_bias = TRY(bias("attn_k", kv_rows(), required));
-      w.v_bias = TRY(bias("attn_v", kv_rows(), required));
+      w.q_bias = TRY(bias("attn_q", q_rows(), kKey, required));
+      w.k_bias = TRY(bias("attn_k", kv_rows(), kKey, required));
+      w.v_bias = TRY(bias("attn_v", kv_rows(), kKey, required));
     }
     if (m_.file->rope_order() == RopeOrder::neighbours) {
       reorder(q, w.q_bias);
@@ -121,7 +129,8 @@ class Binder {
 
   Status bind_feed_forward(LayerWeights& w) {
     const int64_t n_ff = m_.h.n_ff;
-    const bool required = m_.arch->block.all_bias;
+    const bool required = block().all_bias;
+    constexpr std::string_view kKey = "mlp_bias";
     if (m_.arch->block.gated && !source_.has(prefix_ + "ffn_gate.weight")) {
       const MatrixRows fused =
           TRY(source_.matrix(prefix_ + "ffn_up.weight", 2 * n_ff, m_.h.n_embd));
@@ -129,26 +138,41 @@ class Binder {
       w.up = TRY(source_.pack(fused.part(n_ff, n_ff)));
     } else {
       w.up = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_up.weight", n_ff, m_.h.n_embd))));
-      w.up_bias = TRY(bias("ffn_up", n_ff, required));
+      w.up_bias = TRY(bias("ffn_up", n_ff, kKey, required));
       if (m_.arch->block.gated) {
         w.gate =
             TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_gate.weight", n_ff, m_.h.n_embd))));
-        w.gate_bias = TRY(bias("ffn_gate", n_ff, false));
+        w.gate_bias = TRY(bias("ffn_gate", n_ff, kKey, required));
       }
     }
     w.down = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_down.weight", m_.h.n_embd, n_ff))));
-    w.down_bias = TRY(bias("ffn_down", m_.h.n_embd, required));
+    w.down_bias = TRY(bias("ffn_down", m_.h.n_embd, kKey, required));
     return {};
   }
 
-  Result<Vector> bias(std::string_view role, int64_t n, bool required) const {
-    const std::string name = fmt::format("{}{}.bias", prefix_, role);
-    return required ? source_.vector(name, n) : source_.optional_vector(name, n);
+  const BlockSpec& block() const { return m_.arch->block; }
+
+  // "blk.3.attn_q.bias": some layer has this bias.
+  void note_bias(std::string_view name) {
+    const size_t dot = name.starts_with("blk.") ? name.find('.', 4) : name.npos;
+    if (dot != name.npos && name.ends_with(".bias")) biases_.emplace(name.substr(dot + 1));
+  }
+
+  // What the file says under `key` counts, true or false. Where it says nothing (GGUF), a bias that
+  // one layer has all layers have.
+  Result<Vector> bias(std::string_view role, int64_t n, std::string_view key, bool required) const {
+    const std::string ending = fmt::format("{}.bias", role);
+    const MetaValue* const value = m_.file->find(key);
+    const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
+    const bool wanted = said != nullptr ? *said : required || biases_.contains(ending);
+    if (!wanted) return Vector{};
+    return source_.vector(prefix_ + ending, n);
   }
 
   Model& m_;
   WeightSource& source_;
   std::string prefix_;
+  std::set<std::string, std::less<>> biases_;
 };
 
 }  // namespace

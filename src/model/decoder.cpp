@@ -26,7 +26,7 @@ void attention(Ops& ops, const Model& m, int64_t i, int64_t n_ctx, const Activat
   ops.store_kv(i, a.k, a.v, w.key_centre);
   ops.attend(
       a.attn, a.q,
-      {i, h.n_heads, h.n_kv_heads, h.head_dim, h.attn_scale, h.attn_softcap, m.window_of(i)});
+      {i, h.n_heads, h.n_kv_heads, h.head_dim, h.attn_scale_of(i), h.attn_softcap, m.window_of(i)});
   ops.matmul(a.h, a.attn, w.o, w.o_bias);
   if (s.norm_place == NormPlace::sandwich) ops.norm(a.h, a.h, w.attn_post_norm, kNone, norm);
 }
@@ -56,7 +56,7 @@ std::optional<View> decode(Ops& ops, const Model& m, const Batch& batch,
   const Activations::Views a = activations.rows(batch.n_rows(), n_outputs);
   const Ops::NormParams norm{m.arch->block.norm, m.h.norm_eps};
 
-  ops.begin(batch, {&m.global_rope(n_ctx), &m.rope.local});
+  ops.begin(batch, {&m.global_rope(n_ctx), &m.local_rope(n_ctx)});
   ops.embed(a.x, m.token_embd, batch.tokens, m.h.embed_scale);
   if (m.arch->block.positions == Positions::learned) {
     ops.add_embedding(a.x, m.position_embd, batch.positions);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/kv_pages.h"
+#include "format/tensor_names.h"
 
 namespace ruv {
 namespace {
@@ -13,8 +14,8 @@ constexpr int64_t kMaxDimension = int64_t{1} << 24;
 Result<int64_t> dimension(const ModelFile& file, std::string_view key) {
   const int64_t value = TRY(file.integer(key));
   if (value < 1 || value > kMaxDimension) {
-    return fail(Code::corrupt, "{}: {} = {} is out of range [1, {}]", file.path(), key, value,
-                kMaxDimension);
+    return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
+                file.shown_key(key), value, kMaxDimension);
   }
   return value;
 }
@@ -28,7 +29,7 @@ Result<float> number_or(const ModelFile& file, std::string_view key, float absen
   if (file.find(key) == nullptr) return absent;
   const double value = TRY(file.number(key));
   if (!std::isfinite(value)) {
-    return fail(Code::corrupt, "{}: {} is not a finite number", file.path(), key);
+    return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(), file.shown_key(key));
   }
   return static_cast<float>(value);
 }
@@ -37,10 +38,12 @@ Result<float> number_or(const ModelFile& file, std::string_view key, float absen
 Status check_activation(const ModelFile& file, const BlockSpec& block) {
   if (file.find("hidden_act") == nullptr) return {};
   const std::string name = TRY(file.text("hidden_act"));
-  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast";
+  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast" ||
+                    name == "gelu_python_tanh" || name == "gelu_accurate";
   if (block.act == Act::silu ? name == "silu" || name == "swish" : tanh) return {};
-  return fail(Code::unsupported, "{}: hidden_act '{}' is not supported in this family", file.path(),
-              name);
+  return fail(Code::unsupported, "{}: '{}' is '{}'; {} is supported in this family", file.path(),
+              file.shown_key("hidden_act"), quoted_name(name),
+              block.act == Act::silu ? "silu" : "the tanh form of gelu");
 }
 
 // Which layers see only the window: the family's rule, or the file's own pattern.
@@ -52,8 +55,8 @@ Result<std::vector<bool>> local_layers(const ModelFile& file, Window rule, int64
   if (value == nullptr) return local;
   if (const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(value)) {
     if ((*array)->bools.size() != local.size()) {
-      return fail(Code::corrupt, "{}: {} must hold {} truth values", file.path(), kPattern,
-                  n_layers);
+      return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
+                  file.shown_key(kPattern), n_layers);
     }
     return (*array)->bools;
   }
@@ -67,8 +70,8 @@ Result<std::vector<bool>> local_layers(const ModelFile& file, Window rule, int64
 Status refuse_features(const ModelFile& file) {
   if (file.find("expert_count") != nullptr && TRY(file.integer("expert_count")) > 0) {
     return fail(Code::unsupported,
-                "{}: expert_count: mixtures of experts are not supported yet; use a dense model",
-                file.path());
+                "{}: '{}': mixtures of experts are not supported yet; use a dense model",
+                file.path(), file.shown_key("expert_count"));
   }
   return {};
 }
@@ -79,10 +82,27 @@ Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   return number_or(file, "attention.scale", scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size);
 }
 
+// 0: none.
+Result<float> softcap(const ModelFile& file, std::string_view key, float absent) {
+  const float cap = TRY(number_or(file, key, absent));
+  if (cap < 0) {
+    return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(key));
+  }
+  return cap;
+}
+
+Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) {
+  const MetaValue* const value = file.find(key);
+  if (value == nullptr) return absent;
+  if (const bool* const truth = std::get_if<bool>(value)) return *truth;
+  return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
+}
+
 Status check_heads(const ModelFile& file, const HParams& h) {
   if (h.n_heads % h.n_kv_heads != 0) {
-    return fail(Code::corrupt, "{}: attention.head_count {} is no multiple of head_count_kv {}",
-                file.path(), h.n_heads, h.n_kv_heads);
+    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+                file.shown_key("attention.head_count"), h.n_heads,
+                file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
   if (h.head_dim > kMaxHeadDim || h.n_heads > 4096 || h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
@@ -90,8 +110,9 @@ Status check_heads(const ModelFile& file, const HParams& h) {
   }
   const int64_t value_length = TRY(dimension_or(file, "attention.value_length", h.head_dim));
   if (value_length != h.head_dim) {
-    return fail(Code::unsupported, "{}: attention.value_length {} differs from key_length {}",
-                file.path(), value_length, h.head_dim);
+    return fail(Code::unsupported, "{}: '{}' {} differs from '{}' {}", file.path(),
+                file.shown_key("attention.value_length"), value_length,
+                file.shown_key("attention.key_length"), h.head_dim);
   }
   return {};
 }
@@ -114,8 +135,9 @@ Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
                                                        : "attention.layer_norm_epsilon";
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
   h.attn_scale = TRY(attention_scale(file, h.head_dim));
-  h.attn_softcap = TRY(number_or(file, "attn_logit_softcapping", spec.block.attn_softcap));
-  h.final_softcap = TRY(number_or(file, "final_logit_softcapping", spec.final_softcap));
+  h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
+  h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", spec.block.attn_softcap));
+  h.final_softcap = TRY(softcap(file, "final_logit_softcapping", spec.final_softcap));
   h.local_layers = TRY(local_layers(file, spec.block.window, h.n_layers));
   if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));

@@ -19,9 +19,14 @@ struct HParams {
   std::vector<bool> local_layers;  // per layer: sees only the window
   float norm_eps = 0;
   float attn_scale = 0;
+  bool scale_by_inverse_layer = false;  // layer i divides attn_scale by i + 1
   float attn_softcap = 0;
   float final_softcap = 0;
   float embed_scale = 1;
+
+  float attn_scale_of(int64_t layer) const {
+    return scale_by_inverse_layer ? attn_scale / static_cast<float>(layer + 1) : attn_scale;
+  }
 };
 
 // Fails: not_found (a key is missing), corrupt (out of range), unsupported (a feature we lack),

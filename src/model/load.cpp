@@ -1,14 +1,36 @@
 // load_model: opens a file, finds its family, binds every tensor to its role, packed for this
 // machine or mapped from the packed file of an earlier start.
+#include <algorithm>
 #include <future>
 
 #include "base/clock.h"
+#include "format/tensor_names.h"
 #include "model/bind_weights.h"
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
 
 namespace ruv {
 namespace {
+
+// Tensors that the decoder reads by another way, or that repeat what other numbers say.
+bool is_known_elsewhere(std::string_view name) {
+  return name == "rope_freqs.weight" || name.starts_with("rope_factors_") ||
+         name.find(".attn_rot_embd.") != name.npos;
+}
+
+// A GGUF file holds what its model needs: a tensor without a role means another model than ours.
+Status check_unused(const Model& m, const WeightSource& source) {
+  if (m.file->container() != "gguf") return {};
+  for (const TensorInfo& tensor : m.file->tensors()) {
+    if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
+    return fail(
+        Code::unsupported,
+        "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "
+        "were not there",
+        m.file->path(), quoted_name(tensor.name), m.file->architecture(), quoted_name(tensor.name));
+  }
+  return {};
+}
 
 class WeightLoader {
  public:
@@ -36,6 +58,7 @@ class WeightLoader {
     };
     WeightSource source(*m_.file, *m_.kernels, pool_, std::move(plan));
     TRY(bind_weights(m_, source));
+    TRY(check_unused(m_, source));
     if (n_lacking != nullptr) *n_lacking = source.n_lacking();
     return {};
   }
@@ -124,6 +147,38 @@ Result<const Kernels*> choose_kernels(const std::string& isa) {
   return found;
 }
 
+void collect_remarks(Model& m, const LoadOptions& options) {
+  for (const std::string& key : options.ignored_keys) {
+    const auto found = m.file->ignored_keys();
+    const bool had = std::find(found.begin(), found.end(), key) != found.end();
+    m.remarks.push_back(
+        had ? fmt::format("'{}' is ignored, as asked for", quoted_name(key))
+            : fmt::format("'{}' was to be ignored, but the file has none", quoted_name(key)));
+    if (options.note) {
+      options.note(NoteKind::problem, fmt::format("{}: {}", m.file->path(), m.remarks.back()));
+    }
+  }
+  m.remarks.insert(m.remarks.end(), m.file->remarks().begin(), m.file->remarks().end());
+}
+
+// Everything but the weights.
+Status read_numbers(Model& model, const std::string& path, const LoadOptions& options) {
+  model.kernels = TRY(choose_kernels(options.isa));
+  model.file = TRY(ModelFile::open(path, {options.ignored_keys}));
+  TRY(Status(model.file->usable()));
+  model.arch = find_arch(model.file->architecture());
+  if (model.arch == nullptr) {
+    std::string known;
+    for (const ArchSpec* spec : all_archs()) known += fmt::format(" {}", spec->name);
+    return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path,
+                model.file->architecture(), known);
+  }
+  model.h = TRY(read_hparams(*model.file, *model.arch));
+  model.rope = TRY(read_rope(*model.file, *model.arch, model.h));
+  collect_remarks(model, options);
+  return {};
+}
+
 }  // namespace
 
 const MappedFile* damaged_file(const Model& model) {
@@ -136,20 +191,19 @@ const MappedFile* damaged_file(const Model& model) {
   return nullptr;
 }
 
+Status check_model(const std::string& path, const LoadOptions& options) {
+  Model model;
+  TRY(read_numbers(model, path, options));
+  WorkerPool pool(1);
+  WeightSource source(*model.file, *model.kernels, pool, {.shapes_only = true});
+  TRY(bind_weights(model, source));
+  return check_unused(model, source);
+}
+
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options) {
   const auto model = std::make_shared<Model>();
-  model->kernels = TRY(choose_kernels(options.isa));
-  model->file = TRY(ModelFile::open(path));
-  model->arch = find_arch(model->file->architecture());
-  if (model->arch == nullptr) {
-    std::string known;
-    for (const ArchSpec* spec : all_archs()) known += fmt::format(" {}", spec->name);
-    return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path,
-                model->file->architecture(), known);
-  }
-  model->h = TRY(read_hparams(*model->file, *model->arch));
-  model->rope = TRY(read_rope(*model->file, *model->arch, model->h));
+  TRY(read_numbers(*model, path, options));
   // Beside the weights: a large vocabulary takes a tenth of a second.
   std::future<void> text = std::async(std::launch::async, [&m = *model] { bind_text(m); });
   WorkerPool pool(options.n_threads);

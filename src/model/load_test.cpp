@@ -8,6 +8,7 @@
 
 #include "base/folder.h"
 #include "fault/damage.h"
+#include "format/gguf_writer.h"
 #include "model/model.h"
 #include "model/packed_key.h"
 
@@ -114,6 +115,104 @@ TEST_F(LoadPacked, AnyChangeOfTheModelPacksAgain) {
   fs::rename(root_ + "/copy.gguf", path_);
   EXPECT_FALSE(is_mapped()) << "another file";
   EXPECT_EQ(n_files(), 4U);
+}
+
+// Far longer than its samples, so that only the times tell of a change between two of them.
+TEST_F(LoadPacked, ABigModelChangedBetweenSamplesHasAnotherKey) {
+  const std::string path = root_ + "/big.gguf";
+  const int64_t shape[] = {1024, 1024};
+  auto out = GgufWriter::create(path);
+  ASSERT_TRUE(out);
+  out->add_text("general.architecture", "llama");
+  out->declare_tensor("token_embd.weight", DType::f32, shape);
+  ASSERT_TRUE(out->begin_tensors().ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(size_t{4} << 20)).ok());
+  ASSERT_TRUE(out->commit().ok());
+  const auto key_of = [&] {
+    const auto file = ModelFile::open(path);
+    EXPECT_TRUE(file);
+    return packed_key(**file, kernels()).text();
+  };
+  const auto before = key_of();
+  EXPECT_EQ(key_of(), before);
+  const auto stamp = stamp_of(path);
+  ASSERT_TRUE(stamp);
+  const auto time = fs::last_write_time(path);
+  // A sample of 16 KB begins every 64 KB; the clock of files may stand still for a while.
+  do {
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp((std::streamoff{1} << 20) + (40 << 10))
+        .put('\1');
+    fs::last_write_time(path, time);
+  } while (stamp_of(path)->changed_ns == stamp->changed_ns);
+  ASSERT_EQ(stamp_of(path)->modified_ns, stamp->modified_ns);
+  EXPECT_NE(key_of(), before);
+}
+
+// The golden llama with a tensor or key more.
+class ChangedModel : public LoadPacked {
+ protected:
+  std::string with_tensor(const std::string& extra) {
+    const std::string path = root_ + "/changed.gguf";
+    const auto file = ModelFile::open(path_);
+    EXPECT_TRUE(file);
+    auto out = GgufWriter::create(path);
+    EXPECT_TRUE(out);
+    for (const auto& [key, value] : (*file)->metadata()) out->add(key, value);
+    for (const TensorInfo& tensor : (*file)->tensors()) {
+      out->declare_tensor(tensor.name, tensor.dtype, tensor.shape);
+    }
+    const int64_t shape[] = {32};
+    out->declare_tensor(extra, DType::f32, shape);
+    EXPECT_TRUE(out->begin_tensors().ok());
+    for (const TensorInfo& tensor : (*file)->tensors()) EXPECT_TRUE(out->write(tensor.bytes).ok());
+    EXPECT_TRUE(out->write(std::vector<std::byte>(128)).ok());
+    EXPECT_TRUE(out->commit().ok());
+    return path;
+  }
+};
+
+TEST_F(ChangedModel, ATensorWithoutARoleIsRefusedUnlessIgnored) {
+  const std::string path = with_tensor("blk.0.attn_sub_norm.weight");
+  LoadOptions options;
+  auto model = load_model(path, options);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code(), Code::unsupported);
+  EXPECT_NE(model.error().message().find("'blk.0.attn_sub_norm.weight' has no role"),
+            std::string::npos);
+  EXPECT_EQ(check_model(path).message(), model.error().message());
+  options.ignored_keys = {"blk.0.attn_sub_norm.weight", "llama.absent"};
+  std::vector<std::string> notes;
+  options.note = [&](NoteKind, std::string_view text) { notes.emplace_back(text); };
+  model = load_model(path, options);
+  ASSERT_TRUE(model) << model.error().message();
+  EXPECT_EQ(model_info(**model).remarks,
+            (std::vector<std::string>{"'blk.0.attn_sub_norm.weight' is ignored, as asked for",
+                                      "'llama.absent' was to be ignored, but the file has none"}));
+  EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(ChangedModel, ABiasThatOneLayerHasAllLayersHave) {
+  const auto model = load_model(with_tensor("blk.0.attn_q.bias"));
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message().find("'blk.1.attn_q.bias' is missing"), std::string::npos);
+}
+
+TEST(CheckModel, TakesEveryGoldenModelAndSaysWhatIsMissingByTheFilesOwnNames) {
+  for (const char* name :
+       {"llama2", "llama3", "gemma2", "gemma3", "phi3_longrope", "gpt2", "starcoder2"}) {
+    for (const char* form : {"", "/model.gguf"}) {
+      const std::string path = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + form;
+      EXPECT_EQ(check_model(path).message(), "");
+    }
+  }
+  LoadOptions options;
+  options.ignored_keys = {"model.norm.weight"};
+  const Status lacking = check_model(RUV_SOURCE_DIR "/tests/golden/models/llama2", options);
+  EXPECT_NE(lacking.message().find("tensor 'model.norm.weight' is missing"), std::string::npos);
+  options.ignored_keys = {"num_attention_heads"};
+  const Status headless = check_model(RUV_SOURCE_DIR "/tests/golden/models/llama2", options);
+  EXPECT_NE(headless.message().find("'num_attention_heads' is missing"), std::string::npos);
 }
 
 TEST_F(LoadPacked, EachInstructionSetHasAFileOfItsOwn) {

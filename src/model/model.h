@@ -37,6 +37,7 @@ struct Model {
   Vector output_norm, output_norm_bias;
   Weight output;
   bool from_packed_file = false;
+  std::vector<std::string> remarks;                   // ModelInfo::remarks
   std::unique_ptr<const ModelFile> file;              // plain rows point into it
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
@@ -51,7 +52,11 @@ struct Model {
   KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
   // The positions of layer i for sequences of up to n_ctx tokens.
   const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {
-    return window_of(layer) > 0 ? rope.local : global_rope(n_ctx);
+    return window_of(layer) > 0 ? local_rope(n_ctx) : global_rope(n_ctx);
+  }
+  // Of layers with a window: like the others' where the family has one base for all layers.
+  const RopePlan& local_rope(int64_t n_ctx) const {
+    return rope.local.inv_freq.empty() ? global_rope(n_ctx) : rope.local;
   }
   const RopePlan& global_rope(int64_t n_ctx) const {
     return rope.original_ctx > 0 && n_ctx > rope.original_ctx ? rope.extended : rope.global;

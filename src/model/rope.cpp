@@ -3,8 +3,15 @@
 #include <cmath>
 #include <numbers>
 
+#include "format/tensor_names.h"
+
 namespace ruv {
 namespace {
+
+// The error of a key that is out of range.
+tl::unexpected<Status> out_of_range(const ModelFile& file, std::string_view key) {
+  return fail(Code::corrupt, "{}: '{}' is out of range", file.path(), file.shown_key(key));
+}
 
 Result<double> number_or(const ModelFile& file, std::string_view key, double absent) {
   if (file.find(key) == nullptr) return absent;
@@ -33,17 +40,19 @@ Result<std::vector<float>> divisors(const ModelFile& file, std::string_view tens
   } else if (const MetaValue* value = file.find(key); value != nullptr) {
     const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(value);
     if (array == nullptr || (*array)->size() != n) {
-      return fail(Code::corrupt, "{}: {} must be an array of {} numbers", file.path(), key, n);
+      return fail(Code::corrupt, "{}: '{}' must be an array of {} numbers", file.path(),
+                  file.shown_key(key), n);
     }
     for (double x : (*array)->numbers) result.push_back(static_cast<float>(x));
     for (int64_t x : (*array)->integers) result.push_back(static_cast<float>(x));
   }
   for (float x : result) {
     if (!(x > 0))
-      return fail(Code::corrupt, "{}: {} has a divisor that is not positive", file.path(), key);
+      return fail(Code::corrupt, "{}: '{}' has a divisor that is not positive", file.path(),
+                  file.shown_key(key));
   }
   if (!result.empty() && result.size() != n) {
-    return fail(Code::corrupt, "{}: {} must hold numbers", file.path(), key);
+    return fail(Code::corrupt, "{}: '{}' must hold numbers", file.path(), file.shown_key(key));
   }
   return result;
 }
@@ -60,7 +69,7 @@ Status scale_llama3(const ModelFile& file, std::vector<float>& freq) {
   const double high = TRY(file.number("rope.scaling.high_freq_factor"));
   const double original = TRY(file.number("rope.scaling.original_context_length"));
   if (!(factor > 0) || !(high > low) || !(low > 0) || !(original > 0)) {
-    return fail(Code::corrupt, "{}: rope.scaling: factors out of range", file.path());
+    return out_of_range(file, "rope.scaling.factor");
   }
   for (float& f : freq) {
     const double wavelength = 2 * std::numbers::pi / double{f};
@@ -86,8 +95,7 @@ Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) 
   if (near.empty()) return {};
   plans.original_ctx = TRY(file.integer("rope.scaling.original_context_length"));
   if (plans.original_ctx < 2) {
-    return fail(Code::corrupt, "{}: rope.scaling.original_context_length out of range",
-                file.path());
+    return out_of_range(file, "rope.scaling.original_context_length");
   }
   const double stretch = double(h.n_ctx_train) / double(plans.original_ctx);
   const double by_length =
@@ -97,6 +105,43 @@ Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) 
   plans.extended = plans.global;
   divide(plans.global.inv_freq, near);
   divide(plans.extended.inv_freq, far);
+  return {};
+}
+
+// "none" where the file names no scaling. GGUF files that give a factor alone mean linear.
+Result<std::string> scaling_of(const ModelFile& file) {
+  constexpr std::string_view kType = "rope.scaling.type";
+  if (file.find(kType) == nullptr) {
+    return file.find("rope.scaling.factor") != nullptr ? "linear" : "none";
+  }
+  std::string type = TRY(file.text(kType));
+  for (const std::string_view known : {"none", "linear", "llama3", "longrope", "su"}) {
+    if (type == known) return type;
+  }
+  return fail(Code::unsupported,
+              "{}: '{}' is '{}'; none, linear, llama3 and longrope are supported", file.path(),
+              file.shown_key(kType), quoted_name(type));
+}
+
+Result<double> linear_factor(const ModelFile& file, std::string_view key) {
+  const double factor = TRY(file.number(key));
+  if (!(factor > 0)) return out_of_range(file, key);
+  return factor;
+}
+
+void divide(std::vector<float>& freq, double by) {
+  for (float& f : freq) f = static_cast<float>(double{f} / by);
+}
+
+Status read_local(const ModelFile& file, const ArchSpec& spec, int64_t n_dims, RopePlans& plans) {
+  if (spec.local_rope_base <= 0) return {};
+  constexpr std::string_view kFactor = "rope.scaling.factor_swa";
+  const double base = TRY(number_or(file, "rope.freq_base_swa", double{spec.local_rope_base}));
+  if (!(base > 0)) return out_of_range(file, "rope.freq_base_swa");
+  plans.local.inv_freq = plain_frequencies(n_dims, base);
+  if (file.find(kFactor) != nullptr) {
+    divide(plans.local.inv_freq, TRY(linear_factor(file, kFactor)));
+  }
   return {};
 }
 
@@ -110,14 +155,12 @@ Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const H
   if (file.find("rope.dimension_count") != nullptr)
     n_dims = TRY(file.integer("rope.dimension_count"));
   if (n_dims < 2 || n_dims > h.head_dim || n_dims % 2 != 0 || !(base > 0)) {
-    return fail(Code::corrupt, "{}: rope.dimension_count {} or rope.freq_base {} is out of range",
-                file.path(), n_dims, base);
+    return fail(Code::corrupt, "{}: '{}' {} or '{}' {} is out of range", file.path(),
+                file.shown_key("rope.dimension_count"), n_dims, file.shown_key("rope.freq_base"),
+                base);
   }
   plans.global.inv_freq = plain_frequencies(n_dims, base);
-  plans.local.inv_freq = plans.global.inv_freq;
-
-  std::string scaling = "none";
-  if (file.find("rope.scaling.type") != nullptr) scaling = TRY(file.text("rope.scaling.type"));
+  const std::string scaling = TRY(scaling_of(file));
   const std::vector<float> stored =
       TRY(divisors(file, "rope_freqs.weight", "rope.freq_divisors", plans.global.inv_freq.size()));
   if (!stored.empty()) {
@@ -126,22 +169,15 @@ Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const H
     TRY(scale_llama3(file, plans.global.inv_freq));
   }
   if (scaling == "linear") {
-    const double factor = TRY(file.number("rope.scaling.factor"));
-    if (!(factor > 0))
-      return fail(Code::corrupt, "{}: rope.scaling.factor {}", file.path(), factor);
-    for (float& f : plans.global.inv_freq) f = static_cast<float>(double{f} / factor);
-  } else if (scaling != "none" && scaling != "llama3" && scaling != "longrope" && scaling != "su") {
-    return fail(Code::unsupported, "{}: rope.scaling.type '{}' is not supported", file.path(),
-                scaling);
+    divide(plans.global.inv_freq, TRY(linear_factor(file, "rope.scaling.factor")));
   }
   TRY(read_longrope(file, h, plans));
-
-  if (spec.local_rope_base > 0) {
-    const double local = TRY(number_or(file, "rope.freq_base_swa", double{spec.local_rope_base}));
-    plans.local.inv_freq = plain_frequencies(n_dims, local);
-  } else {
-    plans.local = plans.global;
+  const double magnitude = TRY(number_or(file, "rope.scaling.attn_factor", 1));
+  if (plans.original_ctx == 0 && magnitude != 1) {
+    return fail(Code::unsupported, "{}: '{}' is {}, which is supported with longrope only",
+                file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);
   }
+  TRY(read_local(file, spec, n_dims, plans));
   return plans;
 }
 

@@ -7,7 +7,7 @@ namespace ruv {
 
 struct RopePlans {
   RopePlan global;
-  RopePlan local;  // windowed layers; equal to global for most families
+  RopePlan local;  // windowed layers; empty where they have no base of their own
   // LongRoPE files have a second set for sequences beyond the original context.
   RopePlan extended;
   int64_t original_ctx = 0;  // 0: no second set

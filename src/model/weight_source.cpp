@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "format/tensor_names.h"
 #include "model/packed_key.h"
 
 namespace ruv {
@@ -42,8 +43,10 @@ MatrixRows MatrixRows::part(int64_t first, int64_t n) const {
 Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   const TensorInfo* const tensor = file_->find_tensor(name);
   if (tensor == nullptr) {
-    return fail(Code::not_found, "{}: tensor '{}' is missing", file_->path(), name);
+    return fail(Code::not_found, "{}: tensor '{}' is missing", file_->path(),
+                quoted_name(file_->shown_tensor(name)));
   }
+  used_.insert(name);
   return tensor;
 }
 
@@ -54,15 +57,15 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                     (n_out < 0 || tensor.shape[0] == n_out);
   if (!fits) {
     return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {})", file_->path(),
-                name, fmt::join(tensor.shape, ", "), n_out < 0 ? "any" : std::to_string(n_out),
-                n_in);
+                quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "),
+                n_out < 0 ? "any" : std::to_string(n_out), n_in);
   }
   const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
   if (has(scale)) {
     return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
                 file_->path(), name, scale);
   }
-  if (tensor.transposed) return transposed(tensor);
+  if (tensor.transposed && !plan_.shapes_only) return transposed(tensor);
   MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
   const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
   result.rows.resize(static_cast<size_t>(tensor.shape[0]));
@@ -92,8 +95,8 @@ Result<MatrixRows> WeightSource::transposed(const TensorInfo& tensor) const {
 Result<Vector> WeightSource::vector(const std::string& name, int64_t n) const {
   const TensorInfo& tensor = *TRY(find(name));
   if (tensor.n_elements() != n) {
-    return fail(Code::corrupt, "{}: tensor '{}' has {} numbers, expected {}", file_->path(), name,
-                tensor.n_elements(), n);
+    return fail(Code::corrupt, "{}: tensor '{}' has {} numbers, expected {}", file_->path(),
+                quoted_name(file_->shown_tensor(name)), tensor.n_elements(), n);
   }
   const Format& format = format_of(tensor.dtype);
   if (n % format.block_size != 0) {
@@ -146,6 +149,7 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
 Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
   const auto n_out = static_cast<int64_t>(matrix.rows.size());
   Weight weight = shape_of_weight(*kernels_, matrix.dtype, matrix.n_in, n_out);
+  if (plan_.shapes_only) return weight;
   if (weight.kernel == nullptr) {
     weight.rows = matrix.rows;
     return weight;

@@ -2,6 +2,7 @@
 // shape and put in the order the decoder wants, ready to be packed.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "device/weight.h"
@@ -28,6 +29,7 @@ struct PackPlan {
   const PackedFile* from = nullptr;                    // matrices are taken from here
   PackedFileWriter* to = nullptr;                      // matrices are packed into this
   std::function<void(int64_t n_bytes)> on_bytes = {};  // so many bytes more are ready
+  bool shapes_only = false;  // matrices are checked; weights have no numbers
 };
 
 class WeightSource {
@@ -49,6 +51,8 @@ class WeightSource {
   // packed file lacks is packed into memory of its own, and counted.
   Result<Weight> pack(const MatrixRows& matrix);
   int64_t n_lacking() const { return n_lacking_; }
+  // Whether the tensor was asked for.
+  bool was_used(const std::string& name) const { return used_.contains(name); }
   // Plain rows for looking up, not multiplying.
   static Weight lookup(MatrixRows matrix);
 
@@ -62,6 +66,7 @@ class WeightSource {
   const Kernels* kernels_;
   WorkerPool* pool_;
   PackPlan plan_;
+  mutable std::set<std::string, std::less<>> used_;
   int64_t n_lacking_ = 0;
   int64_t n_unreturned_ = 0;  // bytes packed since pages were last given back
 };

@@ -112,6 +112,18 @@ FAMILIES = {
                        "max_position_embeddings": 64, "original_max_position_embeddings": 16},
                       [{"rope_scaling": {**LONGROPE, "long_factor": LONGROPE["short_factor"]}},
                        {"max_position_embeddings": 128}]),
+    # Every bias a llama may have.
+    "llama_bias": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+                    "attention_bias": True, "mlp_bias": True, "intermediate_size": 40},
+                   [{"attention_bias": False}, {"mlp_bias": False}]),
+    # As Phi-3.5 is published: a window beside LongRoPE. Its layers take the long factors too.
+    "phi3_longrope_window": ({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"],
+                              "sliding_window": WINDOW, "pad_token_id": 0,
+                              "rope_scaling": LONGROPE, "max_position_embeddings": 64,
+                              "original_max_position_embeddings": 16},
+                             [{"rope_scaling": {**LONGROPE,
+                                                "long_factor": LONGROPE["short_factor"]}},
+                              {"sliding_window": None}]),
     "gpt2": ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": VOCAB,
               "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "n_ctx": 64,
               "n_inner": 64, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
@@ -298,7 +310,8 @@ def gguf_name(name, sandwich):
 def write_gguf(family, config, model, path):
     import gguf
     arch = {"llama2": "llama", "llama3": "llama", "mistral": "llama",
-            "phi3_longrope": "phi3"}.get(family, family)
+            "phi3_longrope": "phi3", "phi3_longrope_window": "phi3",
+            "llama_bias": "llama"}.get(family, family)
     w = gguf.GGUFWriter(path, arch)
     w.add_name(f"golden-{family}")
     w.add_file_type(0)
@@ -373,7 +386,7 @@ def add_rope_factors(w, family, config, model):
         plain = config["rope_theta"] ** (-np.arange(0, d, 2, dtype=np.float64) / d)
         scaled = model.model.rotary_emb.inv_freq.double().numpy()
         w.add_tensor("rope_freqs.weight", (plain / scaled).astype(np.float32))
-    if family == "phi3_longrope":
+    if family.startswith("phi3_longrope"):
         original = config["original_max_position_embeddings"]
         grown = config["max_position_embeddings"] / original
         w.add_rope_scaling_orig_ctx_len(original)

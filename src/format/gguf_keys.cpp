@@ -1,0 +1,86 @@
+#include "format/gguf_keys.h"
+
+#include <algorithm>
+
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
+                                   {"attention.causal", " true "},
+                                   {"attention.clamp_kqv", " 0 "},
+                                   {"attention.max_alibi_bias", " 0 "},
+                                   {"attention.shared_kv_layers", " 0 "},
+                                   {"use_parallel_residual", " false "},
+                                   {"nextn_predict_layers", " 0 "},
+                                   {"leading_dense_block_count", " 0 "},
+                                   {"logit_scale", " 0 1 "},
+                                   {"embedding_scale", " 0 1 "},
+                                   {"residual_scale", " 0 1 "},
+                                   {"expert_shared_count", " 0 "}};
+
+struct Shown {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return fmt::format("{}", value); }
+  std::string operator()(const std::string& value) const {
+    return fmt::format("\"{}\"", quoted_name(value));
+  }
+  std::string operator()(const std::shared_ptr<const MetaArray>& value) const {
+    return fmt::format("an array of {}", value->size());
+  }
+};
+
+bool is_known_architecture(std::string_view name) {
+  return std::ranges::any_of(hf_families(),
+                             [&](const HfFamily& family) { return family.gguf == name; });
+}
+
+}  // namespace
+
+std::string_view gguf_keys() {
+  return " block_count context_length embedding_length feed_forward_length vocab_size "
+         "attention.head_count attention.head_count_kv attention.key_length attention.value_length "
+         "attention.layer_norm_rms_epsilon attention.layer_norm_epsilon attention.scale "
+         "attention.sliding_window attention.sliding_window_pattern "
+         "rope.dimension_count rope.freq_base rope.freq_base_swa rope.scaling.type "
+         "rope.scaling.factor rope.scaling.factor_swa rope.scaling.original_context_length "
+         "rope.scaling.attn_factor rope.scaling.low_freq_factor rope.scaling.high_freq_factor "
+         "rope.scaling.short_factor rope.scaling.long_factor rope.freq_divisors "
+         "attn_logit_softcapping final_logit_softcapping expert_count hidden_act "
+         "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
+         "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx ";
+}
+
+std::string_view gguf_keys_without_effect() {
+  // YaRN is refused by its type; without it its numbers mean nothing, nor those of experts.
+  return " tensor_data_layout pooling_type rope.scaling.finetuned rope.scaling.yarn_log_multiplier "
+         "rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
+         "rope.scaling.yarn_beta_slow expert_used_count expert_feed_forward_length "
+         "expert_weights_scale expert_weights_norm expert_gating_func interleave_moe_layer_step ";
+}
+
+std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }
+
+Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
+                       const std::string& source) {
+  if (!is_known_architecture(architecture)) return {};
+  const std::string prefix = architecture + ".";
+  for (auto entry = metadata.lower_bound(prefix);
+       entry != metadata.end() && entry->first.starts_with(prefix); ++entry) {
+    const std::string_view name = std::string_view(entry->first).substr(prefix.size());
+    if (is_word_of(gguf_keys(), name) || is_word_of(gguf_keys_without_effect(), name)) continue;
+    const std::string value = std::visit(Shown(), entry->second);
+    const auto* const neutral = std::ranges::find(kNeutral, name, &NeutralKey::name);
+    if (neutral != std::end(kNeutral) && is_word_of(neutral->allowed, value)) continue;
+    return fail(
+        Code::unsupported,
+        "{}: key '{}' is {}, which is not supported; --ignore-key {} computes as if it were "
+        "not there",
+        source, quoted_name(entry->first), value, quoted_name(entry->first));
+  }
+  return {};
+}
+
+}  // namespace ruv

@@ -1,0 +1,22 @@
+// What is known of the keys under a GGUF file's architecture ("llama.rope.freq_base"): honoured,
+// without effect, or refused unless neutral. A key that is not known is refused, because a file
+// that has it may mean other numbers.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "format/hf_family.h"
+#include "format/model_file.h"
+
+namespace ruv {
+
+std::string_view gguf_keys();  // honoured, between spaces, without the architecture
+std::string_view gguf_keys_without_effect();
+std::span<const NeutralKey> gguf_neutral_keys();
+
+// Ok for an architecture that no model class here has. Fails: unsupported, naming key and value.
+Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
+                       const std::string& source);
+
+}  // namespace ruv

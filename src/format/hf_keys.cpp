@@ -1,0 +1,72 @@
+// Every key of a config: honoured, without effect, refused, or not read by the model class at all.
+#include "format/hf_values.h"
+
+namespace ruv {
+namespace {
+
+Status check_neutral(const Members& config, const NeutralKey& key) {
+  if (!config.has(key.name)) return {};
+  const std::string value = config.shown(key.name);
+  if (value == "null" || is_word_of(key.allowed, value)) return {};
+  return config.wrong(
+      key.name,
+      fmt::format("is {}, which is not supported; --ignore-key {} computes as if it were not there",
+                  value, config.path_of(key.name)),
+      Code::unsupported);
+}
+
+void remark_on(const Members& config, std::string_view name, HfValues& out) {
+  out.remark(fmt::format("key '{}' ({}) is not read by this model class", config.path_of(name),
+                         config.shown(name)));
+}
+
+void remark_on_rope_keys(const Members& rope, HfValues& out) {
+  for (const auto& [name, value] : rope.json().items()) {
+    const bool known =
+        is_word_of(hf_rope_keys(), name) || is_word_of(hf_rope_keys_without_effect(), name);
+    const bool kind = out.family().rope == HfRope::by_kind &&
+                      (name == "full_attention" || name == "sliding_attention");
+    if (kind && value.is_object()) {
+      if (const auto inner = rope.object(name)) remark_on_rope_keys(*inner, out);
+    } else if (!known && !kind) {
+      remark_on(rope, name, out);
+    }
+  }
+}
+
+}  // namespace
+
+Status check_hf_keys(const Members& config, HfValues& out) {
+  for (const NeutralKey& key : hf_neutral_keys()) TRY(check_neutral(config, key));
+  const HfFamily& family = out.family();
+  for (const NeutralKey& key : family.neutral) TRY(check_neutral(config, key));
+  for (const auto& [name, value] : config.json().items()) {
+    const auto is_named = [&name = name](const NeutralKey& key) { return key.name == name; };
+    const bool known = is_word_of(family.honoured, name) ||
+                       is_word_of(family.without_effect, name) ||
+                       is_word_of(hf_keys_without_effect(), name) ||
+                       std::any_of(family.neutral.begin(), family.neutral.end(), is_named) ||
+                       std::any_of(hf_neutral_keys().begin(), hf_neutral_keys().end(), is_named);
+    if (!known) remark_on(config, name, out);
+  }
+  for (const std::string_view name : {"rope_parameters", "rope_scaling"}) {
+    if (family.rope == HfRope::none || !config.is_set(name)) continue;
+    remark_on_rope_keys(TRY(config.object(name)), out);
+  }
+  return {};
+}
+
+Status check_hf_outer_keys(const Members& config, HfValues& out) {
+  for (const NeutralKey& key : hf_neutral_keys()) TRY(check_neutral(config, key));
+  for (const auto& [name, value] : config.json().items()) {
+    const auto is_named = [&name = name](const NeutralKey& key) { return key.name == name; };
+    const bool known = is_word_of(hf_outer_keys(), name) ||
+                       is_word_of(hf_outer_keys_without_effect(), name) ||
+                       is_word_of(hf_keys_without_effect(), name) ||
+                       std::any_of(hf_neutral_keys().begin(), hf_neutral_keys().end(), is_named);
+    if (!known) remark_on(config, name, out);
+  }
+  return {};
+}
+
+}  // namespace ruv

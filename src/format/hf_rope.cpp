@@ -1,0 +1,255 @@
+// RoPE settings of config.json, with the meaning and precedence of transformers 5:
+// rope_scaling before rope_parameters (Gemma 3: on top of it), what stands in them before what
+// stands beside them, original_max_position_embeddings the other way round.
+#include <cmath>
+
+#include "format/hf_values.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+class RopeReader {
+ public:
+  RopeReader(const Members& config, const HfHead& head, HfValues& out)
+      : config_(config), head_(head), out_(out), family_(out.family()) {}
+
+  Status read() { return family_.rope == HfRope::by_kind ? read_kinds() : read_one(); }
+
+ private:
+  Status read_one();
+  Status read_kinds();
+  Status read_base(const Members& rope, std::string_view key, std::string_view beside,
+                   double otherwise);
+  Status read_part(const Members& rope, bool scaled);
+  Status read_scaling(const Members& rope);
+  Status read_local_scaling(const Members& rope);
+  Status read_llama3(const Members& rope);
+  Status read_longrope(const Members& rope);
+  Result<int64_t> original_positions(const Members& rope);
+  Result<double> factor_of(const Members& rope);
+  Status copy_factors(const Members& rope, std::string_view name);
+  Result<std::string> type_of(const Members& rope) const;
+  tl::unexpected<Status> refused(const Members& rope, const std::string& type,
+                                 std::string_view known) const;
+
+  const Members& config_;
+  HfHead head_;
+  HfValues& out_;
+  const HfFamily& family_;
+  int64_t n_dims_ = 0;
+};
+
+// "rope_type" counts, or "type" of older files. Phi-3's long scaling had other names.
+Result<std::string> RopeReader::type_of(const Members& rope) const {
+  const std::string older = TRY(rope.text_or("type", "default"));
+  std::string type = TRY(rope.text_or("rope_type", older));
+  if (family_.rope == HfRope::partial && (type == "su" || type == "yarn")) return "longrope";
+  return type;
+}
+
+tl::unexpected<Status> RopeReader::refused(const Members& rope, const std::string& type,
+                                           std::string_view known) const {
+  return rope.wrong(rope.has("rope_type") ? "rope_type" : "type",
+                    fmt::format("is '{}'; {} are supported here", quoted_name(type), known),
+                    Code::unsupported);
+}
+
+Status RopeReader::read_one() {
+  const Members scaling = TRY(config_.object("rope_scaling"));
+  const Members parameters = TRY(config_.object("rope_parameters"));
+  if (!scaling.json().empty() && !parameters.json().empty()) {
+    out_.remark("'rope_parameters' is not read, because 'rope_scaling' is there too");
+  }
+  const Members& rope = scaling.json().empty() ? parameters : scaling;
+  TRY(read_base(rope, "rope.freq_base", "rope_theta", family_.rope_base));
+  TRY(read_part(rope, TRY(type_of(rope)) != "default"));
+  return read_scaling(rope);
+}
+
+// One object for each kind of layer. An object for all of them (rope_scaling) changes the one for
+// layers without a window.
+Status RopeReader::read_kinds() {
+  const Members parameters = TRY(config_.object("rope_parameters"));
+  const Members scaling = TRY(config_.object("rope_scaling"));
+  Json full = TRY(parameters.object("full_attention")).json();
+  if (!config_.is_set("rope_parameters")) full = {{"rope_type", "default"}};
+  const bool flat = !parameters.json().empty() && !parameters.has("full_attention");
+  if (config_.is_set("rope_scaling") && flat) {
+    return config_.wrong("rope_parameters", "has no full_attention for 'rope_scaling' to change",
+                         Code::unsupported);
+  }
+  if (flat) out_.remark("'rope_parameters' has no full_attention, so nothing of it is read");
+  for (const auto& [name, value] : scaling.json().items()) full[name] = value;
+  const std::string source = config_.source();
+  const Members global(
+      full, source,
+      scaling.json().empty() ? parameters.path_of("full_attention.") : "rope_scaling.");
+  const Members local = TRY(parameters.object("sliding_attention"));
+  TRY(read_base(global, "rope.freq_base", "rope_theta", family_.rope_base));
+  TRY(read_base(local, "rope.freq_base_swa", "rope_local_base_freq", 10000));
+  TRY(read_part(global, TRY(type_of(global)) != "default"));
+  TRY(read_part(local, TRY(type_of(local)) != "default"));
+  TRY(read_local_scaling(local));
+  return read_scaling(global);
+}
+
+Status RopeReader::read_base(const Members& rope, std::string_view key, std::string_view beside,
+                             double otherwise) {
+  const auto own = TRY(rope.number("rope_theta"));
+  const auto other = TRY(config_.number(beside));
+  const std::string name = own ? rope.path_of("rope_theta") : config_.path_of(beside);
+  const double base = own ? *own : other.value_or(otherwise);
+  if (!(base > 0)) return fail(Code::corrupt, "{}: '{}' is not above 0", config_.source(), name);
+  out_.set(key, base, name);
+  return {};
+}
+
+// Only Phi-3 rotates a part of a head. Elsewhere plain frequencies do not read the part, and scaled
+// ones would not fit the heads.
+Status RopeReader::read_part(const Members& rope, bool scaled) {
+  const auto own = TRY(rope.number("partial_rotary_factor"));
+  const Members& place = own ? rope : config_;
+  const double part = (own ? own : TRY(config_.number("partial_rotary_factor"))).value_or(1.0);
+  const std::string name = place.path_of("partial_rotary_factor");
+  n_dims_ = head_.dim;
+  if (family_.rope == HfRope::partial) {
+    if (part <= 0 || part > 1) {
+      return place.wrong("partial_rotary_factor", "is not in the range above 0 to 1");
+    }
+    n_dims_ = static_cast<int64_t>(static_cast<double>(head_.dim) * part);
+    if (n_dims_ < 2 || n_dims_ % 2 != 0) {
+      return place.wrong("partial_rotary_factor",
+                         fmt::format("rotates {} of a head's {} numbers; an even number above 0 is "
+                                     "supported",
+                                     n_dims_, head_.dim),
+                         Code::unsupported);
+    }
+  } else if (part != 1 && scaled) {
+    return place.wrong("partial_rotary_factor",
+                       fmt::format("is {} beside a scaling of positions, which fits no head of "
+                                   "this model class",
+                                   place.shown("partial_rotary_factor")),
+                       Code::unsupported);
+  } else if (part != 1) {
+    out_.remark(fmt::format("'{}' ({}) is not read by this model class", name,
+                            place.shown("partial_rotary_factor")));
+  }
+  if (n_dims_ % 2 != 0) {
+    return config_.wrong("head_dim",
+                         fmt::format("gives heads of {} numbers; positions rotate an "
+                                     "even number",
+                                     n_dims_),
+                         Code::unsupported);
+  }
+  out_.set("rope.dimension_count", n_dims_, name);
+  return {};
+}
+
+Result<double> RopeReader::factor_of(const Members& rope) {
+  const auto factor = TRY(rope.number("factor"));
+  if (!factor) return rope.wrong("factor", "is missing");
+  if (!(*factor > 0)) return rope.wrong("factor", "is not above 0");
+  return *factor;
+}
+
+Status RopeReader::read_scaling(const Members& rope) {
+  const std::string type = TRY(type_of(rope));
+  if (type == "default") return {};
+  const bool phi3 = family_.rope == HfRope::partial;
+  if (phi3 ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
+    return refused(rope, type,
+                   phi3 ? "default and longrope" : "default, linear, llama3 and longrope");
+  }
+  out_.set("rope.scaling.type", type, rope.path_of("rope_type"));
+  if (type == "llama3") return read_llama3(rope);
+  if (type == "longrope") return read_longrope(rope);
+  out_.set("rope.scaling.factor", TRY(factor_of(rope)), rope.path_of("factor"));
+  return {};
+}
+
+Status RopeReader::read_local_scaling(const Members& rope) {
+  const std::string type = TRY(type_of(rope));
+  if (type == "default") return {};
+  if (type != "linear") return refused(rope, type, "default and linear");
+  out_.set("rope.scaling.factor_swa", TRY(factor_of(rope)), rope.path_of("factor"));
+  return {};
+}
+
+Status RopeReader::read_llama3(const Members& rope) {
+  out_.set("rope.scaling.factor", TRY(factor_of(rope)), rope.path_of("factor"));
+  const auto low = TRY(rope.number("low_freq_factor"));
+  const auto high = TRY(rope.number("high_freq_factor"));
+  if (!low) return rope.wrong("low_freq_factor", "is missing");
+  if (!high) return rope.wrong("high_freq_factor", "is missing");
+  if (!(*low > 0) || !(*high > *low)) {
+    return rope.wrong("high_freq_factor", "is not above low_freq_factor, or that is not above 0");
+  }
+  out_.set("rope.scaling.low_freq_factor", *low, rope.path_of("low_freq_factor"));
+  out_.set("rope.scaling.high_freq_factor", *high, rope.path_of("high_freq_factor"));
+  out_.set("rope.scaling.original_context_length", TRY(original_positions(rope)),
+           rope.path_of("original_max_position_embeddings"));
+  return {};
+}
+
+// What stands beside the object wins, except where there is an object for each kind of layer. Phi-3
+// always has it there.
+Result<int64_t> RopeReader::original_positions(const Members& rope) {
+  constexpr std::string_view kName = "original_max_position_embeddings";
+  const bool phi3 = family_.rope == HfRope::partial;
+  if (family_.rope != HfRope::by_kind) {
+    if (config_.has(kName) || phi3) return config_.positive_or(kName, 4096);
+  }
+  return rope.positive_or(kName, head_.max_positions);
+}
+
+// LongRoPE (Ding et al., 2024). GGUF files hold the attention factor, configs may leave it to the
+// formula.
+Status RopeReader::read_longrope(const Members& rope) {
+  const int64_t original = TRY(original_positions(rope));
+  const std::string name = rope.path_of("original_max_position_embeddings");
+  if (original < 2) return fail(Code::corrupt, "{}: '{}' is below 2", config_.source(), name);
+  out_.set("rope.scaling.original_context_length", original, name);
+  TRY(copy_factors(rope, "short_factor"));
+  TRY(copy_factors(rope, "long_factor"));
+  if (rope.is_set("attention_factor")) {
+    const double given = TRY(rope.number("attention_factor")).value_or(1);
+    out_.set("rope.scaling.attn_factor", given, rope.path_of("attention_factor"));
+    return {};
+  }
+  const double by_length = static_cast<double>(head_.max_positions) / static_cast<double>(original);
+  const double stretch = rope.is_set("factor") ? TRY(factor_of(rope)) : by_length;
+  const double magnitude =
+      stretch > 1 ? std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original))) : 1;
+  out_.set("rope.scaling.attn_factor", magnitude, rope.path_of("attention_factor"));
+  return {};
+}
+
+Status RopeReader::copy_factors(const Members& rope, std::string_view name) {
+  const Json* const value = rope.find(name);
+  const int64_t n = n_dims_ / 2;
+  if (value == nullptr || !value->is_array() || value->size() != static_cast<size_t>(n)) {
+    return rope.wrong(
+        name,
+        fmt::format("is not an array of {} numbers, half the rotated dimensions of a head", n));
+  }
+  auto factors = std::make_shared<MetaArray>();
+  for (const Json& factor : *value) {
+    if (!factor.is_number() || !(factor.get<double>() > 0)) {
+      return rope.wrong(name, "has something that is not a number above 0");
+    }
+    factors->numbers.push_back(factor.get<double>());
+  }
+  out_.set(fmt::format("rope.scaling.{}", name), std::shared_ptr<const MetaArray>(factors),
+           rope.path_of(name));
+  return {};
+}
+
+}  // namespace
+
+Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out) {
+  if (out.family().rope == HfRope::none) return {};
+  return RopeReader(config, head, out).read();
+}
+
+}  // namespace ruv

@@ -1,0 +1,37 @@
+// HfValues: what the readers of config.json write to.
+#pragma once
+
+#include "format/config_members.h"
+#include "format/hf_config.h"
+#include "format/hf_family.h"
+
+namespace ruv {
+
+class HfValues {
+ public:
+  HfValues(const HfFamily& family, HfConfig& out) : family_(family), out_(out) {}
+
+  const HfFamily& family() const { return family_; }
+  // `key` without the architecture; `name`: what it is called in the config.
+  void set(std::string_view key, MetaValue value, std::string name);
+  // Beyond a number that no config reaches, only that there are more.
+  void remark(std::string text);
+
+ private:
+  const HfFamily& family_;
+  HfConfig& out_;
+};
+
+struct HfHead {
+  int64_t dim = 0;
+  int64_t max_positions = 0;
+};
+// RoPE settings: in the config itself and rope_scaling, or in rope_parameters, there once or for
+// each kind of layer. Fails: corrupt, unsupported.
+Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out);
+
+// Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.
+Status check_hf_keys(const Members& config, HfValues& out);
+Status check_hf_outer_keys(const Members& config, HfValues& out);
+
+}  // namespace ruv

@@ -1,0 +1,201 @@
+// Numbers of GGUF files where they are silent or say too much: what each family then means.
+#include "model/hparams.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "format/gguf_writer.h"
+#include "format/test_folder.h"
+#include "model/model.h"
+
+namespace ruv {
+namespace {
+
+// A file of numbers only.
+class Numbers {
+ public:
+  explicit Numbers(std::string architecture) : architecture_(std::move(architecture)) {
+    set("block_count", int64_t{4});
+    set("embedding_length", int64_t{64});
+    set("feed_forward_length", int64_t{96});
+    set("attention.head_count", int64_t{4});
+    set("context_length", int64_t{4096});
+    set("attention.layer_norm_rms_epsilon", 1e-5);
+  }
+  Numbers& set(std::string_view key, MetaValue value) {
+    values_.insert_or_assign(fmt::format("{}.{}", architecture_, key), std::move(value));
+    return *this;
+  }
+  Numbers& set_numbers(std::string_view key, std::vector<double> numbers) {
+    auto array = std::make_shared<MetaArray>();
+    array->numbers = std::move(numbers);
+    return set(key, std::shared_ptr<const MetaArray>(array));
+  }
+  std::unique_ptr<ModelFile> open(const ModelFileOptions& options = {}) const {
+    const std::string path = folder_->path() + "/model.gguf";
+    auto out = GgufWriter::create(path);
+    EXPECT_TRUE(out);
+    out->add_text("general.architecture", architecture_);
+    for (const auto& [key, value] : values_) out->add(key, value);
+    EXPECT_TRUE(out->begin_tensors().ok());
+    EXPECT_TRUE(out->commit().ok());
+    auto file = ModelFile::open(path, options);
+    EXPECT_TRUE(file) << file.error().message();
+    return std::move(*file);
+  }
+  HParams read() const {
+    const auto file = open();
+    auto h = read_hparams(*file, *find_arch(architecture_));
+    EXPECT_TRUE(h) << h.error().message();
+    return *h;
+  }
+  Result<RopePlans> rope() const {
+    const auto file = open();
+    return read_rope(*file, *find_arch(architecture_), read());
+  }
+
+ private:
+  std::string architecture_;
+  MetaMap values_;
+  std::shared_ptr<TestFolder> folder_ = std::make_shared<TestFolder>();
+};
+
+TEST(HParams, Gemma2CapsItsLogitsWhereTheFileIsSilent) {
+  const HParams silent = Numbers("gemma2").read();
+  EXPECT_EQ(silent.attn_softcap, 50);
+  EXPECT_EQ(silent.final_softcap, 30);
+  const HParams none = Numbers("gemma2")
+                           .set("attn_logit_softcapping", 0.0)
+                           .set("final_logit_softcapping", 0.0)
+                           .read();
+  EXPECT_EQ(none.attn_softcap, 0);
+  EXPECT_EQ(none.final_softcap, 0);
+  EXPECT_EQ(Numbers("gemma3").read().attn_softcap, 0);
+  EXPECT_EQ(Numbers("llama").read().final_softcap, 0);
+}
+
+TEST(HParams, The27BModelsScaleQueriesByTheWidthPerHead) {
+  const auto scale = [](const char* family, int64_t n_layers) {
+    return Numbers(family)
+        .set("block_count", n_layers)
+        .set("attention.key_length", int64_t{32})
+        .read()
+        .attn_scale;
+  };
+  const float by_width = std::sqrt(4.0F / 64.0F);
+  const float by_head = 1 / std::sqrt(32.0F);
+  EXPECT_EQ(scale("gemma2", 46), by_width);
+  EXPECT_EQ(scale("gemma2", 42), by_head);
+  EXPECT_EQ(scale("gemma2", 26), by_head);
+  EXPECT_EQ(scale("gemma3", 62), by_width);
+  EXPECT_EQ(scale("gemma3", 48), by_head);
+  EXPECT_EQ(scale("llama", 46), by_head);
+  const HParams said = Numbers("gemma2")
+                           .set("block_count", int64_t{46})
+                           .set("attention.query_pre_attn_scalar", 16.0)
+                           .read();
+  EXPECT_EQ(said.attn_scale, 0.25F);
+}
+
+TEST(HParams, AScaleThatFallsWithTheLayer) {
+  const HParams h = Numbers("llama").set("attention.scale_by_inverse_layer_idx", true).read();
+  EXPECT_EQ(h.attn_scale_of(0), h.attn_scale);
+  EXPECT_EQ(h.attn_scale_of(3), h.attn_scale / 4);
+  EXPECT_EQ(Numbers("llama").read().attn_scale_of(3), h.attn_scale);
+}
+
+Numbers longrope() {
+  Numbers file("phi3");
+  file.set("rope.scaling.original_context_length", int64_t{1024})
+      .set("rope.dimension_count", int64_t{4})
+      .set_numbers("rope.scaling.short_factor", {1, 1.5})
+      .set_numbers("rope.scaling.long_factor", {2, 4});
+  return file;
+}
+
+TEST(RopePlans, LongRopeWithoutAttentionFactorFollowsTheLengths) {
+  const auto rope = longrope().rope();
+  ASSERT_TRUE(rope) << rope.error().message();
+  // 4096 positions of 1024.
+  EXPECT_FLOAT_EQ(rope->global.magnitude,
+                  static_cast<float>(std::sqrt(1 + std::log(4.0) / std::log(1024.0))));
+  EXPECT_EQ(rope->extended.magnitude, rope->global.magnitude);
+  EXPECT_EQ(longrope().set("rope.scaling.attn_factor", 1.25).rope()->global.magnitude, 1.25F);
+  EXPECT_EQ(longrope().set("context_length", int64_t{512}).rope()->global.magnitude, 1.0F);
+}
+
+TEST(RopePlans, WindowedLayersTakeTheLongFactorsToo) {
+  Model model;
+  model.arch = find_arch("phi3");
+  model.rope = *longrope().rope();
+  model.h = longrope().set("attention.sliding_window", int64_t{8}).read();
+  ASSERT_EQ(model.window_of(0), 8);
+  EXPECT_EQ(&model.rope_of(0, 1024), &model.rope.global);
+  EXPECT_EQ(&model.rope_of(0, 1025), &model.rope.extended);
+}
+
+TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
+  const auto rope = Numbers("gemma3")
+                        .set("rope.freq_base", 1e6)
+                        .set("rope.scaling.type", std::string("linear"))
+                        .set("rope.scaling.factor", 8.0)
+                        .set("rope.freq_base_swa", 1e4)
+                        .set("rope.scaling.factor_swa", 4.0)
+                        .rope();
+  ASSERT_TRUE(rope) << rope.error().message();
+  EXPECT_EQ(rope->global.inv_freq[0], 0.125F);
+  EXPECT_EQ(rope->local.inv_freq[0], 0.25F);
+  EXPECT_NEAR(rope->local.inv_freq[4], 0.25 * std::pow(1e4, -0.5), 1e-8);
+}
+
+TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
+  const auto rope = Numbers("llama").set("rope.scaling.factor", 2.0).rope();
+  ASSERT_TRUE(rope) << rope.error().message();
+  EXPECT_EQ(rope->global.inv_freq[0], 0.5F);
+}
+
+TEST(RopePlans, WhatIsNotComputedIsRefusedByName) {
+  const auto yarn = Numbers("llama").set("rope.scaling.type", std::string("yarn")).rope();
+  ASSERT_FALSE(yarn);
+  EXPECT_EQ(yarn.error().code(), Code::unsupported);
+  EXPECT_NE(yarn.error().message().find("'llama.rope.scaling.type' is 'yarn'"), std::string::npos);
+  const auto factor = Numbers("llama").set("rope.scaling.attn_factor", 1.5).rope();
+  ASSERT_FALSE(factor);
+  EXPECT_NE(factor.error().message().find("'llama.rope.scaling.attn_factor' is 1.5"),
+            std::string::npos);
+  EXPECT_TRUE(Numbers("llama").set("rope.scaling.attn_factor", 1.0).rope());
+}
+
+TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
+  const auto usable = [](std::string_view key, MetaValue value) {
+    return Numbers("llama").set(key, std::move(value)).open()->usable();
+  };
+  EXPECT_EQ(usable("attention.temperature_length", int64_t{7}).code(), Code::unsupported);
+  EXPECT_NE(usable("attention.temperature_length", int64_t{7})
+                .message()
+                .find("key 'llama.attention.temperature_length' is 7, which is not supported; "
+                      "--ignore-key llama.attention.temperature_length"),
+            std::string::npos);
+  EXPECT_TRUE(usable("attention.clamp_kqv", 0.0).ok());
+  EXPECT_FALSE(usable("attention.clamp_kqv", 8.0).ok());
+  EXPECT_TRUE(usable("attention.causal", true).ok());
+  EXPECT_FALSE(usable("attention.causal", false).ok());
+  EXPECT_TRUE(usable("rope.scaling.finetuned", false).ok());
+  EXPECT_TRUE(usable("tensor_data_layout", std::string("Meta AI original pth")).ok());
+  Numbers other("mamba");
+  EXPECT_TRUE(other.set("anything", int64_t{1}).open()->usable().ok()) << "no family of ours";
+}
+
+TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
+  Numbers file("llama");
+  file.set("attention.clamp_kqv", 8.0);
+  const auto opened = file.open({{"llama.attention.clamp_kqv", "llama.absent"}});
+  EXPECT_TRUE(opened->usable().ok());
+  EXPECT_EQ(opened->find("attention.clamp_kqv"), nullptr);
+  ASSERT_EQ(opened->ignored_keys().size(), 1U);
+  EXPECT_EQ(opened->ignored_keys()[0], "llama.attention.clamp_kqv");
+}
+
+}  // namespace
+}  // namespace ruv
