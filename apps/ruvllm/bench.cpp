@@ -23,7 +23,7 @@ namespace {
 
 struct BenchCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   BenchShape shape{.n_prompt = 512, .n_generate = 128};
   std::vector<Token> batches{1};
   int64_t n_repeats = 3;
@@ -145,7 +145,7 @@ Result<double> first_token_ms(const Model& model, int n_threads, int64_t start_n
 Result<BenchReport> measure(const BenchCall& call) {
   const int64_t start_ns = SteadyClock().now_ns();
   const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.shape.n_threads, call.packed_cache));
+      TRY(open_model(call.model, call.shape.n_threads, call.load));
   BenchReport report;
   report.load_ms = ms_since(start_ns);
   report.first_token_ms = TRY(first_token_ms(*model, call.shape.n_threads, start_ns));
@@ -195,7 +195,7 @@ int bench_command(int argc, char** argv) {
   std::string batches = "1";
   CommandLine line("bench", "Measures speed and memory beside this machine's limits.");
   line.text("--model,-m", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.integer("--prompt-tokens,-p", call.shape.n_prompt, 0, 1 << 20,
                "Prompt tokens; 0 skips prefill");
   line.integer("--generate-tokens,-n", call.shape.n_generate, 0, 1 << 20,

@@ -28,7 +28,7 @@ constexpr const char* kChatHelp =
 
 struct ChatCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   std::string system;
   std::string session;
   CacheFolder cache;
@@ -217,8 +217,7 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   std::optional<SavedConversation> saved;
   if (!call.session.empty()) saved.emplace(TRY(SavedConversation::open(line, call)));
   call.model = TRY(chosen_model(call.model));
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
   if (!model->chat_template)
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text",
                 model->chat_template_status.message());
@@ -241,7 +240,7 @@ int chat_command(int argc, char** argv) {
   ChatCall call;
   CommandLine line("chat", "Holds a conversation.");
   line.text("--model,-m", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.text("--system,-s", call.system, "System message");
   line.threads(call.n_threads);
   line.kv(call.kv_type);

@@ -11,6 +11,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "device/kv_shape.h"
+#include "format/gguf_keys.h"
 #include "model/hparams.h"
 #include "open_model.h"
 #include "tensor/format.h"
@@ -41,6 +42,7 @@ struct FileReport {
   Status runs;
   int64_t weight_bytes = 0;       // packed when the model was loaded, else as in the file
   KvType kv_type = KvType::int8;  // what `run` and `serve` use
+  std::vector<std::string> remarks;
   int64_t kv_bytes_per_token = 0;
   int64_t machine_bytes = 0;
 
@@ -102,26 +104,31 @@ Status read_numbers(const ModelFile& file, FileReport& report) {
   return {};
 }
 
-Status try_to_run(const ModelFile& file, FileReport& report) {
-  TRY(read_numbers(file, report));
+Status try_to_run(const ModelFile& file, const std::vector<std::string>& ignored_keys,
+                  FileReport& report) {
+  const Status numbers = read_numbers(file, report);
+  TRY(Status(file.usable()));
+  TRY(Status(numbers));
   // Loading a model that cannot fit would bring the machine down to say so.
   if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes)
     return fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
                 readable_bytes(report.weight_bytes), readable_bytes(report.machine_bytes));
   // A question about a file leaves no gigabytes behind.
-  const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, "off"));
+  const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, {"off", ignored_keys}));
   const ModelInfo info = model_info(*model);
   report.weight_bytes = info.weight_bytes;
+  report.remarks = info.remarks;
   return {};
 }
 
-FileReport examine(const ModelFile& file) {
+FileReport examine(const ModelFile& file, const std::vector<std::string>& ignored_keys) {
   FileReport report;
   report.machine_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   count_tensors(file, report);
   check_tokenizer(file, report);
   check_template(file, report);
-  report.runs = try_to_run(file, report);
+  report.remarks.assign(file.remarks().begin(), file.remarks().end());
+  report.runs = try_to_run(file, ignored_keys, report);
   return report;
 }
 
@@ -205,6 +212,7 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
                          {"max_bytes", packed.max_bytes}};
   out["runs"] = report.runs.ok();
   out["reason"] = reason_json(report.runs);
+  out["remarks"] = report.remarks;
   if (!with_tensors) return out;
   Json& tensors = out["tensors"] = Json::array();
   for (const TensorInfo& tensor : file.tensors()) tensors.push_back(tensor_json(tensor));
@@ -275,7 +283,54 @@ void print_report(const ModelFile& file, const FileReport& report, bool with_ten
   print_fact("runs", report.runs.ok() ? "yes"
                                       : fmt::format("{}no: {}{}", style.red, report.runs.message(),
                                                     style.reset));
+  for (const std::string& remark : report.remarks) print_fact("remark", remark);
   if (with_tensors) print_tensors(file);
+}
+
+// A file whose own form is beyond us: all there is to say.
+void print_unreadable(const std::string& path, const Status& reason, bool json) {
+  if (json) {
+    print_json_line({{"path", path}, {"runs", false}, {"reason", reason.message()}});
+    return;
+  }
+  const TerminalStyle style = style_of(stdout);
+  print_fact("file", path);
+  print_fact("runs", fmt::format("{}no: {}{}", style.red, reason.message(), style.reset));
+}
+
+Json words_json(std::string_view list) { return words_of(list); }
+
+Json neutral_json(std::span<const NeutralKey> keys) {
+  Json out = Json::object();
+  for (const NeutralKey& key : keys) out[std::string(key.name)] = words_json(key.allowed);
+  return out;
+}
+
+// What is known of the keys of each family's configs, for tests/oracle/compare_config_keys.py.
+void print_keys() {
+  Json families = Json::array();
+  for (const HfFamily& family : hf_families()) {
+    families.push_back({{"model_type", family.model_type},
+                        {"architecture", family.gguf},
+                        {"nested", family.nested},
+                        {"honoured", words_json(family.honoured)},
+                        {"without_effect", words_json(family.without_effect)},
+                        {"neutral", neutral_json(family.neutral)}});
+  }
+  print_json_line({{"families", families},
+                   {"every_family",
+                    {{"without_effect", words_json(hf_keys_without_effect())},
+                     {"neutral", neutral_json(hf_neutral_keys())}}},
+                   {"rope",
+                    {{"honoured", words_json(hf_rope_keys())},
+                     {"without_effect", words_json(hf_rope_keys_without_effect())}}},
+                   {"outer",
+                    {{"honoured", words_json(hf_outer_keys())},
+                     {"without_effect", words_json(hf_outer_keys_without_effect())}}},
+                   {"gguf",
+                    {{"honoured", words_json(gguf_keys())},
+                     {"without_effect", words_json(gguf_keys_without_effect())},
+                     {"neutral", neutral_json(gguf_neutral_keys())}}}});
 }
 
 }  // namespace
@@ -285,17 +340,31 @@ int info_command(int argc, char** argv) {
   std::string positional;
   bool json = false;
   bool tensors = false;
+  bool keys = false;
+  std::vector<std::string> ignored_keys;
   CommandLine line("info", "Says what a model file holds, what it needs and whether it can run.");
   line.text("path", positional, "The model, as with --model");
   line.text("--model,-m", model, kModelHelp);
   line.flag("--tensors", tensors, "List the tensors");
   line.flag("--json", json, "Print one JSON object");
+  line.flag(
+      "--keys", keys,
+      "List what is known of the keys of config.json and GGUF files, as JSON; needs no model");
+  add_ignore_flag(line, ignored_keys);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (line.given("path") && line.given("--model")) return line.wrong_call("give the model once");
+  if (keys) {
+    print_keys();
+    return kDone;
+  }
   if (line.given("path")) model = positional;
-  const auto file = open_model_file(model);
+  const auto file = open_model_file(model, ignored_keys);
+  if (!file && file.error().code() == Code::unsupported) {
+    print_unreadable(model, file.error(), json);
+    return kDone;
+  }
   if (!file) return line.failed(file.error());
-  const FileReport report = examine(**file);
+  const FileReport report = examine(**file, ignored_keys);
   if (json)
     print_json_line(report_json(**file, report, tensors));
   else

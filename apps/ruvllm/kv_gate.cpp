@@ -22,7 +22,7 @@ namespace {
 
 struct GateCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   std::string file;
   std::string out;
   bool force = false;
@@ -230,8 +230,7 @@ Result<std::string> run_gate(GateCall call) {
     call.out = gate_file_of(call.model);
     call.force = true;  // nothing but an earlier verdict has this name
   }
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
   // Before the measuring: it takes long.
   FileWriter file = TRY(create_output(call.out, call.force, *model, call.file));
   const Gate gate = TRY(prepare(*model, call));
@@ -255,7 +254,7 @@ int kv_gate_command(int argc, char** argv) {
                    "Measures what a model loses with keys and values in fewer bits, and writes the "
                    "verdict that types below int8 need.");
   line.text("--model,-m,model", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.text("--file,-f", call.file,
             "A text like those the model will read; 10,000 tokens are good");
   line.text("--out,-o", call.out, "The verdict; MODEL.kv-gate.json when absent");

@@ -66,13 +66,13 @@ void print_top(const Model& model, int64_t position, std::span<const float> logi
 
 int logits_command(int argc, char** argv) {
   std::string model_path;
-  std::string packed_cache;
+  LoadCall load;
   std::vector<std::string> ids_texts;
   bool json = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
   line.text("--model,-m", model_path, kModelHelp);
-  line.text("--packed-cache", packed_cache, kPackedCacheHelp);
+  add_load_flags(line, load);
   line.texts("--ids", ids_texts,
              "Token ids separated by commas; may be given several times, answered in that order");
   line.flag("--all", options.all, "Of every position, not only of the last");
@@ -88,7 +88,7 @@ int logits_command(int argc, char** argv) {
     prompts.push_back(*std::move(ids));
   }
 
-  const auto model = open_model(model_path, options.n_threads, packed_cache);
+  const auto model = open_model(model_path, options.n_threads, load);
   if (!model) return line.failed(model.error());
   for (const std::vector<Token>& ids : prompts) {
     const Status status =

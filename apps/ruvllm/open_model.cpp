@@ -27,16 +27,30 @@ Result<std::string> chosen_model(const std::string& given) {
   return path;
 }
 
+void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys) {
+  line.texts("--ignore-key", keys,
+             "Take this key or tensor of the model as absent, named as the error that refuses it "
+             "does; may be repeated. The numbers may then differ from what the file means");
+}
+
+void add_load_flags(CommandLine& line, LoadCall& call) {
+  line.text("--packed-cache", call.packed_cache,
+            "Folder for packed weights, which make the next start fast, or off; "
+            "~/.cache/ruvllm/packed when absent");
+  add_ignore_flag(line, call.ignored_keys);
+}
+
 Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
-                                                const std::string& packed_cache) {
+                                                const LoadCall& load) {
   const std::string path = TRY(chosen_model(given));
   std::optional<ProgressBar> packing("packing");
   std::optional<ProgressBar> checking("loading");
   std::vector<std::string> notes;
   LoadOptions options;
   options.n_threads = n_threads;
-  options.packed_cache_dir = packed_cache.empty() ? default_packed_cache() : packed_cache;
-  if (packed_cache == "off") options.packed_cache_dir.clear();
+  options.ignored_keys = load.ignored_keys;
+  options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
+  if (load.packed_cache == "off") options.packed_cache_dir.clear();
   options.progress = [&](LoadStage stage, double share) {
     (stage == LoadStage::packing ? packing : checking)->update(share);
   };
@@ -51,8 +65,9 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   return model;
 }
 
-Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given) {
-  return ModelFile::open(TRY(chosen_model(given)));
+Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given,
+                                                   const std::vector<std::string>& ignored_keys) {
+  return ModelFile::open(TRY(chosen_model(given)), {ignored_keys});
 }
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,

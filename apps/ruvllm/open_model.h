@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "command_line.h"
 #include "format/model_file.h"
 #include "ruv/model.h"
 #include "text/tokenizer.h"
@@ -16,20 +18,29 @@ inline constexpr const char* kModelHelp =
 
 // Fails: not_found when `given` is empty and there is no built-in model.
 Result<std::string> chosen_model(const std::string& given);
-inline constexpr const char* kPackedCacheHelp =
-    "Folder for packed weights, which make the next start fast, or off; "
-    "~/.cache/ruvllm/packed when absent";
+
+// How a model is loaded, whatever the subcommand.
+struct LoadCall {
+  // A folder, "off", or empty for the default, $XDG_CACHE_HOME/ruvllm/packed or
+  // ~/.cache/ruvllm/packed.
+  std::string packed_cache = {};
+  std::vector<std::string> ignored_keys = {};
+};
+// --packed-cache and --ignore-key.
+void add_load_flags(CommandLine& line, LoadCall& call);
+void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys);
 
 // Where packed weights are kept when --packed-cache is absent. Empty: the user has no home, so
 // nothing is kept.
 std::string default_packed_cache();
 
-// Loads all of it, with a progress bar on a terminal. `packed_cache`: a folder, "off", or empty for
-// the default, $XDG_CACHE_HOME/ruvllm/packed or ~/.cache/ruvllm/packed. Fails: as load_model.
+// Loads all of it, with a progress bar on a terminal; what was ignored is said on stderr. Fails: as
+// load_model.
 Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
-                                                const std::string& packed_cache = {});
+                                                const LoadCall& load = {});
 // Only the file's tables; no weights are read.
-Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given);
+Result<std::unique_ptr<ModelFile>> open_model_file(
+    const std::string& given, const std::vector<std::string>& ignored_keys = {});
 // The tokenizer alone; files that hold nothing else will do. `scheme` is for rank files whose name
 // does not say how words are split.
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,

@@ -22,7 +22,7 @@ namespace {
 
 struct PerplexityCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   std::string file;
   std::string jsonl;
   std::string logits;
@@ -192,8 +192,7 @@ Result<Surprise> score_lines(Scorer& scorer) {
 }
 
 Result<Surprise> score(const PerplexityCall& call) {
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
   Scorer scorer{*model, call, call.kv_type.value_or(default_kv_type(model->h.head_dim)), {}};
   if (!call.logits.empty()) {
     scorer.rows.emplace(TRY(create_output(call.logits, call.force, *model,
@@ -229,7 +228,7 @@ int perplexity_command(int argc, char** argv) {
   PerplexityCall call;
   CommandLine line("perplexity", "Measures how well a model predicts a text.");
   line.text("--model,-m", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.text("--file,-f", call.file,
             "A text: windows of --ctx tokens, the second half of each is scored");
   line.text("--jsonl", call.jsonl,

@@ -21,8 +21,10 @@ struct QuantizeCall {
   std::string model;
   std::string type;
   std::string out;
+  std::vector<std::string> ignored_keys;
   bool requantize = false;
   bool force = false;
+  bool even_if_unsupported = false;
   bool json = false;
   int n_threads = 0;
 };
@@ -40,8 +42,21 @@ std::string known_types() {
   return names;
 }
 
+// A file that this program cannot load would be found out too late.
+Status check_loadable(const ModelFile& file, const std::vector<std::string>& ignored_keys) {
+  LoadOptions options;
+  options.ignored_keys = ignored_keys;
+  const Status status = check_model(file.path(), options);
+  if (status.ok()) return {};
+  return fail(
+      status.code(),
+      "{}; the result could not be loaded here (--even-if-unsupported writes it all the same)",
+      status.message());
+}
+
 Result<QuantizeSizes> write_quantized(const QuantizeCall& call) {
-  const std::unique_ptr<ModelFile> file = TRY(open_model_file(call.model));
+  const std::unique_ptr<ModelFile> file = TRY(open_model_file(call.model, call.ignored_keys));
+  if (!call.even_if_unsupported) TRY(check_loadable(*file, call.ignored_keys));
   const InterruptScope ctrl_c;
   ProgressBar bar("quantising");
   QuantizeSizes sizes;
@@ -86,6 +101,9 @@ int quantize_command(int argc, char** argv) {
   line.flag("--requantize", call.requantize,
             "Accept weights that are quantised already, which adds the errors of both");
   line.flag("--force", call.force, kForceHelp);
+  line.flag("--even-if-unsupported", call.even_if_unsupported,
+            "Write it even if this program cannot load the result");
+  add_ignore_flag(line, call.ignored_keys);
   line.flag("--json", call.json, "Print one JSON object");
   line.threads(call.n_threads);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;

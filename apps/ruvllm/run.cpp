@@ -17,7 +17,7 @@ namespace {
 
 struct RunCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   std::string prompt;
   std::vector<std::string> words;
   std::string system;
@@ -66,12 +66,13 @@ Json logprob_json(const TokenLogprob& token) {
   return {{"id", token.id}, {"logprob", token.logprob}};
 }
 
-Json answer_json(const std::vector<Token>& prompt, const Answer& answer) {
+Json answer_json(const RunCall& call, const std::vector<Token>& prompt, const Answer& answer) {
   Json out = {{"prompt_ids", prompt},
               {"ids", answer.ids},
               {"text", answer.text},
               {"finish_reason", std::string(finish_reason_name(answer.finish))},
               {"seed", answer.seed}};
+  if (!call.load.ignored_keys.empty()) out["ignored_keys"] = call.load.ignored_keys;
   if (!answer.logprobs.empty()) {
     Json& list = out["logprobs"] = Json::array();
     for (const Event::Logprobs& row : answer.logprobs) {
@@ -99,8 +100,7 @@ void print_piece(std::string_view text) {
 }
 
 Result<int> answer_once(const CommandLine& line, const RunCall& call) {
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.n_threads, call.packed_cache));
+  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
   EngineOptions options;
   options.n_threads = call.n_threads;
@@ -114,7 +114,7 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
                                 call.json ? std::function<void(std::string_view)>() : print_piece));
   const int code = answer.finish == FinishReason::cancelled ? kInterrupted : kDone;
   if (call.json) {
-    print_json_line(answer_json(prompt, answer));
+    print_json_line(answer_json(call, prompt, answer));
     return code;
   }
   if (!answer.text.ends_with('\n')) fmt::print("\n");
@@ -158,7 +158,7 @@ int run_command(int argc, char** argv) {
   CommandLine line("run", "Answers one prompt.");
   line.words("text", call.words, "The prompt; several words are put together");
   line.text("--model,-m", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
   line.flag("--quiet,-q", call.quiet, "Print the answer without the line of speeds after it");
   line.text("--system,-s", call.system, "System message put before the prompt");

@@ -19,7 +19,7 @@ namespace {
 
 struct ServeCall {
   std::string model;
-  std::string packed_cache;
+  LoadCall load;
   std::string alias;
   CacheFolder cache;
   std::string draft_model;
@@ -72,11 +72,10 @@ Status serve(const CommandLine& line, ServeCall& call) {
   const std::string path = TRY(chosen_model(call.model));
   call.engine.kv.gate_file = gate_file_of(path);
   const std::shared_ptr<const Model> model =
-      TRY(open_model(path, call.engine.n_threads, call.packed_cache));
+      TRY(open_model(path, call.engine.n_threads, call.load));
   const std::unique_ptr<ModelText> text = text_of_model(model);
   if (!call.draft_model.empty()) {
-    call.engine.draft_model =
-        TRY(open_model(call.draft_model, call.engine.n_threads, call.packed_cache));
+    call.engine.draft_model = TRY(open_model(call.draft_model, call.engine.n_threads, call.load));
   }
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
   service = make_service(*engine, *text, model_names(call, path, text->info()));
@@ -110,7 +109,7 @@ int serve_command(int argc, char** argv) {
   call.server.stop_on_signals = true;
   CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
   line.text("--model,-m", call.model, kModelHelp);
-  line.text("--packed-cache", call.packed_cache, kPackedCacheHelp);
+  add_load_flags(line, call.load);
   line.text("--draft-model", call.draft_model,
             "A smaller model that guesses ahead, best with the same vocabulary");
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");

@@ -377,6 +377,77 @@ class Info(CommandTest):
         self.assertNotIn(b"\x1b[1m", plain.seen)
 
 
+class Keys(CommandTest):
+    """Keys of a model that ask for something we do not have, and the way out."""
+
+    def folder(self, **changes):
+        """The golden llama with other keys in its config."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        golden = os.path.abspath(
+            os.path.join(Program.source, "tests", "golden", "models", "llama2"))
+        with open(os.path.join(golden, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        config.update(changes)
+        with open(os.path.join(folder.name, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        os.symlink(os.path.join(golden, "model.safetensors"),
+                   os.path.join(folder.name, "model.safetensors"))
+        return folder.name
+
+    def test_info_says_which_key(self):
+        for changes, says in (
+                ({"rope_scaling": {"rope_type": "yarn", "factor": 2.0}},
+                 "'rope_scaling.rope_type' is 'yarn'; default, linear, llama3 and longrope"),
+                ({"rope_scaling": {"type": "dynamic", "factor": 2.0}},
+                 "'rope_scaling.type' is 'dynamic'"),
+                ({"hidden_act": "tanh"}, "'hidden_act' is 'tanh'"),
+                ({"vocab_size": 71}, "'model.embed_tokens.weight' has 72 rows, but 'vocab_size'"),
+                ({"quantization_config": {"bits": 4}}, "'quantization_config' is {…}")):
+            with self.subTest(changes):
+                path = self.folder(**changes)
+                out = call_json("info", path, "--json")
+                self.assertFalse(out["runs"])
+                self.assertIn(says, out["reason"])
+                self.assertIn("no: ", call("info", path).stdout)
+                self.assert_fails(1, "logits", "--model", path, "--ids", "1", says=says)
+
+    def test_info_of_a_form_that_is_not_read(self):
+        path = self.with_file(b"GGUF" + struct.pack("<III", 1, 0, 0), ".gguf")
+        out = call_json("info", path, "--json")
+        self.assertFalse(out["runs"])
+        self.assertIn("version 1", out["reason"])
+
+    def test_ignore_key(self):
+        path = self.folder(rope_scaling={"rope_type": "yarn", "factor": 2.0})
+        out = call_json("info", path, "--json", "--ignore-key", "rope_scaling")
+        self.assertTrue(out["runs"], out["reason"])
+        self.assertEqual(out["remarks"], ["'rope_scaling' is ignored, as asked for"])
+        logits = ("logits", "--packed-cache", "off", "--ids", "1,2,3", "--json", "--model")
+        done = call(*logits, path, "--ignore-key", "rope_scaling", "--ignore-key", "nothing")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'rope_scaling' is ignored, as asked for", done.stderr)
+        self.assertIn("'nothing' was to be ignored, but the file has none", done.stderr)
+        self.assertEqual(done.stdout, call(*logits, self.folder()).stdout)
+
+    def test_keys_that_nobody_reads_are_remarks(self):
+        out = call_json("info", self.folder(sliding_window=8, novelty=[1]), "--json")
+        self.assertTrue(out["runs"], out["reason"])
+        self.assertEqual(out["remarks"], ["key 'sliding_window' (8) is not read by this model class",
+                                          "key 'novelty' ([1]) is not read by this model class"])
+
+    def test_quantize_writes_only_what_can_be_loaded(self):
+        path = self.folder(rope_scaling={"rope_type": "yarn", "factor": 2.0})
+        out = os.path.join(path, "out.gguf")
+        arguments = ("quantize", "--model", path, "--type", "f16", "--out", out)
+        self.assert_fails(1, *arguments, says="'rope_scaling.rope_type' is 'yarn'")
+        self.assertFalse(os.path.exists(out))
+        self.assertIn("--even-if-unsupported", call(*arguments).stderr)
+        self.assertEqual(call(*arguments, "--even-if-unsupported").returncode, 0)
+        self.assertEqual(call(*arguments, "--ignore-key", "rope_scaling").returncode, 0)
+        self.assertTrue(call_json("info", out, "--json")["runs"])
+
+
 class Tokenize(CommandTest):
     TEXTS = ["Hello world", "  Tabs\tand ünïcode 🙂 12345\n\n", "", "a" * 5000, "\u0000 nul"]
 
