@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Compares what the program knows of the keys of config.json (`ruvllm info --keys`) with what the
+configuration and model classes of transformers read. A key that a class has and that the program
+lists nowhere fails: it would be taken for one that changes nothing.
+
+    python tests/oracle/compare_config_keys.py --program ruvllm              the installed transformers
+    python tests/oracle/compare_config_keys.py --program ruvllm --write      … and writes config_keys.json
+    python tests/oracle/compare_config_keys.py --program ruvllm --snapshot   config_keys.json, without it
+
+Keys of a class: the fields of its configuration class, their other names, and what its modeling file
+reads of `config`. Keys of the machinery around it: what masking_utils.py reads, and the members of
+RopeParameters.
+"""
+import argparse
+import ast
+import json
+import pathlib
+import subprocess
+import sys
+
+SNAPSHOT = pathlib.Path(__file__).with_name("config_keys.json")
+# model_type: folder in transformers/models, configuration class
+CLASSES = {
+    "llama": ("llama", "LlamaConfig"), "mistral": ("mistral", "MistralConfig"),
+    "mixtral": ("mixtral", "MixtralConfig"), "qwen2": ("qwen2", "Qwen2Config"),
+    "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
+    "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
+    "gemma3": ("gemma3", "Gemma3Config"), "phi3": ("phi3", "Phi3Config"),
+    "gpt2": ("gpt2", "GPT2Config"), "starcoder2": ("starcoder2", "Starcoder2Config"),
+}
+# Classes of a modeling file that read the config with the pictures, not the decoder's.
+PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model")
+
+
+def is_config(node):
+    """`config` or `self.config`."""
+    return (isinstance(node, ast.Name) and node.id == "config") or (
+        isinstance(node, ast.Attribute) and node.attr == "config"
+        and isinstance(node.value, ast.Name) and node.value.id == "self")
+
+
+def reads_of(tree):
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_config(node.value):
+            names.add(node.attr)
+        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                and node.func.id in ("getattr", "hasattr") and len(node.args) > 1
+                and is_config(node.args[0]) and isinstance(node.args[1], ast.Constant)):
+            names.add(node.args[1].value)
+    return names
+
+
+def keys_of_class(model_type, root):
+    import dataclasses
+    import importlib
+    folder, name = CLASSES[model_type]
+    module = importlib.import_module(f"transformers.models.{folder}.configuration_{folder}")
+    cls = getattr(module, name)
+    keys = {field.name for field in dataclasses.fields(cls)} | set(cls.attribute_map)
+    tree = ast.parse((root / "models" / folder / f"modeling_{folder}.py").read_text())
+    for part in tree.body:
+        pictures = any(word in getattr(part, "name", "") for word in PICTURES)
+        if folder != "gemma3" or pictures == (model_type == "gemma3"):
+            keys |= reads_of(part)
+    return sorted(key for key in keys if not callable(getattr(cls, key, None)))
+
+
+def installed_keys():
+    import transformers
+    from transformers import modeling_rope_utils
+    root = pathlib.Path(transformers.__file__).parent
+    masks = reads_of(ast.parse((root / "masking_utils.py").read_text()))
+    return {
+        "transformers": transformers.__version__,
+        "families": {name: keys_of_class(name, root) for name in CLASSES},
+        "machinery": sorted(name for name in masks if name != "get_text_config"),
+        "rope": sorted(modeling_rope_utils.RopeParameters.__annotations__),
+    }
+
+
+def known_keys(program):
+    return json.loads(subprocess.run([program, "info", "--keys"], capture_output=True, text=True,
+                                     check=True).stdout)
+
+
+def words(part):
+    return set(part["honoured"] if "honoured" in part else ()) | set(part["without_effect"]) | set(
+        part.get("neutral", ()))
+
+
+def compare(reference, known):
+    """Lines that say what is not listed."""
+    everywhere = words(known["every_family"])
+    faults = []
+    ours = {family["model_type"]: family for family in known["families"]}
+    for model_type in sorted(set(ours) | set(reference["families"])):
+        if model_type not in reference["families"]:
+            faults.append(f"{model_type}: the reference's keys are not known; add it to CLASSES")
+            continue
+        if model_type not in ours:
+            continue
+        family = ours[model_type]
+        listed = everywhere | (words(known["outer"]) if family["nested"] else words(family))
+        for key in reference["families"][model_type]:
+            if key not in listed:
+                faults.append(f"{model_type}: '{key}' is read by the reference and listed nowhere")
+    anywhere = everywhere.union(*(words(family) for family in ours.values()))
+    faults += [f"masking: '{key}' is listed nowhere" for key in reference["machinery"]
+               if key not in anywhere]
+    faults += [f"rope_parameters: '{key}' is listed nowhere" for key in reference["rope"]
+               if key not in words(known["rope"])]
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default="build/release/apps/ruvllm/ruvllm")
+    parser.add_argument("--snapshot", action="store_true", help="compare with config_keys.json")
+    parser.add_argument("--write", action="store_true", help="write config_keys.json")
+    args = parser.parse_args()
+    if args.snapshot:
+        reference = json.loads(SNAPSHOT.read_text())
+    else:
+        try:
+            reference = installed_keys()
+        except ImportError as error:
+            print(f"skipped: {error}")
+            return 0
+    if args.write:
+        SNAPSHOT.write_text(json.dumps(reference, indent=1) + "\n")
+    faults = compare(reference, known_keys(args.program))
+    for fault in faults:
+        print(fault)
+    n_keys = sum(len(keys) for keys in reference["families"].values())
+    print(f"transformers {reference['transformers']}: {len(reference['families'])} families, "
+          f"{n_keys} keys, {len(faults)} unlisted")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
