@@ -105,7 +105,7 @@ def campaign(args):
     jobs += [(names[i % len(names)], i // len(names)) for i in range(args.count)]
     counts = {name: collections.Counter() for name in names}
     refusals, absent, seen = collections.Counter(), collections.Counter(), {}
-    worst, failures, started = 0.0, [], time.monotonic()
+    bounds, failures, started = [], [], time.monotonic()
     for done, (family, number, case, outcome, moved) in enumerate(results(jobs, args), 1):
         counts[family][outcome.verdict] += 1
         for path, is_moved in moved.items():
@@ -115,7 +115,7 @@ def campaign(args):
             print(f"{outcome.verdict}: {family} {number}: {without_paths(outcome.detail)}",
                   flush=True)
         elif outcome.verdict == "agree":
-            worst = max([worst, *(max(d.values()) for d in outcome.deltas.values())])
+            bounds.append(verdicts.bound_of(min(outcome.noise.values())))
         else:
             (absent if outcome.verdict == "no reference" else refusals)[
                 f"{family}: {without_paths(outcome.detail)}"] += 1
@@ -127,11 +127,23 @@ def campaign(args):
     if args.verbose:
         reasons("Not run by the reference", absent)
     table(counts)
-    dead = knobs.dead(seen, FAMILIES)
-    print(f"\nseed {args.seed}, {len(jobs)} configurations, worst Δ that agrees {worst:.1e}, "
-          f"{sum(map(len, seen.values()))} settings changed, {time.monotonic() - started:.0f} s")
-    reasons("The draw proves nothing for", dict.fromkeys(dead, 1))
-    return bool(failures)
+    told = sorted(bounds)[len(bounds) // 2] if bounds else 0
+    print(f"\nseed {args.seed}, {len(jobs)} configurations, {time.monotonic() - started:.0f} s; "
+          f"median bound {told:.1e}, above 0.1 in {sum(bound > 0.1 for bound in bounds)}")
+    return bool(failures) | (args.knobs > 0 and not knobs_proved(seen, args))
+
+
+def knobs_proved(seen, args):
+    """Whether every setting that was drawn moves the reference's logits in some case, unless its
+    family's record says that it never does."""
+    inert = knobs.wrongly_inert(seen, FAMILIES)
+    reasons("Listed as inert, but moves the logits", dict.fromkeys(inert, 1))
+    places = knobs.unproved(seen, FAMILIES)
+    print(f"{len(seen)} settings changed, {len(places)} to be proved by further draws", flush=True)
+    dead = [f"{family}: {path}" for family, path in places
+            if not knobs.prove(FAMILIES[family], path, args.seed)]
+    reasons("Drawn, and moves no logit", dict.fromkeys(dead, 1))
+    return not inert and not dead
 
 
 def repeat(args):

@@ -87,7 +87,7 @@ class Draw:
         if kind == "llama3":
             scaling = {"factor": self.pick(8.0, 4.0, 32.0), "low_freq_factor": self.pick(1.0, 1, 0.5),
                        "high_freq_factor": self.pick(4.0, 4, 2.5)}
-            if self.chance(0.9):
+            if self.chance(0.7):
                 scaling["original_max_position_embeddings"] = self.pick(16, 32, 64, 128)
             return scaling
         if kind == "yarn":

@@ -1,16 +1,19 @@
 """tests/golden/families/<family>.json: cases that families_test.cpp answers without torch. Configs,
 tensors as (shape, centre, spread) and a seed, and of each prompt a few logits of the reference."""
+import concurrent.futures
 import json
+import multiprocessing
 import sys
 
-from families import known, verdicts
+from families import known, reference, verdicts
 from families.engine import Engine
 from families.records import FAMILIES
 
 SEED = "goldens"
-DRAWN = 12           # cases of each family beside the known ones
+DRAWN = 24           # cases of each family beside the known ones
 POSITIONS = 3        # rows of each prompt
 TOKENS = 12          # logits of each row
+LONGEST = 140        # ids of a prompt
 MAX_BYTES = 2 << 20
 
 
@@ -66,17 +69,31 @@ def cases():
             yield f"{family}_{number}", record.draw(f"{SEED}/{family}/{number}")
 
 
+def made_of(job):
+    """(family, golden or None, what is wrong or nothing)."""
+    name, case, binary = job
+    case = {**case, "lengths": [n for n in case["lengths"] if n <= LONGEST] or [7]}
+    made, outcome = golden(name, case, Engine(binary))
+    why = against_the_list(case, outcome)
+    if outcome.failed or why:
+        return case["family"], None, f"{name}: {outcome.verdict}: {why or outcome.detail}"
+    return case["family"], made, ""
+
+
 def write(folder, args):
     folder.mkdir(parents=True, exist_ok=True)
-    engine, by_family, wrong = Engine(args.binary), {name: [] for name in FAMILIES}, []
-    for name, case in cases():
-        case = {**case, "lengths": [n for n in case["lengths"] if n <= 64] or [7]}
-        made, outcome = golden(name, case, engine)
-        why = against_the_list(case, outcome)
-        if outcome.failed or why:
-            wrong.append(f"{name}: {outcome.verdict}: {why or outcome.detail}")
-        elif made is not None:
-            by_family[case["family"]].append(made)
+    by_family, wrong = {name: [] for name in FAMILIES}, []
+    reference.load_classes(known.BASES.values())
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(args.jobs, mp_context=context) as pool:
+        jobs = [(name, case, args.binary) for name, case in cases()]
+        for done, (family, made, why) in enumerate(pool.map(made_of, jobs), 1):
+            if why:
+                wrong.append(why)
+            elif made is not None:
+                by_family[family].append(made)
+            if done % 50 == 0:
+                print(f"{done} of {len(jobs)}", flush=True)
     total = 0
     for family, goldens in by_family.items():
         lines = ",\n".join(json.dumps(made, separators=(",", ":")) for made in goldens)

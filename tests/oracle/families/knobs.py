@@ -5,7 +5,9 @@ import random
 import tempfile
 
 from families import reference, verdicts, weights
+from families.records import INERT
 
+MAX_DRAWS, MAX_TRIES = 1000, 40
 NAMES = {"model_type", "architectures", "rope_type", "type", "vocab_size"}
 
 
@@ -62,20 +64,41 @@ def sample(trial, n):
     return {path: moved for path, moved in results.items() if moved is not None}
 
 
-def dead(seen, records):
-    """(family, key) that was changed several times, may matter, and never moved a logit; and those
-    said to be inert that did."""
-    faults = []
-    for (family, path), results in sorted(seen.items()):
-        key = path.rsplit(".", 1)[-1]
-        inert = key in records[family].inert or key in records_inert()
-        if inert and any(results):
-            faults.append(f"{family}: {path} is listed as inert and moves the logits")
-        if not inert and len(results) >= 6 and not any(results):
-            faults.append(f"{family}: {path} moved no logit in {len(results)} changes")
-    return faults
+def is_inert(record, path):
+    return any(part in INERT or part in record.inert for part in path.split("."))
 
 
-def records_inert():
-    from families.records import INERT
-    return INERT
+def wrongly_inert(seen, records):
+    """Settings said to be inert that moved the logits."""
+    return [f"{family}: {path}" for (family, path), results in sorted(seen.items())
+            if is_inert(records[family], path) and any(results)]
+
+
+def unproved(seen, records):
+    """(family, path) of settings that may matter and have not moved a logit so far."""
+    return [place for place, results in sorted(seen.items())
+            if not is_inert(records[place[0]], place[1]) and not any(results)]
+
+
+def prove(record, path, seed):
+    """Whether a case is found, among new ones that have the setting, where it moves the logits."""
+    tries = 0
+    for number in range(MAX_DRAWS):
+        case = record.draw(f"{seed}/{record.name}/knob/{number}")
+        config = dict(settings_of(case["config"])).get(path)
+        if config is None:
+            continue
+        try:
+            trial = verdicts.Trial(case, None)
+        except reference.Refused:
+            continue
+        if trial.reference_alone():
+            continue
+        prompts, want = trial.prompts[-3:], trial.want[-3:]
+        bound = verdicts.bound_of(verdicts.difference(trial.model.rounded(prompts), want))
+        if moves(trial, config, prompts, want, bound):
+            return True
+        tries += 1
+        if tries == MAX_TRIES:
+            break
+    return False

@@ -9,6 +9,9 @@ INERT = {
     "transformers_version", "_name_or_path", "pretraining_tp", "custom_note",
     "output_router_logits", "unk_token_id", "head_count", "is_decoder", "output_attentions",
     "chunk_size_feed_forward", "embd_pdrop", "attn_pdrop", "resid_pdrop", "summary_type", "n_ctx",
+    # The file decides: a head that it holds is used whatever the flag says, and draws.file() covers
+    # heads that are there, missing, and equal to the embedding.
+    "tie_word_embeddings",
     "embedding_dropout", "residual_dropout", "task_specific_params",
 }
 SILU = ("silu",) * 12 + ("swish", "gelu", "relu", "gelu_pytorch_tanh")

@@ -15,8 +15,8 @@ FLOOR = 5e-4      # of the logits' standard deviation
 FAILING = ("different", "forms differ", "unnamed", "unloadable", "crash", "decided otherwise")
 
 SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_size", "n_inner",
-         "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "n_embd", "n_layer",
-         "n_head", "n_positions", "attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings"}
+         "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "pad_token_id", "n_embd",
+         "n_layer", "n_head", "n_positions", "attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings"}
 
 
 @dataclasses.dataclass
@@ -123,6 +123,13 @@ class Trial:
             if self.keep:
                 (self.root / "case.json").write_text(json.dumps(self.case, indent=1) + "\n")
             return self.compared(f16)
+
+    def reference_alone(self):
+        """Why there is no right answer, or nothing; we are not asked."""
+        with tempfile.TemporaryDirectory(prefix="families-") as scratch:
+            self.folder = pathlib.Path(scratch)
+            weights.write_folder(self.folder, self.case["config"], self.tensors, self.case["file"])
+            return self.ask_reference()
 
     def compared(self, f16):
         folder = self.engine.logits(self.folder, self.prompts)
