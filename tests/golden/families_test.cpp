@@ -1,0 +1,211 @@
+// Tiny random models of every family against the reference implementation's logits: odd but legal
+// configurations, and those that went wrong once (tests/oracle/compare_families.py
+// --write-goldens). The files hold configs and a few logits; weights and prompts are made from a
+// seed, as tests/oracle/families/weights.py makes them. Folder and exported GGUF file both count.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "engine/logits.h"
+#include "format/model_file.h"
+#include "format/quantize.h"
+#include "ruv/model.h"
+#include "tensor/format.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t fnv1a(std::string_view text) {
+  uint64_t value = 0xCBF29CE484222325;
+  for (const char c : text) value = (value ^ static_cast<uint8_t>(c)) * 0x100000001B3;
+  return value;
+}
+
+// n numbers in [-1, 1) by splitmix64, exact in float32.
+std::vector<double> uniform(std::string_view name, uint64_t seed, size_t n) {
+  std::vector<double> out(n);
+  uint64_t state = fnv1a(name) ^ seed;
+  for (double& number : out) {
+    uint64_t x = state += 0x9E3779B97F4A7C15;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    x ^= x >> 31;
+    number = (static_cast<double>(x >> 40) - 0x1p23) / 0x1p23;
+  }
+  return out;
+}
+
+std::vector<Token> prompt_of(const Json& golden, size_t length) {
+  const Json& vocab = golden.at("config").value("vocab_size", Json(32));
+  std::vector<Token> ids;
+  const auto seed = golden.at("seed").get<uint64_t>();
+  for (const double u : uniform("ids " + std::to_string(length), seed, length))
+    ids.push_back(static_cast<Token>((u + 1) / 2 * vocab.get<double>()));
+  return ids;
+}
+
+// A tensor of a golden: [name in the file, (name its numbers come from,) shape, centre, spread].
+struct Tensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+Tensor tensor_of(const Json& row, const Json& golden) {
+  Tensor tensor{row.at(0), row.at(row.size() - 3).get<std::vector<int64_t>>(), {}};
+  const std::string filler = row.at(row.size() == 5 ? 1 : 0);
+  const double centre = row.at(row.size() - 2);
+  const double spread = row.at(row.size() - 1);
+  size_t n = 1;
+  for (const int64_t length : tensor.shape) n *= static_cast<size_t>(length);
+  std::vector<float> numbers;
+  for (const double u : uniform(filler, golden.at("seed"), n))
+    numbers.push_back(static_cast<float>(centre + spread * u));
+  const std::string dtype = golden.at("dtype");
+  const DType type = dtype == "f16" ? DType::f16 : dtype == "bf16" ? DType::bf16 : DType::f32;
+  tensor.bytes.resize(n * (type == DType::f32 ? 4 : 2));
+  format_of(type).encode(numbers.data(), tensor.bytes.data(), static_cast<int64_t>(n));
+  return tensor;
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+void write_safetensors(const std::string& path, const std::vector<Tensor>& tensors,
+                       const std::string& dtype) {
+  Json header = Json::object();
+  std::string data;
+  for (const Tensor& tensor : tensors) {
+    std::string upper = dtype;
+    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    header[tensor.name] = {{"dtype", upper},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {data.size(), data.size() + tensor.bytes.size()}}};
+    data += tensor.bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  const uint64_t n = text.size();
+  write_text(path, std::string(reinterpret_cast<const char*>(&n), sizeof n) + text + data);
+}
+
+// config.json and the weights, in as many files as the golden says.
+void write_folder(const std::string& folder, const Json& golden) {
+  fs::create_directories(folder);
+  write_text(folder + "/config.json", golden.at("config").dump());
+  const auto n_shards = golden.at("shards").get<size_t>();
+  std::vector<std::vector<Tensor>> shards(n_shards);
+  Json index = {{"metadata", Json::object()}, {"weight_map", Json::object()}};
+  const auto name_of = [&](size_t shard) {
+    return n_shards == 1 ? std::string("model.safetensors")
+                         : "model-" + std::to_string(shard) + ".safetensors";
+  };
+  size_t at = 0;
+  for (const Json& row : golden.at("tensors")) {
+    shards[at % n_shards].push_back(tensor_of(row, golden));
+    index["weight_map"][row.at(0).get<std::string>()] = name_of(at++ % n_shards);
+  }
+  for (size_t i = 0; i < n_shards; ++i)
+    write_safetensors(folder + "/" + name_of(i), shards[i], golden.at("dtype"));
+  if (n_shards > 1) write_text(folder + "/model.safetensors.index.json", index.dump());
+}
+
+using Rows = std::vector<std::vector<float>>;
+Rows logits_of(const Model& model, const std::vector<Token>& ids) {
+  LogitsOptions options;
+  options.n_threads = 1;
+  options.all = true;
+  Rows rows;
+  const Status status = compute_logits(
+      model, ids, options,
+      [&](int64_t, std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return rows;
+}
+
+// Largest difference to the logits that were kept, over the standard deviation of all of them.
+double difference(const Rows& got, const Json& answer) {
+  double worst = 0;
+  for (size_t i = 0; i < answer.at("positions").size(); ++i) {
+    const auto position = answer.at("positions")[i].get<size_t>();
+    const auto want = answer.at("logits")[i].get<std::vector<double>>();
+    if (position >= got.size() || want.size() > got[position].size()) return INFINITY;
+    for (size_t j = 0; j < want.size(); ++j) {
+      const double gap = std::abs(double{got[position][j]} - want[j]);
+      if (!(gap <= worst)) worst = std::isnan(gap) ? INFINITY : gap;
+    }
+  }
+  return worst / answer.at("std").get<double>();
+}
+
+void expect_answers(const std::string& path, const Json& golden, const std::string& form) {
+  LoadOptions options;
+  options.n_threads = 1;
+  const auto model = load_model(path, options);
+  ASSERT_TRUE(model) << form << ": " << model.error().message();
+  const double bound = golden.at("bounds").at(form);
+  for (size_t i = 0; i < golden.at("lengths").size(); ++i) {
+    const auto length = golden.at("lengths")[i].get<size_t>();
+    const Rows got = logits_of(**model, prompt_of(golden, length));
+    EXPECT_LE(difference(got, golden.at("answers")[i]), bound) << form << ", " << length << " ids";
+  }
+}
+
+// A refusal names what the user's folder has.
+void expect_refusal(const std::string& folder, const Json& golden) {
+  const auto model = load_model(folder, LoadOptions{});
+  ASSERT_FALSE(model) << "loads";
+  bool named = false;
+  for (const Json& name : golden.at("refused_by"))
+    named |= model.error().message().find(name.get<std::string>()) != std::string::npos;
+  EXPECT_TRUE(named) << model.error().message() << " names none of " << golden.at("refused_by");
+}
+
+class Families : public testing::TestWithParam<std::string> {};
+
+TEST_P(Families, LogitsOrRefusal) {
+  const std::string path = RUV_SOURCE_DIR "/tests/golden/families/" + GetParam() + ".json";
+  const auto text = read_text_file(path);
+  ASSERT_TRUE(text) << text.error().message();
+  const auto goldens = parse_json(*text, path);
+  ASSERT_TRUE(goldens) << goldens.error().message();
+  ASSERT_GE(goldens->size(), 8U);
+  const std::string root =
+      testing::TempDir() + "ruv_families_" + GetParam() + "_" + std::to_string(getpid());
+  for (const Json& golden : *goldens) {
+    SCOPED_TRACE(golden.at("name").get<std::string>() + " " + golden.at("config").dump());
+    const std::string folder = root + "/model";
+    fs::remove_all(root);
+    write_folder(folder, golden);
+    if (golden.contains("refused_by")) {
+      expect_refusal(folder, golden);
+      continue;
+    }
+    expect_answers(folder, golden, "folder");
+    const auto file = ModelFile::open(folder);
+    ASSERT_TRUE(file) << file.error().message();
+    const Status status = quantize_model(**file, "f32", root + "/model.gguf");
+    ASSERT_TRUE(status.ok()) << status.message();
+    expect_answers(root + "/model.gguf", golden, "gguf");
+  }
+  fs::remove_all(root);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families,
+                         testing::Values("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2",
+                                         "gemma3", "phi3", "gpt2", "starcoder2"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace ruv
