@@ -142,8 +142,8 @@ class Members {
   // Null when absent or null in the file.
   const Json* get(Names names) const {
     for (const std::string_view name : names) {
-      const auto found = object_->find(name);
-      if (found != object_->end() && !found->is_null()) return &*found;
+      const Json* found = object_->find(name);
+      if (found != nullptr && !found->is_null()) return found;
     }
     return nullptr;
   }
@@ -473,7 +473,7 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
     return fail(Code::corrupt, "{}: {} bytes, a config has at most {}", source, text.size(),
                 kMaxConfigBytes);
   }
-  const Json json = TRY(parse_json(text, source, kMaxConfigDepth));
+  const Json json = TRY(parse_json(text, source, {.depth = kMaxConfigDepth}));
   if (!json.is_object()) return fail(Code::corrupt, "{}: not a JSON object", source);
   const Members config(json, source);
   HfConfig out;

@@ -146,6 +146,9 @@ constexpr std::array kDetokenizeFields{
 
 #undef RUV_TEMPLATE_FIELDS
 
+// Four million numbers are 64 MB when parsed.
+constexpr JsonLimits kBodyLimits{.depth = 32, .values = size_t{4} << 20};
+
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
   for (const FieldRow& row : rows) {
     if (row.name == name) return &row;
@@ -180,7 +183,7 @@ tl::unexpected<ApiError> missing_field(std::string field) {
 
 ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
                            PlainOptions options) {
-  auto json = parse_json(body, "body", 32);
+  auto json = parse_json(body, "body", kBodyLimits);
   if (!json) return tl::unexpected(api_error(json.error()));
   if (!json->is_object()) {
     return tl::unexpected(
@@ -214,7 +217,7 @@ ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& wh
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
                              std::string_view where, PlainOptions options) {
   for (const auto& [name, value] : object.items()) {
-    const std::string full = std::string(where) + name;
+    const std::string full = fmt::format("{}{}", where, name);
     const FieldRow* row = find_row(rows, name);
     if (row == nullptr) {
       if (options == PlainOptions::known && is_plain_option(name)) continue;
@@ -233,28 +236,31 @@ ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
 }
 
 const Json* find_field(const Json& object, std::string_view name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+  const Json* found = object.find(name);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 std::string_view type_words(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::object:
+  switch (value.kind()) {
+    case Json::Kind::object:
       return "an object";
-    case Json::value_t::array:
+    case Json::Kind::array:
       return "an array";
-    case Json::value_t::string:
+    case Json::Kind::string:
       return "a string";
-    case Json::value_t::boolean:
+    case Json::Kind::boolean:
       return "a boolean";
-    case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned:
+    case Json::Kind::integer:
+    case Json::Kind::unsigned_integer:
       return "an integer";
-    case Json::value_t::number_float:
+    case Json::Kind::big_integer:
+      return "an integer of more than 64 bits";
+    case Json::Kind::real:
       return "a number with a fraction";
-    default:
+    case Json::Kind::null:
       return "null";
   }
+  return "";
 }
 
 ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback) {

@@ -88,7 +88,7 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
   }
   const Json& text = body.at(call.source);
   if (!text.is_string()) return wrong_type(call.source, "a string", text);
-  auto encoded = service.text->encode(text.get_ref<const std::string&>(), call.options);
+  auto encoded = service.text->encode(text.text(), call.options);
   if (!encoded) return tl::unexpected(api_error(encoded.error(), call.source));
   return std::move(*encoded);
 }
@@ -150,7 +150,7 @@ Route json_route(const OpenAiService& service, std::string path, JsonAnswer answ
   return simple_route("POST", std::move(path), [&service, answer](const HttpRequest& http) {
     const ApiResult<Json> json = answer(service, http);
     if (!json) return error_response(json.error());
-    return HttpResponse{.body = json->dump(-1, ' ', false, Json::error_handler_t::replace)};
+    return HttpResponse{.body = json->dump()};
   });
 }
 
