@@ -20,11 +20,8 @@ thread_local uint64_t n_key_comparisons = 0;
 constexpr size_t kMostUnindexed = 16;
 constexpr size_t kMostInBlock = UINT32_MAX / 4;
 
-// A capacity that holds `n` and lets n grow one by one in linear time.
-size_t grown(size_t capacity, size_t n) {
-  if (n > kMostInBlock) throw std::bad_alloc();
-  return std::max({n, 2 * capacity, size_t{2}});
-}
+// More than `capacity`, such that growing one by one takes linear time.
+size_t grown(size_t capacity) { return std::max(2 * capacity, size_t{2}); }
 
 // Moves n values to memory that holds none.
 void relocate(Json* from, size_t n, Json* to) noexcept {
@@ -154,6 +151,24 @@ Json Json::array(List list) {
   return json;
 }
 
+Json Json::array_taking(std::span<Json> items) {
+  Json json(Kind::array);
+  json.reserve_items(items.size());
+  if (items.empty()) return json;
+  relocate(items.data(), items.size(), json.items_block()->items());
+  json.items_block()->size = static_cast<uint32_t>(items.size());
+  return json;
+}
+
+Json Json::object_taking(std::span<Json> pairs) {
+  Json json(Kind::object);
+  json.reserve_members(pairs.size() / 2);
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    *json.insert(std::move(pairs[i])).first = std::move(pairs[i + 1]);
+  }
+  return json;
+}
+
 Json Json::big_integer(std::string_view digits) {
   const size_t sign = digits.starts_with('-') ? 1 : 0;
   const std::string_view rest = digits.substr(sign);
@@ -266,6 +281,7 @@ const Json& Json::element(size_t index) const {
 void Json::reserve_items(size_t n) {
   JsonArrayBlock* old = items_block();
   if (n == 0 || (old != nullptr && n <= old->capacity)) return;
+  if (n > kMostInBlock) throw std::bad_alloc();
   JsonArrayBlock* block = JsonArrayBlock::create(n);
   if (old != nullptr) {
     relocate(old->items(), old->size, block->items());
@@ -281,7 +297,7 @@ void Json::push_back(Json value) {
   JsonArrayBlock* block = items_block();
   if (block == nullptr || block->size == block->capacity) {
     const size_t capacity = block == nullptr ? 0 : block->capacity;
-    reserve_items(grown(capacity, capacity + 1));
+    reserve_items(grown(capacity));
     block = items_block();
   }
   new (block->items() + block->size) Json(std::move(value));
@@ -306,6 +322,7 @@ std::pair<const Json*, size_t> Json::members() const {
 void Json::reserve_members(size_t n) {
   JsonObjectBlock* old = members_block();
   if (n == 0 || (old != nullptr && n <= old->capacity)) return;
+  if (n > kMostInBlock) throw std::bad_alloc();
   JsonObjectBlock* block = JsonObjectBlock::create(n);
   if (old != nullptr) {
     relocate(old->pairs(), 2 * size_t{old->size}, block->pairs());
@@ -325,7 +342,7 @@ std::pair<Json*, bool> Json::insert(Json&& key) {
   }
   if (block == nullptr || block->size == block->capacity) {
     const size_t capacity = block == nullptr ? 0 : block->capacity;
-    reserve_members(grown(capacity, capacity + 1));
+    reserve_members(grown(capacity));
     block = members_block();
     block->find(key.text(), slot);
   }

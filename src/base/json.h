@@ -184,6 +184,9 @@ class Json {
   static constexpr unsigned char kHeapText = 0xFF;
 
   explicit Json(Kind kind) noexcept : kind_(kind) {}
+  // Of these elements, or of these keys and values by turns; they are moved.
+  static Json array_taking(std::span<Json> items);
+  static Json object_taking(std::span<Json> pairs);
   static Json text_of_kind(Kind kind, std::string_view text);
   static bool equal(const Json& a, const Json& b);
 
@@ -229,8 +232,8 @@ struct JsonLimits {
   size_t values = size_t{1} << 30;  // of any kind, keys not counted
 };
 
-// Memory that parsing takes at most, beyond the text itself, for each byte of it.
-inline constexpr size_t kJsonBytesPerTextByte = 32;
+// Memory that parsing takes at most, beyond the text itself and some pages, for each byte of it.
+inline constexpr size_t kJsonBytesPerTextByte = 24;
 
 // Parses a whole text, in time and memory linear in its length. The last of several members with
 // one key counts, in the place of the first. `source` is quoted in errors together with the byte

@@ -47,17 +47,9 @@ void JsonTreeBuilder::close() {
   const Frame frame = frames_.back();
   frames_.pop_back();
   const std::span<Json> parts = std::span(stack_).subspan(frame.begin);
-  Json container(frame.kind);
-  if (frame.kind == Json::Kind::array) {
-    container.reserve_items(parts.size());
-    for (Json& part : parts) container.push_back(std::move(part));
-  } else {
-    container.reserve_members(parts.size() / 2);
-    for (size_t i = 0; i < parts.size(); i += 2) {
-      *container.insert(std::move(parts[i])).first = std::move(parts[i + 1]);
-    }
-  }
-  stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(frame.begin), stack_.end());
+  Json container =
+      frame.kind == Json::Kind::array ? Json::array_taking(parts) : Json::object_taking(parts);
+  stack_.resize(frame.begin);
   stack_.push_back(std::move(container));
 }
 
