@@ -10,9 +10,8 @@ namespace ruv {
 namespace {
 
 bool is_false(const Json& value) { return value == false; }
-bool is_empty(const Json& value) {
-  return (value.is_array() || value.is_object() || value.is_string()) && value.empty();
-}
+bool is_empty_list(const Json& value) { return value.is_array() && value.empty(); }
+bool is_empty_text(const Json& value) { return value.is_string() && value.empty(); }
 bool is_none(const Json& value) { return value == "none"; }
 bool is_one(const Json& value) { return value == 1; }
 bool is_text_format(const Json& value) {
@@ -69,10 +68,10 @@ constexpr std::array kChatFields{
     FieldRow{"top_logprobs", kHonoured,
              "likeliest alternatives per token, 0 to 20; needs logprobs"},
     FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
-    FieldRow{"tools", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
     FieldRow{"parallel_tool_calls", kUnsupported, ""},
-    FieldRow{"functions", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
     FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
     FieldRow{"audio", kUnsupported, ""},
@@ -90,7 +89,7 @@ constexpr std::array kCompletionFields{
     FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
     FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
     FieldRow{"best_of", kUnsupported, "only 1", is_one},
-    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty},
+    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
 };
 
 constexpr std::array kMessageFields{
@@ -98,9 +97,9 @@ constexpr std::array kMessageFields{
     FieldRow{"content", kHonoured, "a text, or a list of {\"type\": \"text\", \"text\": …}"},
     FieldRow{"name", kUnsupported, ""},
     FieldRow{"refusal", kUnsupported, ""},
-    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"audio", kUnsupported, ""},
-    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"tool_call_id", kUnsupported, ""},
     FieldRow{"function_call", kUnsupported, ""},
 };
