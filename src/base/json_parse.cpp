@@ -161,14 +161,14 @@ bool Events::number(double rough, Text last, Error& error) {
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Where in the text reading stopped: all before `at` was well-formed.
-struct Place {
+struct StopPlace {
   bool in_text = false;
   char before = 0;      // the last character but space; 0: none
   bool touches = true;  // and no space is between
 };
 
-Place place_of(std::string_view text, size_t at) {
-  Place place;
+StopPlace place_of(std::string_view text, size_t at) {
+  StopPlace place;
   for (size_t i = 0; i < at; ++i) {
     const char c = text[i];
     if (place.in_text && c == '\\') {
@@ -182,7 +182,7 @@ Place place_of(std::string_view text, size_t at) {
   return place;
 }
 
-std::string_view wanted_in_text(std::string_view text, size_t at, Place place) {
+std::string_view wanted_in_text(std::string_view text, size_t at, StopPlace place) {
   const auto c = static_cast<unsigned char>(text[at]);
   if (place.before == '\\' && c < 0x80) return "an escape has \", \\, /, b, f, n, r, t or u";
   if (c < 0x20) return "control characters in a text must be escaped";
@@ -190,7 +190,7 @@ std::string_view wanted_in_text(std::string_view text, size_t at, Place place) {
   return "\\u escapes must make whole characters";
 }
 
-std::string_view wanted(const JsonTreeBuilder& tree, Place place) {
+std::string_view wanted(const JsonTreeBuilder& tree, StopPlace place) {
   const bool in_object = tree.innermost() == Json::Kind::object;
   switch (place.before) {
     case 0:
@@ -238,7 +238,7 @@ std::string problem(std::string_view text, size_t at, const bj::error_code& erro
   }
   if (error == bj::error::exponent_overflow) return "the number is out of range";
   if (error == bj::error::expected_hex_digit) return "\\u needs four hexadecimal digits";
-  const Place place = place_of(text, at);
+  const StopPlace place = place_of(text, at);
   if (at >= text.size()) return place.in_text ? "ends inside a text" : "ends too early";
   if (place.in_text) return std::string(wanted_in_text(text, at, place));
   return fmt::format("{}, not {}", wanted(events.tree, place), shown(text, at));

@@ -211,7 +211,10 @@ Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
       return Datum(json.get<int64_t>());
     case Json::Kind::unsigned_integer:
       return whole_from_unsigned(json.get<uint64_t>());
-    case Json::Kind::big_integer:
+    case Json::Kind::big_integer: {
+      const bool negative = json.text().starts_with('-');
+      return whole_from_digits(json.text().substr(negative ? 1 : 0), negative, 10);
+    }
     case Json::Kind::real:
       return Datum(json.get<double>());
     case Json::Kind::string:
