@@ -141,8 +141,7 @@ class Conversation {
 
   Result<Answer> reply() {
     const Json context = {{"messages", messages_}};
-    const std::vector<Token> prompt = TRY(tokenize_chat(
-        engine_.model(), context.dump(-1, ' ', false, Json::error_handler_t::replace)));
+    const std::vector<Token> prompt = TRY(tokenize_chat(engine_.model(), context.dump()));
     if (static_cast<int64_t>(prompt.size()) + 1 > engine_.n_ctx())
       return fail(Code::invalid,
                   "the conversation takes {} tokens and the context holds {}: /reset begins anew, "

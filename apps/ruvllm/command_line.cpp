@@ -296,8 +296,6 @@ Result<std::vector<Token>> parse_ids(std::string_view text) {
   }
 }
 
-void print_json_line(const Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+void print_json_line(const Json& json) { fmt::print("{}\n", json.dump()); }
 
 }  // namespace ruv

@@ -28,22 +28,22 @@ void answer_json_lines(std::istream& in, const LineAnswer& answer) {
 }
 
 Result<std::string> text_member(const Json& line, const char* name) {
-  const auto found = line.find(name);
-  if (found == line.end() || !found->is_string())
+  const Json* found = line.find(name);
+  if (found == nullptr || !found->is_string())
     return fail(Code::invalid, "\"{}\" must be a text", name);
   return found->get<std::string>();
 }
 
 Result<bool> flag_member(const Json& line, const char* name, bool when_absent) {
-  const auto found = line.find(name);
-  if (found == line.end()) return when_absent;
+  const Json* found = line.find(name);
+  if (found == nullptr) return when_absent;
   if (!found->is_boolean()) return fail(Code::invalid, "\"{}\" must be true or false", name);
   return found->get<bool>();
 }
 
 Result<std::vector<Token>> ids_member(const Json& line, const char* name, int64_t limit) {
-  const auto found = line.find(name);
-  if (found == line.end() || !found->is_array())
+  const Json* found = line.find(name);
+  if (found == nullptr || !found->is_array())
     return fail(Code::invalid, "\"{}\" must be a list of token ids", name);
   std::vector<Token> ids;
   ids.reserve(found->size());
@@ -51,7 +51,7 @@ Result<std::vector<Token>> ids_member(const Json& line, const char* name, int64_
     const bool whole = id.is_number_unsigned() && id.get<uint64_t>() < static_cast<uint64_t>(limit);
     if (!whole)
       return fail(Code::invalid, "\"{}\"[{}]: {} is no id from 0 to {}", name, ids.size(),
-                  id.dump(-1, ' ', true, Json::error_handler_t::replace), limit - 1);
+                  id.dump(), limit - 1);
     ids.push_back(id.get<Token>());
   }
   return ids;

@@ -127,8 +127,7 @@ Result<Surprise> score_file(Scorer& scorer) {
 Result<ScoredText> ids_text(const Model& model, const Json& line) {
   ScoredText text;
   text.ids = TRY(ids_member(line, "ids", model_info(model).n_vocab));
-  const auto score = line.find("score");
-  if (score == line.end()) {
+  if (!line.contains("score")) {
     text.score.assign(text.ids.size(), true);
   } else {
     const std::vector<Token> marks = TRY(ids_member(line, "score", 2));

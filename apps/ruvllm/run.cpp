@@ -37,8 +37,7 @@ std::string conversation(const RunCall& call) {
   Json messages = Json::array();
   if (!call.system.empty()) messages.push_back({{"role", "system"}, {"content", call.system}});
   messages.push_back({{"role", "user"}, {"content", call.prompt}});
-  return Json{{"messages", std::move(messages)}}.dump(-1, ' ', false,
-                                                      Json::error_handler_t::replace);
+  return Json{{"messages", std::move(messages)}}.dump();
 }
 
 Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,

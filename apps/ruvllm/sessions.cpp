@@ -70,8 +70,7 @@ Status show(const CommandLine& line, const SessionsCall& call) {
     return {};
   }
   for (const Json& message : messages) {
-    fmt::print("{}: {}\n", message["role"].get_ref<const std::string&>(),
-               message["content"].get_ref<const std::string&>());
+    fmt::print("{}: {}\n", message["role"].text(), message["content"].text());
   }
   return {};
 }

@@ -110,7 +110,7 @@ void print_pieces(const Tokenizer& tokenizer, const TokenizeCall& call, std::str
     const std::string piece = to_valid_utf8(tokenizer.token_bytes(out.ids[i], true));
     fmt::print("{:>8}  ", out.ids[i]);
     if (call.spans) fmt::print("{:>6} {:>6}  ", out.spans[i].begin, out.spans[i].end);
-    fmt::print("{}\n", Json(piece).dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", Json(piece).dump());
   }
   fmt::print("{} tokens\n", out.ids.size());
 }

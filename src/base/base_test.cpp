@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "base/utf8.h"
@@ -90,17 +89,6 @@ TEST(Utf8, EveryCodePointReturns) {
     for (size_t n = 1; n < text.size(); ++n) ASSERT_EQ(whole_utf8_prefix(text.substr(0, n)), 0U);
     ASSERT_EQ(whole_utf8_prefix(text), text.size());
   }
-}
-
-TEST(Json, RefusesDeepNestingAndNamesTheOffset) {
-  const Result<Json> deep = parse_json(std::string(60000, '['), "request");
-  ASSERT_FALSE(deep.has_value());
-  EXPECT_NE(deep.error().message().find("60000"), std::string::npos);
-  const Result<Json> broken = parse_json("{\"a\": 1,}", "request");
-  ASSERT_FALSE(broken.has_value());
-  EXPECT_NE(broken.error().message().find("request: offset 9"), std::string::npos)
-      << broken.error().message();
-  EXPECT_EQ(parse_json("{\"b\": 1, \"a\": \"[[\"}", "x").value().begin().key(), "b");
 }
 
 TEST(PartOf, CoversEverythingOnceAtUnits) {

@@ -1,20 +1,365 @@
 // JSON values and the checked way to read them. Object members keep the order of the text, which
-// templates and schemas rely on. Include base/json_fwd.h where only the name is needed: this header
-// is slow to compile.
+// templates and schemas rely on. A value takes 16 bytes; numbers, short texts and empty containers
+// allocate nothing, and no destructor does. Nothing here throws but std::bad_alloc.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <iosfwd>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace ruv {
 
-// Parses a whole text. `source` is quoted in errors together with the byte offset. Nesting deeper
-// than `max_depth` is refused before parsing, so hostile text cannot exhaust the stack.
-// Fails: corrupt.
-Result<Json> parse_json(std::string_view text, std::string_view source, int max_depth = 128);
+struct JsonArrayBlock;
+struct JsonObjectBlock;
+struct JsonTextBlock;
+
+// Which members read by name what they do not have is said at each: `find` gives null, const
+// `operator[]` a null value, `at` and the typed getters CHECK. So text from outside is looked at
+// with is_…(), find() and contains() before it is taken with get<T>().
+class Json {
+ public:
+  enum class Kind : uint8_t {
+    null,
+    boolean,
+    integer,           // below 0
+    unsigned_integer,  // from 0 to 2^64 - 1
+    real,
+    big_integer,  // an integer that fits neither; its decimal digits are kept
+    string,
+    array,
+    object,
+  };
+  // An element of a list in braces: {"name", value} or a value.
+  struct Item;
+  using List = std::initializer_list<Item>;
+  // A member of an object. The name is fixed.
+  template <class J>
+  struct MemberOf {
+    std::string_view key;
+    J& value;
+  };
+  template <class J>
+  class MemberRange;
+
+  Json() noexcept = default;
+  Json(std::nullptr_t) noexcept {}
+  template <class T>
+  requires std::same_as<T, bool> Json(T value)
+  noexcept;
+  template <std::integral T>
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) Json(T value)
+  noexcept;
+  template <std::floating_point T>
+  Json(T value) noexcept;
+  Json(std::string_view text);
+  Json(const std::string& text) : Json(std::string_view(text)) {}
+  Json(const char* text) : Json(std::string_view(text)) {}
+  template <class T>
+  Json(const std::vector<T>& items);
+  // An object where every element is a pair that begins with a text, else an array.
+  Json(List list);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(Json other) noexcept;
+  ~Json() {
+    if (on_heap()) release();
+  }
+
+  static Json array() noexcept { return Json(Kind::array); }
+  static Json array(List list);
+  static Json object() noexcept { return Json(Kind::object); }
+  // An integer beyond 64 bits. Requires: decimal digits, perhaps after '-'.
+  static Json big_integer(std::string_view digits);
+
+  Kind kind() const { return kind_; }
+  bool is_null() const { return kind_ == Kind::null; }
+  bool is_boolean() const { return kind_ == Kind::boolean; }
+  bool is_number() const { return kind_ >= Kind::integer && kind_ <= Kind::big_integer; }
+  // Of 64 bits, signed or not.
+  bool is_number_integer() const {
+    return kind_ == Kind::integer || kind_ == Kind::unsigned_integer;
+  }
+  bool is_number_unsigned() const { return kind_ == Kind::unsigned_integer; }
+  bool is_number_float() const { return kind_ == Kind::real; }
+  bool is_big_integer() const { return kind_ == Kind::big_integer; }
+  bool is_string() const { return kind_ == Kind::string; }
+  bool is_array() const { return kind_ == Kind::array; }
+  bool is_object() const { return kind_ == Kind::object; }
+  // "object", "array", "string", "boolean", "number" or "null".
+  std::string_view type_name() const;
+
+  // bool, integers that the number fits, floating-point numbers (the nearest to an integer),
+  // std::string, and vectors of these. Requires: the value is one.
+  template <class T>
+  T get() const;
+  // A string's bytes or a big integer's digits, valid while the value stays where and as it is.
+  // Requires: the value is one of the two.
+  std::string_view text() const;
+
+  // Elements of an array, members of an object; 0 for null. Requires: it is one of these.
+  size_t size() const;
+  // No elements, members or bytes of text; true for null, false for numbers and booleans.
+  bool empty() const;
+
+  // Elements. Requires: an array (null has none).
+  const Json* begin() const { return elements().data(); }
+  const Json* end() const { return elements().data() + elements().size(); }
+  Json* begin() { return elements().data(); }
+  Json* end() { return elements().data() + elements().size(); }
+  std::span<const Json> elements() const;
+  std::span<Json> elements();
+  const Json& at(size_t index) const;
+  // Null where there is no such element.
+  template <std::integral I>
+  const Json& operator[](I index) const {
+    return element(static_cast<size_t>(index));
+  }
+  template <std::integral I>
+  Json& operator[](I index) {
+    return const_cast<Json&>(at(static_cast<size_t>(index)));
+  }
+  // Requires: an array that is not empty.
+  const Json& front() const { return at(size_t{0}); }
+  const Json& back() const { return at(size() - 1); }
+  Json& back() { return const_cast<Json&>(std::as_const(*this).back()); }
+  // Requires: an array, or null, which becomes one.
+  void push_back(Json value);
+  // Requires: index < size().
+  void erase(size_t index);
+
+  // Members. In linear time for up to 16 of them, else by an index keyed with a random number.
+  const Json* find(std::string_view key) const;
+  Json* find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  const Json& at(std::string_view key) const;
+  Json& at(std::string_view key) { return const_cast<Json&>(std::as_const(*this).at(key)); }
+  // Null where there is no such member.
+  const Json& operator[](std::string_view key) const;
+  const Json& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
+  // Adds a null member where there is none. Requires: an object, or null, which becomes one.
+  Json& operator[](std::string_view key);
+  Json& operator[](const char* key) { return (*this)[std::string_view(key)]; }
+  // The member, or `otherwise` where there is none. Requires: it is a T.
+  template <class T>
+  T value(std::string_view key, T otherwise) const;
+  std::string value(std::string_view key, const char* otherwise) const {
+    return value(key, std::string(otherwise));
+  }
+  // Sets every member of `other`, an object. Requires: an object, or null, which becomes one.
+  void update(const Json& other);
+  // Whether there was such a member.
+  bool erase(std::string_view key);
+  // Requires: an object.
+  MemberRange<const Json> items() const;
+  MemberRange<Json> items();
+
+  // The text of the value. indent < 0: on one line, without spaces. Bytes that are not UTF-8
+  // become U+FFFD, numbers that are not finite null.
+  std::string dump(int indent = -1) const;
+
+  // Numbers are equal by value, objects where their members stand in one order.
+  friend bool operator==(const Json& a, const Json& b) { return equal(a, b); }
+  friend std::ostream& operator<<(std::ostream& out, const Json& json);
+
+ private:
+  friend class JsonTreeBuilder;
+  friend struct JsonArrayBlock;
+  friend struct JsonObjectBlock;
+
+  static constexpr size_t kInlineText = 14;
+  static constexpr unsigned char kHeapText = 0xFF;
+
+  explicit Json(Kind kind) noexcept : kind_(kind) {}
+  // Of these elements, or of these keys and values by turns; they are moved.
+  static Json array_taking(std::span<Json> items);
+  static Json object_taking(std::span<Json> pairs);
+  static Json text_of_kind(Kind kind, std::string_view text);
+  static bool equal(const Json& a, const Json& b);
+
+  template <class T>
+  T load() const {
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    return value;
+  }
+  template <class T>
+  void store(T value) {
+    std::memcpy(bytes_.data(), &value, sizeof(T));
+  }
+  bool has_text() const { return kind_ == Kind::string || kind_ == Kind::big_integer; }
+  bool on_heap() const {
+    return kind_ >= Kind::big_integer &&
+           (has_text() ? bytes_[kInlineText] == kHeapText : load<void*>() != nullptr);
+  }
+  void release() noexcept;
+  void copy_heap(const Json& other);
+  const Json& element(size_t index) const;
+  double number() const;
+  JsonArrayBlock* items_block() const { return load<JsonArrayBlock*>(); }
+  JsonObjectBlock* members_block() const { return load<JsonObjectBlock*>(); }
+  void reserve_items(size_t n);
+  void reserve_members(size_t n);
+  // The member's value, and whether it is new. Takes the key where it is.
+  std::pair<Json*, bool> insert(Json&& key);
+  std::pair<const Json*, size_t> members() const;
+
+  // A number, a pointer, or a short text whose length is the last byte.
+  alignas(8) std::array<unsigned char, 15> bytes_{};
+  Kind kind_ = Kind::null;
+};
+
+static_assert(sizeof(Json) == 16);
+
+// Keys compared by look-ups of this thread so far: what tests hold linear.
+uint64_t json_key_comparisons();
+
+struct JsonLimits {
+  int depth = 128;                  // of arrays and objects in each other
+  size_t values = size_t{1} << 30;  // of any kind, keys not counted
+};
+
+// Memory that parsing takes at most, beyond the text itself and some pages, for each byte of it.
+inline constexpr size_t kJsonBytesPerTextByte = 24;
+
+// Parses a whole text, in time and memory linear in its length. The last of several members with
+// one key counts, in the place of the first. `source` is quoted in errors together with the byte
+// offset. Fails: corrupt, also where a limit is passed.
+Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits = {});
+
+struct Json::Item {
+  template <class T>
+  requires(!std::same_as<std::remove_cvref_t<T>, Item> && std::constructible_from<Json, T&&>)
+      Item(T&& from)
+      : value(std::forward<T>(from)) {}
+  Item(List list) : value(list) {}
+
+  mutable Json value;  // moved out of the list
+};
+
+// Members in the order of the text; a member is a pair of key and value.
+template <class J>
+class Json::MemberRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(J* at) : at_(at) {}
+    MemberOf<J> operator*() const { return {at_[0].text(), at_[1]}; }
+    Iterator& operator++() {
+      at_ += 2;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    J* at_;
+  };
+  MemberRange(J* first, size_t n) : first_(first), n_(n) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(first_ + 2 * n_); }
+
+ private:
+  J* first_;  // key, value, key, value, …
+  size_t n_;
+};
+
+template <class T>
+requires std::same_as<T, bool> Json::Json(T value)
+noexcept : kind_(Kind::boolean) { store(value); }
+
+template <std::integral T>
+requires(!std::same_as<T, bool> && !std::same_as<T, char>) Json::Json(T value)
+noexcept : kind_(std::cmp_less(value, 0) ? Kind::integer : Kind::unsigned_integer) {
+  store(static_cast<int64_t>(value));
+}
+
+template <std::floating_point T>
+Json::Json(T value) noexcept : kind_(Kind::real) {
+  store(static_cast<double>(value));
+}
+
+template <class T>
+Json::Json(const std::vector<T>& items) : kind_(Kind::array) {
+  reserve_items(items.size());
+  for (const T& item : items) push_back(Json(item));
+}
+
+template <class T>
+T Json::get() const {
+  if constexpr (std::same_as<T, bool>) {
+    CHECK(is_boolean());
+    return load<bool>();
+  } else if constexpr (std::integral<T>) {
+    CHECK(is_number_integer());
+    const bool fits = is_number_unsigned() ? std::in_range<T>(load<uint64_t>())
+                                           : std::in_range<T>(load<int64_t>());
+    CHECK(fits);
+    return static_cast<T>(load<uint64_t>());
+  } else if constexpr (std::floating_point<T>) {
+    return static_cast<T>(number());
+  } else if constexpr (std::same_as<T, std::string>) {
+    CHECK(is_string());
+    return std::string(text());
+  } else {
+    CHECK(is_array());
+    T items;
+    items.reserve(size());
+    for (const Json& item : *this) items.push_back(item.get<typename T::value_type>());
+    return items;
+  }
+}
+
+template <class T>
+T Json::value(std::string_view key, T otherwise) const {
+  const Json* found = find(key);
+  if (found == nullptr) return otherwise;
+  if constexpr (std::same_as<T, Json>) {
+    return *found;
+  } else {
+    return found->get<T>();
+  }
+}
+
+inline Json::MemberRange<const Json> Json::items() const {
+  const auto [first, n] = members();
+  return {first, n};
+}
+inline Json::MemberRange<Json> Json::items() {
+  const auto [first, n] = members();
+  return {const_cast<Json*>(first), n};
+}
+
+inline Json::Json(Json&& other) noexcept : bytes_(other.bytes_), kind_(other.kind_) {
+  other.kind_ = Kind::null;
+}
+
+inline Json& Json::operator=(Json other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(kind_, other.kind_);
+  return *this;
+}
+
+inline std::string_view Json::text() const {
+  CHECK(has_text());
+  const size_t n = bytes_[kInlineText];
+  if (n != kHeapText) return {reinterpret_cast<const char*>(bytes_.data()), n};
+  const auto* block = load<const unsigned char*>();
+  size_t size = 0;
+  std::memcpy(&size, block, sizeof(size));
+  return {reinterpret_cast<const char*>(block + sizeof(size)), size};
+}
 
 }  // namespace ruv

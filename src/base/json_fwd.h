@@ -1,8 +1,6 @@
-// The name Json without the cost of its definition.
+// The name Json without its definition.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 namespace ruv {
-using Json = nlohmann::ordered_json;
+class Json;
 }

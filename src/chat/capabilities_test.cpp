@@ -36,14 +36,16 @@ TEST(Capabilities, AreThoseOfTheTable) {
   if (!fs::exists(template_folder())) GTEST_SKIP() << template_folder() << " is absent";
   const fs::path path = fs::path(RUV_SOURCE_DIR) / "tests/cases/template/capabilities.json";
   Json table = Json::object();
-  if (const auto text = read_text_file(path.string())) table = Json::parse(*text);
+  if (const auto text = read_text_file(path.string()))
+    table = parse_json(*text, path.string()).value();
   const bool update = std::getenv("RUV_UPDATE") != nullptr;
   if (update) {
     for (const auto& file : fs::directory_iterator(template_folder()))
       table[file.path().stem().string()] = Json::object();
   }
-  for (auto& [name, expected] : table.items()) {
-    const auto source = read_text_file((template_folder() / (name + ".jinja")).string());
+  for (const auto& [name, expected] : table.items()) {
+    const auto source =
+        read_text_file((template_folder() / (std::string(name) + ".jinja")).string());
     ASSERT_TRUE(source.has_value()) << name;
     const Json found = to_json(capabilities_of(*source));
     // Only what is there is written: false and null are left out.

@@ -76,7 +76,7 @@ TEST(ChatTemplates, EveryTemplateRendersAsJinja2Does) {
     const Json expectations = json_file(data / "expected" / (name + ".contexts.json"));
     for (const auto& [context, expected] : expectations.items()) {
       ++total;
-      const std::string where = name + " / " + context;
+      const std::string where = fmt::format("{} / {}", name, context);
       const auto out = rendered(*source, contexts.at(context));
       if (expected.contains("error")) {
         check_error(out, expected["error"].get<std::string>(), where);
@@ -124,7 +124,7 @@ TEST(ChatTemplates, OracleCases) {
   std::ofstream failures(std::string(path) + ".failures");
   int64_t differences = 0;
   for (std::string line; std::getline(cases, line);) {
-    const Json one = Json::parse(line);
+    const Json one = parse_json(line, path).value();
     const auto out = rendered(one["template"].get<std::string>(), one["context"]);
     const bool same = one.contains("error") ? !out : out && *out == one["output"];
     if (same) continue;
@@ -135,7 +135,7 @@ TEST(ChatTemplates, OracleCases) {
                       {"context", one["context"]},
                       {"theirs", {{key, one[key]}}},
                       {"ours", ours}})
-                    .dump(-1, ' ', true, Json::error_handler_t::replace)
+                    .dump()
              << "\n";
   }
   EXPECT_EQ(differences, 0);

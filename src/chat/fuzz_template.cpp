@@ -7,10 +7,12 @@
 #include "chat/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  static const ruv::Json kContext = ruv::Json::parse(R"({
+  static const ruv::Json kContext = ruv::parse_json(R"({
     "messages": [{"role": "user", "content": " a <b> é\n"}, {"role": "assistant", "content": null}],
     "tools": [{"name": "f", "parameters": {"x": [1, 2.5, true, null, "s"]}}],
-    "n": 3, "s": "text", "l": [3, 1, 2], "d": {"k": "v"}, "add_generation_prompt": true})");
+    "n": 3, "s": "text", "l": [3, 1, 2], "d": {"k": "v"}, "add_generation_prompt": true})",
+                                                    "context")
+                                        .value();
   const std::string_view source(reinterpret_cast<const char*>(bytes), size);
   const auto parsed = ruv::ChatTemplate::parse(source);
   if (!parsed) return 0;

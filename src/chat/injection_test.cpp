@@ -29,7 +29,7 @@ fs::path template_data() {
 Json json_file(const fs::path& path) {
   const auto text = read_text_file(path.string());
   EXPECT_TRUE(text.has_value()) << path;
-  return Json::parse(text.value_or("{}"));
+  return parse_json(text.value_or("{}"), path.string()).value();
 }
 
 // What looks like a control token in a template: <…> without spaces and [UPPER_CASE].
@@ -69,7 +69,7 @@ void poison(Json& value, const std::string& before, const std::string& after) {
   } else if (value.is_array()) {
     for (Json& item : value) poison(item, before, after);
   } else if (value.is_object()) {
-    for (auto& [key, member] : value.items())
+    for (const auto& [key, member] : value.items())
       if (key != "role" && key != "type") poison(member, before, after);
     for (const char* named : {"arguments", "properties"}) {
       if (value.contains(named) && value[named].is_object())
@@ -122,12 +122,12 @@ int check_template(const std::string& source, const Json& contexts, const std::s
   for (const auto& [context_name, context] : contexts.items()) {
     for (const auto& [before, after] : kWays) {
       Json poisoned = context;
-      for (auto& [key, value] : poisoned.items())
+      for (const auto& [key, value] : poisoned.items())
         if (key != "bos_token" && key != "eos_token") poison(value, before, after);
       const auto parts = (*parsed)->render(poisoned, options);
       if (!parts) continue;
       ++renderings;
-      check_parts(*tokenizer, *parts, name + " / " + context_name);
+      check_parts(*tokenizer, *parts, fmt::format("{} / {}", name, context_name));
     }
   }
   return renderings;

@@ -14,13 +14,13 @@ Result<std::string> text_of_parts(const Json& parts, const std::string& where) {
   for (const Json& part : parts) {
     if (!part.is_object() || !part.contains("type") || !part["type"].is_string())
       return fail(Code::invalid, "{}.content: every part needs a \"type\"", where);
-    const std::string& type = part["type"].get_ref<const std::string&>();
+    const std::string_view type = part["type"].text();
     if (type != "text")
       return fail(Code::unsupported,
                   "{}.content: parts of type \"{}\" are not supported; send text", where, type);
     if (!part.contains("text") || !part["text"].is_string())
       return fail(Code::invalid, "{}.content: a text part needs a \"text\"", where);
-    text += part["text"].get_ref<const std::string&>();
+    text += part["text"].text();
   }
   return text;
 }
@@ -65,7 +65,7 @@ Result<Json> template_context(const Json& messages, const Json* tools, bool add_
     checked.push_back(TRY(checked_message(messages[i], fmt::format("messages[{}]", i))));
   for_each_arguments(checked, [](Json& arguments) {
     if (!arguments.is_string()) return;
-    auto parsed = parse_json(arguments.get_ref<const std::string&>(), "arguments");
+    auto parsed = parse_json(arguments.text(), "arguments");
     if (parsed && parsed->is_object()) arguments = std::move(*parsed);
   });
   if (tools && !tools->is_null() && !tools->is_array())
@@ -87,8 +87,7 @@ Result<Json> template_context(const Json& messages, const Json* tools, bool add_
 namespace {
 
 bool is_blank(const Json& content) {
-  return content.is_null() ||
-         (content.is_string() && content.get_ref<const std::string&>().empty());
+  return content.is_null() || (content.is_string() && content.empty());
 }
 
 // What the template asks for where OpenAI's messages leave a choice.
@@ -117,7 +116,7 @@ bool arguments_to_text(Json& messages) {
   bool changed = false;
   for_each_arguments(messages, [&](Json& arguments) {
     if (!arguments.is_object()) return;
-    arguments = arguments.dump(-1, ' ', false, Json::error_handler_t::replace);
+    arguments = arguments.dump();
     changed = true;
   });
   return changed;
@@ -130,6 +129,7 @@ Result<std::vector<RenderedPart>> render_chat(const ChatTemplate& chat_template,
   if (!context.is_object() || !context.contains("messages"))
     return chat_template.render(context, options);
   const TemplateCapabilities& can = chat_template.capabilities();
+  if (!context["messages"].is_array()) return fail(Code::invalid, "messages: expected an array");
   Json fitted = context;
   fit_content(fitted["messages"], can);
   const bool wants_text = can.arguments_text && !can.arguments_object;

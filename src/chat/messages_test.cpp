@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-Json json_of(const char* text) { return Json::parse(text); }
+Json json_of(const char* text) { return parse_json(text, "test").value(); }
 
 TEST(TemplateContext, JoinsTextParts) {
   const Json messages = json_of(

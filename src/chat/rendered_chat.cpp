@@ -10,21 +10,33 @@
 namespace ruv {
 namespace {
 
+Result<bool> flag_of(const Json& request, const char* name, bool when_absent) {
+  const Json* found = request.find(name);
+  if (found == nullptr) return when_absent;
+  if (!found->is_boolean()) return fail(Code::invalid, "chat: \"{}\" is not true or false", name);
+  return found->get<bool>();
+}
+
 Result<std::vector<RenderedPart>> render(const ChatTemplate& chat_template,
                                          const RenderOptions& options, const Json& request) {
-  const auto member = [&](const char* name) {
-    return request.contains(name) ? &request[name] : nullptr;
-  };
-  const bool opens = request.value("add_generation_prompt", true);
-  const Json context = TRY(template_context(request["messages"], member("tools"), opens,
-                                            member("chat_template_kwargs")));
+  const bool opens = TRY(flag_of(request, "add_generation_prompt", true));
+  const Json context = TRY(template_context(request["messages"], request.find("tools"), opens,
+                                            request.find("chat_template_kwargs")));
   return render_chat(chat_template, context, options);
 }
 
-// A text of private characters that the request does not hold.
+// A text of private characters that the request does not hold: more of them than stand together
+// anywhere in it.
 std::string unused_mark(std::string_view json) {
-  std::string mark = "\uE000\uE001";
-  while (json.find(mark) != std::string_view::npos) mark += "\uE001";
+  constexpr std::string_view kUnit = "\uE001";
+  size_t longest = 0;
+  for (size_t at = json.find(kUnit); at != json.npos; at = json.find(kUnit, at)) {
+    size_t n = 0;
+    for (; json.substr(at, kUnit.size()) == kUnit; at += kUnit.size()) ++n;
+    longest = std::max(longest, n);
+  }
+  std::string mark = "\uE000";
+  for (size_t i = 0; i <= longest; ++i) mark += kUnit;
   return mark;
 }
 
@@ -58,7 +70,7 @@ Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
     return fail(Code::invalid, "chat: expected an object with \"messages\"");
   }
   RenderedChat chat;
-  if (!request.value("continue_final_message", false)) {
+  if (!TRY(flag_of(request, "continue_final_message", false))) {
     chat.parts = TRY(render(chat_template, options, request));
     return chat;
   }
@@ -67,10 +79,10 @@ Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
       !messages.back().contains("content") || !messages.back()["content"].is_string()) {
     return fail(Code::invalid, "chat: the last message has no text to go on with");
   }
-  std::string& content = messages.back()["content"].get_ref<std::string&>();
-  const size_t n_content = content.size();
+  Json& content = messages.back()["content"];
+  const size_t n_content = content.text().size();
   const std::string mark = unused_mark(json);
-  content += mark;
+  content = std::string(content.text()) + mark;
   chat.parts = TRY(render(chat_template, options, request));
   if (!cut_at(chat, mark, n_content)) {
     return fail(Code::invalid, "chat: the template does not write the last message");

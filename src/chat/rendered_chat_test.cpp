@@ -70,6 +70,21 @@ TEST(RenderedChat, AMarkInTheTextIsNoEnd) {
   const std::string text = "a \uE000\uE001 b \uE000\uE001\uE001 c";
   const RenderedChat chat = rendered(kPlain, conversation(text, true));
   EXPECT_TRUE(joined(chat.parts).ends_with("<|assistant|>" + text));
+  // Its search takes one walk over the text: as many walks as marks would never end here.
+  std::string marks = "\uE000";
+  for (int i = 0; i < 1'000'000; ++i) marks += "\uE001";
+  EXPECT_TRUE(joined(rendered(kPlain, conversation(marks, true)).parts).ends_with(marks));
+}
+
+TEST(RenderedChat, FlagsAreTrueOrFalse) {
+  const auto chat = ChatTemplate::parse(kPlain).value();
+  for (const char* flag : {"add_generation_prompt", "continue_final_message"}) {
+    Json json = parse_json(conversation("Yes", false), "test").value();
+    json[flag] = 1;
+    const auto refused = rendered(*chat, json.dump());
+    ASSERT_FALSE(refused) << flag;
+    EXPECT_NE(refused.error().message().find(flag), std::string::npos);
+  }
 }
 
 TEST(RenderedChat, RefusesWhatCannotGoOn) {

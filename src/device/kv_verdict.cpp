@@ -14,8 +14,8 @@ namespace {
 constexpr int kVersion = 1;
 
 Result<double> number_of(const Json& row, const char* name, std::string_view source) {
-  const auto found = row.find(name);
-  if (found == row.end() || !found->is_number() || !std::isfinite(found->get<double>())) {
+  const Json* found = row.find(name);
+  if (found == nullptr || !found->is_number() || !std::isfinite(found->get<double>())) {
     return fail(Code::corrupt, "{}: member \"{}\" of a tier is no number", source, name);
   }
   return found->get<double>();
@@ -83,11 +83,11 @@ std::string kv_verdicts_text(std::string_view model, std::span<const KvVerdict> 
   whole["kv_gate"] = kVersion;
   whole["model"] = model;
   whole["tiers"] = std::move(tiers);
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return whole.dump(2) + "\n";
 }
 
 Result<std::vector<KvVerdict>> read_kv_verdicts(std::string_view text, std::string_view source) {
-  const Json whole = TRY(parse_json(text, source, 8));
+  const Json whole = TRY(parse_json(text, source, {.depth = 8}));
   if (!whole.is_object() || !whole.contains("kv_gate") || whole.at("kv_gate") != kVersion ||
       !whole.contains("tiers") || !whole.at("tiers").is_array()) {
     return fail(Code::corrupt, "{}: not a verdict of version {}; run `ruvllm kv-gate` again",

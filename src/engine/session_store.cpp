@@ -42,7 +42,7 @@ bool is_unfinished(std::string_view file) {
 
 Result<Json> read_session_messages(const Session& session) {
   const std::string source = fmt::format("session '{}'", session.info.name);
-  Json messages = TRY(parse_json(session.messages, source, kMaxDepth));
+  Json messages = TRY(parse_json(session.messages, source, {.depth = kMaxDepth}));
   if (!messages.is_array()) return fail(Code::corrupt, "{}: not a list of messages", source);
   for (size_t i = 0; i < messages.size(); ++i) {
     const Json& message = messages[i];
@@ -57,7 +57,7 @@ Result<Json> read_session_messages(const Session& session) {
 
 void set_session_messages(Session& session, const Json& messages) {
   session.info.n_messages = static_cast<int64_t>(messages.size());
-  session.messages = messages.dump(-1, ' ', false, Json::error_handler_t::replace);
+  session.messages = messages.dump();
 }
 
 Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {

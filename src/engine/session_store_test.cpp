@@ -43,7 +43,7 @@ class SessionStoreTest : public testing::Test {
                              const std::string& name) {
     const Result<Session> session = store.load(user, name);
     if (!session) return session.error().message();
-    return (*read_session_messages(*session))[0]["content"];
+    return (*read_session_messages(*session))[0]["content"].get<std::string>();
   }
   std::string only_file() const {
     for (const FolderEntry& entry : files_in(options_.folder))

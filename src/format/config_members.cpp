@@ -6,11 +6,6 @@
 
 namespace ruv {
 
-const Json* Members::find(std::string_view name) const {
-  const auto found = object_->find(name);
-  return found == object_->end() ? nullptr : &*found;
-}
-
 bool Members::is_set(std::string_view name) const {
   const Json* const value = find(name);
   return value != nullptr && !value->is_null();
@@ -80,7 +75,7 @@ std::string Members::shown(std::string_view name) const {
   if (value == nullptr) return "absent";
   if (value->is_object()) return value->empty() ? "{}" : "{…}";
   if (value->is_array() && value->size() > 8) return fmt::format("[… {} values]", value->size());
-  return quoted_name(value->dump(-1, ' ', false, Json::error_handler_t::replace));
+  return quoted_name(value->dump());
 }
 
 }  // namespace ruv

@@ -22,7 +22,7 @@ class Members {
   const std::string& source() const { return *source_; }
   std::string path_of(std::string_view name) const { return path_ + std::string(name); }
   // Null when absent; a null in the file is a value.
-  const Json* find(std::string_view name) const;
+  const Json* find(std::string_view name) const { return object_->find(name); }
   bool has(std::string_view name) const { return find(name) != nullptr; }
   // There, and not null.
   bool is_set(std::string_view name) const;

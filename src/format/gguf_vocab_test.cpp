@@ -110,7 +110,7 @@ TEST(GgufVocab, StoriesPromptsEqualTheReference) {
   const Json golden = *parse_json(*read_text_file(folder + "/golden.json"), folder);
   ASSERT_FALSE(golden["generation"].empty());
   for (const Json& one : golden["generation"]) {
-    const std::string prompt = one["prompt"];
+    const auto prompt = one["prompt"].get<std::string>();
     EXPECT_EQ(tokenizer->encode_prompt(prompt, SpecialParsing::off),
               one["prompt_tokens"].get<std::vector<Token>>())
         << prompt;

@@ -332,11 +332,11 @@ Result<ChosenFamily> choose_family(const Members& config, HfConfig& out) {
 // Takes a member away by the name that errors give it.
 bool take_away(Json& object, std::string_view path) {
   if (!object.is_object()) return false;
-  if (object.erase(std::string(path)) > 0) return true;
+  if (object.erase(path)) return true;
   const size_t dot = path.find('.');
   if (dot == path.npos) return false;
-  const auto inner = object.find(std::string(path.substr(0, dot)));
-  return inner != object.end() && take_away(*inner, path.substr(dot + 1));
+  Json* const inner = object.find(path.substr(0, dot));
+  return inner != nullptr && take_away(*inner, path.substr(dot + 1));
 }
 
 Status read_family(const Members& config, const HfFamily& family, HfConfig& out) {
@@ -405,7 +405,7 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
     return fail(Code::corrupt, "{}: {} bytes, a config has at most {}", source, text.size(),
                 kMaxConfigBytes);
   }
-  Json json = TRY(parse_json(text, source, kMaxConfigDepth));
+  Json json = TRY(parse_json(text, source, {.depth = kMaxConfigDepth}));
   if (!json.is_object()) return fail(Code::corrupt, "{}: not a JSON object", source);
   HfConfig out;
   for (const std::string& key : ignored_keys) {

@@ -125,7 +125,7 @@ TEST_P(SentencePieceCases, IdsAndTextEqualTheReference) {
   const Json cases = (*parse_json(*read_text_file(path), path)).at("cases");
   ASSERT_GE(cases.size(), 60U);
   for (const Json& one : cases) {
-    const std::string text = one["text"];
+    const auto text = one["text"].get<std::string>();
     std::vector<Token> ids;
     (*tokenizer)->encode(text, SpecialParsing::off, false, ids);
     EXPECT_EQ(ids, one["ids"].get<std::vector<Token>>()) << text;

@@ -46,8 +46,8 @@ TEST_P(HuggingFaceCases, IdsAndTextEqualTheReference) {
   const Json cases = read_json(folder + "/cases.json")["cases"];
   ASSERT_GE(cases.size(), 60U);
   for (const Json& one : cases) {
-    const std::string text = one["text"];
-    const std::vector<Token> ids = one["ids"];
+    const auto text = one["text"].get<std::string>();
+    const auto ids = one["ids"].get<std::vector<Token>>();
     EXPECT_EQ(encoded(*tokenizer, text), ids) << text;
     EXPECT_EQ(tokenizer->encode_prompt(text, SpecialParsing::on),
               one["ids_with_special"].get<std::vector<Token>>())

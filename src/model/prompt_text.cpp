@@ -52,8 +52,7 @@ Result<std::vector<Token>> tokenize_chat(const Model& model, std::span<const Cha
   for (const ChatMessage& message : messages)
     list.push_back({{"role", message.role}, {"content", message.content}});
   const Json request = {{"messages", std::move(list)}};
-  return tokenize_chat(model, request.dump(-1, ' ', false, Json::error_handler_t::replace),
-                       add_generation_prompt);
+  return tokenize_chat(model, request.dump(), add_generation_prompt);
 }
 
 }  // namespace ruv

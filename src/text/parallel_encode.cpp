@@ -44,7 +44,10 @@ class Stretches {
   }
   // Encodes stretches until none will come.
   void encode() {
-    while (Stretch* next = take()) work_.encode(next->words, next->sink);
+    while (Stretch* next = take()) {
+      work_.encode(next->words, next->sink);
+      next->words = {};
+    }
   }
   // No more stretches come; of several failures the first is kept.
   void finish(std::exception_ptr failure) {
@@ -57,7 +60,11 @@ class Stretches {
   }
   void send(TokenSink& sink) {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    for (const Stretch& stretch : stretches_) sink.take(stretch.sink);
+    for (Stretch& stretch : stretches_) {
+      sink.take(stretch.sink);
+      stretch.ids = {};
+      stretch.spans = {};
+    }
   }
 
  private:

@@ -87,7 +87,9 @@ void expect_ids(const Tokenizer& tokenizer, const std::string& text,
 void expect_cases(const Tokenizer& tokenizer, const std::string& path) {
   const Json cases = (*parse_json(*read_text_file(path), path))["cases"];
   ASSERT_GE(cases.size(), 60U);
-  for (const Json& one : cases) expect_ids(tokenizer, one["text"], one["ids"]);
+  for (const Json& one : cases) {
+    expect_ids(tokenizer, one["text"].get<std::string>(), one["ids"].get<std::vector<Token>>());
+  }
 }
 
 TEST(TiktokenCases, Cl100k) {

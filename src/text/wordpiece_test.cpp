@@ -148,7 +148,8 @@ TEST(WordPiece, EqualsTokenizersPackageOnBert) {
   for (const Json& added : document.at("added_tokens")) {
     const auto id = added.at("id").get<Token>();
     spec.kinds[static_cast<size_t>(id)] = TokenKind::control;
-    spec.added.push_back({.id = id, .text = added.at("content"), .special = true});
+    spec.added.push_back(
+        {.id = id, .text = added.at("content").get<std::string>(), .special = true});
   }
   spec.normalizers = {{.kind = NormalizerKind::clean_text},
                       {.kind = NormalizerKind::space_ideographs},

@@ -2,6 +2,8 @@
 // compiler does not take the free() for a mistake.
 #include "fault/allocations.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -23,6 +25,8 @@ namespace {
 
 std::atomic<int64_t> number = 0;
 std::atomic<int64_t> n_bytes = 0;
+std::atomic<int64_t> n_live = 0;
+std::atomic<int64_t> n_peak = 0;
 // Those with numbers [first, end) fail; end 0: none.
 std::atomic<int64_t> first_failing = 0;
 std::atomic<int64_t> end_failing = 0;
@@ -33,6 +37,9 @@ const bool allocations_can_fail = RUV_ALLOCATIONS_CAN_FAIL != 0;
 
 int64_t n_allocations() { return number; }
 int64_t allocated_bytes() { return n_bytes; }
+int64_t live_bytes() { return n_live; }
+int64_t peak_bytes() { return n_peak; }
+void restart_peak() { n_peak = n_live.load(); }
 
 void fail_allocations(int64_t n, int64_t many) {
   first_failing = number + n;
@@ -54,17 +61,33 @@ void count_allocation(size_t n) {
   if (mine < end_failing && mine >= first_failing) throw std::bad_alloc();
 }
 
+void count_live(int64_t n) {
+  const int64_t now = n_live += n;
+  int64_t peak = n_peak;
+  while (now > peak && !n_peak.compare_exchange_weak(peak, now)) {
+  }
+}
+
+void* allocate(size_t n) {
+  count_allocation(n);
+  void* p = std::malloc(n);
+  if (p == nullptr) throw std::bad_alloc();
+  count_live(static_cast<int64_t>(malloc_usable_size(p)));
+  return p;
+}
+
+void release(void* p) {
+  if (p != nullptr) count_live(-static_cast<int64_t>(malloc_usable_size(p)));
+  std::free(p);
+}
+
 }  // namespace
 #endif
 
 }  // namespace ruv
 
 #if RUV_ALLOCATIONS_CAN_FAIL
-[[gnu::noinline]] void* operator new(size_t n) {
-  ruv::count_allocation(n);
-  if (void* p = std::malloc(n)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void* operator new(size_t n) { return ruv::allocate(n); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { ruv::release(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { ruv::release(p); }
 #endif

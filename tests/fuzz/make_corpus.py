@@ -222,6 +222,17 @@ def template_seeds():
                    b"{% set g = l|map('string') %}{% for x in g if x in g %}{{ x }}{% endfor %}")
 
 
+def json_seeds():
+    yield "kinds", b' {"a": [null, true, false, -1, 1.5e-3, "x\\n\\u00e9\\ud83d\\ude00"], "b": {}, "": []}\n'
+    yield "numbers", (b"[0,-0,-0.0,1e15,1e-5,2.2250738585072011e-308,1e-400,9007199254740993,18446744073709551615,"
+                      b"18446744073709551616,-9223372036854775809,1.7976931348623157e308]")
+    yield "twice", b'{"a":1,"b":2,"a":{"a":[3]}}'
+    yield "wide", ("{" + ",".join(f'"k{i}":{i}' for i in range(40)) + "}").encode()
+    yield "deep", b"[" * 63 + b"{}" + b"]" * 63
+    yield "utf8", b'\xef\xbb\xbf["' + "é日😀\x7f".encode() + b'"]'
+    yield "broken", b'{"a" 1}'
+
+
 def packed_file_seeds():
     """Header, a byte for the payload's length in blocks less one, directory: see the target."""
     block, entry = 2 << 20, "<H1sBB5Q"
@@ -344,7 +355,7 @@ def main():
                           ("tiktoken_ranks", tiktoken_ranks_seeds),
                           ("rwkv_vocab", rwkv_vocab_seeds),
                           ("page_store", page_store_seeds),
-                          ("session_file", session_file_seeds),
+                          ("session_file", session_file_seeds), ("json", json_seeds),
                           ("route_body", route_body_seeds), ("http", http_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)

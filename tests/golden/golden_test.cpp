@@ -341,7 +341,7 @@ std::map<std::string, std::vector<float>> read_tensors(const std::string& path) 
   for (const auto& [name, entry] : header->items()) {
     if (name == "__metadata__") continue;
     const auto range = entry.at("data_offsets").get<std::vector<size_t>>();
-    auto& values = out[name];
+    auto& values = out[std::string(name)];
     values.resize((range[1] - range[0]) / sizeof(float));
     std::memcpy(values.data(), text->data() + 8 + n + range[0], range[1] - range[0]);
   }

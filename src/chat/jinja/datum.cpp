@@ -204,32 +204,35 @@ bool is_role(std::string_view text) {
 
 Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
   TRY(check_depth(depth));
-  switch (json.type()) {
-    case Json::value_t::boolean:
+  switch (json.kind()) {
+    case Json::Kind::boolean:
       return Datum(json.get<bool>());
-    case Json::value_t::number_integer:
+    case Json::Kind::integer:
       return Datum(json.get<int64_t>());
-    case Json::value_t::number_unsigned:
+    case Json::Kind::unsigned_integer:
       return whole_from_unsigned(json.get<uint64_t>());
-    case Json::value_t::number_float:
+    case Json::Kind::big_integer: {
+      const bool negative = json.text().starts_with('-');
+      return whole_from_digits(json.text().substr(negative ? 1 : 0), negative, 10);
+    }
+    case Json::Kind::real:
       return Datum(json.get<double>());
-    case Json::value_t::string:
-      return Datum(MarkedText(json.get_ref<const std::string&>(), true));
-    case Json::value_t::array: {
+    case Json::Kind::string:
+      return Datum(MarkedText(std::string(json.text()), true));
+    case Json::Kind::array: {
       std::vector<Datum> items;
       items.reserve(json.size());
       for (const Json& item : json) items.push_back(TRY(datum_from_json(item, meter, depth + 1)));
       return make_sequence(SequenceKind::list, std::move(items), meter, true);
     }
-    case Json::value_t::object: {
+    case Json::Kind::object: {
       auto dict = std::make_shared<DatumDict>();
       dict->from_user = true;
       for (const auto& [key, value] : json.items()) {
-        const bool role =
-            key == "role" && value.is_string() && is_role(value.get_ref<const std::string&>());
-        Datum member = role ? Datum::text(value.get_ref<const std::string&>())
-                            : TRY(datum_from_json(value, meter, depth + 1));
-        TRY(dict->set(Datum(MarkedText(key, true)), std::move(member), meter));
+        const bool role = key == "role" && value.is_string() && is_role(value.text());
+        Datum member =
+            role ? Datum::text(value.text()) : TRY(datum_from_json(value, meter, depth + 1));
+        TRY(dict->set(Datum(MarkedText(std::string(key), true)), std::move(member), meter));
       }
       return Datum(DictPtr(std::move(dict)));
     }

@@ -40,9 +40,10 @@ std::string json_characters(std::string_view text, bool ensure_ascii) {
   return out;
 }
 
-class JsonWriter {
+class TojsonWriter {
  public:
-  JsonWriter(RenderMeter& meter, bool ensure_ascii) : meter_(meter), ensure_ascii_(ensure_ascii) {}
+  TojsonWriter(RenderMeter& meter, bool ensure_ascii)
+      : meter_(meter), ensure_ascii_(ensure_ascii) {}
 
   std::optional<std::string> indent;  // null: all on one line
   std::string item_separator = ", ";
@@ -77,7 +78,7 @@ Result<std::string> number_text(const Datum& value) {
   return real_repr(value.real());
 }
 
-void JsonWriter::write_text(const MarkedText& text, bool from_user) {
+void TojsonWriter::write_text(const MarkedText& text, bool from_user) {
   const bool quotes = from_user || text.any_from_user();
   out_.append("\"", quotes);
   text.for_each_run([&](std::string_view run, bool marked) {
@@ -86,13 +87,13 @@ void JsonWriter::write_text(const MarkedText& text, bool from_user) {
   out_.append("\"", quotes);
 }
 
-void JsonWriter::new_line(bool from_user) {
+void TojsonWriter::new_line(bool from_user) {
   if (!indent) return;
   out_.append("\n", from_user);
   for (size_t i = 0; i < level_; ++i) out_.append(*indent, from_user);
 }
 
-Status JsonWriter::write_sequence(const DatumSequence& sequence) {
+Status TojsonWriter::write_sequence(const DatumSequence& sequence) {
   const bool user = sequence.from_user;
   out_.append("[", user);
   ++level_;
@@ -107,7 +108,7 @@ Status JsonWriter::write_sequence(const DatumSequence& sequence) {
   return Status();
 }
 
-Status JsonWriter::write_key(const Datum& key, bool from_user) {
+Status TojsonWriter::write_key(const Datum& key, bool from_user) {
   if (key.is_text()) {
     write_text(*key.text(), from_user);
   } else if (key.is_none()) {
@@ -124,7 +125,7 @@ Status JsonWriter::write_key(const Datum& key, bool from_user) {
   return Status();
 }
 
-Status JsonWriter::write_dict(const DatumDict& dict) {
+Status TojsonWriter::write_dict(const DatumDict& dict) {
   const bool user = dict.from_user;
   std::vector<const DatumDict::Entry*> entries;
   for (const DatumDict::Entry& entry : dict.entries()) entries.push_back(&entry);
@@ -154,7 +155,7 @@ Status JsonWriter::write_dict(const DatumDict& dict) {
   return Status();
 }
 
-Status JsonWriter::write(const Datum& value, bool from_user) {
+Status TojsonWriter::write(const Datum& value, bool from_user) {
   TRY(check(value));
   switch (value.kind()) {
     case Datum::Kind::none:
@@ -186,7 +187,7 @@ Status JsonWriter::write(const Datum& value, bool from_user) {
 }  // namespace
 
 Result<Datum> tojson_filter(const BuiltinCall& call) {
-  JsonWriter writer(call.meter(), call.flag(0));
+  TojsonWriter writer(call.meter(), call.flag(0));
   if (call.has(1) && !call.given[1]->is_none()) {
     if (call.given[1]->is_text()) {
       writer.indent = call.given[1]->bytes();

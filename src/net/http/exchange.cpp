@@ -42,7 +42,8 @@ void Exchange::post(std::function<void()> work) {
 }
 
 bool Exchange::make_room(int64_t n_bytes) {
-  const int64_t wanted = n_waiting_bytes_ + n_bytes - static_cast<int64_t>(kOwnAnswerBytes);
+  const int64_t wanted = n_waiting_bytes_ + n_bytes + static_cast<int64_t>(n_held_bytes_) -
+                         static_cast<int64_t>(kOwnAnswerBytes);
   return waiting_.resize(wanted > 0 ? static_cast<uint64_t>(wanted) : 0);
 }
 
@@ -114,6 +115,38 @@ void Exchange::write_last(std::string bytes) {
   end();
 }
 
+void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) {
+  CHECK(!begun_ && !ended_);
+  if (disconnected_) return end();
+  n_held_bytes_ = n_held_bytes;
+  if (!make_room(kJoinedBytes)) {
+    n_held_bytes_ = 0;
+    return send(error_response(
+        {503, "server_error", "too many long answers wait for their clients", "", "overloaded"}));
+  }
+  begun_ = true;
+  next_piece_ = std::move(next);
+  queue(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}Connection: {}\r\n\r\n",
+                    framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+                    framing_.keep_alive ? "keep-alive" : "close"));
+}
+
+// What cannot be made, because memory is out, breaks the answer off.
+void Exchange::queue_piece() {
+  try {
+    std::string piece = next_piece_();
+    if (!piece.empty()) {
+      if (!write(std::move(piece))) disconnect();
+      return;
+    }
+    next_piece_ = nullptr;
+    n_held_bytes_ = 0;
+    write_last({});
+  } catch (const std::exception&) {
+    disconnect();
+  }
+}
+
 void Exchange::on_disconnect(std::function<void()> action) {
   if (ended_) return;
   if (disconnected_) return action();
@@ -121,6 +154,7 @@ void Exchange::on_disconnect(std::function<void()> action) {
 }
 
 std::string Exchange::take_queued() {
+  if (queued_.empty() && next_piece_ && !disconnected_) queue_piece();
   if (queued_.empty()) return {};
   in_flight_ = std::move(queued_.front());
   queued_.pop_front();
@@ -138,6 +172,8 @@ void Exchange::disconnect() {
   if (disconnected_ || ended_) return;
   disconnected_ = true;
   queued_.clear();
+  next_piece_ = nullptr;
+  n_held_bytes_ = 0;
   n_waiting_ = in_flight_.n_writes;
   n_waiting_bytes_ = in_flight_.n_bytes;
   make_room(0);

@@ -36,11 +36,13 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   void begin_stream() override;
   bool write(std::string bytes) override;
   void write_last(std::string bytes) override;
+  void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) override;
   void on_disconnect(std::function<void()> action) override;
 
   // For the connection, on the network thread.
 
-  // The next bytes to write; empty when none are queued.
+  // The next bytes to write, made now where the answer comes in pieces; empty when there are none
+  // yet.
   std::string take_queued();
   // take_queued's bytes have been written.
   void mark_written();
@@ -64,6 +66,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool queue(std::string bytes);
   // False when the budget has no room for n_bytes more.
   bool make_room(int64_t n_bytes);
+  void queue_piece();
   void end();
 
   boost::asio::io_context& io_;
@@ -75,6 +78,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   int64_t n_waiting_ = 0;  // writes and bytes that are queued or in flight
   int64_t n_waiting_bytes_ = 0;
   Block in_flight_;  // what the connection took and has not written yet, without its bytes
+  std::function<std::string()> next_piece_;
+  uint64_t n_held_bytes_ = 0;  // by next_piece_
   std::function<void()> on_disconnect_;
   std::stop_source stop_;
   bool begun_ = false;

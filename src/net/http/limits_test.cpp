@@ -187,6 +187,66 @@ TEST_F(ServerTest, ASteadyReaderIsNeverGivenUp) {
   EXPECT_EQ(client.read_response().body, expected);
 }
 
+// Of an answer in pieces as many are made as the sockets take.
+TEST_F(ServerTest, PiecesAreMadeAsTheClientReads) {
+  constexpr int kPieces = 4096;
+  constexpr size_t kPieceBytes = 16 << 10;  // 64 MB in all
+  start({.write_timeout = milliseconds(60'000)});
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  std::atomic<int> n_made{0};
+  waiting_->post([this, &n_made] {
+    waiting_->send_pieces(1000, [&n_made] {
+      return n_made++ < kPieces ? std::string(kPieceBytes, 'p') : std::string();
+    });
+  });
+  ASSERT_TRUE(client.read_until("\r\n\r\n"));
+  EXPECT_EQ(TestClient(port()).ask(get("/quick")).status, 200);
+  EXPECT_LT(n_made, kPieces);
+  const TestResponse whole = client.read_response();
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_NE(whole.headers.find("application/json"), std::string::npos);
+  EXPECT_EQ(whole.body.size(), kPieces * kPieceBytes);
+  EXPECT_EQ(client.ask(get("/quick")).status, 200);  // the connection goes on
+}
+
+TEST_F(ServerTest, PiecesEndWithTheirClient) {
+  start({.write_timeout = milliseconds(60'000)});
+  for (const bool throws : {false, true}) {
+    TestClient client(port());
+    const int n_before = n_waiting_;
+    client.send(kWait);
+    ASSERT_TRUE(eventually([&] { return n_waiting_ == n_before + 1; }));
+    auto held = std::make_shared<int>(0);
+    const std::weak_ptr<int> watch = held;
+    waiting_->post([this, throws, held = std::move(held)]() mutable {
+      waiting_->send_pieces(1000, [throws, held = std::move(held)] {
+        if (throws && ++*held == 3) throw std::bad_alloc();
+        return std::string(1 << 20, 'p');
+      });
+    });
+    ASSERT_TRUE(client.read_until("\r\n\r\n"));
+    if (throws) {
+      EXPECT_EQ(client.read_response().status, 0);  // it breaks off
+    } else {
+      client.close();
+    }
+    EXPECT_TRUE(eventually([&] { return watch.expired(); }));
+    waiting_.reset();
+  }
+  EXPECT_EQ(TestClient(port()).ask(get("/quick")).status, 200);
+}
+
+TEST_F(ServerTest, WhatPiecesHoldCountsAsWaiting) {
+  start({.budget = {.answers = 1 << 20}});
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  waiting_->post([this] { waiting_->send_pieces(2 << 20, [] { return std::string("never"); }); });
+  EXPECT_EQ(client.read_response().status, 503);
+}
+
 TEST_F(ServerTest, OnlyOneTransferEncodingIsUnderstood) {
   start({});
   const auto status = [&](const std::string& headers) {

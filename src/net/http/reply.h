@@ -2,6 +2,7 @@
 // until long after it has returned. The server implements it over a connection.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,11 @@ class Reply {
   virtual bool write(std::string bytes) = 0;
   // As write, whatever the queue holds, and ends the answer.
   virtual void write_last(std::string bytes) = 0;
+  // The whole answer, a JSON body in pieces: `next` gives the next one whenever the client has read
+  // the last, on the network thread, and an empty one at the end. It holds n_held_bytes of memory
+  // meanwhile; where that is too much beside other answers, the client gets 503 instead. Once, and
+  // not after begin_stream().
+  virtual void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) = 0;
   // `action` runs once when the client goes away before the answer has ended; at once when it is
   // gone already.
   virtual void on_disconnect(std::function<void()> action) = 0;

@@ -4,22 +4,16 @@
 #include <optional>
 
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/json_writer.h"
 #include "net/openai/sessions.h"
 
 namespace ruv {
 namespace {
 
-// Model text is valid UTF-8 by contract; bytes that are not become U+FFFD instead of an exception.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// `text` as a JSON string. Most pieces of an answer are plain letters.
-std::string quoted(const std::string& text) {
-  const bool plain = std::ranges::all_of(
-      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  return plain ? '"' + text + '"' : dump(Json(text));
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_text(out, text);
+  return out;
 }
 
 int64_t n_characters(std::string_view text) {
@@ -226,7 +220,7 @@ void AnswerJob::finish_all() {
   if (include_usage_) {
     Json last = frame(Json::array());
     last["usage"] = usage();
-    tail = sse_event(dump(last));
+    tail = sse_event(last.dump());
   }
   reply_->write_last(tail + sse_event("[DONE]"));
 }
@@ -251,7 +245,7 @@ void AnswerJob::cancel_all() {
 std::string AnswerJob::event_of(Json choice) const {
   Json chunk = frame(Json::array({std::move(choice)}));
   if (include_usage_) chunk["usage"] = nullptr;
-  return sse_event(dump(chunk));
+  return sse_event(chunk.dump());
 }
 
 // Behind the text a chunk has only numbers and nulls, so the last mark is the text's.
@@ -319,7 +313,7 @@ std::string AnswerJob::whole_answer() {
   }
   Json answer = frame(std::move(list));
   answer["usage"] = usage();
-  return dump(answer);
+  return answer.dump();
 }
 
 }  // namespace

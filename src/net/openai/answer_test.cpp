@@ -180,8 +180,7 @@ TEST_F(AnswerTest, EveryPieceOfAStreamIsTheChunkThatItsTextMakes) {
                                        {"delta", {{"content", text}}},
                                        {"logprobs", nullptr},
                                        {"finish_reason", nullptr}}});
-      const std::string wanted =
-          sse_event(chunk.dump(-1, ' ', false, Json::error_handler_t::replace));
+      const std::string wanted = sse_event(chunk.dump());
       at = response.body.find(wanted, at);
       ASSERT_NE(at, std::string::npos) << wanted << "\nin\n" << response.body;
       at += wanted.size();

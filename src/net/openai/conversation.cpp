@@ -17,10 +17,10 @@ ApiResult<std::string> read_parts(const Json& parts, const std::string& where) {
     if (type == nullptr) return missing_field(at + ".type");
     if (!type->is_string()) return wrong_type(at + ".type", "a string", *type);
     if (*type != "text") {
-      return tl::unexpected(bad_request(at + ".type",
-                                        fmt::format("'{}.type' is '{}'; only 'text' is supported",
-                                                    at, type->get_ref<const std::string&>()),
-                                        "unsupported_field"));
+      return tl::unexpected(
+          bad_request(at + ".type",
+                      fmt::format("'{}.type' is '{}'; only 'text' is supported", at, type->text()),
+                      "unsupported_field"));
     }
     constexpr FieldRow kRows[] = {{"type", FieldUse::honoured, ""},
                                   {"text", FieldUse::honoured, ""}};
@@ -29,7 +29,7 @@ ApiResult<std::string> read_parts(const Json& parts, const std::string& where) {
     if (value == nullptr) return missing_field(at + ".text");
     if (!value->is_string()) return wrong_type(at + ".text", "a string", *value);
     if (i > 0) text += '\n';
-    text += value->get_ref<const std::string&>();
+    text += value->text();
   }
   return text;
 }

@@ -10,9 +10,8 @@ namespace ruv {
 namespace {
 
 bool is_false(const Json& value) { return value == false; }
-bool is_empty(const Json& value) {
-  return (value.is_array() || value.is_object() || value.is_string()) && value.empty();
-}
+bool is_empty_list(const Json& value) { return value.is_array() && value.empty(); }
+bool is_empty_text(const Json& value) { return value.is_string() && value.empty(); }
 bool is_none(const Json& value) { return value == "none"; }
 bool is_one(const Json& value) { return value == 1; }
 bool is_text_format(const Json& value) {
@@ -69,10 +68,10 @@ constexpr std::array kChatFields{
     FieldRow{"top_logprobs", kHonoured,
              "likeliest alternatives per token, 0 to 20; needs logprobs"},
     FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
-    FieldRow{"tools", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
     FieldRow{"parallel_tool_calls", kUnsupported, ""},
-    FieldRow{"functions", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
     FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
     FieldRow{"audio", kUnsupported, ""},
@@ -90,7 +89,7 @@ constexpr std::array kCompletionFields{
     FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
     FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
     FieldRow{"best_of", kUnsupported, "only 1", is_one},
-    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty},
+    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
 };
 
 constexpr std::array kMessageFields{
@@ -98,9 +97,9 @@ constexpr std::array kMessageFields{
     FieldRow{"content", kHonoured, "a text, or a list of {\"type\": \"text\", \"text\": …}"},
     FieldRow{"name", kUnsupported, ""},
     FieldRow{"refusal", kUnsupported, ""},
-    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"audio", kUnsupported, ""},
-    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty},
+    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"tool_call_id", kUnsupported, ""},
     FieldRow{"function_call", kUnsupported, ""},
 };
@@ -146,6 +145,9 @@ constexpr std::array kDetokenizeFields{
 
 #undef RUV_TEMPLATE_FIELDS
 
+// Four million numbers are 64 MB when parsed.
+constexpr JsonLimits kBodyLimits{.depth = 32, .values = size_t{4} << 20};
+
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
   for (const FieldRow& row : rows) {
     if (row.name == name) return &row;
@@ -180,7 +182,7 @@ tl::unexpected<ApiError> missing_field(std::string field) {
 
 ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
                            PlainOptions options) {
-  auto json = parse_json(body, "body", 32);
+  auto json = parse_json(body, "body", kBodyLimits);
   if (!json) return tl::unexpected(api_error(json.error()));
   if (!json->is_object()) {
     return tl::unexpected(
@@ -214,7 +216,7 @@ ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& wh
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
                              std::string_view where, PlainOptions options) {
   for (const auto& [name, value] : object.items()) {
-    const std::string full = std::string(where) + name;
+    const std::string full = fmt::format("{}{}", where, name);
     const FieldRow* row = find_row(rows, name);
     if (row == nullptr) {
       if (options == PlainOptions::known && is_plain_option(name)) continue;
@@ -233,28 +235,31 @@ ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
 }
 
 const Json* find_field(const Json& object, std::string_view name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+  const Json* found = object.find(name);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 std::string_view type_words(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::object:
+  switch (value.kind()) {
+    case Json::Kind::object:
       return "an object";
-    case Json::value_t::array:
+    case Json::Kind::array:
       return "an array";
-    case Json::value_t::string:
+    case Json::Kind::string:
       return "a string";
-    case Json::value_t::boolean:
+    case Json::Kind::boolean:
       return "a boolean";
-    case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned:
+    case Json::Kind::integer:
+    case Json::Kind::unsigned_integer:
       return "an integer";
-    case Json::value_t::number_float:
+    case Json::Kind::big_integer:
+      return "an integer of more than 64 bits";
+    case Json::Kind::real:
       return "a number with a fraction";
-    default:
+    case Json::Kind::null:
       return "null";
   }
+  return "";
 }
 
 ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback) {

@@ -50,7 +50,7 @@ ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const
 ApiResult<void> read_options(const Json& body, GenerateParams& params) {
   for (const auto& [name, value] : body.items()) {
     if (value.is_null() || !is_plain_option(name)) continue;
-    TRY(set_scalar(*find_generate_option(name), name, value, params));
+    TRY(set_scalar(*find_generate_option(name), std::string(name), value, params));
   }
   for (const auto& [alias, name] : kAliases) {
     const Json* value = find_field(body, alias);
@@ -77,7 +77,7 @@ ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
   }
   const auto add = [&](const Json& text) -> ApiResult<void> {
     if (!text.is_string()) return wrong_type("stop", "an array of strings", text);
-    if (text.empty() || text.get_ref<const std::string&>().empty()) {
+    if (text.empty()) {
       return tl::unexpected(bad_request("stop", "a stop text must not be empty"));
     }
     params.stop.push_back(text.get<std::string>());
@@ -104,7 +104,7 @@ ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
       return tl::unexpected(
           bad_request("logit_bias", fmt::format("'logit_bias': key '{}' is not a token id", key)));
     }
-    if (!value.is_number()) return wrong_type("logit_bias." + key, "a number", value);
+    if (!value.is_number()) return wrong_type("logit_bias." + std::string(key), "a number", value);
     const double bias = value.get<double>();
     if (!(bias >= -100 && bias <= 100)) {
       return tl::unexpected(bad_request(

@@ -117,7 +117,7 @@ Json stream_events(std::string_view body) {
 
 std::string request_bytes(const Json& request) {
   const std::string method = request.value("method", "POST");
-  const std::string path = request.at("path");
+  const std::string path = request.at("path").get<std::string>();
   if (method == "GET") return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   const std::string body =
       request.contains("raw") ? request.at("raw").get<std::string>() : request.at("body").dump();

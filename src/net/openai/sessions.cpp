@@ -164,7 +164,7 @@ Route session_route(const OpenAiService& service, const char* method, const char
   Route route = simple_route(method, path, [&service, answer](const HttpRequest& http) {
     const ApiResult<Json> json = answer(service, http);
     if (!json) return error_response(json.error());
-    return HttpResponse{.body = json->dump(-1, ' ', false, Json::error_handler_t::replace)};
+    return HttpResponse{.body = json->dump()};
   });
   route.takes_query = true;
   return route;

@@ -1,10 +1,11 @@
 // POST /tokenize, /detokenize and /apply-template: what the model's tokenizer and template make of
 // a text. Field names are those of llama.cpp's server and of vLLM.
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/json_writer.h"
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
 #include "net/openai/service.h"
+#include "net/openai/tokenize_answer.h"
 
 namespace ruv {
 namespace {
@@ -25,6 +26,14 @@ struct TokenizeBody {
   bool with_pieces = false;
   bool with_names = false;
   EncodeOptions options;
+
+  TokenizeFields fields() const {
+    const bool lists = !options.count_only;
+    return {.ids = lists,
+            .pieces = with_pieces,
+            .names = lists && with_names,
+            .spans = lists && options.with_spans};
+  }
 };
 
 // Which of the fields that exclude each other is there; empty: none.
@@ -88,43 +97,61 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
   }
   const Json& text = body.at(call.source);
   if (!text.is_string()) return wrong_type(call.source, "a string", text);
-  auto encoded = service.text->encode(text.get_ref<const std::string&>(), call.options);
+  auto encoded = service.text->encode(text.text(), call.options);
   if (!encoded) return tl::unexpected(api_error(encoded.error(), call.source));
   return std::move(*encoded);
 }
 
-// A text where it is one, else its bytes.
-Json piece_json(const ModelText& text, Token id) {
-  const std::string bytes = text.text_of(std::span(&id, 1), true).value_or(std::string());
-  if (is_valid_utf8(bytes)) return bytes;
-  Json list = Json::array();
-  for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
-  return list;
+// Answers up to here are sent at once, longer ones in pieces as the client reads them.
+constexpr size_t kWholeAnswerBytes = 64 << 10;
+// Written on the network thread, where nothing may take long.
+constexpr size_t kPieceBytes = 16 << 10;
+
+ApiResult<void> answer_tokenize(const OpenAiService& service, const HttpRequest& http,
+                                const std::shared_ptr<Reply>& reply) {
+  TokenizeBody call;
+  TokenizedText encoded;
+  {
+    const Json body = TRY(read_body(service, http, tokenize_fields()));
+    call = TRY(read_tokenize(body));
+    encoded = TRY(encode(service, body, call));
+  }
+  auto answer = std::make_shared<TokenizeAnswer>(service, std::move(encoded), call.fields());
+  std::string first = answer->next(kWholeAnswerBytes);
+  if (answer->done()) {
+    send_response(reply, {.body = std::move(first)});
+    return {};
+  }
+  reply->post([reply, answer, first = std::move(first)]() mutable {
+    reply->send_pieces(answer->held_bytes(), [answer, first = std::move(first)]() mutable {
+      return first.empty() ? answer->next(kPieceBytes) : std::exchange(first, {});
+    });
+  });
+  return {};
 }
 
-ApiResult<Json> tokenize_answer(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(read_body(service, http, tokenize_fields()));
-  const TokenizeBody call = TRY(read_tokenize(body));
-  const TokenizedText encoded = TRY(encode(service, body, call));
-  Json answer = {{"count", encoded.n_tokens}, {"max_model_len", service.engine->n_ctx()}};
-  if (call.options.count_only) return answer;
-  Json& tokens = answer["tokens"] = Json::array();
-  for (const Token id : encoded.ids) {
-    tokens.push_back(call.with_pieces ? Json{{"id", id}, {"piece", piece_json(*service.text, id)}}
-                                      : Json(id));
-  }
-  if (call.with_names) {
-    Json& names = answer["token_strs"] = Json::array();
-    for (const Token id : encoded.ids) names.push_back(to_valid_utf8(service.text->token_name(id)));
-  }
-  if (call.options.with_spans) {
-    Json& spans = answer["spans"] = Json::array();
-    for (const TokenSpan& span : encoded.spans) spans.push_back({span.begin, span.end});
-  }
-  return answer;
+Route tokenize_route(const OpenAiService& service, std::string path) {
+  return {"POST", std::move(path),
+          [&service](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+            const auto answered = answer_tokenize(service, http, reply);
+            if (!answered) send_response(reply, error_response(answered.error()));
+          }};
 }
 
-ApiResult<Json> detokenize_answer(const OpenAiService& service, const HttpRequest& http) {
+// An object that has one text under several names.
+std::string texts_json(std::initializer_list<const char*> names, std::string_view text) {
+  std::string out;
+  JsonWriter writer(out);
+  writer.begin_object();
+  for (const char* name : names) {
+    writer.key(name);
+    writer.text(text);
+  }
+  writer.end_object();
+  return out;
+}
+
+ApiResult<std::string> detokenize_answer(const OpenAiService& service, const HttpRequest& http) {
   const Json body = TRY(read_body(service, http, detokenize_fields()));
   const Json* list = find_field(body, "tokens");
   if (list == nullptr) return missing_field("tokens");
@@ -133,32 +160,30 @@ ApiResult<Json> detokenize_answer(const OpenAiService& service, const HttpReques
   const bool without = TRY(read_flag(body, "skip_special_tokens", false));
   const auto bytes = service.text->text_of(ids, !without);
   if (!bytes) return tl::unexpected(api_error(bytes.error(), "tokens"));
-  const std::string text = service.text->valid_text(*bytes);
-  return Json{{"content", text}, {"prompt", text}};
+  return texts_json({"content", "prompt"}, service.text->valid_text(*bytes));
 }
 
-ApiResult<Json> template_answer(const OpenAiService& service, const HttpRequest& http) {
+ApiResult<std::string> template_answer(const OpenAiService& service, const HttpRequest& http) {
   const Json body = TRY(read_body(service, http, template_fields()));
   const auto text = service.text->chat_text(TRY(read_conversation(body, ToolTalk::allowed)));
   if (!text) return tl::unexpected(api_error(text.error(), "messages"));
-  return Json{{"prompt", *text}};
+  return texts_json({"prompt"}, *text);
 }
 
-using JsonAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpRequest&);
+using JsonAnswer = ApiResult<std::string> (*)(const OpenAiService&, const HttpRequest&);
 
 Route json_route(const OpenAiService& service, std::string path, JsonAnswer answer) {
   return simple_route("POST", std::move(path), [&service, answer](const HttpRequest& http) {
-    const ApiResult<Json> json = answer(service, http);
+    ApiResult<std::string> json = answer(service, http);
     if (!json) return error_response(json.error());
-    return HttpResponse{.body = json->dump(-1, ' ', false, Json::error_handler_t::replace)};
+    return HttpResponse{.body = std::move(*json)};
   });
 }
 
 }  // namespace
 
 std::vector<Route> text_routes(const OpenAiService& service) {
-  return {json_route(service, "/tokenize", tokenize_answer),
-          json_route(service, "/v1/tokenize", tokenize_answer),
+  return {tokenize_route(service, "/tokenize"), tokenize_route(service, "/v1/tokenize"),
           json_route(service, "/detokenize", detokenize_answer),
           json_route(service, "/v1/detokenize", detokenize_answer),
           json_route(service, "/apply-template", template_answer)};

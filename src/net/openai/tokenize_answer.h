@@ -1,0 +1,50 @@
+// TokenizeAnswer: the body of a /tokenize answer, written piece by piece. It is many times as long
+// as the text that was asked about, so it is never there as a whole.
+#pragma once
+
+#include <string>
+
+#include "base/json_writer.h"
+#include "net/openai/service.h"
+
+namespace ruv {
+
+// What the request wants to see of each token.
+struct TokenizeFields {
+  bool ids = true;
+  bool pieces = false;
+  bool names = false;
+  bool spans = false;
+};
+
+class TokenizeAnswer {
+ public:
+  TokenizeAnswer(const OpenAiService& service, TokenizedText text, TokenizeFields fields)
+      : service_(service), text_(std::move(text)), fields_(fields) {}
+  TokenizeAnswer(const TokenizeAnswer&) = delete;
+
+  // The next bytes: about n_bytes, or all that are left. Empty: there are none.
+  std::string next(size_t n_bytes);
+  bool done() const { return list_ == List::none; }
+  // Memory that the answer holds while it is written.
+  size_t held_bytes() const;
+
+ private:
+  enum class List { head, tokens, names, spans, none };
+
+  void step();
+  void begin(List list);
+  bool has(List list) const;
+  void write_item();
+  void write_piece(Token id);
+
+  const OpenAiService& service_;
+  TokenizedText text_;
+  TokenizeFields fields_;
+  List list_ = List::head;
+  size_t at_ = 0;  // the next element of the list
+  std::string out_;
+  JsonWriter writer_{out_};
+};
+
+}  // namespace ruv
