@@ -192,8 +192,8 @@ TEST(Quantize, ErrorsNameTheNumberAndTheWayOut) {
 
 // 65504 is the greatest number of a half; what is above it is refused by its place.
 TEST(Quantize, HalvesReachToTheirGreatest) {
-  const TestFolder folder;
   for (const float sign : {1.0F, -1.0F}) {
+    const TestFolder folder;
     MadeModel model("gguf", "qwen2");
     auto numbers = noise(512, 1);
     numbers[3] = sign * 65504.0F;

@@ -34,7 +34,7 @@ class Numbers {
   }
   std::unique_ptr<ModelFile> open(const ModelFileOptions& options = {}) const {
     const std::string path = folder_->path() + "/model.gguf";
-    auto out = GgufWriter::create(path);
+    auto out = GgufWriter::create(path, {.replace = true});
     EXPECT_TRUE(out);
     out->add_text("general.architecture", architecture_);
     for (const auto& [key, value] : values_) out->add(key, value);
