@@ -62,16 +62,17 @@ struct Tensor {
   std::string bytes;
 };
 Tensor tensor_of(const Json& row, const Json& golden) {
-  Tensor tensor{row.at(0), row.at(row.size() - 3).get<std::vector<int64_t>>(), {}};
-  const std::string filler = row.at(row.size() == 5 ? 1 : 0);
-  const double centre = row.at(row.size() - 2);
-  const double spread = row.at(row.size() - 1);
+  Tensor tensor{
+      row.at(0).get<std::string>(), row.at(row.size() - 3).get<std::vector<int64_t>>(), {}};
+  const auto filler = row.at(row.size() == 5 ? 1 : 0).get<std::string>();
+  const auto centre = row.at(row.size() - 2).get<double>();
+  const auto spread = row.at(row.size() - 1).get<double>();
   size_t n = 1;
   for (const int64_t length : tensor.shape) n *= static_cast<size_t>(length);
   std::vector<float> numbers;
-  for (const double u : uniform(filler, golden.at("seed"), n))
+  for (const double u : uniform(filler, golden.at("seed").get<uint64_t>(), n))
     numbers.push_back(static_cast<float>(centre + spread * u));
-  const std::string dtype = golden.at("dtype");
+  const auto dtype = golden.at("dtype").get<std::string>();
   const DType type = dtype == "f16" ? DType::f16 : dtype == "bf16" ? DType::bf16 : DType::f32;
   tensor.bytes.resize(n * (type == DType::f32 ? 4 : 2));
   format_of(type).encode(numbers.data(), tensor.bytes.data(), static_cast<int64_t>(n));
@@ -117,7 +118,7 @@ void write_folder(const std::string& folder, const Json& golden) {
     index["weight_map"][row.at(0).get<std::string>()] = name_of(at++ % n_shards);
   }
   for (size_t i = 0; i < n_shards; ++i)
-    write_safetensors(folder + "/" + name_of(i), shards[i], golden.at("dtype"));
+    write_safetensors(folder + "/" + name_of(i), shards[i], golden.at("dtype").get<std::string>());
   if (n_shards > 1) write_text(folder + "/model.safetensors.index.json", index.dump());
 }
 
@@ -154,7 +155,7 @@ void expect_answers(const std::string& path, const Json& golden, const std::stri
   options.n_threads = 1;
   const auto model = load_model(path, options);
   ASSERT_TRUE(model) << form << ": " << model.error().message();
-  const double bound = golden.at("bounds").at(form);
+  const auto bound = golden.at("bounds").at(form).get<double>();
   for (size_t i = 0; i < golden.at("lengths").size(); ++i) {
     const auto length = golden.at("lengths")[i].get<size_t>();
     const Rows got = logits_of(**model, prompt_of(golden, length));
