@@ -104,7 +104,7 @@ class Calls(CommandTest):
     def test_broken_model(self):
         with open(Program.model, "rb") as file:
             head = file.read(100_000)
-        names = {"cut": head, "garbage": b"GGUF" + bytes(range(256)) * 4,
+        names = {"cut": head, "garbage": bytes(range(256)) * 4,
                  "counts": b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60)}
         for name, content in names.items():
             path = self.with_file(content)
@@ -444,6 +444,7 @@ class Keys(CommandTest):
         self.assertFalse(os.path.exists(out))
         self.assertIn("--even-if-unsupported", call(*arguments).stderr)
         self.assertEqual(call(*arguments, "--even-if-unsupported").returncode, 0)
+        os.unlink(out)
         self.assertEqual(call(*arguments, "--ignore-key", "rope_scaling").returncode, 0)
         self.assertTrue(call_json("info", out, "--json")["runs"])
 
