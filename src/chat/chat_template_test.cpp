@@ -375,6 +375,14 @@ TEST(HostileTemplates, CirclesAndChainsAreFreed) {
       "nested deeper");
 }
 
+TEST(TemplateContexts, HaveWholeNumbersOfAnySize) {
+  const Json context =
+      parse_json(R"({"n": 12345678901234567890123, "m": -9223372036854775809})", "context").value();
+  EXPECT_EQ(rendered("{{ n }} {{ n + 1 }} {{ m }} {{ m | tojson }}", context).value(),
+            "12345678901234567890123 12345678901234567890124 -9223372036854775809 "
+            "-9223372036854775809");
+}
+
 TEST(TemplateErrors, NameThePlace) {
   expect_failure("a\nb {{ x.y.z }}", "template: line 2, column 7: 'x' is undefined");
   expect_failure("{% if x %}", "the template ends before {% endif %}");

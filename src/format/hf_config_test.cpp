@@ -540,7 +540,7 @@ TEST(HfConfigHostile, ManyUnknownKeysAreFewRemarks) {
 }
 
 TEST(HfConfigHostile, DeepAndLargeTexts) {
-  EXPECT_NE(error_of(std::string(60000, '[')).find("nested 60000 deep"), std::string::npos);
+  EXPECT_NE(error_of(std::string(60000, '[')).find("nested deeper than"), std::string::npos);
   std::string deep = "{\"a\":";
   for (int i = 0; i < 60000; ++i) deep += "{\"a\":";
   EXPECT_NE(error_of(deep).find("nested"), std::string::npos);
