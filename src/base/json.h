@@ -347,8 +347,12 @@ inline Json::Json(Json&& other) noexcept : bytes_(other.bytes_), kind_(other.kin
 }
 
 inline Json& Json::operator=(Json other) noexcept {
-  std::swap(bytes_, other.bytes_);
-  std::swap(kind_, other.kind_);
+  // Whole parts at once: of std::swap, which goes byte by byte, g++ 12 at -O3 made code that lost
+  // values where std::stable_sort moved them.
+  const auto bytes = std::exchange(other.bytes_, bytes_);
+  const Kind kind = std::exchange(other.kind_, kind_);
+  bytes_ = bytes;
+  kind_ = kind;
   return *this;
 }
 

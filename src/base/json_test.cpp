@@ -293,6 +293,25 @@ TEST(JsonDump, NumbersAsBefore) {
   EXPECT_EQ(Json(INT64_MIN).dump(), "-9223372036854775808");
 }
 
+// Values of every size that a sort moves through its buffer arrive whole.
+TEST(JsonValue, SortsKeepEveryValue) {
+  for (int n = 1; n < 40; ++n) {
+    std::vector<Json> values;
+    for (int i = 0; i < n; ++i) {
+      const Json event = {{"index", i % 3}, {"choices", {{{"text", std::string(i, 'x')}}}}};
+      values.push_back(i % 5 == 4 ? Json("[DONE]") : event);
+    }
+    std::vector<std::string> expected;
+    for (const Json& value : values) expected.push_back(value.dump());
+    const auto index_of = [](const Json& value) { return value.value("index", 3); };
+    std::stable_sort(values.begin(), values.end(),
+                     [&](const Json& a, const Json& b) { return index_of(a) < index_of(b); });
+    std::vector<std::string> came;
+    for (const Json& value : values) came.push_back(value.dump());
+    EXPECT_TRUE(std::is_permutation(came.begin(), came.end(), expected.begin(), expected.end()));
+  }
+}
+
 TEST(JsonDump, Indents) {
   EXPECT_EQ(parsed(R"({"a":[1,{}],"b":[],"c":{"d":2}})").dump(2),
             "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": [],\n  \"c\": {\n    \"d\": 2\n  }\n}");

@@ -121,9 +121,11 @@ class Inputs(FolderTest):
         folder = self.path("lora")
         os.mkdir(folder)
         self.written("lora/adapter_config.json", "{}")
-        for command in ("info", "run"):
-            self.assert_fails(command, *(["Hi"] if command == "run" else []), "--model", folder,
-                              says="an adapter (LoRA), not a model")
+        says = "an adapter (LoRA), not a model"
+        self.assert_fails("run", "Hi", "--model", folder, says=says)
+        told = call("info", "--model", folder)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn(says, told.stdout)
 
 
 class Served(FolderTest):
