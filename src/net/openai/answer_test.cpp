@@ -41,7 +41,7 @@ class AnswerTest : public ::testing::Test {
     options.port = 0;
     service_ = make_service(engine_, text_, {"scripted"});
     server_ = *HttpServer::create(options, api_routes(service_));
-    thread_ = std::thread([this] { server_->run(); });
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   void TearDown() override {
     server_->stop();

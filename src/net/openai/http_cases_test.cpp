@@ -136,7 +136,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     service_.unix_time = [] { return 1'700'000'001; };
     service_.unique_name = [] { return std::string("0123456789abcdefghijklmn"); };
     server_ = *HttpServer::create({.port = 0}, api_routes(service_));
-    thread_ = std::thread([this] { server_->run(); });
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   ~HttpCases() override {
     server_->stop();

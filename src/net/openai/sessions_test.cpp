@@ -54,7 +54,7 @@ class SessionsTest : public testing::Test {
     service_.unix_time = [this] { return ++time_; };
     service_.sessions = keeper_.get();
     server_ = *HttpServer::create({.port = 0}, api_routes(service_));
-    thread_ = std::thread([this] { server_->run(); });
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   void stop() {
     server_->stop();
