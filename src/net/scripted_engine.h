@@ -40,16 +40,17 @@ class ByteText final : public ModelText {
     if (options.count_only) out.ids.clear();
     return out;
   }
-  // "<role>content\n" of each message; a content "REFUSE" is refused as templates do.
+  // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates do.
   Result<std::string> chat_text(std::string_view json) const override {
     std::string text;
     const Json conversation = TRY(parse_json(json, "conversation"));
     for (const Json& message : conversation.at("messages")) {
-      if (message.at("content") == "REFUSE") {
+      const Json& content = message["content"];
+      if (content == "REFUSE") {
         return fail(Code::invalid, "chat template: roles must alternate");
       }
-      text += "<" + message.at("role").get<std::string>() + ">" +
-              message.at("content").get<std::string>() + "\n";
+      text += fmt::format("<{}>{}\n", message.at("role").text(),
+                          content.is_string() ? content.text() : "");
     }
     for (const char* name : {"tools", "chat_template_kwargs"}) {
       if (conversation.contains(name)) text += "{" + conversation.at(name).dump() + "}";

@@ -145,8 +145,7 @@ constexpr std::array kDetokenizeFields{
 
 #undef RUV_TEMPLATE_FIELDS
 
-// Four million numbers are 64 MB when parsed.
-constexpr JsonLimits kBodyLimits{.depth = 32, .values = size_t{4} << 20};
+constexpr int kMaxBodyDepth = 32;
 
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
   for (const FieldRow& row : rows) {
@@ -180,9 +179,9 @@ tl::unexpected<ApiError> missing_field(std::string field) {
   return tl::unexpected(bad_request(std::move(field), std::move(message), "missing_field"));
 }
 
-ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
+ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
                            PlainOptions options) {
-  auto json = parse_json(body, "body", kBodyLimits);
+  auto json = parse_json(body, "body", {.depth = kMaxBodyDepth, .values = max_values});
   if (!json) return tl::unexpected(api_error(json.error()));
   if (!json->is_object()) {
     return tl::unexpected(

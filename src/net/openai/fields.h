@@ -64,8 +64,13 @@ ApiResult<int64_t> integer_within(const std::string& name, const Json& value, In
 // A list of token ids with at least one. Fails: 400 naming `where`.
 ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where);
 
-// A body that is a JSON object with known fields only.
-ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows,
+// Values in a body. Lists of ids are a few bytes a value and cheap; what a chat template sees is
+// copied and walked, so conversations may have far fewer.
+inline constexpr size_t kMaxIdValues = size_t{4} << 20;
+inline constexpr size_t kMaxConversationValues = size_t{128} << 10;
+
+// A body that is a JSON object with known fields only, nested 32 deep at most.
+ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
                            PlainOptions options = PlainOptions::unknown);
 
 // "a string", "an object": a value's type in an error message.

@@ -80,6 +80,22 @@ TEST(Fields, AnUnknownOneIsRefusedWhereverItStands) {
   }
 }
 
+// What a template sees costs more than the bytes of the body.
+TEST(Bodies, OfConversationsHaveFewerValuesThanListsOfIds) {
+  const auto with_list = [](Json body, const char* name, const Json& item, size_t n) {
+    body[name] = std::vector<Json>(n, item);
+    return body.dump();
+  };
+  const size_t most = kMaxConversationValues;
+  const auto refused = parse_chat_request(with_list(kChatBody, "stop", "x", most));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "invalid_body");
+  EXPECT_NE(refused.error().message.find("more than 131072 values"), std::string::npos);
+  const Json message = {{"role", "user"}, {"content", "x"}};
+  EXPECT_TRUE(parse_chat_request(with_list(kChatBody, "messages", message, most / 3 - 1)));
+  EXPECT_TRUE(parse_completion_request(with_list(kCompletionBody, "prompt", 1, 2 * most)));
+}
+
 TEST(ErrorTable, HasOneRowPerCode) {
   for (int code = 0; code <= static_cast<int>(Code::internal); ++code) {
     int n_rows = 0;

@@ -292,7 +292,7 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
 }  // namespace
 
 ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, chat_fields(), PlainOptions::known));
+  const Json json = TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
   request.conversation = TRY(read_conversation(json, ToolTalk::refused));
   if (request.params.token_healing && !TRY(read_flag(json, "continue_final_message", false))) {
@@ -307,7 +307,7 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
 }
 
 ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, completion_fields(), PlainOptions::known));
+  const Json json = TRY(parse_body(body, completion_fields(), kMaxIdValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
   request.prompts = TRY(read_prompts(json));
   request.echo = TRY(read_flag(json, "echo", false));

@@ -130,7 +130,7 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
 ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& http) {
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
-  const Json body = TRY(parse_body(http.body, kSessionFields));
+  const Json body = TRY(parse_body(http.body, kSessionFields, kMaxConversationValues));
   const std::string text = TRY(read_conversation(body, ToolTalk::refused));
   TRY(check_awaited(http));
   const Json conversation = TRY(answered(parse_json(text, "messages")));

@@ -11,8 +11,8 @@ namespace ruv {
 namespace {
 
 ApiResult<Json> read_body(const OpenAiService& service, const HttpRequest& http,
-                          std::span<const FieldRow> rows) {
-  Json body = TRY(parse_body(http.body, rows));
+                          std::span<const FieldRow> rows, size_t max_values) {
+  Json body = TRY(parse_body(http.body, rows, max_values));
   TRY(check_awaited(http));
   const Json* model = find_field(body, "model");
   if (model == nullptr) return body;
@@ -112,7 +112,7 @@ ApiResult<void> answer_tokenize(const OpenAiService& service, const HttpRequest&
   TokenizeBody call;
   TokenizedText encoded;
   {
-    const Json body = TRY(read_body(service, http, tokenize_fields()));
+    const Json body = TRY(read_body(service, http, tokenize_fields(), kMaxConversationValues));
     call = TRY(read_tokenize(body));
     encoded = TRY(encode(service, body, call));
   }
@@ -152,7 +152,7 @@ std::string texts_json(std::initializer_list<const char*> names, std::string_vie
 }
 
 ApiResult<std::string> detokenize_answer(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(read_body(service, http, detokenize_fields()));
+  const Json body = TRY(read_body(service, http, detokenize_fields(), kMaxIdValues));
   const Json* list = find_field(body, "tokens");
   if (list == nullptr) return missing_field("tokens");
   std::vector<Token> ids;
@@ -164,7 +164,7 @@ ApiResult<std::string> detokenize_answer(const OpenAiService& service, const Htt
 }
 
 ApiResult<std::string> template_answer(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(read_body(service, http, template_fields()));
+  const Json body = TRY(read_body(service, http, template_fields(), kMaxConversationValues));
   const auto text = service.text->chat_text(TRY(read_conversation(body, ToolTalk::allowed)));
   if (!text) return tl::unexpected(api_error(text.error(), "messages"));
   return texts_json({"prompt"}, *text);
