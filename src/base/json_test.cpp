@@ -320,6 +320,18 @@ TEST(JsonDump, Indents) {
   EXPECT_EQ(out.str(), "[1,\"x\"]");
 }
 
+TEST(JsonWriter, TakesValuesThatAreWritten) {
+  std::string out;
+  JsonWriter writer(out);
+  writer.begin_array();
+  writer.written_array("");
+  writer.written_array("1,{\"a\":2}");
+  writer.text_or_null("");
+  writer.text_or_null("x");
+  writer.end_array();
+  EXPECT_EQ(out, "[[],[1,{\"a\":2}],null,\"x\"]");
+}
+
 TEST(JsonWriter, GoesOnWhereItsTextWasTaken) {
   std::string out, all;
   JsonWriter writer(out);

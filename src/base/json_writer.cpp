@@ -136,6 +136,18 @@ void JsonWriter::word(std::string_view literal) {
   last_ = Last::value;
 }
 
+void JsonWriter::written_array(std::string_view values) {
+  begin_array();
+  out_ += values;
+  if (!values.empty()) last_ = Last::value;
+  end_array();
+}
+
+void JsonWriter::text_or_null(std::string_view value) {
+  if (value.empty()) return null();
+  text(value);
+}
+
 void JsonWriter::text(std::string_view value) {
   separate();
   append_json_text(out_, value);

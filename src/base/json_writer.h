@@ -29,6 +29,8 @@ class JsonWriter {
 
   void null() { word("null"); }
   void text(std::string_view value);
+  // Null where it is empty.
+  void text_or_null(std::string_view value);
   // Short and such that reading gives the same number; null where it is not finite.
   void real(double value);
   void boolean(bool value) { word(value ? "true" : "false"); }
@@ -42,6 +44,8 @@ class JsonWriter {
   }
   // A whole value. Recursive: its depth is that of the value.
   void value(const Json& json);
+  // An array of values that are JSON already, with commas between them.
+  void written_array(std::string_view values);
 
  private:
   enum class Last : uint8_t { opening, key, value };

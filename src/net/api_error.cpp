@@ -28,6 +28,10 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 
 }  // namespace
 
+ApiError answers_overloaded() {
+  return {503, "server_error", "too many long answers wait for their clients", "", "overloaded"};
+}
+
 std::span<const ErrorRow> error_table() { return kErrorTable; }
 
 ApiError api_error(const Status& status, std::string param) {

@@ -19,6 +19,9 @@ struct ApiError {
   std::string code;   // a word programs can switch on; empty: null on the wire
 };
 
+// There is no room for an answer beside those that wait for their clients.
+ApiError answers_overloaded();
+
 // One row per Code: what a failure of the library becomes on the wire.
 struct ErrorRow {
   Code code;

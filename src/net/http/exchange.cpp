@@ -71,10 +71,10 @@ void Exchange::end() {
 
 void Exchange::send(HttpResponse response) {
   CHECK(!begun_ && !ended_);
+  n_held_bytes_ = 0;
   if (!disconnected_) {
     if (!make_room(static_cast<int64_t>(response.body.size() + kJoinedBytes))) {
-      response = error_response(
-          {503, "server_error", "too many long answers wait for their clients", "", "overloaded"});
+      response = error_response(answers_overloaded());
     }
     queue(response_head(response, framing_));
     if (!framing_.head_only && !response.body.empty()) queue(std::move(response.body));
@@ -121,8 +121,7 @@ void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> n
   n_held_bytes_ = n_held_bytes;
   if (!make_room(kJoinedBytes)) {
     n_held_bytes_ = 0;
-    return send(error_response(
-        {503, "server_error", "too many long answers wait for their clients", "", "overloaded"}));
+    return send(error_response(answers_overloaded()));
   }
   begun_ = true;
   next_piece_ = std::move(next);
@@ -145,6 +144,14 @@ void Exchange::queue_piece() {
   } catch (const std::exception&) {
     disconnect();
   }
+}
+
+bool Exchange::hold(uint64_t n_bytes) {
+  if (disconnected_) return true;
+  const uint64_t before = std::exchange(n_held_bytes_, n_bytes);
+  if (make_room(0)) return true;
+  n_held_bytes_ = before;
+  return false;
 }
 
 void Exchange::on_disconnect(std::function<void()> action) {

@@ -37,6 +37,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool write(std::string bytes) override;
   void write_last(std::string bytes) override;
   void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) override;
+  bool hold(uint64_t n_bytes) override;
   void on_disconnect(std::function<void()> action) override;
 
   // For the connection, on the network thread.
@@ -79,7 +80,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   int64_t n_waiting_bytes_ = 0;
   Block in_flight_;  // what the connection took and has not written yet, without its bytes
   std::function<std::string()> next_piece_;
-  uint64_t n_held_bytes_ = 0;  // by next_piece_
+  uint64_t n_held_bytes_ = 0;  // by next_piece_ or the route
   std::function<void()> on_disconnect_;
   std::stop_source stop_;
   bool begun_ = false;

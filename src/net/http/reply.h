@@ -36,6 +36,10 @@ class Reply {
   // meanwhile; where that is too much beside other answers, the client gets 503 instead. Once, and
   // not after begin_stream().
   virtual void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) = 0;
+  // From now on the route keeps n_bytes of an answer that it has not sent. False, and as it was,
+  // when that is too much beside other answers: the route should send an error. Not after
+  // send_pieces().
+  virtual bool hold(uint64_t n_bytes) = 0;
   // `action` runs once when the client goes away before the answer has ended; at once when it is
   // gone already.
   virtual void on_disconnect(std::function<void()> action) = 0;

@@ -16,6 +16,11 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+int64_t to_index(size_t i) { return static_cast<int64_t>(i); }
+
+// What is kept for an answer is counted in steps of this size.
+constexpr uint64_t kHoldStepBytes = 16 << 10;
+
 int64_t n_characters(std::string_view text) {
   int64_t n = 0;
   for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -46,32 +51,32 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   struct Surround {
     std::string before, behind;
   };
-  struct Choice {
+  struct Work {
     std::optional<RequestId> id;
     std::optional<Surround> surround;  // of pieces that are only text; made for the first
     std::string text;
-    std::vector<Event::Logprobs> logprobs;
-    int64_t text_offset = 0;
+    LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
     Timings timings;
   };
 
   Status submit_all();
   void receive(size_t index, const Event& event);
-  void note_healed(Choice& choice, const Event& event) const;
+  void note_healed(Work& work, const Event& event) const;
   void send_piece(size_t index, const Event& event);
-  void keep_piece(Choice& choice, const Event& event);
+  void keep_piece(Work& work, const Event& event);
+  bool make_room(uint64_t n_bytes);
   void finish_choice(size_t index, const Event& event);
   void keep_turn();
   void close_choice(size_t index);
   void finish_all();
   void fail_all(const ApiError& error);
   void cancel_all();
-  bool write_choice(Json choice);
+  bool write_choice(const Choice& choice);
   bool write_event(std::string event);
   Surround surround_of(size_t index) const;
-  std::string event_of(Json choice) const;
-  Json frame(Json choices) const;
+  std::string event_of(const Choice* choice, const Json& usage) const;
+  void begin_frame(JsonWriter& out) const;
   Json usage() const;
   std::string whole_answer();
 
@@ -85,7 +90,9 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   std::vector<ReadyPrompt> prompts_;
   std::shared_ptr<Reply> reply_;
   std::shared_ptr<SessionTurn> turn_;  // until its answer is kept
-  std::vector<Choice> choices_;
+  std::vector<Work> works_;  // one for each choice
+  uint64_t n_kept_bytes_ = 0;
+  uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;
   std::string id_;
   int64_t created_ = 0;
@@ -107,23 +114,25 @@ void AnswerJob::start() {
     self->cancel_all();
   });
   if (!stream_ || over_) return;
-  for (size_t i = 0; i < choices_.size(); ++i) {
+  for (size_t i = 0; i < works_.size(); ++i) {
     const std::string& echo = prompts_[i / static_cast<size_t>(n_)].echo;
     if (echo.empty() && !shape_.has_opening()) continue;
-    if (!write_choice(
-            shape_.choice(ChoicePart::opening, static_cast<int64_t>(i), echo, nullptr, nullptr))) {
-      return;
-    }
+    if (!write_choice({.part = ChoicePart::opening, .index = to_index(i), .text = echo})) return;
   }
 }
 
 Status AnswerJob::submit_all() {
   const size_t n_choices = prompts_.size() * static_cast<size_t>(n_);
-  choices_.resize(n_choices);
+  works_.resize(n_choices);
   for (size_t i = 0; i < n_choices; ++i) {
     const ReadyPrompt& prompt = prompts_[i / static_cast<size_t>(n_)];
-    choices_[i].text_offset = n_characters(prompt.echo);
-    if (!stream_) choices_[i].text = prompt.echo;
+    works_[i].logprobs.text_offset = n_characters(prompt.echo);
+    if (!stream_) {
+      if (!make_room(prompt.echo.size())) {
+        return Status(Code::out_of_memory, answers_overloaded().message);
+      }
+      works_[i].text = prompt.echo;
+    }
     Request request;
     request.prompt = prompt.ids;
     request.params = params_;
@@ -133,14 +142,15 @@ Status AnswerJob::submit_all() {
     request.on_event = [self = shared_from_this(), i](const Event& event) {
       self->reply_->post([self, i, event] { self->receive(i, event); });
     };
-    choices_[i].id = TRY(service_.engine->submit(std::move(request)));
+    works_[i].id = TRY(service_.engine->submit(std::move(request)));
   }
   return {};
 }
 
 void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
-  if (event.n_healed_bytes > 0) note_healed(choices_[index], event);
+  Work& work = works_[index];
+  if (event.n_healed_bytes > 0) note_healed(work, event);
   if (event.finish == FinishReason::error) return fail_all(api_error(event.status));
   if (event.finish == FinishReason::cancelled) {
     return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
@@ -148,51 +158,70 @@ void AnswerJob::receive(size_t index, const Event& event) {
   if (stream_) {
     send_piece(index, event);
   } else {
-    keep_piece(choices_[index], event);
+    keep_piece(work, event);
   }
   if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
 }
 
 // The first token begins in the prompt.
-void AnswerJob::note_healed(Choice& choice, const Event& event) const {
+void AnswerJob::note_healed(Work& work, const Event& event) const {
   const auto bytes = service_.text->text_of(std::span(event.ids).first(1), true);
   if (!bytes) return;
-  choice.text_offset -=
+  work.logprobs.text_offset -=
       n_characters(std::string_view(*bytes).substr(0, static_cast<size_t>(event.n_healed_bytes)));
 }
 
 void AnswerJob::send_piece(size_t index, const Event& event) {
-  if (turn_) choices_[index].text += event.text;
+  Work& work = works_[index];
+  if (turn_) work.text += event.text;
   if (event.logprobs.empty()) {
     if (event.text.empty()) return;
-    std::optional<Surround>& surround = choices_[index].surround;
-    if (!surround) surround = surround_of(index);
-    write_event(surround->before + quoted(event.text) + surround->behind);
+    if (!work.surround) work.surround = surround_of(index);
+    write_event(work.surround->before + quoted(event.text) + work.surround->behind);
     return;
   }
-  Json logprobs = shape_.logprobs(*service_.text, event.logprobs, choices_[index].text_offset);
-  write_choice(shape_.choice(ChoicePart::piece, static_cast<int64_t>(index), event.text,
-                             std::move(logprobs), nullptr));
+  LogprobsText piece{.text_offset = work.logprobs.text_offset};
+  for (const Event::Logprobs& token : event.logprobs) {
+    shape_.add_logprobs(*service_.text, token, piece);
+  }
+  work.logprobs.text_offset = piece.text_offset;
+  write_choice({.part = ChoicePart::piece,
+                .index = to_index(index),
+                .text = event.text,
+                .logprobs = &piece});
 }
 
-void AnswerJob::keep_piece(Choice& choice, const Event& event) {
-  choice.text += event.text;
-  choice.logprobs.insert(choice.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+void AnswerJob::keep_piece(Work& work, const Event& event) {
+  const uint64_t before = work.text.size() + work.logprobs.n_bytes();
+  work.text += event.text;
+  for (const Event::Logprobs& token : event.logprobs) {
+    shape_.add_logprobs(*service_.text, token, work.logprobs);
+  }
+  if (!make_room(work.text.size() + work.logprobs.n_bytes() - before)) {
+    fail_all(answers_overloaded());
+  }
+}
+
+// The reply hears of what is kept in steps, not token by token. False: there is no room.
+bool AnswerJob::make_room(uint64_t n_bytes) {
+  n_kept_bytes_ += n_bytes;
+  if (n_kept_bytes_ < n_held_bytes_ + kHoldStepBytes) return true;
+  n_held_bytes_ = n_kept_bytes_;
+  return reply_->hold(n_held_bytes_);
 }
 
 void AnswerJob::finish_choice(size_t index, const Event& event) {
-  Choice& choice = choices_[index];
-  choice.finish = event.finish;
-  choice.timings = event.timings;
+  works_[index].finish = event.finish;
+  works_[index].timings = event.timings;
   if (turn_) return keep_turn();
   close_choice(index);
 }
 
 // The client hears of the end only when it is kept.
 void AnswerJob::keep_turn() {
-  const Choice& choice = choices_.front();
-  const Timings& t = choice.timings;
-  turn_->keep(choice.text, t.n_prompt_tokens + t.n_generated_tokens,
+  const Work& work = works_.front();
+  const Timings& t = work.timings;
+  turn_->keep(work.text, t.n_prompt_tokens + t.n_generated_tokens,
               [self = shared_from_this()](const Status& status) {
                 self->reply_->post([self, status] {
                   if (self->over_) return;
@@ -205,23 +234,18 @@ void AnswerJob::keep_turn() {
 
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
-  if (stream_ &&
-      !write_choice(shape_.choice(ChoicePart::closing, static_cast<int64_t>(index), "", nullptr,
-                                  finish_reason_name(choices_[index].finish)))) {
+  if (stream_ && !write_choice({.part = ChoicePart::closing,
+                                .index = to_index(index),
+                                .finish = finish_reason_name(works_[index].finish)})) {
     return;
   }
-  if (n_finished_ == choices_.size()) finish_all();
+  if (n_finished_ == works_.size()) finish_all();
 }
 
 void AnswerJob::finish_all() {
   over_ = true;
   if (!stream_) return reply_->send({.body = whole_answer()});
-  std::string tail;
-  if (include_usage_) {
-    Json last = frame(Json::array());
-    last["usage"] = usage();
-    tail = sse_event(last.dump());
-  }
+  const std::string tail = include_usage_ ? event_of(nullptr, usage()) : std::string();
   reply_->write_last(tail + sse_event("[DONE]"));
 }
 
@@ -237,27 +261,38 @@ void AnswerJob::fail_all(const ApiError& error) {
 }
 
 void AnswerJob::cancel_all() {
-  for (const Choice& choice : choices_) {
-    if (choice.id && choice.finish == FinishReason::none) service_.engine->cancel(*choice.id);
+  for (const Work& work : works_) {
+    if (work.id && work.finish == FinishReason::none) service_.engine->cancel(*work.id);
   }
 }
 
-std::string AnswerJob::event_of(Json choice) const {
-  Json chunk = frame(Json::array({std::move(choice)}));
-  if (include_usage_) chunk["usage"] = nullptr;
-  return sse_event(chunk.dump());
+// A chunk with one choice or none; the usage is null until the last.
+std::string AnswerJob::event_of(const Choice* choice, const Json& usage) const {
+  std::string chunk;
+  JsonWriter out(chunk);
+  begin_frame(out);
+  if (choice != nullptr) shape_.write(out, *choice);
+  out.end_array();
+  if (include_usage_) {
+    out.key("usage");
+    out.value(usage);
+  }
+  out.end_object();
+  return sse_event(chunk);
 }
 
 // Behind the text a chunk has only numbers and nulls, so the last mark is the text's.
 AnswerJob::Surround AnswerJob::surround_of(size_t index) const {
   constexpr std::string_view kMark = "\"?\"";
-  const std::string event = event_of(
-      shape_.choice(ChoicePart::piece, static_cast<int64_t>(index), "?", nullptr, nullptr));
+  const Choice choice{.part = ChoicePart::piece, .index = to_index(index), .text = "?"};
+  const std::string event = event_of(&choice, nullptr);
   const size_t at = event.rfind(kMark);
   return {event.substr(0, at), event.substr(at + kMark.size())};
 }
 
-bool AnswerJob::write_choice(Json choice) { return write_event(event_of(std::move(choice))); }
+bool AnswerJob::write_choice(const Choice& choice) {
+  return write_event(event_of(&choice, nullptr));
+}
 
 // False when the client reads too slowly: the answer is then over.
 bool AnswerJob::write_event(std::string event) {
@@ -269,18 +304,25 @@ bool AnswerJob::write_event(std::string event) {
   return false;
 }
 
-Json AnswerJob::frame(Json choices) const {
-  return {{"id", id_},
-          {"object", shape_.object_name(stream_)},
-          {"created", created_},
-          {"model", service_.names.front()},
-          {"choices", std::move(choices)}};
+// Up to the choices, whose array stays open.
+void AnswerJob::begin_frame(JsonWriter& out) const {
+  out.begin_object();
+  out.key("id");
+  out.text(id_);
+  out.key("object");
+  out.text(shape_.object_name(stream_));
+  out.key("created");
+  out.integer(created_);
+  out.key("model");
+  out.text(service_.names.front());
+  out.key("choices");
+  out.begin_array();
 }
 
 Json AnswerJob::usage() const {
   Timings sum;
-  for (size_t i = 0; i < choices_.size(); ++i) {
-    const Timings& t = choices_[i].timings;
+  for (size_t i = 0; i < works_.size(); ++i) {
+    const Timings& t = works_[i].timings;
     sum.n_generated_tokens += t.n_generated_tokens;
     sum.n_drafted_tokens += t.n_drafted_tokens;
     sum.n_accepted_tokens += t.n_accepted_tokens;
@@ -301,22 +343,34 @@ Json AnswerJob::usage() const {
 }
 
 std::string AnswerJob::whole_answer() {
-  Json list = Json::array();
-  for (size_t i = 0; i < choices_.size(); ++i) {
-    Choice& choice = choices_[i];
-    Json logprobs;
-    if (params_.n_logprobs >= 0) {
-      logprobs = shape_.logprobs(*service_.text, choice.logprobs, choice.text_offset);
-    }
-    list.push_back(shape_.choice(ChoicePart::whole, static_cast<int64_t>(i), std::move(choice.text),
-                                 std::move(logprobs), finish_reason_name(choice.finish)));
+  std::string answer;
+  answer.reserve(n_kept_bytes_ + n_kept_bytes_ / 8);
+  JsonWriter out(answer);
+  begin_frame(out);
+  for (size_t i = 0; i < works_.size(); ++i) {
+    Work& work = works_[i];
+    shape_.write(out, {.part = ChoicePart::whole,
+                       .index = to_index(i),
+                       .text = work.text,
+                       .logprobs = params_.n_logprobs >= 0 ? &work.logprobs : nullptr,
+                       .finish = finish_reason_name(work.finish)});
+    work.text = {};
+    work.logprobs = {};
   }
-  Json answer = frame(std::move(list));
-  answer["usage"] = usage();
-  return answer.dump();
+  out.end_array();
+  out.key("usage");
+  out.value(usage());
+  out.end_object();
+  return answer;
 }
 
 }  // namespace
+
+uint64_t LogprobsText::n_bytes() const {
+  uint64_t n = 0;
+  for (const std::string& list : lists) n += list.size();
+  return n;
+}
 
 std::string sse_event(std::string_view text) { return fmt::format("data: {}\n\n", text); }
 

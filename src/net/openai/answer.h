@@ -1,18 +1,37 @@
 // Answering a checked request: submit its choices to the engine, gather their events, and send
-// them as one JSON object or as server-sent events. The two endpoints differ only in AnswerShape.
+// them as one JSON object or as server-sent events. What an answer keeps until its end is kept as
+// the JSON text that it will be. The two endpoints differ only in AnswerShape.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
+#include "base/json_writer.h"
 #include "net/openai/generate_request.h"
 #include "net/openai/service.h"
 
 namespace ruv {
 
+// Log-probabilities of the tokens so far.
+struct LogprobsText {
+  std::array<std::string, 4> lists = {};  // the endpoint's lists: JSON values with commas between
+  int64_t text_offset = 0;                // characters of the answer before the next token
+
+  uint64_t n_bytes() const;
+};
+
 enum class ChoicePart { opening, piece, closing, whole };
+
+struct Choice {
+  ChoicePart part;
+  int64_t index;
+  std::string_view text = {};
+  const LogprobsText* logprobs = nullptr;  // null: not asked for
+  std::string_view finish = {};            // the reason; empty: not finished
+};
 
 // How an endpoint writes its answers.
 class AnswerShape {
@@ -22,14 +41,11 @@ class AnswerShape {
   virtual const char* object_name(bool stream) const = 0;  // "chat.completion.chunk"
   // Whether a stream begins with an `opening` part although it has no text.
   virtual bool has_opening() const = 0;
-  // One element of `choices`. `finish`: null or the reason.
-  virtual Json choice(ChoicePart part, int64_t index, std::string text, Json logprobs,
-                      Json finish) const = 0;
-  // The logprobs member for tokens whose text begins `text_offset` characters into the answer;
-  // moves text_offset behind them. Where the first token begins in the prompt (token healing), so
-  // does its offset.
-  virtual Json logprobs(const ModelText& text, const std::vector<Event::Logprobs>& tokens,
-                        int64_t& text_offset) const = 0;
+  // One element of `choices`.
+  virtual void write(JsonWriter& out, const Choice& choice) const = 0;
+  // Adds a token. Where it begins in the prompt (token healing), so does its offset.
+  virtual void add_logprobs(const ModelText& text, const Event::Logprobs& token,
+                            LogprobsText& logprobs) const = 0;
 };
 
 struct ReadyPrompt {

@@ -117,6 +117,17 @@ TEST_F(AnswerTest, AClientThatDoesNotReadIsCancelledWithAnError) {
   EXPECT_EQ(response.body.find("[DONE]"), std::string::npos);
 }
 
+TEST_F(AnswerTest, WhatIsKeptOfAnAnswerHasABudget) {
+  start({.budget = {.answers = 1 << 20}});
+  engine_.set_scripts({endless_script(milliseconds(0), 4096)});
+  TestClient client(server_->port());
+  client.send(post_bytes(kChat, body_of(false)));
+  const TestResponse response = client.read_response();
+  EXPECT_EQ(response.status, 503);
+  EXPECT_NE(response.body.find("overloaded"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return idle(); }));
+}
+
 TEST_F(AnswerTest, AFullQueueCancelsTheAnswersAlreadySubmitted) {
   start();
   engine_.set_scripts({endless_script(milliseconds(1))});

@@ -1,6 +1,4 @@
 // POST /v1/chat/completions.
-#include "base/json.h"
-#include "base/utf8.h"
 #include "net/openai/answer.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -8,13 +6,18 @@
 namespace ruv {
 namespace {
 
-Json token_entry(const ModelText& text, const TokenLogprob& token) {
+// The members of a token's entry; its object stays open.
+void write_token(JsonWriter& out, const ModelText& text, const TokenLogprob& token) {
   const std::string bytes = token_bytes(text, token.id);
-  Json list = Json::array();
-  for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
-  return {{"token", to_valid_utf8(bytes)},
-          {"logprob", finite_logprob(token.logprob)},
-          {"bytes", std::move(list)}};
+  out.begin_object();
+  out.key("token");
+  out.text(bytes);
+  out.key("logprob");
+  out.real(finite_logprob(token.logprob));
+  out.key("bytes");
+  out.begin_array();
+  for (const char c : bytes) out.integer(static_cast<unsigned char>(c));
+  out.end_array();
 }
 
 class ChatShape final : public AnswerShape {
@@ -25,29 +28,60 @@ class ChatShape final : public AnswerShape {
   }
   bool has_opening() const override { return true; }
 
-  Json choice(ChoicePart part, int64_t index, std::string text, Json logprobs,
-              Json finish) const override {
-    Json body = Json::object();
-    if (part == ChoicePart::opening || part == ChoicePart::whole) body["role"] = "assistant";
-    if (part != ChoicePart::closing) body["content"] = std::move(text);
-    if (part == ChoicePart::whole) body["refusal"] = nullptr;
-    return {{"index", index},
-            {part == ChoicePart::whole ? "message" : "delta", std::move(body)},
-            {"logprobs", std::move(logprobs)},
-            {"finish_reason", std::move(finish)}};
+  void write(JsonWriter& out, const Choice& choice) const override {
+    out.begin_object();
+    out.key("index");
+    out.integer(choice.index);
+    out.key(choice.part == ChoicePart::whole ? "message" : "delta");
+    write_message(out, choice);
+    out.key("logprobs");
+    if (choice.logprobs == nullptr) {
+      out.null();
+    } else {
+      out.begin_object();
+      out.key("content");
+      out.written_array(choice.logprobs->lists[0]);
+      out.key("refusal");
+      out.null();
+      out.end_object();
+    }
+    out.key("finish_reason");
+    out.text_or_null(choice.finish);
+    out.end_object();
   }
 
-  Json logprobs(const ModelText& text, const std::vector<Event::Logprobs>& tokens,
-                int64_t&) const override {
-    Json content = Json::array();
-    for (const Event::Logprobs& token : tokens) {
-      Json entry = token_entry(text, token.chosen);
-      Json top = Json::array();
-      for (const TokenLogprob& other : token.top) top.push_back(token_entry(text, other));
-      entry["top_logprobs"] = std::move(top);
-      content.push_back(std::move(entry));
+  void add_logprobs(const ModelText& text, const Event::Logprobs& token,
+                    LogprobsText& logprobs) const override {
+    std::string& list = logprobs.lists[0];
+    begin_element(list);
+    JsonWriter out(list);
+    write_token(out, text, token.chosen);
+    out.key("top_logprobs");
+    out.begin_array();
+    for (const TokenLogprob& other : token.top) {
+      write_token(out, text, other);
+      out.end_object();
     }
-    return {{"content", std::move(content)}, {"refusal", nullptr}};
+    out.end_array();
+    out.end_object();
+  }
+
+ private:
+  static void write_message(JsonWriter& out, const Choice& choice) {
+    out.begin_object();
+    if (choice.part == ChoicePart::opening || choice.part == ChoicePart::whole) {
+      out.key("role");
+      out.text("assistant");
+    }
+    if (choice.part != ChoicePart::closing) {
+      out.key("content");
+      out.text(choice.text);
+    }
+    if (choice.part == ChoicePart::whole) {
+      out.key("refusal");
+      out.null();
+    }
+    out.end_object();
   }
 };
 

@@ -13,38 +13,46 @@ class CompletionShape final : public AnswerShape {
   const char* object_name(bool) const override { return "text_completion"; }
   bool has_opening() const override { return false; }
 
-  Json choice(ChoicePart, int64_t index, std::string text, Json logprobs,
-              Json finish) const override {
-    return {{"text", std::move(text)},
-            {"index", index},
-            {"logprobs", std::move(logprobs)},
-            {"finish_reason", std::move(finish)}};
+  void write(JsonWriter& out, const Choice& choice) const override {
+    out.begin_object();
+    out.key("text");
+    out.text(choice.text);
+    out.key("index");
+    out.integer(choice.index);
+    out.key("logprobs");
+    write_logprobs(out, choice.logprobs);
+    out.key("finish_reason");
+    out.text_or_null(choice.finish);
+    out.end_object();
   }
 
   // The alternatives always include the chosen token. Offsets count characters.
-  Json logprobs(const ModelText& text, const std::vector<Event::Logprobs>& tokens,
-                int64_t& text_offset) const override {
-    Json names = Json::array();
-    Json chosen = Json::array();
-    Json top = Json::array();
-    Json offsets = Json::array();
-    for (const Event::Logprobs& token : tokens) {
-      const std::string name = to_valid_utf8(token_bytes(text, token.chosen.id));
-      Json others = Json::object();
-      for (const TokenLogprob& other : token.top) {
-        others[to_valid_utf8(token_bytes(text, other.id))] = finite_logprob(other.logprob);
-      }
-      others[name] = finite_logprob(token.chosen.logprob);
-      names.push_back(name);
-      chosen.push_back(finite_logprob(token.chosen.logprob));
-      top.push_back(std::move(others));
-      offsets.push_back(text_offset);
-      for (const char c : name) text_offset += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  void add_logprobs(const ModelText& text, const Event::Logprobs& token,
+                    LogprobsText& logprobs) const override {
+    for (std::string& list : logprobs.lists) begin_element(list);
+    const std::string name = to_valid_utf8(token_bytes(text, token.chosen.id));
+    Json others = Json::object();  // tokens of one text are one member
+    for (const TokenLogprob& other : token.top) {
+      others[to_valid_utf8(token_bytes(text, other.id))] = finite_logprob(other.logprob);
     }
-    return {{"tokens", std::move(names)},
-            {"token_logprobs", std::move(chosen)},
-            {"top_logprobs", std::move(top)},
-            {"text_offset", std::move(offsets)}};
+    others[name] = finite_logprob(token.chosen.logprob);
+    JsonWriter(logprobs.lists[0]).text(name);
+    JsonWriter(logprobs.lists[1]).real(finite_logprob(token.chosen.logprob));
+    JsonWriter(logprobs.lists[2]).value(others);
+    JsonWriter(logprobs.lists[3]).integer(logprobs.text_offset);
+    for (const char c : name) logprobs.text_offset += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }
+
+ private:
+  static void write_logprobs(JsonWriter& out, const LogprobsText* logprobs) {
+    if (logprobs == nullptr) return out.null();
+    constexpr const char* kLists[] = {"tokens", "token_logprobs", "top_logprobs", "text_offset"};
+    out.begin_object();
+    for (size_t i = 0; i < logprobs->lists.size(); ++i) {
+      out.key(kLists[i]);
+      out.written_array(logprobs->lists[i]);
+    }
+    out.end_object();
   }
 };
 

@@ -12,4 +12,8 @@ double finite_logprob(float logprob) {
   return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0;
 }
 
+void begin_element(std::string& list) {
+  if (!list.empty()) list += ',';
+}
+
 }  // namespace ruv

@@ -11,5 +11,7 @@ namespace ruv {
 std::string token_bytes(const ModelText& text, Token id);
 // JSON has no infinity: OpenAI's -9999 stands for "impossible".
 double finite_logprob(float logprob);
+// A comma where the list has elements already.
+void begin_element(std::string& list);
 
 }  // namespace ruv
