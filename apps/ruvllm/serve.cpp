@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api_key.h"
+#include "base/freed_memory.h"
 #include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
@@ -137,6 +138,7 @@ int serve_command(int argc, char** argv) {
                "Answers that are generated at the same time; more wait");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   call.server.port = static_cast<uint16_t>(call.port);
+  bound_kept_memory();
   const Status status = serve(line, call);
   return status.ok() ? kDone : line.failed(status);
 }

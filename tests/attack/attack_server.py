@@ -2,8 +2,8 @@
 """Tries to bring the real server down: wide, deep, long and slow bodies on every route with little
 memory, silent and half-open connections, encodings, pipelining, foreign hosts, and SIGTERM while
 workers parse. Every request must get an answer, the process must live, and its memory must come
-back. Times are printed and bounded generously; --strict asserts the goals: 1 s for an answer,
-10 ms for 99 % of /health under load, 6 s from SIGTERM to the end. All traffic is on 127.0.0.1.
+back. Times are printed and bounded generously; --strict asserts the goals: 1 s until an answer
+begins, 10 ms for 99 % of /health under load, 6 s from SIGTERM to the end. All traffic is on 127.0.0.1.
 
     tests/attack/attack_server.py --binary build/release/apps/ruvllm/ruvllm --source . --strict
 """
@@ -51,10 +51,10 @@ class Walk(unittest.TestCase):
 
     def test_every_route_with_the_worst_bodies(self):
         with tempfile.TemporaryDirectory() as folder, \
-                LimitedServer("--cache-dir", folder) as server:
+                LimitedServer("--cache-dir", folder, "--ctx", 512, "--cache-tokens", 1024) as server:
             rows = worst_bodies(LIMIT - 4096)
             self.warm_up(server, rows)
-            before = resident_bytes(server.process.pid)
+            before = self.settled_memory(server)
             slowest = []
             for name, method, path, make in rows:
                 body = make()
@@ -70,12 +70,20 @@ class Walk(unittest.TestCase):
             self.assertEqual(ask(server.port, "POST", "/v1/completions", small_request())[0], 200)
 
     def warm_up(self, server, rows):
-        """What the first large requests leave in caches and arenas is not counted."""
+        """What the first requests of each kind leave in caches and arenas is not counted."""
         for _, method, path, make in rows[::7]:
             ask(server.port, method, path, make())
+        for i in range(8):  # all pages of the KV cache
+            body = {"model": "nano", "prompt": [40 + i] * 400, "max_tokens": 1}
+            ask(server.port, "POST", "/v1/completions", json.dumps(body).encode())
+
+    def settled_memory(self, server):
+        """Memory that was freed goes back within a second."""
+        time.sleep(2)
+        return resident_bytes(server.process.pid)
 
     def assert_memory_comes_back(self, server, before):
-        after = resident_bytes(server.process.pid)
+        after = self.settled_memory(server)
         print(f"  memory {before >> 20} MB before, {after >> 20} MB afterwards")
         self.assertLess(after, before * 1.1 + (4 << 20))
 

@@ -53,7 +53,7 @@ def read_answer(connection, seen=b""):
 
 
 def ask(port, method, path, body=None, extra="", timeout=120):
-    """(status, body, seconds from the last byte sent to the last received)."""
+    """(status, body, seconds from the last byte sent to the first received)."""
     with connect(port, timeout) as connection:
         try:
             connection.sendall(head(method, path, None if body is None else len(body), extra))
@@ -62,8 +62,13 @@ def ask(port, method, path, body=None, extra="", timeout=120):
         except ConnectionError:
             pass  # refused before its end: the answer is there all the same
         started = time.monotonic()
-        status, answer, _ = read_answer(connection)
-        return status, answer, time.monotonic() - started
+        try:
+            first = connection.recv(1 << 20)
+        except ConnectionError:
+            first = b""
+        seconds = time.monotonic() - started
+        status, answer, _ = read_answer(connection, first)
+        return status, answer, seconds
 
 
 def resident_bytes(pid):

@@ -310,6 +310,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
 asio::awaitable<void> Connection::answer(Incoming incoming) {
   using asio::experimental::awaitable_operators::operator||;
   exchange_ = std::make_shared<Exchange>(server_.io, server_.options, server_.budget, framing_);
+  const uint64_t n_body_bytes = incoming.body.bytes();
   if (incoming.route == nullptr) {
     exchange_->send(std::move(incoming.refusal));
   } else {
@@ -322,6 +323,7 @@ asio::awaitable<void> Connection::answer(Incoming incoming) {
     exchange_->disconnect();
   }
   exchange_.reset();
+  server_.memory.note_ended(n_body_bytes);
 }
 
 void Connection::start_route(Incoming incoming) {

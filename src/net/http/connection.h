@@ -15,6 +15,7 @@
 #include "net/http/access.h"
 #include "net/http/budget.h"
 #include "net/http/exchange.h"
+#include "net/http/memory_return.h"
 #include "net/http/received_body.h"
 #include "net/http/server.h"
 #include "net/http/workers.h"
@@ -31,7 +32,8 @@ struct ServerState {
         router(std::move(routes), options.api_key),
         access(options.host, !options.api_key.empty(), options.allowed_hosts),
         budget(options.budget),
-        workers(options.n_workers) {}
+        workers(options.n_workers),
+        memory(io, workers) {}
 
   ServerOptions options;
   Router router;
@@ -42,6 +44,7 @@ struct ServerState {
   // Last, because what still waits in them refers to the members above.
   boost::asio::io_context io{1};
   Workers workers;
+  MemoryReturn memory;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

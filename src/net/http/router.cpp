@@ -1,9 +1,11 @@
 #include "net/http/router.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <thread>
 
 #include "net/api_error.h"
 
@@ -56,6 +58,17 @@ HttpResponse wrong_type(const HttpRequest& request) {
                       : fmt::format("the content type is '{}'; it must be application/json",
                                     echo(request.content_type)),
                   "unsupported_content_type"));
+}
+
+// What the route took is free by now, so memory for these few bytes is found, if not at once.
+void answer_failure(const std::shared_ptr<Reply>& reply, Code code, std::string_view message) {
+  for (;;) {
+    try {
+      return send_response(reply, error_response(api_error(Status(code, std::string(message)))));
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view lower) {
@@ -121,13 +134,11 @@ void run_route(const Route& route, const HttpRequest& request,
   try {
     route.action(request, reply);
   } catch (const std::bad_alloc&) {
-    send_response(
-        reply,
-        error_response(api_error(Status(Code::out_of_memory, "no memory left for this request"))));
+    answer_failure(reply, Code::out_of_memory, "no memory left for this request");
   } catch (const std::filesystem::filesystem_error& e) {  // what() has the path
-    send_response(reply, error_response(api_error(Status(Code::internal, e.code().message()))));
+    answer_failure(reply, Code::internal, e.code().message());
   } catch (const std::exception& e) {
-    send_response(reply, error_response(api_error(Status(Code::internal, e.what()))));
+    answer_failure(reply, Code::internal, e.what());
   }
 }
 

@@ -123,6 +123,7 @@ void TcpServer::begin_stop() {
   error_code ignored;
   acceptor_.close(ignored);
   pause_.cancel();
+  state_.memory.stop();
   signals_.cancel(ignored);
   signals_.clear(ignored);
   const auto connections = state_.connections;
