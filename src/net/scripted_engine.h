@@ -40,7 +40,8 @@ class ByteText final : public ModelText {
     if (options.count_only) out.ids.clear();
     return out;
   }
-  // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates do.
+  // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates
+  // do.
   Result<std::string> chat_text(std::string_view json) const override {
     std::string text;
     const Json conversation = TRY(parse_json(json, "conversation"));

@@ -90,7 +90,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   std::vector<ReadyPrompt> prompts_;
   std::shared_ptr<Reply> reply_;
   std::shared_ptr<SessionTurn> turn_;  // until its answer is kept
-  std::vector<Work> works_;  // one for each choice
+  std::vector<Work> works_;            // one for each choice
   uint64_t n_kept_bytes_ = 0;
   uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;

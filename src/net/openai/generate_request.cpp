@@ -292,7 +292,8 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
 }  // namespace
 
 ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
+  const Json json =
+      TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
   request.conversation = TRY(read_conversation(json, ToolTalk::refused));
   if (request.params.token_healing && !TRY(read_flag(json, "continue_final_message", false))) {
