@@ -27,13 +27,18 @@ class LoadedModelText final : public ModelText {
 
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
+    const TokenizerSpec& spec = tokenizer.spec();
     TokenizedText out;
-    TokenSink sink(options.count_only ? nullptr : &out.ids,
-                   options.with_spans && !options.count_only ? &out.spans : nullptr);
+    TokenSink sink =
+        options.count_only ? TokenSink(nullptr) : TokenSink(out.log, options.with_spans);
+    const auto push_special = [&](bool wanted, const std::optional<Token>& id) {
+      if (options.add_special && wanted && id) sink.push(*id, 0);
+    };
+    push_special(spec.add_bos, spec.bos);
     const TextPart part{text, options.parse_special ? SpecialParsing::on : SpecialParsing::off};
     tokenizer.encode_parts({&part, 1}, false, sink);
+    push_special(spec.add_eos, spec.eos);
     out.n_tokens = static_cast<int64_t>(sink.n_tokens());
-    if (options.add_special) add_special(tokenizer.spec(), text.size(), options, out);
     return out;
   }
 
@@ -76,26 +81,21 @@ class LoadedModelText final : public ModelText {
                                json);
   }
 
-  static void add_special(const TokenizerSpec& spec, size_t n_bytes, const EncodeOptions& options,
-                          TokenizedText& out) {
-    const auto end = static_cast<uint32_t>(n_bytes);
-    const auto add = [&](Token id, bool first) {
-      ++out.n_tokens;
-      if (options.count_only) return;
-      out.ids.insert(first ? out.ids.begin() : out.ids.end(), id);
-      const TokenSpan span = first ? TokenSpan{0, 0} : TokenSpan{end, end};
-      if (options.with_spans) out.spans.insert(first ? out.spans.begin() : out.spans.end(), span);
-    };
-    if (spec.add_bos && spec.bos) add(*spec.bos, true);
-    if (spec.add_eos && spec.eos) add(*spec.eos, false);
-  }
-
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
   mutable RecentPrompts recent_;
 };
 
 }  // namespace
+
+std::vector<Token> TokenizedText::ids() const {
+  std::vector<Token> ids;
+  ids.reserve(static_cast<size_t>(n_tokens));
+  for (NumberLog::Reader numbers(log.ids); !numbers.done();) {
+    ids.push_back(static_cast<Token>(numbers.next()));
+  }
+  return ids;
+}
 
 std::unique_ptr<ModelText> text_of_model(std::shared_ptr<const Model> model) {
   return std::make_unique<LoadedModelText>(std::move(model));

@@ -22,8 +22,9 @@ struct EncodeOptions {
 
 struct TokenizedText {
   int64_t n_tokens = 0;
-  std::vector<Token> ids;
-  std::vector<TokenSpan> spans;  // bytes of the text; empty ones of bos and eos
+  TokenLog log = {};  // spans are bytes of the text; those of bos and eos are empty
+
+  std::vector<Token> ids() const;
 };
 
 struct ChatPrompt {

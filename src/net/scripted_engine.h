@@ -32,12 +32,12 @@ class ByteText final : public ModelText {
     for (uint32_t at = 0; at < text.size();) {
       const bool special = options.parse_special && text.substr(at).starts_with(end);
       const uint32_t size = special ? 5 : 1;
-      out.ids.push_back(special ? 256 : static_cast<unsigned char>(text[at]));
-      if (options.with_spans) out.spans.push_back({at, at + size});
+      ++out.n_tokens;
+      const uint64_t id = special ? 256 : static_cast<unsigned char>(text[at]);
+      if (!options.count_only) out.log.ids.push(id);
+      if (options.with_spans) out.log.spans.push({at, at + size});
       at += size;
     }
-    out.n_tokens = static_cast<int64_t>(out.ids.size());
-    if (options.count_only) out.ids.clear();
     return out;
   }
   // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates
@@ -64,7 +64,7 @@ class ByteText final : public ModelText {
     const std::string text = TRY(chat_text(json));
     const auto n = static_cast<int64_t>(text.size());
     const bool goes_on = json.find("continue_final_message") != std::string_view::npos;
-    return ChatPrompt{TRY(encode(text, {})).ids, goes_on ? n - 5 : n};
+    return ChatPrompt{TRY(encode(text, {})).ids(), goes_on ? n - 5 : n};
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     std::string text;

@@ -1,4 +1,5 @@
-// Stretches wait in a list that only grows; a counter hands them out in order.
+// The caller cuts the text into stretches and sends their tokens in order; others encode them.
+// Only a few stretches are under way at a time, so that what they hold is little beside the text.
 #include "text/parallel_encode.h"
 
 #include <condition_variable>
@@ -12,89 +13,135 @@
 namespace ruv {
 namespace {
 
-constexpr size_t kStretchBytes = size_t{1} << 15;
+// A few hundred kB are held for each while it is under way; shorter ones make threads wait for one
+// another.
+constexpr size_t kStretchBytes = size_t{1} << 13;
+// A word without an end. Its tokens go straight to the sink, which may keep them in less room.
+constexpr size_t kLongStretchBytes = 16 * kStretchBytes;
 
 struct Stretch {
   std::vector<Word> words;
   std::vector<Token> ids;
   std::vector<TokenSpan> spans;
   TokenSink sink{nullptr};
+  bool done = false;
 };
 
 class Stretches {
  public:
-  Stretches(const WordWork& work, const TokenSink& sink) : work_(work), whole_(sink) {}
+  Stretches(const WordWork& work, int n_threads, TokenSink& sink)
+      : work_(work), window_(2 * static_cast<size_t>(n_threads) + 2), begin_(sink), sink_(sink) {}
 
-  // Cuts the text; returns when all of it is cut or a thread failed.
-  void cut() {
-    size_t at = 0;
-    std::vector<Word> words;
-    std::vector<Word> gathered;
-    size_t n_bytes = 0;
-    while (!failed() && work_.next_words(at, words)) {
-      gathered.insert(gathered.end(), words.begin(), words.end());
-      n_bytes += words.back().end - words.front().begin;
-      if (n_bytes < kStretchBytes) continue;
-      add(std::move(gathered));
-      gathered.clear();
-      n_bytes = 0;
+  // The caller's part: returns when all tokens are sent or a thread failed.
+  void run() {
+    for (size_t at = 0; cut(at);) {
+      const bool is_long = n_cut_bytes_ >= kLongStretchBytes;
+      const size_t n_wait = is_long ? 0 : window_ - 1;
+      while (n_under_way() > n_wait) {
+        if (!advance()) return;
+      }
+      if (is_long) {
+        sink_.move_to(begin_.at());
+        work_.encode(cut_, sink_);
+      } else {
+        add();
+      }
     }
-    if (!gathered.empty()) add(std::move(gathered));
     finish(nullptr);
+    while (advance()) continue;
   }
-  // Encodes stretches until none will come.
-  void encode() {
-    while (Stretch* next = take()) {
-      work_.encode(next->words, next->sink);
-      next->words = {};
-    }
+  // The others': until no stretches will come.
+  void encode_all() {
+    while (Stretch* next = take(Wait::yes)) encode(*next);
   }
   // No more stretches come; of several failures the first is kept.
   void finish(std::exception_ptr failure) {
     {
       const std::lock_guard lock(mutex_);
-      done_ = true;
+      ended_ = true;
       if (failure != nullptr && failure_ == nullptr) failure_ = std::move(failure);
     }
     changed_.notify_all();
   }
-  void send(TokenSink& sink) {
+  void rethrow() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    for (Stretch& stretch : stretches_) {
-      sink.take(stretch.sink);
-      stretch.ids = {};
-      stretch.spans = {};
-    }
   }
 
  private:
-  bool failed() {
-    const std::lock_guard lock(mutex_);
-    return failure_ != nullptr;
+  enum class Wait { no, yes };
+
+  // Only the caller adds and removes.
+  size_t n_under_way() const { return stretches_.size(); }
+
+  // The words of the next stretch. False: the text is cut.
+  bool cut(size_t& at) {
+    cut_.clear();
+    n_cut_bytes_ = 0;
+    while (n_cut_bytes_ < kStretchBytes && work_.next_words(at, words_)) {
+      cut_.insert(cut_.end(), words_.begin(), words_.end());
+      n_cut_bytes_ += words_.back().end - words_.front().begin;
+    }
+    return !cut_.empty();
   }
-  void add(std::vector<Word> words) {
+  void add() {
     {
       const std::lock_guard lock(mutex_);
       Stretch& stretch = stretches_.emplace_back();
-      stretch.words = std::move(words);
-      stretch.sink = whole_.part(stretch.ids, stretch.spans);
+      stretch.words = cut_;
+      stretch.sink = begin_.part(stretch.ids, stretch.spans);
     }
-    changed_.notify_one();
+    changed_.notify_all();
   }
-  Stretch* take() {
+  // Sends the first stretch, or helps to get there. False: there is none, or a thread failed.
+  bool advance() {
+    {
+      std::unique_lock lock(mutex_);
+      if (stretches_.empty() || failure_ != nullptr) return false;
+      const auto is_first_done = [&] { return stretches_.front().done; };
+      if (n_taken_ == stretches_.size()) {
+        changed_.wait(lock, [&] { return is_first_done() || failure_ != nullptr; });
+      }
+      if (!is_first_done()) {
+        lock.unlock();
+        if (Stretch* next = take(Wait::no)) encode(*next);
+        return true;
+      }
+    }
+    sink_.take(stretches_.front().sink);
+    const std::lock_guard lock(mutex_);
+    stretches_.pop_front();
+    --n_taken_;
+    return true;
+  }
+  Stretch* take(Wait wait) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return next_ < stretches_.size() || done_; });
-    const bool none = next_ == stretches_.size() || failure_ != nullptr;
-    return none ? nullptr : &stretches_[next_++];
+    const auto is_there = [&] { return n_taken_ < stretches_.size(); };
+    if (wait == Wait::yes) {
+      changed_.wait(lock, [&] { return is_there() || ended_ || failure_ != nullptr; });
+    }
+    return is_there() && failure_ == nullptr ? &stretches_[n_taken_++] : nullptr;
+  }
+  void encode(Stretch& stretch) {
+    work_.encode(stretch.words, stretch.sink);
+    {
+      const std::lock_guard lock(mutex_);
+      stretch.done = true;
+    }
+    changed_.notify_all();
   }
 
   const WordWork& work_;
-  const TokenSink& whole_;
+  const size_t window_;
+  const TokenSink begin_;  // as the sink stood before the text
+  TokenSink& sink_;
+  std::vector<Word> words_;
+  std::vector<Word> cut_;  // the next stretch
+  size_t n_cut_bytes_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Stretch> stretches_;  // a deque, so that they stay where they are
-  size_t next_ = 0;
-  bool done_ = false;
+  size_t n_taken_ = 0;             // of them
+  bool ended_ = false;
   std::exception_ptr failure_;
 };
 
@@ -115,17 +162,16 @@ int threads_for(size_t n_bytes, const TokenSink& sink) {
 }
 
 void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink) {
-  Stretches stretches(work, sink);
+  Stretches stretches(work, n_threads, sink);
   std::vector<std::thread> threads;
   guarded(stretches, [&] {
     for (int i = 1; i < n_threads; ++i) {
-      threads.emplace_back([&] { guarded(stretches, [&] { stretches.encode(); }); });
+      threads.emplace_back([&] { guarded(stretches, [&] { stretches.encode_all(); }); });
     }
-    stretches.cut();
-    stretches.encode();
+    stretches.run();
   });
   for (std::thread& thread : threads) thread.join();
-  stretches.send(sink);
+  stretches.rethrow();
 }
 
 }  // namespace ruv

@@ -27,7 +27,8 @@ struct WordWork {
 // The threads that a text of n_bytes is worth, within what the sink allows.
 int threads_for(size_t n_bytes, const TokenSink& sink);
 
-// Uses n_threads threads, the caller among them. What `work` throws is thrown again.
+// Uses n_threads threads, the caller among them. What `work` throws is thrown again; the sink has
+// then got a part of the tokens.
 void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink);
 
 }  // namespace ruv

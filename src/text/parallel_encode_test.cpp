@@ -28,6 +28,21 @@ PlacedTokens encoded(const Tokenizer& tokenizer, std::string_view text, int n_th
   return out;
 }
 
+PlacedTokens logged(const Tokenizer& tokenizer, std::string_view text, int n_threads) {
+  TokenLog log;
+  TokenSink sink(log, true);
+  sink.limit_threads(n_threads);
+  const TextPart part{text, SpecialParsing::on};
+  tokenizer.encode_parts({&part, 1}, false, sink);
+  PlacedTokens out;
+  for (NumberLog::Reader ids(log.ids); !ids.done();) {
+    out.ids.push_back(static_cast<Token>(ids.next()));
+  }
+  for (SpanLog::Reader spans(log.spans); !spans.done();) out.spans.push_back(spans.next());
+  EXPECT_EQ(sink.n_tokens(), out.ids.size());
+  return out;
+}
+
 std::string long_text(Rng& rng, size_t n) {
   const std::string_view words[] = {"hello",  " ", " a",  "<tool>", "\n",     "'s", "12345",
                                     "\u00E9", "-", "aaa", "\xFF",   "\u2581", "   "};
@@ -52,8 +67,10 @@ TEST(ParallelEncode, GivesTheTokensOfOneThread) {
     for (const size_t n : {size_t{1000}, kParallelBytes + 5, 3 * kParallelBytes}) {
       const std::string text = long_text(rng, n);
       const PlacedTokens serial = encoded(**tokenizer, text, 1);
+      EXPECT_EQ(logged(**tokenizer, text, 1), serial);
       for (const int n_threads : {2, 3, 8}) {
         EXPECT_EQ(encoded(**tokenizer, text, n_threads), serial);
+        EXPECT_EQ(logged(**tokenizer, text, n_threads), serial);
       }
     }
   }

@@ -6,23 +6,20 @@
 #include <vector>
 
 #include "text/token_index.h"
+#include "text/token_log.h"
 
 namespace ruv {
-
-// Bytes [begin, end) of the text that was encoded. Tokens of one character share its bytes.
-struct TokenSpan {
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  bool operator==(const TokenSpan&) const = default;
-};
 
 class TokenSink {
  public:
   // Null ids: only counts. Null spans: places are not kept.
   explicit TokenSink(std::vector<Token>* ids, std::vector<TokenSpan>* spans = nullptr)
       : ids_(ids), spans_(spans) {}
+  // Into a log. Slower, but millions of tokens take a third of the memory.
+  explicit TokenSink(TokenLog& log, bool with_spans)
+      : id_log_(&log.ids), span_log_(with_spans ? &log.spans : nullptr) {}
 
-  bool keeps_spans() const { return spans_ != nullptr; }
+  bool keeps_spans() const { return spans_ != nullptr || span_log_ != nullptr; }
   size_t n_tokens() const { return n_tokens_; }
   // The last token, or -1 before the first.
   Token last() const { return last_; }
@@ -32,12 +29,14 @@ class TokenSink {
     ++n_tokens_;
     last_ = id;
     if (ids_ != nullptr) ids_->push_back(id);
-    if (spans_ != nullptr) push_span(n_bytes);
+    if (id_log_ != nullptr) id_log_->push(static_cast<uint64_t>(id));
+    if (keeps_spans()) push_span(n_bytes);
   }
   // The last token stands for the next n_bytes too.
   void extend(size_t n_bytes) {
     at_ += n_bytes;
     if (spans_ != nullptr && !spans_->empty()) spans_->back().end = static_cast<uint32_t>(at_);
+    if (span_log_ != nullptr) span_log_->extend_last(static_cast<uint32_t>(at_));
   }
   // The next n_bytes become no token.
   void skip(size_t n_bytes) { at_ += n_bytes; }
@@ -46,6 +45,7 @@ class TokenSink {
     n_tokens_ += ids.size();
     last_ = ids.back();
     if (ids_ != nullptr) ids_->insert(ids_->end(), ids.begin(), ids.end());
+    log_ids(ids);
   }
   // Where the next token begins, in bytes of what is being encoded.
   void move_to(size_t at) { at_ = at; }
@@ -56,7 +56,7 @@ class TokenSink {
   // A sink for a stretch of the text that another thread encodes, keeping what this one keeps, from
   // where this one stands; take() appends what it got.
   TokenSink part(std::vector<Token>& ids, std::vector<TokenSpan>& spans) const {
-    TokenSink made(ids_ == nullptr ? nullptr : &ids, spans_ == nullptr ? nullptr : &spans);
+    TokenSink made(keeps_ids() ? &ids : nullptr, keeps_spans() ? &spans : nullptr);
     made.at_ = at_;
     made.n_threads_ = 1;
     return made;
@@ -67,6 +67,9 @@ class TokenSink {
     at_ = part.at_;
     if (ids_ != nullptr) ids_->insert(ids_->end(), part.ids_->begin(), part.ids_->end());
     if (spans_ != nullptr) spans_->insert(spans_->end(), part.spans_->begin(), part.spans_->end());
+    if (id_log_ != nullptr) log_ids(*part.ids_);
+    if (span_log_ == nullptr) return;
+    for (const TokenSpan& span : *part.spans_) span_log_->push(span);
   }
   // About n_bytes of text will follow.
   void expect(size_t n_bytes) {
@@ -82,13 +85,25 @@ class TokenSink {
   static void grow(std::vector<T>* items, size_t n) {
     if (items->capacity() - items->size() < n) items->reserve(items->size() + n);
   }
+  bool keeps_ids() const { return ids_ != nullptr || id_log_ != nullptr; }
+  void log_ids(std::span<const Token> ids) {
+    if (id_log_ == nullptr) return;
+    for (const Token id : ids) id_log_->push(static_cast<uint64_t>(id));
+  }
   void push_span(size_t n_bytes) {
-    spans_->push_back({static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + n_bytes)});
+    const TokenSpan span{static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + n_bytes)};
     at_ += n_bytes;
+    if (spans_ != nullptr) {
+      spans_->push_back(span);
+    } else {
+      span_log_->push(span);
+    }
   }
 
-  std::vector<Token>* ids_;
-  std::vector<TokenSpan>* spans_;
+  std::vector<Token>* ids_ = nullptr;
+  std::vector<TokenSpan>* spans_ = nullptr;
+  NumberLog* id_log_ = nullptr;
+  SpanLog* span_log_ = nullptr;
   size_t n_tokens_ = 0;
   size_t at_ = 0;
   int n_threads_ = 0;
@@ -101,13 +116,14 @@ class SpanMap {
   // From here on `sink` counts bytes of the made text.
   explicit SpanMap(TokenSink& sink) : base_(sink.at()) {
     if (sink.spans_ != nullptr) first_ = sink.spans_->size();
+    if (sink.span_log_ != nullptr) logged_ = sink.span_log_->end();
     sink.move_to(0);
   }
   // Ends it when n bytes were put before the other text, of n_bytes. They have no place in it.
   void drop_prefix(TokenSink& sink, size_t n, size_t n_bytes) const {
     if (!sink.keeps_spans()) return;
     const auto to = [&](uint32_t at) { return place(at < n ? 0 : at - n); };
-    for (TokenSpan& span : spans(sink)) span = {to(span.begin), to(span.end)};
+    change_spans(sink, [&](TokenSpan span) { return TokenSpan{to(span.begin), to(span.end)}; });
     sink.move_to(base_ + n_bytes);
   }
   // Ends it when byte i came from byte origin[i], ascending; behind the last stands the size of the
@@ -116,26 +132,30 @@ class SpanMap {
   void trace(TokenSink& sink, std::span<const uint32_t> origin, bool shared) const {
     if (!sink.keeps_spans()) return;
     size_t after = 0;  // the first byte behind the character that the token ends in
-    for (TokenSpan& span : spans(sink)) {
+    change_spans(sink, [&](TokenSpan span) -> TokenSpan {
       after = span.end > after ? span.end : after;
-      if (shared && span.end > span.begin) {
-        while (after + 1 < origin.size() && origin[after] == origin[span.end - 1]) ++after;
-        span = {place(origin[span.begin]), place(origin[after])};
-      } else {
-        span = {place(origin[span.begin]), place(origin[span.end])};
+      if (!shared || span.end <= span.begin) {
+        return {place(origin[span.begin]), place(origin[span.end])};
       }
-    }
+      while (after + 1 < origin.size() && origin[after] == origin[span.end - 1]) ++after;
+      return {place(origin[span.begin]), place(origin[after])};
+    });
     sink.move_to(base_ + origin.back());
   }
 
  private:
-  std::span<TokenSpan> spans(TokenSink& sink) const {
-    return std::span(*sink.spans_).subspan(first_);
+  // Those pushed since it began, in their order.
+  template <class Change>
+  void change_spans(TokenSink& sink, const Change& change) const {
+    if (sink.span_log_ != nullptr) sink.span_log_->rewrite(logged_, change);
+    if (sink.spans_ == nullptr) return;
+    for (TokenSpan& span : std::span(*sink.spans_).subspan(first_)) span = change(span);
   }
   uint32_t place(size_t at) const { return static_cast<uint32_t>(base_ + at); }
 
   size_t base_ = 0;
   size_t first_ = 0;
+  SpanLog::Place logged_;
 };
 
 }  // namespace ruv

@@ -21,8 +21,9 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, os.path.join(HERE, "..", "e2e")]
-from bodies import LIMIT, small_request, worst_bodies  # noqa: E402
-from client import ask, connect, head, percentile, read_answer, resident_bytes  # noqa: E402
+from bodies import LIMIT, filled, small_request, worst_bodies  # noqa: E402
+from client import (ask, connect, forget_peak, head, peak_bytes, percentile,  # noqa: E402
+                    read_answer, resident_bytes)
 from server import Server, find_model  # noqa: E402
 
 STRICT = False
@@ -86,6 +87,20 @@ class Walk(unittest.TestCase):
         after = self.settled_memory(server)
         print(f"  memory {before >> 20} MB before, {after >> 20} MB afterwards")
         self.assertLess(after, before * 1.1 + (4 << 20))
+
+    def test_tokenize_takes_ten_times_its_body(self):
+        everything = b'{"with_pieces":true,"return_token_strs":true,"with_spans":true,"content":"'
+        for letters in (b"1", b"xq", b"the cat ", "日本".encode()):
+            body = filled(everything, letters, b'"}', 4 << 20)
+            with LimitedServer() as server:
+                ask(server.port, "POST", "/tokenize", b'{"content":"a"}')
+                before = resident_bytes(server.process.pid)
+                forget_peak(server.process.pid)
+                status, _, _ = ask(server.port, "POST", "/tokenize", body)
+                self.assertEqual(status, 200)
+                ratio = (peak_bytes(server.process.pid) - before) / len(body)
+                print(f"  /tokenize of {letters.decode()}: peak {ratio:.1f} times the body")
+                self.assertLess(ratio, 10)
 
     def test_too_long_bodies_are_refused_unread(self):
         with LimitedServer() as server:

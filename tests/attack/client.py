@@ -71,12 +71,26 @@ def ask(port, method, path, body=None, extra="", timeout=120):
         return status, answer, seconds
 
 
-def resident_bytes(pid):
+def status_bytes(pid, name):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
-            if line.startswith("VmRSS:"):
+            if line.startswith(name + ":"):
                 return int(line.split()[1]) * 1024
     return 0
+
+
+def resident_bytes(pid):
+    return status_bytes(pid, "VmRSS")
+
+
+def peak_bytes(pid):
+    """The most that was resident since the start or forget_peak."""
+    return status_bytes(pid, "VmHWM")
+
+
+def forget_peak(pid):
+    with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as refs:
+        refs.write("5")
 
 
 def percentile(values, share):

@@ -129,8 +129,7 @@ RouteChoice Router::choose(HttpRequest& request) const {
   return {.refusal = allowed.empty() ? no_route(request) : wrong_method(request, allowed)};
 }
 
-void run_route(const Route& route, const HttpRequest& request,
-               const std::shared_ptr<Reply>& reply) {
+void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply) {
   try {
     route.action(request, reply);
   } catch (const std::bad_alloc&) {

@@ -11,8 +11,8 @@
 
 namespace ruv {
 
-// Answers through the reply, at once or later.
-using RouteAction = std::function<void(const HttpRequest&, const std::shared_ptr<Reply>&)>;
+// Answers through the reply, at once or later. The request is the action's to take apart.
+using RouteAction = std::function<void(HttpRequest&, const std::shared_ptr<Reply>&)>;
 
 // The thread on which a route's action is called.
 enum class RouteThread {
@@ -59,6 +59,6 @@ class Router {
 };
 
 // Calls the route's action. What it throws (memory, third parties) becomes 503 or 500.
-void run_route(const Route& route, const HttpRequest& request, const std::shared_ptr<Reply>& reply);
+void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply);
 
 }  // namespace ruv

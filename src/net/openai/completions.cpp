@@ -63,7 +63,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
     // Control tokens written out become their ids: a raw prompt is written by a program.
     auto encoded = service.text->encode(raw.text, {});
     if (!encoded) return tl::unexpected(api_error(encoded.error(), "prompt"));
-    ready.ids = std::move(encoded->ids);
+    ready.ids = encoded->ids();
   }
   TRY(check_prompt(service, ready.ids, "prompt"));
   if (!echo) return ready;

@@ -92,8 +92,9 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
   if (call.source == "messages") {
     auto prompt = service.text->chat_prompt(TRY(read_conversation(body, ToolTalk::allowed)));
     if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
-    const auto n = static_cast<int64_t>(prompt->ids.size());
-    return TokenizedText{.n_tokens = n, .ids = std::move(prompt->ids), .spans = {}};
+    TokenizedText encoded{.n_tokens = static_cast<int64_t>(prompt->ids.size())};
+    for (const Token id : prompt->ids) encoded.log.ids.push(static_cast<uint64_t>(id));
+    return encoded;
   }
   const Json& text = body.at(call.source);
   if (!text.is_string()) return wrong_type(call.source, "a string", text);
@@ -107,12 +108,13 @@ constexpr size_t kWholeAnswerBytes = 64 << 10;
 // Written on the network thread, where nothing may take long.
 constexpr size_t kPieceBytes = 16 << 10;
 
-ApiResult<void> answer_tokenize(const OpenAiService& service, const HttpRequest& http,
+ApiResult<void> answer_tokenize(const OpenAiService& service, HttpRequest& http,
                                 const std::shared_ptr<Reply>& reply) {
   TokenizeBody call;
   TokenizedText encoded;
   {
     const Json body = TRY(read_body(service, http, tokenize_fields(), kMaxConversationValues));
+    http.body = {};  // all of it is in the tree
     call = TRY(read_tokenize(body));
     encoded = TRY(encode(service, body, call));
   }
@@ -132,7 +134,7 @@ ApiResult<void> answer_tokenize(const OpenAiService& service, const HttpRequest&
 
 Route tokenize_route(const OpenAiService& service, std::string path) {
   return {"POST", std::move(path),
-          [&service](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+          [&service](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
             const auto answered = answer_tokenize(service, http, reply);
             if (!answered) send_response(reply, error_response(answered.error()));
           }};

@@ -12,9 +12,7 @@ std::string TokenizeAnswer::next(size_t n_bytes) {
   return std::exchange(out_, {});
 }
 
-size_t TokenizeAnswer::held_bytes() const {
-  return text_.ids.capacity() * sizeof(Token) + text_.spans.capacity() * sizeof(TokenSpan);
-}
+size_t TokenizeAnswer::held_bytes() const { return text_.log.held_bytes(); }
 
 bool TokenizeAnswer::has(List list) const {
   switch (list) {
@@ -33,7 +31,7 @@ bool TokenizeAnswer::has(List list) const {
 void TokenizeAnswer::begin(List list) {
   while (!has(list)) list = static_cast<List>(static_cast<int>(list) + 1);
   list_ = list;
-  at_ = 0;
+  ids_ = NumberLog::Reader(text_.log.ids);
   if (list == List::none) return writer_.end_object();
   constexpr const char* kNames[] = {"", "tokens", "token_strs", "spans"};
   writer_.key(kNames[static_cast<int>(list)]);
@@ -49,24 +47,22 @@ void TokenizeAnswer::step() {
     writer_.integer(service_.engine->n_ctx());
     return begin(List::tokens);
   }
-  const size_t size = list_ == List::spans ? text_.spans.size() : text_.ids.size();
-  if (at_ < size) return write_item();
+  const bool at_end = list_ == List::spans ? spans_.done() : ids_.done();
+  if (!at_end) return write_item();
   writer_.end_array();
   begin(static_cast<List>(static_cast<int>(list_) + 1));
 }
 
 void TokenizeAnswer::write_item() {
-  const size_t at = at_++;
-  if (list_ == List::names) {
-    return writer_.text(service_.text->token_name(text_.ids[at]));
-  }
   if (list_ == List::spans) {
+    const TokenSpan span = spans_.next();
     writer_.begin_array();
-    writer_.integer(text_.spans[at].begin);
-    writer_.integer(text_.spans[at].end);
+    writer_.integer(span.begin);
+    writer_.integer(span.end);
     return writer_.end_array();
   }
-  const Token id = text_.ids[at];
+  const auto id = static_cast<Token>(ids_.next());
+  if (list_ == List::names) return writer_.text(service_.text->token_name(id));
   if (!fields_.pieces) return writer_.integer(id);
   writer_.begin_object();
   writer_.key("id");

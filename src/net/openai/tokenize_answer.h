@@ -42,7 +42,8 @@ class TokenizeAnswer {
   TokenizedText text_;
   TokenizeFields fields_;
   List list_ = List::head;
-  size_t at_ = 0;  // the next element of the list
+  NumberLog::Reader ids_{text_.log.ids};
+  SpanLog::Reader spans_{text_.log.spans};
   std::string out_;
   JsonWriter writer_{out_};
 };

@@ -35,6 +35,7 @@ bool is_valid_text(std::string_view text) {
 constexpr size_t kSettledFirst = 16'000;  // tokens, a few milliseconds
 constexpr size_t kPooled = 64;            // scratches kept between calls
 constexpr size_t kLargeBuffer = 1 << 20;  // bytes of a buffer that is not kept
+constexpr size_t kLongWord = 1 << 16;     // bytes of a word whose ids are not gathered
 
 }  // namespace
 
@@ -199,6 +200,7 @@ void BpeCore::encode_word(std::string_view word, const Probe& probe, Scratch& sc
       return;
     }
   }
+  if (word.size() >= kLongWord && send_long_word(word, scratch, sink)) return;
   const size_t n_before = scratch.ids.size();
   if (search_word(word, scratch) || merge_tokens(word, scratch)) {
     if (is_short) {
@@ -210,6 +212,16 @@ void BpeCore::encode_word(std::string_view word, const Probe& probe, Scratch& sc
   for (const Symbol& symbol : scratch.symbols) {
     send_symbol(word.substr(symbol.begin, symbol.end - symbol.begin), symbol.id, scratch, sink);
   }
+}
+
+// As search_word, without a second copy of millions of ids.
+bool BpeCore::send_long_word(std::string_view word, Scratch& scratch, TokenSink& sink) const {
+  flush(scratch, sink);
+  if (options_.symbols == BpeSymbols::characters && !is_valid_text(word)) return false;
+  if (scratch.search.search(word) != word.size()) return false;
+  scratch.after_unknown = false;
+  send_ids(scratch.search.tokens(), sink);
+  return true;
 }
 
 // Appends the ids of a word; false, with none appended, when merging must tell.
@@ -321,12 +333,13 @@ void BpeCore::send_symbol(std::string_view text, Token id, Scratch& scratch,
 void BpeCore::flush(Scratch& scratch, TokenSink& sink) const {
   if (scratch.ids.empty()) return;
   scratch.after_unknown = false;
-  if (!sink.keeps_spans()) {
-    sink.push_word(scratch.ids);
-  } else {
-    for (const Token id : scratch.ids) sink.push(id, vocabulary_.length(id));
-  }
+  send_ids(scratch.ids, sink);
   scratch.ids.clear();
+}
+
+void BpeCore::send_ids(std::span<const Token> ids, TokenSink& sink) const {
+  if (!sink.keeps_spans()) return sink.push_word(ids);
+  for (const Token id : ids) sink.push(id, vocabulary_.length(id));
 }
 
 }  // namespace ruv

@@ -92,6 +92,8 @@ class BpeCore {
   bool merge_tokens(std::string_view word, Scratch& scratch) const;
   void merge_symbols(std::string_view word, Scratch& scratch) const;
   void send_symbol(std::string_view text, Token id, Scratch& scratch, TokenSink& sink) const;
+  bool send_long_word(std::string_view word, Scratch& scratch, TokenSink& sink) const;
+  void send_ids(std::span<const Token> ids, TokenSink& sink) const;
   void flush(Scratch& scratch, TokenSink& sink) const;
   bool is_whole(const Vocabulary::Entry& entry) const;
   bool has_fallback(std::string_view character) const;
