@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/threads.h"
@@ -154,6 +155,15 @@ void guarded(Stretches& stretches, const F& f) {
   }
 }
 
+// Fewer where the system has no room for more; the others do their work.
+template <class F>
+void start_threads(std::vector<std::thread>& threads, int n, const F& f) {
+  try {
+    for (int i = 0; i < n; ++i) threads.emplace_back(f);
+  } catch (const std::system_error&) {
+  }
+}
+
 }  // namespace
 
 int threads_for(size_t n_bytes, const TokenSink& sink) {
@@ -165,9 +175,8 @@ void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink) {
   Stretches stretches(work, n_threads, sink);
   std::vector<std::thread> threads;
   guarded(stretches, [&] {
-    for (int i = 1; i < n_threads; ++i) {
-      threads.emplace_back([&] { guarded(stretches, [&] { stretches.encode_all(); }); });
-    }
+    start_threads(threads, n_threads - 1,
+                  [&] { guarded(stretches, [&] { stretches.encode_all(); }); });
     stretches.run();
   });
   for (std::thread& thread : threads) thread.join();

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, os.path.join(HERE, "..", "e2e")]
 from bodies import LIMIT, filled, small_request, worst_bodies  # noqa: E402
 from client import (ask, connect, forget_peak, head, peak_bytes, percentile,  # noqa: E402
-                    read_answer, resident_bytes)
+                    read_answer, resident_bytes, status_bytes)
 from server import Server, find_model  # noqa: E402
 
 STRICT = False
@@ -87,6 +87,36 @@ class Walk(unittest.TestCase):
         after = self.settled_memory(server)
         print(f"  memory {before >> 20} MB before, {after >> 20} MB afterwards")
         self.assertLess(after, before * 1.1 + (4 << 20))
+
+    def test_hardly_any_memory(self):
+        """128 MB for twelve clients with large bodies: most are refused, none ends the server."""
+        bodies = [(method, path, make())
+                  for _, method, path, make in worst_bodies(LIMIT - 4096)[::3]]
+        with Server("--ctx", 512, "--cache-tokens", 1024) as server:
+            ask(server.port, "POST", "/v1/completions", small_request())
+            most = status_bytes(server.process.pid, "VmSize") + (128 << 20)
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS, (most, most))
+            found = []
+
+            def send(i):
+                for method, path, body in random.Random(i).sample(bodies, len(bodies)):
+                    try:
+                        found.append(ask(server.port, method, path, body)[0])
+                    except OSError:
+                        found.append(0)
+
+            threads = [threading.Thread(target=send, args=(i,)) for i in range(12)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            counts = {status: found.count(status) for status in sorted(set(found))}
+            print(f"  answers by status, 0 for none: {counts}")
+            self.assertIsNone(server.process.poll())
+            self.assertLessEqual(set(found), {0, 200, 400, 503})
+            self.assertIn(503, found)
+            self.assertLess(found.count(0), len(found) / 10)
+            self.assertEqual(ask(server.port, "POST", "/v1/completions", small_request())[0], 200)
 
     def test_tokenize_takes_ten_times_its_body(self):
         everything = b'{"with_pieces":true,"return_token_strs":true,"with_spans":true,"content":"'

@@ -7,6 +7,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <new>
 
 #include "net/api_error.h"
 #include "net/http/request_head.h"
@@ -272,7 +273,13 @@ std::optional<HttpResponse> Connection::parse_body(Parser& parser, uint64_t max_
                                                    BudgetShare& share) {
   while (buffer_.size() > 0 && !parser.is_done()) {
     error_code error;
-    const size_t n = parser.put(buffer_.data(), error);
+    size_t n = 0;
+    try {
+      n = parser.put(buffer_.data(), error);
+    } catch (const std::bad_alloc&) {
+      parser.get().body() = {};
+      return overloaded("no memory left for this request");
+    }
     buffer_.consume(n);
     const std::string& body = parser.get().body();
     if (body.size() > max_bytes) return long_body(max_bytes);
