@@ -315,6 +315,15 @@ TEST(HostileTemplates, EveryLimitNamesItself) {
   expect_failure("{% for i in range(60) %}{{ i }}{% endfor %}", "50 steps (max_steps)", few);
 }
 
+// A small piece takes far more memory than its bytes.
+TEST(HostileTemplates, EachPieceOfASplitTextTakesFourSteps) {
+  RenderOptions options;
+  options.max_steps = 400;
+  expect_failure("{{ ('a ' * 100).split() | length }}", "max_steps", options);
+  options.max_steps = 600;
+  EXPECT_TRUE(rendered("{{ ('a ' * 100).split() | length }}", Json::object(), options));
+}
+
 // What was half made when the steps ran out is freed: the leak sanitizer watches.
 TEST(HostileTemplates, StoppedAnywhereTheyLeaveNothing) {
   const Json context = {{"d", {{"k", "v"}, {"a", "b"}}}, {"l", {3, 1, 2}}};
@@ -373,6 +382,17 @@ TEST(HostileTemplates, CirclesAndChainsAreFreed) {
       "{% set ns = namespace(n=none) %}{% for i in range(100000) %}"
       "{% for x in [ns.n] %}{% set ns.n = loop %}{% endfor %}{% endfor %}",
       "nested deeper");
+}
+
+TEST(Texts, AreSplitFromTheRightDownToTheFirstLetter) {
+  EXPECT_EQ(rendered("{{ 'a b cd'.rsplit() }}", Json::object()).value(), "['a', 'b', 'cd']");
+  EXPECT_EQ(rendered("{{ 'a b cd'.rsplit(none, 1) }}", Json::object()).value(), "['a b', 'cd']");
+}
+
+TEST(Texts, ASigmaThatEndsAWordHasAFormOfItsOwn) {
+  EXPECT_EQ(rendered("{{ 'ΟΔΟΣ'.lower() }}", Json::object()).value(), "οδος");
+  EXPECT_EQ(rendered("{{ 'ΟΔΟΣ.'.lower() }}", Json::object()).value(), "οδος.");
+  EXPECT_EQ(rendered("{{ 'ΣΟΣ ΟΣΑ Σ'.lower() }}", Json::object()).value(), "σος οσα σ");
 }
 
 TEST(TemplateContexts, HaveWholeNumbersOfAnySize) {
