@@ -149,28 +149,41 @@ TEST_F(LoadPacked, ABigModelChangedBetweenSamplesHasAnotherKey) {
   EXPECT_NE(key_of(), before);
 }
 
-// The golden llama with a tensor or key more.
+// A golden model with a tensor or key more.
 class ChangedModel : public LoadPacked {
  protected:
-  std::string with_tensor(const std::string& extra) {
+  std::string with_tensor(const std::string& extra) { return changed(path_, {}, extra); }
+  // `extra`: the name of a tensor more; empty: none.
+  std::string changed(const std::string& golden, const MetaMap& keys, const std::string& extra) {
     const std::string path = root_ + "/changed.gguf";
-    const auto file = ModelFile::open(path_);
+    const auto file = ModelFile::open(golden);
     EXPECT_TRUE(file);
-    auto out = GgufWriter::create(path);
+    auto out = GgufWriter::create(path, {.replace = true});
     EXPECT_TRUE(out);
-    for (const auto& [key, value] : (*file)->metadata()) out->add(key, value);
+    MetaMap metadata = keys;
+    metadata.insert((*file)->metadata().begin(), (*file)->metadata().end());
+    for (const auto& [key, value] : metadata) out->add(key, value);
     for (const TensorInfo& tensor : (*file)->tensors()) {
       out->declare_tensor(tensor.name, tensor.dtype, tensor.shape);
     }
     const int64_t shape[] = {32};
-    out->declare_tensor(extra, DType::f32, shape);
+    if (!extra.empty()) out->declare_tensor(extra, DType::f32, shape);
     EXPECT_TRUE(out->begin_tensors().ok());
     for (const TensorInfo& tensor : (*file)->tensors()) EXPECT_TRUE(out->write(tensor.bytes).ok());
-    EXPECT_TRUE(out->write(std::vector<std::byte>(128)).ok());
+    EXPECT_TRUE(extra.empty() || out->write(std::vector<std::byte>(128)).ok());
     EXPECT_TRUE(out->commit().ok());
     return path;
   }
 };
+
+TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
+  for (const int64_t n_positions : {int64_t{50}, int64_t{64}, int64_t{1000}}) {
+    const auto model = load_model(changed(RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf",
+                                          {{"gpt2.context_length", n_positions}}, ""));
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_EQ((*model)->h.n_ctx_train, std::min(n_positions, int64_t{64}));
+  }
+}
 
 TEST_F(ChangedModel, ATensorWithoutARoleIsRefusedUnlessIgnored) {
   const std::string path = with_tensor("blk.0.attn_sub_norm.weight");
@@ -298,6 +311,13 @@ TEST_F(LoadPacked, ProgressNeverGoesBack) {
     ASSERT_TRUE(load_model(path_, options).has_value());
     EXPECT_GT(last, stage == LoadStage::packing ? 0.9 : -1);
   }
+}
+
+TEST_F(LoadPacked, TheHalvesOfAKeySayDifferentThings) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const PackedKey key = packed_key(**file, kernels());
+  EXPECT_NE(key.words[0], key.words[1]);
 }
 
 TEST_F(LoadPacked, PlacesOfRowsTellOrderAndOrigin) {
