@@ -733,6 +733,7 @@ constexpr Rendering kClock[] = {
 };
 
 constexpr Rendering kOthers[] = {
+    {R"({{ '%x' % (2**68 - 1) }} {{ '%X' % (2**68 - 6) }})", "fffffffffffffffff FFFFFFFFFFFFFFFFA"},
     {R"({% for x in [1, 2, 3] %}{% for y in [1] %}{% set z = x %}{% endfor %}{{ z is defined }}{% endfor %})",
      "FalseFalseFalse"},
     {R"({% set a = 1 %}{% macro m() %}{% for i in [1] %}{{ a }}{% set a = 2 %}{{ a }}{% endfor %}{{ a }}{% endmacro %}{{ m() }})",
@@ -966,12 +967,25 @@ TEST(HostileTemplates, WorkAndMemoryAreBounded) {
       "{% set ns = namespace(l=[0]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor "
       "%}",
       "nested deeper");
+  expect_failure(
+      "{% set ns = namespace(l=[0]) %}{% for i in range(1000) %}{% set ns.l = ns.l | select %}"
+      "{% endfor %}",
+      "nested deeper");
   expect_failure("{{ ('a' * 4000000).find('a' * 2000000 + 'b') }}", "max_steps");
   expect_failure("{{ ('a' * 4000000).strip('b' * 2000000 + 'a') }}", "max_steps");
   expect_failure("{{ 'a' * 2000000 + 'b' in 'a' * 4000000 }}", "max_steps");
   RenderOptions small;
   small.max_output_bytes = 100;
   expect_failure("{% for i in range(1000) %}xxxxxxxxxx{% endfor %}", "max_output_bytes", small);
+}
+
+TEST(HostileTemplates, FieldsHaveAGreatestWidth) {
+  EXPECT_EQ(rendered("{{ ('%100000d' % 1) | length }}", Json::object()).value(), "100000");
+  EXPECT_EQ(rendered("{{ ('%.100000d' % 1) | length }}", Json::object()).value(), "100000");
+  EXPECT_EQ(rendered("{{ '{:100000}'.format(1) | length }}", Json::object()).value(), "100000");
+  expect_failure("{{ '%100001d' % 1 }}", "wider");
+  expect_failure("{{ '%.100001d' % 1 }}", "wider");
+  expect_failure("{{ '{:100001}'.format(1) }}", "wider");
 }
 
 TEST(HostileTemplates, EveryLimitNamesItself) {

@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
+#include "format/quantize.h"
 #include "model/model.h"
 #include "model/packed_key.h"
 
@@ -311,6 +312,33 @@ TEST_F(LoadPacked, ProgressNeverGoesBack) {
     ASSERT_TRUE(load_model(path_, options).has_value());
     EXPECT_GT(last, stage == LoadStage::packing ? 0.9 : -1);
   }
+}
+
+TEST_F(LoadPacked, AFileIsUnchangedAsLongAsItsStampIs) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_TRUE(is_unchanged(**file));
+  const auto time = fs::last_write_time(path_);
+  fs::last_write_time(path_, time + std::chrono::seconds(1));
+  EXPECT_FALSE(is_unchanged(**file));
+  fs::remove(path_);
+  EXPECT_FALSE(is_unchanged(**file));
+}
+
+TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
+  EXPECT_EQ(model_info(*load()).format, "f32");
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const std::string path = root_ + "/q8_0.gguf";
+  ASSERT_TRUE(quantize_model(**file, "q8_0", path).ok());
+  EXPECT_EQ(model_info(*load_from(path, {}, "")).format, "q8_0");
+}
+
+// A page of it that cannot be read any more is noticed there.
+TEST_F(LoadPacked, AModelKeepsItsPackedFile) {
+  EXPECT_EQ(load_from(path_, {}, "")->packed_file, nullptr);
+  EXPECT_NE(load()->packed_file, nullptr) << "written";
+  EXPECT_NE(load()->packed_file, nullptr) << "found";
 }
 
 TEST_F(LoadPacked, TheHalvesOfAKeySayDifferentThings) {
