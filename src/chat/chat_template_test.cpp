@@ -733,6 +733,7 @@ constexpr Rendering kClock[] = {
 };
 
 constexpr Rendering kOthers[] = {
+    {R"({{ 'hello world' | truncate(3, true, leeway=0) }})", "..."},
     {R"({{ '%x' % (2**68 - 1) }} {{ '%X' % (2**68 - 6) }})", "fffffffffffffffff FFFFFFFFFFFFFFFFA"},
     {R"({% for x in [1, 2, 3] %}{% for y in [1] %}{% set z = x %}{% endfor %}{{ z is defined }}{% endfor %})",
      "FalseFalseFalse"},
@@ -796,7 +797,7 @@ constexpr const char* kRefused[] = {
     R"({{ none | length }})", R"({{ range(1, 2, 0) }})", R"({{ range(1.5) }})",
     R"({{ range(1, 2, 3, 4) }})", R"({{ dict([1]) }})", R"({{ dict([(1, 2, 3)]) }})",
     R"({{ dict({}, {}) }})", R"({{ cycler() }})", R"({{ {[1]: 2} }})", R"({{ 1 in 5 }})",
-    R"({{ [1] in {} }})",
+    R"({{ [1] in {} }})", R"({{ [1] in {'a': 1}.keys() }})",
     R"({{ {'b': 1, 'a': [1, {'c': none}]} | tojson }} {{ {'b': 1, 'a': 2} | tojson(sort_keys=true) }} {{ [1, {'a': [2]}] | tojson(indent=2) }} {{ [1, 2] | tojson(separators=(',', ':')) }} {{ 'é\x7f\u2028😀' | tojson }} {{ 'é\x7f\x80😀' | tojson(ensure_ascii=true) }} {{ {1: 1, none: 2, true: 3, 1.5: 4} | tojson }} {{ [] | tojson(indent=2) }} {{ {} | tojson(indent=2) }} {{ 1e300 * 1e10 | tojson }} {{ (1, 2) | tojson }} {{ [1.0, -0.0, 1e22, 1e-7] | tojson }} {{ '"\\/\b\f\n\r\t\x01\x1f' | tojson }} {{ '<>&\'' | tojson }} {{ [[], {}, [[]]] | tojson(indent=1) }} {{ {'b': {'d': 1, 'c': 2}, 'a': 0} | tojson(sort_keys=true, indent=1) }} {{ [1] | tojson(indent='-') }}{{ '~\x7e\x7f' | tojson(ensure_ascii=true) }})",
     R"({{ {1: 1, 'a': 2} | tojson(sort_keys=true) }})", R"({{ undefined_thing | tojson }})",
     R"({{ {(1, 2): 3} | tojson }})", R"({{ range(3) | tojson }})",

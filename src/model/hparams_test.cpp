@@ -157,6 +157,9 @@ TEST(RopePlans, LongRopeWithoutAttentionFactorFollowsTheLengths) {
                   static_cast<float>(std::sqrt(1 + std::log(4.0) / std::log(1024.0))));
   EXPECT_EQ(rope->extended.magnitude, rope->global.magnitude);
   EXPECT_EQ(longrope().set("rope.scaling.attn_factor", 1.25).rope()->global.magnitude, 1.25F);
+  EXPECT_FLOAT_EQ(longrope().set("context_length", int64_t{1536}).rope()->global.magnitude,
+                  static_cast<float>(std::sqrt(1 + std::log(1.5) / std::log(1024.0))));
+  EXPECT_EQ(longrope().set("context_length", int64_t{1024}).rope()->global.magnitude, 1.0F);
   EXPECT_EQ(longrope().set("context_length", int64_t{512}).rope()->global.magnitude, 1.0F);
 }
 

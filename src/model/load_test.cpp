@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
-#include "model/model.h"
+#include "model/decoder.h"
 #include "model/packed_key.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -177,6 +179,44 @@ class ChangedModel : public LoadPacked {
   }
 };
 
+TEST_F(LoadPacked, WhetherThereIsABiasTheConfigSays) {
+  const std::string folder = root_ + "/biased";
+  fs::copy(RUV_SOURCE_DIR "/tests/golden/models/llama_bias", folder);
+  fs::remove(folder + "/model.gguf");
+  const auto with = load_from(folder, {}, "");
+  EXPECT_FALSE(with->layers[0].q_bias.empty() || with->layers[0].down_bias.empty());
+  std::string config = read_text_file(folder + "/config.json").value();
+  const std::string said = R"("attention_bias": true)";
+  const size_t at = config.find(said);
+  ASSERT_NE(at, std::string::npos);
+  config.replace(at, said.size(), R"("attention_bias": false)");
+  std::ofstream(folder + "/config.json") << config;
+  const auto without = load_from(folder, {}, "");
+  EXPECT_TRUE(without->layers[0].q_bias.empty() && without->layers[0].o_bias.empty());
+  EXPECT_FALSE(without->layers[0].down_bias.empty()) << "another key";
+}
+
+TEST(TextOfAModel, AChatHasItsBosAndTheAnswersBeginningWhereAsked) {
+  TokenizerSpec spec = byte_test_spec({});
+  spec.add_bos = true;
+  Model model;
+  model.tokenizer = test_tokenizer(spec);
+  model.chat_template =
+      ChatTemplate::parse("{{ messages[0].content }}{% if add_generation_prompt %}!{% endif %}")
+          .value();
+  const ChatMessage hi[] = {{"user", "hi"}};
+  const auto text_of = [&](bool answers) {
+    const std::vector<Token> ids = tokenize_chat(model, hi, answers).value();
+    return detokenize(model, ids, true).value();
+  };
+  EXPECT_EQ(text_of(true), "<bos>hi!");
+  EXPECT_EQ(text_of(false), "<bos>hi");
+  const Token n = model.tokenizer->vocab_size();
+  for (const Token id : {Token{-1}, n})
+    EXPECT_EQ(detokenize(model, std::vector{id}, true).error().code(), Code::invalid) << id;
+  EXPECT_TRUE(detokenize(model, std::vector<Token>{0, n - 1}, true).has_value());
+}
+
 TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
   for (const int64_t n_positions : {int64_t{50}, int64_t{64}, int64_t{1000}}) {
     const auto model = load_model(changed(RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf",
@@ -332,6 +372,39 @@ TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
   const std::string path = root_ + "/q8_0.gguf";
   ASSERT_TRUE(quantize_model(**file, "q8_0", path).ok());
   EXPECT_EQ(model_info(*load_from(path, {}, "")).format, "q8_0");
+}
+
+// Each part of a step's memory begins on a cache line of its own and has room for its numbers.
+TEST_F(LoadPacked, PartsOfAStepsMemoryDoNotOverlap) {
+  const auto model = load();
+  constexpr int64_t kRows = 3, kOutputs = 2;
+  const auto activations = Activations::create(*model, kRows, kOutputs);
+  ASSERT_TRUE(activations.has_value());
+  const Activations::Views views = activations->rows(kRows, kOutputs);
+  const View* before = nullptr;
+  for (const View* view : {&views.x, &views.h, &views.h2, &views.q, &views.k, &views.v, &views.attn,
+                           &views.gate, &views.up, &views.logits}) {
+    EXPECT_EQ((view->start - views.x.start) % 16, 0);
+    EXPECT_EQ(view->n_rows, view == &views.logits ? kOutputs : kRows);
+    if (before != nullptr) {
+      EXPECT_GE(view->start - before->start, before->n_rows * before->n_cols);
+      EXPECT_LT(view->start - before->start, before->n_rows * before->n_cols + 16);
+    }
+    before = view;
+  }
+}
+
+TEST_F(LoadPacked, TheWeightsOfAModelAreThoseThatAStepReads) {
+  const auto model = load();
+  int64_t n_numbers = 0;
+  for (const TensorInfo& tensor : model->file->tensors()) {
+    if (tensor.shape.size() == 2 && tensor.name != "token_embd.weight")
+      n_numbers += tensor.n_elements();
+  }
+  // They are floats, in groups of rows of which the last may not be full.
+  const ModelInfo info = model_info(*model);
+  EXPECT_GE(info.weight_bytes, 4 * n_numbers);
+  EXPECT_LE(info.weight_bytes, 2 * 4 * n_numbers);
 }
 
 // A page of it that cannot be read any more is noticed there.
