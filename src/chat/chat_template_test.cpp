@@ -733,6 +733,14 @@ constexpr Rendering kClock[] = {
 };
 
 constexpr Rendering kOthers[] = {
+    {R"({% set a = 1 %}{% for i in [1] %}{% macro m() %}[{{ a }}]{% endmacro %}{{ m() }})"
+     R"({% set a = 2 %}{{ m() }}{% endfor %}{{ a }})",
+     "[1][2]1"},
+    {R"({% set a = 1 %}{% for i in [1] %}{% for j in [1] %}{{ a }}{% endfor %}{% set a = 2 %})"
+     R"({{ a }}{% endfor %})",
+     "12"},
+    {R"({% for i in [1] %}{% for j in [1] %}{{ a }}.{% endfor %}{% set a = 2 %}{{ a }}{% endfor %})",
+     ".2"},
     {R"({{ 'hello world' | truncate(3, true, leeway=0) }})", "..."},
     {R"({{ '%x' % (2**68 - 1) }} {{ '%X' % (2**68 - 6) }})", "fffffffffffffffff FFFFFFFFFFFFFFFFA"},
     {R"({% for x in [1, 2, 3] %}{% for y in [1] %}{% set z = x %}{% endfor %}{{ z is defined }}{% endfor %})",

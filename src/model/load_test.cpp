@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -372,6 +373,19 @@ TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
   const std::string path = root_ + "/q8_0.gguf";
   ASSERT_TRUE(quantize_model(**file, "q8_0", path).ok());
   EXPECT_EQ(model_info(*load_from(path, {}, "")).format, "q8_0");
+}
+
+TEST_F(LoadPacked, WhatPackingTookIsSaid) {
+  const auto start = std::chrono::steady_clock::now();
+  load();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  const std::string before = "packed in ";
+  ASSERT_EQ(remarks_.size(), 1U);
+  const size_t at = remarks_[0].find(before);
+  ASSERT_NE(at, std::string::npos) << remarks_[0];
+  const double said = std::stod(remarks_[0].substr(at + before.size()));
+  EXPECT_GE(said, 0);
+  EXPECT_LE(said, passed.count() + 0.1) << "rounded to a tenth";
 }
 
 // Each part of a step's memory begins on a cache line of its own and has room for its numbers.
