@@ -186,6 +186,11 @@ TEST_F(LoadPacked, WhetherThereIsABiasTheConfigSays) {
   fs::remove(folder + "/model.gguf");
   const auto with = load_from(folder, {}, "");
   EXPECT_FALSE(with->layers[0].q_bias.empty() || with->layers[0].down_bias.empty());
+  LoadOptions options;
+  options.ignored_keys = {"model.layers.0.self_attn.q_proj.bias",
+                          "model.layers.1.self_attn.q_proj.bias"};
+  EXPECT_NE(check_model(folder, options).message().find("q_proj.bias' is missing"),
+            std::string::npos);
   std::string config = read_text_file(folder + "/config.json").value();
   const std::string said = R"("attention_bias": true)";
   const size_t at = config.find(said);
@@ -340,7 +345,7 @@ TEST_F(LoadPacked, BrokenModelsFailAsWithout) {
 
 TEST_F(LoadPacked, ProgressNeverGoesBack) {
   for (const LoadStage stage : {LoadStage::packing, LoadStage::checking}) {
-    double last = 0;
+    double first = 1, last = 0;
     LoadOptions options;
     options.packed_cache_dir = root_ + "/cache";
     options.packed_cache_min_bytes = 0;
@@ -348,10 +353,12 @@ TEST_F(LoadPacked, ProgressNeverGoesBack) {
       EXPECT_EQ(at, stage);
       EXPECT_GE(share, last);
       EXPECT_LE(share, 1);
+      first = std::min(first, share);
       last = share;
     };
     ASSERT_TRUE(load_model(path_, options).has_value());
     EXPECT_GT(last, stage == LoadStage::packing ? 0.9 : -1);
+    EXPECT_LT(first, stage == LoadStage::packing ? 0.5 : 2);
   }
 }
 
@@ -419,6 +426,8 @@ TEST_F(LoadPacked, TheWeightsOfAModelAreThoseThatAStepReads) {
   const ModelInfo info = model_info(*model);
   EXPECT_GE(info.weight_bytes, 4 * n_numbers);
   EXPECT_LE(info.weight_bytes, 2 * 4 * n_numbers);
+  EXPECT_EQ(info.has_tokenizer, model->tokenizer != nullptr);
+  EXPECT_EQ(info.has_chat_template, model->chat_template != nullptr);
 }
 
 // A page of it that cannot be read any more is noticed there.
