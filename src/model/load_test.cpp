@@ -380,6 +380,22 @@ TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
   const std::string path = root_ + "/q8_0.gguf";
   ASSERT_TRUE(quantize_model(**file, "q8_0", path).ok());
   EXPECT_EQ(model_info(*load_from(path, {}, "")).format, "q8_0");
+  const std::string mostly_f32 = root_ + "/mostly_f32.gguf";
+  const int64_t large[] = {64, 32}, small[] = {1, 32};
+  auto out = GgufWriter::create(mostly_f32);
+  ASSERT_TRUE(out);
+  out->add_text("general.architecture", "llama");
+  out->declare_tensor("output.weight", DType::f32, large);
+  out->declare_tensor("token_embd.weight", DType::q8_0, small);
+  ASSERT_TRUE(out->begin_tensors().ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(64 * 32 * 4)).ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(34)).ok());
+  ASSERT_TRUE(out->commit().ok());
+  Model model;
+  model.file = ModelFile::open(mostly_f32).value();
+  model.arch = find_arch("llama");
+  model.kernels = &kernels();
+  EXPECT_EQ(model_info(model).format, "f32");
 }
 
 TEST_F(LoadPacked, WhatPackingTookIsSaid) {
