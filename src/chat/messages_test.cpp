@@ -22,6 +22,14 @@ TEST(TemplateContext, JoinsTextParts) {
   EXPECT_EQ((*context)["add_generation_prompt"], true);
 }
 
+// Templates ask whether it is defined.
+TEST(TemplateContext, AMessageWithoutContentStaysSo) {
+  const Json messages = json_of(R"([{"role":"assistant","tool_calls":[]}])");
+  const auto context = template_context(messages, nullptr, true, nullptr);
+  ASSERT_TRUE(context.has_value()) << context.error().message();
+  EXPECT_FALSE((*context)["messages"][0].contains("content"));
+}
+
 TEST(TemplateContext, NamesWhatItRefuses) {
   const auto refusal = [](const char* messages) {
     const auto context = template_context(json_of(messages), nullptr, true, nullptr);

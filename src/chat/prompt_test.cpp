@@ -67,6 +67,20 @@ TEST(EncodeParts, RolesOfTheProtocolMayBuildTokens) {
             0);
 }
 
+TEST(RenderOptionsOfATokenizer, HaveTheTextsOfItsBosAndEos) {
+  TokenizerSpec spec = byte_test_spec({});
+  const RenderOptions both = render_options(test_tokenizer(spec).get());
+  EXPECT_EQ(both.bos_token, "<bos>");
+  EXPECT_EQ(both.eos_token, "<end>");
+  spec.bos.reset();
+  spec.eos.reset();
+  for (const auto& options :
+       {render_options(test_tokenizer(spec).get()), render_options(nullptr)}) {
+    EXPECT_EQ(options.bos_token, "");
+    EXPECT_EQ(options.eos_token, "");
+  }
+}
+
 // A template that writes bos and a model that wants one give one.
 TEST(AddMissingBos, OnlyWhereTheTemplateWroteNone) {
   TokenizerSpec spec = byte_test_spec({"h i"});

@@ -90,7 +90,11 @@ TEST(RenderedChat, FlagsAreTrueOrFalse) {
 TEST(RenderedChat, RefusesWhatCannotGoOn) {
   const auto chat = ChatTemplate::parse("{{ messages[0].content }}").value();
   EXPECT_EQ(rendered(*chat, conversation("Yes", true)).error().code(), Code::invalid);
-  EXPECT_FALSE(rendered(*chat, "[]"));
+  for (const char* json : {"[]", "{}", "null"}) {
+    const auto refused = rendered(*chat, json);
+    ASSERT_FALSE(refused) << json;
+    EXPECT_NE(refused.error().message().find("\"messages\""), std::string::npos) << json;
+  }
   EXPECT_FALSE(rendered(*chat, R"({"messages": [], "continue_final_message": true})"));
   EXPECT_FALSE(rendered(*chat, "{"));
 }

@@ -71,6 +71,14 @@ TEST(StepTimer, SaysNothingBeforeItSawTwoSizes) {
   EXPECT_TRUE(timer.cost().measured());
 }
 
+TEST(StepTimer, TheFirstFitTrustsStepsThatWereHeldUpLess) {
+  StepTimer timer;
+  for (int i = 0; i < 16; ++i) timer.add(shape_of(0, 1), i % 4 == 3 ? 60 : 20);
+  ASSERT_FALSE(timer.cost().measured());
+  timer.add(shape_of(0, 100), 120);
+  EXPECT_NEAR(timer.cost().sum_ms(shape_of(0, 1)), 20, 0.7);
+}
+
 TEST(StepTimer, FindsTheCosts) {
   const StepCost cost{.fixed_ms = 40, .row_ms = 1.5, .context_ms = 0.4};
   StepTimer timer;
@@ -111,6 +119,19 @@ TEST(StepTimer, OneStepInFourThatTakesTwiceAsLongHardlyMatters) {
     timer.add(shape, true_ms(cost, shape) * (rng.below(4) == 0 ? 2 : 1));
   }
   for (const int64_t n : {1, 8, 64, 256}) expect_close(timer.cost(), cost, shape_of(500, n), 0.07);
+}
+
+// Each fit goes on from the one before, so it comes to know which steps are the odd ones.
+TEST(StepTimer, EveryOtherStepThatTakesTwiceAsLongMattersLittle) {
+  const StepCost cost{.fixed_ms = 40, .row_ms = 1.5, .context_ms = 0.4};
+  StepTimer timer;
+  Rng rng(6);
+  for (int i = 0; i < 600; ++i) {
+    const StepShape shape =
+        shape_of(static_cast<int64_t>(rng.below(2000)), static_cast<int64_t>(1) << rng.below(9));
+    timer.add(shape, true_ms(cost, shape) * (rng.below(2) == 0 ? 2 : 1));
+  }
+  for (const int64_t n : {1, 8, 64, 256}) expect_close(timer.cost(), cost, shape_of(500, n), 0.165);
 }
 
 TEST(StepTimer, FollowsAMachineThatSlowsDown) {

@@ -75,6 +75,21 @@ TEST(QuantMix, SmallerMixes) {
   EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight"), DType::q2_k);
 }
 
+// The more heads share them, the more an error of theirs matters.
+TEST(QuantMix, ValuesThatFourHeadsShareGetMoreBits) {
+  for (const int64_t heads : {1, 2, 3, 4, 8}) {
+    const MixFacts facts{.n_layers = 32, .heads_per_kv_head = heads};
+    const auto of_values = [&](std::string_view type) {
+      return format_in(type, "blk.9.attn_v.weight", facts);
+    };
+    const bool shared = heads >= 4;
+    EXPECT_EQ(of_values("q2_k"), shared ? DType::q4_k : DType::q3_k) << heads;
+    EXPECT_EQ(of_values("iq4_nl"), shared ? DType::q5_k : DType::iq4_nl) << heads;
+    EXPECT_EQ(of_values("iq4_xs"), shared ? DType::q5_k : DType::iq4_xs) << heads;
+    EXPECT_EQ(of_values("q4_0"), DType::q4_0) << heads;
+  }
+}
+
 TEST(QuantMix, TheOutputMatrixGetsSixBits) {
   EXPECT_EQ(format_in("q4_0", "output.weight"), DType::q6_k);
   EXPECT_EQ(format_in("q8_0", "output.weight"), DType::q8_0);

@@ -248,6 +248,26 @@ TEST(Quantize, BytesDoNotDependOnThreads) {
   EXPECT_EQ(read_text_file(one).value_or("a"), read_text_file(five).value_or("b"));
 }
 
+// More than 2^22 numbers, which are converted at once.
+TEST(Quantize, LargeTensorsAreConvertedInParts) {
+  constexpr int64_t kRows = (int64_t{1} << 14) + 9;
+  const TestFolder folder;
+  std::vector<float> numbers(static_cast<size_t>(kRows * 256));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 2039);
+  MadeModel model("gguf", "qwen2");
+  model.add("blk.0.ffn_up.weight", {kRows, 256}, numbers);
+  const auto out = converted(model, "f16", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_TRUE(decoded(**out, "blk.0.ffn_up.weight") == numbers);
+
+  numbers[static_cast<size_t>((kRows - 2) * 256 + 17)] = NAN;
+  MadeModel broken("gguf", "qwen2");
+  broken.add("blk.0.ffn_up.weight", {kRows, 256}, numbers);
+  const Status refused = quantize_model(broken, "f16", folder.path() + "/broken.gguf");
+  EXPECT_NE(refused.message().find(fmt::format("row {}, column 17", kRows - 2)), std::string::npos)
+      << refused.message();
+}
+
 TEST(Quantize, LlamaRowsOfHalvesBecomeNeighbours) {
   const TestFolder folder;
   MadeModel model("safetensors", "llama");

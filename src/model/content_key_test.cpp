@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "fault/damage.h"
+#include "format/gguf_writer.h"
 #include "format/quantize.h"
 
 namespace ruv {
@@ -45,6 +46,7 @@ class ContentKeys : public testing::Test {
 TEST_F(ContentKeys, TimesAndPlacesDoNotMatter) {
   const ContentKey key = key_of(path_);
   EXPECT_EQ(key_of(path_), key);
+  EXPECT_NE(key.words[0], key.words[1]) << "two hashes";
   fs::last_write_time(path_, fs::last_write_time(path_) + std::chrono::hours(1));
   EXPECT_EQ(key_of(path_), key);
   fs::copy_file(path_, root_ + "/copy.gguf");
@@ -68,6 +70,35 @@ TEST_F(ContentKeys, ChangedWeightsAreSeenInEachPiece) {
     flip_lowest_bit(begin + n_bytes - 1);
   }
   EXPECT_EQ(key_of(path_), key);
+}
+
+// Far longer than its pieces, so that each stands for itself.
+TEST_F(ContentKeys, ThePiecesOfALargeTensorAreSpreadOverIt) {
+  const std::string path = root_ + "/large.gguf";
+  constexpr uint64_t kBytes = 1 << 20;
+  const int64_t shape[] = {512, 512};
+  auto out = GgufWriter::create(path);
+  ASSERT_TRUE(out);
+  out->add_text("general.architecture", "llama");
+  out->declare_tensor("token_embd.weight", DType::f32, shape);
+  ASSERT_TRUE(out->begin_tensors().ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(kBytes)).ok());
+  ASSERT_TRUE(out->commit().ok());
+  const ContentKey key = key_of(path);
+  const uint64_t begin = fs::file_size(path) - kBytes;
+  const auto is_seen = [&](uint64_t at) {
+    flip_bits(path, begin + at, 1);
+    const bool seen = !(key_of(path) == key);
+    flip_bits(path, begin + at, 1);
+    return seen;
+  };
+  for (uint64_t piece = 0; piece < kSampledPieces; ++piece) {
+    const uint64_t at = (kBytes - kSampledPieceBytes) * piece / (kSampledPieces - 1);
+    EXPECT_TRUE(is_seen(at + kSampledPieceBytes / 2)) << piece;
+  }
+  EXPECT_TRUE(is_seen(0));
+  EXPECT_TRUE(is_seen(kBytes - 1));
+  EXPECT_FALSE(is_seen(kBytes / 2)) << "between two pieces";
 }
 
 TEST_F(ContentKeys, ChangedMetadataIsSeen) {

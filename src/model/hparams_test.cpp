@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "format/gguf_writer.h"
 #include "format/test_folder.h"
@@ -105,6 +106,40 @@ TEST(HParams, AScaleThatFallsWithTheLayer) {
   EXPECT_EQ(Numbers("llama").read().attn_scale_of(3), h.attn_scale);
 }
 
+TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
+  const auto local = [](int64_t period) {
+    return Numbers("gemma3").set("attention.sliding_window_pattern", period).read().local_layers;
+  };
+  EXPECT_EQ(local(2), (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(local(3), (std::vector<bool>{true, true, false, true}));
+  EXPECT_EQ(local(1), std::vector<bool>(4, false));
+}
+
+TEST(HParams, MixturesOfExpertsAreRefusedWhereThereAreExperts) {
+  EXPECT_EQ(Numbers("llama").set("expert_count", int64_t{0}).read().n_layers, 4);
+  const auto file = Numbers("llama").set("expert_count", int64_t{1}).open();
+  const auto h = read_hparams(*file, *find_arch("llama"));
+  ASSERT_FALSE(h);
+  EXPECT_EQ(h.error().code(), Code::unsupported);
+  EXPECT_NE(h.error().message().find("'llama.expert_count'"), std::string::npos);
+}
+
+TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
+  const auto code = [](int64_t n_layers, int64_t n_heads, int64_t head_dim) {
+    const auto file = Numbers("llama")
+                          .set("block_count", n_layers)
+                          .set("attention.head_count", n_heads)
+                          .set("attention.key_length", head_dim)
+                          .open();
+    const auto h = read_hparams(*file, *find_arch("llama"));
+    return h ? Code::ok : h.error().code();
+  };
+  EXPECT_EQ(code(4096, 4096, kMaxHeadDim), Code::ok);
+  EXPECT_EQ(code(4097, 4096, kMaxHeadDim), Code::corrupt);
+  EXPECT_EQ(code(4096, 4097, kMaxHeadDim), Code::corrupt);
+  EXPECT_EQ(code(4096, 4096, kMaxHeadDim + 1), Code::corrupt);
+}
+
 Numbers longrope() {
   Numbers file("phi3");
   file.set("rope.scaling.original_context_length", int64_t{1024})
@@ -122,6 +157,9 @@ TEST(RopePlans, LongRopeWithoutAttentionFactorFollowsTheLengths) {
                   static_cast<float>(std::sqrt(1 + std::log(4.0) / std::log(1024.0))));
   EXPECT_EQ(rope->extended.magnitude, rope->global.magnitude);
   EXPECT_EQ(longrope().set("rope.scaling.attn_factor", 1.25).rope()->global.magnitude, 1.25F);
+  EXPECT_FLOAT_EQ(longrope().set("context_length", int64_t{1536}).rope()->global.magnitude,
+                  static_cast<float>(std::sqrt(1 + std::log(1.5) / std::log(1024.0))));
+  EXPECT_EQ(longrope().set("context_length", int64_t{1024}).rope()->global.magnitude, 1.0F);
   EXPECT_EQ(longrope().set("context_length", int64_t{512}).rope()->global.magnitude, 1.0F);
 }
 
@@ -147,6 +185,43 @@ TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
   EXPECT_EQ(rope->global.inv_freq[0], 0.125F);
   EXPECT_EQ(rope->local.inv_freq[0], 0.25F);
   EXPECT_NEAR(rope->local.inv_freq[4], 0.25 * std::pow(1e4, -0.5), 1e-8);
+}
+
+TEST(RopePlans, TheBaseIs10000WhereTheFileIsSilent) {
+  const auto rope = Numbers("llama").rope();
+  ASSERT_TRUE(rope) << rope.error().message();
+  ASSERT_EQ(rope->global.inv_freq.size(), 8U);
+  EXPECT_FLOAT_EQ(rope->global.inv_freq[4], 0.01F);
+}
+
+TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
+  const auto with = [](std::string_view key, double value) {
+    return Numbers("llama")
+        .set("rope.scaling.type", std::string("llama3"))
+        .set("rope.scaling.factor", 8.0)
+        .set("rope.scaling.low_freq_factor", 1.0)
+        .set("rope.scaling.high_freq_factor", 4.0)
+        .set("rope.scaling.original_context_length", 100.0)
+        .set(key, value)
+        .rope();
+  };
+  const auto rope = with("rope.scaling.factor", 8.0);
+  ASSERT_TRUE(rope) << rope.error().message();
+  // The waves have 6, 20, 63, 199 … positions: two below 100 / 4, one between, others above 100.
+  EXPECT_EQ(rope->global.inv_freq[0], 1);
+  const double frequency = std::pow(10000, -0.25);
+  const double share = (100 * frequency / (2 * std::numbers::pi) - 1) / (4 - 1);
+  EXPECT_NEAR(rope->global.inv_freq[2], frequency * (share + (1 - share) / 8), 1e-7);
+  EXPECT_NEAR(rope->global.inv_freq[4], 0.01 / 8, 1e-9);
+  for (const auto& [key, value] : std::vector<std::pair<std::string_view, double>>{
+           {"rope.scaling.factor", 0},
+           {"rope.scaling.low_freq_factor", 0},
+           {"rope.scaling.high_freq_factor", 1},
+           {"rope.scaling.original_context_length", 0}}) {
+    const auto refused = with(key, value);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().code(), Code::corrupt) << key;
+  }
 }
 
 TEST(RopePlans, AFactorWithoutATypeMeansLinear) {

@@ -48,6 +48,18 @@ TEST(KeyCentre, IsTheMeanOfTheRotatedBias) {
   }
 }
 
+TEST(KeyCentre, IsTheBiasWhereNothingTurns) {
+  const ArchSpec spec{.name = "test", .block = {}};
+  Model model = one_layer(spec, kBias);
+  model.rope.global.inv_freq = {0, 0};
+  EXPECT_EQ(key_centre(model, 0), kBias);
+}
+
+TEST(KeyCentre, IsTheBiasWherePositionsAreLearned) {
+  const ArchSpec spec{.name = "test", .block = {.positions = Positions::learned}};
+  EXPECT_EQ(key_centre(one_layer(spec, kBias), 0), kBias);
+}
+
 TEST(KeyCentre, IsNothingWhereItsShiftWouldShow) {
   const ArchSpec spec{.name = "test", .block = {}};
   EXPECT_TRUE(key_centre(one_layer(spec, {}), 0).empty());

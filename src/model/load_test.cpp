@@ -2,15 +2,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
-#include "model/model.h"
+#include "format/quantize.h"
+#include "model/decoder.h"
 #include "model/packed_key.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -149,28 +153,84 @@ TEST_F(LoadPacked, ABigModelChangedBetweenSamplesHasAnotherKey) {
   EXPECT_NE(key_of(), before);
 }
 
-// The golden llama with a tensor or key more.
+// A golden model with a tensor or key more.
 class ChangedModel : public LoadPacked {
  protected:
-  std::string with_tensor(const std::string& extra) {
+  std::string with_tensor(const std::string& extra) { return changed(path_, {}, extra); }
+  // `extra`: the name of a tensor more; empty: none.
+  std::string changed(const std::string& golden, const MetaMap& keys, const std::string& extra) {
     const std::string path = root_ + "/changed.gguf";
-    const auto file = ModelFile::open(path_);
+    const auto file = ModelFile::open(golden);
     EXPECT_TRUE(file);
-    auto out = GgufWriter::create(path);
+    auto out = GgufWriter::create(path, {.replace = true});
     EXPECT_TRUE(out);
-    for (const auto& [key, value] : (*file)->metadata()) out->add(key, value);
+    MetaMap metadata = keys;
+    metadata.insert((*file)->metadata().begin(), (*file)->metadata().end());
+    for (const auto& [key, value] : metadata) out->add(key, value);
     for (const TensorInfo& tensor : (*file)->tensors()) {
       out->declare_tensor(tensor.name, tensor.dtype, tensor.shape);
     }
     const int64_t shape[] = {32};
-    out->declare_tensor(extra, DType::f32, shape);
+    if (!extra.empty()) out->declare_tensor(extra, DType::f32, shape);
     EXPECT_TRUE(out->begin_tensors().ok());
     for (const TensorInfo& tensor : (*file)->tensors()) EXPECT_TRUE(out->write(tensor.bytes).ok());
-    EXPECT_TRUE(out->write(std::vector<std::byte>(128)).ok());
+    EXPECT_TRUE(extra.empty() || out->write(std::vector<std::byte>(128)).ok());
     EXPECT_TRUE(out->commit().ok());
     return path;
   }
 };
+
+TEST_F(LoadPacked, WhetherThereIsABiasTheConfigSays) {
+  const std::string folder = root_ + "/biased";
+  fs::copy(RUV_SOURCE_DIR "/tests/golden/models/llama_bias", folder);
+  fs::remove(folder + "/model.gguf");
+  const auto with = load_from(folder, {}, "");
+  EXPECT_FALSE(with->layers[0].q_bias.empty() || with->layers[0].down_bias.empty());
+  LoadOptions options;
+  options.ignored_keys = {"model.layers.0.self_attn.q_proj.bias",
+                          "model.layers.1.self_attn.q_proj.bias"};
+  EXPECT_NE(check_model(folder, options).message().find("q_proj.bias' is missing"),
+            std::string::npos);
+  std::string config = read_text_file(folder + "/config.json").value();
+  const std::string said = R"("attention_bias": true)";
+  const size_t at = config.find(said);
+  ASSERT_NE(at, std::string::npos);
+  config.replace(at, said.size(), R"("attention_bias": false)");
+  std::ofstream(folder + "/config.json") << config;
+  const auto without = load_from(folder, {}, "");
+  EXPECT_TRUE(without->layers[0].q_bias.empty() && without->layers[0].o_bias.empty());
+  EXPECT_FALSE(without->layers[0].down_bias.empty()) << "another key";
+}
+
+TEST(TextOfAModel, AChatHasItsBosAndTheAnswersBeginningWhereAsked) {
+  TokenizerSpec spec = byte_test_spec({});
+  spec.add_bos = true;
+  Model model;
+  model.tokenizer = test_tokenizer(spec);
+  model.chat_template =
+      ChatTemplate::parse("{{ messages[0].content }}{% if add_generation_prompt %}!{% endif %}")
+          .value();
+  const ChatMessage hi[] = {{"user", "hi"}};
+  const auto text_of = [&](bool answers) {
+    const std::vector<Token> ids = tokenize_chat(model, hi, answers).value();
+    return detokenize(model, ids, true).value();
+  };
+  EXPECT_EQ(text_of(true), "<bos>hi!");
+  EXPECT_EQ(text_of(false), "<bos>hi");
+  const Token n = model.tokenizer->vocab_size();
+  for (const Token id : {Token{-1}, n})
+    EXPECT_EQ(detokenize(model, std::vector{id}, true).error().code(), Code::invalid) << id;
+  EXPECT_TRUE(detokenize(model, std::vector<Token>{0, n - 1}, true).has_value());
+}
+
+TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
+  for (const int64_t n_positions : {int64_t{50}, int64_t{64}, int64_t{1000}}) {
+    const auto model = load_model(changed(RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf",
+                                          {{"gpt2.context_length", n_positions}}, ""));
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_EQ((*model)->h.n_ctx_train, std::min(n_positions, int64_t{64}));
+  }
+}
 
 TEST_F(ChangedModel, ATensorWithoutARoleIsRefusedUnlessIgnored) {
   const std::string path = with_tensor("blk.0.attn_sub_norm.weight");
@@ -285,7 +345,7 @@ TEST_F(LoadPacked, BrokenModelsFailAsWithout) {
 
 TEST_F(LoadPacked, ProgressNeverGoesBack) {
   for (const LoadStage stage : {LoadStage::packing, LoadStage::checking}) {
-    double last = 0;
+    double first = 1, last = 0;
     LoadOptions options;
     options.packed_cache_dir = root_ + "/cache";
     options.packed_cache_min_bytes = 0;
@@ -293,11 +353,111 @@ TEST_F(LoadPacked, ProgressNeverGoesBack) {
       EXPECT_EQ(at, stage);
       EXPECT_GE(share, last);
       EXPECT_LE(share, 1);
+      first = std::min(first, share);
       last = share;
     };
     ASSERT_TRUE(load_model(path_, options).has_value());
     EXPECT_GT(last, stage == LoadStage::packing ? 0.9 : -1);
+    EXPECT_LT(first, stage == LoadStage::packing ? 0.5 : 2);
   }
+}
+
+TEST_F(LoadPacked, AFileIsUnchangedAsLongAsItsStampIs) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_TRUE(is_unchanged(**file));
+  const auto time = fs::last_write_time(path_);
+  fs::last_write_time(path_, time + std::chrono::seconds(1));
+  EXPECT_FALSE(is_unchanged(**file));
+  fs::remove(path_);
+  EXPECT_FALSE(is_unchanged(**file));
+}
+
+TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
+  EXPECT_EQ(model_info(*load()).format, "f32");
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const std::string path = root_ + "/q8_0.gguf";
+  ASSERT_TRUE(quantize_model(**file, "q8_0", path).ok());
+  EXPECT_EQ(model_info(*load_from(path, {}, "")).format, "q8_0");
+  const std::string mostly_f32 = root_ + "/mostly_f32.gguf";
+  const int64_t large[] = {64, 32}, small[] = {1, 32};
+  auto out = GgufWriter::create(mostly_f32);
+  ASSERT_TRUE(out);
+  out->add_text("general.architecture", "llama");
+  out->declare_tensor("output.weight", DType::f32, large);
+  out->declare_tensor("token_embd.weight", DType::q8_0, small);
+  ASSERT_TRUE(out->begin_tensors().ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(64 * 32 * 4)).ok());
+  ASSERT_TRUE(out->write(std::vector<std::byte>(34)).ok());
+  ASSERT_TRUE(out->commit().ok());
+  Model model;
+  model.file = ModelFile::open(mostly_f32).value();
+  model.arch = find_arch("llama");
+  model.kernels = &kernels();
+  EXPECT_EQ(model_info(model).format, "f32");
+}
+
+TEST_F(LoadPacked, WhatPackingTookIsSaid) {
+  const auto start = std::chrono::steady_clock::now();
+  load();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  const std::string before = "packed in ";
+  ASSERT_EQ(remarks_.size(), 1U);
+  const size_t at = remarks_[0].find(before);
+  ASSERT_NE(at, std::string::npos) << remarks_[0];
+  const double said = std::stod(remarks_[0].substr(at + before.size()));
+  EXPECT_GE(said, 0);
+  EXPECT_LE(said, passed.count() + 0.1) << "rounded to a tenth";
+}
+
+// Each part of a step's memory begins on a cache line of its own and has room for its numbers.
+TEST_F(LoadPacked, PartsOfAStepsMemoryDoNotOverlap) {
+  const auto model = load();
+  constexpr int64_t kRows = 3, kOutputs = 2;
+  const auto activations = Activations::create(*model, kRows, kOutputs);
+  ASSERT_TRUE(activations.has_value());
+  const Activations::Views views = activations->rows(kRows, kOutputs);
+  const View* before = nullptr;
+  for (const View* view : {&views.x, &views.h, &views.h2, &views.q, &views.k, &views.v, &views.attn,
+                           &views.gate, &views.up, &views.logits}) {
+    EXPECT_EQ((view->start - views.x.start) % 16, 0);
+    EXPECT_EQ(view->n_rows, view == &views.logits ? kOutputs : kRows);
+    if (before != nullptr) {
+      EXPECT_GE(view->start - before->start, before->n_rows * before->n_cols);
+      EXPECT_LT(view->start - before->start, before->n_rows * before->n_cols + 16);
+    }
+    before = view;
+  }
+}
+
+TEST_F(LoadPacked, TheWeightsOfAModelAreThoseThatAStepReads) {
+  const auto model = load();
+  int64_t n_numbers = 0;
+  for (const TensorInfo& tensor : model->file->tensors()) {
+    if (tensor.shape.size() == 2 && tensor.name != "token_embd.weight")
+      n_numbers += tensor.n_elements();
+  }
+  // They are floats, in groups of rows of which the last may not be full.
+  const ModelInfo info = model_info(*model);
+  EXPECT_GE(info.weight_bytes, 4 * n_numbers);
+  EXPECT_LE(info.weight_bytes, 2 * 4 * n_numbers);
+  EXPECT_EQ(info.has_tokenizer, model->tokenizer != nullptr);
+  EXPECT_EQ(info.has_chat_template, model->chat_template != nullptr);
+}
+
+// A page of it that cannot be read any more is noticed there.
+TEST_F(LoadPacked, AModelKeepsItsPackedFile) {
+  EXPECT_EQ(load_from(path_, {}, "")->packed_file, nullptr);
+  EXPECT_NE(load()->packed_file, nullptr) << "written";
+  EXPECT_NE(load()->packed_file, nullptr) << "found";
+}
+
+TEST_F(LoadPacked, TheHalvesOfAKeySayDifferentThings) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  const PackedKey key = packed_key(**file, kernels());
+  EXPECT_NE(key.words[0], key.words[1]);
 }
 
 TEST_F(LoadPacked, PlacesOfRowsTellOrderAndOrigin) {

@@ -79,6 +79,15 @@ TEST_F(RecentPromptsTest, OfTwoBeginningsTheLongerOneGoesOn) {
   EXPECT_EQ(recent_.n_kept(), 2 * n_long);
 }
 
+// What stands behind the end of a text in memory is no part of it, though it is the same.
+TEST_F(RecentPromptsTest, TextsEndWhereTheyEnd) {
+  expect_full({std::string("ab\0de", 5)});
+  expect_full({"ab"});  // less than half of the first
+  EXPECT_EQ(recent_.n_prompts(), 2U);
+  expect_full({"abx"});
+  EXPECT_EQ(recent_.n_prompts(), 2U);
+}
+
 TEST_F(RecentPromptsTest, IsBounded) {
   for (int i = 0; i < 100; ++i) expect_full(chat_of(2, std::string(1, static_cast<char>(i + 33))));
   EXPECT_LE(recent_.n_prompts(), RecentPrompts::kMaxPrompts);

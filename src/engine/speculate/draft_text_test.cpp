@@ -83,6 +83,32 @@ TEST_F(DraftTextTest, TokenByTokenItReadsAsAtOnce) {
   }
 }
 
+// A word whose letters pair from its end: each new letter changes all pairs of it, however long it
+// is.
+TEST_F(DraftTextTest, AWordIsReadAgainAsAWhole) {
+  std::vector<std::string> merges;
+  for (char c = 'y'; c > 'a'; --c) {
+    const char before = static_cast<char>(c - 1);
+    merges.push_back({before, ' ', c});
+  }
+  const auto pairing = tokenizer_of(byte_test_spec(merges));
+  const VocabularyPair pair = VocabularyPair::create(target_.get(), target_->vocab_size(),
+                                                     pairing.get(), pairing->vocab_size())
+                                  .value();
+  DraftText text(pair);
+  Tokens sequence;
+  std::string so_far;
+  for (const std::string word :
+       {"well", " abcdefghijklmnopqrstuvwxy", "\nabcdefghijklmnopqrstuvwxy"}) {
+    for (const char letter : word) {
+      so_far += letter;
+      for (const Token id : ids(*target_, std::string(1, letter))) sequence.push_back(id);
+      ASSERT_TRUE(text.update(sequence));
+      ASSERT_EQ(text.tokens(), ids(*pairing, so_far)) << so_far;
+    }
+  }
+}
+
 TEST_F(DraftTextTest, DraftsComeBackAsFarAsWordsAreWhole) {
   const VocabularyPair pair = this->pair();
   DraftText text(pair);
