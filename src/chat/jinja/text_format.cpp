@@ -70,8 +70,8 @@ FieldFormat read_printf_flags(std::string_view text, size_t& at) {
     } else if (c == '0') {
       out.fill = "0";
       if (!out.align) out.align = '=';
-    } else if (c == '+' || (c == ' ' && out.sign == '-')) {
-      out.sign = c;
+    } else if (c == '+' || c == ' ') {
+      if (out.sign != '+') out.sign = c;
     } else if (c == '#') {
       out.alternate = true;
     } else {
