@@ -12,6 +12,12 @@ namespace ruv::jinja {
 
 namespace {
 
+std::string upper_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  return text;
+}
+
 std::string grouped(const std::string& digits) {
   const size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
   std::string out;
@@ -58,10 +64,6 @@ Result<std::string> real_digits(double magnitude, const FieldFormat& format) {
     buffer = with_all_digits(std::move(buffer), precision);
   if (format.alternate && precision == 0 && style != std::chars_format::general)
     buffer.insert(std::min(buffer.find('e'), buffer.size()), 1, '.');
-  if (type == 'E' || type == 'G' || type == 'F') {
-    for (char& c : buffer)
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  }
   return buffer;
 }
 
@@ -78,10 +80,7 @@ Result<NumberText> whole_number_text(const Datum& value, const FieldFormat& form
     case 'x':
     case 'X':
       out.digits = TRY(magnitude_digits(value, 16));
-      if (format.type == 'X') {
-        for (char& c : out.digits)
-          if (c >= 'a') c = static_cast<char>(c - 32);
-      }
+      if (format.type == 'X') out.digits = upper_case(std::move(out.digits));
       if (format.alternate) out.prefix = format.type == 'X' ? "0X" : "0x";
       break;
     case 'o':
@@ -117,6 +116,8 @@ Result<NumberText> number_text(const Datum& value, const FieldFormat& format) {
   } else {
     out.digits = TRY(real_digits(magnitude, format));
   }
+  if (format.type == 'E' || format.type == 'F' || format.type == 'G')
+    out.digits = upper_case(std::move(out.digits));
   if (format.type == '%') out.digits += '%';
   return out;
 }
