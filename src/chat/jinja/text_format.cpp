@@ -1,6 +1,7 @@
 // Both formats are read left to right; literal text keeps the marks of the format string.
 #include "chat/jinja/text_format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -238,6 +239,15 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
   return out;
 }
 
+// The number that a field or an index in brackets is; nothing when it is a name, as "-1" is.
+Result<std::optional<int64_t>> field_number(std::string_view name) {
+  if (name.empty() || !std::all_of(name.begin(), name.end(), is_digit_byte)) return std::nullopt;
+  int64_t value = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), value).ec != std::errc())
+    return fail(Code::corrupt, "too many decimal digits in a format string");
+  return value;
+}
+
 // The values that brace fields name.
 class BraceValues {
  public:
@@ -257,37 +267,35 @@ class BraceValues {
       if ((!dotted && path[0] != '[') || stop == std::string_view::npos)
         return fail(Code::corrupt, "malformed field in a format string");
       const std::string_view name = path.substr(1, stop - 1);
-      int64_t index = 0;
-      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
-      const bool numeric = code == std::errc() && ptr == name.data() + name.size();
-      value = dotted ? TRY(attribute_of(run_, value, name))
-                     : TRY(item_of(run_, value, numeric ? Datum(index) : Datum::text(name)));
+      if (name.empty()) return fail(Code::corrupt, "an empty attribute in a format string");
+      value = dotted ? TRY(attribute_of(run_, value, name)) : TRY(item(value, name));
       path.remove_prefix(dotted ? stop : stop + 1);
     }
     return value;
   }
 
  private:
+  Result<Datum> item(const Datum& value, std::string_view name) {
+    const std::optional<int64_t> number = TRY(field_number(name));
+    return item_of(run_, value, number ? Datum(*number) : Datum::text(name));
+  }
+
   Result<Datum> root(std::string_view name) {
-    int64_t index = 0;
     const bool numbered = !name.empty() && is_digit_byte(name[0]);
     if ((name.empty() && manual_) || (numbered && next_ > 0))
       return fail(Code::corrupt, "numbered and unnumbered fields in one format string");
     manual_ |= numbered;
-    if (name.empty()) {
-      index = next_++;
-    } else {
-      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
-      if (code != std::errc() || ptr != name.data() + name.size()) {
-        for (const auto& [key, value] : arguments_.named)
-          if (key == name) return value;
-        return fail(Code::corrupt, "no value named '{}' for the format string", name);
-      }
+    const std::optional<int64_t> number =
+        name.empty() ? std::optional(next_++) : TRY(field_number(name));
+    if (!number) {
+      for (const auto& [key, value] : arguments_.named)
+        if (key == name) return value;
+      return fail(Code::corrupt, "no value named '{}' for the format string", name);
     }
-    if (index < 0 || static_cast<uint64_t>(index) >= arguments_.positional.size())
-      return fail(Code::corrupt, "the format string asks for argument {}, {} are given", index,
+    if (static_cast<uint64_t>(*number) >= arguments_.positional.size())
+      return fail(Code::corrupt, "the format string asks for argument {}, {} are given", *number,
                   arguments_.positional.size());
-    return arguments_.positional[static_cast<size_t>(index)];
+    return arguments_.positional[static_cast<size_t>(*number)];
   }
 
   TemplateRun& run_;
