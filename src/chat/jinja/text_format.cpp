@@ -201,7 +201,8 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
     return i < text.size() && kAligns.find(text[i]) != std::string_view::npos;
   };
   const size_t first = text.empty() ? 0 : decode_utf8(text, 0).size;
-  if (first > 0 && aligns(first)) {
+  const bool filled = first > 0 && aligns(first);
+  if (filled) {
     out.fill = std::string(text.substr(0, first));
     out.align = text[first];
     at = first + 1;
@@ -215,9 +216,9 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
     ++at;
   }
   if (at < text.size() && text[at] == '0') {
+    if (!filled) out.fill = "0";
     if (!out.align) {
       out.align = '=';
-      out.fill = "0";
       out.zero_padded = true;
     }
     ++at;
