@@ -18,12 +18,18 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-std::string grouped(const std::string& digits) {
+// Commas between the thousands; zeros, grouped too, in front of fewer than `width` characters. No
+// comma comes first, so that the text may be one longer.
+std::string grouped(const std::string& digits, size_t width) {
   const size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
+  if (whole == 0) return digits;
+  const size_t rest = digits.size() - whole;
+  size_t n = whole;
+  while (n + (n - 1) / 3 + rest < width) ++n;
   std::string out;
-  for (size_t i = 0; i < whole; ++i) {
-    if (i > 0 && (whole - i) % 3 == 0) out += ',';
-    out += digits[i];
+  for (size_t left = n; left > 0; --left) {
+    if (left < n && left % 3 == 0) out += ',';
+    out += left > whole ? '0' : digits[whole - left];
   }
   return out + digits.substr(whole);
 }
@@ -155,6 +161,9 @@ Status check_field(const Datum& value, const FieldFormat& format) {
                 type_name(value));
   static constexpr std::string_view kReal = "fFeEgG%";
   const bool as_real = format.type != 0 && kReal.find(format.type) != std::string_view::npos;
+  static constexpr std::string_view kUngrouped = "bosxX";
+  if (format.grouped && kUngrouped.find(format.type) != std::string_view::npos)
+    return fail(Code::corrupt, "Cannot specify ',' with '{}'.", format.type);
   if (format.type == 's')
     return fail(Code::corrupt, "Unknown format code 's' for object of type '{}'", type_name(value));
   if (value.is_whole() && !as_real && format.precision >= 0)
@@ -185,9 +194,13 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
     return laid_out(std::move(text), format, left ? '<' : format.align);
   }
   NumberText number = TRY(number_text(value, format));
-  if (format.grouped) number.digits = grouped(number.digits);
   std::string sign = number.negative ? "-" : format.sign == '-' ? "" : std::string(1, format.sign);
   sign += number.prefix;
+  if (format.grouped) {
+    const bool zeros = format.align == '=' && format.fill == "0";
+    const int64_t width = zeros ? format.width - static_cast<int64_t>(sign.size()) : 0;
+    number.digits = grouped(number.digits, static_cast<size_t>(std::max<int64_t>(width, 0)));
+  }
   const auto length = static_cast<int64_t>(sign.size() + number.digits.size());
   if (format.align == '=' && length < format.width) {
     std::string padding;
