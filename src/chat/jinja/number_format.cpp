@@ -177,16 +177,10 @@ Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, Rend
   TRY(meter.spend_text(static_cast<size_t>(format.width)));
   TRY(spend_whole(value, meter));
   const bool plain = format.type == 0 && format.width == 0 && format.precision < 0;
-  const bool textual = format.type == 's' || format.type == 'r' ||
-                       (format.type == 0 && !value.is_number()) ||
+  const bool textual = format.type == 's' || (format.type == 0 && !value.is_number()) ||
                        (plain && value.is(Datum::Kind::boolean));
   if (textual) {
-    MarkedText text;
-    if (format.type == 'r') {
-      TRY(append_repr(text, value, meter, false));
-    } else {
-      text = *TRY(text_of(value, meter));
-    }
+    MarkedText text = *TRY(text_of(value, meter));
     if (format.precision >= 0)
       text =
           text.slice(0, byte_of_character(text.bytes(), static_cast<size_t>(format.precision), 0));

@@ -15,7 +15,7 @@ struct FieldFormat {
   int64_t width = 0;
   int64_t precision = -1;
   bool from_user = false;  // the format is the user's, and so is what fills the field
-  char type = 0;           // d f F e E g G x X o b c s r % or 0
+  char type = 0;           // d f F e E g G x X o b s % or 0
 };
 
 // Widths and precisions above this are refused.

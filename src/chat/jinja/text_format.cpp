@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "chat/jinja/escapes.h"
 #include "chat/jinja/letters.h"
 #include "chat/jinja/number_format.h"
 #include "chat/jinja/run.h"
+#include "chat/jinja/text_ops.h"
 #include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
@@ -24,6 +26,20 @@ int64_t read_count(std::string_view text, size_t& at) {
   for (; at < text.size() && is_digit_byte(text[at]); ++at)
     value = std::min<int64_t>(value * 10 + (text[at] - '0'), kMaxFieldWidth + 1);
   return value;
+}
+
+void append_ascii(std::string& out, const LetterAt& at) {
+  out += at.c < 0x80 ? std::string(1, static_cast<char>(at.c)) : numbered_escape(at.c);
+}
+
+// The text that a field shows of a value: Python's str, repr or ascii of it by s, r or a.
+Result<Datum> converted(const Datum& value, char conversion, RenderMeter& meter) {
+  if (conversion == 's') return Datum(TRY(text_of(value, meter)));
+  MarkedText shown;
+  TRY(append_repr(shown, value, meter, false));
+  if (conversion == 'r') return Datum(std::move(shown));
+  TRY(meter.spend_text(shown.size()));
+  return Datum(mapped(shown, append_ascii));
 }
 
 // Hands out the values of a % format.
@@ -125,7 +141,7 @@ Result<MarkedText> with_digits(const Datum& value, FieldFormat field, RenderMete
 }
 
 Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
-  static constexpr std::string_view kTypes = "diuxXofFeEgGsrc";
+  static constexpr std::string_view kTypes = "diuxXofFeEgGsrac";
   if (kTypes.find(field.type) == std::string_view::npos)
     return fail(Code::corrupt, "unsupported format character '{}'", field.type);
   Datum shown = value;
@@ -144,7 +160,11 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
     shown = TRY(one_character(value));
     field.type = 's';
   }
-  if ((field.type == 's' || field.type == 'r') && field.align != '<') {
+  if (field.type == 'r' || field.type == 'a') {
+    shown = TRY(converted(value, field.type, meter));
+    field.type = 's';
+  }
+  if (field.type == 's' && field.align != '<') {
     field.align = '>';
     field.fill = " ";
   }
@@ -317,21 +337,16 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool
   char conversion = 0;
   if (const size_t bang = field.find('!'); bang != std::string_view::npos) {
     const std::string_view letter = field.substr(bang + 1);
-    if (letter != "r" && letter != "s")
+    if (letter != "r" && letter != "s" && letter != "a")
       return fail(Code::corrupt, "unknown conversion '!{}' in a format string", letter);
     conversion = letter[0];
     field = field.substr(0, bang);
   }
   FieldFormat layout = TRY(read_brace_format(format));
   layout.from_user = from_user;
-  const Datum value = TRY(values.resolve(field));
-  if (conversion) {
-    if (layout.type && layout.type != 's')
-      return fail(Code::corrupt, "Unknown format code '{}' for object of type 'str'", layout.type);
-    layout.type = conversion;
-  } else {
-    TRY(check_field(value, layout));
-  }
+  Datum value = TRY(values.resolve(field));
+  if (conversion) value = TRY(converted(value, conversion, meter));
+  TRY(check_field(value, layout));
   return formatted(value, layout, meter);
 }
 
