@@ -7,8 +7,8 @@ namespace ruv::jinja {
 
 struct FieldFormat {
   std::string fill = " ";
-  char align = 0;   // < > ^ =, or 0 for the type's own
-  char sign = '-';  // '-', '+' or ' '
+  char align = 0;  // < > ^ =, or 0 for the type's own
+  char sign = 0;   // '-', '+' or ' ', or 0 when none is written
   bool alternate = false;
   bool grouped = false;      // thousands by commas
   bool zero_padded = false;  // a 0 before the width, which chose the alignment

@@ -159,6 +159,7 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
   if (field.type == 'c') {
     shown = TRY(one_character(value));
     field.type = 's';
+    field.precision = -1;
   }
   if (field.type == 'r' || field.type == 'a') {
     shown = TRY(converted(value, field.type, meter));
@@ -345,7 +346,8 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool
   FieldFormat layout = TRY(read_brace_format(format));
   layout.from_user = from_user;
   Datum value = TRY(values.resolve(field));
-  if (conversion) value = TRY(converted(value, conversion, meter));
+  if (conversion || format.empty())
+    value = TRY(converted(value, conversion ? conversion : 's', meter));
   TRY(check_field(value, layout));
   return formatted(value, layout, meter);
 }
