@@ -30,6 +30,7 @@ class Build:
         self.build = self.tree / "build" / "release"
         self.header = self.tree / "tests/mutation/chosen.h"
         self.jobs, self.say = jobs, say
+        self.planted = {}  # path to what stands there instead of the tree's text
 
     def copy(self):
         listing = subprocess.run(
@@ -72,8 +73,18 @@ class Build:
                     text.replace('"mutation/chosen.h"', f'"{self.header}"').encode())
 
     def plant(self, mutants):
-        """Writes the sources of these mutants; ranges must not overlap."""
-        by_path = {}
+        """Writes the sources of these mutants, and back those of earlier ones; ranges must not
+        overlap."""
+        files = self._sources_with(mutants)
+        for path in self.planted.keys() - files.keys():
+            self._write(path, (self.root / path).read_bytes())
+        for path, text in files.items():
+            self._write(path, text.encode())
+        self.planted = files
+
+    def _sources_with(self, mutants):
+        """Path to text."""
+        files, by_path = {}, {}
         for number, mutant in mutants.items():
             by_path.setdefault(mutant.path, []).append((number, mutant))
         by_module = {}
@@ -82,14 +93,14 @@ class Build:
             for number, mutant in sorted(of_file, key=lambda m: -m[1].begin):
                 text = (text[:mutant.begin] + in_place(text, mutant, number) + text[mutant.end:])
             head = f'#include "{self.header}"\n#line 1 "{path}"\n'
-            self._write(path, (head + text).encode())
+            files[path] = head + text
             by_module.setdefault(path.split("/")[1], []).append("/".join(path.split("/")[2:]))
-        for module, files in by_module.items():
+        for module, names in by_module.items():
             path = f"src/{module}/CMakeLists.txt"
-            text = (self.root / path).read_text() + "".join(
+            files[path] = (self.root / path).read_text() + "".join(
                 f'set_source_files_properties({file} PROPERTIES COMPILE_OPTIONS '
-                f'"-w;-Wno-narrowing;-O1")\n' for file in sorted(files))
-            self._write(path, text.encode())
+                f'"-w;-Wno-narrowing;-O1")\n' for file in sorted(names))
+        return files
 
     def compile(self, mutants, targets):
         """Builds the targets; mutants that do not compile are taken out. Returns their numbers."""

@@ -20,6 +20,11 @@ Result<int64_t> BuiltinCall::integer(size_t i, int64_t fallback) const {
   return given[i]->integer();
 }
 
+Result<int64_t> BuiltinCall::bound(size_t i, int64_t fallback) const {
+  if (given[i] && given[i]->is_whole()) return clamped_bound(*given[i]);
+  return integer(i, fallback);
+}
+
 Result<TextPtr> BuiltinCall::text(size_t i, std::string_view fallback) const {
   if (!given[i]) return std::make_shared<const MarkedText>(std::string(fallback), false);
   return text_of(*given[i], meter());

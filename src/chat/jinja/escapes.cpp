@@ -49,6 +49,12 @@ uint32_t octal(std::string_view text, size_t& at) {
 
 }  // namespace
 
+std::string numbered_escape(uint32_t c) {
+  if (c < 0x100) return fmt::format("\\x{:02x}", c);
+  if (c < 0x10000) return fmt::format("\\u{:04x}", c);
+  return fmt::format("\\U{:08x}", c);
+}
+
 Result<std::string> unescaped(std::string_view text) {
   static constexpr std::string_view kLetters = "nrtabfv\\'\"";
   static constexpr std::string_view kValues = "\n\r\t\a\b\f\v\\'\"";
@@ -74,9 +80,7 @@ Result<std::string> unescaped(std::string_view text) {
       // backslash shows as letters.
       const CodePoint c = decode_utf8(text, at - 1);
       at += c.size - 1;
-      out += c.value < 0x100     ? fmt::format("\\x{:02x}", c.value)
-             : c.value < 0x10000 ? fmt::format("\\u{:04x}", c.value)
-                                 : fmt::format("\\U{:08x}", c.value);
+      out += numbered_escape(c.value);
     } else if (letter != '\n') {
       out += '\\';
       out += letter;

@@ -143,9 +143,7 @@ Result<SliceIndices> slice_indices(TemplateRun& run, const SliceStep& slice) {
 
 std::optional<int64_t> index_of(const Datum& value) {
   if (value.is_none()) return std::nullopt;
-  // Python cuts an index to the machine's range; no text or list is as long.
-  if (value.is(Datum::Kind::wide_integer)) return is_negative(value) ? -INT64_MAX : INT64_MAX;
-  return value.integer();
+  return clamped_bound(value);
 }
 
 int64_t clamped(std::optional<int64_t> given, int64_t fallback, int64_t n, bool backwards) {

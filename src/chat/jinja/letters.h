@@ -14,7 +14,7 @@ bool is_printable(uint32_t c);
 bool is_letter(uint32_t c);   // isalpha
 bool is_decimal(uint32_t c);  // digits of any script
 bool is_digit(uint32_t c);    // decimals, superscripts, circled digits
-bool is_numeric(uint32_t c);  // digits, fractions, Roman numerals; not CJK numerals
+bool is_numeric(uint32_t c);  // digits, fractions, Roman and CJK numerals
 bool is_alphanumeric(uint32_t c);
 bool is_word(uint32_t c);  // \w: alphanumeric or _
 bool is_upper(uint32_t c);

@@ -34,8 +34,8 @@ Result<Datum> copy_method(const BuiltinCall& call) { return call.subject; }
 Result<Datum> index_method(const BuiltinCall& call) {
   const std::vector<Datum>& items = call.subject.sequence()->items;
   const auto n = static_cast<int64_t>(items.size());
-  int64_t start = TRY(call.integer(1, 0));
-  int64_t stop = TRY(call.integer(2, n));
+  int64_t start = TRY(call.bound(1, 0));
+  int64_t stop = TRY(call.bound(2, n));
   start = std::max<int64_t>(start < 0 ? start + n : start, 0);
   stop = std::min(stop < 0 ? stop + n : stop, n);
   for (int64_t i = start; i < stop; ++i) {

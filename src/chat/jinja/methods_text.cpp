@@ -93,10 +93,10 @@ Result<TextWindow> window_of(const BuiltinCall& call, size_t i) {
   if (!is_given(call, i) && !is_given(call, i + 1)) return out;
   const auto n = static_cast<int64_t>(count_characters(text));
   const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + n : at, 0, n); };
-  int64_t start = is_given(call, i) ? TRY(call.integer(i, 0)) : 0;
+  int64_t start = is_given(call, i) ? TRY(call.bound(i, 0)) : 0;
   out.empty = start > n;
   start = clamp(start);
-  const int64_t stop = is_given(call, i + 1) ? clamp(TRY(call.integer(i + 1, n))) : n;
+  const int64_t stop = is_given(call, i + 1) ? clamp(TRY(call.bound(i + 1, n))) : n;
   out.empty |= start > stop;
   out.begin = byte_of_character(text, static_cast<size_t>(start), 0);
   out.end = byte_of_character(text, static_cast<size_t>(std::max(start, stop)), 0);

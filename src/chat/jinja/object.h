@@ -53,6 +53,8 @@ struct BuiltinCall {
   bool flag(size_t i, bool fallback = false) const;
   // Fails: corrupt, when the argument is not a whole number.
   Result<int64_t> integer(size_t i, int64_t fallback) const;
+  // … where a part of the subject begins or ends: a number beyond 64 bits is cut to them.
+  Result<int64_t> bound(size_t i, int64_t fallback) const;
   // Python's str of the argument; `fallback` when it is left out.
   Result<TextPtr> text(size_t i, std::string_view fallback = "") const;
   RenderMeter& meter() const;

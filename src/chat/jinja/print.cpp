@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "chat/jinja/datum.h"
+#include "chat/jinja/escapes.h"
 #include "chat/jinja/letters.h"
 #include "chat/jinja/object.h"
 #include "chat/jinja/whole_number.h"
@@ -47,9 +48,7 @@ std::string escaped(uint32_t c, std::string_view character, char quote) {
   if (c == '\r') return "\\r";
   if (c == '\t') return "\\t";
   if (is_printable(c)) return std::string(character);
-  if (c < 0x100) return fmt::format("\\x{:02x}", c);
-  if (c < 0x10000) return fmt::format("\\u{:04x}", c);
-  return fmt::format("\\U{:08x}", c);
+  return numbered_escape(c);
 }
 
 void append_text_repr(MarkedText& out, const MarkedText& text, bool from_user) {

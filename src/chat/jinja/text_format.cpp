@@ -1,13 +1,16 @@
 // Both formats are read left to right; literal text keeps the marks of the format string.
 #include "chat/jinja/text_format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/utf8.h"
+#include "chat/jinja/escapes.h"
 #include "chat/jinja/letters.h"
 #include "chat/jinja/number_format.h"
 #include "chat/jinja/run.h"
+#include "chat/jinja/text_ops.h"
 #include "chat/jinja/whole_number.h"
 
 namespace ruv::jinja {
@@ -23,6 +26,20 @@ int64_t read_count(std::string_view text, size_t& at) {
   for (; at < text.size() && is_digit_byte(text[at]); ++at)
     value = std::min<int64_t>(value * 10 + (text[at] - '0'), kMaxFieldWidth + 1);
   return value;
+}
+
+void append_ascii(std::string& out, const LetterAt& at) {
+  out += at.c < 0x80 ? std::string(1, static_cast<char>(at.c)) : numbered_escape(at.c);
+}
+
+// The text that a field shows of a value: Python's str, repr or ascii of it by s, r or a.
+Result<Datum> converted(const Datum& value, char conversion, RenderMeter& meter) {
+  if (conversion == 's') return Datum(TRY(text_of(value, meter)));
+  MarkedText shown;
+  TRY(append_repr(shown, value, meter, false));
+  if (conversion == 'r') return Datum(std::move(shown));
+  TRY(meter.spend_text(shown.size()));
+  return Datum(mapped(shown, append_ascii));
 }
 
 // Hands out the values of a % format.
@@ -70,8 +87,8 @@ FieldFormat read_printf_flags(std::string_view text, size_t& at) {
     } else if (c == '0') {
       out.fill = "0";
       if (!out.align) out.align = '=';
-    } else if (c == '+' || (c == ' ' && out.sign == '-')) {
-      out.sign = c;
+    } else if (c == '+' || c == ' ') {
+      if (out.sign != '+') out.sign = c;
     } else if (c == '#') {
       out.alternate = true;
     } else {
@@ -124,7 +141,7 @@ Result<MarkedText> with_digits(const Datum& value, FieldFormat field, RenderMete
 }
 
 Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
-  static constexpr std::string_view kTypes = "diuxXofFeEgGsrc";
+  static constexpr std::string_view kTypes = "diuxXofFeEgGsrac";
   if (kTypes.find(field.type) == std::string_view::npos)
     return fail(Code::corrupt, "unsupported format character '{}'", field.type);
   Datum shown = value;
@@ -142,8 +159,13 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
   if (field.type == 'c') {
     shown = TRY(one_character(value));
     field.type = 's';
+    field.precision = -1;
   }
-  if ((field.type == 's' || field.type == 'r') && field.align != '<') {
+  if (field.type == 'r' || field.type == 'a') {
+    shown = TRY(converted(value, field.type, meter));
+    field.type = 's';
+  }
+  if (field.type == 's' && field.align != '<') {
     field.align = '>';
     field.fill = " ";
   }
@@ -200,7 +222,8 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
     return i < text.size() && kAligns.find(text[i]) != std::string_view::npos;
   };
   const size_t first = text.empty() ? 0 : decode_utf8(text, 0).size;
-  if (first > 0 && aligns(first)) {
+  const bool filled = first > 0 && aligns(first);
+  if (filled) {
     out.fill = std::string(text.substr(0, first));
     out.align = text[first];
     at = first + 1;
@@ -214,9 +237,9 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
     ++at;
   }
   if (at < text.size() && text[at] == '0') {
+    if (!filled) out.fill = "0";
     if (!out.align) {
       out.align = '=';
-      out.fill = "0";
       out.zero_padded = true;
     }
     ++at;
@@ -238,6 +261,15 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
   return out;
 }
 
+// The number that a field or an index in brackets is; nothing when it is a name, as "-1" is.
+Result<std::optional<int64_t>> field_number(std::string_view name) {
+  if (name.empty() || !std::all_of(name.begin(), name.end(), is_digit_byte)) return std::nullopt;
+  int64_t value = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), value).ec != std::errc())
+    return fail(Code::corrupt, "too many decimal digits in a format string");
+  return value;
+}
+
 // The values that brace fields name.
 class BraceValues {
  public:
@@ -257,37 +289,35 @@ class BraceValues {
       if ((!dotted && path[0] != '[') || stop == std::string_view::npos)
         return fail(Code::corrupt, "malformed field in a format string");
       const std::string_view name = path.substr(1, stop - 1);
-      int64_t index = 0;
-      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
-      const bool numeric = code == std::errc() && ptr == name.data() + name.size();
-      value = dotted ? TRY(attribute_of(run_, value, name))
-                     : TRY(item_of(run_, value, numeric ? Datum(index) : Datum::text(name)));
+      if (name.empty()) return fail(Code::corrupt, "an empty attribute in a format string");
+      value = dotted ? TRY(attribute_of(run_, value, name)) : TRY(item(value, name));
       path.remove_prefix(dotted ? stop : stop + 1);
     }
     return value;
   }
 
  private:
+  Result<Datum> item(const Datum& value, std::string_view name) {
+    const std::optional<int64_t> number = TRY(field_number(name));
+    return item_of(run_, value, number ? Datum(*number) : Datum::text(name));
+  }
+
   Result<Datum> root(std::string_view name) {
-    int64_t index = 0;
     const bool numbered = !name.empty() && is_digit_byte(name[0]);
     if ((name.empty() && manual_) || (numbered && next_ > 0))
       return fail(Code::corrupt, "numbered and unnumbered fields in one format string");
     manual_ |= numbered;
-    if (name.empty()) {
-      index = next_++;
-    } else {
-      const auto [ptr, code] = std::from_chars(name.data(), name.data() + name.size(), index);
-      if (code != std::errc() || ptr != name.data() + name.size()) {
-        for (const auto& [key, value] : arguments_.named)
-          if (key == name) return value;
-        return fail(Code::corrupt, "no value named '{}' for the format string", name);
-      }
+    const std::optional<int64_t> number =
+        name.empty() ? std::optional(next_++) : TRY(field_number(name));
+    if (!number) {
+      for (const auto& [key, value] : arguments_.named)
+        if (key == name) return value;
+      return fail(Code::corrupt, "no value named '{}' for the format string", name);
     }
-    if (index < 0 || static_cast<uint64_t>(index) >= arguments_.positional.size())
-      return fail(Code::corrupt, "the format string asks for argument {}, {} are given", index,
+    if (static_cast<uint64_t>(*number) >= arguments_.positional.size())
+      return fail(Code::corrupt, "the format string asks for argument {}, {} are given", *number,
                   arguments_.positional.size());
-    return arguments_.positional[static_cast<size_t>(index)];
+    return arguments_.positional[static_cast<size_t>(*number)];
   }
 
   TemplateRun& run_;
@@ -308,21 +338,17 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool
   char conversion = 0;
   if (const size_t bang = field.find('!'); bang != std::string_view::npos) {
     const std::string_view letter = field.substr(bang + 1);
-    if (letter != "r" && letter != "s")
+    if (letter != "r" && letter != "s" && letter != "a")
       return fail(Code::corrupt, "unknown conversion '!{}' in a format string", letter);
     conversion = letter[0];
     field = field.substr(0, bang);
   }
   FieldFormat layout = TRY(read_brace_format(format));
   layout.from_user = from_user;
-  const Datum value = TRY(values.resolve(field));
-  if (conversion) {
-    if (layout.type && layout.type != 's')
-      return fail(Code::corrupt, "Unknown format code '{}' for object of type 'str'", layout.type);
-    layout.type = conversion;
-  } else {
-    TRY(check_field(value, layout));
-  }
+  Datum value = TRY(values.resolve(field));
+  if (conversion || format.empty())
+    value = TRY(converted(value, conversion ? conversion : 's', meter));
+  TRY(check_field(value, layout));
   return formatted(value, layout, meter);
 }
 

@@ -9,8 +9,8 @@ namespace ruv::jinja {
 // Fails: corrupt (too few or too many values, a wrong type), invalid (too long).
 Result<Datum> printf_format(const Datum& format, const Datum& values, RenderMeter& meter);
 
-// Fields {}, {0}, {name}, {name.attribute}, {name[key]}, with !s or !r and a format such as
-// ">10.2f". Fails: corrupt, unsupported (a field inside a format).
+// Fields {}, {0}, {name}, {name.attribute}, {name[key]}, with !s, !r or !a and a format such
+// as ">10.2f". Fails: corrupt, unsupported (a field inside a format).
 Result<Datum> brace_format(TemplateRun& run, const MarkedText& format,
                            const CallArguments& arguments);
 

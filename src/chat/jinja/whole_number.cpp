@@ -243,6 +243,11 @@ bool is_negative(const Datum& whole) {
   return whole.is(Datum::Kind::wide_integer) ? whole.wide()->value < 0 : whole.integer() < 0;
 }
 
+int64_t clamped_bound(const Datum& whole) {
+  if (whole.is(Datum::Kind::wide_integer)) return is_negative(whole) ? -INT64_MAX : INT64_MAX;
+  return std::max(whole.integer(), -INT64_MAX);
+}
+
 Status spend_whole(const Datum& value, RenderMeter& meter) {
   if (!value.is(Datum::Kind::wide_integer)) return Status();
   const auto words = static_cast<int64_t>(value.wide()->bits / 64);

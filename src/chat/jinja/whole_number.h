@@ -39,6 +39,9 @@ Result<double> checked_real(const Datum& value);
 
 // The value without its fraction. Requires: finite.
 Datum whole_part(double value);
+// Cut to the range that has a negative in 64 bits, as Python cuts what bounds a part of a text or
+// list: none is as long. Requires: a whole value.
+int64_t clamped_bound(const Datum& whole);
 Datum whole_from_unsigned(uint64_t value);
 // Fails: corrupt, when there are too many digits. Requires: one digit of the base or more, no
 // others; base 2 to 36.
