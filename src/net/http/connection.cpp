@@ -21,6 +21,8 @@ using boost::system::error_code;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kReadBytes = 16 << 10;
+// Bodies and answers beyond this take turns with others of the kind.
+constexpr size_t kShortBytes = 64 << 10;
 // What a client may send ahead of the answer it waits for; more stays in its socket.
 constexpr size_t kMaxPipelinedBytes = 64 << 10;
 // Bodies up to here are read although nobody wants them, so that the connection can go on.
@@ -249,6 +251,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, u
     bool more = false;
     if (!late_) {
       arm(left, Late::end_read);
+      if (parser.get().body().size() >= kShortBytes) co_await server_.bulk.next();
       more = co_await read_some();
     }
     if (!more) co_return co_await end_of_read();
@@ -307,6 +310,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
   arm(kLingerTimeout);
   for (size_t total = 0; total < kMaxLingerBytes;) {
     buffer_.clear();
+    co_await server_.bulk.next();
     const bool more = co_await read_some();
     if (!more) break;
     total += buffer_.size();
@@ -359,7 +363,8 @@ asio::awaitable<void> Connection::watch_client() {
 }
 
 asio::awaitable<void> Connection::write_answer() {
-  for (;;) {
+  for (size_t n_written = 0;;) {
+    if (n_written >= kShortBytes) co_await server_.bulk.next();
     std::string bytes = exchange_->take_queued();
     if (bytes.empty()) {
       if (exchange_->ended() || exchange_->disconnected()) co_return;
@@ -367,6 +372,7 @@ asio::awaitable<void> Connection::write_answer() {
       co_await exchange_->wake().async_wait(kAsTuple);
       continue;
     }
+    n_written += bytes.size();
     const bool written = co_await write_all(std::move(bytes));
     exchange_->mark_written();
     if (!written) {
@@ -379,8 +385,10 @@ asio::awaitable<void> Connection::write_answer() {
 asio::awaitable<bool> Connection::write_all(std::string bytes) {
   for (size_t at = 0; at < bytes.size();) {
     arm(server_.options.write_timeout);
-    const auto [error, n] = co_await socket_.async_write_some(
-        asio::buffer(bytes.data() + at, bytes.size() - at), kAsTuple);
+    if (at > 0) co_await server_.bulk.next();
+    const size_t n_most = std::min(bytes.size() - at, kShortBytes);
+    const auto [error, n] =
+        co_await socket_.async_write_some(asio::buffer(bytes.data() + at, n_most), kAsTuple);
     if (error) co_return false;
     at += n;
   }

@@ -14,6 +14,7 @@
 
 #include "net/http/access.h"
 #include "net/http/budget.h"
+#include "net/http/bulk_turns.h"
 #include "net/http/exchange.h"
 #include "net/http/memory_return.h"
 #include "net/http/received_body.h"
@@ -33,7 +34,8 @@ struct ServerState {
         access(options.host, !options.api_key.empty(), options.allowed_hosts),
         budget(options.budget),
         workers(options.n_workers),
-        memory(io, workers) {}
+        memory(io, workers),
+        bulk(io) {}
 
   ServerOptions options;
   Router router;
@@ -45,6 +47,7 @@ struct ServerState {
   boost::asio::io_context io{1};
   Workers workers;
   MemoryReturn memory;
+  BulkTurns bulk;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

@@ -2,6 +2,7 @@
 // not with what was declared.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/message.hpp>
@@ -21,7 +22,10 @@ struct ReceivedBody {
     template <bool is_request, class Fields>
     reader(boost::beast::http::header<is_request, Fields>&, value_type& body) : body_(body) {}
 
-    void init(const boost::optional<uint64_t>&, boost::system::error_code& error) { error = {}; }
+    void init(const boost::optional<uint64_t>& declared, boost::system::error_code& error) {
+      declared_ = declared.value_or(UINT64_MAX);
+      error = {};
+    }
     template <class Buffers>
     size_t put(const Buffers& buffers, boost::system::error_code& error) {
       error = {};
@@ -36,13 +40,15 @@ struct ReceivedBody {
     void finish(boost::system::error_code& error) { error = {}; }
 
    private:
-    // Grows by a quarter: what a doubling leaves unused is memory that requests wait for.
+    // Doubles, but not beyond what was declared: with less every byte would be copied often, on the
+    // thread that all connections share.
     void make_room(size_t n_more) {
       const size_t n = body_.size() + n_more;
-      if (n > body_.capacity()) body_.reserve(n + n / 4);
+      if (n > body_.capacity()) body_.reserve(std::max<uint64_t>(n, std::min(2 * n, declared_)));
     }
 
     value_type& body_;
+    uint64_t declared_ = UINT64_MAX;
   };
 };
 
