@@ -40,6 +40,7 @@ PlacedTokens logged(const Tokenizer& tokenizer, std::string_view text, int n_thr
   }
   for (SpanLog::Reader spans(log.spans); !spans.done();) out.spans.push_back(spans.next());
   EXPECT_EQ(sink.n_tokens(), out.ids.size());
+  EXPECT_EQ(sink.at(), text.size());
   return out;
 }
 
@@ -82,6 +83,33 @@ TEST(ParallelEncode, WithoutAnAddedTokenInTheWay) {
   std::string text;
   while (text.size() < 4 * kParallelBytes) text += " ab b";
   EXPECT_EQ(encoded(**tokenizer, text, 4), encoded(**tokenizer, text, 1));
+}
+
+// Its tokens go straight to the sink, between those of other threads.
+TEST(ParallelEncode, AWordWithoutAnEnd) {
+  const auto tokenizer = Tokenizer::create(byte_test_spec({"a b", "Ġ ab"}));
+  ASSERT_TRUE(tokenizer);
+  std::string text;
+  PlacedTokens expected;
+  const auto add = [&](std::string_view part, int n) {
+    const PlacedTokens of_part = encoded(**tokenizer, part, 1);
+    for (int i = 0; i < n; ++i, text += part) {
+      const auto at = static_cast<uint32_t>(text.size());
+      expected.ids.insert(expected.ids.end(), of_part.ids.begin(), of_part.ids.end());
+      for (const auto& [begin, end] : of_part.spans) {
+        expected.spans.push_back({at + begin, at + end});
+      }
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    add("ab ab b\n", 5000);
+    add("ab", 90000);  // one word
+    add("\n", 1);
+  }
+  for (const int n_threads : {1, 2, 8}) {
+    EXPECT_EQ(encoded(**tokenizer, text, n_threads), expected) << n_threads;
+    EXPECT_EQ(logged(**tokenizer, text, n_threads), expected) << n_threads;
+  }
 }
 
 TEST(ParallelEncode, AFailureIsThrownAgain) {

@@ -29,7 +29,10 @@ class BulkTurns {
   template <class Handler>
   void add(Handler handler) {
     auto shared = std::make_shared<Handler>(std::move(handler));
-    waiting_.push_back([shared] { std::move (*shared)(); });
+    waiting_.push_back([shared] {
+      Handler resume = std::move(*shared);
+      resume();
+    });
     if (!std::exchange(running_, true)) post();
   }
   // Behind all that is ready now.

@@ -246,12 +246,13 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, u
   parser.eager(true);
   std::optional<HttpResponse> refusal = parse_body(parser, max_bytes, incoming.body);
   while (!refusal && !parser.is_done()) {
+    // Before the clock is set, which must not run out where nothing is being read.
+    if (parser.get().body().size() >= kShortBytes) co_await server_.bulk.next();
     const Clock::duration left = start + body_patience(parser.get().body().size()) - Clock::now();
     late_ = left <= Clock::duration::zero();
     bool more = false;
     if (!late_) {
       arm(left, Late::end_read);
-      if (parser.get().body().size() >= kShortBytes) co_await server_.bulk.next();
       more = co_await read_some();
     }
     if (!more) co_return co_await end_of_read();

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "net/openai/sessions.h"
+#include "net/openai/token_text.h"
 
 namespace ruv {
 namespace {
@@ -20,12 +21,6 @@ int64_t to_index(size_t i) { return static_cast<int64_t>(i); }
 
 // What is kept for an answer is counted in steps of this size.
 constexpr uint64_t kHoldStepBytes = 16 << 10;
-
-int64_t n_characters(std::string_view text) {
-  int64_t n = 0;
-  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return n;
-}
 
 // Lives on the network thread; the engine's thread only posts copies of events to it.
 class AnswerJob : public std::enable_shared_from_this<AnswerJob> {

@@ -40,8 +40,7 @@ class CompletionShape final : public AnswerShape {
     JsonWriter(logprobs.lists[1]).real(finite_logprob(token.chosen.logprob));
     JsonWriter(logprobs.lists[2]).value(others);
     JsonWriter(logprobs.lists[3]).integer(logprobs.text_offset);
-    for (const char c : name)
-      logprobs.text_offset += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    logprobs.text_offset += n_characters(name);
   }
 
  private:
