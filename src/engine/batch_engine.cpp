@@ -11,10 +11,6 @@ namespace {
 
 constexpr int64_t kLongestWaitMs = 3'600'000;
 
-bool contains(std::span<const RequestId> ids, RequestId id) {
-  return std::ranges::find(ids, id) != ids.end();
-}
-
 }  // namespace
 
 BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions& options,
@@ -28,7 +24,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
     const std::lock_guard lock(mutex_);
     in_prompt_.assign(ids.begin(), ids.end());
     for (const RequestId id : cancelled_) {
-      if (contains(in_prompt_, id)) stop_step_ = true;
+      if (std::ranges::find(in_prompt_, id) != in_prompt_.end()) stop_step_ = true;
     }
   };
   core_.set_on_result([this] {
@@ -127,7 +123,7 @@ void BatchEngine::cancel(RequestId id) {
     return;  // the answer runs to its end
   }
   // A step of long prompts is given up for it; the others compute their part again.
-  if (contains(in_prompt_, id)) stop_step_ = true;
+  if (std::ranges::find(in_prompt_, id) != in_prompt_.end()) stop_step_ = true;
   wake_.notify_one();
 }
 

@@ -14,10 +14,6 @@ constexpr int64_t kHistoryTokens = int64_t{1} << 18;
 
 int64_t milliseconds_of(int64_t ns) { return ns / 1'000'000; }
 
-bool contains(std::span<const RequestId> ids, RequestId id) {
-  return std::ranges::find(ids, id) != ids.end();
-}
-
 }  // namespace
 
 EngineCore::EngineCore(const Model& model, const EngineOptions& options, const Clock& clock,
@@ -139,13 +135,16 @@ void EngineCore::end(Sequence& sequence, FinishReason reason, const Status& stat
 }
 
 void EngineCore::cancel(std::span<const RequestId> ids) {
+  const auto is_named = [&](const auto& sequence) {
+    return std::ranges::find(ids, sequence->id()) != ids.end();
+  };
   std::erase_if(running_, [&](const auto& sequence) {
-    if (!contains(ids, sequence->id())) return false;
+    if (!is_named(sequence)) return false;
     end(*sequence, FinishReason::cancelled, {});
     return true;
   });
   const auto leave_queue = [&](const auto& sequence) {
-    if (!contains(ids, sequence->id())) return false;
+    if (!is_named(sequence)) return false;
     tenants_.leave_queue(sequence->tenant());
     end(*sequence, FinishReason::cancelled, {});
     return true;

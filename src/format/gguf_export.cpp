@@ -11,7 +11,7 @@
 namespace ruv {
 namespace {
 
-constexpr size_t kMaxDims = 4;
+constexpr size_t kMaxGgufDims = 4;
 constexpr std::string_view kExpertRoles[] = {"ffn_gate.", "ffn_down.", "ffn_up."};
 
 // "blk.3.ffn_up.7.weight" as {"blk.3.ffn_up_exps.weight", 7}; an empty name for others.
@@ -298,9 +298,9 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     }
     ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}};
     if (tensor.shape.empty()) tensor.shape = {1};
-    if (tensor.shape.size() > kMaxDims) {
+    if (tensor.shape.size() > kMaxGgufDims) {
       return fail(Code::unsupported, "{}: tensor '{}' has {} dimensions; GGUF holds up to {}",
-                  model.path(), quoted_name(info.name), info.shape.size(), kMaxDims);
+                  model.path(), quoted_name(info.name), info.shape.size(), kMaxGgufDims);
     }
     tensor.rotary_group = TRY(rotary_group_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight");

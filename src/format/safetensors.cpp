@@ -14,7 +14,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as the reference implementation
-constexpr size_t kMaxDims = 8;
+constexpr size_t kMaxShapeDims = 8;
 
 struct DTypeRow {
   std::string_view name;
@@ -153,11 +153,11 @@ Status SafetensorsParser::read_field(ondemand::value value, std::string_view key
     return {};
   }
   const bool is_shape = key == "shape";
-  const auto numbers = whole_numbers(value, is_shape ? kMaxDims : 2);
+  const auto numbers = whole_numbers(value, is_shape ? kMaxShapeDims : 2);
   if (!numbers || (!is_shape && numbers->size() != 2)) {
-    return bad(tensor.name, is_shape
-                                ? fmt::format("shape is not at most {} whole numbers", kMaxDims)
-                                : std::string("data_offsets is not two whole numbers"));
+    return bad(tensor.name,
+               is_shape ? fmt::format("shape is not at most {} whole numbers", kMaxShapeDims)
+                        : std::string("data_offsets is not two whole numbers"));
   }
   if (!is_shape) {
     entry.begin = numbers->front();

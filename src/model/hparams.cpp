@@ -25,7 +25,7 @@ Result<int64_t> dimension_or(const ModelFile& file, std::string_view key, int64_
   return dimension(file, key);
 }
 
-Result<float> number_or(const ModelFile& file, std::string_view key, float absent) {
+Result<float> float_or(const ModelFile& file, std::string_view key, float absent) {
   if (file.find(key) == nullptr) return absent;
   const double value = TRY(file.number(key));
   if (!std::isfinite(value)) {
@@ -78,13 +78,13 @@ Status refuse_features(const ModelFile& file) {
 
 Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  const float scalar = TRY(number_or(file, "attention.query_pre_attn_scalar", 0));
-  return number_or(file, "attention.scale", scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size);
+  const float scalar = TRY(float_or(file, "attention.query_pre_attn_scalar", 0));
+  return float_or(file, "attention.scale", scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size);
 }
 
 // 0: none.
 Result<float> softcap(const ModelFile& file, std::string_view key, float absent) {
-  const float cap = TRY(number_or(file, key, absent));
+  const float cap = TRY(float_or(file, key, absent));
   if (cap < 0) {
     return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(key));
   }

@@ -80,9 +80,17 @@ bool removes_white_space(std::span<const SplitStep> splits) {
          splits[0].behavior == SplitBehavior::removed && !splits[0].invert;
 }
 
+// The upper half of a float, rounded to zero.
+uint16_t to_note(float value) {
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+}
+float from_note(uint16_t note) { return std::bit_cast<float>(uint32_t{note} << 16); }
+
+}  // namespace
+
 // The pieces that begin at a place. In a row of one ASCII byte they are the same at every place
 // from which the row goes on for the longest piece, so they are looked up once.
-struct PiecesFound {
+struct Unigram::PiecesFound {
   struct Piece {
     uint32_t size;
     Token id;
@@ -116,14 +124,6 @@ struct PiecesFound {
   // Requires: size <= 4.
   bool has_size(size_t size) const { return (sizes >> size & 1) != 0; }
 };
-
-// The upper half of a float, rounded to zero.
-uint16_t to_note(float value) {
-  return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
-}
-float from_note(uint16_t note) { return std::bit_cast<float>(uint32_t{note} << 16); }
-
-}  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> Unigram::create(TokenizerSpec spec) {
   std::optional<PreTokenizer> pre_tokenizer;

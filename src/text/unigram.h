@@ -27,6 +27,7 @@ class Unigram final : public SectionTokenizer {
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
+  struct PiecesFound;
   // The best way to a place in a word.
   template <class Score>
   struct Place {

@@ -252,7 +252,7 @@ Result<Datum> choosing_filter(const BuiltinCall& call) {
   return make_generator(call, begin_choosing<kWanted, kByAttribute>);
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kChoosingRows[] = {
     {"dictsort", dictsort_filter, 0, {"case_sensitive", "by", "reverse"}},
     {"groupby", groupby_filter, 1, {"attribute", "default", "case_sensitive"}},
     {"map", map_filter, 0, {"*"}},
@@ -268,6 +268,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> choosing_filters() { return kRows; }
+std::span<const BuiltinRow> choosing_filters() { return kChoosingRows; }
 
 }  // namespace ruv::jinja

@@ -177,7 +177,7 @@ Result<Datum> wordwrap_filter(const BuiltinCall& call) {
   return Datum(std::move(out));
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kLayoutRows[] = {
     {"wordwrap",
      wordwrap_filter,
      0,
@@ -186,6 +186,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> layout_filters() { return kRows; }
+std::span<const BuiltinRow> layout_filters() { return kLayoutRows; }
 
 }  // namespace ruv::jinja

@@ -218,7 +218,7 @@ Result<Datum> filesizeformat_filter(const BuiltinCall& call) {
                                  binary ? "iB" : "B"));
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kNumberRows[] = {
     {"abs", abs_filter},
     {"filesizeformat", filesizeformat_filter, 0, {"binary"}},
     {"float", float_filter, 0, {"default"}},
@@ -228,6 +228,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> number_filters() { return kRows; }
+std::span<const BuiltinRow> number_filters() { return kNumberRows; }
 
 }  // namespace ruv::jinja

@@ -170,7 +170,7 @@ Result<Datum> sum_filter(const BuiltinCall& call) {
   return total;
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kSequenceRows[] = {
     {"attr", attr_filter, 1, {"name"}},
     {"batch", batch_filter, 1, {"linecount", "fill_with"}},
     {"count", length_filter},
@@ -189,6 +189,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> sequence_filters() { return kRows; }
+std::span<const BuiltinRow> sequence_filters() { return kSequenceRows; }
 
 }  // namespace ruv::jinja

@@ -226,7 +226,7 @@ Result<Datum> xmlattr_filter(const BuiltinCall& call) {
   return Datum(std::move(out));
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kTextRows[] = {
     {"capitalize", changed_text<capitalized>},
     {"center", center_filter, 0, {"width"}},
     {"e", escape_filter},
@@ -250,6 +250,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> text_filters() { return kRows; }
+std::span<const BuiltinRow> text_filters() { return kTextRows; }
 
 }  // namespace ruv::jinja

@@ -59,7 +59,7 @@ constexpr BuiltinRow kDictRows[] = {
     {"values", view_method<SequenceKind::values>},
 };
 
-constexpr BuiltinRow kSequenceRows[] = {
+constexpr BuiltinRow kListMethods[] = {
     {"copy", copy_method},
     {"count", count_method, 1, {"value"}},
     {"index", index_method, 1, {"value", "start", "stop"}},
@@ -77,7 +77,7 @@ const BuiltinRow* find_in(const BuiltinRow (&rows)[N], std::string_view name) {
 const BuiltinRow* find_dict_method(std::string_view name) { return find_in(kDictRows, name); }
 const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::string_view name) {
   if (name == "copy" && !sequence.is_list()) return nullptr;
-  return find_in(kSequenceRows, name);
+  return find_in(kListMethods, name);
 }
 
 bool is_unsupported_attribute(const Datum& subject, std::string_view name) {

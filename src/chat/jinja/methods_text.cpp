@@ -141,7 +141,7 @@ Result<Datum> find_method(const BuiltinCall& call) {
   return Datum(static_cast<int64_t>(count_characters(text.substr(0, window.begin + at))));
 }
 
-Result<Datum> count_method(const BuiltinCall& call) {
+Result<Datum> count_text_method(const BuiltinCall& call) {
   const TextPtr wanted = TRY(text_argument(call, 0));
   TRY(call.meter().spend_search(self(call).size(), wanted->size()));
   const TextWindow window = TRY(window_of(call, 1));
@@ -312,11 +312,11 @@ Result<Datum> format_map_method(const BuiltinCall& call) {
   return brace_format(call.run, self(call), arguments);
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kTextMethods[] = {
     {"capitalize", changed_method<capitalized>},
     {"casefold", changed_method<case_folded>},
     {"center", justify_method<Justify::center>, 1, {"width", "fillchar"}},
-    {"count", count_method, 1, {"sub", "start", "end"}},
+    {"count", count_text_method, 1, {"sub", "start", "end"}},
     {"endswith", affix_method<true>, 1, {"suffix", "start", "end"}},
     {"expandtabs", expand_tabs_method, 0, {"tabsize"}},
     {"find", find_method<false, false>, 1, {"sub", "start", "end"}},
@@ -363,9 +363,9 @@ constexpr BuiltinRow kRows[] = {
 
 const BuiltinRow* find_text_method(std::string_view name) {
   const auto* found = std::lower_bound(
-      std::begin(kRows), std::end(kRows), name,
+      std::begin(kTextMethods), std::end(kTextMethods), name,
       [](const BuiltinRow& row, std::string_view wanted) { return row.name < wanted; });
-  return found != std::end(kRows) && found->name == name ? found : nullptr;
+  return found != std::end(kTextMethods) && found->name == name ? found : nullptr;
 }
 
 }  // namespace ruv::jinja

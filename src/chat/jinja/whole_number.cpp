@@ -21,7 +21,7 @@ tl::unexpected<Status> too_large() {
   return fail(Code::corrupt, "a whole number of more than {} bits does not fit the limit",
               kMaxWholeBits);
 }
-tl::unexpected<Status> zero_division() {
+tl::unexpected<Status> whole_zero_division() {
   return fail(Code::corrupt, "integer division or modulo by zero");
 }
 
@@ -120,7 +120,7 @@ Result<Datum> whole_arithmetic(MathOp op, const Datum& a, const Datum& b, Render
   if (op == MathOp::subtract) return checked(x - y);
   if (op == MathOp::multiply) return checked(x * y);
   if (op == MathOp::divide) return true_quotient(x, y);
-  if (y == 0) return zero_division();
+  if (y == 0) return whole_zero_division();
   cpp_int quotient;
   cpp_int rest;
   floor_divide(x, y, quotient, rest);

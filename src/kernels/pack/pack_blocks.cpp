@@ -177,5 +177,6 @@ RUV_PACK(q5_0)
 RUV_PACK(q5_1)
 RUV_PACK(q8_0)
 RUV_PACK(iq4_nl)
+#undef RUV_PACK
 
 }  // namespace ruv

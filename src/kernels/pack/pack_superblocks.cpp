@@ -231,5 +231,6 @@ RUV_PACK(q4_k)
 RUV_PACK(q5_k)
 RUV_PACK(q6_k)
 RUV_PACK(iq4_xs)
+#undef RUV_PACK
 
 }  // namespace ruv

@@ -11,7 +11,7 @@
 namespace ruv {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   append_json_text(out, text);
   return out;
@@ -172,7 +172,7 @@ void AnswerJob::send_piece(size_t index, const Event& event) {
   if (event.logprobs.empty()) {
     if (event.text.empty()) return;
     if (!work.surround) work.surround = surround_of(index);
-    write_event(work.surround->before + quoted(event.text) + work.surround->behind);
+    write_event(work.surround->before + json_text(event.text) + work.surround->behind);
     return;
   }
   LogprobsText piece{.text_offset = work.logprobs.text_offset};

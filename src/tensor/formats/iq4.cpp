@@ -21,7 +21,7 @@ struct UnevenLevels {
   float nearest(float x) const { return static_cast<float>(kLevelsIq4[index_of(x)]); }
 };
 
-constexpr ScaledSearch<UnevenLevels> kSearch{
+constexpr ScaledSearch<UnevenLevels> kIq4Search{
     .levels = {}, .scale_low = -32, .scale_high = 31, .reach = 0.15F, .n_steps = 13};
 
 void decode_small(const BlockIQ4_NL& block, float* dst) {
@@ -45,7 +45,7 @@ void put_indices(const float* x, float scale, uint8_t* q) {
 void encode_small(const float* x, BlockIQ4_NL& block) {
   float w[32];
   error_weights<32>(x, w);
-  const float real = best_scale<32>(kSearch.levels, x, w, kSearch.reach, kSearch.n_steps);
+  const float real = best_scale<32>(kIq4Search.levels, x, w, kIq4Search.reach, kIq4Search.n_steps);
   const float d = through_f16(real);
   block.d = f16_from_f32(d);
   put_indices(x, d, block.q);
@@ -67,7 +67,7 @@ void decode_super(const BlockIQ4_XS& block, float* dst) {
 void encode_super(const float* x, BlockIQ4_XS& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_scaled<8>(kSearch, x, w);
+  const auto fit = fit_scaled<8>(kIq4Search, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 8; ++s) {
     const int bits = fit.scales[s] + 32;

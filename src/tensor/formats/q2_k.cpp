@@ -6,7 +6,7 @@
 namespace ruv {
 namespace {
 
-constexpr OffsetSearch kSearch{
+constexpr OffsetSearch kQ2Search{
     .top_level = 3.0F, .top_scale = 15, .first_step = -0.9F, .step = 0.1F, .n_steps = 22};
 
 void decode_block(const BlockQ2_K& block, float* dst) {
@@ -24,7 +24,7 @@ void decode_block(const BlockQ2_K& block, float* dst) {
 void encode_block(const float* x, BlockQ2_K& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_offset<16>(kSearch, x, w);
+  const auto fit = fit_offset<16>(kQ2Search, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
   for (int s = 0; s < 16; ++s) {
@@ -32,7 +32,7 @@ void encode_block(const float* x, BlockQ2_K& block) {
     const float min = fit.dmin * static_cast<float>(fit.mins[s]);
     const float inverse = inverse_or_zero(fit.d * static_cast<float>(fit.scales[s]));
     for (int i = 16 * s; i < 16 * s + 16; ++i) {
-      const int q = static_cast<int>(nearest_level((x[i] + min) * inverse, kSearch.top_level));
+      const int q = static_cast<int>(nearest_level((x[i] + min) * inverse, kQ2Search.top_level));
       uint8_t& byte = block.q[i / 128 * 32 + i % 32];
       byte = static_cast<uint8_t>(byte | (q << (i / 32 % 4 * 2)));
     }

@@ -6,7 +6,7 @@
 namespace ruv {
 namespace {
 
-constexpr ScaledSearch<WholeLevels> kSearch{
+constexpr ScaledSearch<WholeLevels> kQ3Search{
     .levels = {-4.0F, 3.0F}, .scale_low = -32, .scale_high = 31, .reach = 0.3F, .n_steps = 17};
 
 int scale_at(const BlockQ3_K& block, int s) {
@@ -43,13 +43,13 @@ void put_level(BlockQ3_K& block, int i, int bits) {
 void encode_block(const float* x, BlockQ3_K& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_scaled<16>(kSearch, x, w);
+  const auto fit = fit_scaled<16>(kQ3Search, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 16; ++s) {
     put_scale(block, s, fit.scales[s]);
     const float inverse = inverse_or_zero(fit.d * static_cast<float>(fit.scales[s]));
     for (int i = 16 * s; i < 16 * s + 16; ++i) {
-      put_level(block, i, static_cast<int>(kSearch.levels.nearest(x[i] * inverse)) + 4);
+      put_level(block, i, static_cast<int>(kQ3Search.levels.nearest(x[i] * inverse)) + 4);
     }
   }
 }

@@ -21,7 +21,7 @@ void SixBitPairs::put(int i, int scale, int min) {
 
 namespace {
 
-constexpr OffsetSearch kSearch{
+constexpr OffsetSearch kQ4Search{
     .top_level = 15.0F, .top_scale = 63, .first_step = -1.5F, .step = 0.1F, .n_steps = 26};
 
 void decode_block(const BlockQ4_K& block, float* dst) {
@@ -40,7 +40,7 @@ void decode_block(const BlockQ4_K& block, float* dst) {
 void encode_block(const float* x, BlockQ4_K& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_offset<8>(kSearch, x, w);
+  const auto fit = fit_offset<8>(kQ4Search, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
   for (int s = 0; s < 8; ++s) {
@@ -48,7 +48,7 @@ void encode_block(const float* x, BlockQ4_K& block) {
     const float min = fit.dmin * static_cast<float>(fit.mins[s]);
     const float inverse = inverse_or_zero(fit.d * static_cast<float>(fit.scales[s]));
     for (int j = 0; j < 32; ++j) {
-      const float level = nearest_level((x[32 * s + j] + min) * inverse, kSearch.top_level);
+      const float level = nearest_level((x[32 * s + j] + min) * inverse, kQ4Search.top_level);
       uint8_t& byte = block.q[s / 2 * 32 + j];
       byte = static_cast<uint8_t>(byte | (static_cast<int>(level) << (s % 2 * 4)));
     }

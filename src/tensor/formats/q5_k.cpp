@@ -6,7 +6,7 @@
 namespace ruv {
 namespace {
 
-constexpr OffsetSearch kSearch{
+constexpr OffsetSearch kQ5Search{
     .top_level = 31.0F, .top_scale = 63, .first_step = -1.5F, .step = 0.1F, .n_steps = 26};
 
 void decode_block(const BlockQ5_K& block, float* dst) {
@@ -26,7 +26,7 @@ void decode_block(const BlockQ5_K& block, float* dst) {
 void encode_block(const float* x, BlockQ5_K& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_offset<8>(kSearch, x, w);
+  const auto fit = fit_offset<8>(kQ5Search, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
   for (int s = 0; s < 8; ++s) {
@@ -34,7 +34,7 @@ void encode_block(const float* x, BlockQ5_K& block) {
     const float min = fit.dmin * static_cast<float>(fit.mins[s]);
     const float inverse = inverse_or_zero(fit.d * static_cast<float>(fit.scales[s]));
     for (int j = 0; j < 32; ++j) {
-      const float nearest = nearest_level((x[32 * s + j] + min) * inverse, kSearch.top_level);
+      const float nearest = nearest_level((x[32 * s + j] + min) * inverse, kQ5Search.top_level);
       const int level = static_cast<int>(nearest);
       uint8_t& low = block.q[s / 2 * 32 + j];
       low = static_cast<uint8_t>(low | ((level & 0xF) << (s % 2 * 4)));

@@ -6,7 +6,7 @@
 namespace ruv {
 namespace {
 
-constexpr ScaledSearch<WholeLevels> kSearch{
+constexpr ScaledSearch<WholeLevels> kQ6Search{
     .levels = {-32.0F, 31.0F}, .scale_low = -128, .scale_high = 127, .reach = 0.05F, .n_steps = 15};
 
 // Where number i keeps its low and high bits.
@@ -39,13 +39,13 @@ void put_level(BlockQ6_K& block, int i, int bits) {
 void encode_block(const float* x, BlockQ6_K& block) {
   float w[kSuperBlock];
   error_weights<kSuperBlock>(x, w);
-  const auto fit = fit_scaled<16>(kSearch, x, w);
+  const auto fit = fit_scaled<16>(kQ6Search, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 16; ++s) {
     block.scales[s] = static_cast<int8_t>(fit.scales[s]);
     const float inverse = inverse_or_zero(fit.d * static_cast<float>(fit.scales[s]));
     for (int i = 16 * s; i < 16 * s + 16; ++i) {
-      put_level(block, i, static_cast<int>(kSearch.levels.nearest(x[i] * inverse)) + 32);
+      put_level(block, i, static_cast<int>(kQ6Search.levels.nearest(x[i] * inverse)) + 32);
     }
   }
 }

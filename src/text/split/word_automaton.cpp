@@ -12,34 +12,34 @@ constexpr size_t kMaxSlots = 3;
 constexpr size_t kMaxConfigurations = 4096;
 constexpr size_t kMaxPairs = 1U << 18;
 
-// The scans that run at a place. All but the last have found an end, which stands in a slot.
-struct Configuration {
-  uint32_t border = BorderAutomaton::kFresh;
-  // Nothing is taken yet; the only scan is at its start.
-  bool fresh = false;
-  // A gap is open; it ends where the only scan began, which is slot 0, unless that scan fails.
-  bool gap = false;
-  // The last scan has taken exactly one character.
-  bool young = false;
-  // States of the pattern's automaton, the oldest first; kDead: that scan has come to its end. None
-  // when a gap is open and nothing has begun.
-  std::vector<uint32_t> scans;
-
-  auto key() const { return std::tie(border, fresh, gap, young, scans); }
-  bool operator<(const Configuration& other) const { return key() < other.key(); }
-};
-
-struct Move {
-  std::optional<size_t> slot;  // gets the place before the symbol
-  size_t certain = 0;          // slots that become words
-  bool gap_ends = false;       // that place is the end of a gap
-  bool give_up = false;
-  Configuration to;
-};
-
 }  // namespace
 
 class WordAutomatonBuilder {
+  // The scans that run at a place. All but the last have found an end, which stands in a slot.
+  struct Configuration {
+    uint32_t border = BorderAutomaton::kFresh;
+    // Nothing is taken yet; the only scan is at its start.
+    bool fresh = false;
+    // A gap is open; it ends where the only scan began, which is slot 0, unless that scan fails.
+    bool gap = false;
+    // The last scan has taken exactly one character.
+    bool young = false;
+    // States of the pattern's automaton, the oldest first; kDead: that scan has come to its end.
+    // None when a gap is open and nothing has begun.
+    std::vector<uint32_t> scans;
+
+    auto key() const { return std::tie(border, fresh, gap, young, scans); }
+    bool operator<(const Configuration& other) const { return key() < other.key(); }
+  };
+
+  struct Move {
+    std::optional<size_t> slot;  // gets the place before the symbol
+    size_t certain = 0;          // slots that become words
+    bool gap_ends = false;       // that place is the end of a gap
+    bool give_up = false;
+    Configuration to;
+  };
+
  public:
   explicit WordAutomatonBuilder(const PieceScanner& scanner)
       : match_(scanner.match()),
