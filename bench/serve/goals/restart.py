@@ -85,6 +85,6 @@ GOAL = Goal("Restart: the same prefix after kill -9", parts, measure,
              "tokens reused", "MB on disk", "GB/s", "GB/s less a hit", "≥ 1"],
             rows,
             "GB/s: keys and values of the reused tokens over the time to the first token; less a "
-            "hit: over what that is longer than the next hit takes, where it is longer. The others "
-            "are told to save the slot before the kill and to restore it after, which counts; ours is "
-            "told nothing.")
+            "hit: over the time beyond that of the next hit, where there is any. The others save the "
+            "slot before the kill and restore it afterwards on request, which counts; ours does so "
+            "unasked.")

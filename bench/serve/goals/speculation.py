@@ -93,6 +93,6 @@ GOAL = Goal("Speculation: decoding with drafts beside decoding without", parts, 
             ["task", "ours is faster by", "goal", "met", "*sides, ms per token without / with",
              "*peers: faster by", "wrong answers of ours"], rows,
             "Drafts come from the text itself: llama.cpp with --spec-default, ik_llama.cpp with "
-            "its suffix drafts. Documents: copy as it stands; edit, a token in 24 is another; agent, "
-            "frames of 24 around 16 new tokens; prose, nothing comes back; misleading prose, all "
-            "triples come back and go on differently.")
+            "its suffix drafts. Documents: copy, unchanged; edit, one token in 24 differs; agent, "
+            "frames of 24 around 16 new tokens; prose, nothing repeats; misleading prose, all "
+            "triples repeat with other continuations.")

@@ -26,28 +26,28 @@ constexpr FieldUse kHonoured = FieldUse::honoured;
 constexpr FieldUse kNoEffect = FieldUse::no_effect;
 constexpr FieldUse kUnsupported = FieldUse::unsupported;
 
-#define RUV_SHARED_FIELDS                                                                          \
-  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                      \
-      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},            \
-      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},        \
-      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},    \
-      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                    \
-      FieldRow{"stream", kHonoured, "true: server-sent events"},                                   \
-      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},            \
-      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                 \
-      FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},                         \
-      FieldRow{"user", kHonoured,                                                                  \
-               "whose request it is: users get equal service and share no kept prefixes"},         \
-      FieldRow{"cache_salt", kHonoured,                                                            \
-               "kept prefixes are shared among requests with one salt only"},                      \
-      FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},            \
-      FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished after so long"}, \
-      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                            \
-      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                  \
-      FieldRow{"service_tier", kUnsupported, ""},                                                  \
-      FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},         \
-      FieldRow {                                                                                   \
-    "safety_identifier", kHonoured, "another name of user, and goes before it"                     \
+#define RUV_SHARED_FIELDS                                                                         \
+  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                     \
+      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},           \
+      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},       \
+      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},   \
+      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                   \
+      FieldRow{"stream", kHonoured, "true: server-sent events"},                                  \
+      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},           \
+      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                \
+      FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},                        \
+      FieldRow{"user", kHonoured,                                                                 \
+               "whose request it is: users get equal service and share no kept prefixes"},        \
+      FieldRow{"cache_salt", kHonoured,                                                           \
+               "kept prefixes are shared among requests with one salt only"},                     \
+      FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},           \
+      FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"}, \
+      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                           \
+      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                 \
+      FieldRow{"service_tier", kUnsupported, ""},                                                 \
+      FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},        \
+      FieldRow {                                                                                  \
+    "safety_identifier", kHonoured, "another name of user, and goes before it"                    \
   }
 
 constexpr std::array kChatFields{
@@ -59,7 +59,7 @@ constexpr std::array kChatFields{
     FieldRow{"add_generation_prompt", kHonoured,
              "false: the prompt does not end where an answer begins"},
     FieldRow{"continue_final_message", kHonoured,
-             "true: the answer goes on with the last message, which is the assistant's"},
+             "true: the answer continues the last message, which is the assistant's"},
     FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
     FieldRow{"max_tokens", kHonoured,
              "tokens to generate at most; absent: until the context is full"},
@@ -107,7 +107,7 @@ constexpr std::array kMessageFields{
 #undef RUV_SHARED_FIELDS
 
 #define RUV_TEMPLATE_FIELDS                                                                     \
-  FieldRow{"messages", kHonoured, "the conversation; tool calls and results may stand in it"},  \
+  FieldRow{"messages", kHonoured, "the conversation; may contain tool calls and results"},      \
       FieldRow{"tools", kHonoured, "a list, given to the template as it is"},                   \
       FieldRow{"add_generation_prompt", kHonoured,                                              \
                "true, the default: the text ends where the answer begins"},                     \
