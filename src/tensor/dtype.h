@@ -1,5 +1,11 @@
-// DType: how the numbers of a tensor are stored. Values are the type ids of GGUF files, so that a
-// file's id is a DType after validation.
+// DType: how the numbers of a tensor are stored. The values are the type ids of GGUF files, so a
+// validated id of a file is a DType without conversion. Gaps are ids that the format's standard has
+// removed or that this program does not read.
+//
+// The name says what a number costs: qN_0 and qN_1 use N bits and one scale (and minimum) per 32
+// numbers, qN_k a scale per 16 or 32 numbers inside a super-block of 256, iqN_* a codebook or
+// uneven levels, tqN_0 ternary digits, mxfp4 and nvfp4 four-bit floats under a shared scale. More
+// bits per number cost memory bandwidth, which is what limits decoding; fewer cost quality.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
-// Format: one row per DType saying how a block of numbers is stored and what it means. The decode
-// function is the meaning; kernels are only faster ways to the same numbers.
+// Format: one row per DType that says how a block of numbers is stored and what it means. The
+// decode function defines the meaning; kernels are faster ways to the same numbers.
+//
+// A tensor row is a sequence of blocks. A block is the smallest unit that can be decoded:
+// block_size numbers in block_bytes bytes, with no alignment and no reference to other blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +14,23 @@
 
 namespace ruv {
 
+// Plain data, constant for the life of the program; safe to read from any thread.
 struct Format {
   DType dtype;
   const char* name;  // lower case, as on the command line: "q4_k"
   int block_size;    // numbers in a block; 1 for plain types
   int block_bytes;
-  // Writes n numbers as float32. Requires: n a multiple of block_size, src holds
-  // n / block_size · block_bytes bytes (any alignment).
+  // Writes n numbers as float32. Requires: n is a multiple of block_size; src holds n / block_size
+  // · block_bytes bytes, at any alignment.
   void (*decode)(const void* src, float* dst, int64_t n);
-  // The inverse, nearest as the format's file standard does it; null where we only read it.
-  // Requires: as decode; src finite and, for blocks with an f16 scale, at most 65504 in magnitude.
-  // Any number of threads may call both; equal input gives equal bytes on every machine.
+  // The inverse; null where the program only reads the format. The legacy formats round as the
+  // standard's encoder does, those with sub-blocks search for a small error (formats/fit.h).
+  // Requires: as decode; src is finite and, for blocks with an f16 scale, at most 65504 in
+  // magnitude. Both functions may be called from any number of threads, and equal input gives equal
+  // bytes on every machine.
   void (*encode)(const float* src, void* dst, int64_t n);
 
-  // Bytes of n numbers. Requires: n a multiple of block_size.
+  // Bytes taken by n numbers. Requires: n is a multiple of block_size.
   int64_t bytes_of(int64_t n) const { return n / block_size * block_bytes; }
 };
 
@@ -32,7 +38,7 @@ struct Format {
 std::span<const Format> all_formats();
 // The row of a DType. Every enumerator has one.
 const Format& format_of(DType dtype);
-// Null for ids no file may use (gaps, removed types) and unknown names.
+// Both return null for ids that files may not use (gaps, removed types) and for unknown names.
 const Format* find_format(uint32_t gguf_type_id);
 const Format* find_format(std::string_view name);
 

@@ -60,10 +60,10 @@ constexpr Format kFormats[] = {
     {DType::nvfp4, "nvfp4", 64, sizeof(BlockNvfp4), decode_nvfp4, encode_nvfp4},
 };
 
-// Rows stand in the order of ids, so the last one has the greatest.
+// Rows are in the order of ids, so the last row has the greatest.
 constexpr size_t kIds = static_cast<size_t>(kFormats[std::size(kFormats) - 1].dtype) + 1;
 
-// Row of each id, -1 for gaps.
+// Maps an id to its row, -1 for gaps, so that finding a format is one load.
 constexpr std::array<int8_t, kIds> kRows = [] {
   std::array<int8_t, kIds> rows{};
   rows.fill(-1);

@@ -1,5 +1,6 @@
-// What all block formats share: walking over blocks that may stand at any address, and the few
-// roundings their standard uses. A block is copied to the stack before it is read.
+// What the block formats share: walking over blocks that may be at any address, and the few
+// roundings that the formats' standard uses. A block is copied to the stack before it is read,
+// since files do not align blocks.
 #pragma once
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace ruv {
 // Numbers in a super-block of the K and IQ formats.
 inline constexpr int kSuperBlock = 256;
 
-// Requires: Block::kSize numbers per block; n a multiple of it.
+// Decodes n numbers block by block. kDecode writes the Block::kSize numbers of one block. Requires:
+// n is a multiple of Block::kSize.
 template <class Block, void (*kDecode)(const Block&, float*)>
 void decode_blocks(const void* src, float* dst, int64_t n) {
   const auto* at = static_cast<const std::byte*>(src);
@@ -35,15 +37,16 @@ void encode_blocks(const float* src, void* dst, int64_t n) {
   }
 }
 
+// 1 / x, or 0 for a block of zeros, whose scale is 0.
 inline float inverse_or_zero(float x) { return x == 0.0F ? 0.0F : 1.0F / x; }
 
-// x without its fraction, held in [0, top]; NaN gives 0.
+// x truncated and clamped to [0, top]; NaN gives 0.
 inline int truncated_level(float x, int top) {
   if (!(x > 0.0F)) return 0;
   return x >= static_cast<float>(top) ? top : static_cast<int>(x);
 }
 
-// Half away from zero, held in [-top, top]; NaN gives 0.
+// x rounded half away from zero and clamped to [-top, top]; NaN gives 0.
 inline int rounded_level(float x, int top) {
   const float magnitude = std::round(std::fabs(x));
   if (!(magnitude > 0.0F)) return 0;
@@ -51,7 +54,7 @@ inline int rounded_level(float x, int top) {
   return x < 0.0F ? -level : level;
 }
 
-// The number of greatest magnitude, with its sign; the first of equals.
+// The number of greatest magnitude, with its sign; the first among equals.
 inline float extreme(const float* x, int n) {
   float found = 0.0F;
   for (int i = 0; i < n; ++i) {

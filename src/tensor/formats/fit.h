@@ -1,7 +1,23 @@
-// The search behind the encoders with sub-blocks: choose a super-block scale d, small integer
-// scales and levels so that Σ weight · (x − decoded)² is small. First each sub-block gets its best
-// real scale; then scales are rounded together, and d and the integers are improved in turn,
-// always judged by the error of what will really be stored.
+// The search used by encoders of formats with sub-blocks: choose a super-block scale d, small
+// integer scales and levels so that Σ weight · (x − decoded)² is small.
+//
+// Choosing all of them at once is a hard integer problem, so the search alternates:
+//
+//   1. For each sub-block alone, find the best real-valued scale (and minimum): try a number of
+//      ranges, round the numbers to levels, and solve for the scale by least squares.
+//   2. Pick d so that the largest real scale maps to the largest integer scale.
+//   3. For each sub-block try the integer scales next to real / d; keep the one with the least
+//      error.
+//   4. Solve for d by least squares with the levels fixed, and repeat from 3 while the error falls,
+//      at most three rounds.
+//
+// Errors are always those of the values that will be read back: d goes through f16 first. The cost
+// is about n_steps passes over the numbers in step 1 and up to 27 in step 3; raising n_steps makes
+// encoding proportionally slower for a slightly smaller error.
+//
+// ScaledFit serves formats with value = d · scale · level (Q3_K, Q6_K, IQ4), OffsetFit those with
+// value = d · scale · level − dmin · min (Q2_K, Q4_K, Q5_K), where steps 1 and 4 solve for two
+// unknowns.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +28,20 @@
 
 namespace ruv {
 
-// f16 as it will be read back; beyond its range the greatest finite one.
+// x as it will be read back from f16; values beyond its range become the greatest finite one.
 inline float through_f16(float x) {
   return f32_from_f16(f16_from_f32(std::clamp(x, -65504.0F, 65504.0F)));
 }
 
-// Nearest whole number, ties to even. Requires: |x| < 2^22.
+// The nearest whole number, ties to even. Adding 1.5 · 2^23 pushes the fraction out of the
+// mantissa. Requires: |x| < 2^22.
 inline float nearest_whole(float x) {
   constexpr float kMagic = 12582912.0F;  // 1.5 · 2^23: the sum's last bit has the value 1
   return (x + kMagic) - kMagic;
 }
 
-// Σ term(i), i < N, in eight lanes: a fixed order that compilers can keep in registers.
+// Σ term(i) for i < N in eight lanes: a fixed order of additions, so every machine gets the same
+// sum, and one that compilers keep in vector registers.
 template <int N, class Term>
 float lane_sum(Term term) {
   float lanes[8] = {};
@@ -34,7 +52,8 @@ float lane_sum(Term term) {
          ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-// Whole numbers low..high as levels.
+// The whole numbers low..high as levels. A Levels type has low, high and nearest(); see
+// UnevenLevels in iq4.cpp for one that is not evenly spaced.
 struct WholeLevels {
   float low;
   float high;
@@ -44,7 +63,7 @@ struct WholeLevels {
   }
 };
 
-// Σ w · (x − scale · level)² with nearest levels.
+// Σ w · (x − scale · level)², each number at its nearest level.
 template <int N, class Levels>
 float scaled_error(const Levels& levels, const float* x, const float* w, float scale) {
   const float inverse = inverse_or_zero(scale);
@@ -54,9 +73,9 @@ float scaled_error(const Levels& levels, const float* x, const float* w, float s
   });
 }
 
-// The real scale with the least error: for each target the extreme number is put there, levels are
-// chosen and the scale solved by least squares. Targets run over low and high of the levels, from
-// 1 − reach to 1 + reach of them in n_steps.
+// The real scale with the least error. For each target the extreme number is mapped to it, levels
+// are chosen, and the scale is solved by least squares: Σ w x l / Σ w l². Targets run over the
+// lowest and the highest level, each times 1 − reach to 1 + reach in n_steps.
 template <int N, class Levels>
 float best_scale(const Levels& levels, const float* x, const float* w, float reach, int n_steps) {
   const float top = extreme(x, N);
@@ -87,7 +106,7 @@ struct ScaledFit {
   float error = INFINITY;
 };
 
-// How a format with scales only is searched.
+// Parameters of the search for a format with scales only.
 template <class Levels>
 struct ScaledSearch {
   Levels levels;
@@ -97,7 +116,7 @@ struct ScaledSearch {
   int n_steps;
 };
 
-// The best integer scales for a given d. real[s] are the scales wished for.
+// The best integer scales for a given d, each within 1 of the scale wished for. `real` are those.
 template <int kSubBlocks, class Levels>
 ScaledFit<kSubBlocks> round_scales(const ScaledSearch<Levels>& search, const float* x,
                                    const float* w, const float* real, float d) {
@@ -143,6 +162,8 @@ float solved_d(const Levels& levels, const float* x, const float* w,
   return ll > 0.0F ? xl / ll : fit.d;
 }
 
+// Fits one super-block; see the top of the file. Tries both ends of the scale range for the largest
+// scale, since signed scales reach one further on the negative side.
 template <int kSubBlocks, class Levels>
 ScaledFit<kSubBlocks> fit_scaled(const ScaledSearch<Levels>& search, const float* x,
                                  const float* w) {
@@ -175,7 +196,7 @@ struct OffsetFit {
   float error = INFINITY;
 };
 
-// How a format with scales and minima is searched: integers are 0..top_scale.
+// Parameters of the search for a format with scales and minima; both are integers 0..top_scale.
 struct OffsetSearch {
   float top_level;
   int top_scale;
@@ -207,7 +228,8 @@ float offset_error(float top_level, const float* x, const float* w, ScaleAndMin 
 // Sums of a least-squares problem in (scale, min): x ≈ scale · a − min · b.
 struct OffsetSums {
   float aa = 0.0F, ab = 0.0F, bb = 0.0F, xa = 0.0F, xb = 0.0F;
-  // The minimum with both unknowns ≥ 0; `fallback` where the sums decide nothing.
+  // The least-squares solution with both unknowns ≥ 0; without a minimum where that is not
+  // possible; `fallback` where the sums determine nothing.
   ScaleAndMin solved(ScaleAndMin fallback) const {
     const float det = aa * bb - ab * ab;
     if (det > 1e-6F * aa * bb) {
@@ -217,14 +239,15 @@ struct OffsetSums {
     if (aa > 0.0F && xa > 0.0F) return {xa / aa, 0.0F};
     return fallback;
   }
-  // Σ w x² minus the error of a solution.
+  // How much a solution lowers the error: Σ w x² minus its error. Larger is better.
   float gain(ScaleAndMin s) const {
     return 2.0F * (s.scale * xa - s.min * xb) - s.scale * s.scale * aa +
            2.0F * s.scale * s.min * ab - s.min * s.min * bb;
   }
 };
 
-// The real scale and minimum with the least error.
+// The real scale and minimum with the least error, over n_steps ranges. Every range includes 0:
+// minima are subtracted and cannot be negative.
 template <int N>
 ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const float* w) {
   auto [low, high] = extent_of(x, N);
@@ -254,7 +277,7 @@ ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const
   return best;
 }
 
-// The best integers for given d and dmin.
+// The best integer pairs for given d and dmin, each number within 1 of the wish: 9 pairs are tried.
 template <int kSubBlocks>
 OffsetFit<kSubBlocks> round_pairs(const OffsetSearch& search, const float* x, const float* w,
                                   const ScaleAndMin* real, ScaleAndMin units) {
@@ -314,6 +337,7 @@ ScaleAndMin solved_units(const OffsetSearch& search, const float* x, const float
   return sums.solved({fit.d, fit.dmin});
 }
 
+// Fits one super-block; see the top of the file.
 template <int kSubBlocks>
 OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, const float* w) {
   constexpr int N = kSuperBlock / kSubBlocks;
@@ -336,10 +360,8 @@ OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, con
   return best;
 }
 
-// How much an error at each of N numbers counts: |x| plus the root mean square of all. Large
-// weights move a dot product most. Against even weights, measured once on a trained model of 7 M
-// parameters over 3955 tokens: squared error up by about 2 %, divergence of its answers down in 5
-// of 8 mixes and up in 3, all by less than 7 %.
+// How much an error at each of N numbers counts: |x| plus the root mean square of all, since large
+// weights move a dot product most. docs/journal has the comparison with even weights.
 template <int N>
 void error_weights(const float* x, float* w) {
   const float squares = lane_sum<N>([&](int i) { return x[i] * x[i]; });

@@ -9,6 +9,7 @@ namespace {
 
 constexpr float kShift = 0.125F;
 
+// Writes the eight numbers of a codebook entry, all shifted the same way.
 void put_entry(int entry, bool minus, float scale, float* dst) {
   const float shift = minus ? -kShift : kShift;
   for (int i = 0; i < 8; ++i) {
@@ -17,6 +18,7 @@ void put_entry(int entry, bool minus, float scale, float* dst) {
   }
 }
 
+// The scale and the shift's sign are per 32 numbers, in the top bits of `high`.
 void decode_s(const BlockIQ1_S& block, float* dst) {
   const float d = f32_from_f16(block.d);
   for (int j = 0; j < 32; ++j) {
@@ -27,6 +29,7 @@ void decode_s(const BlockIQ1_S& block, float* dst) {
   }
 }
 
+// The block's f16 scale is split over the top four bits of the four words of `scales`.
 void decode_m(const BlockIQ1_M& block, float* dst) {
   int bits = 0;
   for (int k = 0; k < 4; ++k) bits |= (block.scales[k] >> 12) << (4 * k);

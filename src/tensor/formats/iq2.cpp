@@ -7,8 +7,10 @@
 namespace ruv {
 namespace {
 
+// Scales are odd multiples of d / 8.
 float scale_of(float d, int nibble) { return d * (0.5F + static_cast<float>(nibble)) * 0.25F; }
 
+// Writes the eight numbers of a codebook entry; bit i of `signs` belongs to number i.
 void put_entry(uint16_t entry, uint8_t signs, float scale, float* dst) {
   for (int i = 0; i < 8; ++i) {
     const auto magnitude = static_cast<float>(kMagnitudesIq2[grid_index_of_8(entry, i)]);

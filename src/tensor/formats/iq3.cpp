@@ -15,6 +15,7 @@ void put_entry(uint16_t entry, const int8_t* magnitudes, uint8_t signs, float sc
   }
 }
 
+// IQ3_XXS keeps seven sign bits per eight numbers and derives the eighth; see even_signs.
 void decode_xxs(const BlockIQ3_XXS& block, float* dst) {
   const float d = f32_from_f16(block.d);
   for (int g = 0; g < 8; ++g) {

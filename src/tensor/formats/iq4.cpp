@@ -21,9 +21,12 @@ struct UnevenLevels {
   float nearest(float x) const { return static_cast<float>(kLevelsIq4[index_of(x)]); }
 };
 
+// Scales are signed: the levels reach further down (-127) than up (113), so a sub-block whose
+// largest number is positive may be better negated.
 constexpr ScaledSearch<UnevenLevels> kIq4Search{
     .levels = {}, .scale_low = -32, .scale_high = 31, .reach = 0.15F, .n_steps = 13};
 
+// IQ4_NL.
 void decode_small(const BlockIQ4_NL& block, float* dst) {
   const float d = f32_from_f16(block.d);
   for (int j = 0; j < 16; ++j) {
@@ -42,6 +45,7 @@ void put_indices(const float* x, float scale, uint8_t* q) {
   }
 }
 
+// With one scale per block there is nothing to round together: the real scale is the answer.
 void encode_small(const float* x, BlockIQ4_NL& block) {
   float w[32];
   error_weights<32>(x, w);
@@ -51,6 +55,7 @@ void encode_small(const float* x, BlockIQ4_NL& block) {
   put_indices(x, d, block.q);
 }
 
+// IQ4_XS.
 void decode_super(const BlockIQ4_XS& block, float* dst) {
   const float d = f32_from_f16(block.d);
   for (int s = 0; s < 8; ++s) {

@@ -1,4 +1,5 @@
-// MXFP4: the power of two puts the greatest magnitude between 4 and 8, where the top codes are.
+// MXFP4. The shared exponent scales the greatest magnitude of a block into [4, 8), where the
+// largest E2M1 values, 4 and 6, are.
 #include "tensor/formats/mxfp4.h"
 
 #include <bit>
@@ -22,6 +23,7 @@ void decode_block(const BlockMxfp4& block, float* dst) {
   }
 }
 
+// A block of zeros keeps e = 0.
 void encode_block(const float* x, BlockMxfp4& block) {
   const float top = std::fabs(extreme(x, 32));
   if (top > 0.0F) {

@@ -22,7 +22,7 @@ struct BlockMxfp4 {
 };
 static_assert(sizeof(BlockMxfp4) == 17);
 
-// The code whose level times d is nearest to x, the least of equals.
+// The code whose level times d is nearest to x; the lowest code among equals.
 int nearest_e2m1(float x, float d);
 
 void decode_mxfp4(const void* src, float* dst, int64_t n);

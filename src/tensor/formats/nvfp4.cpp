@@ -1,4 +1,5 @@
-// NVFP4: each 16 numbers get the scale that puts their greatest magnitude on the top level, 6.
+// NVFP4. Each group of 16 numbers gets the scale that maps its greatest magnitude to the top level,
+// 6.
 #include "tensor/formats/nvfp4.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 constexpr uint8_t kNaN = 0x7F;
 constexpr int kTop = 0x7E;  // 448
 
-// Half the scale, for levels are doubled.
+// Half the scale, since the stored levels are doubled.
 float half_scale(uint8_t scale) {
   if (scale == kNaN) return 0.0F;
   const auto exponent = static_cast<uint32_t>(scale >> 3 & 0xF);

@@ -11,6 +11,7 @@
 namespace ruv {
 namespace {
 
+// Copies each number out before converting it: files do not align tensors.
 template <class T, float (*kConvert)(T)>
 void decode_each(const void* src, float* dst, int64_t n) {
   const auto* at = static_cast<const std::byte*>(src);
@@ -35,6 +36,8 @@ float to_f32(T value) {
   return static_cast<float>(value);
 }
 
+// Rounds and clamps. Compares in double, where every limit of T but int64's is exact. The negated
+// comparison sends NaN to 0.
 template <class T>
 T saturated(float value) {
   constexpr double kTop = static_cast<double>(std::numeric_limits<T>::max());

@@ -1,5 +1,6 @@
-// Plain formats: one number after the other, little-endian. Integers become the nearest float32;
-// encode rounds half to even and saturates.
+// Plain formats: one number after the other, little-endian, at any alignment. Decoding integers
+// gives the nearest float32. Encoding rounds half to even and saturates at the type's range; NaN
+// becomes 0 in integers.
 #pragma once
 
 #include <cstdint>

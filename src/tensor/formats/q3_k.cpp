@@ -9,6 +9,7 @@ namespace {
 constexpr ScaledSearch<WholeLevels> kQ3Search{
     .levels = {-4.0F, 3.0F}, .scale_low = -32, .scale_high = 31, .reach = 0.3F, .n_steps = 17};
 
+// The signed scale of sub-block s, whose six bits are split between a nibble and a two-bit field.
 int scale_at(const BlockQ3_K& block, int s) {
   const int low = (block.scales[s % 8] >> (s / 8 * 4)) & 0xF;
   const int high = (block.scales[8 + s % 4] >> (s / 4 * 2)) & 3;
@@ -33,6 +34,7 @@ void decode_block(const BlockQ3_K& block, float* dst) {
   }
 }
 
+// Stores the three bits of number i. Requires: its bits in the block are zero.
 void put_level(BlockQ3_K& block, int i, int bits) {
   uint8_t& low = block.q[i / 128 * 32 + i % 32];
   low = static_cast<uint8_t>(low | ((bits & 3) << (i / 32 % 4 * 2)));

@@ -1,4 +1,5 @@
-// Q4_0: one scale, the extreme number lands on −8.
+// Q4_0: one scale per block, chosen so that the number of greatest magnitude becomes level 0 (−8).
+// The range −8..7 then covers it exactly, whatever its sign.
 #include "tensor/formats/q4_0.h"
 
 #include "tensor/formats/block.h"

@@ -1,10 +1,12 @@
-// Q4_K: four-bit levels; scale and minimum of six bits per 32 numbers.
+// Q4_K: four-bit levels; a scale and a minimum of six bits per 32 numbers.
 #include "tensor/formats/q4_k.h"
 
 #include "tensor/formats/fit.h"
 
 namespace ruv {
 
+// The first four pairs fill the low six bits of bytes 0 to 7; the others are split between the
+// nibbles of bytes 8 to 11 and the free top bits of the first eight.
 void SixBitPairs::put(int i, int scale, int min) {
   const auto add = [this](int byte, int bits) {
     bytes[byte] = static_cast<uint8_t>(bytes[byte] | bits);

@@ -1,4 +1,4 @@
-// Q5_0: one scale, the extreme number lands on −16.
+// Q5_0: one scale per block, chosen so that the number of greatest magnitude becomes level 0 (−16).
 #include "tensor/formats/q5_0.h"
 
 #include "tensor/formats/block.h"

@@ -28,6 +28,7 @@ void decode_block(const BlockQ6_K& block, float* dst) {
   }
 }
 
+// Stores the six bits of number i. Requires: its bits in the block are zero.
 void put_level(BlockQ6_K& block, int i, int bits) {
   const BitPlace at = place_of(i);
   uint8_t& low = block.low[at.low_byte];

@@ -1,4 +1,4 @@
-// Q8_0, Q8_1, Q8_K: greatest magnitude on 127, the rest rounded.
+// Q8_0, Q8_1, Q8_K: the greatest magnitude becomes 127, the rest is rounded.
 #include "tensor/formats/q8_0.h"
 
 #include "tensor/formats/block.h"
@@ -20,7 +20,7 @@ void decode_super(const BlockQ8_K& block, float* dst) {
   for (int j = 0; j < 256; ++j) dst[j] = block.d * static_cast<float>(block.q[j]);
 }
 
-// Returns Σq.
+// Writes 32 levels; returns their sum.
 int round_all(const float* x, float inverse, int8_t* q) {
   int sum = 0;
   for (int j = 0; j < 32; ++j) {
@@ -44,6 +44,7 @@ void encode_summed(const float* x, BlockQ8_1& block) {
   block.sum = f16_from_f32(static_cast<float>(sum) * d);
 }
 
+// The reference encoder maps the extreme number to −127 and rounds ties to even.
 void encode_super(const float* x, BlockQ8_K& block) {
   const float top = extreme(x, 256);
   const float inverse = top == 0.0F ? 0.0F : -127.0F / top;

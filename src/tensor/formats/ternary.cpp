@@ -1,5 +1,5 @@
-// TQ1_0 and TQ2_0: the scale is the greatest magnitude, so only weights trained to be ternary
-// survive.
+// TQ1_0 and TQ2_0. The scale is the greatest magnitude, so encoding is lossless for weights that
+// were trained to be ternary and destroys all others.
 #include "tensor/formats/ternary.h"
 
 #include "tensor/formats/block.h"
@@ -19,6 +19,8 @@ constexpr DigitRun kWide{32, 5, 0};
 constexpr DigitRun kNarrow{16, 5, 160};
 constexpr DigitRun kLast{4, 4, 240};
 
+// Multiplying by 3^p drops the first p digits out of the byte's top; the next one is then the
+// integer part of 3/256 of what is left.
 void decode_run(const uint8_t* q, const DigitRun& run, float d, float* dst) {
   for (int p = 0; p < run.n_digits; ++p) {
     for (int j = 0; j < run.n_bytes; ++j) {
@@ -28,6 +30,7 @@ void decode_run(const uint8_t* q, const DigitRun& run, float d, float* dst) {
   }
 }
 
+// Rounds up, so that decode_run's truncations find every digit.
 void encode_run(const int8_t* digits, const DigitRun& run, uint8_t* q) {
   for (int j = 0; j < run.n_bytes; ++j) {
     int value = 0;
