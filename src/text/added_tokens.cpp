@@ -23,11 +23,13 @@ Char char_before(std::string_view text, size_t end) {
   return c.size == end - begin ? c : char_at(text, end - 1);
 }
 
+// For single_word: whether the neighbours of [begin, end) are not word characters.
 bool stands_alone(std::string_view text, size_t begin, size_t end) {
   const bool word_before = begin > 0 && is_word_char(char_before(text, begin));
   return !word_before && !is_word_char(char_at(text, end));
 }
 
+// For lstrip and rstrip: the text's end or start without the white space next to the token.
 size_t without_spaces_before(std::string_view text, size_t begin, size_t from) {
   while (begin > from) {
     const Char c = char_before(text, begin);
@@ -44,6 +46,8 @@ size_t without_spaces_after(std::string_view text, size_t end) {
 
 }  // namespace
 
+// Builds the trie breadth first from the sorted texts, so that the children of a node are
+// neighbours.
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   std::erase_if(tokens_, [](const AddedToken& t) { return t.text.empty(); });
   std::stable_sort(tokens_.begin(), tokens_.end(),
@@ -106,8 +110,8 @@ const AddedToken* AddedTokens::match(std::string_view text, size_t at, size_t sp
   return best;
 }
 
-// Places where a token may begin, ascending: where one of its first bytes stands. A few first bytes
-// are each looked for by memchr, many by a table.
+// Iterates over the places where a token may begin, ascending. With few distinct first bytes each
+// is searched by memchr, which is fast; with many, every byte is tested.
 class AddedTokens::Places {
  public:
   Places(std::string_view text, std::string_view first_bytes) : text_(text), bytes_(first_bytes) {
@@ -118,7 +122,7 @@ class AddedTokens::Places {
       for (const char c : bytes_) begins_[static_cast<uint8_t>(c)] = true;
     }
   }
-  // The first at `at` or behind it; text.size() when there is none.
+  // The first place at or after `at`; text.size() when there is none.
   size_t from(size_t at) {
     if (bytes_.size() > kFew) return from_table(at);
     size_t nearest = text_.size();

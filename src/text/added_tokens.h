@@ -1,5 +1,6 @@
-// AddedTokens: finds texts that become one id wherever they stand, the leftmost first and of those
-// the longest, with a trie walked from each position.
+// AddedTokens: finds texts that become one id wherever they appear, such as "<|im_end|>". The
+// leftmost match wins, and the longest among those. A trie is walked only from positions whose
+// first two bytes begin a token.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ struct Section {
   bool operator==(const Section&) const = default;
 };
 
-// Where control tokens may stand: bytes before `end`, from the end of the range before.
+// Where control tokens are recognised: bytes before `end`, from the end of the range before.
 struct SpecialRange {
   size_t end = 0;
   SpecialParsing special = SpecialParsing::off;
@@ -28,18 +29,19 @@ struct SpecialRange {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  // Tokens with an empty text are left out.
+  // Tokens with an empty text are ignored.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
   // Bytes of the longest text.
   size_t longest() const { return longest_; }
-  // Appends the sections of `text`, in order, none empty but for what strips ate.
-  // Requires: `ranges` cover the text, neighbours differ in `special`.
+  // Appends the sections of `text`, in order. Sections are not empty, except where stripping
+  // removed all of one. Requires: `ranges` cover the text; neighbours differ in `special`.
   void split(std::string_view text, std::span<const SpecialRange> ranges,
              std::vector<Section>& out) const;
 
  private:
+  // A node of the trie over all texts.
   struct Node {
     uint32_t first_child = 0;  // children are neighbours in nodes_, ordered by label
     uint16_t n_children = 0;

@@ -83,8 +83,8 @@ class PromptEnd {
         std::mismatch(begin, begin + static_cast<std::ptrdiff_t>(n), ids_.begin()).first - begin);
   }
 
-  // Goes on with each of `longer` whose first n_bytes the text has. None can leave fewer than
-  // `least` tokens.
+  // Tries each of `longer`, whose first n_bytes the text already has, as a continuation. No
+  // continuation can leave fewer than `least` tokens.
   void try_tokens(std::span<const Token> longer, size_t n_bytes, size_t least) {
     for (const Token id : longer) {
       if (++n_tried_ > kMaxContinuations) n_stable_ = least;

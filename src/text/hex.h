@@ -15,7 +15,7 @@ constexpr int hex_value(char c) {
   return -1;
 }
 
-// Nothing unless there are 1 to 8 digits and nothing else.
+// The value of 1 to 8 digits; nothing for any other text.
 constexpr std::optional<uint32_t> parse_hex(std::string_view digits) {
   if (digits.empty() || digits.size() > 8) return std::nullopt;
   uint32_t value = 0;

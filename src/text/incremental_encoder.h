@@ -1,6 +1,7 @@
-// IncrementalEncoder: the ids of a prompt that grows, as a chat does. Sections between added tokens
-// that stand as they stood in the prompt before are not encoded again; the ids are always those of
-// encode_parts.
+// IncrementalEncoder: the ids of a prompt that grows, as in a chat. Sections between added tokens
+// that are unchanged since the previous prompt are not encoded again, so a turn costs time in
+// proportion to its new text. The ids always equal those of encode_parts. A text without added
+// tokens is one section and gains nothing.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class IncrementalEncoder {
   // The ids of the prompt, without bos or eos; valid until the next call. Requires: as
   // Tokenizer::encode_parts.
   const std::vector<Token>& encode(std::span<const TextPart> parts);
-  // How many of them were taken over from the prompt before.
+  // How many ids of the last call were reused from the prompt before it.
   size_t n_kept() const { return n_kept_; }
 
  private:

@@ -133,7 +133,7 @@ class Stretches {
 
   const WordWork& work_;
   const size_t window_;
-  const TokenSink begin_;  // as the sink stood before the text
+  const TokenSink begin_;  // the sink's position before the text
   TokenSink& sink_;
   std::vector<Word> words_;
   std::vector<Word> cut_;  // the next stretch

@@ -1,6 +1,6 @@
-// parallel_encode: one thread cuts a long text into words, others encode stretches of them as they
-// come. Where words begin depends on all the text before; what a word becomes does not. So the
-// tokens are those of one thread.
+// parallel_encode: one thread cuts a long text into words while others encode stretches of them.
+// Where words begin depends on all the text before; what a word becomes does not. The tokens
+// therefore equal those of one thread.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,22 @@
 
 namespace ruv {
 
-// Shorter texts are not worth starting threads for.
+// Below this size, starting threads costs more than it saves.
 inline constexpr size_t kParallelBytes = size_t{1} << 18;
 
 struct WordWork {
   // As PreTokenizer::next_words. Called by one thread.
   std::function<bool(size_t& at, std::vector<Word>& words)> next_words;
-  // Sends the tokens of words to a sink that stands where the text begins, and leaves it behind the
-  // last word. Called by any thread.
+  // Sends the tokens of words to a sink positioned at the start of the text, and leaves it after
+  // the last word. May be called by any thread.
   std::function<void(std::span<const Word> words, TokenSink& sink)> encode;
 };
 
-// The threads that a text of n_bytes is worth, within what the sink allows.
+// The number of threads worth using for n_bytes, within the sink's limit.
 int threads_for(size_t n_bytes, const TokenSink& sink);
 
-// Uses n_threads threads, the caller among them. What `work` throws is thrown again; the sink has
-// then got a part of the tokens.
+// Uses n_threads threads including the caller. An exception thrown by `work` is rethrown; the sink
+// then holds part of the tokens.
 void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink);
 
 }  // namespace ruv

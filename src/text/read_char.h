@@ -1,4 +1,5 @@
-// decode_utf8, with the usual characters decoded in place.
+// decode_utf8 with a fast path: valid characters of one to three bytes are decoded inline, and
+// everything else, invalid bytes included, is left to decode_utf8.
 #pragma once
 
 #include <string_view>

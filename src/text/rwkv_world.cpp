@@ -1,4 +1,4 @@
-// A byte that begins no token is the unknown token where there is one, else nothing.
+// A byte that begins no token becomes the unknown token if there is one; otherwise it is dropped.
 #include "text/rwkv_world.h"
 
 #include <algorithm>
@@ -28,6 +28,7 @@ RwkvWorld::RwkvWorld(TokenizerSpec spec) : SectionTokenizer(std::move(spec)) {
   table_ = PrefixTable(texts, ids);
 }
 
+// Cuts where no token holds both bytes.
 void RwkvWorld::encode_section(std::string_view text, Before, TokenSink& sink) const {
   std::unique_ptr<WordMemo> memo = memos_.take();
   memo->fit(text.size());
@@ -40,6 +41,7 @@ void RwkvWorld::encode_section(std::string_view text, Before, TokenSink& sink) c
   memos_.give(std::move(memo));
 }
 
+// Words of cacheable size go through the memo unless places are kept.
 void RwkvWorld::encode_known_word(std::string_view text, size_t begin, size_t end, WordMemo& memo,
                                   TokenSink& sink) const {
   if (end - begin > WordMemo::kMaxBytes || sink.keeps_spans()) {

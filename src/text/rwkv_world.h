@@ -1,6 +1,7 @@
-// RwkvWorld: the tokenizer of RWKV's World models: from the left, always the longest token over the
-// bytes of the whole text, no words. Id 0 ends a text and has none itself. Where no token holds two
-// neighbouring bytes, a token must end between them: these stretches are remembered like words.
+// RwkvWorld: the tokenizer of RWKV's World models. From left to right it always takes the longest
+// token, over the bytes of the whole text, without words. Id 0 ends a text and has no bytes. Where
+// no token contains two neighbouring bytes, a token must end between them; the stretches between
+// such places are cached like words.
 #pragma once
 
 #include <array>
@@ -28,13 +29,14 @@ class RwkvWorld final : public SectionTokenizer {
     const auto b = static_cast<uint8_t>(right);
     return joins_[a][b >> 6] >> (b & 63) & 1;
   }
-  // Sends the tokens of text[begin, end), of which no token begins before or ends behind.
+  // Sends the tokens of text[begin, end). Requires: no token crosses either end.
   void encode_word(std::string_view text, size_t begin, size_t end, TokenSink& sink) const;
   void encode_known_word(std::string_view text, size_t begin, size_t end, WordMemo& memo,
                          TokenSink& sink) const;
 
   PrefixTable table_;
-  // Bit b of joins_[a]: some token holds byte a before byte b. Between others tokens always end.
+  // Bit b of joins_[a]: some token contains byte a followed by byte b. Between other bytes a token
+  // always ends.
   std::array<std::array<uint64_t, 4>, 256> joins_{};
   mutable Pool<WordMemo> memos_;
 };

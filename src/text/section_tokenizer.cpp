@@ -24,7 +24,7 @@ AddedTokens SectionTokenizer::select(bool normalized) const {
   std::vector<AddedToken> selected;
   NormalizedText changed;
   for (const AddedToken& token : spec_.added) {
-    // Control tokens are always matched as written: only then is it known which part they stand in.
+    // Control tokens are always matched as written: only then is it known which part they are in.
     const bool needs_normalized_text = !normalizer_.empty() && token.normalized && !token.special;
     if (needs_normalized_text != normalized) continue;
     selected.push_back(token);
@@ -35,6 +35,7 @@ AddedTokens SectionTokenizer::select(bool normalized) const {
   return AddedTokens(std::move(selected));
 }
 
+// Joins the parts and merges neighbouring ranges of equal parsing. A single part is not copied.
 void SectionTokenizer::lay_out(std::span<const TextPart> parts, bool continues,
                                Layout& layout) const {
   layout.before_first = continues ? Before::text : Before::nothing;
@@ -81,6 +82,7 @@ void SectionTokenizer::encode_parts(std::span<const TextPart> parts, bool contin
   sink.move_to(base + layout.text.size());
 }
 
+// Places are traced back through the normaliser only when the sink keeps them.
 void SectionTokenizer::encode_plain(std::string_view text, Before before, TokenSink& sink) const {
   if (!normalizer_.may_change(text)) return encode_normalized(text, before, sink);
   NormalizedText changed;
@@ -90,6 +92,7 @@ void SectionTokenizer::encode_plain(std::string_view text, Before before, TokenS
   map.trace(sink, changed.origin, true);
 }
 
+// Takes the added tokens that are matched in normalised text out of a section.
 void SectionTokenizer::encode_normalized(std::string_view text, Before before,
                                          TokenSink& sink) const {
   if (normalized_.empty()) return encode_section(text, before, sink);

@@ -1,5 +1,5 @@
-// SectionTokenizer: what every algorithm shares. A prompt is cut at added tokens; what stands
-// between them is encoded by the algorithm.
+// SectionTokenizer: the part that all algorithms share. It cuts a prompt at added tokens,
+// normalises the text between them, and passes it to the algorithm's encode_section.
 #pragma once
 
 #include "text/added_tokens.h"
@@ -10,10 +10,10 @@ namespace ruv {
 
 class SectionTokenizer : public Tokenizer {
  public:
-  // What stands before a section in its prompt.
+  // What precedes a section in its prompt; it decides about a leading space.
   enum class Before : uint8_t { nothing, added_token, text };
-  // A prompt cut at added tokens that are matched as written. The tokens of a section depend on
-  // nothing but its text and what stands before it.
+  // A prompt cut at the added tokens that are matched as written. The tokens of a section depend
+  // only on its text and on what precedes it.
   struct Layout {
     std::string_view text;  // of the only part, or `joined`
     std::string joined;
@@ -29,9 +29,10 @@ class SectionTokenizer : public Tokenizer {
   using Tokenizer::encode_parts;
   void encode_parts(std::span<const TextPart> parts, bool continues, TokenSink& sink) const final;
 
-  // The layout of a prompt, whose texts must outlive it. Not to be copied or moved.
+  // The layout of a prompt, whose texts must outlive it. A Layout must not be copied or moved,
+  // since `text` may point into it.
   void lay_out(std::span<const TextPart> parts, bool continues, Layout& layout) const;
-  // Sends the tokens of section i to a sink that stands where the section begins.
+  // Sends the tokens of section i to a sink positioned at the start of the section.
   void encode_section(const Layout& layout, size_t i, TokenSink& sink) const;
 
  protected:
@@ -39,8 +40,8 @@ class SectionTokenizer : public Tokenizer {
 
   Status status() const final { return normalizer_status_; }
 
-  // Sends the tokens of normalised text without added tokens, which begins where the sink stands;
-  // places are bytes of this text. Requires: not empty.
+  // Sends the tokens of normalised text without added tokens. The sink's position is the start of
+  // `text`, and places are bytes of it. Requires: not empty.
   virtual void encode_section(std::string_view text, Before before, TokenSink& sink) const = 0;
 
  private:

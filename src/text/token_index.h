@@ -1,4 +1,5 @@
-// TokenIndex: texts of tokens in one buffer, found by text in about one probe.
+// TokenIndex: the texts of tokens in one buffer, found by text in about one probe. Grows while
+// tokens are added; immutable and safe to share between threads afterwards.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@ class TokenIndex {
   // of two equal texts wins. Empty texts are never found.
   void add(std::string_view text, bool findable = true);
 
+  // The text of an id; valid until the next add. Requires: 0 <= id < the number of texts added.
   std::string_view text(Token id) const;
+  // The id of a findable text; nothing when there is none.
   std::optional<Token> find(std::string_view text) const;
   // Bytes of the longest findable text.
   size_t longest() const { return longest_; }

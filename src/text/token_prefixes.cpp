@@ -5,6 +5,7 @@
 namespace ruv {
 namespace {
 
+// Whether a model may write this token as text.
 bool is_plain_text(const Tokenizer& tokenizer, Token id) {
   const TokenKind kind = tokenizer.spec().kinds[static_cast<size_t>(id)];
   return kind != TokenKind::unused && !tokenizer.is_control(id) && !tokenizer.ends_answer(id);
@@ -21,6 +22,7 @@ uint64_t first_bytes(std::string_view text) {
 
 }  // namespace
 
+// Sorts by the first eight bytes as a number, and compares texts only on ties.
 TokenPrefixes::TokenPrefixes(const Tokenizer& tokenizer) {
   struct Entry {
     uint64_t key;
@@ -52,6 +54,8 @@ std::string_view TokenPrefixes::bytes(Token id) const {
   return std::string_view(texts_).substr(begin, ends_[i] - begin);
 }
 
+// Two binary searches: the first text not below `text`, and the first that no longer begins with
+// it.
 std::span<const Token> TokenPrefixes::beginning_with(std::string_view text) const {
   const auto start_of = [&](Token id) { return bytes(id).substr(0, text.size()); };
   const auto first =

@@ -1,5 +1,5 @@
-// TokenPrefixes: the tokens a model may write as plain text, in order of their bytes. Those that
-// begin with a text are then one range, found by two binary searches.
+// TokenPrefixes: the tokens that a model may write as plain text, ordered by their bytes. The
+// tokens that begin with a given text are one range, found by two binary searches.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,18 @@ namespace ruv {
 
 class TokenPrefixes {
  public:
-  // Leaves out control, unknown and unused tokens, those that end an answer, and those without
-  // bytes. O(n log n) for n tokens; about 4 bytes a token and the texts. Immutable afterwards.
+  // Leaves out control, unknown and unused tokens, tokens that end an answer, and tokens without
+  // bytes. O(n log n) for n tokens; takes about 4 bytes a token besides the texts. Immutable
+  // afterwards.
   explicit TokenPrefixes(const Tokenizer& tokenizer);
 
-  // Bytes of a token that is in; empty for the others. Requires: 0 <= id < vocab_size.
+  // The bytes of a token, empty if it was left out. Requires: 0 <= id < vocab_size.
   std::string_view bytes(Token id) const;
   bool contains(Token id) const { return !bytes(id).empty(); }
   // Tokens whose bytes begin with `text`, those equal to it first. Ids ascend among equal bytes.
   std::span<const Token> beginning_with(std::string_view text) const;
   std::span<const Token> equal_to(std::string_view text) const;
-  // Tokens that go on after `text`.
+  // Tokens that begin with `text` and are longer.
   std::span<const Token> longer_than(std::string_view text) const {
     return beginning_with(text).subspan(equal_to(text).size());
   }

@@ -1,5 +1,6 @@
-// TokenSink: where the tokens of a text go: their ids, when asked their places too, or only their
-// number. Models say how many bytes of the normalised text each token stands for.
+// TokenSink: receives the tokens of a text. It keeps their ids, their ids and places, or only their
+// number. The algorithms report how many bytes of the normalised text each token covers; the sink
+// tracks the position. Not thread-safe: a parallel encoder makes a part() per thread.
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ class TokenSink {
   // Null ids: only counts. Null spans: places are not kept.
   explicit TokenSink(std::vector<Token>* ids, std::vector<TokenSpan>* spans = nullptr)
       : ids_(ids), spans_(spans) {}
-  // Into a log. Slower, but millions of tokens take a third of the memory.
+  // Writes to a log. Slower, but millions of tokens take a third of the memory.
   explicit TokenSink(TokenLog& log, bool with_spans)
       : id_log_(&log.ids), span_log_(with_spans ? &log.spans : nullptr) {}
 
@@ -32,15 +33,15 @@ class TokenSink {
     if (id_log_ != nullptr) id_log_->push(static_cast<uint64_t>(id));
     if (keeps_spans()) push_span(n_bytes);
   }
-  // The last token stands for the next n_bytes too.
+  // The last token covers the next n_bytes as well.
   void extend(size_t n_bytes) {
     at_ += n_bytes;
     if (spans_ != nullptr && !spans_->empty()) spans_->back().end = static_cast<uint32_t>(at_);
     if (span_log_ != nullptr) span_log_->extend_last(static_cast<uint32_t>(at_));
   }
-  // The next n_bytes become no token.
+  // The next n_bytes produce no token.
   void skip(size_t n_bytes) { at_ += n_bytes; }
-  // Tokens of a word; their places are not asked for. Requires: !keeps_spans(), not empty.
+  // The tokens of a word, without places. Requires: !keeps_spans(); not empty.
   void push_word(std::span<const Token> ids) {
     n_tokens_ += ids.size();
     last_ = ids.back();
@@ -50,17 +51,18 @@ class TokenSink {
   // Where the next token begins, in bytes of what is being encoded.
   void move_to(size_t at) { at_ = at; }
   size_t at() const { return at_; }
-  // Long texts are encoded by up to n threads, 0 for one per core; the tokens are the same.
+  // Allows up to n threads for long texts, 0 for one per core. The tokens do not depend on it.
   void limit_threads(int n) { n_threads_ = n; }
   int thread_limit() const { return n_threads_; }
-  // A sink for a stretch of the text that another thread encodes, keeping what this one keeps, from
-  // where this one stands; take() appends what it got.
+  // A sink for a stretch of the text that another thread encodes. It keeps what this one keeps and
+  // starts at this one's position; take() appends what it received.
   TokenSink part(std::vector<Token>& ids, std::vector<TokenSpan>& spans) const {
     TokenSink made(keeps_ids() ? &ids : nullptr, keeps_spans() ? &spans : nullptr);
     made.at_ = at_;
     made.n_threads_ = 1;
     return made;
   }
+  // Appends what a part() received; parts must be taken in the order of the text.
   void take(const TokenSink& part) {
     n_tokens_ += part.n_tokens_;
     if (part.n_tokens_ > 0) last_ = part.last_;
@@ -71,7 +73,7 @@ class TokenSink {
     if (span_log_ == nullptr) return;
     for (const TokenSpan& span : *part.spans_) span_log_->push(span);
   }
-  // About n_bytes of text will follow.
+  // Reserves memory for about n_bytes of text.
   void expect(size_t n_bytes) {
     if (ids_ != nullptr && n_bytes > kLongText) grow(ids_, n_bytes / 4);
     if (spans_ != nullptr && n_bytes > kLongText) grow(spans_, n_bytes / 4);
@@ -90,6 +92,7 @@ class TokenSink {
     if (id_log_ == nullptr) return;
     for (const Token id : ids) id_log_->push(static_cast<uint64_t>(id));
   }
+  // Records the place of a token and moves past it.
   void push_span(size_t n_bytes) {
     const TokenSpan span{static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + n_bytes)};
     at_ += n_bytes;
@@ -110,28 +113,29 @@ class TokenSink {
   Token last_ = -1;
 };
 
-// Tokens of a text made from another: their places are turned into places of the other.
+// Maps the places of tokens from a text that was made from another one back to the original.
 class SpanMap {
  public:
-  // From here on `sink` counts bytes of the made text.
+  // From here on the positions of `sink` are bytes of the made text.
   explicit SpanMap(TokenSink& sink) : base_(sink.at()) {
     if (sink.spans_ != nullptr) first_ = sink.spans_->size();
     if (sink.span_log_ != nullptr) logged_ = sink.span_log_->end();
     sink.move_to(0);
   }
-  // Ends it when n bytes were put before the other text, of n_bytes. They have no place in it.
+  // Ends the mapping when the made text is the original, of n_bytes, with n bytes put before it.
+  // Those bytes map to nothing.
   void drop_prefix(TokenSink& sink, size_t n, size_t n_bytes) const {
     if (!sink.keeps_spans()) return;
     const auto to = [&](uint32_t at) { return place(at < n ? 0 : at - n); };
     change_spans(sink, [&](TokenSpan span) { return TokenSpan{to(span.begin), to(span.end)}; });
     sink.move_to(base_ + n_bytes);
   }
-  // Ends it when byte i came from byte origin[i], ascending; behind the last stands the size of the
-  // other text. Nothing is needed when places are not kept. With `shared`, equal neighbours came
-  // from one character, which their tokens share.
+  // Ends the mapping when byte i came from byte origin[i] of the original; `origin` ascends and
+  // ends with the original's size. It is not read when places are not kept. With `shared`, equal
+  // neighbours came from one character, and tokens of that character share its place.
   void trace(TokenSink& sink, std::span<const uint32_t> origin, bool shared) const {
     if (!sink.keeps_spans()) return;
-    size_t after = 0;  // the first byte behind the character that the token ends in
+    size_t after = 0;  // the first byte after the character that the token ends in
     change_spans(sink, [&](TokenSpan span) -> TokenSpan {
       after = span.end > after ? span.end : after;
       if (!shared || span.end <= span.begin) {
@@ -144,7 +148,7 @@ class SpanMap {
   }
 
  private:
-  // Those pushed since it began, in their order.
+  // Changes the places pushed since the mapping began.
   template <class Change>
   void change_spans(TokenSink& sink, const Change& change) const {
     if (sink.span_log_ != nullptr) sink.span_log_->rewrite(logged_, change);

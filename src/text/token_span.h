@@ -1,3 +1,4 @@
+// TokenSpan: the place of a token in a text.
 #pragma once
 
 #include <cstdint>

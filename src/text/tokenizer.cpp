@@ -1,4 +1,5 @@
-// Checks the tables of a specification and picks the algorithm; what all tokenizers answer alike.
+// Checks the tables of a specification, picks the algorithm, and implements what all tokenizers
+// share.
 #include "text/tokenizer.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ Status check_id(std::string_view field, std::optional<Token> id, size_t n_tokens
   return fail(Code::corrupt, "tokenizer: {} is {}, outside the {} tokens", field, *id, n_tokens);
 }
 
-// A missing bos or eos must not be asked for at every prompt.
+// Checks sizes and ids once, so that encoding need not.
 Status check(const TokenizerSpec& spec) {
   const size_t n = spec.tokens.size();
   if (n == 0) return fail(Code::corrupt, "tokenizer: tokens is empty");
@@ -112,6 +113,8 @@ std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsin
   return ids;
 }
 
+// Leading spaces that the tokenizer added are removed, unless the text begins with an unknown
+// token.
 std::string Tokenizer::decode(std::span<const Token> ids, bool with_special) const {
   std::string text;
   append_all(ids, with_special, text);
@@ -130,6 +133,7 @@ std::string Tokenizer::valid_text(std::string_view bytes) const {
   return pieces ? to_valid_utf8_bytewise(bytes) : to_valid_utf8(bytes);
 }
 
+// WordPiece decodes every word with a space before it; ▁ kinds add one to the first text.
 size_t Tokenizer::own_spaces(std::string_view text) const {
   const bool words = spec_.kind == TokenizerKind::wordpiece;  // each is given with a space
   const bool pieces =

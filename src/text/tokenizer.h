@@ -1,5 +1,5 @@
 // Tokenizer: text to ids and back. Immutable after construction, so any number of threads may use
-// one. Which algorithm runs is decided by TokenizerSpec, filled from a file by module format.
+// one. TokenizerSpec, filled from a file by module format, decides which algorithm runs.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 namespace ruv {
 
 enum class SpecialParsing : uint8_t {
-  off,  // control tokens written in the text stay text: for what users say
+  off,  // control tokens written in the text stay text: for users' text
   on,   // they become their ids: for templates
 };
 
-// A stretch of a prompt and whether control tokens may stand in it.
+// A stretch of a prompt and whether control tokens are recognised in it.
 struct TextPart {
   std::string_view text;
   SpecialParsing special = SpecialParsing::off;
@@ -29,17 +29,17 @@ class Tokenizer {
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
   virtual ~Tokenizer() = default;
 
-  // Sends the tokens of all parts joined, which is what a model was trained on, but a control token
-  // is taken only where it lies whole in parts with special parsing on. Cutting the prompt into
-  // several calls would cut words too. Adds no bos or eos. Never recursive, linear time but for
-  // hostile vocabularies. `continues` is true when other text of the same prompt came before, so
-  // that no leading space is added again. Places count from the beginning of the first part.
-  // Requires: fewer than 2^31 bytes.
+  // Sends the tokens of all parts joined, which is what a model was trained on; a control token is
+  // recognised only where it lies completely in parts with special parsing on. Several calls would
+  // also cut words at the seams. Adds no bos or eos. Never recursive; linear time except for
+  // hostile vocabularies. `continues`: other text of the same prompt came before, so that no
+  // leading space is added. Places count from the start of the first part. Requires: fewer than
+  // 2^31 bytes.
   virtual void encode_parts(std::span<const TextPart> parts, bool continues,
                             TokenSink& sink) const = 0;
-  // Appends to `out` what generating `id` adds to the text, after other tokens. Control tokens give
-  // their text only when `with_special`. Bytes need not be whole characters: stream them through
-  // Detokenizer. Requires: 0 <= id < vocab_size().
+  // Appends the bytes that generating `id` adds to a text. Control tokens add their text only when
+  // `with_special`. The bytes need not be whole characters: use Detokenizer for a stream. Requires:
+  // 0 <= id < vocab_size().
   virtual void append_bytes(Token id, bool with_special, std::string& out) const = 0;
   // The same for each of `ids`.
   virtual void append_all(std::span<const Token> ids, bool with_special, std::string& out) const {
@@ -52,16 +52,17 @@ class Tokenizer {
   void encode_parts(std::span<const TextPart> parts, bool continues, std::vector<Token>& out) const;
   void encode(std::string_view text, SpecialParsing special, bool continues,
               std::vector<Token>& out) const;
-  // The number of ids, without building them. Long texts take n_threads; 0: one per core.
+  // The number of ids, without storing them. Long texts use n_threads; 0: one per core.
   size_t count(std::string_view text, SpecialParsing special, int n_threads = 0) const;
-  // encode with bos and eos as the model wants them.
+  // encode, with bos and eos added as the model wants them.
   std::vector<Token> encode_prompt(std::string_view text, SpecialParsing special) const;
-  // The whole text of ids, first-token space rules applied. May hold invalid UTF-8 if ids do.
+  // The whole text of ids, with the rules for the first token's space applied. Contains invalid
+  // UTF-8 if the ids do.
   std::string decode(std::span<const Token> ids, bool with_special) const;
-  // Decoded bytes as text: U+FFFD for each character that is broken off, as the packages have it;
-  // for pieces with byte tokens (SentencePiece), for each byte of it.
+  // Decoded bytes as text. Each truncated character becomes U+FFFD, as in the reference packages;
+  // with SentencePiece vocabularies each of its bytes does.
   std::string valid_text(std::string_view bytes) const;
-  // Whether `id` shows unknown_text, whose space is no prefix.
+  // Whether `id` decodes to unknown_text, whose space is not a prefix space.
   bool shows_unknown(Token id, bool with_special) const {
     return !with_special && id == spec_.unk && !spec_.unknown_text.empty();
   }
@@ -71,20 +72,20 @@ class Tokenizer {
   const TokenizerSpec& spec() const { return spec_; }
   // eos or an end of turn.
   bool ends_answer(Token id) const;
-  // Control and unknown tokens: nothing a user may write or read.
+  // Control and unknown tokens, which users neither write nor read.
   bool is_control(Token id) const;
-  // Bytes at the beginning of a decoded text that are the tokenizer's own spaces, not the text's.
+  // How many bytes at the start of a decoded text are spaces that the tokenizer added.
   size_t own_spaces(std::string_view text) const;
   // The id whose stored text is exactly `text`.
   std::optional<Token> find(std::string_view text) const;
 
  protected:
   explicit Tokenizer(TokenizerSpec spec);
-  // Stored texts; made when first asked for, since few texts ever are. Thread-safe.
+  // The stored texts, indexed on first use, since few programs ask. Thread-safe.
   const TokenIndex& by_text() const;
-  // What construction found wrong; create asks for it.
+  // The error that construction found; create returns it.
   virtual Status status() const { return {}; }
-  // Frees the texts of the merges, once they are in tables: they are as large as the vocabulary.
+  // Frees the texts of the merges once they are in tables; they are as large as the vocabulary.
   void forget_merges();
   TokenizerSpec spec_;
 
@@ -94,15 +95,16 @@ class Tokenizer {
   mutable TokenIndex by_text_;
 };
 
-// Turns a stream of ids into text that never ends inside a character. One per answer.
+// Turns a stream of ids into text that never ends inside a character. One per answer; not
+// thread-safe.
 class Detokenizer {
  public:
   // `after_prompt`: an answer that continues text (a sentencepiece answer keeps its first space).
   explicit Detokenizer(const Tokenizer& tokenizer, bool with_special = false,
                        bool after_prompt = true);
-  // The text that became certain by this id: whole characters only, possibly empty.
+  // The text that this id completes: whole characters only, possibly none.
   std::string push(Token id);
-  // What is left at the end; unfinished characters become U+FFFD.
+  // The remaining text; unfinished characters become U+FFFD.
   std::string finish();
 
  private:

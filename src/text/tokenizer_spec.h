@@ -1,6 +1,7 @@
 // TokenizerSpec: a tokenizer as data. Readers of GGUF, tokenizer.json, SentencePiece models,
-// tiktoken ranks and RWKV vocabularies fill it; Tokenizer::create picks the algorithm by its kind.
-// Steps run in the order normalizers, splits, model.
+// tiktoken ranks and RWKV vocabularies fill it; Tokenizer::create picks the algorithm by `kind`. A
+// text passes through the normalizers, then the splits, then the algorithm. Fields that concern
+// only some kinds name them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 namespace ruv {
 
+// The algorithm that turns words into tokens.
 enum class TokenizerKind : uint8_t {
   byte_bpe,           // GPT-2 style: splits, byte alphabet, ranked merges
   sentencepiece_bpe,  // GGUF "llama": ▁ for space, merges by score or rank, byte fallback
@@ -20,9 +22,11 @@ enum class TokenizerKind : uint8_t {
   rwkv_world,         // greedy longest tokens over the bytes of the whole text
 };
 
+// As GGUF's token types: normal tokens come from text, control tokens only from templates, byte
+// tokens from characters that have no token.
 enum class TokenKind : uint8_t { normal, unknown, control, user_defined, unused, byte };
 
-// Text that becomes one id wherever it stands, before any other splitting.
+// Text that becomes one id wherever it appears, before any other splitting.
 struct AddedToken {
   Token id = 0;
   std::string text;
@@ -33,6 +37,7 @@ struct AddedToken {
   bool normalized = false;   // matched in the normalised text
 };
 
+// The steps of tokenizer.json's normalizers and of SentencePiece's.
 enum class NormalizerKind : uint8_t {
   nfc,
   nfd,
@@ -51,13 +56,14 @@ enum class NormalizerKind : uint8_t {
   charsmap,          // `content`: a SentencePiece precompiled_charsmap
 };
 
+// One step with its parameters; see NormalizerKind for the ones that use them.
 struct NormalizerStep {
   NormalizerKind kind = NormalizerKind::nfc;
   std::string pattern{};
   std::string content{};
 };
 
-// What becomes of the matches of a split; names as in tokenizer.json.
+// What happens to the matches of a split; names as in tokenizer.json.
 enum class SplitBehavior : uint8_t {
   isolated,
   removed,
@@ -76,22 +82,24 @@ struct SplitStep {
 
 struct TokenizerSpec {
   TokenizerKind kind = TokenizerKind::byte_bpe;
-  // The pre-tokenizer's steps; when there are none, the scheme by its GGUF name: "gpt-2",
-  // "llama-bpe", "qwen2", …
+  // How words are split: the steps in `splits`, or if there are none, the scheme `pre` by its GGUF
+  // name: "gpt-2", "llama-bpe", "qwen2", …
   std::string pre;
   std::vector<SplitStep> splits;
   std::vector<NormalizerStep> normalizers;
-  // tokens[id] as stored: byte_bpe in the GPT-2 byte alphabet unless raw_tokens, the kinds with ▁
-  // with it for the space, wordpiece with `continuing_prefix` on pieces inside a word.
+  // tokens[id] as stored. byte_bpe: in the GPT-2 byte alphabet unless raw_tokens. Kinds with ▁: ▁
+  // for the space. wordpiece: with `continuing_prefix` on pieces inside a word.
   std::vector<std::string> tokens;
   bool raw_tokens = false;       // byte_bpe, rwkv_world: tokens are the bytes themselves
   std::vector<TokenKind> kinds;  // one per token
   std::vector<float> scores;     // sentencepiece_bpe, unigram: one per token
-  // unigram from tokenizer.json: the same in more digits; empty elsewhere. They decide near ties.
+  // unigram from tokenizer.json: the scores in double precision, which decides near ties; empty
+  // elsewhere.
   std::vector<double> wide_scores;
   // Ranked merges "left right": byte_bpe, and sentencepiece_bpe from tokenizer.json (then scores
   // are empty and the rank decides). byte_bpe without merges ranks results by id, as tiktoken does.
   std::vector<std::string> merges;
+  // Matched before splitting; ids must be in `tokens`.
   std::vector<AddedToken> added;
   std::optional<Token> bos, eos, unk, pad;
   // Ids that end an answer besides eos (end of turn), for example <|eot_id|>.
@@ -103,7 +111,7 @@ struct TokenizerSpec {
   bool byte_fallback = true;      // sentencepiece_bpe, unigram: unknown characters become <0xXX>
   bool fuse_unknown = true;       // unknown characters in a row are one unknown token
   bool remove_extra_spaces = false;
-  // What an unknown token shows where control tokens show nothing; only SentencePiece models say.
+  // The text of an unknown token where control tokens have none; only SentencePiece models have it.
   std::string unknown_text;
   // Finer rules of tokenizer.json's Metaspace; GGUF files leave them off.
   bool prefix_first_only = false;    // ▁ not repeated after each added token

@@ -1,5 +1,6 @@
-// A text is cut where no piece can cross; each word is looked up among the words met before and
-// else cut by Viterbi. The bytes of the text are the key, the ▁ are written only to cut.
+// A text is cut where no piece can cross. Each word is looked up in a cache, else cut by Viterbi
+// (unigram.h explains the arithmetic). The cache key is the bytes of the text; ▁ is written only in
+// order to cut.
 #include "text/unigram.h"
 
 #include <algorithm>
@@ -17,10 +18,10 @@ constexpr std::string_view kSpaceMark = "\u2581";
 constexpr uint8_t kLastMarkByte = 0x81;
 constexpr double kUnknownPenalty = 10;
 constexpr float kUserDefinedBonus = 0.1F;  // found by comparing ties with 0.2.3
-// Where the best way to a place is worse than this, sentencepiece 0.2.3 counts on from 0.
+// When the best score of a place is worse than this, sentencepiece 0.2.3 restarts from 0.
 constexpr float kWorstTotal = -1e5F;
 constexpr Token kUnknown = -2;
-constexpr size_t kPadding = 8;  // zeros behind a word, so that whole words of memory can be read
+constexpr size_t kPadding = 8;  // zeros after a word, so that 8 bytes can be read anywhere in it
 
 size_t count_marks(std::string_view text) {
   size_t n = 0;
@@ -57,7 +58,7 @@ enum class SpaceByte : uint8_t { none, space, may_begin };
 constexpr std::array<SpaceByte, 256> kSpaceBytes = [] {
   std::array<SpaceByte, 256> bytes{};
   for (const size_t c : {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20}) bytes[c] = SpaceByte::space;
-  // The leads of U+0085, U+00A0 and what lies from U+1680 to U+3000.
+  // The lead bytes of U+0085, U+00A0 and of the spaces from U+1680 to U+3000.
   for (const size_t c : {0xC2, 0xE1, 0xE2, 0xE3}) bytes[c] = SpaceByte::may_begin;
   return bytes;
 }();
@@ -70,7 +71,7 @@ inline size_t white_space_size(std::string_view text, size_t at) {
   return c.valid && is_white_space(c.value) ? c.size : 0;
 }
 
-// The greatest power of two that is not above the value. Requires: positive, normal.
+// The greatest power of two that is at most the value. Requires: positive, normal.
 double power_of_two_below(double value) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(value) & 0x7FF0000000000000U);
 }
@@ -88,14 +89,14 @@ float from_note(uint16_t note) { return std::bit_cast<float>(uint32_t{note} << 1
 
 }  // namespace
 
-// The pieces that begin at a place. In a row of one ASCII byte they are the same at every place
-// from which the row goes on for the longest piece, so they are looked up once.
+// The pieces that begin at a place. In a run of one ASCII byte they are the same at every place
+// that is at least the longest piece before the run's end, so they are looked up once per run.
 struct Unigram::PiecesFound {
   struct Piece {
     uint32_t size;
     Token id;
   };
-  static constexpr size_t kMost = 32;  // where more begin they are looked up at every place
+  static constexpr size_t kMost = 32;  // with more than these, every place is looked up
   std::array<Piece, kMost> pieces;
   size_t n = 0;
   uint64_t sizes = 0;     // bit i: a piece of i bytes, i <= 4
@@ -147,7 +148,7 @@ Status Unigram::read_scores() {
     return fail(Code::corrupt, "tokenizer: scores has {} entries for {} tokens",
                 spec_.scores.size(), spec_.tokens.size());
   }
-  // Of tokenizer.json every token counts, of sentencepiece the normal ones.
+  // For the unknown score, tokenizer.json counts every token, sentencepiece only normal ones.
   float lowest = std::numeric_limits<float>::max();
   float highest = std::numeric_limits<float>::min();
   for (size_t i = 0; i < spec_.scores.size(); ++i) {
@@ -182,7 +183,7 @@ void Unigram::read_pieces() {
       n_bytes += byte_tokens_[*byte] < 0 ? 1 : 0;
       byte_tokens_[*byte] = id;
     }
-    // Control tokens must not come out of a text, or any text could write them.
+    // Control tokens must not be produced by a text, or any user could write them.
     const TokenKind kind = spec_.kinds[i];
     const bool is_piece = kind == TokenKind::normal || kind == TokenKind::user_defined ||
                           (kind == TokenKind::byte && !adds_floats_);
@@ -217,6 +218,7 @@ void Unigram::Scratch::trim() {
   from = {};
 }
 
+// Chooses the way to cut: at white space, by general splits, or at spaces that no piece crosses.
 void Unigram::encode_section(std::string_view text, Before before, TokenSink& sink) const {
   std::unique_ptr<Scratch> scratch = scratches_.take();
   scratch->memo.fit(text.size());
@@ -243,6 +245,8 @@ void Unigram::encode_section(std::string_view text, Before before, TokenSink& si
   scratches_.give(std::move(scratch));
 }
 
+// Cuts at spaces. A text that contains ▁ itself, or whose repeated spaces matter to a piece, takes
+// the slow path that writes the marks first.
 void Unigram::encode_words(std::string_view text, bool prefix, Scratch& scratch,
                            TokenSink& sink) const {
   if (text.empty()) return;
@@ -271,6 +275,7 @@ void Unigram::encode_words(std::string_view text, bool prefix, Scratch& scratch,
   }
 }
 
+// Words between white space, which is dropped (splits by \s+ as in T5).
 void Unigram::encode_spaceless(std::string_view text, Scratch& scratch, TokenSink& sink) const {
   const bool has_marks = text.find(kSpaceMark) != std::string_view::npos;
   const bool prefix = spec_.prefix_each_word;
@@ -292,6 +297,7 @@ void Unigram::encode_spaceless(std::string_view text, Scratch& scratch, TokenSin
   }
 }
 
+// Words of a pre-tokenizer of general form.
 void Unigram::encode_splits(std::string_view text, Scratch& scratch, TokenSink& sink) const {
   std::vector<Word> words;
   size_t done = 0;
@@ -307,7 +313,7 @@ void Unigram::encode_splits(std::string_view text, Scratch& scratch, TokenSink& 
   sink.skip(text.size() - done);
 }
 
-// Writes the whole text with ▁ before cutting it: for texts in which the mark itself stands.
+// Writes the whole text with ▁ before cutting it, for texts that contain the mark itself.
 void Unigram::encode_with_marks(std::string_view text, bool prefix, Scratch& scratch,
                                 TokenSink& sink) const {
   std::string& word = scratch.word;
@@ -349,7 +355,7 @@ void Unigram::encode_with_marks(std::string_view text, bool prefix, Scratch& scr
   }
 }
 
-// A word with ' ' for ▁, `prefix`: and one more before it.
+// Encodes one word of `text`, in which spaces stand for ▁. With `prefix`, a ▁ is put before it.
 void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool prefix,
                           Scratch& scratch, TokenSink& sink) const {
   const bool remembers = end - begin <= WordMemo::kMaxBytes && prefix == spec_.prefix_each_word;
@@ -405,12 +411,14 @@ void Unigram::encode_word(std::string_view text, size_t begin, size_t end, bool 
   send(word, from, scratch, sink);
 }
 
+// Adds the scores in the order and precision of sentencepiece.
 void Unigram::add_total(std::span<const Token> ids, Scratch& scratch) const {
   for (const Token id : ids) {
     scratch.total = static_cast<float>(scores_[static_cast<size_t>(id)] + scratch.total);
   }
 }
 
+// Caches the pieces of a word unless one of them is unknown or there are too many.
 void Unigram::remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note) const {
   const std::vector<Piece>& pieces = scratch.pieces;
   if (pieces.size() > WordMemo::kMaxTokens || scratch.memo.find(key) != nullptr) return;
@@ -423,7 +431,7 @@ void Unigram::remember(const WordMemo::Key& key, Scratch& scratch, uint16_t note
   for (size_t i = 0; i < pieces.size(); ++i) slot.ids[i] = pieces[i].id;
 }
 
-// Bytes [begin, end) of scratch.word.
+// Encodes bytes [begin, end) of scratch.word, in which ▁ is written out.
 void Unigram::encode_visible(Scratch& scratch, size_t begin, size_t end, TokenSink& sink) const {
   const std::string_view padded = std::string_view(scratch.word).substr(begin);
   const std::string_view word = padded.substr(0, end - begin);
@@ -488,6 +496,7 @@ void Unigram::find_best(std::string_view padded, size_t n, Score start,
   }
 }
 
+// Follows the best ways back from the end of the word.
 template <class Score>
 void Unigram::trace(const std::vector<Place<Score>>& places, std::vector<Piece>& pieces) const {
   pieces.clear();
@@ -499,11 +508,11 @@ void Unigram::trace(const std::vector<Place<Score>>& places, std::vector<Piece>&
   std::reverse(pieces.begin(), pieces.end());
 }
 
-// The totals below which adding floats finds the same pieces. Each sum of floats is off by at most
-// half a unit in the last place of the largest sum, so a way of n pieces and the best other way, of
-// at most as many pieces as there are characters, keep their order when they lie further apart than
-// half as many units; a sum below 2^e has units of 2^(e-24) at most. Words in which the count could
-// start again are never safe.
+// The running totals below which float sums find the same pieces as exact ones, rounded down to 16
+// bits. Each float addition errs by at most half a unit in the last place of the largest sum. The
+// best way, of n pieces, and any other, of at most as many pieces as characters, keep their order
+// if they are further apart than half as many units; sums below 2^e have units of at most 2^(e-24).
+// 0 (never safe) for words within which the sum could restart.
 uint16_t Unigram::safe_total(const Scratch& scratch, std::string_view word) const {
   const std::vector<Place<double>>& places = scratch.places;
   double margin = std::numeric_limits<double>::infinity();
@@ -521,8 +530,8 @@ uint16_t Unigram::safe_total(const Scratch& scratch, std::string_view word) cons
   return safe > 0 ? to_note(static_cast<float>(safe)) : uint16_t{0};
 }
 
-// Sends scratch.pieces, which cut `word`; from[i] is where its byte i comes from, empty when places
-// are not asked for.
+// Sends scratch.pieces, into which `word` was cut; from[i] is the source place of its byte i.
+// `from` is empty when places are not kept.
 void Unigram::send(std::string_view word, std::span<const uint32_t> from, Scratch& scratch,
                    TokenSink& sink) const {
   size_t at = 0;

@@ -1,10 +1,17 @@
-// Unigram: the most probable pieces of a text (Kudo, 2018), by Viterbi over its characters, with ▁
-// for the space. Two packages disagree on the arithmetic, and so on ties: tokenizer.json's adds
-// doubles from the beginning of each word, sentencepiece adds floats from the beginning of the
-// text and begins again at 0 where the sum is too low. A specification that cuts words
-// (split_at_spaces, prefix_each_word, splits) means the first. For the second the pieces of a word
-// are kept with how far the best way leads, so that only words that rounding could decide are
-// computed again where they stand.
+// Unigram: the most probable pieces of a text (Kudo, 2018), with ▁ for the space. Each piece has a
+// log-probability; Viterbi over the characters of a word finds the sequence with the largest sum:
+// for each place, the best score of any way to it and the piece that ends there.
+//
+// Ties and near ties depend on arithmetic, and the two reference packages differ. `tokenizers`
+// (tokenizer.json) adds doubles from the start of each word. `sentencepiece` adds floats from the
+// start of the text, and restarts at 0 when the sum falls below -1e5. A specification that cuts
+// words (split_at_spaces, prefix_each_word, splits) selects the first, otherwise the second
+// applies.
+//
+// With running float sums the pieces of a word depend on everything before it, which would forbid
+// caching words. So a cached word carries a bound: below this absolute total, rounding cannot
+// change its pieces (safe_total). Words beyond their bound are computed again in place, with the
+// floats of sentencepiece.
 #pragma once
 
 #include <array>
@@ -39,6 +46,7 @@ class Unigram final : public SectionTokenizer {
     Token id;  // -2: unknown characters
     uint32_t size;
   };
+  // Working memory of one call, pooled so that later calls find a warm cache.
   struct Scratch {
     WordMemo memo;
     std::vector<Place<double>> places;
@@ -66,8 +74,8 @@ class Unigram final : public SectionTokenizer {
   void encode_splits(std::string_view text, Scratch& scratch, TokenSink& sink) const;
   bool wants_prefix(std::string_view text, Before before) const;
   bool may_cut(uint8_t byte_before) const { return !joins_space_[byte_before]; }
-  // Of the first n bytes of `padded`; those behind are not looked at but make reading faster.
-  // `seconds` may be null.
+  // Viterbi over the first n bytes of `padded`; the bytes after them are not used but make reading
+  // faster. `seconds` may be null.
   template <class Score>
   void find_best(std::string_view padded, size_t n, Score start, std::vector<Place<Score>>& places,
                  std::vector<double>* seconds) const;
@@ -88,7 +96,7 @@ class Unigram final : public SectionTokenizer {
   double unknown_score_ = 0;
   std::array<Token, 256> byte_tokens_{};
   bool has_byte_tokens_ = false;
-  std::array<bool, 256> joins_space_{};  // bytes that stand before a ▁ inside a piece
+  std::array<bool, 256> joins_space_{};  // bytes that precede a ▁ inside a piece
   std::vector<uint32_t> raw_sizes_;      // bytes of a piece where ▁ counts as a space
   mutable Pool<Scratch> scratches_;
 };

@@ -1,5 +1,6 @@
-// WordMemo: the ids of words met before, for words of up to 16 bytes and 7 tokens, which is nearly
-// all of them. Two slots share a place; a new word takes that of the older of the two.
+// WordMemo: a cache of the ids of words, for words of up to 16 bytes and 7 tokens, which is nearly
+// all of them. Two slots share a place; a new word replaces the older of the two. Not thread-safe;
+// one is borrowed per call from a Pool.
 #pragma once
 
 #include <array>
@@ -15,16 +16,19 @@
 
 namespace ruv {
 
+// Takes 96 bytes for each place; fit() grows it with the text, so short prompts stay cheap.
 class WordMemo {
  public:
   static constexpr size_t kMaxBytes = 16;
   static constexpr size_t kMaxTokens = 7;
 
+  // Up to 16 bytes of a word, zero-padded, and their number.
   struct Key {
     uint64_t low = 0;
     uint64_t high = 0;
     uint32_t size = 0;
   };
+  // 48 bytes, so two slots of a pair touch two cache lines at most.
   struct Slot {
     uint64_t low = 0;
     uint64_t high = 0;
@@ -59,17 +63,17 @@ class WordMemo {
     return key;
   }
 
-  // Room for the words of a text of so many bytes. Forgets all when it grows.
+  // Makes room for the words of a text of n_bytes. Growing forgets all entries.
   void fit(size_t n_bytes);
-  // Null when the word is not here.
+  // Null when the word is not cached.
   const Slot* find(const Key& key) const {
     const Slot* pair = &slots_[2 * place(key)];
-    // Which of the two it is cannot be foreseen, so nothing branches on it.
+    // The branch would be unpredictable, so both are compared.
     const bool first = pair[0].holds(key);
     const bool second = pair[1].holds(key);
     return first || second ? pair + (first ? 0 : 1) : nullptr;
   }
-  // A slot for a word that is not here, with nothing but the key.
+  // A new slot for a word that is not cached, with only the key filled in.
   Slot& add(const Key& key) {
     Slot* pair = &slots_[2 * place(key)];
     pair[1] = pair[0];
@@ -78,13 +82,15 @@ class WordMemo {
   }
 
  private:
-  // kMasks[n] holds the bytes of the second word in the first n bytes, kMasks[n + 8] of the first.
+  // kMasks[n] keeps the bytes of the second word that belong to the first n bytes, kMasks[n + 8]
+  // those of the first word.
   static constexpr std::array<uint64_t, 25> kMasks = [] {
     std::array<uint64_t, 25> masks{};
     for (size_t n = 9; n < 25; ++n) masks[n] = n >= 16 ? ~uint64_t{0} : masks[n - 1] << 8 | 0xFF;
     return masks;
   }();
 
+  // Multiplicative hashing; the top bits select the place.
   size_t place(const Key& key) const {
     const uint64_t mixed = (key.low ^ std::rotl(key.high, 29) * 0xD6E8FEB86659FD93U) + key.size;
     return static_cast<size_t>(mixed * 0x9E3779B97F4A7C15U >> shift_);
@@ -94,16 +100,17 @@ class WordMemo {
   std::vector<Slot> slots_;
 };
 
-// Sends the tokens of a word. Requires: places are not asked for.
+// Sends the tokens of a cached word. Requires: the sink keeps no places.
 inline void send_known(const WordMemo::Slot& slot, TokenSink& sink) {
   if (slot.n_tokens == 1) return sink.push(slot.ids[0], 0);
   sink.push_word(slot.tokens());
 }
 
-// Things that threads borrow and give back, so that what they learnt is kept.
+// Objects that threads borrow and return, so that warm caches are reused. Thread-safe.
 template <class T>
 class Pool {
  public:
+  // An object from the pool, or a new one when all are borrowed.
   std::unique_ptr<T> take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return std::make_unique<T>();
@@ -111,6 +118,7 @@ class Pool {
     free_.pop_back();
     return taken;
   }
+  // Returns an object; it keeps what it has cached.
   void give(std::unique_ptr<T> item) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(item));

@@ -1,5 +1,5 @@
-// Words met before are not cut again; BERT's splits are a table of bytes, and the sets of
-// characters that BERT names for the rest.
+// Words are cached. BERT's splits are a table of bytes for ASCII and the sets of characters that
+// BERT names for the rest.
 #include "text/wordpiece.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ constexpr std::array<ByteClass, 256> kByteClasses = [] {
   return classes;
 }();
 
-// The first byte from `at` on that is no ASCII letter or digit, or a place before it.
+// The first byte from `at` on that is not an ASCII letter or digit, or a place before it. Eight
+// bytes at a time.
 size_t skip_alphanumeric(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101U;
   constexpr uint64_t kHighs = 0x8080808080808080U;
@@ -60,7 +61,7 @@ bool is_bert(std::span<const SplitStep> splits) {
          splits[1].regex == patterns::kPunctuationSign;
 }
 
-// The text without the space that HuggingFace's decoder takes away before it.
+// Punctuation before which HuggingFace's decoder removes the space.
 bool joins_word_before(std::string_view token) {
   constexpr std::string_view kJoined[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
   return std::any_of(std::begin(kJoined), std::end(kJoined),
@@ -116,6 +117,7 @@ void WordPiece::encode_section(std::string_view text, Before, TokenSink& sink) c
   scratches_.give(std::move(scratch));
 }
 
+// One pass over the text that finds words and removes white space, without a pre-tokenizer.
 void WordPiece::encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const {
   size_t word = 0;
   for (size_t at = 0; at < text.size();) {
@@ -169,6 +171,7 @@ void WordPiece::encode_word(std::string_view text, size_t begin, size_t end, Scr
   std::copy(scratch.ids.begin(), scratch.ids.end(), slot.ids);
 }
 
+// BERT counts characters, not bytes.
 bool WordPiece::is_too_long(std::string_view word) const {
   if (word.size() <= spec_.max_word_chars) return false;
   size_t n_chars = 0;
@@ -176,6 +179,7 @@ bool WordPiece::is_too_long(std::string_view word) const {
   return n_chars > spec_.max_word_chars;
 }
 
+// Greedy longest match; on failure the ids are the single unknown token.
 void WordPiece::cut_word(std::string_view text, size_t begin, size_t end, Scratch& scratch) const {
   scratch.ids.clear();
   scratch.sizes.clear();

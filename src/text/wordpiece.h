@@ -1,6 +1,6 @@
-// WordPiece: BERT's tokenizer (Schuster and Nakajima, 2012; Devlin et al., 2019): of each word the
-// longest token, then the longest of those that continue a word, to its end; a word that cannot be
-// made so is the unknown token as a whole.
+// WordPiece: BERT's tokenizer (Schuster and Nakajima, 2012; Devlin et al., 2019). The longest token
+// that begins a word is taken, then repeatedly the longest continuing token ("##ing"), to the end
+// of the word. A word for which this fails is one unknown token as a whole.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace ruv {
 
 class WordPiece final : public SectionTokenizer {
  public:
-  // No splits in `spec` are BERT's: white space removed, punctuation isolated. Fails: as
+  // Without splits in `spec`, BERT's apply: white space removed, punctuation isolated. Fails: as
   // PreTokenizer::create. Requires: the tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
@@ -24,6 +24,7 @@ class WordPiece final : public SectionTokenizer {
   void encode_section(std::string_view text, Before before, TokenSink& sink) const override;
 
  private:
+  // Working memory of one call, pooled so that later calls find a warm cache.
   struct Scratch {
     WordMemo memo;
     std::vector<Token> ids;
@@ -33,7 +34,7 @@ class WordPiece final : public SectionTokenizer {
   void encode_bert(std::string_view text, Scratch& scratch, TokenSink& sink) const;
   void encode_word(std::string_view text, size_t begin, size_t end, Scratch& scratch,
                    TokenSink& sink) const;
-  // The tokens of text[begin, end) in scratch.ids and their bytes in scratch.sizes.
+  // Writes the tokens of text[begin, end) to scratch.ids and their bytes to scratch.sizes.
   void cut_word(std::string_view text, size_t begin, size_t end, Scratch& scratch) const;
   bool is_too_long(std::string_view word) const;
 

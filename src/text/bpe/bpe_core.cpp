@@ -1,5 +1,5 @@
-// Words are looked up a block at a time, so that the memory they need is on its way before it is
-// asked for.
+// Words are processed in blocks: the keys of a block are hashed and their slots prefetched before
+// the first word is looked up.
 #include "text/bpe/bpe_core.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace ruv {
 namespace {
 
-// Most characters are of one byte, or of three that need no more than a look at each.
+// Fast check for UTF-8: most characters have one byte, or three that need one look each.
 bool is_valid_text(std::string_view text) {
   constexpr uint64_t kHighBits = 0x8080808080808080ULL;
   size_t i = 0;
@@ -76,7 +76,7 @@ BpeCore::BpeCore(Vocabulary vocabulary, MergeTrees::Rules rules, const Options& 
   if (options.symbols == BpeSymbols::characters && trees_.rules().by_text) {
     note_characters();
   }
-  // Trees of the first tokens, which texts have most, are found while there is time for it.
+  // Finds the trees of the first ids, the most frequent tokens, while loading.
   const auto n_first = static_cast<Token>(std::min(vocabulary_.size(), kSettledFirst));
   for (Token id = 0; id < n_first; ++id) trees_.is_made(id);
 }
@@ -125,7 +125,8 @@ void BpeCore::find_parts() const {
   std::sort(parts_.begin(), parts_.end(), comes_before);
 }
 
-// Requires: the character is no token.
+// Whether a character without a token occurs in a longer token; if not, no merge can cross it.
+// Requires: the character is not a token.
 bool BpeCore::may_be_part(std::string_view character) const {
   if (part_bits_.empty()) return false;
   const WordKey key = key_of(character);
@@ -135,6 +136,8 @@ bool BpeCore::may_be_part(std::string_view character) const {
   return std::binary_search(parts_.begin(), parts_.end(), key, comes_before);
 }
 
+// Whether a word equal to this token becomes this token alone. The answer is cached in the entry's
+// mark.
 bool BpeCore::is_whole(const Vocabulary::Entry& entry) const {
   enum : uint32_t { kUnasked, kYes, kNo };
   if (options_.take_whole_words) return true;
@@ -166,7 +169,7 @@ void BpeCore::encode_words(std::string_view text, std::span<const Word> words, S
   sink.move_to(base);
 }
 
-// Vocabulary::kPadding bytes may be read behind the words.
+// Requires: Vocabulary::kPadding bytes may be read after the words.
 void BpeCore::encode_block(const char* text, std::span<const Word> words, Scratch& scratch,
                            TokenSink& sink) const {
   std::array<Probe, kBlock> probes;
@@ -214,7 +217,7 @@ void BpeCore::encode_word(std::string_view word, const Probe& probe, Scratch& sc
   }
 }
 
-// As search_word, without a second copy of millions of ids.
+// As search_word, for a word so long that a second copy of its ids would matter.
 bool BpeCore::send_long_word(std::string_view word, Scratch& scratch, TokenSink& sink) const {
   flush(scratch, sink);
   if (options_.symbols == BpeSymbols::characters && !is_valid_text(word)) return false;
@@ -224,7 +227,7 @@ bool BpeCore::send_long_word(std::string_view word, Scratch& scratch, TokenSink&
   return true;
 }
 
-// Appends the ids of a word; false, with none appended, when merging must tell.
+// Appends the ids of a word; false, with none appended, when merging has to decide.
 bool BpeCore::search_word(std::string_view word, Scratch& scratch) const {
   const size_t n_before = scratch.ids.size();
   const auto give_up = [&] {
@@ -241,7 +244,7 @@ bool BpeCore::search_word(std::string_view word, Scratch& scratch) const {
     at += reach;
     if (at == word.size()) return true;
     if (!by_characters) return give_up();
-    // Nothing merges across a character that is no part of any token.
+    // No merge crosses a character that is not part of any token.
     const std::string_view character = word.substr(at, decode_utf8(word, at).size);
     if (may_be_part(character) || !has_fallback(character)) return give_up();
     for (const char c : character) {
@@ -257,11 +260,12 @@ bool BpeCore::has_fallback(std::string_view character) const {
                      [&](char c) { return options_.fallback_bytes[static_cast<uint8_t>(c)] >= 0; });
 }
 
+// Splits a word into symbols and merges them by definition.
 void BpeCore::merge_symbols(std::string_view word, Scratch& scratch) const {
   std::vector<Symbol>& symbols = scratch.symbols;
   symbols.clear();
   if (options_.symbols == BpeSymbols::bytes) {
-    // Merge lists act as if bytes without a token were not there; these go to a neighbour's place.
+    // Merge lists treat bytes without a token as absent; their place goes to a neighbour.
     const bool drops = options_.unknown < 0 && !trees_.rules().by_text;
     uint32_t begin = 0;
     for (uint32_t i = 0; i < word.size(); ++i) {

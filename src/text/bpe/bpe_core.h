@@ -1,5 +1,12 @@
-// BpeCore: the tokens of words, whichever way is shortest and exact: the whole word as one token,
-// a word seen before, the search by trees, and where the trees do not hold, merging itself.
+// BpeCore: turns words into tokens by the cheapest way that is exact. In this order:
+//
+//   1. the whole word is one token (where the tokenizer allows it, or merging would make it);
+//   2. the word is in a cache of recent short words;
+//   3. WordSearch finds the tokens by longest match and pair tests, in linear time;
+//   4. where the merge trees cannot describe the vocabulary, merging itself decides.
+//
+// All four give the same tokens: those of applying the ranked merges one by one (merge_word), which
+// the tests use as the definition.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +24,21 @@
 
 namespace ruv {
 
+// Immutable after construction except for the pool of scratch memory; any number of threads may
+// encode at once.
 class BpeCore {
  public:
   struct Options {
     BpeSymbols symbols = BpeSymbols::bytes;
     bool take_whole_words = false;  // a word that is a token is not merged
-    // What symbols without a token become: in characters, the tokens of their bytes when all are
-    // there; else `unknown`; else nothing.
+    // What symbols without a token become: for characters, the tokens of their bytes when all of
+    // those exist; otherwise `unknown`; otherwise nothing.
     std::array<Token, 256> fallback_bytes{};  // -1 where missing; characters only
     Token unknown = -1;
     bool fuse_unknown = false;  // unknown neighbours are one token
   };
-  // What one call of encode works with. Pooled, so that later calls find a warm cache.
+  // Working memory of one call of encode. Pooled, so that later calls find a warm cache; about 0.7
+  // MB each, most of it WordCache.
   struct Scratch {
     explicit Scratch(const BpeCore& core)
         : search(core.vocabulary_, core.trees_, core.options_.symbols, core.byte_tokens_) {}
@@ -42,6 +52,7 @@ class BpeCore {
     std::string padded;          // a word whose end is too near the end of the text
     bool after_unknown = false;  // the last symbol was unknown; the caller resets it
   };
+  // Borrows a Scratch from the pool of a BpeCore and returns it.
   class Lease {
    public:
     explicit Lease(const BpeCore& core);
@@ -63,21 +74,25 @@ class BpeCore {
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  // What a word becomes may depend on the word before it.
+  // Whether the tokens of a word may depend on the word before it: unknown neighbours fuse. Such
+  // texts cannot be encoded in parallel.
   bool joins_words() const {
     const auto& bytes = options_.fallback_bytes;
     const bool all_known = *std::min_element(bytes.begin(), bytes.end()) >= 0;
     return options_.fuse_unknown && options_.unknown >= 0 && !all_known;
   }
 
-  // Sends the tokens of words of `text`, in order, to a sink that stands where the text begins, and
-  // leaves it there. Thread-safe; `scratch` is the caller's alone. Requires: no word is empty.
+  // Sends the tokens of words of `text`, in order. The sink's position must be the start of `text`,
+  // and is there again afterwards. Thread-safe; `scratch` belongs to the caller. Requires: no word
+  // is empty.
   void encode_words(std::string_view text, std::span<const Word> words, Scratch& scratch,
                     TokenSink& sink) const;
-  // The tokens of a word by merging alone: what all other ways must agree with.
+  // The tokens of a word by merging alone: the definition that all faster ways must agree with. O(n
+  // log n) for n symbols.
   void merge_word(std::string_view word, Scratch& scratch, TokenSink& sink) const;
 
  private:
+  // A word's key and hash, computed for a block of words ahead so that their loads overlap.
   struct Probe {
     WordKey key;
     uint64_t hash = 0;
@@ -105,8 +120,8 @@ class BpeCore {
   Options options_;
   std::array<Token, 256> byte_tokens_{};
   MergeTrees trees_;
-  // By text, characters that are no tokens but part of longer ones: a bit per hash of those that
-  // are part of any, and, found when the bits first say yes, their keys in order.
+  // With merges by text: characters that are not tokens but occur in longer ones. part_bits_ has a
+  // bit per hash of those; their keys, in order, are collected when a bit first says yes.
   std::vector<uint64_t> part_bits_;
   mutable std::once_flag parts_found_;
   mutable std::vector<WordKey> parts_;

@@ -8,10 +8,11 @@
 
 namespace ruv {
 
+// Each byte of `bytes` as its printable character, UTF-8.
 std::string to_byte_alphabet(std::string_view bytes);
-// The bytes that `text` stands for; nothing when a character is outside the alphabet.
+// The bytes that `text` spells; nothing when a character is outside the alphabet.
 std::optional<std::string> from_byte_alphabet(std::string_view text);
-// The same into `out`, which has room for text.size() bytes; returns their number.
+// The same into `out`, which must have room for text.size() bytes; returns the number written.
 std::optional<size_t> decode_byte_alphabet(std::string_view text, char* out);
 
 }  // namespace ruv

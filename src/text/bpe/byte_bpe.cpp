@@ -1,4 +1,4 @@
-// Tables are turned from the byte alphabet into bytes once; encoding never sees the alphabet.
+// The tables are converted from the byte alphabet to bytes once; encoding never sees the alphabet.
 #include "text/bpe/byte_bpe.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kReplacementBytes = "\uFFFD";
 
-// The bytes of the tokens. Only ordinary tokens are made by merges.
+// The bytes of the tokens. Merges make only normal tokens, so only those are findable.
 Vocabulary read_vocabulary(const TokenizerSpec& spec) {
   Vocabulary vocabulary;
   size_t n_bytes = 0;
@@ -64,6 +64,8 @@ Result<std::shared_ptr<const Tokenizer>> ByteBpe::create(TokenizerSpec spec) {
 ByteBpe::ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer)
     : SectionTokenizer(std::move(spec)), pre_tokenizer_(std::move(pre_tokenizer)) {}
 
+// Bytes that valid UTF-8 never contains and that have no token. They are replaced only if the three
+// bytes of U+FFFD have tokens.
 void ByteBpe::find_lost_bytes(const Vocabulary& vocabulary) {
   for (int byte = 0xC0; byte < 0x100; ++byte)
     lost_[static_cast<size_t>(byte)] = byte < 0xC2 || byte > 0xF4;
@@ -94,6 +96,7 @@ void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) con
   map.trace(sink, made.origin, true);
 }
 
+// Adds the leading space that some models want.
 void ByteBpe::encode_spaced_section(std::string_view text, TokenSink& sink) const {
   if (!spec_.add_space_prefix || text[0] == ' ') return encode_plain_section(text, sink);
   const SpanMap map(sink);
@@ -101,6 +104,7 @@ void ByteBpe::encode_spaced_section(std::string_view text, TokenSink& sink) cons
   map.drop_prefix(sink, 1, text.size());
 }
 
+// Long texts are cut by this thread and encoded by several.
 void ByteBpe::encode_plain_section(std::string_view text, TokenSink& sink) const {
   if (const int n_threads = threads_for(text.size(), sink); n_threads > 1) {
     const WordWork work{.next_words =

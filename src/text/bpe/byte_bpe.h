@@ -1,5 +1,6 @@
-// ByteBpe: GPT-2's tokenizer (Sennrich et al., 2016; Radford et al., 2019). Words of the
-// pre-tokenizer become bytes; ranked merges join them.
+// ByteBpe: GPT-2's tokenizer (Sennrich et al., 2016; Radford et al., 2019). The pre-tokenizer cuts
+// a text into words; the bytes of each word are joined by ranked merges. Every byte has a token, so
+// nothing is unknown, except with vocabularies learned from text only (see lost_).
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@ namespace ruv {
 
 class ByteBpe final : public SectionTokenizer {
  public:
-  // Fails: corrupt (a merge names a text that is no token), unsupported (scheme).
-  // Requires: the tables of `spec` agree in size.
+  // Fails: corrupt (a merge names a text that is not a token), unsupported (scheme). Requires: the
+  // tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
   void append_bytes(Token id, bool with_special, std::string& out) const override;
@@ -30,8 +31,8 @@ class ByteBpe final : public SectionTokenizer {
   void find_lost_bytes(const Vocabulary& vocabulary);
 
   PreTokenizer pre_tokenizer_;
-  // Bytes that no character has and no token either, for vocabularies learned from text only. They
-  // are read as U+FFFD, or nothing would be left of them.
+  // Bytes that occur in no character and have no token, in vocabularies learned from text only.
+  // They are encoded as U+FFFD; otherwise they would vanish.
   std::array<bool, 256> lost_{};
   bool loses_bytes_ = false;
   std::unique_ptr<BpeCore> core_;

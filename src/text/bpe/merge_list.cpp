@@ -1,5 +1,5 @@
-// Each merge asks for three texts of a large table: they are decoded and prefetched some merges
-// ahead. The result is often the token behind the last result, which needs no table.
+// Each merge looks up three texts in a large table, so they are decoded and prefetched several
+// merges ahead. The result is often the token after the previous result, which needs no lookup.
 #include "text/bpe/merge_list.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace ruv {
 
-// Bytes of both sides, one behind the other.
+// The bytes of both sides, consecutively.
 struct MergeList::Sides {
   std::string_view left, right;  // as stored
   std::string bytes;             // with padding
@@ -67,8 +67,9 @@ Result<PairTable> MergeList::read(std::span<const std::string> merges) const {
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right, joined] = find(ahead[rank % kAhead]);
     if ((left | right | joined) < 0) {
-      return fail(Code::corrupt, "tokenizer: merges[{}] \"{}\": a side or the result is no token",
-                  rank, merges[rank]);
+      return fail(Code::corrupt,
+                  "tokenizer: merges[{}] \"{}\": a side or the result is not a token", rank,
+                  merges[rank]);
     }
     table.add(left, right, {static_cast<uint32_t>(rank), joined});
     if (rank + kAhead < merges.size()) look_up(merges[rank + kAhead], ahead[rank % kAhead]);

@@ -1,4 +1,4 @@
-// Ranks here are one higher than those of merges, so that symbols have rank 0.
+// Ranks in this file are one higher than those of merges, so that symbols have rank 0.
 #include "text/bpe/merge_trees.h"
 
 #include <algorithm>
@@ -25,6 +25,8 @@ MergeTrees::MergeTrees(const Vocabulary& vocabulary, BpeSymbols symbols, Rules r
   if (!rules_.by_text) link_merges();
 }
 
+// Chains the merges with equal results in the order of the table. The chain is allocated only when
+// some token has two merges.
 void MergeTrees::link_merges() {
   const std::span<const PairTable::Entry> merges = rules_.pairs.entries();
   first_merge_.resize(vocabulary_->size());
@@ -47,6 +49,8 @@ void MergeTrees::link_merges() {
   }
 }
 
+// Looks up the joined text of two tokens. The keys of short texts are joined by shifts, without
+// touching the texts; most pairs are rejected by the vocabulary's filter.
 Merge MergeTrees::find_joined(Token left, Token right) const {
   if ((left | right) < 0) return {};
   const WordKey& left_key = trees_[static_cast<size_t>(left)].key;
@@ -79,10 +83,11 @@ Merge MergeTrees::merge_into(const Vocabulary::Entry* entry) const {
   return entry == nullptr ? Merge{} : Merge{rank_of_result(entry->id), entry->id};
 }
 
-// Goes back in time: the later made of the two neighbours is taken apart, and each pair that once
-// stood at the boundary is asked whether it would have merged before one of them did otherwise. Of
-// equal ranks the left merges first: a pair comes after the left one's own merge but before the
-// right one's.
+// Goes back in time. At each step the neighbour that was made later is split, and the pair that met
+// at the boundary before that merge is looked up: if it would have merged before one of the two
+// merged elsewhere, the two tokens cannot be neighbours. Among equal ranks the leftmost pair merges
+// first, so a crossing pair comes after a merge of equal rank inside the left token and before one
+// inside the right token.
 bool MergeTrees::may_meet(Token left, Token right, bool made_together) const {
   uint32_t left_ends = kNoMerge;  // rank at which `left` merges into its own token
   uint32_t right_ends = kNoMerge;
@@ -108,6 +113,8 @@ bool MergeTrees::cuts_a_character(std::string_view text, size_t at) const {
   return symbols_ == BpeSymbols::characters && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;
 }
 
+// Candidate splits of a token. Characters are never cut, since a text of characters never holds
+// half of one.
 void MergeTrees::find_splits(Token id, std::vector<Split>& splits) const {
   splits.clear();
   const std::string_view text = vocabulary_->text(id);
@@ -126,6 +133,7 @@ void MergeTrees::find_splits(Token id, std::vector<Split>& splits) const {
   }
 }
 
+// By text every cut into two tokens is a candidate; all have the rank of the result.
 void MergeTrees::find_splits_by_text(Token id, std::vector<Split>& splits) const {
   const std::string_view text = vocabulary_->text(id);
   if (text.size() < 2 || text.size() > Vocabulary::kMaxBeginning) return;
@@ -153,6 +161,7 @@ void MergeTrees::find_splits_by_text(Token id, std::vector<Split>& splits) const
   }
 }
 
+// Depth first with an explicit stack: tokens of hostile vocabularies can be deep.
 bool MergeTrees::settle(Token id) const {
   std::vector<Split> splits;
   splits.reserve(16);
@@ -184,6 +193,7 @@ void MergeTrees::add_unknown_parts(std::span<const Split> splits, std::vector<To
   }
 }
 
+// Takes the first split whose parts are made earlier and would indeed merge last.
 void MergeTrees::settle_one(Token id, std::span<const Split> splits) const {
   Tree& tree = trees_[static_cast<size_t>(id)];
   for (const Split& split : splits) {

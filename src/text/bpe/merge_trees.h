@@ -1,8 +1,25 @@
-// MergeTrees: which tokens merging can make, out of which two parts each, and whether two tokens
-// may be neighbours. A sequence of tokens is the one that merging gives exactly when each token is
-// made by merges whose ranks never fall and no merge crosses a boundary of two neighbours while
-// both grow (after Berglund and van der Merwe, "Formalizing BPE tokenization", 2023). Tokens are
-// looked at when they are first asked for, since a text meets few of a vocabulary.
+// MergeTrees: which tokens merging can make, from which two parts, and whether two tokens may be
+// neighbours.
+//
+// BPE is defined by a process: start with the symbols (bytes or characters) of a word, and
+// repeatedly merge the neighbouring pair of lowest rank, the leftmost among equals. Simulating that
+// costs O(n log n) per word. This class supports a way that never merges: take tokens from left to
+// right and test each against its neighbour, which is exact because of the following (after
+// Berglund and van der Merwe, "Formalizing BPE tokenization", 2023).
+//
+//   * A token that the process can produce is made by one last merge of two tokens, which were made
+//     in the same manner: a binary tree over its symbols. Its rank is that of the last merge, which
+//     must not be lower than those of its parts. settle() finds the tree of a token; is_made() says
+//     whether there is one.
+//   * A sequence of such tokens is the result of the process exactly when no two neighbours would
+//     have merged across their boundary while both were still growing. may_meet() tests that for
+//     two tokens by undoing their merges, the latest first, and looking up the pair of parts that
+//     met at the boundary at each moment.
+//
+// A test walks down the right edge of the left tree and the left edge of the right one, a few steps
+// in practice. Trees are found on first use, since a text meets few tokens of a vocabulary and
+// loading should be fast. Threads may find the same tree at once: they write equal values, and
+// `state` is written last.
 #pragma once
 
 #include <memory>
@@ -12,12 +29,13 @@
 
 namespace ruv {
 
-// What a text is made of before the first merge.
+// The symbols that a text consists of before the first merge.
 enum class BpeSymbols : uint8_t { bytes, characters };
 
 class MergeTrees {
  public:
-  // Which merges there are and their order: those of a table, or all whose result is a token.
+  // Which merges there are and their order: those of a table, or (by_text, as in tiktoken and
+  // SentencePiece) all pairs whose joined text is a token, ranked by that token.
   struct Rules {
     bool by_text = false;
     PairTable pairs;              // when not by_text
@@ -25,10 +43,11 @@ class MergeTrees {
   };
 
   MergeTrees() = default;
-  // `vocabulary` outlives it. Requires: its tables are made.
+  // `vocabulary` must outlive this object. Requires: its tables are made (finish()).
   MergeTrees(const Vocabulary& vocabulary, BpeSymbols symbols, Rules rules);
 
-  // How two neighbours merge. By_text, they must be findable tokens or joined texts.
+  // How two neighbours merge. With by_text both must be tokens that the vocabulary finds, or joined
+  // texts.
   Merge find(Token left, Token right) const {
     return rules_.by_text ? find_joined(left, right) : rules_.pairs.find(left, right);
   }
@@ -37,19 +56,21 @@ class MergeTrees {
     return rules_.ranks.empty() ? static_cast<uint32_t>(id) : rules_.ranks[static_cast<size_t>(id)];
   }
 
-  // Merging the text of `id` gives `id`, by merges whose ranks never fall. False also for the few
-  // tokens of odd vocabularies that are made otherwise.
+  // Whether merging the text of `id` gives `id`, by merges whose ranks never fall. False also for
+  // the few tokens of odd vocabularies that are made in another way; words with those are left to
+  // merging.
   bool is_made(Token id) const {
     const uint32_t known = state(id);
     return known == kUnknown ? settle(id) : known != kNever;
   }
-  // No merge crosses from `left` to `right` when their texts stand side by side. Requires: both
-  // are made.
+  // Whether `left` and `right`, side by side, stay two tokens: no merge crosses their boundary.
+  // Requires: is_made of both.
   bool may_meet(Token left, Token right) const { return may_meet(left, right, false); }
 
  private:
   enum State : uint32_t { kUnknown, kSymbol, kMade, kNever };
-  // The last merge of a token; written before `state`, by any thread, always the same.
+  // The last merge of a token. Written before `state`, possibly by several threads, always with the
+  // same values.
   struct alignas(32) Tree {
     WordKey key;  // of the text, when by_text
     std::atomic<Token> left{-1};
@@ -57,6 +78,7 @@ class MergeTrees {
     std::atomic<uint32_t> rank{0};  // of the merge, plus 1; 0 for symbols
     std::atomic<uint32_t> state{kUnknown};
   };
+  // A way to make a token: merging `left` and `right` at `rank`.
   struct Split {
     Token left = -1;
     Token right = -1;
@@ -77,7 +99,8 @@ class MergeTrees {
   }
   Merge find_joined(Token left, Token right) const;
   Merge merge_into(const Vocabulary::Entry* entry) const;
-  // made_together: whether merging the two is the last merge of both texts side by side.
+  // made_together: whether the merge of the two is itself the last merge of both texts side by
+  // side; then that pair is not tested.
   bool may_meet(Token left, Token right, bool made_together) const;
   bool settle(Token id) const;
   bool cuts_a_character(std::string_view text, size_t at) const;
@@ -91,8 +114,8 @@ class MergeTrees {
   BpeSymbols symbols_ = BpeSymbols::bytes;
   Rules rules_;
   std::unique_ptr<Tree[]> trees_;
-  // Not by_text: the next merge with the same result, 0 for none, by index in the table; empty when
-  // each token is made by one merge only.
+  // Not by_text: the next merge with the same result, 0 for none, by index in the table. Empty when
+  // each token is the result of one merge only, as in most vocabularies.
   std::vector<uint32_t> next_same_;
   std::vector<uint32_t> first_merge_;  // by id: index in the table + 1
 };

@@ -1,5 +1,5 @@
-// PairTable: ranked merges by the ids of both neighbours. Most pairs that are asked for do not
-// merge: a small filter of one bit per hash answers for them without touching the table.
+// PairTable: ranked merges by the ids of both neighbours. Most pairs that are looked up do not
+// merge; a small filter with one bit per hash rejects most of them without touching the table.
 #pragma once
 
 #include <bit>
@@ -16,6 +16,7 @@ namespace ruv {
 
 class PairTable {
  public:
+  // A pair and what it merges into.
   struct Entry {
     Token left = -1;
     Token right = -1;
@@ -29,7 +30,7 @@ class PairTable {
     entries_.reserve(n);
   }
 
-  // The first of two equal pairs wins. Requires: no more adds than the constructor was told; ids
+  // The first of two equal pairs wins. Requires: at most as many calls as the constructor's n; ids
   // are not negative.
   void add(Token left, Token right, Merge merge) {
     const uint64_t hash = hash_of(left, right);
@@ -40,6 +41,8 @@ class PairTable {
     filter_[(hash >> 6) & (filter_.size() - 1)] |= uint64_t{1} << (hash & 63);
   }
 
+  // The merge of two neighbours; rank kNoMerge when they do not merge. Usually one load of the
+  // filter.
   Merge find(Token left, Token right) const {
     if ((left | right) < 0) return {};
     const uint64_t hash = hash_of(left, right);
@@ -50,6 +53,7 @@ class PairTable {
   }
 
   // In the order of adding.
+  // All pairs, in the order in which they were added.
   std::span<const Entry> entries() const { return entries_; }
   void prefetch(Token left, Token right) const {
     __builtin_prefetch(&slots_[(hash_of(left, right) >> 32) & (slots_.size() - 1)], 1);
@@ -61,6 +65,7 @@ class PairTable {
     const uint64_t b = (static_cast<uint64_t>(right) << 32) ^ 0x8BB84B93962EACC9ULL;
     return fold_multiply(a, b);
   }
+  // The slot of a pair, or the empty slot where it belongs (linear probing).
   size_t slot_of(uint64_t hash, Token left, Token right) const {
     const size_t mask = slots_.size() - 1;
     size_t i = (hash >> 32) & mask;

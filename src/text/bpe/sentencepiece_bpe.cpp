@@ -1,4 +1,5 @@
-// Texts that need more than a space before them are copied with the spaces as models see them.
+// A text that contains ▁, or whose extra spaces are removed, is copied first; other texts are
+// scanned in place and only their first word is copied, to put a space before it.
 #include "text/bpe/sentencepiece_bpe.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
 
-// `stored` with a space for each ▁, into `out`, which has room for as many bytes.
+// Writes `stored` to `out` with a space for each ▁; `out` has room for as many bytes.
 size_t write_with_spaces(std::string_view stored, char* out) {
   size_t n = 0;
   for (size_t i = 0; i < stored.size(); ++n) {
@@ -26,13 +27,14 @@ size_t write_with_spaces(std::string_view stored, char* out) {
   return n;
 }
 
-// A space in a stored text is no ▁, and texts have none but those.
+// A stored text that contains a space cannot be matched, since spaces in texts mean ▁.
 std::optional<size_t> decode_piece(std::string_view stored, char* out) {
   if (stored.find(' ') != std::string_view::npos) return std::nullopt;
   return write_with_spaces(stored, out);
 }
 
-// Spaces and ▁ as one space; with `narrow`, runs of spaces become one and none is left at the ends.
+// Writes `text` with ▁ as a space. With `narrow`, runs of spaces become one, and those at the ends
+// are removed.
 void write_spaces(std::string_view text, bool narrow, NormalizedText& out) {
   out.text.clear();
   out.origin.clear();
@@ -61,7 +63,7 @@ Status check_scores(const std::vector<float>& scores) {
   return {};
 }
 
-// By id: lower for higher scores, the same for equal ones.
+// Ranks by id: lower for higher scores, equal for equal ones.
 std::vector<uint32_t> ranks_by_score(const std::vector<float>& scores) {
   std::vector<Token> order(scores.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Token>(i);
@@ -123,7 +125,7 @@ Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
       vocabulary.add(stored, false);
       continue;
     }
-    // Control tokens must not come out of merges, or any text could write them.
+    // Merges must not make control tokens, or any user could write them.
     const bool mergeable = kind == TokenKind::normal || kind == TokenKind::user_defined;
     bytes.resize(stored.size());
     const size_t n = write_with_spaces(stored, bytes.data());
@@ -133,6 +135,8 @@ Vocabulary SentencePieceBpe::read_vocabulary(BpeCore::Options& options) {
   return vocabulary;
 }
 
+// A cut is allowed between two bytes that no token contains in this order, and with split_at_spaces
+// before every space; never inside a character.
 void SentencePieceBpe::find_cuts(const Vocabulary& vocabulary) {
   cuts_.fill(1);
   for (size_t i = 0; i < vocabulary.size(); ++i) {
@@ -227,7 +231,7 @@ bool SentencePieceBpe::next_words(std::string_view text, size_t& at,
   return !words.empty();
 }
 
-// A bit for each of the n bytes, 64 or less, that a word may begin with.
+// A bit for each of n <= 64 bytes at which a word may begin.
 uint64_t SentencePieceBpe::cuts_before(const char* text, size_t n) const {
   uint64_t cuts = 0;
   if (n == 64) {

@@ -1,8 +1,11 @@
-// SentencePieceBpe: merges over characters with ▁ for the space (Kudo and Richardson, 2018). Which
-// pair merges first is decided by the score of the result, as in a SentencePiece model, or by a
-// list of merges, as in a tokenizer.json; characters without a token become byte tokens. Inside, ▁
-// is a space, so that texts are scanned as they are; and a text is cut before each space that no
-// token can cross, which makes words of it.
+// SentencePieceBpe: merges over characters, with ▁ for the space (Kudo and Richardson, 2018). The
+// pair that merges first is decided by the score of the result, as in a SentencePiece model, or by
+// a list of merges, as in a tokenizer.json. Characters without a token become byte tokens.
+//
+// SentencePiece has no pre-tokenizer: the whole text is one word. Two measures make words of it.
+// Internally ▁ is a space, so that texts are scanned without being rewritten. And a text is cut
+// between neighbouring bytes that no token contains in this order (cuts_), which is mostly before
+// spaces; such words are encoded and cached like those of ByteBpe.
 #pragma once
 
 #include <array>

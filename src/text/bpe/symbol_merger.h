@@ -1,6 +1,7 @@
-// Byte-pair merging: the pair of neighbours with the lowest rank becomes one symbol, leftmost first
-// among equals, until no pair merges. Short words scan an array; long ones use a linked list and a
-// heap, O(n log n), so that a megabyte without a space stays fast.
+// Byte-pair merging by definition: the neighbouring pair of lowest rank becomes one symbol, the
+// leftmost among equals, until no pair merges. Words below kLongWord symbols scan an array, O(n²)
+// but with a small constant; longer ones use a linked list and a heap, O(n log n), so that a
+// megabyte without a space stays fast.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,7 @@ struct Merge {
 // Merges words; keeps its buffers between them. Not thread-safe: one per call of encode.
 class SymbolMerger {
  public:
+  // Words of this many symbols and more use the heap.
   static constexpr size_t kLongWord = 64;
 
   // Merges `symbols` in place. `lookup(left, right)` gives the Merge of two neighbours.
@@ -40,11 +42,16 @@ class SymbolMerger {
   }
 
   template <class Lookup>
+  // Both are public for tests, which compare them. merge_short keeps the merge of every
+  // neighbouring pair in an array and searches it for the lowest rank after each merge.
   void merge_short(std::vector<Symbol>& symbols, const Lookup& lookup);
   template <class Lookup>
+  // merge_long keeps the pairs in a heap and the symbols in a linked list.
   void merge_long(std::vector<Symbol>& symbols, const Lookup& lookup);
 
  private:
+  // A possible merge in the heap. Entries are not removed when a neighbour changes; they are
+  // recognised as stale when popped, because `end` no longer matches.
   struct Candidate {
     uint32_t rank;
     uint32_t left;  // index of the left symbol
@@ -55,6 +62,7 @@ class SymbolMerger {
       return rank != other.rank ? rank > other.rank : left > other.left;
     }
   };
+  // The linked list of symbols that are left, by index.
   struct Links {
     uint32_t previous;
     uint32_t next;  // n when there is none
@@ -92,6 +100,7 @@ void SymbolMerger::merge_long(std::vector<Symbol>& symbols, const Lookup& lookup
   const auto n = static_cast<uint32_t>(symbols.size());
   links_.resize(n);
   heap_.clear();
+  // A new pair for the heap.
   const auto candidate = [&](uint32_t left, uint32_t right) {
     const Merge merge = lookup(symbols[left], symbols[right]);
     return Candidate{merge.rank, left, symbols[right].end, merge.id};
@@ -120,6 +129,7 @@ void SymbolMerger::merge_long(std::vector<Symbol>& symbols, const Lookup& lookup
     left.id = top.id;
     symbols[right].end = symbols[right].begin;
     const uint32_t next = links_[right].next;
+    // The right symbol leaves the list; both new neighbours of the merged symbol become candidates.
     links_[top.left].next = next;
     if (next != n) links_[next].previous = top.left;
     if (top.left != 0) offer(links_[top.left].previous, top.left);

@@ -1,8 +1,11 @@
-// Vocabulary: the texts of tokens as the merges see them, found exactly in about one cache miss,
-// and which of them begin at a place of a text. Instead of a trie, a filter of two bits for each
-// beginning of a token says whether it is a token and whether a longer one begins so: the bits of
-// all lengths are loaded at once, not one after another. The bits of beginnings that share their
-// first 3 bytes, or 6 for longer ones, stand in one cache line.
+// Vocabulary: the texts of tokens as merging sees them. Finds a text exactly in about one cache
+// miss, and lists which tokens begin at a place of a text.
+//
+// A trie would answer the second question with one dependent load per byte. Here a filter has two
+// bits for each prefix of each token: "is a token" and "a longer token begins with this". The
+// prefixes at a place are hashed incrementally, the bits of all lengths are loaded at once, and
+// only likely hits are looked up. The filter may err towards yes; find() then decides. The bits of
+// prefixes that share their first 3 bytes (6 for longer ones) are in the same cache line.
 #pragma once
 
 #include <atomic>
@@ -16,20 +19,22 @@
 
 namespace ruv {
 
+// Built by one thread (reserve, add, finish); afterwards immutable except for Entry::mark.
 class Vocabulary {
  public:
-  // Longer tokens are found by find(), but never among the beginnings, so that one vocabulary
-  // cannot make every byte of a text cost its longest token.
+  // Longer tokens are found by find() but never among the beginnings, so that a hostile vocabulary
+  // cannot make every byte of a text cost as much as its longest token.
   static constexpr size_t kMaxBeginning = 512;
-  static constexpr size_t kPadding = 16;  // bytes that must be readable behind a text
+  static constexpr size_t kPadding = 16;  // bytes that must be readable after a text
 
   struct Entry {
     WordKey key;
     Token id = -1;
-    // What the user of an entry found out about it; 0 at first. Threads may write it at once if
-    // they write the same.
+    // A note of the entry's user, 0 at first. Several threads may write it at once if they write
+    // the same value.
     mutable std::atomic<uint32_t> mark{0};
   };
+  // A prefix of a text that is probably a token.
   struct Beginning {
     WordKey key;
     uint64_t hash = 0;
@@ -37,13 +42,14 @@ class Vocabulary {
   };
 
   void reserve(size_t n_tokens, size_t n_bytes);
-  // Appends the text of the next id. Only findable texts are found; the first of equals wins.
+  // Appends the text of the next id, counted from 0. Only findable texts are found; the first of
+  // equal texts wins.
   void add(std::string_view text, bool findable);
-  // Makes the tables; nothing is found before.
+  // Builds the tables. Nothing is found before this call.
   void finish();
 
   size_t size() const { return ends_.size() - 1; }
-  // kPadding bytes may be read behind it.
+  // kPadding bytes may be read after its end.
   std::string_view text(Token id) const {
     const auto i = static_cast<size_t>(id);
     return {bytes_.data() + ends_[i], ends_[i + 1] - ends_[i]};
@@ -54,7 +60,7 @@ class Vocabulary {
     size_t n = 0;
     for (const Token id : ids) n += keeps(id) ? length(id) : 0;
     size_t at = out.size();
-    out.resize(at + n + kPadding);  // short texts are copied with what stands behind them
+    out.resize(at + n + kPadding);  // short texts are copied with the bytes after them
     for (const Token id : ids) {
       if (!keeps(id)) continue;
       const std::string_view one = text(id);
@@ -85,13 +91,14 @@ class Vocabulary {
   }
   // -1 when no token has this text.
   Token find(std::string_view text) const;
-  // Surely not when false. `low`: the first 8 bytes, of a text of `size` bytes, 2 or more.
+  // False: surely not a token. `low`: the first 8 bytes of a text of `size` bytes. Requires: size
+  // >= 2.
   bool may_be_token(uint64_t low, size_t size, uint64_t hash) const {
     return (bits_at(place_of(low, size, hash)) & kIsToken) != 0;
   }
 
-  // The sizes of what may be tokens at `at`, at most `limit` bytes and two bytes or longer, written
-  // ascending; most are. Returns their number. Requires: room for min(limit, kMaxBeginning).
+  // Writes the prefixes at `at` that may be tokens, of 2 to `limit` bytes, ascending; most of them
+  // are. Returns their number. Requires: `out` has room for min(limit, kMaxBeginning).
   size_t beginnings(const char* at, size_t limit, Beginning* out) const;
 
  private:
@@ -102,7 +109,7 @@ class Vocabulary {
     const uint64_t n = entry.key.high >> 56;
     return n <= WordKey::kShort || std::memcmp(text(entry.id).data(), at, length(entry.id)) == 0;
   }
-  // Of two bits in filter_, in pairs.
+  // The index of a prefix's two bits in filter_, counted in pairs of bits.
   uint64_t place_of(uint64_t low, size_t size, uint64_t hash) const {
     const uint64_t group = first_bytes(low, size == 2 ? 2 : size < 7 ? 3 : 6);
     const uint64_t line = (group * 0x9E3779B97F4A7C15ULL) >> line_shift_;

@@ -1,5 +1,5 @@
-// WordCache: the ids of short words seen before, in two slots of half a cache line per hash.
-// Bounded and lossy: a new word takes the place of the older of the two.
+// WordCache: the ids of short words seen before, two slots of half a cache line per hash. Bounded
+// and lossy: a new word replaces the older of the two. Takes 512 KB.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@ class WordCache {
  public:
   static constexpr size_t kIds = 4;
 
-  // Null when the word is not here, else kIds ids of which those behind the last are -1.
+  // Null when the word is not cached; otherwise kIds ids, -1 after the last.
   const Token* find(const WordKey& key, uint64_t hash) const {
     const Slot* slots = pair_of(hash);
     if (slots[0].key == key) return slots[0].ids.data();
     return slots[1].key == key ? slots[1].ids.data() : nullptr;
   }
-  // Words of more than kIds ids and long ones are not kept.
+  // Does nothing for long words and for words of more than kIds ids.
   void keep(const WordKey& key, uint64_t hash, std::span<const Token> ids) {
     if (ids.size() > kIds || (key.high >> 56) > WordKey::kShort) return;
     Slot* slots = pair_of(hash);
@@ -32,12 +32,13 @@ class WordCache {
     slots[0].ids.fill(-1);
     std::copy(ids.begin(), ids.end(), slots[0].ids.begin());
   }
+  // Starts loading the slots of a hash; called for a block of words before they are looked up.
   void prefetch(uint64_t hash) const { __builtin_prefetch(pair_of(hash)); }
 
  private:
   static constexpr size_t kPairs = 8192;
   struct Slot {
-    WordKey key;  // no word is empty, so zero is no word
+    WordKey key;  // zero: empty, since no word is empty
     std::array<Token, kIds> ids{};
   };
   struct alignas(64) Pair {

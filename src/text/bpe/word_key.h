@@ -1,5 +1,7 @@
-// WordKey: up to 15 bytes and their number in 16 bytes, so that short texts are hashed by one
-// multiplication and compared by two; longer texts are known by a hash and their length.
+// WordKey: up to 15 bytes and their number in 16 bytes. Short texts are hashed by one
+// multiplication and compared by two comparisons, without touching their bytes again. A longer text
+// is represented by a hash and its length; equal keys of long texts must be confirmed by comparing
+// bytes.
 #pragma once
 
 #include <array>
@@ -9,6 +11,7 @@
 
 namespace ruv {
 
+// Two keys of short texts are equal exactly when the texts are.
 struct WordKey {
   static constexpr size_t kShort = 15;  // bytes a key holds whole
 
@@ -23,6 +26,7 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Eight bytes at any alignment.
 inline uint64_t load_word(const char* at) {
   uint64_t word;
   std::memcpy(&word, at, sizeof(word));
@@ -39,13 +43,14 @@ inline uint64_t first_bytes(uint64_t word, size_t n) {
   return word & kMasks[n];
 }
 
+// The key of n bytes in two loaded words; bytes beyond n are ignored. Requires: n <= 15.
 inline WordKey short_key(uint64_t low, uint64_t high, size_t n) {
   const uint64_t length = static_cast<uint64_t>(n) << 56;
   if (n < 8) return {first_bytes(low, n), length};
   return {low, first_bytes(high, n - 8) | length};
 }
 
-// The key of one text behind another. Requires: together they are short.
+// The key of two texts joined. Requires: together they are short.
 inline WordKey joined_key(const WordKey& left, const WordKey& right) {
   constexpr uint64_t kBytes = (uint64_t{1} << 56) - 1;
   const auto wide = [](const WordKey& key) {
@@ -65,16 +70,17 @@ inline WordKey tail_key(const WordKey& key, size_t n) {
   return {static_cast<uint64_t>(tail), static_cast<uint64_t>(tail >> 64) | (size << 56)};
 }
 
+// A hash of all 16 bytes.
 inline uint64_t hash_of(const WordKey& key) {
   return fold_multiply(key.low ^ 0x2D358DCCAA6C78A5ULL, key.high ^ 0x8BB84B93962EACC9ULL);
 }
 
-// Hash of a long text, kept over its whole words of 8 bytes so that all beginnings of a text are
+// The hash of a long text, advanced by whole words of 8 bytes, so that all prefixes of a text are
 // hashed in one walk.
 class LongHash {
  public:
   void take(uint64_t word) { state_ = fold_multiply(state_ ^ word, 0x4B33A62ED433D4A3ULL); }
-  // Of the n_bytes taken and the n_bytes % 8 that `rest` begins with.
+  // The key of the n_bytes taken so far, the last n_bytes % 8 of which are at the start of `rest`.
   WordKey key(uint64_t rest, size_t n_bytes) const {
     const uint64_t tail = first_bytes(rest, n_bytes % 8);
     const uint64_t mixed = fold_multiply(state_ ^ tail, 0x9E3779B97F4A7C15ULL ^ n_bytes);
@@ -85,7 +91,7 @@ class LongHash {
   uint64_t state_ = 0xA0761D6478BD642FULL;
 };
 
-// The key of n bytes. Requires: 16 bytes may be read from `at`, and 8 behind the last.
+// The key of n bytes. Requires: 16 bytes may be read from `at`, and 8 after the last byte.
 inline WordKey padded_key(const char* at, size_t n) {
   if (n <= WordKey::kShort) return short_key(load_word(at), load_word(at + 8), n);
   LongHash hash;
@@ -94,7 +100,7 @@ inline WordKey padded_key(const char* at, size_t n) {
   return hash.key(load_word(at + i), n);
 }
 
-// The same, whatever stands behind the text.
+// The same for a text whose surroundings must not be read.
 inline WordKey key_of(std::string_view text) {
   char padded[24] = {};
   if (text.size() <= WordKey::kShort) {

@@ -1,5 +1,5 @@
-// The longest token that may follow is taken; when none may, the last one taken gives way to a
-// shorter one.
+// Takes the longest token that may follow; when there is none, replaces the last one taken by a
+// shorter one. word_search.h explains why this is exact and linear.
 #include "text/bpe/word_search.h"
 
 #include "base/utf8.h"
@@ -23,10 +23,10 @@ Token WordSearch::symbol_at(size_t at) const {
   return vocabulary_->find(text_.substr(at, decode_utf8(text_, at).size));
 }
 
-// `id` may follow `last`, or begin a text when that is -1.
+// Whether `id` may follow `last`, or begin a text when that is -1.
 bool WordSearch::may_stand(Token last, Token id) {
   if (last < 0) return trees_->is_made(id);
-  // Zero, which no pair of different ids below 2^31 gives but (0, 0), is nothing known.
+  // A zero entry is empty: among pairs of ids below 2^31 only (0, 0) has that key.
   const uint64_t pair = (static_cast<uint64_t>(last) << 32) | (static_cast<uint64_t>(id) << 1);
   uint64_t& known = pairs_[(pair * 0x9E3779B97F4A7C15ULL) >> (64 - kPairBits)];
   if ((known & ~uint64_t{1}) == pair && pair != 0) return (known & 1) != 0;
@@ -35,7 +35,8 @@ bool WordSearch::may_stand(Token last, Token id) {
   return may;
 }
 
-// The longest token at `at` shorter than `below` that may follow `last`; -1 when none may.
+// The longest token at `at` that is shorter than `below` bytes and may follow `last`; -1 when there
+// is none. Single bytes are not among the beginnings and are tried last.
 Token WordSearch::next_token(size_t at, Token last, size_t below) {
   const size_t limit = std::min(text_.size() - at, below - 1);
   size_t n = vocabulary_->beginnings(text_.data() + at, limit, beginnings_.data());
@@ -57,6 +58,7 @@ Token WordSearch::next_token(size_t at, Token last, size_t below) {
   return one >= 0 && !is_dead(at + 1) && may_stand(last, one) ? one : -1;
 }
 
+// The main loop. `below` limits the next token at a place that was backed out of.
 size_t WordSearch::search(std::string_view text) {
   text_ = text;
   path_.clear();

@@ -1,7 +1,11 @@
 // WordSearch: the tokens of a word by longest match and backtracking, in time linear in the word.
-// Each place is reached by at most one sequence of tokens that may meet, because such a sequence is
-// the one that merging gives for the text before it; so a place that leads nowhere is never tried
-// twice (the idea of the Rust crate bpe).
+//
+// From left to right, take the longest token that may follow the previous one
+// (MergeTrees::may_meet). When none may, give up the previous token, mark the place after it dead,
+// and try the next shorter one. This ends in the one valid sequence, which is the result of
+// merging: each place is reached by at most one sequence of tokens that may meet, namely the result
+// of merging the text before it. A place that leads nowhere therefore never needs to be tried
+// again, which makes the search linear. The idea is that of the Rust crate bpe.
 #pragma once
 
 #include <array>
@@ -19,7 +23,8 @@ class WordSearch {
  public:
   static constexpr size_t kNone = SIZE_MAX;
 
-  // byte_tokens: the tokens of single bytes, -1 where there is none. All outlive it.
+  // byte_tokens: the tokens of single bytes, -1 where there is none. All arguments must outlive the
+  // search.
   WordSearch(const Vocabulary& vocabulary, const MergeTrees& trees, BpeSymbols symbols,
              const std::array<Token, 256>& byte_tokens)
       : vocabulary_(&vocabulary),
@@ -28,14 +33,14 @@ class WordSearch {
         byte_tokens_(byte_tokens.data()),
         beginnings_(Vocabulary::kMaxBeginning) {}
 
-  // Looks for the tokens of `text`. Returns how far they reach: its size, or less where a symbol
-  // without a token stands, or kNone when merging makes the word by ways the trees do not hold
-  // (SymbolMerger knows them). Requires: Vocabulary::kPadding bytes may be read behind the text;
-  // in characters, the text is valid UTF-8.
+  // Finds the tokens of `text`. Returns how far they reach: text.size(), or the position of a
+  // symbol without a token, or kNone when merging makes the word in a way that the trees do not
+  // describe (use SymbolMerger then). Requires: Vocabulary::kPadding bytes may be read after the
+  // text; with characters, the text is valid UTF-8.
   size_t search(std::string_view text);
-  // What search found; valid when it did not return kNone.
+  // The tokens found. Valid unless search returned kNone.
   std::span<const Token> tokens() const { return path_; }
-  // Gives large buffers back.
+  // Frees buffers that a very long word has made large.
   void shrink();
 
  private:
@@ -54,8 +59,8 @@ class WordSearch {
   std::vector<uint64_t> dead_;  // places that lead nowhere
   bool any_dead_ = false;
   std::vector<Vocabulary::Beginning> beginnings_;
-  // Answers about neighbours, by a hash of both: their ids and, in the last bit, whether they may
-  // meet. Lossy.
+  // A lossy cache of may_meet, by a hash of both ids. An entry holds the ids and, in the last bit,
+  // the answer.
   static constexpr int kPairBits = 14;
   std::vector<uint64_t> pairs_ = std::vector<uint64_t>(size_t{1} << kPairBits);
 };

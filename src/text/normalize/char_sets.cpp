@@ -198,6 +198,7 @@ bool is_newer_than_forms(uint32_t c) { return c >= 0x7FD && contains(kInert, c);
 
 bool is_bert_punctuation(uint32_t c) { return contains(kPublishedPunctuation, c); }
 
+// The property White_Space, which is small and stable, as a list.
 bool is_white_space(uint32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||

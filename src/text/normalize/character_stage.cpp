@@ -1,6 +1,6 @@
-// Runs of ASCII go through one table of 128 bytes for all steps together. What is between them goes
-// through the steps as characters, with the ASCII character before it, since a mark may join it:
-// no form lets a character change what lies behind a kept ASCII character.
+// Runs of ASCII go through one table of 128 bytes for all steps together. What lies between them
+// goes through the steps as characters, together with the ASCII character before it, since a mark
+// may combine with it: no normal form lets a character change what follows a kept ASCII character.
 #include <utf8proc.h>
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 constexpr uint8_t kDropped = 0xFF;
 constexpr uint32_t kDroppedChar = 0x7FFFFFFF;
 
-// A table of lower case letters that Unicode 16 and 17 brought: [first, last] moves by `step`.
+// Lower case letters added by Unicode 16 and 17: [first, last] moves by `step`.
 struct NewCase {
   uint32_t first;
   uint32_t last;
@@ -33,6 +33,7 @@ constexpr NewCase kNewCases[] = {
     {0x10D50, 0x10D65, 0x20}, {0x16EA0, 0x16EB8, 0x1B},
 };
 
+// Lower case of one character, by utf8proc and the table above.
 uint32_t lower(uint32_t c) {
   if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 0x20 : c;
   if (c >= 0x1C89) {
@@ -45,11 +46,13 @@ uint32_t lower(uint32_t c) {
   return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
+// BERT's clean_text for one character.
 uint32_t cleaned(uint32_t c) {
   if (is_bert_control(c)) return kDroppedChar;
   return is_white_space(c) ? ' ' : c;
 }
 
+// SentencePiece's nmt rules for one character.
 uint32_t nmt(uint32_t c) {
   if ((c >= 1 && c <= 8) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F ||
       c == 0x9F) {
@@ -61,7 +64,7 @@ uint32_t nmt(uint32_t c) {
   return space ? ' ' : c;
 }
 
-// Steps that make at most one character of each.
+// The steps that map a character to at most one.
 uint32_t mapped(const NormalizerStep& step, uint32_t c) {
   switch (step.kind) {
     case NormalizerKind::lowercase:
@@ -155,6 +158,7 @@ CharacterStage::CharacterStage(std::span<const NormalizerStep> steps)
   if (steps_.size() == 1) only_form_ = form_of(steps_[0].kind);
 }
 
+// Eight bytes at a time when all printable ASCII is unchanged.
 size_t CharacterStage::plain_end(std::string_view text, size_t at) const {
   if (plain_graphic_) {
     while (at + 8 <= text.size()) {
@@ -173,6 +177,7 @@ size_t CharacterStage::plain_end(std::string_view text, size_t at) const {
   return at;
 }
 
+// Whether any step could change this character.
 bool CharacterStage::changes(uint32_t c) const {
   for (const NormalizerStep& step : steps_) {
     if (step.kind == NormalizerKind::space_ideographs) {
@@ -184,6 +189,7 @@ bool CharacterStage::changes(uint32_t c) const {
   return false;
 }
 
+// Runs of unchanged ASCII are skipped; other characters are tested one by one.
 bool CharacterStage::may_change(std::string_view text) const {
   if (only_form_) return !is_surely_normal(text, *only_form_);
   bool has_form = false;
@@ -234,6 +240,7 @@ size_t CharacterStage::put_ascii(std::string_view text, size_t at, size_t end,
   return at;
 }
 
+// Runs the steps over a stretch of characters, one step after another.
 void CharacterStage::run_steps(Work& work) const {
   for (const NormalizerStep& step : steps_) {
     if (const auto form = form_of(step.kind)) {

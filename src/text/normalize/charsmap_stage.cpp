@@ -45,7 +45,7 @@ class CharsmapStage final : public NormalizerStage {
   // The longest, or the shortest, key that begins `text`.
   Match find(std::string_view text, bool longest) const;
   std::string_view replacement(uint32_t value) const;
-  // Both go on to `end` or a little further and return where they stopped.
+  // Both continue to `end` or a little further and return where they stopped.
   size_t scan(std::string_view text, size_t begin, size_t end, TextBuilder& out) const;
   size_t scan_graphemes(std::string_view text, size_t begin, size_t end, TextBuilder& out) const;
   void put_cluster(std::string_view text, size_t begin, size_t end, TextBuilder& out) const;
@@ -56,8 +56,8 @@ class CharsmapStage final : public NormalizerStage {
   std::vector<uint32_t> units_;
   std::string replacements_;
   std::array<bool, 256> begins_{};  // a key may begin with the byte
-  // ASCII that is no key and begins none that goes on in ASCII: it stays unless something that is
-  // not ASCII follows.
+  // ASCII characters that are not keys and begin no key that continues in ASCII: they are kept
+  // unless a character outside ASCII follows.
   std::array<bool, 128> plain_{};
   bool plain_graphic_ = true;  // ' ' to '~' all are plain
 };
@@ -70,7 +70,7 @@ Result<StagePtr> CharsmapStage::create(const NormalizerStep& step) {
   ByteReader reader(as_bytes(step.content), "charsmap");
   const auto n_bytes = TRY(reader.read<uint32_t>("size of the trie"));
   if (n_bytes % 4 != 0 || n_bytes == 0) {
-    return reader.error("size of the trie", "is no multiple of 4");
+    return reader.error("size of the trie", "is not a multiple of 4");
   }
   const Bytes units = TRY(reader.take(n_bytes, "trie"));
   made->units_.resize(n_bytes / 4);

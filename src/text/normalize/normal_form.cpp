@@ -121,7 +121,8 @@ class FormTable {
     if (!same || (canonical && !composed)) add(form, bit_of(NormalForm::kc));
   }
 
-  // False: c is no composed character. The full decomposition is the first half's and one mark.
+  // False: c is not a composed character. Its full decomposition is that of its first half and one
+  // mark.
   bool add_pair(uint32_t c) {
     utf8proc_int32_t buffer[32];
     const size_t n = decompose(c, false, buffer);
@@ -238,7 +239,7 @@ void compose_all(std::vector<OriginChar>& text) {
   const FormTable& table = FormTable::get();
   size_t kept = 0;
   size_t starter = SIZE_MAX;
-  int last_class = -1;  // of the character kept before, -1 right behind the starter
+  int last_class = -1;  // of the character kept before; -1 directly after the starter
   for (size_t i = 0; i < text.size(); ++i) {
     const OriginChar c = text[i];
     const CharForm form = table.of(c.value);

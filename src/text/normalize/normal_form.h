@@ -1,5 +1,6 @@
-// Normalisation forms of Unicode (annex 15), in linear time but for a sort of each run of marks,
-// so that hostile text with a million marks costs no more than its size times a logarithm.
+// Unicode normalisation forms (annex 15): decompose each character, sort each run of marks by
+// combining class, and for the composed forms recombine. Linear time except for that sort, so that
+// hostile text with a million marks costs n log n.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,24 @@ namespace ruv {
 
 enum class NormalForm : uint8_t { c, d, kc, kd };
 
-// A character on its way through steps. An invalid byte has the value kInvalidByte + byte.
+// A character between steps. An invalid byte has the value kInvalidByte + byte.
 struct OriginChar {
   uint32_t value = 0;
-  uint32_t origin = 0;  // where in the text before its bytes begin
+  uint32_t origin = 0;  // where its bytes begin in the original text
 };
 inline constexpr uint32_t kInvalidByte = 0x40000000;
 
-// True when text in this form is surely `text`. Cheap.
+// True: normalising would surely not change `text`. Cheap; false proves nothing.
 bool is_surely_normal(std::string_view text, NormalForm form);
-// As above, of characters.
+// The same for characters.
 bool is_surely_normal(const std::vector<OriginChar>& text, NormalForm form);
-// Brings `text` into the form. Invalid bytes separate what stands around them. A composed character
-// has the origin of its first. `scratch` is room for work.
+// Brings `text` into the form. Invalid bytes separate the characters around them. A composed
+// character has the origin of its first part. `scratch` is working memory.
 void normalize(std::vector<OriginChar>& text, NormalForm form, std::vector<OriginChar>& scratch);
 
-// True when nfc(text) is surely `text`.
+// True: nfc(text) is surely equal to `text`.
 bool is_surely_nfc(std::string_view text);
-// `text` in NFC. Invalid bytes stay as they are.
+// `text` in NFC. Invalid bytes are kept.
 std::string nfc(std::string_view text);
 
 }  // namespace ruv

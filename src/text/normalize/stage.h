@@ -1,4 +1,5 @@
-// The parts that normalizer.h runs one after another. Each turns a text into another.
+// The stages that Normalizer runs one after another. Each turns a text into another and is
+// immutable.
 #pragma once
 
 #include <memory>
@@ -10,9 +11,9 @@ namespace ruv {
 class NormalizerStage {
  public:
   virtual ~NormalizerStage() = default;
-  // False: surely apply would leave `text` as it is. Cheap.
+  // False: apply would surely not change `text`. Cheap; true proves nothing.
   virtual bool may_change(std::string_view text) const = 0;
-  // `out` is empty before; its origins count in `text`.
+  // Requires: `out` is empty. Its origins count in `text`.
   virtual void apply(std::string_view text, bool with_origin, NormalizedText& out) const = 0;
 };
 
@@ -23,14 +24,14 @@ class TextBuilder {
  public:
   TextBuilder(NormalizedText& out, bool with_origin) : out_(out), with_origin_(with_origin) {}
 
-  // `bytes`, all made of what begins at `origin`.
+  // Appends `bytes`, all made from the character that begins at `origin`.
   void put(std::string_view bytes, size_t origin) {
     out_.text += bytes;
     if (with_origin_) out_.origin.resize(out_.text.size(), static_cast<uint32_t>(origin));
   }
-  // text[begin, end) as it is: each byte comes from where its character begins.
+  // Copies text[begin, end); the origin of each byte is the start of its character.
   void copy(std::string_view text, size_t begin, size_t end);
-  // Ends the text; `size` is that of the text before.
+  // Ends the text; `size` is that of the original.
   void finish(size_t size) {
     if (with_origin_) out_.origin.push_back(static_cast<uint32_t>(size));
   }

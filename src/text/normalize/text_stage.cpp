@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// strip_left and strip_right.
 class StripStage final : public NormalizerStage {
  public:
   explicit StripStage(bool left) : left_(left) {}
@@ -44,6 +45,7 @@ class StripStage final : public NormalizerStage {
   bool left_;
 };
 
+// prepend.
 class PrependStage final : public NormalizerStage {
  public:
   explicit PrependStage(std::string content) : content_(std::move(content)) {}
@@ -63,6 +65,7 @@ class PrependStage final : public NormalizerStage {
   std::string content_;
 };
 
+// replace_text.
 class ReplaceStage final : public NormalizerStage {
  public:
   ReplaceStage(std::string pattern, std::string content)
@@ -91,6 +94,7 @@ class ReplaceStage final : public NormalizerStage {
   std::string content_;
 };
 
+// replace_regex.
 class ReplaceRegexStage final : public NormalizerStage {
  public:
   ReplaceRegexStage(RegexScanner scanner, std::string content)
@@ -110,7 +114,7 @@ class ReplaceRegexStage final : public NormalizerStage {
       builder.put(content_, match->begin);
       copied = from = match->end;
       if (match->end > match->begin) continue;
-      // An empty match: the next is looked for behind one more character.
+      // After an empty match the next one is searched one character later.
       from += from < text.size() ? read_char(text, from).size : 1;
     }
     builder.copy(text, copied, text.size());

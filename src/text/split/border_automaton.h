@@ -1,7 +1,8 @@
-// BorderAutomaton: splitting steps of the simple kind, run several at a time inside the automaton
-// of the step that follows them. A step is of that kind when every beginning of a match is a match
-// (a digit, up to three digits, a run of a class): then the next character alone says whether a
-// piece ends before it.
+// BorderAutomaton: runs several splitting steps of a simple kind inside the automaton of the step
+// that follows them. A step is simple when every prefix of a match is a match (a digit, up to three
+// digits, a run of a class): then the next character alone decides whether a piece ends before it.
+// A state is the product of the steps' states; since products grow fast, more than 256 states are
+// refused.
 #pragma once
 
 #include <optional>
@@ -14,13 +15,14 @@ namespace ruv {
 
 class BorderAutomaton {
  public:
+  // Whether a step is of the simple kind.
   static bool fits(const ScanDfa& step);
-  // Of steps that fit, the outermost first; of none, an automaton without borders. Nothing when the
-  // states become too many.
+  // Builds the product of steps that fit, outermost first; of no steps, an automaton without
+  // borders. Nothing when there are too many states.
   static std::optional<BorderAutomaton> create(std::span<const ScanDfa* const> steps,
                                                uint32_t n_symbols);
 
-  // At the beginning of a text.
+  // The state at the beginning of a text.
   static constexpr uint32_t kFresh = 0;
   struct Step {
     uint32_t state;

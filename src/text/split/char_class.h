@@ -1,5 +1,5 @@
 // Classes of characters as sets of bits: one bit per Unicode general category, one for white space
-// and one for line ends. A class of a regular expression is then a mask.
+// and one for line ends. A class of a regular expression is then a mask, and membership is one AND.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ using CharSet = uint32_t;
 
 namespace chars {
 // Bit n is category n in the order of utf8proc_category_t.
+// General categories and their groups, as \p{Lu}, \p{L}, … mean them.
 inline constexpr CharSet kUpper = 1U << 1;
 inline constexpr CharSet kLower = 1U << 2;
 inline constexpr CharSet kTitle = 1U << 3;
@@ -29,6 +30,7 @@ inline constexpr CharSet kSpace = 1U << 30;    // \s: the property White_Space
 inline constexpr CharSet kNewline = 1U << 31;  // \r or \n
 }  // namespace chars
 
+// The bits of one code point: its category and the two properties.
 CharSet char_set(uint32_t code_point);
 
 // One character of a text. Past the end: size 0 and an empty set, which is in no class.

@@ -4,6 +4,7 @@
 
 namespace ruv {
 
+// Sorts and joins ranges that overlap or touch.
 CodePointSet::CodePointSet(std::vector<CodePointRange> ranges) : ranges_(std::move(ranges)) {
   std::sort(ranges_.begin(), ranges_.end(),
             [](const CodePointRange& a, const CodePointRange& b) { return a.first < b.first; });
@@ -37,6 +38,7 @@ CodePointSet operator|(const CodePointSet& a, const CodePointSet& b) {
   return CodePointSet(std::move(all));
 }
 
+// Walks both lists of ranges at once.
 CodePointSet operator&(const CodePointSet& a, const CodePointSet& b) {
   CodePointSet both;
   for (size_t i = 0, j = 0; i < a.ranges_.size() && j < b.ranges_.size();) {

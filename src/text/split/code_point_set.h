@@ -1,5 +1,5 @@
-// CodePointSet: a set of Unicode code points as sorted intervals, with union, intersection and
-// complement in time linear in the intervals.
+// CodePointSet: a set of Unicode code points as sorted intervals. Union, intersection and
+// complement take time linear in the intervals (union sorts them first).
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 
 namespace ruv {
 
+// Appends a match or gap as a piece of its own or joins it to the piece before it, as the behaviour
+// says.
 bool MatchPieces::add(size_t begin, size_t end, bool match) {
   match ^= invert_;
   bool joins = false;
@@ -32,6 +34,7 @@ bool MatchPieces::add(size_t begin, size_t end, bool match) {
   return true;
 }
 
+// After a match, an empty match at its end does not count; otherwise the loop would not advance.
 size_t MatchPieces::append(std::string_view text, size_t at, size_t offset, size_t max_pieces,
                            std::vector<Word>& out) {
   pieces_.clear();

@@ -1,5 +1,6 @@
-// MatchPieces: what becomes of the matches of a splitting step and the gaps between them, as the
-// package `tokenizers` defines its five behaviours.
+// MatchPieces: turns the matches of a splitting step and the gaps between them into pieces, by the
+// five behaviours that the package `tokenizers` defines (isolated, removed, merged with the
+// previous or the next piece, contiguous).
 #pragma once
 
 #include <vector>
@@ -16,8 +17,8 @@ class MatchPieces {
   MatchPieces(const PieceScanner& scanner, SplitBehavior behavior, bool invert)
       : scanner_(scanner), behavior_(behavior), invert_(invert) {}
 
-  // Appends the pieces of text[at, text.size()) that are not empty, `offset` added to their places,
-  // until about `max_pieces` stand in `out` or the text ends. Returns where the next call goes on.
+  // Appends the non-empty pieces of text[at, text.size()), with `offset` added to their places,
+  // until `out` holds about `max_pieces` or the text ends. Returns where the next call continues.
   size_t append(std::string_view text, size_t at, size_t offset, size_t max_pieces,
                 std::vector<Word>& out);
 

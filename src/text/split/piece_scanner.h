@@ -1,5 +1,6 @@
-// PieceScanner: the plain way to run a splitting step: from a place, the next match and the gap
-// before it. It is exact for every pattern; WordAutomaton is the fast way for most.
+// PieceScanner: the plain way to run a splitting step: finds the next match from a place, and the
+// gap before it. Exact for every pattern, but it reads characters again after a failed scan;
+// WordAutomaton is the fast way for most patterns.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ class PieceScanner {
   // `borders` are those of simple steps before this one; the alphabet outlives the scanner.
   PieceScanner(const SymbolAlphabet* alphabet, ScanDfa match, BorderAutomaton borders);
 
-  // What stands at a place: a gap [at, begin), possibly empty, then a match [begin, end), if found.
+  // The result at a place: a gap [at, begin), possibly empty, then a match [begin, end) if found.
   // Without a match the gap reaches to the next border or the end of the text.
   struct Piece {
     size_t begin = 0;
@@ -27,7 +28,7 @@ class PieceScanner {
   // Requires: at <= text.size().
   Piece next(std::string_view text, size_t at, size_t no_empty_at = SIZE_MAX) const;
 
-  // The first byte in [at, end) that may be in a match or beside a border, or `end`. A piece
+  // The first byte in [at, end) that may be in a match or next to a border, or `end`. A piece
   // without such bytes stays whole.
   size_t skip_dull(std::string_view text, size_t at, size_t end) const {
     while (at < end && dull_[static_cast<uint8_t>(text[at])]) ++at;

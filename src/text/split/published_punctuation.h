@@ -1,5 +1,5 @@
-// Punctuation as the package `tokenizers` has it compiled in, which is that of Unicode 8, not of
-// today: models were trained with it.
+// Punctuation as compiled into the package `tokenizers`: that of Unicode 8, with which models were
+// trained, not today's.
 #pragma once
 
 #include "text/split/code_point_set.h"

@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// Limits of nesting and of the pattern shown in messages.
 constexpr int kMaxClassDepth = 16;
 constexpr size_t kShownBytes = 60;
 
@@ -37,6 +38,7 @@ std::optional<CodePointSet> shorthand(uint32_t letter) {
   }
 }
 
+// \n, \t, … as code points; nothing for other letters.
 std::optional<uint32_t> control_escape(uint32_t letter) {
   switch (letter) {
     case 'n':
@@ -58,7 +60,7 @@ std::optional<uint32_t> control_escape(uint32_t letter) {
   }
 }
 
-// Those whose sets do not need properties beyond categories.
+// POSIX names, as [:digit:], whose sets follow from categories.
 std::optional<CodePointSet> posix_set(std::string_view name) {
   if (name == "space") return white_space();
   if (name == "digit") return digits();
@@ -95,6 +97,7 @@ Result<uint32_t> RegexClassParser::take_character() {
   return c.value;
 }
 
+// \xHH, \x{H…}, \uHHHH.
 Result<RegexClassParser::Atom> RegexClassParser::take_hex(size_t min_digits, size_t max_digits) {
   const std::string_view rest = pattern_.substr(at_, max_digits);
   size_t n = 0;
@@ -115,6 +118,7 @@ Result<RegexClassParser::Atom> RegexClassParser::take_octal() {
   return Atom{CodePointSet::of(value, value), value};
 }
 
+// \p{name}, \P{name} and \p{^name}.
 Result<RegexClassParser::Atom> RegexClassParser::take_property(bool negated) {
   if (!take("{")) {
     return error(Code::unsupported, "\\p without braces (Oniguruma reads plain letters): \\p{L}");
@@ -170,7 +174,7 @@ Result<CodePointSet> RegexClassParser::any_case(const CodePointSet& set) const {
     const CodePointSet letters = *find_unicode_set("l") & ~CodePointSet::of(0, 0x7F);
     const CodePointSet marks = *find_unicode_set("m");
     if ((beyond & letters) == letters) {
-      // Of what is no letter only this mark has a letter as its other case.
+      // Only this mark, among characters that are not letters, has a letter as its other case.
       all.push_back({0x345, 0x345});
     } else if (!(beyond & (letters | marks)).empty()) {
       return error(Code::unsupported, "ignoring case beyond ASCII");
@@ -208,6 +212,7 @@ Result<RegexClassParser::Atom> RegexClassParser::take_class_item(bool any_case, 
   return Atom{CodePointSet::of(c, c), c};
 }
 
+// A run of items and ranges up to ']' or '&&'.
 Result<CodePointSet> RegexClassParser::take_class_items(bool any_case, int depth) {
   std::vector<CodePointRange> all;
   for (bool first = true; !next_is("]") || first; first = false) {
@@ -233,6 +238,7 @@ Result<CodePointSet> RegexClassParser::take_class_items(bool any_case, int depth
   return any_case ? this->any_case(set) : set;
 }
 
+// Runs joined by '&&' are intersected; a leading '^' negates the result.
 Result<CodePointSet> RegexClassParser::take_class(bool any_case, int depth) {
   if (depth > kMaxClassDepth) {
     return error(Code::unsupported, fmt::format("classes nested deeper than {}", kMaxClassDepth));

@@ -16,10 +16,11 @@ class RegexClassParser {
 
   bool done() const { return at_ == pattern_.size(); }
   bool next_is(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
-  // Takes `text` if it stands next.
+  // Takes `text` if it comes next.
   bool take(std::string_view text);
   // The next character. Fails: corrupt (the pattern ends, or is not UTF-8).
   Result<uint32_t> take_character();
+  // The position in the pattern, in bytes, and a way back to an earlier one.
   size_t at() const { return at_; }
   void move_to(size_t at) { at_ = at; }
   std::string_view from(size_t at) const { return pattern_.substr(at, at_ - at); }
@@ -36,7 +37,7 @@ class RegexClassParser {
   // The set with the other case of ASCII letters, U+017F for s and U+212A for k.
   Result<CodePointSet> any_case(const CodePointSet& set) const;
 
-  // "regex "…": byte 7: what".
+  // An error of the form: regex "…": byte 7: what.
   tl::unexpected<Status> error(Code code, std::string_view what) const;
 
  private:

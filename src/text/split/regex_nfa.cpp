@@ -1,4 +1,5 @@
-// The graph is built from its end, so that every place knows the next one when it is made.
+// Builds the graph from its end, so that every place knows the next one when it is made. Bounded
+// repeats are written out, which kMaxPlaces limits.
 #include "text/split/regex_nfa.h"
 
 namespace ruv {
@@ -41,6 +42,7 @@ class NfaBuilder {
     if (!full()) places_.push_back(place);
     return static_cast<uint32_t>(places_.size() - 1);
   }
+  // A choice between two ways, the preferred one first; `lazy` exchanges them.
   uint32_t fork(uint32_t wanted, uint32_t other, bool lazy = false) {
     if (lazy) std::swap(wanted, other);
     return put({PlaceKind::fork, false, 0, wanted, other});
@@ -51,6 +53,7 @@ class NfaBuilder {
       first = fork(add(node.children[i], next), first);
     return first;
   }
+  // x{2,4} becomes x x (x (x)?)?; an unlimited repeat becomes a loop.
   uint32_t add_repeat(const RegexNode& node, uint32_t next) {
     const uint32_t body = node.children[0];
     uint32_t first = next;

@@ -1,4 +1,6 @@
-// RegexNfa: a syntax tree as a graph of places, with the more wanted way first at each fork.
+// RegexNfa: a syntax tree as a graph of places (Thompson, 1968), in which every fork has a
+// preferred way first. The order encodes leftmost-first choice and greedy or lazy loops, as a
+// backtracking matcher would try them.
 #pragma once
 
 #include <vector>
@@ -16,6 +18,8 @@ enum class PlaceKind : uint8_t {
   fork,        // `next`, and less wanted `other`
 };
 
+// A place in the pattern. `set` is an index into SplitRegex::sets(), `next` and `other` into
+// places.
 struct RegexPlace {
   PlaceKind kind = PlaceKind::match;
   bool at_end = false;

@@ -1,5 +1,5 @@
-// RegexScanner: finds the matches of a regular expression in a text, by the same automata that
-// split texts.
+// RegexScanner: finds the matches of a regular expression in a text, with the automata that split
+// texts. Used by the normalizer's replace_regex.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ class RegexScanner {
   // Fails as SplitRegex::parse, and unsupported when the automaton becomes too large.
   static Result<RegexScanner> create(std::string_view regex);
 
-  // The leftmost match at or after `from`. It may be empty: a caller that replaces all matches goes
-  // on behind one more character then. Requires: from <= text.size() < 2^31, and `from` does not
-  // lie inside a character.
+  // The leftmost match at or after `from`. It may be empty; a caller that replaces all matches then
+  // continues one character later. Requires: from <= text.size() < 2^31, and `from` is not inside a
+  // character.
   std::optional<Word> find(std::string_view text, size_t from) const;
 
  private:

@@ -1,5 +1,5 @@
-// Subset construction with ordered subsets. The empty moves from a state are walked once for all
-// symbols: each way carries the set of symbols for which it is open.
+// Subset construction with ordered subsets. The empty moves from a state are followed once for all
+// symbols: each way carries the set of symbols for which it is open, narrowed by lookaheads.
 #include "text/split/scan_dfa.h"
 
 #include <map>
@@ -55,7 +55,7 @@ class ScanDfaBuilder {
   }
 
  private:
-  // Ways from a state to a place behind one character, or to the match, most wanted first.
+  // Ways from a state to a place after one character, or to the match, preferred ones first.
   struct Way {
     SymbolSet when;
     uint32_t to;
@@ -68,6 +68,8 @@ class ScanDfaBuilder {
     return at->second;
   }
 
+  // Follows the empty moves from an ordered list of places, depth first, so that ways come out in
+  // order of preference.
   void open_ways(const std::vector<uint32_t>& places, bool at_text_start) {
     ways_.clear();
     SymbolSet decided;  // symbols for which a more wanted match is found
@@ -109,6 +111,7 @@ class ScanDfaBuilder {
     }
   }
 
+  // The move on one symbol: the ways open for it, in order of preference.
   void add_step(uint32_t state, uint32_t symbol) {
     std::vector<uint32_t>& next = next_;
     next.clear();

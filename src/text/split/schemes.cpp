@@ -1,5 +1,5 @@
-// Patterns as their authors publish them (tokenizer.json, tokenization_*.py of the models). Of
-// o200k and Tekken these are the originals: the forms in other engines drop marks and cases.
+// Patterns as their authors publish them (tokenizer.json, tokenization_*.py of the models). The
+// patterns of o200k and Tekken are the originals; the forms in other engines drop marks and cases.
 #include "text/split/schemes.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ruv {
 namespace {
 
-// The class of all published punctuation, written when we compile, and a + behind it.
+// The class of all published punctuation, built at compile time, followed by a +.
 class PunctuationPattern {
  public:
   constexpr PunctuationPattern() {
@@ -144,8 +144,8 @@ constexpr std::string_view kSpacedCased =
     "𞥃"
     "]+";
 
-// Empty patterns are unused. Of rows with the same patterns the first names the scheme of a
-// tokenizer.json, of rows with the same name the first is the scheme.
+// Empty patterns are unused. The first of rows with equal patterns names the scheme of a
+// tokenizer.json; the first of rows with equal names is the scheme.
 struct Scheme {
   std::string_view name;
   std::string_view patterns[6];

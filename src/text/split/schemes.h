@@ -1,4 +1,4 @@
-// The table of pre-tokenizer schemes: which published patterns a name in a GGUF file stands for.
+// The table of pre-tokenizer schemes: which published patterns a scheme name in a GGUF file means.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// A recursive descent parser. Depth is limited, so the tree may be walked by recursion.
+// A recursive descent parser: choice → sequence → atom with quantifiers. Depth is limited, so
+// recursion is safe here and in later walks over the tree. Equal sets are stored once.
 #include "text/split/split_regex.h"
 
 #include <algorithm>
@@ -10,12 +11,13 @@
 namespace ruv {
 namespace {
 
+// Limits for patterns from files. Published patterns are far below them.
 constexpr size_t kMaxPatternBytes = 16384;
 constexpr uint16_t kMaxDepth = 40;
 constexpr size_t kMaxSets = 512;
 constexpr uint32_t kMaxRepeats = 1000;
 
-// What a lookahead asks of the next character.
+// A lookahead reduced to a condition on the next character.
 struct NextSymbol {
   CodePointSet set;
   bool at_end = false;
@@ -55,6 +57,7 @@ class RegexParser {
     node.children = std::move(children);
     return add(std::move(node));
   }
+  // The index of an equal set, added if it is new.
   Result<uint32_t> intern(CodePointSet set) {
     const auto known = std::find(out_.sets_.begin(), out_.sets_.end(), set);
     if (known == out_.sets_.end()) {
@@ -92,6 +95,7 @@ class RegexParser {
     return add(std::move(node));
   }
 
+  // Whether a node can match the empty text: loops over such nodes need care.
   bool may_be_empty(Node n) const {
     const RegexNode& node = out_.nodes_[n];
     const auto empty = [&](Node child) { return may_be_empty(child); };
@@ -109,6 +113,7 @@ class RegexParser {
     }
   }
 
+  // choice := sequence ('|' sequence)*
   Result<Node> parse_choice() {
     if (++open_groups_ > kMaxDepth) {
       return in_.error(Code::unsupported, fmt::format("groups nested deeper than {}", kMaxDepth));
@@ -121,6 +126,7 @@ class RegexParser {
     return add_parts(RegexKind::choice, std::move(parts));
   }
 
+  // sequence := (atom quantifier*)*
   Result<Node> parse_sequence() {
     std::vector<Node> parts;
     char before = '\0';  // the letter before, when case is ignored
@@ -172,7 +178,7 @@ class RegexParser {
     return false;
   }
 
-  // "i", "-i" or nothing: whether case is ignored then. Nothing when these are no flags.
+  // "i", "-i" or nothing: whether case is ignored from there on. Nothing when the flags are others.
   Result<std::optional<bool>> take_flags() {
     bool any_case = any_case_;
     bool on = true;
@@ -191,6 +197,7 @@ class RegexParser {
     }
   }
 
+  // atom := '(' … ')' | '[' … ']' | '.' | '^' | '$' | escape | character
   Result<Node> parse_atom() {
     if (in_.take("(")) return parse_group();
     if (in_.take("[")) return add_set(TRY(in_.take_class(any_case_, 0)));
@@ -220,7 +227,7 @@ class RegexParser {
     return add_set(fold ? TRY(in_.any_case(atom.set)) : std::move(atom.set));
   }
 
-  // After "(".
+  // The rest of a group; its "(" has been taken.
   Result<Node> parse_group() {
     const bool outer = any_case_;
     const bool look_equal = in_.take("?=");
@@ -276,6 +283,8 @@ class RegexParser {
     }
     return std::nullopt;
   }
+  // A sequence is decided by one character when one part takes a character, the parts before it
+  // only look at that character, and those after it can be empty.
   std::optional<NextSymbol> next_symbol_of_sequence(const std::vector<Node>& parts) const {
     NextSymbol all = anything();
     bool consumed = false;
@@ -294,6 +303,7 @@ class RegexParser {
     return all;
   }
 
+  // '?', '*', '+', '{m,n}' after an atom, each with an optional '?' (lazy) or '+' (possessive).
   Result<Node> parse_quantifiers(Node atom) {
     for (;;) {
       uint32_t min = 0;
@@ -337,6 +347,7 @@ class RegexParser {
     if (min > max) return in_.error(Code::unsupported, "an interval that runs backwards");
     return true;
   }
+  // A decimal number; nothing without digits. Fails beyond kMaxRepeats.
   Result<std::optional<uint32_t>> take_number() {
     std::optional<uint32_t> value;
     for (char digit = '0'; digit <= '9';) {
@@ -353,7 +364,8 @@ class RegexParser {
     return value;
   }
 
-  // A loop that gives nothing back: over one class it is a loop that must end where the class does.
+  // A loop that never gives characters back. Over one class, that is a loop that must end where the
+  // class ends.
   Result<Node> possessive(Node body, uint32_t min, uint32_t max) {
     const RegexNode& node = out_.nodes_[body];
     if (node.kind != RegexKind::set) {

@@ -1,5 +1,5 @@
 // SplitRegex: a splitting pattern as a syntax tree. The syntax is Oniguruma's, as tokenizer.json
-// files write it; what an automaton cannot run exactly is refused with the reason and the place.
+// files use it. What an automaton cannot run exactly is refused, with the reason and the place.
 #pragma once
 
 #include <string>
@@ -23,6 +23,8 @@ enum class RegexKind : uint8_t {
 
 inline constexpr uint32_t kUnlimited = UINT32_MAX;
 
+// A node of the tree. Children are indices, so a tree is two vectors and is freed without
+// recursion.
 struct RegexNode {
   RegexKind kind = RegexKind::empty;
   bool at_end = false;
@@ -34,14 +36,15 @@ struct RegexNode {
   std::vector<uint32_t> children;  // indices into SplitRegex::nodes()
 };
 
-// What may be written: alternation, groups (named ones too), (?i) for ASCII letters, classes with
-// ranges, nesting, && and POSIX names, \s \d \w \h \p{…} and their negations, greedy and lazy
-// loops, possessive loops over one class, lookahead of one character, $ (the end of a line, as in
+// Supported: alternation, groups (named ones too), (?i) for ASCII letters, classes with ranges,
+// nesting, && and POSIX names, \s \d \w \h \p{…} and their negations, greedy and lazy loops,
+// possessive loops over one class, lookahead of one character, $ (the end of a line, as in
 // Oniguruma), \z and \A.
 class SplitRegex {
  public:
   // Fails: corrupt (not a regular expression), unsupported (look-behind, back references, lookahead
-  // of several characters, …). Messages say the byte of the pattern.
+  // of several characters, …). Messages name the byte of the pattern. Nesting is limited, so a
+  // hostile pattern cannot exhaust the stack.
   static Result<SplitRegex> parse(std::string_view pattern);
   // A pattern that matches exactly this text.
   static std::string quote(std::string_view text);

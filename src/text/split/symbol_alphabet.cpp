@@ -1,4 +1,5 @@
-// Code points are cut at every border of every set; each set then splits the classes it cuts.
+// Code points are cut into intervals at every border of every set; each set then splits the classes
+// of the intervals that it cuts.
 #include "text/split/symbol_alphabet.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Result<SymbolAlphabet> SymbolAlphabet::create(std::span<const CodePointSet* cons
   return made;
 }
 
-// Borders are sorted by a bit for each code point, which is quicker than comparing them.
+// Sorts borders by setting a bit per code point, which is faster than comparing them.
 std::vector<SymbolAlphabet::Interval> SymbolAlphabet::intervals_of(
     std::span<const CodePointSet* const> sets) {
   std::vector<uint64_t> borders(kLastCodePoint / 64 + 1);
@@ -50,6 +51,8 @@ std::vector<SymbolAlphabet::Interval> SymbolAlphabet::intervals_of(
   return intervals;
 }
 
+// A class with intervals both inside and outside the set becomes two. New numbers are assigned in
+// order of first use, so they stay dense.
 void SymbolAlphabet::refine(std::vector<Interval>& intervals, const CodePointSet& set) {
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<std::array<uint32_t, 2>> renamed(n_classes_, {kNone, kNone});
@@ -66,6 +69,7 @@ void SymbolAlphabet::refine(std::vector<Interval>& intervals, const CodePointSet
   n_classes_ = n;
 }
 
+// Blocks of 128 code points of one class, which is most of them, share one block of the table.
 void SymbolAlphabet::fill_table(std::span<const Interval> intervals) {
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> uniform(n_classes_, kNone);

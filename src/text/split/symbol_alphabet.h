@@ -1,6 +1,7 @@
-// SymbolAlphabet: the code points divided into classes that no set of some patterns tells apart, so
-// that automata have a few dozen symbols instead of a million. Looking a class up takes one or two
-// loads.
+// SymbolAlphabet: divides the code points into classes that no set of the given patterns tells
+// apart, so that automata have a few dozen symbols instead of a million. A lookup takes one load
+// for ASCII and two for other characters. Classes are made by refinement: starting from one class
+// of all code points, each set splits the classes that it cuts.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ class SymbolAlphabet {
   static Result<SymbolAlphabet> create(std::span<const CodePointSet* const> sets);
 
   uint32_t n_classes() const { return n_classes_; }
-  // The symbol after the last character; classes are the symbols below.
+  // The symbol for the end of the text; smaller symbols are classes.
   uint32_t end_symbol() const { return n_classes_; }
   uint32_t n_symbols() const { return n_classes_ + 1; }
   // The classes that make up sets[i] of create.
@@ -36,7 +37,8 @@ class SymbolAlphabet {
     uint32_t symbol;
     uint32_t size;  // in bytes
   };
-  // The character at `at`. An invalid byte is one U+FFFD, as for decode_utf8. Requires: at < end.
+  // The character at `at`. An invalid byte counts as one U+FFFD, as in decode_utf8. Requires: at <
+  // end.
   Character character_at(const char* at, const char* end) const {
     const auto lead = static_cast<uint8_t>(*at);
     if (lead < 128) return {ascii_[lead], 1};
@@ -51,17 +53,20 @@ class SymbolAlphabet {
   };
   Character wide_character_at(const char* at, const char* end) const;
   static std::vector<Interval> intervals_of(std::span<const CodePointSet* const> sets);
+  // Renames classes so that each is inside or outside `set`.
   void refine(std::vector<Interval>& intervals, const CodePointSet& set);
+  // Builds the two-level table from intervals of equal class.
   void fill_table(std::span<const Interval> intervals);
 
   uint32_t n_classes_ = 1;
   std::array<uint8_t, 128> ascii_{};
-  std::vector<uint32_t> blocks_;  // where the classes of each 128 code points begin
+  std::vector<uint32_t> blocks_;  // start in classes_ of each 128 code points
   std::vector<uint8_t> classes_;
   std::vector<SymbolSet> symbols_;
 };
 
-// Bytes 80 to BF become values below 40 and all others larger ones, so one comparison checks them.
+// Inverting the top bit turns continuation bytes (80 to BF) into values below 40 and all others
+// into larger ones, so one comparison checks them all.
 inline SymbolAlphabet::Character SymbolAlphabet::wide_character_at(const char* at,
                                                                    const char* end) const {
   const auto lead = static_cast<uint8_t>(*at);

@@ -65,10 +65,11 @@ constexpr Group kGroups[] = {
     {"p", "punct", 0x7FU << 12},
 };
 
+// One set per general category, in the order of utf8proc_category_t.
 using Categories = std::array<CodePointSet, kCategories>;
 
-// Beyond these only unassigned and private-use code points stand: Unicode has filled planes 0 to 3
-// and 14, and names 15 and 16 for private use.
+// All other code points are unassigned or for private use: Unicode has filled planes 0 to 3 and 14,
+// and planes 15 and 16 are private.
 constexpr CodePointRange kAssigned[] = {{0, 0x323FF}, {0xE0000, 0xE01FF}};
 constexpr CodePointRange kPrivate[] = {{0xF0000, 0xFFFFD}, {0x100000, 0x10FFFD}};
 

@@ -1,5 +1,5 @@
-// Unicode's named sets: general categories, the properties behind \s \d \w, and scripts. Categories
-// are those of utf8proc's Unicode version; they are collected once per process.
+// Unicode's named sets: general categories, the properties used by \s \d \w, and scripts.
+// Categories are those of utf8proc's Unicode version and are collected once per process.
 #pragma once
 
 #include <optional>

@@ -8,14 +8,18 @@
 namespace ruv {
 namespace {
 
+// Limits of the table: two bits hold a slot number; the others bound the memory and time of
+// building for hostile patterns.
 constexpr size_t kMaxSlots = 3;
 constexpr size_t kMaxConfigurations = 4096;
 constexpr size_t kMaxPairs = 1U << 18;
 
 }  // namespace
 
+// Enumerates the configurations reachable from the start, and packs the move of each on each symbol
+// into the table.
 class WordAutomatonBuilder {
-  // The scans that run at a place. All but the last have found an end, which stands in a slot.
+  // The scans that run at a place. All but the last have found an end, which is in a slot.
   struct Configuration {
     uint32_t border = BorderAutomaton::kFresh;
     // Nothing is taken yet; the only scan is at its start.
@@ -32,6 +36,7 @@ class WordAutomatonBuilder {
     bool operator<(const Configuration& other) const { return key() < other.key(); }
   };
 
+  // The effect of one symbol on a configuration.
   struct Move {
     std::optional<size_t> slot;  // gets the place before the symbol
     size_t certain = 0;          // slots that become words
@@ -135,6 +140,7 @@ class WordAutomatonBuilder {
     return at->second;
   }
 
+  // The table entry of a move, or "give up" when it needs more slots than there are.
   uint32_t pack(const Configuration& from, const Move& move) {
     const size_t in_use = from.gap ? 1 : from.scans.size() - 1;
     const size_t slot = move.slot.value_or(in_use);
@@ -155,20 +161,20 @@ class WordAutomatonBuilder {
     if (crossed.border || !hopeful_[pair(crossed.state, step.state)]) step.state = ScanDfa::kDead;
     return step;
   }
-  // The state of a scan that begins with `symbol`, behind which the borders are in `border`.
+  // The state of a scan that begins with `symbol`, after which the borders are in state `border`.
   uint32_t first_state(uint32_t symbol, uint32_t border) const {
     const uint32_t state = match_.step(match_.start(), symbol).state;
     return hopeful_[pair(border, state)] ? state : ScanDfa::kDead;
   }
 
-  // What a word, or nothing, that begins before `symbol` becomes behind it.
+  // The configuration after `symbol`, where a word, or a gap, begins before it.
   Configuration begin(uint32_t symbol, uint32_t border) const {
     const uint32_t state = first_state(symbol, border);
     if (state == ScanDfa::kDead) return {border, false, true, false, {}};
     return {border, false, false, true, {state}};
   }
 
-  // The gap goes on, or ends at a border or where a scan begins.
+  // The gap continues, or ends at a border or where a scan begins.
   Move from_gap(uint32_t symbol, const BorderAutomaton::Step& crossed) const {
     Move move;
     move.to = begin(symbol, crossed.state);
@@ -184,6 +190,9 @@ class WordAutomatonBuilder {
     return move;
   }
 
+  // Advances every scan by one symbol. A scan that finds an end writes its slot, and the scan of
+  // the next word restarts there; scans younger than that one were based on an older end and are
+  // dropped.
   Move move(const Configuration& from, uint32_t symbol) const {
     const BorderAutomaton::Step crossed = borders_.step(from.border, symbol);
     if (from.scans.empty()) return from_gap(symbol, crossed);
@@ -273,6 +282,8 @@ std::optional<WordAutomaton> WordAutomaton::create(const PieceScanner* scanner) 
   return made;
 }
 
+// Walks the pairs of states that both automata reach on the same text, looking for a move of `next`
+// that would make a word certain inside a match.
 bool WordAutomaton::keeps_matches_whole(const WordAutomaton& next) const {
   const ScanDfa& match = scanner_->match();
   const uint32_t end_symbol = n_symbols_ - 1;
@@ -309,6 +320,7 @@ size_t WordAutomaton::cut_plainly(std::string_view text, size_t at, Word* out) c
   return n;
 }
 
+// The main loop. Ends of words are written into the place of slots; begins are filled in by cut().
 template <WordAutomaton::Marks marks>
 size_t WordAutomaton::cut_into(std::string_view text, size_t at, Word* out, size_t room) const {
   const SymbolAlphabet& alphabet = scanner_->alphabet();
@@ -377,6 +389,8 @@ inline size_t WordAutomaton::cut_short(std::string_view text, size_t at, Word* o
   }
 }
 
+// Most words of a second step stay whole: those without a byte that the step could match are
+// skipped by a scan for such bytes that is shared by neighbouring words.
 void WordAutomaton::cut_words(std::string_view text, std::span<const Word> words,
                               bool keeps_matches, std::vector<Word>& out) const {
   constexpr size_t kShort = 256;

@@ -1,15 +1,30 @@
-// WordAutomaton: cuts a text into matches and gaps with one table lookup for each character and no
-// going back.
+// WordAutomaton: cuts a text into matches and gaps with one table lookup per character, never
+// reading a character twice.
 //
-// Where a word ends is often known only later: of "\n  x" the line end is a word, unless another
-// line end follows the spaces. The automaton therefore runs the scan of the word and, from the last
-// place where it may end, the scan of the next word, and so on: a configuration of up to a few
-// scans is one state. Their possible ends stand in slots behind the words that are certain:
+// A ScanDfa finds one match; repeating it from each match's end would read characters again
+// whenever a scan runs past the end of its match. In "\n  x" the line end is a word unless another
+// line end follows the spaces, so the scan reads on and then has to return. This automaton avoids
+// that by running several scans at once: the scan of the current word, from the last place where
+// that word may end the scan of the next word, and so on. The states of a few such scans together
+// (a configuration) are one state of this automaton. All configurations are enumerated when the
+// automaton is built.
+//
+// The possible ends of unfinished words are kept in slots, in the same array as the finished words
+// and directly after them:
 //
 //   words [0, n) certain | slot 0: end of the oldest scan | slot 1: end of the next scan | …
 //
-// A move writes the place before its symbol into one slot (a slot not in use when it has nothing to
-// say) and then makes some slots certain. Configurations that do not fit are left to PieceScanner.
+// A move does at most two things: it writes the place before its symbol into one slot (an unused
+// one if there is nothing to record), and it makes the first few slots certain, which is only an
+// addition to n. Both numbers are in the table entry, so the loop has no branches that depend on
+// the pattern:
+//
+//   bits 0-23   row of the next state        bit 26      what is written is the end of a gap
+//   bit 27      give up                      bits 28-29  slot that is written
+//   bits 30-31  number of slots that become certain
+//
+// Where a configuration would need too many slots or a failed scan would have to resume earlier,
+// the entry says "give up", and PieceScanner finds one piece the plain way.
 #pragma once
 
 #include <optional>
@@ -23,8 +38,8 @@ namespace ruv {
 
 class WordAutomaton {
  public:
-  // The scanner outlives the automaton. Nothing when the pattern may match nothing, holds \A, or
-  // needs too many states; then PieceScanner alone is to be used.
+  // The scanner must outlive the automaton. Nothing when the pattern may match the empty text,
+  // holds \A, or needs too many states; then only PieceScanner can be used.
   static std::optional<WordAutomaton> create(const PieceScanner* scanner);
 
   static constexpr size_t kMinRoom = 64;
@@ -32,14 +47,14 @@ class WordAutomaton {
   static constexpr uint32_t kGapMark = 1U << 31;
   enum class Marks : bool { none, gaps };
 
-  // Writes words of text[at, text.size()) to `out`, one behind the other; each match and each gap
-  // is one. Moves `at` behind the last one. Stops at the end of the text, or when fewer than
-  // kMinRoom words still fit. Returns their number. Requires: room >= 2 * kMinRoom; at is 0 or a
+  // Writes the words of text[at, text.size()) to `out` consecutively; each match and each gap is
+  // one. Moves `at` past the last one. Stops at the end of the text, or when fewer than kMinRoom
+  // words still fit. Returns the number of words. Requires: room >= 2 * kMinRoom; at is 0 or a
   // place where a word ended; at < text.size() < 2^31.
   size_t cut(std::string_view text, size_t& at, Word* out, size_t room, Marks marks) const;
 
-  // Cuts each word as a text of its own and writes what comes of it to `out`; pieces of marked
-  // words are marked. With `keeps_matches`, words that are not marked stay as they are.
+  // Cuts each word as if it were a text and appends the pieces to `out`; pieces of marked words are
+  // marked. With `keeps_matches`, unmarked words stay whole.
   void cut_words(std::string_view text, std::span<const Word> words, bool keeps_matches,
                  std::vector<Word>& out) const;
 
@@ -50,7 +65,7 @@ class WordAutomaton {
 
  private:
   friend class WordAutomatonBuilder;
-  // A move: the row of the next state, the slot that is written, the slots that become certain.
+  // The fields of a table entry; see the top of the file.
   static constexpr uint32_t kSlotShift = 28;
   static constexpr uint32_t kCertainShift = 30;
   static constexpr uint32_t kRowMask = (1U << 24) - 1;
@@ -59,9 +74,10 @@ class WordAutomaton {
 
   template <Marks marks>
   size_t cut_into(std::string_view text, size_t at, Word* out, size_t room) const;
-  // Cuts one short word at once; 0 when the table gives up. Requires: room for its characters.
+  // Cuts one short word completely; returns 0 when the table gives up. Requires: `out` has room for
+  // a word per character.
   size_t cut_short(std::string_view text, size_t at, Word* out) const;
-  // Words of the piece at `at`, found the plain way.
+  // Finds the words of the piece at `at` with PieceScanner.
   template <Marks marks>
   size_t cut_plainly(std::string_view text, size_t at, Word* out) const;
 
