@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
   if (!model) return fail(model.error());
   auto engine = ruv::Engine::create(*model);
   if (!engine) return fail(engine.error());
-  const ruv::ChatMessage question{"user", argv[2]};
-  auto prompt = ruv::tokenize_chat(**model, {&question, 1});
+  auto prompt = ruv::tokenize_chat(**model, {{ruv::text_message("user", argv[2])}});
   if (!prompt) return fail(prompt.error());
 
   const ruv::GenerateParams params{.max_tokens = 100, .temperature = 0};

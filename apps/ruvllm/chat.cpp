@@ -65,12 +65,13 @@ class SavedConversation {
                 call.session);
   }
 
-  const Json& messages() const { return messages_; }
+  const std::vector<Message>& messages() const { return messages_; }
   std::string system() const {
-    const bool has_one = !messages_.empty() && messages_[0]["role"] == "system";
-    return has_one ? messages_[0]["content"].get<std::string>() : std::string();
+    const bool has_one = !messages_.empty() && messages_[0].role == "system";
+    return has_one ? joined_text(messages_[0]) : std::string();
   }
-  Status save(const Json& messages, const std::string& model, const Timings& timings) {
+  Status save(const std::vector<Message>& messages, const std::string& model,
+              const Timings& timings) {
     set_session_messages(session_, messages);
     session_.info.model = model;
     session_.info.updated = unix_time();
@@ -84,27 +85,26 @@ class SavedConversation {
   std::unique_ptr<SessionStore> store_;
   SessionStore::Hold hold_;
   Session session_;
-  Json messages_ = Json::array();
+  std::vector<Message> messages_;
 };
 
-class Conversation {
+class Talk {
  public:
   // `saved` may be null.
-  Conversation(const CommandLine& line, Engine& engine, const ChatCall& call,
-               SavedConversation* saved)
+  Talk(const CommandLine& line, Engine& engine, const ChatCall& call, SavedConversation* saved)
       : line_(line), engine_(engine), params_(call.params), model_(call.model), saved_(saved) {
     begin_anew(call.system);
     if (saved == nullptr || saved->messages().empty()) return;
     system_ = saved->system();
-    messages_ = saved->messages();
-    line.note(
-        fmt::format("session '{}' goes on after {} messages", call.session, messages_.size()));
+    conversation_.messages = saved->messages();
+    line.note(fmt::format("session '{}' goes on after {} messages", call.session,
+                          conversation_.messages.size()));
   }
 
   void begin_anew() { begin_anew(std::exchange(system_, "")); }
   void begin_anew(std::string system) {
     system_ = std::move(system);
-    messages_ = Json::array();
+    conversation_.messages.clear();
     if (!system_.empty()) say("system", system_);
   }
 
@@ -113,7 +113,7 @@ class Conversation {
     say("user", text);
     const Result<Answer> answer = reply();
     if (!answer) {
-      messages_.erase(messages_.size() - 1);
+      conversation_.messages.pop_back();
       line_.note(answer.error().message());
       return;
     }
@@ -128,20 +128,20 @@ class Conversation {
 
  private:
   void say(const char* role, const std::string& text) {
-    messages_.push_back({{"role", role}, {"content", text}});
+    conversation_.messages.push_back(text_message(role, text));
   }
 
   void save(const Answer& answer) {
     if (saved_ == nullptr) return;
-    save_status_ = with_context(
-        "the session was not saved",
-        saved_->save(messages_, std::filesystem::path(model_).stem().string(), answer.timings));
+    save_status_ =
+        with_context("the session was not saved",
+                     saved_->save(conversation_.messages,
+                                  std::filesystem::path(model_).stem().string(), answer.timings));
     if (!save_status_.ok()) line_.note(save_status_.message());
   }
 
   Result<Answer> reply() {
-    const Json context = {{"messages", messages_}};
-    const std::vector<Token> prompt = TRY(tokenize_chat(engine_.model(), context.dump()));
+    const std::vector<Token> prompt = TRY(tokenize_chat(engine_.model(), conversation_));
     if (static_cast<int64_t>(prompt.size()) + 1 > engine_.n_ctx())
       return fail(Code::invalid,
                   "the conversation takes {} tokens and the context holds {}: /reset begins anew, "
@@ -173,25 +173,25 @@ class Conversation {
   SavedConversation* saved_;
   Status save_status_;
   std::string system_;
-  Json messages_;
+  Conversation conversation_;
 };
 
 // Follows a line that begins with one "/". False: leave.
-bool follow_command(const CommandLine& line, Conversation& conversation, const std::string& text) {
+bool follow_command(const CommandLine& line, Talk& talk, const std::string& text) {
   constexpr std::string_view kSystem = "/system ";
   if (text == "/quit" || text == "/exit") return false;
   if (text == "/help")
     fmt::print(stderr, "{}", kChatHelp);
   else if (text == "/reset")
-    conversation.begin_anew();
+    talk.begin_anew();
   else if (text.starts_with(kSystem))
-    conversation.begin_anew(text.substr(kSystem.size()));
+    talk.begin_anew(text.substr(kSystem.size()));
   else
     line.note(fmt::format("'{}' is no command; /help lists them", text));
   return true;
 }
 
-void converse(const CommandLine& line, Conversation& conversation) {
+void converse(const CommandLine& line, Talk& talk) {
   LineEditor editor(history_path());
   // Between answers Ctrl-C must not end the program either.
   std::optional<InterruptScope> ctrl_c;
@@ -204,10 +204,10 @@ void converse(const CommandLine& line, Conversation& conversation) {
     if (typed.kind == TypedLine::Kind::end) return;
     if (typed.kind == TypedLine::Kind::interrupted || typed.text.empty()) continue;
     if (typed.text.starts_with("//"))
-      conversation.take_turn(typed.text.substr(1));
+      talk.take_turn(typed.text.substr(1));
     else if (!typed.text.starts_with('/'))
-      conversation.take_turn(typed.text);
-    else if (!follow_command(line, conversation, typed.text))
+      talk.take_turn(typed.text);
+    else if (!follow_command(line, talk, typed.text))
       return;
   }
 }
@@ -228,9 +228,9 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   options.max_sequences = 1;
   TRY(keep_on_disk(line, call.cache, options.kv));
   const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
-  Conversation conversation(line, *engine, call, saved ? &*saved : nullptr);
-  converse(line, conversation);
-  return conversation.saved();
+  Talk talk(line, *engine, call, saved ? &*saved : nullptr);
+  converse(line, talk);
+  return talk.saved();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "chat/read_conversation.h"
 #include "command_line.h"
 #include "commands.h"
 #include "engine/logits.h"
@@ -144,9 +145,9 @@ Result<std::vector<Token>> prompt_ids(const Model& model, const PerplexityCall& 
                                       const Json& line) {
   if (!line.contains("messages"))
     return tokenize(model, TRY(text_member(line, "prompt")), !call.no_special);
-  Json context = {{"messages", line.at("messages")}};
-  if (line.contains("tools") && !line.at("tools").is_null()) context["tools"] = line.at("tools");
-  return tokenize_chat(model, context.dump());
+  auto conversation = read_conversation(line);
+  if (!conversation) return tl::unexpected<Status>(status_of(conversation.error()));
+  return tokenize_chat(model, *conversation);
 }
 
 Result<ScoredText> answer_text(const Model& model, const PerplexityCall& call, const Json& line) {

@@ -33,11 +33,11 @@ struct RunCall {
   GenerateParams params;
 };
 
-std::string conversation(const RunCall& call) {
-  Json messages = Json::array();
-  if (!call.system.empty()) messages.push_back({{"role", "system"}, {"content", call.system}});
-  messages.push_back({{"role", "user"}, {"content", call.prompt}});
-  return Json{{"messages", std::move(messages)}}.dump();
+Conversation conversation(const RunCall& call) {
+  Conversation asked;
+  if (!call.system.empty()) asked.messages.push_back(text_message("system", call.system));
+  asked.messages.push_back(text_message("user", call.prompt));
+  return asked;
 }
 
 Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cache_folder.h"
+#include "chat/read_conversation.h"
 #include "command_line.h"
 #include "commands.h"
 
@@ -62,15 +63,15 @@ Status list(const CommandLine& line, const SessionsCall& call) {
 Status show(const CommandLine& line, const SessionsCall& call) {
   const auto store = TRY(open_sessions(line, call.cache, true));
   const Session session = TRY(store->load(call.user, call.name));
-  Json messages = TRY(read_session_messages(session));
+  const std::vector<Message> messages = TRY(read_session_messages(session));
   if (call.json) {
     Json json = info_json(session.info);
-    json["messages"] = std::move(messages);
+    json["messages"] = messages_json(messages);
     print_json_line(json);
     return {};
   }
-  for (const Json& message : messages) {
-    fmt::print("{}: {}\n", message["role"].text(), message["content"].text());
+  for (const Message& message : messages) {
+    fmt::print("{}: {}\n", message.role, joined_text(message));
   }
   return {};
 }

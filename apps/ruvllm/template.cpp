@@ -11,7 +11,8 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "chat/chat_template.h"
-#include "chat/messages.h"
+#include "chat/read_conversation.h"
+#include "chat/rendered_chat.h"
 #include "command_line.h"
 #include "commands.h"
 #include "iso_time.h"
@@ -92,8 +93,11 @@ Result<Json> render_line(const ChatTemplate& chat, const RenderOptions& options,
 // object is the template's context as it stands.
 Result<std::vector<RenderedPart>> render_given(const ChatTemplate& chat,
                                                const RenderOptions& options, const Json& given) {
-  if (given.is_array())
-    return render_chat(chat, TRY(template_context(given, nullptr, true, nullptr)), options);
+  if (given.is_array()) {
+    auto messages = read_messages(given);
+    if (!messages) return tl::unexpected<Status>(status_of(messages.error()));
+    return TRY(render_conversation(chat, options, {std::move(*messages)})).parts;
+  }
   if (!given.is_object())
     return fail(Code::invalid, "expected an array of messages or an object with \"messages\"");
   return render_context(chat, options, given);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ruv/conversation.h"
 #include "ruv/status.h"
 #include "ruv/token.h"
 
@@ -95,22 +96,9 @@ Result<std::vector<Token>> tokenize(const Model& model, std::string_view text,
 Result<std::string> detokenize(const Model& model, std::span<const Token> ids,
                                bool with_special = false);
 
-// One message of a conversation: the role is what the model's template knows, "system", "user",
-// "assistant", ….
-struct ChatMessage {
-  std::string role;
-  std::string content;
-};
-
-// Renders a conversation with the model's own chat template and returns the prompt's ids. `json` is
-// an object as in a chat request: {"messages": [{"role": …, "content": …}, …]} and, when wanted,
-// "tools", "continue_final_message", "chat_template_kwargs".
-// Contents are never parsed for control tokens. Fails: invalid (shape, or the template refuses),
-// unsupported (no template).
-Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view json,
-                                         bool add_generation_prompt = true);
-// The same of messages that are texts only.
-Result<std::vector<Token>> tokenize_chat(const Model& model, std::span<const ChatMessage> messages,
-                                         bool add_generation_prompt = true);
+// Renders a conversation with the model's own chat template and returns the prompt's ids. Contents
+// are never parsed for control tokens. Fails: invalid (the template refuses, or the end does not
+// fit the last message), unsupported (no template or tokenizer, a part that is not text).
+Result<std::vector<Token>> tokenize_chat(const Model& model, const Conversation& conversation);
 
 }  // namespace ruv

@@ -71,6 +71,7 @@ class TemplateProbe {
     if (!found_.renders) return found_;
     find_content();
     find_roles();
+    find_lists();
     find_tools();
     find_calls();
     find_reasoning();
@@ -161,6 +162,19 @@ class TemplateProbe {
     found_.alternating_roles = !rendered(twice);
   }
 
+  void find_lists() {
+    const Json parts = Json::array({text_part(kValue), text_part(kOtherValue)});
+    const auto try_role = [&](const char* role, Json messages) {
+      const auto text = rendered(std::move(messages));
+      const bool shown = has(text, kValue) && has(text, kOtherValue) && !has(text, "'type'") &&
+                         !has(text, "\"type\"");
+      if (shown) found_.list_roles.emplace_back(role);
+    };
+    try_role("system", Json::array({message("system", parts), message("user", kUser)}));
+    try_role("user", Json::array({message("user", parts)}));
+    try_role("assistant", Json::array({message("user", kUser), message("assistant", parts)}));
+  }
+
   void find_tools() {
     const Json tools = {{"tools", Json::array({tool(kTool)})}};
     found_.tools =
@@ -244,6 +258,7 @@ Json to_json(const TemplateCapabilities& c) {
           {"needs_tools", c.needs_tools},
           {"content_text", c.content_text},
           {"content_parts", c.content_parts},
+          {"list_roles", c.list_roles.empty() ? Json() : Json(c.list_roles)},
           {"images", c.images},
           {"system_role", c.system_role},
           {"system_needs_parts", c.system_needs_parts},

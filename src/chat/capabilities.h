@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json_fwd.h"
 
@@ -17,6 +18,8 @@ struct TemplateCapabilities {
   // Content given as text, and as parts [{"type": "text", "text": …}], shows its text alone.
   bool content_text = false;
   bool content_parts = false;
+  // Roles whose content given as a list of several text parts shows every text.
+  std::vector<std::string> list_roles;
   bool images = false;  // an image part leaves a mark
   bool system_role = false;
   bool system_needs_parts = false;   // … but only when its content is given as parts

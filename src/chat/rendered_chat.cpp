@@ -1,43 +1,72 @@
-// To go on with a message, its content is rendered with a mark at its end, and the prompt is cut at
-// the mark: whatever templates write behind a message, or trim from it, is then not there.
+// To continue a message, its content is rendered with a mark at its end, and the prompt is cut at
+// the mark: whatever templates write after a message, or trim from it, is then not there.
 #include "chat/rendered_chat.h"
 
 #include <algorithm>
 
 #include "base/json.h"
-#include "chat/messages.h"
+#include "chat/read_conversation.h"
+#include "chat/template_context.h"
 
 namespace ruv {
 namespace {
 
-Result<bool> flag_of(const Json& request, const char* name, bool when_absent) {
-  const Json* found = request.find(name);
-  if (found == nullptr) return when_absent;
-  if (!found->is_boolean()) return fail(Code::invalid, "chat: \"{}\" is not true or false", name);
-  return found->get<bool>();
-}
-
+// The context is tried once more with the arguments of calls as text: templates may want them so in
+// places that the probes do not reach.
 Result<std::vector<RenderedPart>> render(const ChatTemplate& chat_template,
-                                         const RenderOptions& options, const Json& request) {
-  const bool opens = TRY(flag_of(request, "add_generation_prompt", true));
-  const Json context = TRY(template_context(request["messages"], request.find("tools"), opens,
-                                            request.find("chat_template_kwargs")));
-  return render_chat(chat_template, context, options);
+                                         const RenderOptions& options, Json& context) {
+  auto parts = chat_template.render(context, options);
+  if (parts || !write_arguments(context)) return parts;
+  auto again = chat_template.render(context, options);
+  return again ? again : parts;
 }
 
-// A text of private characters that the request does not hold: more of them than stand together
-// anywhere in it.
-std::string unused_mark(std::string_view json) {
-  constexpr std::string_view kUnit = "\uE001";
+constexpr std::string_view kMarkUnit = "\uE001";
+
+size_t longest_run(std::string_view text) {
   size_t longest = 0;
-  for (size_t at = json.find(kUnit); at != json.npos; at = json.find(kUnit, at)) {
+  for (size_t at = text.find(kMarkUnit); at != text.npos; at = text.find(kMarkUnit, at)) {
     size_t n = 0;
-    for (; json.substr(at, kUnit.size()) == kUnit; at += kUnit.size()) ++n;
+    for (; text.substr(at, kMarkUnit.size()) == kMarkUnit; at += kMarkUnit.size()) ++n;
     longest = std::max(longest, n);
   }
+  return longest;
+}
+
+// Of the marks' units that stand together anywhere in a text of the value, the most.
+size_t longest_run(const Json& value) {
+  size_t longest = 0;
+  std::vector<const Json*> open{&value};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (json.is_array()) {
+      for (const Json& item : json) open.push_back(&item);
+    } else if (json.is_object()) {
+      for (const auto& [name, member] : json.items()) {
+        longest = std::max(longest, longest_run(name));
+        open.push_back(&member);
+      }
+    } else if (json.is_string()) {
+      longest = std::max(longest, longest_run(json.text()));
+    }
+  }
+  return longest;
+}
+
+// A text of private characters that the context does not hold.
+std::string unused_mark(const Json& context) {
   std::string mark = "\uE000";
-  for (size_t i = 0; i <= longest; ++i) mark += kUnit;
+  const size_t n = longest_run(context) + 1;
+  for (size_t i = 0; i < n; ++i) mark += kMarkUnit;
   return mark;
+}
+
+// Puts the mark after the last message's text.
+void add_mark(Json& context, const std::string& mark) {
+  Json& content = context["messages"].back()["content"];
+  Json& text = content.is_array() ? content.back()["text"] : content;
+  text = (text.is_string() ? std::string(text.text()) : std::string()) + mark;
 }
 
 // Cuts the parts at the last place of `mark`; the `n_content` bytes before it are the message's
@@ -64,27 +93,21 @@ bool cut_at(RenderedChat& chat, const std::string& mark, size_t n_content) {
 }  // namespace
 
 Result<RenderedChat> render_conversation(const ChatTemplate& chat_template,
-                                         const RenderOptions& options, std::string_view json) {
-  Json request = TRY(parse_json(json, "chat"));
-  if (!request.is_object() || !request.contains("messages")) {
-    return fail(Code::invalid, "chat: expected an object with \"messages\"");
+                                         const RenderOptions& options,
+                                         const Conversation& conversation) {
+  if (const auto checked = check_conversation(conversation); !checked) {
+    return tl::unexpected<Status>(status_of(checked.error()));
   }
+  Json context = template_context(conversation, chat_template.capabilities());
   RenderedChat chat;
-  if (!TRY(flag_of(request, "continue_final_message", false))) {
-    chat.parts = TRY(render(chat_template, options, request));
+  if (conversation.end != PromptEnd::open_message) {
+    chat.parts = TRY(render(chat_template, options, context));
     return chat;
   }
-  Json& messages = request["messages"];
-  if (!messages.is_array() || messages.empty() || !messages.back().is_object() ||
-      !messages.back().contains("content") || !messages.back()["content"].is_string()) {
-    return fail(Code::invalid, "chat: the last message has no text to go on with");
-  }
-  Json& content = messages.back()["content"];
-  const size_t n_content = content.text().size();
-  const std::string mark = unused_mark(json);
-  content = std::string(content.text()) + mark;
-  chat.parts = TRY(render(chat_template, options, request));
-  if (!cut_at(chat, mark, n_content)) {
+  const std::string mark = unused_mark(context);
+  add_mark(context, mark);
+  chat.parts = TRY(render(chat_template, options, context));
+  if (!cut_at(chat, mark, joined_text(conversation.messages.back()).size())) {
     return fail(Code::invalid, "chat: the template does not write the last message");
   }
   return chat;

@@ -34,8 +34,7 @@ class EngineTest : public testing::Test {
   }
 
   static std::vector<Token> question(const std::string& text) {
-    return tokenize_chat(*model_, R"({"messages": [{"role": "user", "content": ")" + text + "\"}]}")
-        .value();
+    return tokenize_chat(*model_, {{text_message("user", text)}}).value();
   }
   static GenerateParams greedy(int64_t max_tokens) {
     GenerateParams p;

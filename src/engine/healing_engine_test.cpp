@@ -130,8 +130,7 @@ TEST_F(EngineHealing, SampledAnswersKeepThePromptToo) {
 
 TEST_F(EngineHealing, ChangesNothingWhereNothingCanFollow) {
   // The control token that ends a template's text is never taken back.
-  const std::vector<Token> chat =
-      tokenize_chat(*model_, R"({"messages": [{"role": "user", "content": "Hi"}]})").value();
+  const std::vector<Token> chat = tokenize_chat(*model_, {{text_message("user", "Hi")}}).value();
   std::vector<Token> control(chat.begin(), chat.begin() + 1);
   EXPECT_EQ(generate(*engine_, control, greedy(true)).value().ids,
             generate(*engine_, control, greedy(false)).value().ids);

@@ -1,11 +1,13 @@
 #include "engine/session_store.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/check.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/json.h"
+#include "chat/read_conversation.h"
 
 namespace ruv {
 namespace {
@@ -40,24 +42,27 @@ bool is_unfinished(std::string_view file) {
 
 }  // namespace
 
-Result<Json> read_session_messages(const Session& session) {
+Result<std::vector<Message>> read_session_messages(const Session& session) {
   const std::string source = fmt::format("session '{}'", session.info.name);
-  Json messages = TRY(parse_json(session.messages, source, {.depth = kMaxDepth}));
-  if (!messages.is_array()) return fail(Code::corrupt, "{}: not a list of messages", source);
-  for (size_t i = 0; i < messages.size(); ++i) {
-    const Json& message = messages[i];
-    const auto has_text = [&](const char* name) {
-      return message.contains(name) && message[name].is_string();
-    };
-    if (!message.is_object() || !has_text("role") || !has_text("content"))
-      return fail(Code::corrupt, "{}: message {} is no role with a text", source, i);
-  }
-  return messages;
+  const Json list = TRY(parse_json(session.messages, source, {.depth = kMaxDepth}));
+  auto messages = read_messages(list);
+  if (!messages) return fail(Code::corrupt, "{}: {}", source, messages.error().message);
+  const auto has_content = [](const Message& message) { return !message.parts.empty(); };
+  if (std::ranges::all_of(*messages, has_content)) return std::move(*messages);
+  return fail(Code::corrupt, "{}: a message has no content", source);
 }
 
-void set_session_messages(Session& session, const Json& messages) {
+void set_session_messages(Session& session, std::span<const Message> messages) {
   session.info.n_messages = static_cast<int64_t>(messages.size());
-  session.messages = messages.dump();
+  session.messages = messages_json(messages).dump();
+}
+
+void add_session_messages(Session& session, std::span<const Message> messages) {
+  if (session.info.n_messages == 0) return set_session_messages(session, messages);
+  session.info.n_messages += static_cast<int64_t>(messages.size());
+  // "[a]" and "[b]" are "[a,b]".
+  session.messages.back() = ',';
+  session.messages += std::string_view(messages_json(messages).dump()).substr(1);
 }
 
 Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {

@@ -15,20 +15,22 @@
 #include <vector>
 
 #include "base/append_file.h"
-#include "base/json_fwd.h"
 #include "cache/session_file.h"
+#include "ruv/conversation.h"
 
 namespace ruv {
 
 struct Session {
   SessionInfo info;
-  std::string messages;  // a JSON array, as a chat request's
+  std::string messages = "[]";  // a JSON array, as a chat request's
 };
 
-// The messages, each an object with the texts `role` and `content`. Fails: corrupt.
-Result<Json> read_session_messages(const Session& session);
-// Bytes that are not UTF-8 become U+FFFD; counts into info.n_messages.
-void set_session_messages(Session& session, const Json& messages);
+// Fails: corrupt.
+Result<std::vector<Message>> read_session_messages(const Session& session);
+// Both count into info.n_messages; bytes that are not UTF-8 become U+FFFD. Adding writes only what
+// is new.
+void set_session_messages(Session& session, std::span<const Message> messages);
+void add_session_messages(Session& session, std::span<const Message> messages);
 
 // Any thread.
 class SessionStore {

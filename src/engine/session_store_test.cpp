@@ -32,7 +32,8 @@ class SessionStoreTest : public testing::Test {
                          const std::string& text) {
     Session made;
     made.info = {.user = user, .name = name, .model = "nano", .created = 5, .updated = 6};
-    set_session_messages(made, Json::array({{{"role", "user"}, {"content", text}}}));
+    const Message message = text_message("user", text);
+    set_session_messages(made, {&message, 1});
     return made;
   }
   static Status save(SessionStore& store, const Session& session) {
@@ -43,7 +44,7 @@ class SessionStoreTest : public testing::Test {
                              const std::string& name) {
     const Result<Session> session = store.load(user, name);
     if (!session) return session.error().message();
-    return (*read_session_messages(*session))[0]["content"].get<std::string>();
+    return joined_text(read_session_messages(*session)->at(0));
   }
   std::string only_file() const {
     for (const FolderEntry& entry : files_in(options_.folder))

@@ -210,13 +210,13 @@ TEST(TextOfAModel, AChatHasItsBosAndTheAnswersBeginningWhereAsked) {
   model.chat_template =
       ChatTemplate::parse("{{ messages[0].content }}{% if add_generation_prompt %}!{% endif %}")
           .value();
-  const ChatMessage hi[] = {{"user", "hi"}};
-  const auto text_of = [&](bool answers) {
-    const std::vector<Token> ids = tokenize_chat(model, hi, answers).value();
+  const auto text_of = [&](PromptEnd end) {
+    const std::vector<Token> ids =
+        tokenize_chat(model, {{text_message("user", "hi")}, end}).value();
     return detokenize(model, ids, true).value();
   };
-  EXPECT_EQ(text_of(true), "<bos>hi!");
-  EXPECT_EQ(text_of(false), "<bos>hi");
+  EXPECT_EQ(text_of(PromptEnd::answer), "<bos>hi!");
+  EXPECT_EQ(text_of(PromptEnd::closed), "<bos>hi");
   const Token n = model.tokenizer->vocab_size();
   for (const Token id : {Token{-1}, n})
     EXPECT_EQ(detokenize(model, std::vector{id}, true).error().code(), Code::invalid) << id;

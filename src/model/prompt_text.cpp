@@ -1,5 +1,4 @@
 // Text to prompt ids and back with a model's own tokenizer and chat template.
-#include "base/json.h"
 #include "chat/prompt.h"
 #include "chat/rendered_chat.h"
 #include "model/model.h"
@@ -33,26 +32,14 @@ Result<std::string> detokenize(const Model& model, std::span<const Token> ids, b
   return tokenizer->decode(ids, with_special);
 }
 
-Result<std::vector<Token>> tokenize_chat(const Model& model, std::string_view json,
-                                         bool add_generation_prompt) {
+Result<std::vector<Token>> tokenize_chat(const Model& model, const Conversation& conversation) {
   const Tokenizer* const tokenizer = TRY(tokenizer_of(model));
   if (model.chat_template == nullptr) return tl::unexpected<Status>(model.chat_template_status);
-  Json request = TRY(parse_json(json, "chat"));
-  if (request.is_object()) request["add_generation_prompt"] = add_generation_prompt;
   const RenderedChat chat =
-      TRY(render_conversation(*model.chat_template, render_options(tokenizer), request.dump()));
+      TRY(render_conversation(*model.chat_template, render_options(tokenizer), conversation));
   std::vector<Token> ids = encode_parts(*tokenizer, chat.parts);
   add_missing_bos(*tokenizer, ids);
   return ids;
-}
-
-Result<std::vector<Token>> tokenize_chat(const Model& model, std::span<const ChatMessage> messages,
-                                         bool add_generation_prompt) {
-  Json list = Json::array();
-  for (const ChatMessage& message : messages)
-    list.push_back({{"role", message.role}, {"content", message.content}});
-  const Json request = {{"messages", std::move(list)}};
-  return tokenize_chat(model, request.dump(), add_generation_prompt);
 }
 
 }  // namespace ruv

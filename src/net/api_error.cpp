@@ -28,6 +28,15 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 
 }  // namespace
 
+ApiError::ApiError(FieldError error)
+    : type("invalid_request_error"),
+      message(std::move(error.message)),
+      param(std::move(error.field)) {
+  constexpr std::array kCodes = {"missing_field", "invalid_type", "unknown_field",
+                                 "unsupported_field", "invalid_value"};
+  code = kCodes[static_cast<size_t>(error.kind)];
+}
+
 ApiError answers_overloaded() {
   return {503, "server_error", "too many long answers wait for their clients", "", "overloaded"};
 }

@@ -6,12 +6,24 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fields.h"
 #include "base/result.h"
 #include "net/http/message.h"
 
 namespace ruv {
 
 struct ApiError {
+  ApiError() = default;
+  ApiError(int its_status, std::string its_type, std::string its_message,
+           std::string its_param = {}, std::string its_code = {})
+      : status(its_status),
+        type(std::move(its_type)),
+        message(std::move(its_message)),
+        param(std::move(its_param)),
+        code(std::move(its_code)) {}
+  // A field of a body is wrong: status 400.
+  ApiError(FieldError error);
+
   int status = 400;
   std::string type;  // "invalid_request_error"
   std::string message;

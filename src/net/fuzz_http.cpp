@@ -80,20 +80,20 @@ std::string as_chunks(const std::string& body, std::minstd_rand& random) {
 }
 
 // One request of a conversation: its lines, and what follows until the next one.
-struct Message {
+struct RawMessage {
   std::vector<std::string> lines;
   std::string body;
 };
 
-std::string joined(const Message& message) {
+std::string joined(const RawMessage& message) {
   std::string text;
   for (const std::string& line : message.lines) text += line + std::string(kLineEnd);
   return text + std::string(kLineEnd) + message.body;
 }
 
 // The first request of `text`; its body is what its Content-Length says, as far as it is there.
-Message split_off(std::string& text) {
-  Message message;
+RawMessage split_off(std::string& text) {
+  RawMessage message;
   const size_t end = std::min(text.find(kHeadEnd), text.size());
   const std::string head = text.substr(0, end);
   text.erase(0, std::min(end + kHeadEnd.size(), text.size()));
@@ -113,7 +113,7 @@ Message split_off(std::string& text) {
 }
 
 // The header that tells where the body ends, made true.
-void frame_again(Message& message, std::minstd_rand& random) {
+void frame_again(RawMessage& message, std::minstd_rand& random) {
   std::erase_if(message.lines, [](const std::string& line) {
     return line.starts_with("Content-Length") || line.starts_with("Transfer-Encoding");
   });
@@ -126,7 +126,7 @@ void frame_again(Message& message, std::minstd_rand& random) {
   }
 }
 
-void change(Message& message, std::minstd_rand& random) {
+void change(RawMessage& message, std::minstd_rand& random) {
   std::vector<std::string>& lines = message.lines;
   const size_t at = lines.empty() ? 0 : random() % lines.size();
   switch (random() % 7) {
@@ -220,16 +220,16 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   std::minstd_rand random(seed);
   if (size < 2 || random() % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  std::vector<ruv::Message> messages;
+  std::vector<ruv::RawMessage> messages;
   while (!text.empty() && messages.size() < 64) messages.push_back(ruv::split_off(text));
-  ruv::Message& one = messages[random() % messages.size()];
+  ruv::RawMessage& one = messages[random() % messages.size()];
   if (random() % 8 == 0) {
-    messages.push_back(ruv::Message(one));
+    messages.push_back(ruv::RawMessage(one));
   } else {
     ruv::change(one, random);
   }
   std::string out(1, random() % 4 == 0 ? static_cast<char>(random()) : static_cast<char>(data[0]));
-  for (const ruv::Message& message : messages) out += ruv::joined(message);
+  for (const ruv::RawMessage& message : messages) out += ruv::joined(message);
   const size_t n = std::min(out.size(), max_size);
   std::copy_n(out.begin(), n, reinterpret_cast<char*>(data));
   return n;

@@ -42,9 +42,9 @@ class LoadedModelText final : public ModelText {
     return out;
   }
 
-  Result<ChatPrompt> chat_prompt(std::string_view json) const override {
+  Result<ChatPrompt> chat_prompt(const Conversation& conversation) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
-    const RenderedChat chat = TRY(rendered(json));
+    const RenderedChat chat = TRY(rendered(conversation));
     ChatPrompt prompt{recent_.encode(text_parts(chat.parts)), 0};
     add_missing_bos(tokenizer, prompt.ids);
     prompt.n_fixed = static_cast<int64_t>(prompt.ids.size()) -
@@ -52,8 +52,8 @@ class LoadedModelText final : public ModelText {
     return prompt;
   }
 
-  Result<std::string> chat_text(std::string_view json) const override {
-    return joined(TRY(rendered(json)).parts);
+  Result<std::string> chat_text(const Conversation& conversation) const override {
+    return joined(TRY(rendered(conversation)).parts);
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     return detokenize(*model_, ids, with_special);
@@ -73,12 +73,12 @@ class LoadedModelText final : public ModelText {
     return fail(Code::unsupported, "the model has no usable tokenizer; 'ruvllm info' says why");
   }
 
-  Result<RenderedChat> rendered(std::string_view json) const {
+  Result<RenderedChat> rendered(const Conversation& conversation) const {
     if (model_->chat_template == nullptr) {
       return tl::unexpected<Status>(model_->chat_template_status);
     }
     return render_conversation(*model_->chat_template, render_options(model_->tokenizer.get()),
-                               json);
+                               conversation);
   }
 
   std::shared_ptr<const Model> model_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ruv/conversation.h"
 #include "ruv/model.h"
 #include "text/token_sink.h"
 
@@ -41,10 +42,10 @@ class ModelText {
 
   virtual Result<TokenizedText> encode(std::string_view text,
                                        const EncodeOptions& options) const = 0;
-  // `json` as render_conversation takes it. Contents are never parsed for control tokens.
-  virtual Result<ChatPrompt> chat_prompt(std::string_view json) const = 0;
+  // Contents are never parsed for control tokens.
+  virtual Result<ChatPrompt> chat_prompt(const Conversation& conversation) const = 0;
   // The text of such a prompt.
-  virtual Result<std::string> chat_text(std::string_view json) const = 0;
+  virtual Result<std::string> chat_text(const Conversation& conversation) const = 0;
   // Bytes may end inside a character.
   virtual Result<std::string> text_of(std::span<const Token> ids, bool with_special) const = 0;
   // Such bytes as text, U+FFFD for what is no character.

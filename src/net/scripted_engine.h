@@ -42,29 +42,27 @@ class ByteText final : public ModelText {
   }
   // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates
   // do.
-  Result<std::string> chat_text(std::string_view json) const override {
+  Result<std::string> chat_text(const Conversation& conversation) const override {
     std::string text;
-    const Json conversation = TRY(parse_json(json, "conversation"));
-    for (const Json& message : conversation.at("messages")) {
-      const Json& content = message["content"];
+    for (const Message& message : conversation.messages) {
+      const std::string content = joined_text(message);
       if (content == "REFUSE") {
         return fail(Code::invalid, "chat template: roles must alternate");
       }
-      text += fmt::format("<{}>{}\n", message.at("role").text(),
-                          content.is_string() ? content.text() : "");
+      text += fmt::format("<{}>{}\n", message.role, content);
     }
-    for (const char* name : {"tools", "chat_template_kwargs"}) {
-      if (conversation.contains(name)) text += "{" + conversation.at(name).dump() + "}";
+    for (const TemplateValue& value : {conversation.tools, conversation.variables}) {
+      if (value.json() != nullptr) text += "{" + value.to_string() + "}";
     }
-    if (conversation.value("continue_final_message", false)) text.pop_back();
+    if (conversation.end == PromptEnd::open_message) text.pop_back();
     return text;
   }
-  // Everything but the last five bytes is fixed where the answer goes on with a message.
-  Result<ChatPrompt> chat_prompt(std::string_view json) const override {
-    const std::string text = TRY(chat_text(json));
+  // Everything but the last five bytes is fixed where the answer continues a message.
+  Result<ChatPrompt> chat_prompt(const Conversation& conversation) const override {
+    const std::string text = TRY(chat_text(conversation));
     const auto n = static_cast<int64_t>(text.size());
-    const bool goes_on = json.find("continue_final_message") != std::string_view::npos;
-    return ChatPrompt{TRY(encode(text, {})).ids(), goes_on ? n - 5 : n};
+    const bool open = conversation.end == PromptEnd::open_message;
+    return ChatPrompt{TRY(encode(text, {})).ids(), open ? n - 5 : n};
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     std::string text;

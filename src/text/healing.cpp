@@ -25,10 +25,10 @@ constexpr std::string_view kBorders[] = {
 bool can_heal(TokenizerKind kind) { return kind != TokenizerKind::wordpiece; }
 
 // The last tokens of a prompt, and how many of them are stable.
-class PromptEnd {
+class PromptTail {
  public:
-  PromptEnd(const Tokenizer& tokenizer, const TokenPrefixes& prefixes,
-            std::span<const Token> tokens)
+  PromptTail(const Tokenizer& tokenizer, const TokenPrefixes& prefixes,
+             std::span<const Token> tokens)
       : tokenizer_(tokenizer), prefixes_(prefixes), tokens_(tokens) {
     for (const Token id : tokens_) text_ += prefixes_.bytes(id);
     n_stable_ = tokens_.size();
@@ -121,10 +121,10 @@ size_t count_unstable(const Tokenizer& tokenizer, const TokenPrefixes& prefixes,
                       std::span<const Token> end) {
   // The first tokens may only be what they are because of text before them.
   for (size_t skip = 0; skip == 0 || skip + kMinWindow <= end.size(); ++skip) {
-    PromptEnd part(tokenizer, prefixes, end.subspan(skip));
+    PromptTail part(tokenizer, prefixes, end.subspan(skip));
     if (part.is_canonical()) return end.size() - skip - part.find_stable();
   }
-  return end.size() - PromptEnd(tokenizer, prefixes, end).before_spanning();
+  return end.size() - PromptTail(tokenizer, prefixes, end).before_spanning();
 }
 
 }  // namespace

@@ -128,10 +128,10 @@ class Errors(TemplateTest):
 
     def test_wrong_messages(self):
         path = self.template(CHATML)
-        for given, says in (("{", "stdin"), ("[5]", "messages[0]: expected an object"),
-                            ('[{"role": "user", "content": 5}]', '"content" must be'),
+        for given, says in (("{", "stdin"), ("[5]", "'messages[0]' must be an object"),
+                            ('[{"role": "user", "content": 5}]', "'messages[0].content' must be"),
                             ("7", "expected an array of messages"),
-                            ('[{"content": "x"}]', '"role" must be a text'),
+                            ('[{"content": "x"}]', "'messages[0].role' is required"),
                             ('{"bos_token": 5}', '"bos_token" must be a text')):
             with self.subTest(given):
                 done = call("template", "--file", path, "--messages", "-", text=given)

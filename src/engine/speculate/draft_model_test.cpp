@@ -43,8 +43,7 @@ class DraftModelTest : public testing::Test {
   static void TearDownTestSuite() { nano_.reset(); }
 
   static Tokens question(const Model& model, const std::string& text) {
-    return tokenize_chat(model, R"({"messages": [{"role": "user", "content": ")" + text + "\"}]}")
-        .value();
+    return tokenize_chat(model, {{text_message("user", text)}}).value();
   }
   static std::unique_ptr<DraftModel> drafts_for(const Model& draft, const Model& target,
                                                 DraftModelLimits limits = {}) {

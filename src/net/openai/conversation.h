@@ -1,10 +1,9 @@
 // The part of a body that makes a chat prompt: the messages and how the template writes them.
 #pragma once
 
-#include <string>
-
 #include "base/json_fwd.h"
 #include "net/api_error.h"
+#include "ruv/conversation.h"
 
 namespace ruv {
 
@@ -13,9 +12,8 @@ enum class ToolTalk {
   allowed,  // where only the prompt is wanted
 };
 
-// An object as ModelText takes it: {"messages", and where they were given "tools",
-// "add_generation_prompt", "continue_final_message", "chat_template_kwargs"}. Contents are texts:
-// the parts of a list are joined by line breaks. Fails: 400, naming the field.
-ApiResult<std::string> read_conversation(const Json& body, ToolTalk tools);
+// read_conversation() of what this server supports: roles that it knows and, where tools are
+// refused, no member of a message but role and content. Fails: 400, naming the field.
+ApiResult<Conversation> read_chat(const Json& body, ToolTalk tools);
 
 }  // namespace ruv

@@ -169,16 +169,6 @@ bool is_plain_option(std::string_view name) {
   return find_generate_option(name) != nullptr;
 }
 
-tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value) {
-  std::string message = fmt::format("'{}' must be {}, not {}", field, wanted, type_words(value));
-  return tl::unexpected(bad_request(std::move(field), std::move(message), "invalid_type"));
-}
-
-tl::unexpected<ApiError> missing_field(std::string field) {
-  std::string message = fmt::format("'{}' is required", field);
-  return tl::unexpected(bad_request(std::move(field), std::move(message), "missing_field"));
-}
-
 ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
                            PlainOptions options) {
   auto json = parse_json(body, "body", {.depth = kMaxBodyDepth, .values = max_values});
@@ -219,8 +209,7 @@ ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
     const FieldRow* row = find_row(rows, name);
     if (row == nullptr) {
       if (options == PlainOptions::known && is_plain_option(name)) continue;
-      return tl::unexpected(
-          bad_request(full, fmt::format("unknown field '{}'", full), "unknown_field"));
+      return unknown_field(full);
     }
     if (row->use != FieldUse::unsupported || value.is_null()) continue;
     if (row->asks_nothing != nullptr && row->asks_nothing(value)) continue;
@@ -231,62 +220,6 @@ ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
                                       "unsupported_field"));
   }
   return {};
-}
-
-const Json* find_field(const Json& object, std::string_view name) {
-  const Json* found = object.find(name);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
-
-std::string_view type_words(const Json& value) {
-  switch (value.kind()) {
-    case Json::Kind::object:
-      return "an object";
-    case Json::Kind::array:
-      return "an array";
-    case Json::Kind::string:
-      return "a string";
-    case Json::Kind::boolean:
-      return "a boolean";
-    case Json::Kind::integer:
-    case Json::Kind::unsigned_integer:
-      return "an integer";
-    case Json::Kind::big_integer:
-      return "an integer of more than 64 bits";
-    case Json::Kind::real:
-      return "a number with a fraction";
-    case Json::Kind::null:
-      return "null";
-  }
-  return "";
-}
-
-ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback) {
-  const Json* value = find_field(object, name);
-  if (value == nullptr) return fallback;
-  if (value->is_boolean()) return value->get<bool>();
-  return tl::unexpected(bad_request(
-      std::string(name),
-      fmt::format("'{}' must be true or false, not {}", name, type_words(*value)), "invalid_type"));
-}
-
-ApiResult<int64_t> integer_within(const std::string& name, const Json& value, IntegerRange range) {
-  if (!value.is_number_integer()) return wrong_type(name, "an integer", value);
-  const bool too_large =
-      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-  const int64_t number = too_large ? INT64_MAX : value.get<int64_t>();
-  if (too_large || number < range.min || number > range.max) {
-    return tl::unexpected(bad_request(name, fmt::format("'{}' is {}; it must be from {} to {}",
-                                                        name, value.dump(), range.min, range.max)));
-  }
-  return number;
-}
-
-ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
-                                IntegerRange range) {
-  const Json* value = find_field(object, name);
-  if (value == nullptr) return fallback;
-  return integer_within(std::string(name), *value, range);
 }
 
 }  // namespace ruv

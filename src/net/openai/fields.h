@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_fwd.h"
+#include "base/json_fields.h"
 #include "net/api_error.h"
 #include "ruv/token.h"
 
@@ -47,20 +47,6 @@ ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
                              std::string_view where = {},
                              PlainOptions options = PlainOptions::unknown);
 
-// Typed reading: absent and null give the fallback; another type or range is a 400 naming the
-// field.
-const Json* find_field(const Json& object, std::string_view name);
-ApiResult<bool> read_flag(const Json& object, std::string_view name, bool fallback);
-struct IntegerRange {
-  int64_t min;
-  int64_t max;
-};
-ApiResult<int64_t> read_integer(const Json& object, std::string_view name, int64_t fallback,
-                                IntegerRange range);
-
-// The value of the field `name`. Fails: 400 with the number as it was sent.
-ApiResult<int64_t> integer_within(const std::string& name, const Json& value, IntegerRange range);
-
 // A list of token ids with at least one. Fails: 400 naming `where`.
 ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where);
 
@@ -72,10 +58,5 @@ inline constexpr size_t kMaxConversationValues = size_t{128} << 10;
 // A body that is a JSON object with known fields only, nested 32 deep at most.
 ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
                            PlainOptions options = PlainOptions::unknown);
-
-// "a string", "an object": a value's type in an error message.
-std::string_view type_words(const Json& value);
-tl::unexpected<ApiError> wrong_type(std::string field, std::string_view wanted, const Json& value);
-tl::unexpected<ApiError> missing_field(std::string field);
 
 }  // namespace ruv

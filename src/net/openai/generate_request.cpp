@@ -243,8 +243,7 @@ ApiResult<void> read_session(const Json& body, GenerateRequest& request) {
     return tl::unexpected(api_error(status, "session"));
   if (request.n != 1)
     return tl::unexpected(bad_request("n", "'n' must be 1 with 'session': it has one course"));
-  const bool goes_on = TRY(read_flag(body, "continue_final_message", false));
-  if (goes_on || TRY(read_flag(body, "add_generation_prompt", true))) return {};
+  if (request.conversation.end != PromptEnd::closed) return {};
   return tl::unexpected(bad_request("add_generation_prompt",
                                     "'session' needs an answer of the assistant: leave "
                                     "'add_generation_prompt' away"));
@@ -295,8 +294,8 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
   const Json json =
       TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
-  request.conversation = TRY(read_conversation(json, ToolTalk::refused));
-  if (request.params.token_healing && !TRY(read_flag(json, "continue_final_message", false))) {
+  request.conversation = TRY(read_chat(json, ToolTalk::refused));
+  if (request.params.token_healing && request.conversation.end != PromptEnd::open_message) {
     return tl::unexpected(
         bad_request("token_healing",
                     "'token_healing' needs 'continue_final_message': true; elsewhere the chat "

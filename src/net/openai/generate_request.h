@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/api_error.h"
+#include "ruv/conversation.h"
 #include "ruv/engine.h"
 #include "ruv/token.h"
 
@@ -28,7 +29,7 @@ struct GenerateRequest {
   ServiceTerms terms;
   bool echo = false;               // completions only
   std::vector<RawPrompt> prompts;  // completions only, at least one
-  std::string conversation;        // chat only: {"messages": […]} with contents as texts
+  Conversation conversation;       // chat only
   std::string session;             // chat only; empty: none
 };
 

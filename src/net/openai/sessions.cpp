@@ -5,6 +5,7 @@
 #include <charconv>
 #include <new>
 
+#include "chat/read_conversation.h"
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
 
@@ -123,7 +124,7 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
   const SessionQuery query = TRY(read_query(http.query, false));
   const Session session = TRY(answered(store->load(query.user, http.path_tail)));
   Json json = info_json(session.info);
-  json["messages"] = TRY(answered(read_session_messages(session)));
+  json["messages"] = messages_json(TRY(answered(read_session_messages(session))));
   return json;
 }
 
@@ -131,9 +132,8 @@ ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& htt
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
   const Json body = TRY(parse_body(http.body, kSessionFields, kMaxConversationValues));
-  const std::string text = TRY(read_conversation(body, ToolTalk::refused));
+  const Conversation conversation = TRY(read_chat(body, ToolTalk::refused));
   TRY(check_awaited(http));
-  const Json conversation = TRY(answered(parse_json(text, "messages")));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   const Result<Session> before = store->load(query.user, http.path_tail);
   const int64_t now = service.unix_time();
@@ -143,7 +143,7 @@ ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& htt
                   .model = service.names.front(),
                   .created = before ? before->info.created : now,
                   .updated = now};
-  set_session_messages(session, conversation["messages"]);
+  set_session_messages(session, conversation.messages);
   TRY(check_size(session));
   TRY(answered(store->save(hold, session)));
   return info_json(session.info);
@@ -217,33 +217,32 @@ ApiResult<std::shared_ptr<SessionTurn>> SessionTurn::begin(const OpenAiService& 
     before->info.user = user;
     before->info.name = request.session;
     before->info.created = service.unix_time();
-    set_session_messages(*before, Json::array());
   }
   TRY(turn->join(*before, request));
   return turn;
 }
 
 ApiResult<void> SessionTurn::join(const Session& before, GenerateRequest& request) {
-  session_.info = before.info;
-  messages_ = TRY(answered(read_session_messages(before)));
-  Json conversation = TRY(answered(parse_json(request.conversation, "messages")));
-  for (const Json& message : conversation["messages"]) messages_.push_back(message);
-  goes_on_ = conversation.value("continue_final_message", false);
-  set_session_messages(session_, messages_);
+  session_ = before;
+  std::vector<Message> messages = TRY(answered(read_session_messages(before)));
+  std::vector<Message>& added = request.conversation.messages;
+  add_session_messages(session_, added);
   TRY(check_size(session_));
-  conversation["messages"] = messages_;
-  request.conversation = conversation.dump();
+  std::ranges::move(added, std::back_inserter(messages));
+  added = std::move(messages);
+  if (request.conversation.end == PromptEnd::open_message) open_ = added;
   return {};
 }
 
 void SessionTurn::keep(const std::string& answer, int64_t n_tokens,
                        std::function<void(Status)> kept) {
-  if (goes_on_) {
-    messages_.back()["content"] = messages_.back()["content"].get<std::string>() + answer;
+  if (open_.empty()) {
+    const Message message = text_message("assistant", answer);
+    add_session_messages(session_, {&message, 1});
   } else {
-    messages_.push_back({{"role", "assistant"}, {"content", answer}});
+    std::get<TextContent>(open_.back().parts.back()).text += answer;
+    set_session_messages(session_, open_);
   }
-  set_session_messages(session_, messages_);
   session_.info.model = service_.names.front();
   session_.info.updated = service_.unix_time();
   session_.info.n_tokens = n_tokens;

@@ -62,8 +62,9 @@ class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
   const OpenAiService& service_;
   std::optional<SessionStore::Hold> hold_;
   Session session_;
-  Json messages_;         // the kept ones and the request's
-  bool goes_on_ = false;  // the answer belongs to the last message
+  // The kept ones and the request's where the answer continues the last of them, else none: then it
+  // is added to session_.
+  std::vector<Message> open_;
 };
 
 }  // namespace ruv

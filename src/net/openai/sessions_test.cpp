@@ -140,7 +140,7 @@ TEST_F(SessionsTest, WhatAStreamEndedWithIsKeptWhenItsEndArrives) {
     // The very moment the client knows: the session is on disk and free for the next turn.
     const Session kept = *store_->load("", "a");
     EXPECT_EQ(kept.info.n_messages, 2 * (turn + 1));
-    EXPECT_EQ(read_session_messages(kept)->back()["content"], "yes");
+    EXPECT_EQ(joined_text(read_session_messages(kept)->back()), "yes");
     EXPECT_TRUE(store_->hold("", "a"));
     ASSERT_TRUE(client.read_until("[DONE]"));
   }
@@ -166,7 +166,8 @@ TEST_F(SessionsTest, AFullSessionSaysSoBeforeAnAnswerIsMade) {
   Session full;
   full.info.name = "a";
   const std::string most(kMaxSessionTextBytes - 50, 'x');
-  set_session_messages(full, Json::array({{{"role", "user"}, {"content", most}}}));
+  const Message longest = text_message("user", most);
+  set_session_messages(full, {&longest, 1});
   ASSERT_TRUE(store_->save(*store_->hold("", "a"), full).ok());
   EXPECT_EQ(chat(chat_body("a", "more"), saying("y")).body["error"]["code"], "session_too_long");
   EXPECT_TRUE(engine_->submitted().empty());
