@@ -131,7 +131,7 @@ class TemplateProbe {
     const auto text = rendered(plain());
     found_.writes_bos = has(text, kBos);
     found_.content_text = has(text, kUser);
-    // A list printed as Python or as JSON is no rendering of its text.
+    // A list printed as Python or JSON does not count as rendering its text.
     const auto shows_text = [](const std::optional<std::string>& out) {
       return has(out, kUser) && !has(out, "'type'") && !has(out, "\"type\"");
     };

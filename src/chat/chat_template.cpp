@@ -66,7 +66,7 @@ Result<std::vector<RenderedPart>> run_program(const jinja::TemplateProgram& prog
   jinja::TemplateRun run(program, meter, options.now_unix_s);
   run.define("bos_token", Datum::text(options.bos_token));
   run.define("eos_token", Datum::text(options.eos_token));
-  // Templates ask "tools is not none", so these exist even when nobody sets them.
+  // Templates test "tools is not none", so these exist even when the caller sets none.
   run.define("tools", Datum::none());
   run.define("documents", Datum::none());
   // The context is the caller's; only what the template does with it is limited.

@@ -239,7 +239,7 @@ bool takes_modifier(char letter, char modifier) {
   return (modifier == 'E' ? kNotE : kNotO).find(letter) == std::string_view::npos;
 }
 
-// Reads the directive that begins at format[at], a '%'; `at` is then behind it.
+// Reads the directive that begins at format[at], a '%', and moves `at` past it.
 Result<std::string> field(std::string_view format, size_t& at, const Moment& t) {
   constexpr size_t kMaxWidth = 1000;
   const size_t begin = at++;

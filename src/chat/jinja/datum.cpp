@@ -193,7 +193,7 @@ Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderM
 
 namespace {
 
-// Words that are the protocol's, whoever sends them: templates build control tokens around them.
+// The protocol's own words, even if a user sends them: templates build control tokens around them.
 bool is_role(std::string_view text) {
   static constexpr std::string_view kRoles[] = {"system", "user",     "assistant", "tool",
                                                 "model",  "function", "developer", "ipython"};

@@ -1,5 +1,10 @@
 // Datum: a value of a template expression, with Python's kinds and Python's rules for truth,
-// equality, order and printing. Texts, sequences and dicts are shared and, once made, unchanged.
+// equality, order and printing.
+//
+// Scalars are stored in the variant; texts, sequences and dicts are shared and immutable once made,
+// so copying a Datum is cheap. The exceptions are generators, which are consumed, and namespaces.
+// Texts remember which of their bytes came from the user (MarkedText). Values carry their depth of
+// nesting, which is limited when they are made, so that recursion over a value is safe.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +69,7 @@ class Datum {
   static Datum none();
   // Text written by the template.
   static Datum text(std::string_view bytes);
-  // `message` is the error that using it gives.
+  // An undefined value; using it fails with `message`.
   static Datum undefined(std::string message);
 
   Kind kind() const { return static_cast<Kind>(value_.index()); }
@@ -75,7 +80,7 @@ class Datum {
   bool is_number() const { return is_whole() || is(Kind::real); }
   // An int of any size or a bool, which Python counts as an int.
   bool is_whole() const { return is_integral() || is(Kind::wide_integer); }
-  // … that fits 64 bits.
+  // A whole number that fits 64 bits.
   bool is_integral() const { return is(Kind::boolean) || is(Kind::integer); }
 
   // Each requires the matching kind.
@@ -91,7 +96,7 @@ class Datum {
   const ObjectPtr& object() const { return std::get<ObjectPtr>(value_); }
   const WidePtr& wide() const { return std::get<WidePtr>(value_); }
 
-  // The same shared thing, or an equal scalar of the same kind: Python's `is`.
+  // Python's `is`: the same shared object, or an equal scalar of the same kind.
   bool same_as(const Datum& other) const { return value_ == other.value_; }
 
  private:
@@ -111,9 +116,11 @@ enum class SequenceKind : uint8_t {
   items,
 };
 
-// Gives the next item, nothing at the end.
+// Returns the next item, nothing at the end.
 using DrawItem = std::function<Result<std::optional<Datum>>()>;
 
+// A list, tuple, range, generator or view of a dict. `items` holds the items of all but ranges,
+// which are computed, and of generators, which are drawn.
 struct DatumSequence {
   SequenceKind kind = SequenceKind::list;
   std::vector<Datum> items;
@@ -129,7 +136,7 @@ struct DatumSequence {
   bool is_indexable() const { return is_list() || is_tuple() || kind == SequenceKind::range; }
 };
 
-// Keeps the order in which keys came; keys are compared as Python does (1 == 1.0 == True).
+// A dict that keeps the order of insertion; keys are compared as in Python (1 == 1.0 == True).
 class DatumDict {
  public:
   using Entry = std::pair<Datum, Datum>;
@@ -139,7 +146,7 @@ class DatumDict {
   int depth() const { return depth_; }
 
   const Datum* find(std::string_view key) const;
-  // Fails: corrupt, when the key is of a kind that cannot be one (a list, a dict).
+  // The value of a key, or null. Fails: corrupt, when the key cannot be hashed (a list, a dict).
   Result<const Datum*> find(const Datum& key, RenderMeter& meter) const;
   // Replaces the value of an equal key, or adds one. Fails: corrupt (the key), invalid (depth).
   Status set(Datum key, Datum value, RenderMeter& meter);
@@ -153,16 +160,18 @@ class DatumDict {
   int depth_ = 1;
 };
 
-// Fails: invalid, when the items are nested too deep or the meter is spent.
+// Fails: invalid, when the items are nested too deeply or the meter is spent.
 Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderMeter& meter,
                             bool from_user = false);
-// Texts, containers and their brackets count as the user's, but for "role" with one of the
-// protocol's own words. Fails: invalid (too deep, too long).
+// Converts JSON. Texts, containers and their brackets count as the user's, except for "role" with
+// one of the protocol's own words. Fails: invalid (too deep, too long).
 Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth = 0);
 
 // Python's name of the type, for errors: "str", "NoneType", "dict_items".
 std::string type_name(const Datum& value);
+// Python's bool(value).
 bool is_true(const Datum& value);
+// The depth of nesting: 0 for scalars and texts, 1 + the deepest item for containers.
 int depth_of(const Datum& value);
 
 // Python's ==. Fails: invalid, when the meter is spent.

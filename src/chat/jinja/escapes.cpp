@@ -23,7 +23,7 @@ std::optional<uint32_t> hex_digits(std::string_view text, size_t at, size_t n) {
 bool is_high(uint32_t c) { return c >= 0xD800 && c < 0xDC00; }
 bool is_low(uint32_t c) { return c >= 0xDC00 && c < 0xE000; }
 
-// The character of \x, \u or \U; `at` stands after the letter and moves past the digits.
+// The character of \x, \u or \U. `at` is after the letter and moves past the digits.
 Result<uint32_t> numbered(std::string_view text, char letter, size_t& at) {
   const size_t n = letter == 'x' ? 2 : letter == 'u' ? 4 : 8;
   const std::optional<uint32_t> value = hex_digits(text, at, n);

@@ -13,7 +13,7 @@ std::span<const BuiltinRow> sequence_filters();
 std::span<const BuiltinRow> layout_filters();
 std::span<const BuiltinRow> choosing_filters();  // map, select, sort, groupby and their kin
 
-// A call whose values stay as long as the generator that it makes.
+// A call whose values live as long as the generator that it makes.
 struct KeptCall {
   explicit KeptCall(const BuiltinCall& call);
   KeptCall(const KeptCall&) = delete;
@@ -25,11 +25,11 @@ struct KeptCall {
   BuiltinCall call;
 };
 
-// A generator, as a Python function with `yield` makes one: begin() runs when the first item is
-// asked for, so what is never asked for never fails. Fails: invalid (nested too deep).
+// A generator, like a Python function with `yield`: begin() runs when the first item is requested,
+// so what is never requested never fails. Fails: invalid (nested too deep).
 Result<Datum> make_generator(const BuiltinCall& call,
                              Result<DrawItem> (*begin)(const BuiltinCall& call));
-// Gives the items one after another.
+// A function that returns the items one after another.
 DrawItem draw_all(std::vector<Datum> items);
 
 // The attribute that a filter argument names: "a.b.0" or a number. Fails: as item_of.

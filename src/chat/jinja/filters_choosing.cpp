@@ -102,7 +102,7 @@ Result<Datum> dictsort_filter(const BuiltinCall& call) {
   std::vector<KeyedItem> keyed;
   for (const auto& [key, value] : call.subject.dict()->entries()) {
     const Datum& chosen = by->bytes() == "key" ? key : value;
-    // Not inside the braces: compilers forget what stands before a return out of them.
+    // Not inside the braces: compilers lose what was initialised before a return inside them.
     Datum pair = TRY(make_sequence(SequenceKind::tuple, {key, value}, call.meter()));
     keyed.push_back({call.flag(0) ? chosen : without_case(chosen), std::move(pair)});
   }

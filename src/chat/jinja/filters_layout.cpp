@@ -36,7 +36,7 @@ class WrapLine {
     out.append_slice(text_, starts_[chunk.begin], starts_[chunk.end]);
   }
 
-  // Runs of white space and the words between them; with hyphens, words also end behind them.
+  // Runs of white space and the words between them; with hyphens, words also end after them.
   std::vector<Chunk> chunks(bool on_hyphens) const {
     std::vector<Chunk> out;
     for (size_t at = 0; at < letters_.size();) {
@@ -59,7 +59,7 @@ class WrapLine {
     if (on_hyphens && chunk.size() > width) {
       size_t hyphen = chunk.begin + width;
       while (hyphen > chunk.begin && letters_[hyphen - 1] != '-') --hyphen;
-      // Something else than hyphens must stand before it.
+      // A character other than a hyphen must precede it.
       for (size_t i = chunk.begin; hyphen > chunk.begin + 1 && i + 1 < hyphen; ++i)
         if (letters_[i] != '-') return hyphen;
     }
@@ -85,7 +85,7 @@ class WrapLine {
     while (end < letters_.size() && letters_[end] == '-') ++end;
     return end >= i + 2 && end < letters_.size() && is_word(letters_[end]) ? end : 0;
   }
-  // Whether a word that began at `begin` may end behind the hyphen at i.
+  // Whether a word that began at `begin` may end after the hyphen at i.
   bool breaks_behind(size_t begin, size_t i) const {
     if (letters_[i] != '-' || i == begin) return false;
     const bool two = i >= 2 && is_letter_at(i - 2) && is_letter_at(i - 1);
@@ -117,7 +117,7 @@ struct WrapOptions {
   bool on_hyphens;
 };
 
-// Appends the wrapped line; `separator` stands between its parts.
+// Appends the wrapped line with `separator` between its parts.
 void append_wrapped(MarkedText& out, const WrapLine& line, const WrapOptions& options,
                     const MarkedText& separator) {
   std::vector<WrapLine::Chunk> rest = line.chunks(options.on_hyphens);

@@ -75,7 +75,7 @@ Result<Datum> fromkeys_function(const BuiltinCall& call) {
 }
 
 Result<Datum> namespace_function(const BuiltinCall& call) {
-  // A namespace lives until the run ends, so many of them must cost.
+  // A namespace lives until the run ends, so each one must cost steps.
   TRY(call.meter().spend(8));
   const std::shared_ptr<NamespaceObject> space = call.run.make_namespace();
   TRY(each_given(call, [&](const Datum& key, const Datum& value) {

@@ -1,11 +1,12 @@
-// Escaping for HTML, as the filters escape and safe and sums of safe texts need it.
+// Escaping for HTML, as used by the filters escape and safe and by sums of safe texts.
 #pragma once
 
 #include "chat/jinja/marked_text.h"
 
 namespace ruv::jinja {
 
-// & < > " ' replaced by their entities; the result is marked safe.
+// Replaces & < > " ' by their entities; the result is marked safe. Entities keep the mark of the
+// character that they replace.
 MarkedText html_escaped(const MarkedText& text);
 
 }  // namespace ruv::jinja

@@ -1,5 +1,5 @@
-// What a character is and its other cases, as Python's str methods see them. Categories and simple
-// case mappings are Unicode's; mappings to several characters (ß to SS) have a table.
+// Properties and case mappings of characters, as Python's str methods see them. Categories and
+// simple mappings are utf8proc's; mappings to several characters (ß to SS) have a table.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ bool is_upper(uint32_t c);
 bool is_lower(uint32_t c);
 bool is_title(uint32_t c);  // ǅ and its like
 bool is_cased(uint32_t c);
-// Passed over when one asks whether a letter stands at a word's end: marks, quotes, dots.
+// Characters that are ignored when deciding whether a letter ends a word: marks, quotes, dots.
 bool is_case_ignorable(uint32_t c);
 bool starts_identifier(uint32_t c);
 bool continues_identifier(uint32_t c);
@@ -43,7 +43,7 @@ size_t last_character_size(std::string_view text, size_t end);
 // Bytes of ASCII at the start.
 size_t ascii_prefix(std::string_view text);
 size_t count_characters(std::string_view text);
-// The byte reached from byte `from` after passing so many characters; text.size() at the end.
+// The byte offset that is `characters` characters after byte `from`; text.size() at the end.
 size_t byte_of_character(std::string_view text, size_t characters, size_t from);
 
 }  // namespace ruv::jinja

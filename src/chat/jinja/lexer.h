@@ -1,5 +1,6 @@
-// Lexer of templates: text outside of tags, and the words inside them. White space around tags is
-// settled here, by the rules of trim_blocks and lstrip_blocks.
+// Lexer of templates: splits the source into text outside tags and the lexemes inside them. White
+// space around tags is removed here, by the rules of trim_blocks and lstrip_blocks and by - and +
+// in tags; comments are dropped and raw blocks become text.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,13 @@
 
 namespace ruv::jinja {
 
-// Where something stands in the template, both from 1; columns count bytes.
+// A position in the template, both numbers from 1; columns count bytes.
 struct Place {
   uint32_t line = 0;
   uint32_t column = 0;
 };
 
+// What a lexeme is.
 enum class LexemeKind : uint8_t {
   text,            // outside of tags
   variable_begin,  // {{
@@ -31,6 +33,7 @@ enum class LexemeKind : uint8_t {
   end,
 };
 
+// A lexeme with its position and value.
 struct Lexeme {
   LexemeKind kind = LexemeKind::end;
   Place place;
@@ -47,9 +50,11 @@ struct Lexeme {
 // "line 3, column 7".
 std::string describe(Place place);
 
+// Longer templates are refused.
 inline constexpr size_t kMaxSourceBytes = 1 << 20;
 
-// The last lexeme is of kind end. Fails: corrupt, with the place; invalid, when too long.
+// Splits a template. The last lexeme is of kind `end`. Fails: corrupt (with the position), invalid
+// (longer than kMaxSourceBytes).
 Result<std::vector<Lexeme>> lex(std::string_view source);
 
 }  // namespace ruv::jinja

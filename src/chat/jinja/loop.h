@@ -1,4 +1,6 @@
-// For loops and the variable `loop` that tells where one stands.
+// For loops and the variable `loop`, which tells the position in the loop (loop.index, loop.last,
+// loop.previtem, …). loop.last and loop.length need items beyond the current one; only templates
+// that read them make the loop read ahead, so generators stay lazy otherwise.
 #pragma once
 
 #include <deque>
@@ -9,7 +11,7 @@ namespace ruv::jinja {
 
 class LoopObject final : public TemplateObject, public std::enable_shared_from_this<LoopObject> {
  public:
-  // `value_depth` is the depth of what the walk goes over.
+  // `value_depth` is the depth of the iterated value. `around` is the scope outside the loop.
   LoopObject(TemplateRun& run, const ForNode& node, DatumWalk walk, int value_depth,
              NameScope* around, int64_t depth)
       : run_(run),
@@ -21,7 +23,7 @@ class LoopObject final : public TemplateObject, public std::enable_shared_from_t
 
   // Moves to the next item that passes the loop's condition; nothing at the end.
   Result<std::optional<Datum>> advance();
-  // The loop is over: lets go of values that may form a circle with the loop itself.
+  // Ends the loop: drops values that may form a reference cycle with the loop itself.
   void close() {
     changed_.clear();
     closed_ = true;
@@ -30,11 +32,13 @@ class LoopObject final : public TemplateObject, public std::enable_shared_from_t
   std::string type_name() const override { return "LoopContext"; }
   std::optional<Datum> attribute(std::string_view name) const override;
   bool callable() const override { return true; }
-  // loop(items): the body again, one level deeper. Fails: corrupt, when the loop is not recursive.
+  // loop(items): runs the body again, one level deeper. Fails: corrupt, when the loop is not
+  // recursive.
   Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override;
   std::optional<int64_t> length() const override;
   int depth() const override { return 1 + value_depth_; }
 
+  // loop.cycle(a, b, …) and loop.changed(values).
   Result<Datum> cycle(const CallArguments& arguments) const;
   Result<Datum> changed(const CallArguments& arguments);
 

@@ -1,5 +1,9 @@
 // MarkedText: text in which every byte remembers whether it came from the user. Marks travel with
-// slices and concatenation, so a rendered prompt can say which of its bytes a template wrote.
+// slices and concatenation, so a rendered prompt says which of its bytes the template wrote; only
+// those may become control tokens.
+//
+// Marks are stored as runs. A text with one mark, which is most texts, stores none and costs one
+// bool.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +22,16 @@ class MarkedText {
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
 
+  // Appends bytes with one mark.
   void append(std::string_view bytes, bool from_user);
   // Requires: &other != this.
   void append(const MarkedText& other);
   // Bytes [begin, end) of other with their marks. Requires: begin <= end <= other.size().
   void append_slice(const MarkedText& other, size_t begin, size_t end);
+  // Bytes [begin, end) with their marks.
   MarkedText slice(size_t begin, size_t end) const;
 
+  // Whether any byte came from the user.
   bool any_from_user() const;
 
   // Calls f(std::string_view, bool from_user) for each longest run of equal mark, in order.

@@ -1,5 +1,6 @@
-// RenderMeter: what a template may still spend. Work grows with steps and with bytes touched, so a
-// hostile template stops early whatever it repeats.
+// RenderMeter: the remaining budget of a rendering. Every evaluated node costs a step, and work on
+// text costs a step per 64 bytes, so a hostile template stops early whatever it repeats. Raising
+// max_steps lets longer templates finish and lets a hostile one take proportionally more time.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace ruv::jinja {
 
-// Values nested deeper than this are refused; every recursion over a value relies on it.
+// Values nested deeper than this are refused; every recursion over a value relies on the limit.
 inline constexpr int kMaxValueDepth = 200;
 inline constexpr int kMaxMacroDepth = 200;
 inline constexpr int kMaxParseDepth = 200;
@@ -30,7 +31,7 @@ class RenderMeter {
     steps_left_ = -1;
     return fail(Code::invalid, "the template needs more than {} steps (max_steps)", max_steps_);
   }
-  // As spend, where no error can be returned: running out shows at the next spend.
+  // As spend, for callers that cannot return an error: an exhausted budget shows at the next spend.
   void charge(int64_t steps) { steps_left_ -= std::min(steps, steps_left_ + 1); }
   // Refuses a text above the output limit.
   Status check_size(size_t bytes) const {

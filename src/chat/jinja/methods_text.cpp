@@ -232,7 +232,7 @@ Result<Datum> case_method(const BuiltinCall& call) {
   return call_builtin(*find_test(kUpper ? "upper" : "lower"), call.run, call.subject, {});
 }
 
-// Words begin in upper case and go on in lower case, and there is one.
+// Whether there is a word, and every word is one upper-case letter followed by lower-case ones.
 Result<Datum> title_method(const BuiltinCall& call) {
   const std::string& text = self(call).bytes();
   TRY(call.meter().spend_text(text.size()));

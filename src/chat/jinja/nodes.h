@@ -1,5 +1,10 @@
 // The parsed form of a template: a tree of expressions and statements that evaluate themselves.
-// Chains (a + b + c, x|f|g, a.b.c) are flat lists, so the tree is only as deep as the brackets.
+//
+// Expressions return a Datum; statements write output and say what happens next (Flow). Nodes are
+// immutable after parsing and hold no state of a rendering, so one program can be rendered by
+// several threads; everything that changes is in TemplateRun. Chains (a + b + c, x|f|g, a.b.c) are
+// flat lists, so the tree is only as deep as the brackets and blocks of the source, which the
+// parser limits.
 #pragma once
 
 #include <memory>
@@ -12,6 +17,7 @@
 
 namespace ruv::jinja {
 
+// An expression. `place` is where it begins in the source, for error messages.
 class ExprNode {
  public:
   explicit ExprNode(Place at) : place(at) {}
@@ -25,6 +31,7 @@ using ExprPtr = std::unique_ptr<ExprNode>;
 // The index of a name in TemplateProgram::names.
 using NameId = int32_t;
 
+// The arguments of a call, in the order in which Python evaluates them.
 struct ArgumentNodes {
   std::vector<ExprPtr> positional;
   std::vector<std::pair<std::string, ExprPtr>> named;
@@ -32,6 +39,7 @@ struct ArgumentNodes {
   ExprPtr double_star;  // **mapping
 };
 
+// Operators with numbers as results (add and multiply also join and repeat).
 enum class MathOp : uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power };
 enum class CompareOp : uint8_t {
   equal,
@@ -44,18 +52,21 @@ enum class CompareOp : uint8_t {
   not_in
 };
 
+// A literal.
 struct ConstantNode final : ExprNode {
   ConstantNode(Place at, Datum v) : ExprNode(at), value(std::move(v)) {}
   Result<Datum> evaluate(TemplateRun&) const override { return value; }
   Datum value;
 };
 
+// A variable, looked up in the scopes and then in the context.
 struct NameNode final : ExprNode {
   NameNode(Place at, NameId n) : ExprNode(at), name(n) {}
   Result<Datum> evaluate(TemplateRun& run) const override;
   NameId name;
 };
 
+// [a, b] or (a, b).
 struct SequenceNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
@@ -63,14 +74,15 @@ struct SequenceNode final : ExprNode {
   std::vector<ExprPtr> items;
 };
 
+// {key: value, …}.
 struct DictNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
   std::vector<std::pair<ExprPtr, ExprPtr>> entries;
 };
 
-// value if conditions[0] if … [else otherwise]: the last condition is asked first and is the one
-// that `otherwise` answers.
+// value if conditions[0] if conditions[1] … [else otherwise]. The last condition is tested first,
+// and `otherwise` belongs to it.
 struct ConditionalNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
@@ -79,6 +91,7 @@ struct ConditionalNode final : ExprNode {
   ExprPtr otherwise;
 };
 
+// a and b and c, or a or b or c: stops at the operand that decides, and returns it.
 struct LogicNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
@@ -86,12 +99,14 @@ struct LogicNode final : ExprNode {
   std::vector<ExprPtr> operands;
 };
 
+// not a.
 struct NotNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
   ExprPtr operand;
 };
 
+// -a, or +a.
 struct SignNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
@@ -128,7 +143,7 @@ struct CapturedNode final : ExprNode {
   Result<Datum> evaluate(TemplateRun& run) const override;
 };
 
-// What stands after a value: .name [index] (arguments) |filter "is test".
+// An operation applied to a value: .name, [index], (arguments), |filter, "is test".
 class PostfixStep {
  public:
   explicit PostfixStep(Place at) : place(at) {}
@@ -138,30 +153,35 @@ class PostfixStep {
 };
 using StepPtr = std::unique_ptr<PostfixStep>;
 
+// subject.name: an attribute, else an item of that name.
 struct AttributeStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
   std::string name;
 };
 
+// subject[index]: an item, else an attribute of that name.
 struct ItemStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
   ExprPtr index;
 };
 
+// subject[start:stop:stride].
 struct SliceStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
   ExprPtr start, stop, stride;  // null where left out
 };
 
+// subject(arguments).
 struct CallStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
   ArgumentNodes arguments;
 };
 
+// subject|name(arguments).
 struct FilterStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
@@ -170,6 +190,7 @@ struct FilterStep final : PostfixStep {
   ArgumentNodes arguments;
 };
 
+// subject is [not] name(arguments).
 struct TestStep final : PostfixStep {
   using PostfixStep::PostfixStep;
   Result<Datum> apply(TemplateRun& run, const Datum& subject) const override;
@@ -179,6 +200,7 @@ struct TestStep final : PostfixStep {
   ArgumentNodes arguments;
 };
 
+// A value and the operations that follow it, applied from left to right.
 struct PostfixNode final : ExprNode {
   using ExprNode::ExprNode;
   Result<Datum> evaluate(TemplateRun& run) const override;
@@ -186,9 +208,10 @@ struct PostfixNode final : ExprNode {
   std::vector<StepPtr> steps;
 };
 
-// What to do after a statement: go on, or leave or repeat the loop around it.
+// What happens after a statement: the next one, or leaving or repeating the enclosing loop.
 enum class Flow : uint8_t { next, break_loop, continue_loop };
 
+// A statement. Output goes to the run's current text.
 class StatementNode {
  public:
   explicit StatementNode(Place at) : place(at) {}
@@ -199,14 +222,14 @@ class StatementNode {
 using StatementPtr = std::unique_ptr<const StatementNode>;
 using StatementList = std::vector<StatementPtr>;
 
-// The statements of a scope. Jinja decides while compiling where a name lives: one that the scope
-// sets before it reads it is undefined until then, whatever the context holds.
+// The statements of a scope. Jinja decides at compile time where a name lives: a name that the
+// scope sets before it reads it is undefined until then, whatever the context holds (`unset`).
 struct ScopeBody {
   StatementList statements;
   std::vector<NameId> unset;
 };
 
-// What an assignment fills: a name, a member of a namespace, or several of them.
+// The target of an assignment: a name, a member of a namespace, or a tuple of targets.
 struct AssignTarget {
   Place place;
   NameId name = -1;
@@ -226,7 +249,7 @@ struct MacroBody {
   std::string name;  // empty: the body of a call block
   std::vector<MacroParameter> parameters;
   ScopeBody body;
-  // The body reads these names, so calls may bring what they hold.
+  // Whether the body reads these names; only then are they collected by a call.
   bool uses_caller = false;
   bool uses_varargs = false;
   bool uses_kwargs = false;
@@ -238,18 +261,21 @@ struct MacroBody {
   }
 };
 
+// Text outside tags.
 struct TextNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
   std::string text;
 };
 
+// {{ value }}.
 struct PrintNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
   ExprPtr value;
 };
 
+// {% if %} … {% elif %} … {% else %}: the first branch whose condition is true.
 struct IfNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -257,6 +283,7 @@ struct IfNode final : StatementNode {
   StatementList otherwise;
 };
 
+// {% for target in iterable if condition recursive %} … {% else %}. loop.h runs it.
 struct ForNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -268,6 +295,7 @@ struct ForNode final : StatementNode {
   ScopeBody otherwise;
 };
 
+// {% set target = value %}.
 struct SetNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -275,6 +303,7 @@ struct SetNode final : StatementNode {
   ExprPtr value;
 };
 
+// {% set name | filters %} … {% endset %}: the target is the rendered body.
 struct SetBlockNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -283,6 +312,7 @@ struct SetBlockNode final : StatementNode {
   ScopeBody body;
 };
 
+// {% filter … %} … {% endfilter %}: writes the filtered body.
 struct FilterBlockNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -290,6 +320,7 @@ struct FilterBlockNode final : StatementNode {
   ScopeBody body;
 };
 
+// {% macro name(…) %}: defines a callable that returns its rendered body.
 struct MacroNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -297,6 +328,7 @@ struct MacroNode final : StatementNode {
   MacroBody macro;
 };
 
+// {% call(…) callee(…) %} … {% endcall %}: calls a macro, which can render the block with caller().
 struct CallBlockNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -305,7 +337,8 @@ struct CallBlockNode final : StatementNode {
   MacroBody caller;
 };
 
-// with a = 1, b = 2; also the scope of a generation block, which marks what the assistant said.
+// {% with a = 1, b = 2 %}; also the scope of a {% generation %} block, which marks what the
+// assistant said.
 struct WithNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
@@ -314,13 +347,14 @@ struct WithNode final : StatementNode {
   bool is_generation = false;
 };
 
+// {% break %} and {% continue %}.
 struct LoopControlNode final : StatementNode {
   LoopControlNode(Place at, Flow f) : StatementNode(at), flow(f) {}
   Result<Flow> execute(TemplateRun&) const override { return flow; }
   Flow flow;
 };
 
-// A whole template. Names are numbered so that scopes compare integers.
+// A whole template. Names are numbered, so that scopes compare integers instead of texts.
 struct TemplateProgram {
   std::vector<std::string> names;
   ScopeBody body;
@@ -329,7 +363,8 @@ struct TemplateProgram {
   NameId loop = -1, caller = -1, varargs = -1, kwargs = -1, self = -1;
 };
 
-// Fails: corrupt with line and column, unsupported (a tag, filter or test we lack).
+// Parses a template. Fails: corrupt (with line and column), unsupported (a tag, filter or test that
+// is not implemented), invalid (too long).
 Result<TemplateProgram> parse_template(std::string_view source);
 
 }  // namespace ruv::jinja

@@ -21,8 +21,8 @@ struct FieldFormat {
 // Widths and precisions above this are refused.
 inline constexpr int64_t kMaxFieldWidth = 100'000;
 
-// What str.format refuses and % does not: a layout for a value that is no text and no number, a
-// precision for a whole number. Fails: corrupt.
+// Refuses what str.format refuses and % does not: a layout for a value that is neither text nor
+// number, a precision for a whole number. Fails: corrupt.
 Status check_field(const Datum& value, const FieldFormat& format);
 
 // Fails: corrupt, when the type does not fit the value.

@@ -1,5 +1,5 @@
-// TemplateObject: what is neither data nor text. Namespaces, loops, macros, bound methods and the
-// global functions all answer the same few questions.
+// TemplateObject: a value that is neither data nor text. Namespaces, loops, macros, bound methods
+// and global functions implement this interface.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct CallArguments {
   std::vector<std::pair<std::string, Datum>> named;
   bool names_from_user = false;  // some name came out of a user's mapping by **
 
-  // The name as a text that remembers so.
+  // The name as a text that carries this mark.
   Datum name_text(const std::string& name) const {
     return Datum(MarkedText(name, names_from_user));
   }
@@ -42,7 +42,8 @@ class TemplateObject {
 
 inline constexpr size_t kMaxParameters = 6;
 
-// One call of a filter, test, method or global function, its arguments put in their places.
+// A call of a filter, test, method or global function, with its arguments matched to the
+// parameters.
 struct BuiltinCall {
   TemplateRun& run;
   const Datum& subject;
@@ -53,15 +54,15 @@ struct BuiltinCall {
   bool flag(size_t i, bool fallback = false) const;
   // Fails: corrupt, when the argument is not a whole number.
   Result<int64_t> integer(size_t i, int64_t fallback) const;
-  // … where a part of the subject begins or ends: a number beyond 64 bits is cut to them.
+  // As integer, for a position in the subject: a number beyond 64 bits is clamped.
   Result<int64_t> bound(size_t i, int64_t fallback) const;
   // Python's str of the argument; `fallback` when it is left out.
   Result<TextPtr> text(size_t i, std::string_view fallback = "") const;
   RenderMeter& meter() const;
 };
 
-// A row of the tables of filters, tests, methods and globals. One parameter named "*" means that
-// the function reads `arguments` itself.
+// A row of the tables of filters, tests, methods and globals. A single parameter "*" means that the
+// function reads `arguments` itself.
 struct BuiltinRow {
   std::string_view name;
   Result<Datum> (*function)(const BuiltinCall&) = nullptr;
@@ -84,9 +85,9 @@ const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::strin
 // corrupt (beyond the limit of bits). Requires: a number.
 Result<std::optional<Datum>> number_attribute(const Datum& number, std::string_view name,
                                               RenderMeter& meter);
-// What Python's value has under that name and ours has not.
+// Whether Python's value has an attribute of that name that is not implemented here.
 bool is_unsupported_attribute(const Datum& subject, std::string_view name);
-// A method that would change a list or dict; templates may not call those.
+// Whether the name is a method that would change a list or dict; templates may not call those.
 bool is_mutating_method(const Datum& subject, std::string_view name);
 
 // subject.method, or a global function when the subject is undefined.

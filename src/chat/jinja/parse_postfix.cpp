@@ -109,8 +109,8 @@ Result<std::string> TemplateParser::dotted_name() {
   return name;
 }
 
-// Jinja refuses a filter that it lacks at once, but where it stands under a condition only when it
-// is reached: templates ask "if …" before they use what not every engine has.
+// Jinja refuses an unknown filter at once, except under a condition, where it is an error only when
+// it is reached: templates test "if …" before they use what not every engine has.
 void TemplateParser::note_missing(Place place, std::string what) {
   if (frames_[frame_].branches == 0) missing_.emplace_back(place, std::move(what));
 }

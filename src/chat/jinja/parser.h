@@ -1,5 +1,11 @@
-// TemplateParser: lexemes to tree by recursive descent, Jinja's grammar. Depth is counted at every
-// bracket and block, so hostile nesting ends in an error, not in a broken stack.
+// TemplateParser: builds the tree from lexemes by recursive descent over Jinja's grammar. Every
+// bracket and block counts towards a depth limit, so hostile nesting ends in an error instead of a
+// stack overflow.
+//
+// Besides the tree it computes what Jinja's compiler computes: for each scope the names that are
+// set before they are read (Frame), and whether a macro uses caller, varargs or kwargs. A filter or
+// test that does not exist is an error only if it would certainly be evaluated, since templates
+// test for features with conditions. Used once; not thread-safe.
 #pragma once
 
 #include <array>
@@ -42,19 +48,21 @@ class TemplateParser {
     ScopeBody* body = nullptr;      // receives `unset`
     int branches = 0;               // ifs around the current place
   };
-  // caller, varargs, kwargs and self mean something to a macro or template that reads them before
-  // it gives them a value.
+  // caller, varargs, kwargs and self have a special meaning in a macro or template that reads them
+  // before assigning them.
   enum class FirstUse : uint8_t { none, read, write };
   using SpecialNames = std::array<FirstUse, 4>;
   void note_first_use(NameId name, bool is_read);
-  // A name is read or is a parameter.
+  // Records that a name is read or is a parameter.
   void touch(NameId name) { frames_[frame_].touched.insert(name); }
   void touch(const AssignTarget& target);
+  // Records that a name is assigned.
   void store(NameId name);
   void store(const AssignTarget& target);
   // Opens a scope; close_frame returns to the one around it.
   void open_frame(ScopeBody& body);
   void close_frame() { frame_ = frames_[frame_].parent; }
+  // Fills ScopeBody::unset of all scopes, once everything is parsed.
   void settle_frames();
 
   // Counts nesting while it lives.
@@ -69,7 +77,7 @@ class TemplateParser {
   Result<StatementList> statements(std::initializer_list<std::string_view> ends);
   Status statement(StatementList& out);
   Result<StatementPtr> block_statement(std::string_view tag, Place place);
-  // The body of a block up to one of `ends`, whose name is consumed and told in `ended_by`.
+  // The body of a block up to one of `ends`, whose name is consumed and stored in `ended_by`.
   Result<StatementList> body(std::initializer_list<std::string_view> ends,
                              std::string* ended_by = nullptr);
   Result<StatementPtr> if_statement(Place place);
@@ -79,6 +87,7 @@ class TemplateParser {
   Result<StatementPtr> call_statement(Place place);
   Result<StatementPtr> filter_statement(Place place);
   Result<StatementPtr> with_statement(Place place);
+  // The parameters of a macro or call block, in parentheses.
   Result<std::vector<MacroParameter>> signature();
   Status macro_body(MacroBody& macro, std::string_view end);
   // A body in a frame of its own.
@@ -107,6 +116,7 @@ class TemplateParser {
   Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
   Result<StepPtr> subscript();
   Result<std::string> dotted_name();
+  // Remembers a missing filter or test, to be reported if it is reached unconditionally.
   void note_missing(Place place, std::string what);
   Result<StepPtr> filter();
   Result<StepPtr> test();

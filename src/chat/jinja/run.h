@@ -1,5 +1,5 @@
-// TemplateRun: one rendering. Holds the scopes, the output being written and what may still be
-// spent; the nodes evaluate themselves with it.
+// TemplateRun: one rendering of a template. Holds the scopes, the output being written and the
+// remaining budget; the nodes evaluate themselves with it. Used by one thread, once.
 #pragma once
 
 #include <memory>
@@ -11,21 +11,21 @@
 
 namespace ruv::jinja {
 
-// The variables of a block, found through their parents. A scope that a macro remembers is kept
-// until the run ends.
+// The variables of a block; names are looked up through the parents. A scope that a macro remembers
+// (`kept`) lives until the run ends.
 struct NameScope {
   NameScope* parent = nullptr;
   std::vector<std::pair<NameId, Datum>> variables;
   bool kept = false;
 };
 
-// Walks what a for loop or a filter walks: sequences, the keys of a dict, the characters of a text.
-// A generator is used up as it goes.
+// Iterates over what a for loop or a filter iterates: sequences, the keys of a dict, the characters
+// of a text. A generator is consumed as it is walked.
 class DatumWalk {
  public:
   // Fails: corrupt, "'int' object is not iterable".
   static Result<DatumWalk> over(const Datum& value, RenderMeter& meter);
-  // Nothing at the end. Fails: as what makes a generator's items.
+  // The next item, nothing at the end. Fails: as the function that makes a generator's items.
   Result<std::optional<Datum>> next();
   // Items in all, or nothing for a generator.
   std::optional<size_t> size() const;
@@ -38,11 +38,12 @@ class DatumWalk {
 // All items at once.
 Result<std::vector<Datum>> items_of(const Datum& value, RenderMeter& meter);
 
-// Python's obj[key] as Jinja sees it (items first), and obj.name (attributes first). A missing one
-// is undefined. Fails: corrupt, when the subject itself is undefined.
+// Python's obj[key] as Jinja defines it (items first), and obj.name (attributes first). A missing
+// one is undefined. Fails: corrupt, when the subject itself is undefined.
 Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key);
 Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_view name);
 
+// The operators of Python on Datums. Fail: corrupt (kinds that the operator does not take).
 Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter& meter);
 Result<Datum> signed_number(const Datum& value, bool negative, RenderMeter& meter);
 Result<bool> compare(CompareOp op, const Datum& a, const Datum& b, RenderMeter& meter);
@@ -56,12 +57,13 @@ class TemplateRun {
   TemplateRun(const TemplateRun&) = delete;
   TemplateRun& operator=(const TemplateRun&) = delete;
 
-  // Variables of the context; names that the template never mentions are ignored.
+  // Sets a variable of the context; names that the template never mentions are ignored.
   void define(std::string_view name, Datum value);
   bool mentions(std::string_view name) const;
+  // Renders the template. Call once.
   Result<MarkedText> render();
-  // The bytes of the rendered text that generation blocks wrote, in order, none overlapping. Blocks
-  // in macros and set blocks are not counted: where their text ends up is not known.
+  // The ranges of the rendered text that generation blocks wrote, in order, without overlaps.
+  // Blocks in macros and set blocks are not counted, since the position of their text is not known.
   const std::vector<std::pair<size_t, size_t>>& generations() const { return generations_; }
 
   RenderMeter& meter() { return meter_; }
@@ -70,7 +72,7 @@ class TemplateRun {
   // Counts a step and the depth, and puts the place before an error.
   Result<Datum> evaluate(const ExprNode& node);
   Result<Flow> execute(const StatementList& statements);
-  // In the scope that was just made for it.
+  // Executes statements in the scope that was just made for them.
   Result<Flow> execute(const ScopeBody& body);
   // Puts a place before an error, unless a deeper one is there already.
   Status placed(Place place, Status status);
@@ -81,7 +83,7 @@ class TemplateRun {
   Status assign(const AssignTarget& target, const Datum& value);
   void set(NameId name, Datum value);
 
-  // Where a generation block begins; nothing inside a macro or a set block.
+  // The offset at which a generation block begins; nothing inside a macro or a set block.
   std::optional<size_t> generation_begin() const;
   void generation_end(size_t begin);
   Status write(const MarkedText& text);
@@ -102,7 +104,7 @@ class TemplateRun {
     std::shared_ptr<NameScope> scope;
     return scoped(parent, scope, body);
   }
-  // As above, taking the memory of `scope` where nothing else keeps it; for the passes of a loop.
+  // The same, reusing the memory of `scope` if no macro keeps it; for the iterations of a loop.
   template <class F>
   auto scoped(NameScope* parent, std::shared_ptr<NameScope>& scope, F&& body) {
     if (scope && !scope->kept) {
@@ -128,13 +130,15 @@ class TemplateRun {
   Result<Datum> call_macro(const MacroBody& macro, NameScope* defined_in,
                            const CallArguments& arguments);
   std::shared_ptr<NamespaceObject> make_namespace();
-  // Undefined: "'str object' has no attribute 'x'". The last one is kept, since loops ask again.
+  // The undefined value "'str object' has no attribute 'x'". The last one is cached, since loops
+  // repeat it.
   Datum missing_attribute(const Datum& subject, std::string_view name);
 
-  // The text that the filters of a filter block work on.
+  // The text to which the filters of a filter block or set block are applied.
   Datum captured_text;
   const TemplateProgram& program() const { return program_; }
 
+  // Counts the depth of evaluation while it lives.
   struct Deeper {
     explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
     ~Deeper() { --depth_; }

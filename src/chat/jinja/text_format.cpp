@@ -276,7 +276,7 @@ class BraceValues {
   BraceValues(TemplateRun& run, const CallArguments& arguments)
       : run_(run), arguments_(arguments) {}
 
-  // `path` is what stands before ! and : in a field: "0", "name", "name.a[2]", "".
+  // `path` is the part of a field before ! and : — "0", "name", "name.a[2]" or "".
   Result<Datum> resolve(std::string_view path) {
     const size_t end = std::min(path.find_first_of(".["), path.size());
     Datum value = TRY(root(path.substr(0, end)));

@@ -10,7 +10,7 @@ namespace ruv::jinja {
 
 enum class StripSide : uint8_t { left = 1, right = 2, both = 3 };
 
-// `characters`: the set to take away; null means white space.
+// `characters`: the set to remove; null means white space.
 MarkedText stripped(const MarkedText& text, const MarkedText* characters, StripSide side);
 // At most `limit` replacements, all when negative. Fails: invalid, when the result is too long.
 Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, const MarkedText& to,
@@ -20,7 +20,7 @@ Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, cons
 Result<std::vector<Datum>> split(const MarkedText& text, const std::string* separator,
                                  int64_t limit, bool from_right, RenderMeter& meter);
 Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, RenderMeter& meter);
-// A character and where it stands.
+// A character and its position.
 struct LetterAt {
   uint32_t c = 0;
   uint32_t before = 0;  // the character before it, or 0

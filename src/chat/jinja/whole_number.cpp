@@ -85,7 +85,7 @@ void floor_divide(const cpp_int& a, const cpp_int& b, cpp_int& quotient, cpp_int
   }
 }
 
-// Steps for multiplying numbers of so many bits.
+// Steps charged for multiplying numbers of this many bits.
 int64_t product_steps(size_t a_bits, size_t b_bits) {
   return 1 + static_cast<int64_t>((a_bits / 64 + 1) * (b_bits / 64 + 1) / 64);
 }

@@ -29,7 +29,7 @@ Result<Datum> whole_arithmetic(MathOp op, const Datum& a, const Datum& b, Render
 // halves.
 Result<Datum> rounded_whole(const Datum& value, int64_t digits, bool beyond, RenderMeter& meter);
 
-// How a stands to b; unordered beside NaN. Requires: both numbers.
+// The order of a and b; unordered when one is NaN. Requires: both are numbers.
 std::partial_ordering number_order(const Datum& a, const Datum& b);
 
 // The nearest double, halves to even; infinite when the value is too large. Requires: wide.
@@ -39,8 +39,8 @@ Result<double> checked_real(const Datum& value);
 
 // The value without its fraction. Requires: finite.
 Datum whole_part(double value);
-// Cut to the range that has a negative in 64 bits, as Python cuts what bounds a part of a text or
-// list: none is as long. Requires: a whole value.
+// Clamped to the range whose values have a negative in 64 bits, as Python clamps the bounds of
+// slices. Requires: a whole value.
 int64_t clamped_bound(const Datum& whole);
 Datum whole_from_unsigned(uint64_t value);
 // Fails: corrupt, when there are too many digits. Requires: one digit of the base or more, no
