@@ -5,7 +5,7 @@
 namespace ruv {
 namespace {
 
-// A set's element moves with its memory: nothing is allocated.
+// Moves an element of a set together with its memory, so nothing is allocated.
 template <class Set>
 void move_element(Set& set, const TreeLeaf& old, const TreeLeaf& now) noexcept {
   auto element = set.extract(old);
@@ -16,6 +16,7 @@ void move_element(Set& set, const TreeLeaf& old, const TreeLeaf& now) noexcept {
 
 }  // namespace
 
+// If the second set throws, the first one is undone.
 void LeafOrder::add(const TreeLeaf& leaf) {
   const auto [at, added] = all_.insert(leaf);
   CHECK(added);
@@ -38,6 +39,7 @@ void LeafOrder::remove(const TreeLeaf& leaf) noexcept {
   if (by_tenant_) of_tenants_.erase(leaf);
 }
 
+// Within a tenant, the order is by tenant first.
 std::optional<TreeLeaf> LeafOrder::after(const TreeLeaf& at, int64_t tenant) const {
   if (tenant < 0) {
     const auto next = all_.upper_bound(at);

@@ -1,5 +1,6 @@
-// LeafOrder: the ends of what the prefix tree has in memory, least valuable first: of all, and of
-// each tenant. Changing an entry allocates nothing, so that making room cannot fail.
+// LeafOrder: the evictable ends of the prefix tree in memory, least valuable first: over all
+// tenants, and optionally within each tenant. Changing an entry allocates nothing, so making room
+// cannot fail. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace ruv {
 
-// A node whose page no page below depends on. Of equal values the one used longer ago goes first.
+// A node with a page on which no page below depends. Ties in value are broken by age: the least
+// recently used goes first.
 struct TreeLeaf {
   int64_t value = 0;
   int64_t used = 0;
@@ -23,16 +25,17 @@ struct TreeLeaf {
 
 class LeafOrder {
  public:
-  // by_tenant: also keep the order within each tenant, which after() needs when asked for one.
+  // by_tenant: also keep an order within each tenant. Costs a second tree of the same size; after()
+  // needs it when a tenant is given.
   explicit LeafOrder(bool by_tenant) : by_tenant_(by_tenant) {}
 
-  // Either enters it or throws std::bad_alloc with nothing changed.
+  // Adds the leaf, or throws std::bad_alloc with nothing changed.
   void add(const TreeLeaf& leaf);
-  // Puts `now` in the place of `old`, which is known.
+  // Replaces `old` by `now`. Requires: `old` is present.
   void replace(const TreeLeaf& old, const TreeLeaf& now) noexcept;
   void remove(const TreeLeaf& leaf) noexcept;
 
-  // The first leaf above `at`, of all tenants or (tenant >= 0) of one. O(log n).
+  // The first leaf above `at`, over all tenants or (tenant >= 0) within one. O(log n).
   std::optional<TreeLeaf> after(const TreeLeaf& at, int64_t tenant) const;
   bool contains(const TreeLeaf& leaf) const { return all_.contains(leaf); }
   int64_t size() const { return static_cast<int64_t>(all_.size()); }
@@ -46,7 +49,7 @@ class LeafOrder {
   };
   bool by_tenant_;
   std::set<TreeLeaf> all_;
-  std::set<TreeLeaf, TenantFirst> of_tenants_;  // the same, when asked for
+  std::set<TreeLeaf, TenantFirst> of_tenants_;  // the same leaves; empty unless by_tenant
 };
 
 }  // namespace ruv

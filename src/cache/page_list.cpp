@@ -15,6 +15,7 @@ int64_t PageList::missing_for(int64_t n_tokens) const {
   return std::max<int64_t>(0, pages_for(n_tokens) - n_pages());
 }
 
+// Takes all missing pages or none.
 bool PageList::grow(int64_t n_tokens, const KvPages& memory) {
   const size_t before = pages_.size();
   if (!pool_->reserve(missing_for(n_tokens), pages_)) return false;
@@ -43,7 +44,8 @@ bool PageList::append_copy(PageId from, const KvPages& memory) {
   return true;
 }
 
-// The last page goes first: of a group without its end the beginning is still of use.
+// Unpins the last page first: if tails are evicted, the beginning of a group is still useful
+// without its end.
 void PageList::unpin(int64_t i, bool passed) {
   pool_->tails()->unpin(pages_[static_cast<size_t>(i)], passed);
 }
@@ -59,6 +61,7 @@ void PageList::pin(Range wanted) {
   pinned_ = wanted;
 }
 
+// Works on ranges: pages that stay pinned are not touched.
 void PageList::pin_tails(int64_t first, int64_t end) {
   const TailSlots* const tails = pool_->tails();
   if (tails == nullptr) return;

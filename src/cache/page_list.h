@@ -1,5 +1,5 @@
-// PageList: the pages of one sequence, in order of position. Each is held once; they go back to the
-// pool when the list goes.
+// PageList: the pages of one sequence, in order of position. The list is one holder of each page
+// and releases them when it is destroyed. Not thread-safe, like the pool.
 #pragma once
 
 #include <utility>
@@ -20,24 +20,25 @@ class PageList {
   ~PageList() { clear(); }
 
   std::span<const PageId> pages() const { return pages_; }
-  // For exchanging a page for an equal one, with the list's hold on it.
+  // For exchanging a page for an equal one; the list's hold moves with it.
   std::span<PageId> exchangeable() { return pages_; }
   int64_t n_pages() const { return static_cast<int64_t>(pages_.size()); }
-  // Pages missing to hold n_tokens.
+  // How many pages the list lacks for n_tokens.
   int64_t missing_for(int64_t n_tokens) const;
-  // Grows to hold n_tokens, clearing new pages; false and unchanged when too few are free.
+  // Grows to hold n_tokens and clears the new pages. False, with nothing changed, when too few are
+  // free.
   bool grow(int64_t n_tokens, const KvPages& memory);
-  // Holds a page that others hold too, as the next one.
+  // Appends a page that others hold too.
   void share(PageId page);
-  // Takes a free page for the tokens of `from`, which it copies; false when none is free. Where
-  // `from` has a tail so has the copy, pinned.
+  // Appends a free page as a copy of `from`; false when none is free. If `from` has a tail, so does
+  // the copy, pinned.
   bool append_copy(PageId from, const KvPages& memory);
-  // Pins the tails that rows at positions [first, end) read and write, from the begin of first's
-  // group on, and no others. Nothing where the type has no tails. Requires: pages for all of them;
-  // those with tokens of that group before `first` have their tails.
+  // Pins exactly the tails that rows at positions [first, end) read and write, from the start of
+  // first's group on. Does nothing for types without tails. Requires: pages for all of them; those
+  // with tokens of that group before `first` have their tails.
   void pin_tails(int64_t first, int64_t end);
-  // Behind a step after which n_tokens are there: what their group needs stays pinned, and one page
-  // that drafts began.
+  // After a step, with n_tokens in the list: keeps pinned what their group needs and at most one
+  // page that drafts began.
   void trim_tails(int64_t n_tokens);
   int64_t n_pinned() const { return pinned_.end - pinned_.begin; }
   void clear();

@@ -15,6 +15,7 @@ PagePool::PagePool(int64_t n_pages, TailSlots* tails)
   std::iota(free_.rbegin(), free_.rend(), PageId{0});  // page 0 goes first
 }
 
+// Room in `out` is reserved first, so that an exception leaves the pool unchanged.
 bool PagePool::reserve(int64_t n, std::vector<PageId>& out) {
   CHECK(n >= 0);
   if (n > n_free()) return false;
@@ -27,6 +28,7 @@ bool PagePool::reserve(int64_t n, std::vector<PageId>& out) {
   return true;
 }
 
+// A page that only the tree held becomes held: one evictable page less.
 void PagePool::share(PageId page) {
   const auto at = static_cast<size_t>(page);
   CHECK(references_[at] > 0);
@@ -37,6 +39,7 @@ void PagePool::share(PageId page) {
   ++references_[at];
 }
 
+// The last holder but the tree leaves an evictable page; the very last one frees it.
 void PagePool::release(PageId page) {
   const auto at = static_cast<size_t>(page);
   CHECK(references_[at] > cached_[at]);
@@ -48,6 +51,7 @@ void PagePool::release(PageId page) {
   }
 }
 
+// Moves tail and pins before the reference, while both pages are held.
 void PagePool::exchange(PageId& held, PageId equal) {
   share(equal);
   if (tails_ != nullptr && tails_->has(held)) {
@@ -73,6 +77,7 @@ void PagePool::uncache(PageId page) {
   release(page);
 }
 
+// Recounts everything from the pages themselves.
 bool PagePool::consistent() const {
   std::vector<bool> is_free(references_.size(), false);
   for (PageId page : free_) {

@@ -1,6 +1,7 @@
-// PagePool: which pages of KvPages are free, who holds the others. Pages are taken in two phases:
-// reserve gives all that a step needs or nothing; release gives back. Reference counts let several
-// holders share a page; the prefix tree is a holder that can be asked to let go (docs/pages.md).
+// PagePool: which pages of KvPages are free, and how many holders the others have. reserve() takes
+// all pages that a step needs or none; release() returns them. Several holders can share a page;
+// the prefix tree is one that can be asked to let go (docs/pages.md). Only counts: contents are
+// KvPages'. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace ruv {
 
 class PagePool {
  public:
-  // `tails`: of pages of a tiered type, which outlive the pool; null where pages are all there is.
+  // `tails` assigns the tails of a tiered type and must outlive the pool; null for types without
+  // tails.
   explicit PagePool(int64_t n_pages, TailSlots* tails = nullptr);
 
   int64_t n_pages() const { return static_cast<int64_t>(references_.size()); }
@@ -23,25 +25,26 @@ class PagePool {
   bool cached(PageId page) const { return cached_[static_cast<size_t>(page)] != 0; }
   // Pages that the prefix tree holds, alone or with others.
   int64_t n_cached() const { return n_cached_; }
-  // Pages that the prefix tree holds and nobody else: it can let all of them go.
+  // Pages that only the prefix tree holds: it can let all of them go.
   int64_t n_evictable() const { return n_evictable_; }
-  // Pages that somebody besides the tree holds: neither free nor evictable.
+  // Pages with a holder other than the tree: neither free nor evictable.
   int64_t n_held() const { return n_pages() - n_free() - n_evictable(); }
-  // The most pages ever held at once, for sizing.
+  // The largest number of pages ever held at once, for sizing max_tokens.
   int64_t n_held_max() const { return n_held_max_; }
   TailSlots* tails() const { return tails_; }
 
   // Appends n pages, each with one reference, to `out`; false and nothing taken when fewer are
   // free. Never allocates beyond out's growth. Requires: n >= 0.
   bool reserve(int64_t n, std::vector<PageId>& out);
-  // One more holder of a page that has one.
+  // Adds a holder. Requires: the page has one.
   void share(PageId page);
-  // One holder less; a page without holders is free again, and has no tail any more.
+  // Removes a holder. A page without holders is free again and loses its tail.
   void release(PageId page);
-  // A sequence takes an equal page for one that it holds; tails and pins of them go along.
-  // Requires: nobody else holds `held`, where it has a tail.
+  // Replaces the page that a sequence holds by an equal one; its tail and pins move along.
+  // Requires: no other holder of `held`, if it has a tail.
   void exchange(PageId& held, PageId equal);
-  // The tree becomes a holder of a page that has one, at most once; and lets go.
+  // The tree becomes, or stops being, a holder. Requires: the page has a holder; at most once per
+  // page.
   void cache(PageId page);
   void uncache(PageId page);
 

@@ -8,8 +8,8 @@
 namespace ruv {
 namespace {
 
-// Uses in the same stretch of so many appends count as equally recent. It bounds the work of
-// touching all ancestors again and again while a long text is written page by page.
+// Uses within this many appends count as equally recent, which bounds the work of touching all
+// ancestors repeatedly while a long text is written page by page.
 constexpr uint64_t kAppendsPerTick = 16;
 
 }  // namespace
@@ -85,7 +85,7 @@ Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
   const std::lock_guard lock(mutex_);
   const bool linked = index_.insert(label.id, parent, label.prefix(), place);
   active_->ids.push_back(linked ? label.id : RecordIndex::kNone);
-  // Room was made of it, or another thread found it damaged.
+  // It was removed to make room, or another thread found it damaged.
   if (!linked) return fail(Code::not_found, "page store: record {} is gone", parent);
   index_.touch(label.id, tick_);
   ++stats_.n_written;
@@ -99,7 +99,7 @@ Status PageStore::begin_segment_when_full() {
   active_ = nullptr;
   if (next_number_ > INT32_MAX)
     return fail(Code::internal, "{}: no segment number is left; empty it", config_.folder);
-  // Something that is not a file may have the name.
+  // The name may be taken by something other than a file.
   constexpr int kTries = 8;
   Result<std::unique_ptr<PageSegment>> made = fail(Code::internal, "not tried");
   for (int i = 0; i < kTries && !made && next_number_ <= INT32_MAX; ++i) {
@@ -122,7 +122,7 @@ Status PageStore::write(const RecordHeader& header, Bytes payload) {
   return {};
 }
 
-// Begins early enough that what is worth keeping of the segment that goes fits before it has gone:
+// Begins early enough that the records worth keeping have been moved before the segment is removed:
 // at most three quarters of a segment are moved, kMovesPerAppend for each record appended.
 Status PageStore::make_room() {
   const int64_t needed = stride_ + static_cast<int64_t>(kSegmentHeaderBytes);
@@ -133,10 +133,10 @@ Status PageStore::make_room() {
     if (!victim_ && !choose_victim()) break;
     bool worth_moving = !over(2 * needed, config_.max_bytes);
     while (worth_moving && !moving_.empty() && n_moves-- > 0) {
-      // On a full disk, room is worth more than what is moved.
+      // On a full disk, freeing space matters more than what would be moved.
       worth_moving = move_one() && !over(2 * needed, config_.max_bytes);
     }
-    if (worth_moving && !moving_.empty()) break;  // goes on with the next append
+    if (worth_moving && !moving_.empty()) break;  // continues with the next append
     drop_victim();
   }
   if (over(needed, config_.max_bytes))
@@ -156,8 +156,8 @@ bool PageStore::drop_ignored() {
   return true;
 }
 
-// The segment whose loss is least for the room it gives: the oldest mean age of what goes when its
-// recently used records are moved. False: none can go.
+// The segment whose removal loses the least for the space it frees: the one with the highest mean
+// age of the records that go, after its recently used ones are moved. False: none can be removed.
 bool PageStore::choose_victim() {
   const std::lock_guard lock(mutex_);
   const RecordIndex::Uses uses = index_.uses();
@@ -175,7 +175,8 @@ bool PageStore::choose_victim() {
         age += static_cast<double>(tick_ - used);
       }
     }
-    // Where moving gives too little room, all of it goes, but only when nothing else can.
+    // If moving would free too little, the whole segment goes, but only when no other choice is
+    // left.
     const size_t n_slots = segment->ids.size();
     const bool worth_moving = hot.size() <= n_slots * 3 / 4;
     age = worth_moving ? age / static_cast<double>(n_slots - hot.size() + 1) : 0;
@@ -187,7 +188,8 @@ bool PageStore::choose_victim() {
   return victim_ != nullptr;
 }
 
-// Copies a record as it is: a label says nothing about its place. False: it cannot be written.
+// Copies a record unchanged, since a label does not contain its position. False: it cannot be
+// written.
 bool PageStore::move_one() {
   const uint32_t slot = moving_.back();
   moving_.pop_back();
@@ -209,6 +211,7 @@ bool PageStore::move_one() {
   return true;
 }
 
+// Removes the file first: after a crash the records are simply gone.
 void PageStore::drop_victim() {
   moving_.clear();
   const std::shared_ptr<PageSegment> segment = std::exchange(victim_, nullptr);

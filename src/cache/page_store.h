@@ -1,7 +1,8 @@
-// PageStore: KV pages on disk, so that a cached prefix outlives its memory and the process. Records
-// go to append-only segment files of one folder; whole segments go when the folder is full. A
-// cache, not an archive: whatever is damaged, stale or foreign is as if it were not there, and
-// never gives wrong bytes. Byte layout: docs/formats/page-store.md.
+// PageStore: KV pages on disk, so that a cached prefix outlives memory and the process. Records are
+// appended to segment files of one folder; when the folder is full, whole segments are removed,
+// after moving their recently used records. It is a cache, not an archive: damaged, stale or
+// foreign data is treated as absent and never returns wrong bytes. Byte layout:
+// docs/formats/page-store.md.
 #pragma once
 
 #include <array>
@@ -24,12 +25,12 @@
 namespace ruv {
 
 struct PageStoreConfig {
-  std::string folder;           // made when absent, for this user alone
+  std::string folder;           // created when absent, for this user only
   uint64_t model_hash[2] = {};  // of the model's bytes
   std::string layout;           // all else that decides KV bytes: kernels' layout, precision, rope
   int64_t payload_bytes = 0;    // of one page
   int64_t max_bytes = 0;        // of all segment files in the folder
-  std::optional<SealKey> key;   // given: everything is encrypted
+  std::optional<SealKey> key;   // if given, everything is encrypted
   std::function<void(std::string_view)> note = {};  // a line for each file or group of records that
                                                     // is not used; called by open and the writer
 };
@@ -37,9 +38,9 @@ struct PageStoreConfig {
 // One thread, the writer, calls append and flush; everything else may be called by any thread.
 class PageStore {
  public:
-  // Reads the label of every record. Fails: invalid (the configuration, a folder that cannot be
-  // written), unavailable (another process or store has this folder), internal. Without a store
-  // the engine runs as well, only colder.
+  // Opens the folder and reads the label of every record. Fails: invalid (the configuration, a
+  // folder that cannot be written), unavailable (another process or store has this folder),
+  // internal. The engine can run without a store, with a colder cache after a start.
   static Result<std::unique_ptr<PageStore>> open(const PageStoreConfig& config);
   ~PageStore();
 
@@ -49,25 +50,25 @@ class PageStore {
     std::string scope;    // of first pages only
     PageTokens tokens = {};
   };
-  // All records, parents before their children. Reads their labels again.
+  // All records, parents before their children. Reads their labels again, so it costs I/O.
   std::vector<Record> records() const;
 
-  // Adds a page and returns its id. `scope` (at most kMaxScopeBytes) is for first pages, parent -1.
-  // Copies up to kMovesPerAppend other records when the folder is full. Fails: invalid (sizes, the
-  // scope), not_found (the parent is not there any more), out_of_memory (disk full), internal; the
-  // store stays as it was, and later calls may succeed.
+  // Appends a page and returns its id. `scope` (at most kMaxScopeBytes) is for first pages, with
+  // parent -1. When the folder is full, copies up to kMovesPerAppend other records. Fails: invalid
+  // (sizes, the scope), not_found (the parent has been removed), out_of_memory (disk full),
+  // internal. After a failure the store is unchanged and later calls may succeed.
   Result<int64_t> append(int64_t parent, std::string_view scope, std::span<const Token> tokens,
                          Bytes payload);
-  // Returns when all that was appended survives a loss of power. (It survives the end of this
-  // process without.)
+  // Returns when everything appended survives a loss of power. (It survives the end of this process
+  // anyway.)
   Status flush();
 
-  // Fills `payload` (payload_bytes of it) after checking every bit. Fails: not_found; invalid (the
-  // size); corrupt, and then the record and its descendants are gone.
+  // Reads payload_bytes into `payload` and checks every bit. Fails: not_found; invalid (the size);
+  // corrupt, and then the record and its descendants are removed.
   Status read(int64_t id, std::span<std::byte> payload) const;
-  // Used now, with the pages before it: goes later than what was not.
+  // Marks a record and its ancestors as used now, so that they are removed later.
   void touch(int64_t id);
-  // Ids that went since the last call: to keep max_bytes, or because they were damaged.
+  // Ids removed since the last call, to keep max_bytes or because they were damaged.
   std::vector<int64_t> take_dropped();
 
   struct Stats {
@@ -84,11 +85,11 @@ class PageStore {
   Stats stats() const;
 
   static constexpr int kMovesPerAppend = 4;
-  // The least max_bytes for pages of this size.
+  // The smallest allowed max_bytes for pages of this size.
   static int64_t min_bytes(int64_t payload_bytes);
 
  private:
-  // A segment of another model, version or key: it counts, and goes first.
+  // A segment of another model, version or key. It counts for max_bytes and is removed first.
   struct IgnoredFile {
     std::string path;
     int64_t n_bytes;
@@ -129,17 +130,17 @@ class PageStore {
   const int64_t stride_;
   const int64_t segment_bytes_;  // a segment is full when the next record would pass this
 
-  // The writer's.
+  // Used by the writer only.
   std::shared_ptr<PageSegment> active_;  // the newest segment, when it has room
-  std::shared_ptr<PageSegment> victim_;  // goes when moving_ is empty
-  std::vector<uint32_t> moving_;         // the slots of it that are worth keeping
+  std::shared_ptr<PageSegment> victim_;  // removed when moving_ is empty
+  std::vector<uint32_t> moving_;         // its slots that are worth keeping
   std::vector<IgnoredFile> ignored_;     // oldest last
   std::vector<std::byte> scratch_;       // one payload
   uint32_t next_number_ = 1;
   bool unsynced_ = false;         // the active segment
   bool folder_unsynced_ = false;  // a new file in it
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards everything below
   Segments segments_;
   mutable RecordIndex index_;
   mutable std::vector<int64_t> dropped_;

@@ -11,6 +11,7 @@ const RecordIndex::Entry* RecordIndex::find(int64_t id) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
+// Links the record as its parent's first child; first pages are children of an entry of their own.
 bool RecordIndex::insert(int64_t id, int64_t parent, const PrefixHash& prefix, Place place) {
   const auto above = entries_.find(parent);
   if (id == kNone || above == entries_.end()) return false;
@@ -45,6 +46,7 @@ void RecordIndex::unlink(int64_t id, const Entry& entry) {
   }
 }
 
+// Walks the subtree with `removed` itself as the queue, so depth does not matter.
 void RecordIndex::remove(int64_t id, std::vector<int64_t>& removed) {
   const auto found = entries_.find(id);
   if (id == kNone || found == entries_.end()) return;
@@ -60,6 +62,7 @@ void RecordIndex::remove(int64_t id, std::vector<int64_t>& removed) {
   }
 }
 
+// Breadth first from the first pages.
 std::vector<RecordIndex::Item> RecordIndex::parents_first() const {
   std::vector<Item> items;
   items.reserve(entries_.size());
@@ -73,6 +76,7 @@ std::vector<RecordIndex::Item> RecordIndex::parents_first() const {
   return items;
 }
 
+// Sorts the ticks of all records; O(n log n), called when a segment has to be chosen.
 RecordIndex::Uses RecordIndex::uses() const {
   std::vector<uint64_t> ticks;
   ticks.reserve(entries_.size());

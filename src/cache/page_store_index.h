@@ -1,5 +1,5 @@
-// RecordIndex: which page records a store has, as the forest their prefixes form. A record is worth
-// nothing without the pages before it, so what goes takes its descendants along, and using a record
+// RecordIndex: the page records of a store, as the forest that their prefixes form. A record is
+// useless without the pages before it; so removing a record removes its descendants, and using one
 // uses its ancestors: no ancestor is ever older than a descendant.
 #pragma once
 
@@ -33,12 +33,14 @@ class RecordIndex {
   RecordIndex();
 
   int64_t n_records() const { return static_cast<int64_t>(entries_.size()) - 1; }
-  // Nothing when there is no such record. Valid until the next insert or remove.
+  // Null when there is no such record. Valid until the next insert or remove.
   const Entry* find(int64_t id) const;
-  // False: the id is taken, or the parent (a record, or kNone) is not there.
+  // Adds a record. False: the id is taken, or the parent (a record, or kNone) does not exist.
   bool insert(int64_t id, int64_t parent, const PrefixHash& prefix, Place place);
+  // The record's bytes are now at another place.
   void move(int64_t id, Place place);
-  // Used at `tick`, with all ancestors not used since.
+  // Marks a record and its ancestors as used at `tick`. Stops at one used since, so that repeated
+  // use is cheap.
   void touch(int64_t id, uint64_t tick);
   // Removes a record with its descendants and appends their ids to `removed`.
   void remove(int64_t id, std::vector<int64_t>& removed);

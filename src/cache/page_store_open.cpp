@@ -1,4 +1,4 @@
-// Opening a page store: which files of the folder are ours, which records in them are whole, and
+// Opening a page store: which files of the folder are its own, which records in them are whole, and
 // which of these still have all pages before them.
 #include <algorithm>
 #include <deque>
@@ -15,7 +15,7 @@ constexpr int64_t kLeastRecords = 8;     // segments of at least one record, and
 
 int64_t segment_bytes_for(int64_t max_bytes, int64_t stride) {
   constexpr int64_t kMebibyte = 1 << 20;
-  // Large ones for large stores, so that the files stay few enough to keep open.
+  // Larger segments for larger stores, so that few files need to be open.
   const int64_t wanted =
       std::clamp(max_bytes / 16, 8 * kMebibyte, std::max(256 * kMebibyte, max_bytes / 256));
   const auto largest = static_cast<int64_t>(PageSegment::kMaxBytes);
@@ -178,7 +178,7 @@ void PageStore::link_records() {
     std::vector<FoundRecord> more = scan(*segment);
     std::move(more.begin(), more.end(), std::back_inserter(found));
   }
-  // Of a record moved by a process that was killed before it dropped the old segment, the newer
+  // If a process was killed after moving a record and before removing the old segment, the newer
   // copy comes first.
   std::sort(found.begin(), found.end(), [](const FoundRecord& a, const FoundRecord& b) {
     return std::tuple(a.label.parent, a.label.id, b.place.segment) <
@@ -233,7 +233,7 @@ void PageStore::choose_active() {
   active_ = newest;
 }
 
-// For a bound that is lower than the last time.
+// Applies a bound that is lower than at the previous start.
 void PageStore::keep_bound() {
   while (stats_.n_bytes > config_.max_bytes) {
     if (drop_ignored()) continue;

@@ -17,6 +17,7 @@ std::string PageSegment::file_name(uint32_t number) {
   return fmt::format("{:08x}{}", number, kSuffix);
 }
 
+// Accepts exactly what file_name writes.
 uint32_t PageSegment::number_in(std::string_view name) {
   uint32_t number = 0;
   if (name.size() != kDigits + kSuffix.size() || !name.ends_with(kSuffix)) return 0;
@@ -42,11 +43,13 @@ PageSegment::PageSegment(AppendFile file, uint32_t number, uint64_t stride)
   ids.assign(n_slots(), -1);
 }
 
+// An incomplete record at the end does not count.
 uint32_t PageSegment::n_slots() const {
   if (file_.n_bytes() < kSegmentHeaderBytes) return 0;
   return static_cast<uint32_t>((file_.n_bytes() - kSegmentHeaderBytes) / stride_);
 }
 
+// One piece of advice per header, since payloads lie between them.
 void PageSegment::expect_headers(uint32_t begin, uint32_t end) const {
   for (uint32_t slot = begin; slot < end; ++slot) {
     file_.expect_read(offset_of(slot), kRecordHeaderBytes);

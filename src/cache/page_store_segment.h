@@ -1,5 +1,5 @@
-// PageSegment: one file of the page store: a header, then records of one size, one behind the
-// other. A record that does not fit whole at the end was torn by a crash and is not there.
+// PageSegment: one file of the page store: a header, then records of one size. An incomplete record
+// at the end was torn by a crash and is ignored. Only the writer appends; any thread may read.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace ruv {
 
 class PageSegment {
  public:
-  // Files larger than this are not ours.
+  // Larger files were not written by a store and are ignored.
   static constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
 
-  // The name a segment has in its folder, and the number in a name; 0: no segment has this name.
+  // The file name of a segment, and the number in a name; 0: not the name of a segment.
   static std::string file_name(uint32_t number);
   static uint32_t number_in(std::string_view file_name);
 
@@ -36,15 +36,16 @@ class PageSegment {
   Status read(uint32_t slot, RecordHeader& header, std::span<std::byte> payload = {}) const {
     return file_.read(offset_of(slot), header, payload);
   }
-  // Advice that these records' headers are read soon.
+  // Advises the system that these records' headers will be read soon.
   void expect_headers(uint32_t begin, uint32_t end) const;
-  // The writer's: a whole record behind the last. Fails: as AppendFile, and nothing is added.
+  // Appends a record. For the writer only. Fails: as AppendFile, with nothing appended.
   Status append(const RecordHeader& header, Bytes payload);
-  // The writer's: cuts off a torn record.
+  // Cuts off a torn record. For the writer only.
   Status cut_torn();
   Status sync() { return file_.sync(); }
 
-  // Kept by the store: the records that live here, by slot; and whether any was used since flush().
+  // Maintained by the store: the ids of the records in this segment, by slot; and whether any was
+  // used since flush().
   std::vector<int64_t> ids;
   bool used = false;
 

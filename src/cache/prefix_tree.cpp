@@ -9,12 +9,13 @@
 namespace ruv {
 namespace {
 
-// Computing a page behind so many tokens costs twice what a first page costs: attention has come to
-// as much work as the weights. Of the 1B shape about 18k by multiplications, less by time.
+// The depth, in tokens, at which a page costs twice as much to compute as a first page, because
+// attention costs as much as the weights. For the 1B shape about 18k by multiplications, less by
+// time.
 constexpr int64_t kDoubleCostTokens = 8192;
-// A page found again so often has its full value.
+// Hits after which a page's value no longer rises.
 constexpr uint8_t kMostHits = 3;
-// Evicted pages that are remembered as such. A power of two.
+// The number of evicted pages that are remembered. A power of two.
 constexpr size_t kEvictedSlots = 4096;
 
 uint64_t path_hash(uint64_t before, std::span<const Token> block) {
@@ -55,7 +56,7 @@ PrefixTree::~PrefixTree() {
     if (node.page >= 0) pool_.uncache(node.page);
 }
 
-// --- Finding ---------------------------------------------------------------------------------
+// Finding.
 
 std::vector<PrefixTree::NodeId>::const_iterator PrefixTree::place_of(const Node& parent,
                                                                      Block block) const {
@@ -64,7 +65,7 @@ std::vector<PrefixTree::NodeId>::const_iterator PrefixTree::place_of(const Node&
       [this](NodeId child, Block wanted) { return sorts_before(node(child).block(), wanted); });
 }
 
-// Among sorted texts, one of the two neighbours has most in common with a new one.
+// In sorted order, one of the two neighbours shares the longest prefix with a new text.
 PrefixTree::Nearest PrefixTree::nearest(const Node& parent, Block block) const {
   Nearest best;
   const auto place = place_of(parent, block);
@@ -127,8 +128,10 @@ TreeLeaf PrefixTree::leaf_of(NodeId id) const {
   return {leaf.value, leaf.used, id, leaf.scope->tenant->id};
 }
 
-// GreedyDual-Size (Cao and Irani, 1997): what a page is worth fades as others go, at a rate that
-// its cost makes up for. Frequency as in GreedyDual-Size-Frequency (Cherkasova, 1998), bounded.
+// GreedyDual-Size (Cao and Irani, 1997): the value of a page is the clock at its last use plus its
+// cost, and the clock rises to the value of each page evicted, so an unused page loses to newer
+// ones sooner the less it costs. Hits count as in GreedyDual-Size-Frequency (Cherkasova, 1998), up
+// to a bound.
 void PrefixTree::refresh(NodeId id, bool hit) noexcept {
   Node& used = node(id);
   const bool leaf = used.is_leaf();
@@ -140,7 +143,7 @@ void PrefixTree::refresh(NodeId id, bool hit) noexcept {
   if (leaf) leaves_.replace(before, leaf_of(id));
 }
 
-// --- Keeping ---------------------------------------------------------------------------------
+// Caching.
 
 PrefixTree::Tenant& PrefixTree::tenant_of(std::string_view name) {
   const auto known = tenants_.find(name);
@@ -192,7 +195,8 @@ PrefixTree::NodeId PrefixTree::new_node(NodeId parent, Block block) {
   made.n_pages_before = above.is_root() ? 0 : above.n_pages_before + 1;
   made.path_hash = path_hash(above.path_hash, block);
   above.children.insert(place_of(above, block), id);
-  // What alone goes on a text that was found again is likely to be as well: an agent's next turn.
+  // The only continuation of a text that is used again is likely to be used again too, as an
+  // agent's next turn is.
   if (!above.is_root() && above.children.size() == 1) made.n_hits = above.n_hits;
   refresh(id, false);
   return id;
@@ -239,7 +243,7 @@ void PrefixTree::attach_page(NodeId id, PageId page) {
   update_unwritten(id);
 }
 
-// The tree lets a leaf's page go, and with it the node if it is not on disk either.
+// Evicts a leaf's page, and removes the node if it is not on disk either.
 void PrefixTree::drop_page(NodeId id) noexcept {
   Node& kept = node(id);
   Node& above = node(kept.parent);
@@ -265,8 +269,8 @@ bool PrefixTree::make_room() {
   return limits_.max_pages == 0 || pool_.n_cached() < limits_.max_pages || evict(1) == 1;
 }
 
-// An equal page: the tree's own replaces the caller's, or the caller's becomes the tree's. False
-// when there is no room for it.
+// An equal page exists as a node: the tree's page replaces the caller's, or the caller's becomes
+// the tree's. False when there is no room for it.
 bool PrefixTree::keep_in(NodeId id, PageId& page) {
   Node& known = node(id);
   if (known.page < 0) {
@@ -279,7 +283,7 @@ bool PrefixTree::keep_in(NodeId id, PageId& page) {
   return true;
 }
 
-// Whether a page that is not full has a tail, and the equal one that is kept has lost its own.
+// Whether the caller's page has a tail and the equal, not full page of the tree has lost its own.
 bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
   const Node& known = node(id);
   const TailSlots* const tails = pool_.tails();
@@ -287,8 +291,8 @@ bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
          known.page >= 0 && tails->has(page) && !tails->has(known.page);
 }
 
-// As many tokens or more behind the same beginning take the place of a page that was not full. No
-// sibling sorts between the two: the shorter would be its beginning.
+// Replaces a page that is not full by one with the same beginning and at least as many tokens. The
+// node keeps its position: no sibling sorts between the two, since the shorter would be its prefix.
 void PrefixTree::grow(NodeId id, Block block, PageId page) {
   Node& known = node(id);
   CHECK(known.page >= 0 && known.record < 0 && known.children.empty());
@@ -305,7 +309,7 @@ void PrefixTree::grow(NodeId id, Block block, PageId page) {
   update_unwritten(id);
 }
 
-// Keeps one page behind `parent`; -1: nothing can stand behind it.
+// Caches one page after `parent`; -1: no page can follow it.
 PrefixTree::NodeId PrefixTree::keep(NodeId parent, Block block, PageId& page) {
   const Nearest known = nearest(node(parent), block);
   if (known.child >= 0 && known.n_common == static_cast<int64_t>(block.size())) {
@@ -345,7 +349,7 @@ void PrefixTree::insert(std::string_view scope, std::span<const Token> tokens,
     at = keep(at, block_at(tokens, page), pages[static_cast<size_t>(page)]);
 }
 
-// --- Making room -----------------------------------------------------------------------------
+// Evicting.
 
 int64_t PrefixTree::evict(int64_t n) {
   int64_t went = 0;

@@ -1,7 +1,7 @@
 // PrefixTree: which texts have their keys and values in pages, in memory or on disk. A radix tree
-// over tokens whose edges are one page (kPageTokens tokens) long: texts that part inside a page are
-// siblings, so that no edge is ever split and every page has one node. docs/pages.md has the states
-// of a page, who holds it, and how the value of keeping it is reckoned.
+// over tokens whose edges are one page (kPageTokens tokens) long. Texts that diverge inside a page
+// become siblings, so no edge is ever split and every page has one node. docs/pages.md describes
+// the states of a page, its holders, and how the value of keeping it is computed.
 #pragma once
 
 #include <array>
@@ -18,20 +18,21 @@
 
 namespace ruv {
 
-// Used by one thread. Whoever holds a page of the tree holds all pages before it as well: match
-// gives them from the first on, insert exchanges what differs. Therefore all pages that only the
-// tree holds can go, and PagePool::n_evictable is what evict can give.
+// Used by one thread. The invariant that makes eviction exact: a holder of a page of the tree also
+// holds all pages before it, because match() returns them from the first on and insert() exchanges
+// those that differ. Hence all pages that only the tree holds can be evicted, and
+// PagePool::n_evictable is the number that evict() can free.
 class PrefixTree {
  public:
   struct Limits {
-    int64_t max_pages = 0;             // in memory, held or not; 0: as many as the pool has
+    int64_t max_pages = 0;             // in memory, held or not; 0: all of the pool
     int64_t max_pages_per_tenant = 0;  // a tenant above it is evicted first; 0: no quota
   };
-  // The pool must outlive the tree; nobody else calls its cache and uncache.
+  // The pool must outlive the tree, and only the tree may call its cache and uncache.
   PrefixTree(PagePool& pool, const Limits& limits);
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
-  ~PrefixTree();  // lets all pages go
+  ~PrefixTree();  // releases all pages
 
   // Where the tokens of a page are: in memory, on disk, or both. Not both -1.
   struct Entry {
@@ -41,40 +42,40 @@ class PrefixTree {
   // Why a text was not found to its end.
   enum class Miss : uint8_t {
     none,
-    unknown,   // nothing that is kept goes on
-    diverged,  // what is kept goes on differently
-    evicted,   // the next page was kept and had to make room (lately: old ones are unknown)
+    unknown,   // no cached text continues like this
+    diverged,  // the cached text continues differently
+    evicted,   // the next page was cached and was evicted (old evictions count as unknown)
   };
   struct Match {
-    int64_t n_tokens = 0;        // the longest known beginning; may end inside a page
+    int64_t n_tokens = 0;        // the longest known prefix; may end inside a page
     std::vector<Entry> entries;  // one for each begun page. In memory are the first ones, if any
     Miss miss = Miss::none;
   };
 
-  // `scope` keeps apart what must not be shared; of it, what stands before the first '\0' is the
-  // tenant. The answer holds until the tree changes: share() the pages first. Of a page that the
-  // match leaves within, only the first n_tokens % kPageTokens slots are of this text: copy it.
-  // O(n tokens); allocates only what `out` lacks.
+  // Finds the longest known prefix of `tokens`. Different scopes share nothing; the part of `scope`
+  // before the first '\0' is the tenant. The result is valid until the tree changes: share() the
+  // pages first. If the match ends within a page, only the first n_tokens % kPageTokens slots of
+  // that page belong to this text: copy it. O(n tokens); allocates only what `out` lacks.
   void match(std::string_view scope, std::span<const Token> tokens, Match& out) const;
 
-  // Notes that this text is used now: what is found of it is worth more.
+  // Records that this text is used now, which raises the value of its cached pages.
   void touch(std::string_view scope, std::span<const Token> tokens);
 
-  // Keeps `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
-  // the caller, one for each begun page. Where the tree has an equal page already, pages[i] becomes
-  // that one and the caller's hold moves to it (PagePool::exchange): equal beginnings have equal
-  // bytes. The last page, when it is not full, is kept only with keep_partial; its owner may write
-  // on behind the tokens. Pages beyond what max_pages allows are not kept. On std::bad_alloc the
-  // tree is consistent, has what it had and possibly the first of the new pages, and `pages` are
-  // all held.
+  // Caches `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
+  // the caller, one for each begun page. Where the tree already has an equal page, pages[i] becomes
+  // that one and the caller's hold moves to it (PagePool::exchange); equal beginnings have equal
+  // bytes. A last page that is not full is cached only with keep_partial; its owner may continue to
+  // write after the tokens. Pages beyond max_pages are not cached. On std::bad_alloc the tree is
+  // consistent and has what it had and possibly the first of the new pages, and `pages` are all
+  // still held.
   void insert(std::string_view scope, std::span<const Token> tokens, std::span<PageId> pages,
               bool keep_partial);
 
-  // Lets n pages go that only the tree holds, the least valuable first, or all when there are
-  // fewer; returns how many went. What is on disk stays known. Allocates nothing.
+  // Evicts n pages that only the tree holds, the least valuable first, or all of them when there
+  // are fewer; returns how many. What is on disk stays known. Allocates nothing.
   int64_t evict(int64_t n);
 
-  // A whole page in memory that is not on disk, though all before it are.
+  // A whole page in memory that is not on disk although all pages before it are.
   struct Unwritten {
     PageId page = -1;
     int64_t parent_record = -1;  // of the page before it; -1: it is a first page, or `parent` is
@@ -84,24 +85,25 @@ class PrefixTree {
   };
   struct WriteBatch {
     std::vector<Unwritten> pages;  // parents before children
-    // All of them and what stands before them, for share(): who reads the bytes after the tree
-    // changed must hold these till then, and release() them. A page may occur more than once.
+    // All of them and the pages before them, for share(): a caller that reads the bytes after the
+    // tree has changed must hold these until then, and release() them. A page may occur more than
+    // once.
     std::vector<PageId> held;
   };
-  // At most n pages to be written next. Gives the same ones again until add_record tells of them.
+  // Up to n pages to be written next. Returns the same ones until add_record reports them.
   void next_unwritten(int64_t n, WriteBatch& out) const;
   bool has_unwritten() const { return first_unwritten_ >= 0; }
 
-  // `tokens` behind the page of record `parent` (-1: at the beginning of `scope`) are on disk as
-  // `record`: loaded at start, or written just now, even if the page was evicted meanwhile. False,
-  // and nothing changed, when `parent` is not known, or the record or these tokens are on disk
-  // already: then the record is of no use. Requires: kPageTokens tokens, record >= 0. On
-  // std::bad_alloc nothing is known of the record.
+  // Reports that `tokens`, after the page of record `parent` (-1: at the start of `scope`), are on
+  // disk as `record`: loaded at start or just written, even if the page was evicted in between.
+  // False, with nothing changed, when `parent` is not known, or when the record or these tokens are
+  // on disk already; then the record is useless. Requires: kPageTokens tokens, record >= 0. On
+  // std::bad_alloc the record stays unknown.
   bool add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
                   int64_t record);
-  // The record is gone or cannot be read: it and all records behind it, which nothing leads to any
-  // more (the store drops them too), are forgotten. What is in memory stays, and is to be written
-  // again. Nothing happens when it is not known, nor on std::bad_alloc.
+  // Reports that a record is gone or unreadable. It and all records after it, which can no longer
+  // be reached (the store drops them too), are forgotten. Pages in memory stay and wait to be
+  // written again. Does nothing for unknown records and on std::bad_alloc.
   void forget_record(int64_t record);
 
   struct Stats {
@@ -116,7 +118,8 @@ class PrefixTree {
   Stats stats() const;
   int64_t tenant_pages(std::string_view tenant) const;  // in memory
 
-  // Checks all books against each other and the pool's. For tests and simulation; O(everything).
+  // Checks all data structures against each other and against the pool. For tests and simulation;
+  // O(everything).
   bool consistent() const;
 
  private:
@@ -134,8 +137,8 @@ class PrefixTree {
     std::string_view name;  // its key in scopes_
     std::string_view tenant_name() const { return name.substr(0, name.find('\0')); }
   };
-  // A begun page of a text, or (no tokens) where a scope begins. Children are sorted by their
-  // tokens, and none is the beginning of another.
+  // A begun page of a text, or (without tokens) the root of a scope. Children are sorted by their
+  // tokens, and none is a prefix of another.
   struct Node {
     std::array<Token, kPageTokens> tokens = {};
     std::vector<NodeId> children;
@@ -158,7 +161,7 @@ class PrefixTree {
     bool is_leaf() const { return page >= 0 && n_children_in_memory == 0; }
     bool is_root() const { return scope != nullptr && n_tokens == 0; }
   };
-  // The child that shares most tokens with a block; -1: none shares any.
+  // The child that shares the most tokens with a block; -1: no child shares any.
   struct Nearest {
     NodeId child = -1;
     int64_t n_common = 0;
@@ -169,7 +172,8 @@ class PrefixTree {
   };
   template <class T>
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
-  // A scope's root that stays while insert works below it, and goes then if nothing was kept.
+  // Keeps a scope's root while insert works below it, and removes it afterwards if nothing was
+  // cached.
   class KeptRoot {
    public:
     KeptRoot(PrefixTree& tree, NodeId root) : tree_(tree), root_(root) { tree.kept_root_ = root; }
@@ -191,7 +195,7 @@ class PrefixTree {
 
   std::vector<NodeId>::const_iterator place_of(const Node& parent, Block block) const;
   Nearest nearest(const Node& parent, Block block) const;
-  // Calls visit(child, tokens found in it) along the longest known beginning.
+  // Calls visit(child, tokens found in it) along the longest known prefix.
   template <class Visit>
   Miss walk(std::string_view scope, std::span<const Token> tokens, const Visit& visit) const;
   Miss reason(const Node& parent, Block block, const Nearest& found) const;
@@ -222,18 +226,18 @@ class PrefixTree {
   NodeId first_free_ = -1;
   NodeId first_unwritten_ = -1;
   NodeId last_unwritten_ = -1;
-  NodeId kept_root_ = -1;  // stays though it is empty, while insert works on it
+  NodeId kept_root_ = -1;  // kept while insert works on it, even if empty
   ByText<Scope> scopes_;
   ByText<Tenant> tenants_;
   std::unordered_map<int64_t, NodeId> records_;
   LeafOrder leaves_;
-  int64_t clock_ = 0;  // GreedyDual's: the value of what went last
+  int64_t clock_ = 0;  // GreedyDual's: the value of the page evicted last
   int64_t now_ = 0;    // counts uses
   int64_t n_tenants_ever_ = 0;
   int64_t n_nodes_ = 0;  // in use, roots too
   int64_t n_memory_tokens_ = 0;
   int64_t n_evicted_ = 0;
-  std::vector<uint64_t> evicted_;  // path hashes, each where its low bits say
+  std::vector<uint64_t> evicted_;  // path hashes, indexed by their low bits
 };
 
 }  // namespace ruv

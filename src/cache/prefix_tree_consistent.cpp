@@ -1,4 +1,4 @@
-// PrefixTree::consistent: all that the tree claims, checked the slow way.
+// PrefixTree::consistent: checks every claim of the tree the slow way.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -62,7 +62,8 @@ bool PrefixTree::consistent(NodeId id) const {
       at.page >= 0 && at.record < 0 && full && (above.is_root() || above.record >= 0);
   if ((at.page < 0 && at.record < 0) || (!full && (at.record >= 0 || !at.children.empty())))
     return false;
-  // Memory and disk each have all that comes before; who holds a page holds those before it.
+  // Memory and disk each contain all pages before a page they contain; a holder of a page holds
+  // those before it.
   if (!above.is_root()) {
     if ((at.page >= 0 && above.page < 0) || (at.record >= 0 && above.record < 0)) return false;
     if (at.page >= 0 && pool_.references(at.page) > 1 && pool_.references(above.page) == 1)

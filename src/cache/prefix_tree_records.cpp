@@ -1,11 +1,11 @@
-// PrefixTree's side of the disk tier: which pages are to be written, which records are known. The
-// records of the tree are those that a restart finds: each has the records of all pages before it.
+// PrefixTree's side of the disk tier: which pages are to be written and which records are known.
+// The tree's records are those that a restart finds: each has the records of all pages before it.
 #include "base/check.h"
 #include "cache/prefix_tree.h"
 
 namespace ruv {
 
-// Enters the node into the list of pages to write, or takes it out, as its state says.
+// Adds the node to the list of pages to write, or removes it, according to its state.
 void PrefixTree::update_unwritten(NodeId id) noexcept {
   Node& page = node(id);
   const bool wanted = page.page >= 0 && page.record < 0 && page.n_tokens == kPageTokens &&

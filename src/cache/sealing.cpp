@@ -37,7 +37,7 @@ SealKeys::SealKeys(const std::optional<SealKey>& key, std::string_view context)
 }
 
 SealKeys::~SealKeys() {
-  // In a way that compilers keep.
+  // An overwrite that compilers do not remove.
   for (SealKey& key : keys_) sodium_memzero(key.data(), key.size());
 }
 
@@ -54,6 +54,7 @@ void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> t
       with.bound.size(), nullptr, raw(with.nonce), with.key.data());
 }
 
+// Ciphertext and text share memory.
 bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
   CHECK(with.nonce.size() == kSealNonceBytes && tag.size() == kSealTagBytes);
   return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
@@ -61,6 +62,7 @@ bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
              with.bound.size(), raw(with.nonce), with.key.data()) == 0;
 }
 
+// Eight bytes of hash and eight of zeros, so that plain and sealed files have one layout.
 void put_plain_tag(std::span<std::byte> tag, uint64_t hash) {
   CHECK(tag.size() == kSealTagBytes);
   put(tag, 0, hash);

@@ -1,5 +1,6 @@
-// What the cache's files have in common: texts sealed so that only the key's owner can read or
-// change them (XChaCha20-Poly1305), or plain with a hash in the tag's place that notices damage.
+// Encryption and checks shared by the cache's files: texts are either sealed, so that only the
+// owner of the key can read or change them (XChaCha20-Poly1305), or plain with a hash in the tag's
+// place that detects damage.
 #pragma once
 
 #include <array>
@@ -24,11 +25,12 @@ struct Sealing {
   Bytes bound;  // authenticated beside the text
 };
 
-// Once before all others, from any thread. Fails: internal (the encryption library does not start).
+// Call once before the other functions, from any thread. Fails: internal (the encryption library
+// does not start).
 Status start_sealing();
 
-// The keys of one kind of file, derived from one key and each for one purpose; zeros where nothing
-// is sealed. They are overwritten when they go.
+// The keys of one kind of file, derived from one key, one for each purpose; zeros when nothing is
+// sealed. The memory is overwritten on destruction.
 class SealKeys {
  public:
   static constexpr size_t kPurposes = 3;
@@ -42,7 +44,7 @@ class SealKeys {
   bool sealed() const { return sealed_; }
   // Requires: purpose < kPurposes.
   const SealKey& operator[](size_t purpose) const { return keys_[purpose]; }
-  // What is said of a file that is sealed where ours are not, or the other way.
+  // The message for a file that is sealed although ours are not, or the other way round.
   std::string_view refusal() const;
 
  private:
@@ -54,11 +56,11 @@ void fill_random(std::span<std::byte> bytes);
 
 // Encrypts in place; writes kSealTagBytes to `tag`.
 void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> tag);
-// Decrypts in place. False, and the text is zeroed or as it was, when anything differs from what
-// was sealed.
+// Decrypts in place. False when anything differs from what was sealed; the text is then zeroed or
+// unchanged.
 bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag);
 
-// The place of a tag in a plain file: a hash, then zeros.
+// The tag of a plain file: a hash, then zeros.
 void put_plain_tag(std::span<std::byte> tag, uint64_t hash);
 bool is_plain_tag(Bytes tag, uint64_t hash);
 
@@ -74,7 +76,8 @@ T get(Bytes from, size_t offset) {
   return value;
 }
 
-// BLAKE2b of 16 bytes: nobody finds two texts with one hash, and nobody without the key guesses.
+// BLAKE2b with 16 bytes: finding two texts with one hash is infeasible, and so is guessing a hash
+// without the key.
 std::array<std::byte, 16> keyed_hash(const SealKey& key, std::string_view text);
 
 }  // namespace ruv

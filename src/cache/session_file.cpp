@@ -30,8 +30,8 @@ constexpr size_t kHeader = 80;
 constexpr size_t kMinLabel = 44;
 constexpr size_t kMaxLabel = kMinLabel + kMaxUser + kMaxName + kMaxModel;
 
-// All of the header but the label's own tag: it is bound to the label, and by the text's tag so is
-// the text.
+// All of the header except the label's own tag. It is bound to the label, and through the text's
+// tag so is the text.
 std::string bound_header(Bytes file) {
   std::string bound(as_text(file.first(kLabelTag)));
   return bound.append(as_text(file.subspan(kTextTag, kHeader - kTextTag)));
@@ -82,7 +82,7 @@ struct Parts {
   Bytes text;
 };
 
-// Where label and text stand; nothing of them is checked.
+// The positions of label and text; their contents are not checked.
 Result<Parts> parts_of(Bytes file, const std::string& source, const SealKeys& keys) {
   if (file.size() < kHeader || as_text(file.first(kMagic.size())) != kMagic)
     return fail(Code::corrupt, "{}: not a session's file of this version", source);
@@ -103,6 +103,7 @@ std::vector<std::byte> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}
 
 }  // namespace
 
+// Names become parts of paths in requests, hence the small alphabet.
 Status check_session_name(std::string_view name) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -124,6 +125,7 @@ Result<SessionCodec> SessionCodec::create(const std::optional<SealKey>& key) {
 
 SessionCodec::SessionCodec(const std::optional<SealKey>& key) : keys_(key, kKeyContext) {}
 
+// The hash hides user and name from a reader of the folder.
 std::string SessionCodec::file_name(std::string_view user, std::string_view name) const {
   std::string text(user);
   text.push_back('\0');

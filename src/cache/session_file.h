@@ -1,5 +1,6 @@
-// The bytes of a session's file: a label, which lists need, and the conversation behind it, each
-// plain (hashes notice damage) or sealed with the cache's key. docs/sessions.md has the layout.
+// The bytes of a session's file: a label, which is all that lists need, and the conversation, each
+// plain (with hashes that detect damage) or sealed with the cache's key. docs/sessions.md has the
+// layout.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@ namespace ruv {
 
 inline constexpr size_t kMaxSessionTextBytes = size_t{1} << 20;
 
-// What is known of a session without its conversation.
+// What can be known of a session without reading its conversation.
 struct SessionInfo {
-  std::string user;     // whose it is; at most 160 bytes, no NUL; may be empty
+  std::string user;     // its owner; at most 160 bytes, no NUL; may be empty
   std::string name;     // see check_session_name
-  std::string model;    // that answered last; at most 256 bytes
+  std::string model;    // the one that answered last; at most 256 bytes
   int64_t created = 0;  // unix seconds
   int64_t updated = 0;
   int64_t n_messages = 0;
@@ -35,7 +36,7 @@ class SessionCodec {
   // Fails: internal (the encryption library does not start).
   static Result<SessionCodec> create(const std::optional<SealKey>& key);
 
-  // The same for one user and name, and nobody without the key learns them from it.
+  // A file name that depends only on user and name, and that reveals neither without the key.
   std::string file_name(std::string_view user, std::string_view name) const;
   static bool is_file_name(std::string_view name);
 

@@ -38,7 +38,7 @@ void TailSlots::leave_queue(int32_t at) {
   slot(queued.next).previous = queued.previous;
 }
 
-// A slot for a page that needs one, in no queue.
+// Takes a slot out of the first queue that has one; the page that had it loses its tail.
 int32_t TailSlots::take() {
   for (const Queue queue : {kEmpty, kPassed, kKept}) {
     const int32_t at = slot(end_of(queue)).next;
@@ -54,7 +54,7 @@ int32_t TailSlots::take() {
   return -1;
 }
 
-// Leaves the slot in no queue.
+// Takes the tail from the slot's page. The slot is in no queue afterwards.
 void TailSlots::empty(int32_t at) {
   memory_->set_tail(slot(at).page, -1);
   slot(at) = {};
@@ -76,6 +76,7 @@ void TailSlots::pin(PageId page) {
   ++slot(at).n_pins;
 }
 
+// The last unpin puts the slot at the end of a queue.
 void TailSlots::unpin(PageId page, bool passed) {
   CHECK(has(page));
   const int32_t at = memory_->tail_of(page);
@@ -83,6 +84,7 @@ void TailSlots::unpin(PageId page, bool passed) {
   if (--slot(at).n_pins == 0) enqueue(at, passed && !slot(at).reused ? kPassed : kKept);
 }
 
+// If both pages have a tail, the one of `from` is given up: they are equal.
 void TailSlots::move(PageId from, PageId to) {
   if (!has(from)) return;
   const int32_t at = memory_->tail_of(from);
