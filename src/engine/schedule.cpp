@@ -43,7 +43,7 @@ class Planner {
   bool runs(int64_t i) const { return scratch_.gone[static_cast<size_t>(i)] == 0; }
   bool settled(int64_t i) const { return scratch_.settled[static_cast<size_t>(i)] != 0; }
   int class_in(const SequenceView& v) const { return class_of(v, s_.limits); }
-  // Behind those of the tenants there is an entry for sequences of none.
+  // The last entry is for sequences without a tenant.
   size_t tenant_of(const SequenceView& v) const {
     const bool known = v.tenant >= 0 && static_cast<size_t>(v.tenant) < s_.tenants.size();
     return known ? static_cast<size_t>(v.tenant) : s_.tenants.size();
@@ -193,8 +193,8 @@ class Planner {
     return quota > 0 && held > 0 && held + pages_.pages_for(v.n_tokens + 1) > quota;
   }
 
-  // What another one is about to compute need not be computed twice. Only for one that runs, or
-  // starts now, and is not of a lower class: such a one does go on.
+  // What another request is about to compute need not be computed twice. Only for a leader that
+  // runs or starts now and is not of a lower class: such a one will finish.
   bool waits_for_leader(const SequenceView& v) const {
     if (v.leader < 0 || v.n_coming < s_.limits.page_tokens) return false;
     if (v.leader < n_running()) {
@@ -204,7 +204,7 @@ class Planner {
     return std::ranges::find(plan_.start, v.leader - n_running()) != plan_.start.end();
   }
 
-  // The first of each tenant, and of them the first. -1: nobody waits.
+  // The next request of each tenant, and the first among those; -1: none waits.
   int64_t next_waiting() {
     std::vector<int64_t>& next = scratch_.tenant_next;
     next.assign(scratch_.tenants.size(), -1);
@@ -239,7 +239,7 @@ class Planner {
     ++n_kept_;
   }
 
-  // Nobody overtakes the first that finds no room: large ones would never find any.
+  // No request overtakes the first one that finds no room; large ones would never find any.
   void start_waiting(const StepBudget& budget) {
     const int64_t n_rows = budget.rows_for(0, s_.limits.max_batch_tokens);
     const int64_t most = std::max<int64_t>(2, n_rows / s_.limits.useful_chunk_tokens);
@@ -267,7 +267,7 @@ class Planner {
     }
   }
 
-  // From what is left: drafts give way to prompts, and to pages that prompts will want.
+  // From what is left: prompts, and pages that prompts will need, take precedence over drafts.
   void plan_drafts(StepBudget& budget) {
     const bool has_prompts = static_cast<int64_t>(plan_.rows.size()) > decodes_.n_rows;
     for (int64_t k = 0; k < decodes_.n_rows; ++k) {

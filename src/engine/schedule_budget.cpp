@@ -13,6 +13,7 @@ StepBudget::StepBudget(const SchedulerLimits& limits, const StepCost& cost,
       n_rows_(limits.max_batch_tokens - decodes.n_rows),
       n_unpriced_(decodes.n_rows > 0 ? limits.max_mixed_tokens : limits.max_batch_tokens) {}
 
+// Until steps have been measured only the number of prompt rows is limited.
 int64_t StepBudget::rows_for(int64_t first, int64_t wanted) const {
   const int64_t n = std::min(wanted, n_rows_ - n_aside_);
   if (!cost_.measured()) return std::max<int64_t>(0, std::min(n, n_unpriced_ - n_unpriced_aside_));

@@ -1,5 +1,5 @@
-// StepBudget: how many prompt rows a step may have, by number and by the time they take. It adapts
-// to the machine and to what else is in the step, since the time comes from measured steps.
+// StepBudget: how many prompt rows a step may have, by number and by time. Times come from measured
+// steps, so it adapts to the machine and to the rest of the step.
 #pragma once
 
 #include "engine/schedule.h"
@@ -11,13 +11,13 @@ class StepBudget {
   // decodes: the step without prompts. Requires: decodes.n_rows <= max_batch_tokens.
   StepBudget(const SchedulerLimits& limits, const StepCost& cost, const StepShape& decodes);
 
-  // How many of `wanted` rows behind `first` tokens it has room for now.
+  // How many of `wanted` rows that follow `first` tokens still fit.
   int64_t rows_for(int64_t first, int64_t wanted) const;
-  // Rows of the step that are free, whatever they cost.
+  // Free rows of the step, whatever they cost.
   int64_t n_rows_free() const { return n_rows_; }
   void spend(int64_t first, int64_t n);
 
-  // Half of what is left is out of reach until it is released.
+  // Reserves half of what is left until it is released.
   void set_half_aside();
   void release_half();
 

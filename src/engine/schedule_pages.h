@@ -1,5 +1,5 @@
-// PageAccount: the pages a plan may still use. Free and evictable pages are the same to it: the
-// engine evicts what it needs. Pages that prompts in computation will want are promised to them.
+// PageAccount: the pages that a plan may still use. Free and evictable pages count alike, since the
+// engine evicts what it needs. Pages that running prompts will need are promised to them.
 #pragma once
 
 #include "engine/schedule.h"
@@ -18,7 +18,8 @@ class PageAccount {
     const int64_t n = pages_for(n_tokens) - n_held;
     return n > 0 ? n : 0;
   }
-  // Of a waiting sequence: what is no longer available once it has its whole prompt and one token.
+  // The pages that become unavailable when a waiting sequence starts and has computed its whole
+  // prompt and one token.
   int64_t whole(const SequenceView& v) const {
     return missing(v.n_pages, v.n_tokens + 1) + v.n_pinned;
   }
@@ -29,10 +30,10 @@ class PageAccount {
   void give_back(const SequenceView& v) { available_ += v.n_own; }
   void promise(int64_t n) { promised_ += n; }
 
-  // Whether a waiting one may start: its pages are there, promises are kept, and running ones hold
-  // no more than the high watermark then.
+  // Whether a waiting sequence may start: its pages are available, promises are kept, and running
+  // sequences then hold at most the high watermark.
   bool has_room_for(const SequenceView& v) const;
-  // Watermarks with hysteresis.
+  // The watermarks with their hysteresis.
   bool admits(bool admitted_before) const;
 
  private:

@@ -1,6 +1,6 @@
-// schedule_prompts: which prompts the rows of a step go to. Higher classes first; inside a class
-// the most urgent prompt gets at least half, so that it goes on whatever comes, and the shortest of
-// the others the rest, so that a short one need not wait for the end of a long one.
+// schedule_prompts: distributes the rows of a step among prompts. Higher classes go first. Within a
+// class the most urgent prompt gets at least half, so that it always advances; the shortest of the
+// others gets the rest, so that a short prompt need not wait for a long one.
 #pragma once
 
 #include <span>
@@ -16,14 +16,14 @@ class PromptSharing {
                 std::vector<StepPlan::Rows>& rows)
       : limits_(limits), pages_(pages), budget_(budget), rows_(rows) {}
 
-  // Appends the rows of `prompts`, which it puts in order of urgency. Requires: their pages are
-  // promised.
+  // Appends the rows of `prompts`, and sorts these by urgency. Requires: their pages are promised.
   void share(std::span<StepPlan::Prompt> prompts);
 
  private:
   void share_in_class(std::span<StepPlan::Prompt> prompts, bool first_class);
   void plan_others(std::span<StepPlan::Prompt> others);
-  // at_least: whatever the step's time, when rows and pages are there.
+  // at_least: rows that are planned even if the step's time is spent, as long as rows and pages are
+  // left.
   void plan_chunk(StepPlan::Prompt& prompt, int64_t at_least);
   int64_t missing(const StepPlan::Prompt& prompt) const {
     return pages_.missing(prompt.n_pages, prompt.view->n_tokens + 1);

@@ -7,7 +7,7 @@
 namespace ruv {
 namespace {
 
-// Of its prompt's end, so that the answer's beginning is found again.
+// Tokens of the prompt's end that are stored with an answer, so that its beginning is found again.
 constexpr int64_t kPromptTail = 16;
 
 int64_t most_for(const Sequence& sequence, int64_t n_left) {
@@ -65,7 +65,7 @@ void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   n_left_ -= drafts.n_wanted;
 }
 
-// For those for whom nothing was found: all in the same steps of the draft model.
+// Asks the draft model for the sequences without a draft, all in the same steps of that model.
 void Speculator::ask_model(std::span<Sequence* const> decoding) {
   turns_.clear();
   asking_.clear();

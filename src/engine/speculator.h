@@ -1,6 +1,6 @@
-// Speculator: guesses tokens ahead for the sequences of an engine, from their own texts, from
-// finished answers and by a smaller model, and learns from what becomes of the guesses how far to
-// guess.
+// Speculator: drafts tokens for the sequences of an engine, from their own texts, from finished
+// answers and by a smaller model, and learns from the outcome how far to draft. Used by the
+// engine's thread.
 #pragma once
 
 #include <optional>
@@ -14,40 +14,42 @@ namespace ruv {
 
 class Sequence;
 
-// Of one sequence.
+// The drafting state of one sequence.
 struct SequenceDrafts {
   SequenceDrafter drafter;
   DraftLength length;
-  std::optional<DraftTimeline> timeline;  // of the draft model, where there is one
-  Draft draft;                            // of the step to come
-  DraftChance chance;                     // that its length was chosen by
-  int64_t n_wanted = 0;                   // of it
+  std::optional<DraftTimeline> timeline;  // in the draft model, if there is one
+  Draft draft;                            // for the next step
+  DraftChance chance;                     // the chance by which its length was chosen
+  int64_t n_wanted = 0;                   // tokens of the draft to check
 };
 
 class Speculator {
  public:
-  // Tokens guessed ahead of one sequence at most.
+  // The most tokens drafted for one sequence. Longer drafts pay only if nearly all of them are
+  // right, and their rows cost time.
   static constexpr int64_t kMaxDraft = 16;
 
-  // History of finished answers: 16 bytes a token. `draft_model`: null for none.
+  // history_tokens: size of the history of finished answers, 16 bytes a token. `draft_model`: null
+  // for none.
   Speculator(int64_t history_tokens, uint64_t seed, std::unique_ptr<DraftModel> draft_model)
       : draft_model_(std::move(draft_model)), history_(history_tokens, seed) {}
 
-  // Guesses at most max_drafts tokens for a step in which these sequences decode: what
-  // wanted(sequence) then says.
+  // Drafts at most max_drafts tokens in all for a step in which these sequences decode;
+  // wanted(sequence) then returns each one's number.
   void propose(std::span<Sequence* const> decoding, int64_t max_drafts);
   static int64_t wanted(Sequence& sequence);
-  // Of the draft n_drafted tokens were checked and the first n_accepted were right.
+  // Reports that n_drafted tokens of the draft were checked and the first n_accepted were right.
   void record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted);
-  // A step without prompts; its rows alone took rows_ms.
+  // Reports a step without prompts; its rows alone took rows_ms.
   void record_step(const SpeculationMeter::Step& step, double rows_ms);
-  // The sequence's answer is over.
+  // Reports that the sequence's answer is finished: it joins the history.
   void finished(const Sequence& sequence);
 
   SpeculativeStats stats() const { return meter_.stats(); }
 
  private:
-  // Tokens that the draft model guesses at most: each takes a step of it.
+  // The most tokens that the draft model drafts; each takes a step of it.
   static constexpr int64_t kMaxModelDraft = 8;
 
   SequenceDrafts& drafts_of(Sequence& sequence);
@@ -59,7 +61,7 @@ class Speculator {
   StepCosts costs_;
   AcceptanceRates rates_{200};
   SpeculationMeter meter_;
-  // Of the step that is planned.
+  // For the step being planned.
   int64_t n_sequences_ = 0;
   int64_t n_left_ = 0;
   int64_t n_granted_ = 0;

@@ -1,5 +1,6 @@
-// StepChoices: the next tokens of all sequences of a step, chosen by all threads before the first
-// is told. A vocabulary of 150,000 costs one thread about 3 % of a step of 8 sequences.
+// StepChoices: chooses the next tokens of all sequences of a step on all threads, before the first
+// one is reported. Choosing among 150,000 tokens costs one thread about 3 % of a step of 8
+// sequences.
 #pragma once
 
 #include <span>
@@ -12,13 +13,14 @@ namespace ruv {
 
 class StepChoices {
  public:
-  // For at most so many sequences of a vocabulary: nothing is allocated later.
+  // Allocates for max_sequences sequences and a vocabulary of n_vocab; nothing is allocated later.
   StepChoices(int64_t max_sequences, int64_t n_vocab);
 
   void clear() { items_.clear(); }
-  // `logits`: those behind the sequence's last known token.
+  // `logits`: the logits after the sequence's last known token.
   void add(Sequence& sequence, std::span<float> logits);
-  // Each sequence added has chosen, or Sequence::choosing_failed.
+  // Chooses for every sequence added. A sequence for which that failed has
+  // Sequence::choosing_failed.
   void choose(Executor& executor);
 
  private:

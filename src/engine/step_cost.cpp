@@ -167,7 +167,7 @@ void StepTimer::fit_factors() {
   }
 }
 
-// Of its last n samples.
+// The median ratio of the last n samples.
 double StepTimer::middle_ratio(const Ring& ring, int n) const {
   std::array<double, kKept> ratios;
   for (int i = 0; i < n; ++i) {

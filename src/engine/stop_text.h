@@ -1,5 +1,6 @@
-// StopText: watches an answer's text for stop strings. Text that might be the start of one is held
-// back until it is certain, so a stop string never reaches the user, not even in part.
+// StopText: watches an answer's text for stop strings. Text that could be the start of one is held
+// back until that is decided, so no part of a stop string ever reaches the user. The cost is that
+// up to the longest stop string of text arrives later.
 #pragma once
 
 #include <string>
@@ -12,10 +13,10 @@ class StopText {
  public:
   explicit StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  // Adds text; returns what is now certain to belong to the answer. After a stop string, nothing
-  // more does.
+  // Adds text and returns what now certainly belongs to the answer. Returns nothing after a stop
+  // string.
   std::string push(std::string_view text);
-  // What was held back, when the answer ends otherwise.
+  // The text held back, when the answer ends without a stop string.
   std::string finish();
   bool stopped() const { return stopped_; }
 

@@ -7,6 +7,7 @@
 
 namespace ruv {
 
+// Reuses the index of a known tenant, or an unused one.
 int32_t TenantLedger::open(std::string_view name) {
   auto known = indexes_.find(name);
   if (known == indexes_.end()) {
@@ -34,8 +35,8 @@ void TenantLedger::close(int32_t tenant) {
   if (++n_idle_ > kMaxIdle) forget_idle();
 }
 
-// An idle tenant that queues again is lifted anyway: the half with the least service loses nothing
-// but what it was ahead by.
+// A returning tenant is lifted to the minimum counter anyway, so dropping the half with the least
+// service loses only what those tenants were ahead by.
 void TenantLedger::forget_idle() try {
   std::vector<int32_t> idle;
   idle.reserve(n_idle_);

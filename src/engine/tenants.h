@@ -1,7 +1,8 @@
-// TenantLedger: how much service each tenant got, so that those who got less go first: virtual
-// token counters (Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024). A token of
-// a prompt weighs 1, a generated one 2. A tenant that was idle does not save up: when it queues
-// again its counter is lifted to the least of those that queue.
+// TenantLedger: counts the service that each tenant received, so that the scheduler can prefer
+// those that received less. These are the virtual token counters of Sheng et al., "Fairness in
+// Serving Large Language Models", OSDI 2024: a prompt token weighs 1, a generated one 2. An idle
+// tenant does not save up credit: when it queues again, its counter is lifted to the least counter
+// of those that queue. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +20,30 @@ class TenantLedger {
   static constexpr double kPromptWeight = 1;
   static constexpr double kGeneratedWeight = 2;
 
-  // max_pages: of each tenant's running sequences; 0: no quota.
+  // max_pages: pages that the running sequences of one tenant may hold; 0: no quota.
   explicit TenantLedger(int64_t max_pages = 0) : max_pages_(max_pages) {}
 
-  // A request of this tenant begins: its index into views(), which stays as long as it has
-  // requests.
+  // Registers a request of this tenant. Returns its index into views(), which stays valid while the
+  // tenant has requests.
   int32_t open(std::string_view name);
-  // It ended. Requires: it is not queued.
+  // The request has ended. Requires: it is not queued.
   void close(int32_t tenant);
 
-  // One of its requests waits (again); starts; waits no longer, since it was cancelled. The whole
-  // prompt, without what the cache had, is charged when it first starts, so that a tenant cannot
-  // start many before it pays. n_prompt: 0 when it starts again.
+  // A request waits (again), starts, or leaves the queue because it was cancelled. The computed
+  // part of the prompt is charged when the request first starts, so that a tenant cannot start many
+  // before paying. n_prompt: 0 when it starts again.
   void queue(int32_t tenant, int64_t now_ms);
   void start(int32_t tenant, int64_t n_prompt, int64_t now_ms);
   void leave_queue(int32_t tenant);
   void generated(int32_t tenant, int64_t n_tokens);
 
-  // Indexed by tenant; entries that nobody has are meaningless.
+  // Indexed by tenant; unused entries are meaningless.
   const std::vector<TenantView>& views(int64_t now_ms);
-  // Tenants it remembers: those with requests and a bounded number of others.
+  // Number of tenants remembered: those with requests and a bounded number of others.
   int64_t n_known() const { return static_cast<int64_t>(indexes_.size()); }
 
  private:
-  // Names are made by clients: those of idle tenants must not pile up.
+  // Clients invent names, so idle tenants must not accumulate.
   static constexpr size_t kMaxIdle = 1024;
   struct Account {
     std::string name;

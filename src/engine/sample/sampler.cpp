@@ -123,9 +123,8 @@ void Sampler::penalize(std::span<float> logits, std::span<const Token> history,
   }
 }
 
-// Once k candidates are known, few of those that follow are above the least of them: whole blocks
-// are passed over, and what is left to sort is small. Of 150,000 logits and k = 40 this takes a
-// fortieth of the time.
+// Once k candidates are known, few later logits exceed the least of them: whole blocks are skipped,
+// and little is left to sort. For 150,000 logits and k = 40 this takes a fortieth of the time.
 void Sampler::keep_top_k(std::span<const float> logits) {
   constexpr size_t kBlock = 64;
   constexpr size_t kRoom = 1024;

@@ -1,5 +1,5 @@
-// AcceptanceRates: how often drafted tokens are right, by how the draft was found and by position
-// in it, from what was seen lately. Older observations fade.
+// AcceptanceRates: how often drafted tokens turn out right, by the way the draft was found and by
+// position in it. Observations decay exponentially, so that rates follow the text.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace ruv {
 
-// Drafts that are about equally good: by source and length of match.
+// A class of drafts of similar quality: by source and length of match.
 struct DraftClass {
   static constexpr int64_t kCount = 11;
   int64_t index = 0;
@@ -19,12 +19,13 @@ struct DraftClass {
 
 class AcceptanceRates {
  public:
-  // `memory`: observations that count, about. `prior`: what is believed before them (it must
-  // outlive this); null: fixed beliefs.
+  // `memory`: the number of recent observations that count, about; larger values are steadier and
+  // follow changes more slowly. `prior`: rates assumed before there are observations (it must
+  // outlive this object); null: fixed assumptions.
   explicit AcceptanceRates(double memory, const AcceptanceRates* prior = nullptr)
       : fading_(1 - 1 / memory), prior_(prior) {}
 
-  // Of n_drafted tokens the first n_accepted were right.
+  // Records that the first n_accepted of n_drafted tokens were right.
   void record(DraftClass kind, int64_t n_drafted, int64_t n_accepted);
   // The chances that tokens of a draft are right.
   class Rates {
@@ -37,13 +38,14 @@ class AcceptanceRates {
     double& bin(int64_t index) { return rates_[static_cast<size_t>(index)]; }
     std::array<double, 8> rates_{};
   };
+  // The current rates of a class, mixed with the prior.
   Rates of(DraftClass kind) const;
   // Observations of first tokens of this kind that still count.
   double n_seen(DraftClass kind) const { return seen_[static_cast<size_t>(kind.index)][0].n; }
 
  private:
   static constexpr int64_t kBins = 8;
-  // Observations that what is believed before them is worth: a guess, or what others saw.
+  // Pseudo-counts of the prior: of a fixed guess, and of the shared rates.
   static constexpr double kBeliefWeight = 3;
   static constexpr double kPriorWeight = 8;
 

@@ -84,6 +84,7 @@ int64_t DraftHistory::agreement(uint32_t scope, uint32_t end, std::span<const To
   return length;
 }
 
+// Appends a token; the caller enters it into the hash table.
 void DraftHistory::push(uint32_t scope, Token token) {
   if (n_kept_ == ring_.size()) forget_oldest();
   ring_[n_added_ & mask_] = {token, scope, 0};
@@ -91,6 +92,7 @@ void DraftHistory::push(uint32_t scope, Token token) {
   ++n_kept_;
 }
 
+// Frees the place that the ring will reuse, and forgets scopes without tokens.
 void DraftHistory::forget_oldest() {
   const uint32_t number = at(n_added_ - n_kept_).scope;
   --n_kept_;

@@ -1,8 +1,10 @@
-// DraftHistory: finished answers of all requests, so that what agents ask again and again is
-// guessed at once. A ring of tokens with a hash table from the last few tokens to where they stood.
+// DraftHistory: finished answers of all requests, so that text which agents request repeatedly is
+// drafted at once. A ring of tokens, with a hash table from the last kKeyTokens tokens to the
+// places where they occurred.
 //
-// Scopes keep tenants apart: a text is found only by the scope that added it. What others add can
-// only push out older text by its amount; the hash has a secret seed, so nobody can aim at a text.
+// Scopes separate tenants: a text is found only by the scope that added it. Other scopes can only
+// displace older text, by as much as they add; the hash has a secret seed, so no client can
+// construct collisions.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +20,27 @@ namespace ruv {
 
 class DraftHistory {
  public:
-  static constexpr int64_t kKeyTokens = 4;    // a look-up needs so many
+  static constexpr int64_t kKeyTokens = 4;    // tokens that a look-up compares first
   static constexpr int64_t kMaxTried = 16;    // places of equal hash that are compared
   static constexpr int64_t kMaxMatched = 64;  // longer matches count as this long
 
-  // Keeps the last max_tokens (rounded up to a power of two, at least 64); 16 bytes each,
-  // all allocated here. `seed`: a secret, any number.
+  // Keeps the last max_tokens (rounded up to a power of two, at least 64), at 16 bytes each, all
+  // allocated here. More tokens find older answers at the cost of this memory. `seed`: a secret,
+  // any number.
   DraftHistory(int64_t max_tokens, uint64_t seed);
 
-  // Adds a finished answer, best with the last few tokens of its prompt before it, so that its
-  // beginning is found too. Of more than half of what is kept, the end is taken.
+  // Adds a finished answer. Put the last few tokens of its prompt before it, so that its beginning
+  // is found too. If it is longer than half the ring, only its end is kept.
   void add(std::string_view scope, std::span<const Token> tokens);
 
   struct Match {
     int64_t length = 0;  // tokens that agree, at most kMaxMatched; 0: nothing found
     uint32_t next = 0;   // place of the token that followed
   };
-  // Where the longest suffix of `tokens` stood among the newest places with these last kKeyTokens
-  // tokens; the most recent one of equally long.
+  // The place where the longest suffix of `tokens` occurred, among the newest kMaxTried places with
+  // these last kKeyTokens tokens; the most recent among equally long ones.
   Match find(std::string_view scope, std::span<const Token> tokens) const;
-  // Appends at most n tokens from a place that find gave, to the end of that answer.
+  // Appends at most n tokens from the place that find() returned, up to the end of that answer.
   void copy(const Match& match, int64_t n, std::vector<Token>& out) const;
 
   int64_t n_tokens() const;  // kept now, ends of answers included

@@ -89,7 +89,7 @@ bool DraftModel::prepare(const Turn& turn) {
   if (text.empty() || n_wanted > limits_.n_ctx) return false;
   std::vector<Token>& computed = timeline.computed_;
   const auto shared = std::ranges::mismatch(computed, text).in1;
-  // The last token is read again where it stands already: its logits are what drafts begin with.
+  // The last token is computed again in place: its logits are where drafts begin.
   const auto n_shared = static_cast<size_t>(shared - computed.begin());
   computed.resize(std::min(n_shared, text.size() - 1));
   if (timeline.pages_.grow(n_wanted, executor_->pages())) return true;

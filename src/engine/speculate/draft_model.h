@@ -1,6 +1,6 @@
-// DraftModel: a second, smaller model that guesses how the sequences of a large one go on. It has
-// its own executor and pages; what it computed of a sequence stays as long as the guesses were
-// right, and is taken back to where they were not.
+// DraftModel: a second, smaller model that drafts continuations for the sequences of a large one.
+// It has its own executor and pages. What it computed for a sequence is kept as far as the drafts
+// were right, and rewound to the first wrong one. Used by the engine's thread.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,23 @@
 
 namespace ruv {
 
+// Limits of the draft model's own executor and pages.
 struct DraftModelLimits {
   int n_threads = 0;               // 0: one per core
   int64_t n_ctx = 0;               // longest sequence, in tokens of the draft model
   int64_t n_pages = 0;             // 0: one sequence of n_ctx
-  int64_t max_sequences = 8;       // that are drafted for together
+  int64_t max_sequences = 8;       // drafted for in one call
   int64_t max_batch_tokens = 512;  // of prompts, in one call
   KvType kv_type = KvType::f16;
 };
 
 class DraftModel;
 
-// One sequence, as the draft model knows it. Its DraftModel must outlive it.
+// One sequence in the draft model. The DraftModel must outlive it.
 class DraftTimeline {
  public:
   explicit DraftTimeline(DraftModel& model);
-  // Tokens whose keys and values are kept.
+  // Tokens whose keys and values are in its pages.
   int64_t n_computed() const { return static_cast<int64_t>(computed_.size()); }
 
  private:
@@ -43,8 +44,8 @@ class DraftTimeline {
 
 class DraftModel {
  public:
-  // `target` is the model that is drafted for; both must outlive it. Fails: invalid (vocabularies
-  // without a common ground, limits), out_of_memory.
+  // `target` is the model to draft for; both models must outlive this object. Fails: invalid
+  // (vocabularies that cannot be related, limits), out_of_memory.
   static Result<std::unique_ptr<DraftModel>> create(const Model& draft, const Model& target,
                                                     const DraftModelLimits& limits);
 
@@ -54,16 +55,15 @@ class DraftModel {
     int64_t max_tokens = 0;             // to draft
     std::vector<Token>* out = nullptr;  // ids of the target
   };
-  // Guesses the likeliest continuations, of all turns in the same steps. `out` is empty where the
-  // draft model has not read the whole sequence yet (max_batch_tokens are read in one call), where
-  // pages or context do not suffice, and where it thinks the answer is over. Requires: at most
-  // max_sequences turns, each with a timeline of its own.
+  // Drafts the likeliest continuations, all turns in the same steps. `out` stays empty if the draft
+  // model has not read the whole sequence yet (one call reads max_batch_tokens), if pages or
+  // context do not suffice, or if it expects the answer to be over. Requires: at most max_sequences
+  // turns, each with its own timeline.
   void propose(std::span<const Turn> turns);
 
-  // Ids need no translation.
+  // Whether ids need no translation.
   bool same_vocabulary() const { return vocabularies_.equal(); }
-  // A step that drafts one token for each of the turns takes so long, on average of late. 0: not
-  // measured yet.
+  // The recent average time of a step that drafts one token for each turn. 0: not measured yet.
   double step_ms() const { return step_ms_; }
   const PagePool& pool() const { return pool_; }
 
@@ -72,7 +72,9 @@ class DraftModel {
   DraftModel(const Model& draft, const DraftModelLimits& limits, VocabularyPair vocabularies,
              std::unique_ptr<Executor> executor);
 
+  // Brings a timeline up to date with its sequence; false when it cannot draft now.
   bool prepare(const Turn& turn);
+  // Builds the batch of the next step.
   void pack();
   void step();
 
@@ -85,7 +87,8 @@ class DraftModel {
   double step_ms_ = 0;
   Batch batch_;
   std::vector<const Turn*> drafting_;  // turns that still want tokens
-  std::vector<const Turn*> in_batch_;  // of them those whose next token the step gives, in order
+  std::vector<const Turn*>
+      in_batch_;  // of these, the ones whose next token the step gives, in order
 };
 
 }  // namespace ruv

@@ -1,6 +1,7 @@
-// DraftText: one sequence in the tokens of a draft model. Equal vocabularies share ids. Otherwise
-// the sequence's text is encoded anew for the draft model, and what it drafts goes back by its
-// text, as far as bytes agree; a wrong guess costs time, never a byte of the answer.
+// DraftText: one sequence in the tokens of a draft model. If the vocabularies are equal, ids are
+// shared. Otherwise the sequence's text is encoded for the draft model, and drafts are translated
+// back by their text as far as bytes agree. A wrong translation costs time and never changes the
+// answer.
 #pragma once
 
 #include <span>
@@ -14,11 +15,11 @@ namespace ruv {
 // The two vocabularies. Must outlive its DraftTexts.
 class VocabularyPair {
  public:
-  // Null tokenizers: ids are compared by the sizes of the vocabularies alone. Fails: invalid when
-  // ids cannot be the same and there is no text to go by.
+  // Without tokenizers only the sizes of the vocabularies are compared. Fails: invalid when ids
+  // cannot be the same and there is no text to translate by.
   static Result<VocabularyPair> create(const Tokenizer* target, int64_t n_target,
                                        const Tokenizer* draft, int64_t n_draft);
-  // Ids mean the same in both, as far as the smaller vocabulary goes.
+  // Whether ids mean the same in both, as far as the smaller vocabulary reaches.
   bool equal() const { return equal_; }
 
  private:
@@ -34,12 +35,14 @@ class DraftText {
  public:
   explicit DraftText(const VocabularyPair& pair) : pair_(&pair) {}
 
-  // The sequence as it is now. Requires: it begins as in the call before. Tokens of the draft model
-  // that stay keep their places. False: it has tokens that the draft model cannot read.
+  // Sets the sequence's tokens. Requires: they begin with those of the call before. Draft-model
+  // tokens that do not change keep their places. False: the sequence has tokens that the draft
+  // model cannot read.
   bool update(std::span<const Token> sequence);
   // In ids of the draft model.
   const std::vector<Token>& tokens() const { return tokens_; }
-  // Appends to `out` what `drafted` (ids of the draft model after tokens()) means for the sequence.
+  // Translates `drafted`, ids of the draft model that follow tokens(), and appends the result to
+  // `out`.
   void translate(std::span<const Token> drafted, std::vector<Token>& out) const;
 
  private:

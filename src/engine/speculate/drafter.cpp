@@ -36,8 +36,8 @@ void SequenceDrafter::propose(int64_t max_tokens, Draft& out) const {
   out.tokens.erase(unknown, out.tokens.end());
 }
 
-// The text from `place` on; where it reaches its end, it goes on with the draft itself, as a loop
-// does.
+// Copies the text from `place` on. Where the text ends it continues with the draft itself, as a
+// loop repeats.
 void SequenceDrafter::copy_own(int64_t place, int64_t n, std::vector<Token>& out) const {
   const int64_t n_text = automaton_.n_tokens();
   for (int64_t from = place; from < place + n; ++from) {

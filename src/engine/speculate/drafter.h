@@ -1,5 +1,5 @@
-// SequenceDrafter: guesses how a sequence goes on by where its last tokens stood before: in its own
-// text, or in finished answers of its scope.
+// SequenceDrafter: drafts a continuation by looking up where the sequence's last tokens occurred
+// before, in its own text or in finished answers of its scope (prompt lookup). Costs no model time.
 #pragma once
 
 #include <string>
@@ -10,12 +10,14 @@
 
 namespace ruv {
 
+// Where a draft was found.
 enum class DraftSource : uint8_t { sequence, history, model };
 
+// A proposed continuation of a sequence.
 struct Draft {
   std::vector<Token> tokens;
   DraftSource source = DraftSource::sequence;
-  int64_t n_matched = 0;  // last tokens of the sequence it was found by
+  int64_t n_matched = 0;  // how many last tokens of the sequence were matched
 
   bool empty() const { return tokens.empty(); }
   void clear() {
@@ -27,14 +29,14 @@ struct Draft {
 class SequenceDrafter {
  public:
   // `history` may be null; it must outlive the drafter. Only tokens below `vocabulary` are
-  // proposed. max_tokens: the longest the sequence can become; bounds memory (about 100 bytes a
-  // token, allocated as it grows).
+  // proposed. max_tokens: the longest that the sequence can become; bounds memory (about 100 bytes
+  // a token, allocated as it grows).
   SequenceDrafter(const DraftHistory* history, std::string_view scope, int64_t vocabulary,
                   int64_t max_tokens);
 
-  // The prompt at first, then what was generated.
+  // Appends the prompt first, then what is generated.
   void accept(std::span<const Token> tokens);
-  // At most max_tokens tokens. Empty when nothing is likely enough.
+  // Proposes at most max_tokens tokens; none when no match is long enough.
   void propose(int64_t max_tokens, Draft& out) const;
 
   int64_t n_tokens() const { return n_tokens_; }

@@ -1,5 +1,5 @@
-// SpeculationMeter: counts what drafting does and measures its speed-up: the same number of
-// sequences decodes now with drafts, now plain, and the times are compared.
+// SpeculationMeter: counts drafts and measures their speed-up by comparing drafted steps with plain
+// steps of as many sequences.
 #pragma once
 
 #include <array>
@@ -22,14 +22,16 @@ class SpeculationMeter {
     int64_t n_tokens = 0;  // generated
     double ms = 0;
   };
+  // Adds a step; a plain one updates the reference for its number of sequences.
   void record(const Step& step);
-  // The next step should be plain: among the last kPlainEvery of as many sequences none was, and
-  // without any there is nothing to compare with.
+  // Whether the next step should be plain: among the last kPlainEvery steps of as many sequences
+  // none was, and without plain steps there is nothing to compare with.
   bool plain_due(int64_t n_sequences) const;
+  // Totals since the start, and the measured speed-up.
   SpeculativeStats stats() const;
 
  private:
-  static constexpr double kFading = 0.98;  // contexts grow, so old plain steps are no measure
+  static constexpr double kFading = 0.98;  // contexts grow, so old plain steps count less
 
   struct Plain {
     double ms = 0;
@@ -38,7 +40,7 @@ class SpeculationMeter {
   };
   std::array<Plain, kMaxSequences + 1> plain_{};
   SpeculativeStats stats_;
-  // Of steps, drafted and plain, since a plain step of as many sequences is known:
+  // Over all steps since a plain step of as many sequences is known:
   double measured_ms_ = 0;
   double plain_ms_ = 0;  // what plain steps would have taken for their tokens
   bool any_drafts_ = false;

@@ -58,7 +58,7 @@ int64_t StepCosts::above(int64_t n_rows) const {
   return n_rows <= kMaxRows ? n_rows : 0;
 }
 
-// Of the shape, by row, from the smallest to the largest measured count.
+// The slope of the shape per row, from the smallest to the largest measured count.
 double StepCosts::slope() const {
   const int64_t first = above(0);
   const int64_t last = below(kMaxRows + 1);

@@ -1,6 +1,6 @@
-// StepCosts: what a step of so many rows takes, learned from the steps themselves. Costs of all row
-// counts rise together as contexts grow, so they are kept as a level and a shape: a measurement of
-// one count moves the others along.
+// StepCosts: how long a step of n rows takes, learned from measured steps. The costs of all row
+// counts rise together as contexts grow, so they are stored as a level times a shape: a measurement
+// of one count moves the others along.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ class StepCosts {
 
   // A step of n_rows decode and draft rows, without prompt chunks, took ms.
   void record(int64_t n_rows, double ms);
-  // ms of a step of n_rows: measured, between measured neighbours, or beyond them along the line of
-  // the measured ones. 0 before the first measurement.
+  // The milliseconds of a step of n_rows: measured, interpolated between measured neighbours, or
+  // extrapolated along their line. 0 before the first measurement.
   double of(int64_t n_rows) const;
-  // As `of`, but where nothing is measured what it takes at most: the next measured count's time,
-  // or beyond all of them a whole plain step more for each row.
+  // As `of`, but an upper bound where nothing is measured: the next measured count's time, or
+  // beyond all of them one plain step more for each row.
   double at_most(int64_t n_rows) const;
   bool measured(int64_t n_rows) const { return n_rows <= kMaxRows && known(n_rows); }
 
  private:
-  static constexpr double kLevelWeight = 0.1;    // of a measurement in the level
-  static constexpr double kShapeWeight = 0.03;   // and, after the first ones, in the shape
+  static constexpr double kLevelWeight = 0.1;    // weight of a measurement in the level
+  static constexpr double kShapeWeight = 0.03;   // and in the shape, after the first ones
   static constexpr double kGuessedSlope = 0.25;  // of a plain step for each row, with one measured
-  // A count that took long once or twice and was not chosen since is forgotten after so many steps:
-  // the first steps of a count are cold, and nothing else would ever correct them.
+  // A count that took long once or twice and was not chosen since is forgotten after this many
+  // steps: the first steps of a count are cold, and nothing else would ever correct them.
   static constexpr double kConfirmed = 3;
   static constexpr int64_t kForgets = 64;
 

@@ -1,10 +1,13 @@
-// SuffixAutomaton: of a growing text of tokens, the longest suffix that stood in it before, and how
-// the text went on there (Blumer et al., "The smallest automaton recognizing the subwords of a
-// text", 1985, built token by token).
+// SuffixAutomaton: finds, for a growing text of tokens, the longest suffix that occurred in it
+// before, and how the text continued there. It recognises every substring of the text and grows by
+// one token in amortised constant time (Blumer et al., "The smallest automaton recognizing the
+// subwords of a text", 1985).
 //
-// A state stands for texts that end at the same places; `longest` is the length of the longest of
-// them. Most states are left by one token only, so one edge lies in the state itself and all
-// others in one hash table.
+// A state represents the substrings that end at the same set of places; `longest` is the length of
+// the longest of them, and `link` leads to the state of the longest suffix that ends at more
+// places. Following links from the last state therefore visits ever shorter suffixes of the text.
+// Most states have one outgoing edge, which is stored in the state; the others are in one hash
+// table.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +20,17 @@ namespace ruv {
 
 class SuffixAutomaton {
  public:
-  // A text that stood before the end. No match: length 0.
+  // A suffix of the text that occurred earlier. No match: length 0.
   struct Match {
     int32_t state = 0;
     int64_t length = 0;  // tokens
     int64_t end = 0;     // where it last ended earlier: the token after it is token(end)
   };
 
-  // Keeps at most max_tokens (at least 2): when one more comes, the older half is forgotten.
+  // Keeps at most max_tokens (at least 2); when one more is appended, the older half is forgotten.
   explicit SuffixAutomaton(int64_t max_tokens);
 
-  // About 100 bytes a token are allocated ahead, for up to n_tokens in all.
+  // Allocates ahead for up to n_tokens in all, about 100 bytes each.
   void reserve(int64_t n_tokens);
   // Amortised constant time a token.
   void append(std::span<const Token> tokens);
@@ -37,9 +40,9 @@ class SuffixAutomaton {
   std::span<const Token> tokens() const { return tokens_; }
   Token token(int64_t place) const { return tokens_[static_cast<size_t>(place)]; }
 
-  // The longest suffix of the text that stood in it before. `end` is its most recent place, except
-  // in texts where more than kMaxRefreshed ever shorter suffixes of one place stand elsewhere: then
-  // it may be an older one.
+  // The longest suffix of the text that occurred earlier. `end` is its most recent place, unless
+  // more than kMaxRefreshed shorter suffixes of one place also occur elsewhere; then it may be an
+  // older place.
   Match longest() const;
 
   // Memory held now.
