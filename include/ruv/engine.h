@@ -15,20 +15,24 @@
 namespace ruv {
 
 struct EngineOptions {
-  // Threads that compute, the engine's own included; 0: one per core.
+  // Threads that compute, including the engine's own; 0: one per core. More threads than cores make
+  // every step slower.
   int n_threads = 0;
-  // Longest sequence, prompt and answer, in tokens; 0: what the model was trained for, at most
-  // 32,768.
+  // Longest sequence, prompt and answer together, in tokens; 0: the length the model was trained
+  // for, at most 32,768.
   int64_t n_ctx = 0;
-  // Sequences that decode at the same time; more wait in the queue.
+  // Sequences that run at the same time; more wait in the queue. Raising it increases throughput,
+  // slows each stream, and needs more KV memory.
   int64_t max_sequences = 8;
-  // Requests that may wait; one more is refused with `unavailable`.
+  // Requests that may wait; further ones are refused with `unavailable`.
   int64_t max_queue = 1024;
-  // Tokens of one step at most; longer prompts are cut into chunks of this size.
+  // Largest number of tokens in one step; longer prompts are split into chunks of at most this
+  // size. Raising it speeds up prefill a little and makes running streams wait longer for each
+  // step.
   int64_t max_batch_tokens = 512;
   KvCacheConfig kv = {};
-  // A smaller model that guesses ahead, best with the same vocabulary; null: guesses come from the
-  // texts alone.
+  // A smaller model that drafts tokens, preferably with the same vocabulary; null: drafts come from
+  // the texts alone.
   std::shared_ptr<const Model> draft_model = nullptr;
 };
 
@@ -43,53 +47,53 @@ struct Event {
     std::vector<TokenLogprob> top;
   };
   std::vector<Logprobs> logprobs;
-  // Bytes of the first of these ids that the prompt had already (GenerateParams::token_healing);
-  // they are not in `text`. Only ever of an answer's first token.
+  // How many bytes of the first of these ids the prompt already had
+  // (GenerateParams::token_healing); they are not in `text`. Only in an answer's first token.
   int64_t n_healed_bytes = 0;
-  // Not `none` exactly in the last event of a request.
+  // Different from `none` only in the last event of a request.
   FinishReason finish = FinishReason::none;
-  // Set in the last event: what it took; the seed that was used; the reason of `error`.
+  // Set in the last event: the time it took, the seed that was used, the reason of `error`.
   Timings timings;
   uint64_t seed = 0;
   Status status;
 };
 
-// Bytes of a tenant's name and of a salt at most; none may be NUL.
+// Longest tenant name and longest salt, in bytes; they must not contain NUL.
 inline constexpr size_t kMaxTermBytes = 160;
 
-// Whose request it is and how urgent.
+// The owner and the urgency of a request.
 struct ServiceTerms {
   Priority priority = Priority::normal;
-  // Tenants get equal service, and share no kept prefixes.
+  // Tenants get equal service and share no cached prefixes with each other.
   std::string tenant = {};
-  // Prefixes are shared among requests with one salt only.
+  // Cached prefixes are shared only among requests with equal salts.
   std::string cache_salt = {};
-  // The answer ends with an error (deadline) when it is not finished after so long; 0: never.
+  // The answer ends with an error (deadline) when it is not finished after this time; 0: never.
   int64_t timeout_ms = 0;
 };
 
 struct Request {
   std::vector<Token> prompt;  // at least one token
   GenerateParams params;
-  // Called on the engine thread, in order, for each event. Must return quickly and not call into
-  // the engine other than cancel.
+  // Called on the engine thread, in order, for each event. It must return quickly, since all
+  // requests wait meanwhile, and may not call the engine except for cancel.
   std::function<void(const Event&)> on_event;
-  // Token healing leaves this many tokens at the prompt's beginning alone.
+  // Token healing keeps this many tokens at the start of the prompt.
   int64_t n_fixed_tokens = 0;
   ServiceTerms terms = {};
 };
 
 using RequestId = uint64_t;
 
-// What drafting brought. Drafts are guesses of the next tokens that one step checks together; the
-// answer's bytes are the same with and without them.
+// Speculative-decoding counters. Drafts are guesses of the next tokens that one step verifies
+// together; they do not change the bytes of an answer.
 struct SpeculativeStats {
-  int64_t n_drafted = 0;   // tokens guessed and checked
-  int64_t n_accepted = 0;  // of them right
+  int64_t n_drafted = 0;   // tokens drafted and checked
+  int64_t n_accepted = 0;  // of these, right
   int64_t n_passes = 0;    // sequences' turns in a step that decodes, with or without drafts
   int64_t n_tokens = 0;    // generated in these passes
-  // Speed with drafts over speed without: the time that plain steps measured in between would have
-  // taken for the same tokens over the time it took. 0: nothing to compare yet.
+  // Speed with drafts over speed without them: the time that the plain steps measured in between
+  // would have taken for the same tokens, over the time it took. 0: not measured yet.
   double speed_up = 0;
 
   // n_accepted / n_drafted; 0 when nothing was drafted.
@@ -120,15 +124,15 @@ class Engine {
     int64_t free_pages = 0;
     int64_t total_pages = 0;
     int64_t n_steps = 0;
-    int64_t n_refused = 0;  // requests, as the queue was full
+    int64_t n_refused = 0;  // requests refused because the queue was full
   };
   virtual Load load() const = 0;
   virtual KvCacheStats kv_stats() const = 0;
   virtual SpeculativeStats speculative_stats() const = 0;
   virtual const Model& model() const = 0;
   virtual int64_t n_ctx() const = 0;
-  // Ok, or why every request is refused from now on (internal: a file of the model was cut while
-  // it was in use). Any thread.
+  // Ok, or the reason why every further request is refused (internal: a file of the model was
+  // truncated while in use). Any thread.
   virtual Status condition() const { return {}; }
 };
 

@@ -1,4 +1,5 @@
-// The memory of contexts: how keys and values are kept, for how long, and what that came to.
+// The memory of contexts: how keys and values are stored, how long they are kept, and the counters
+// of both.
 #pragma once
 
 #include <array>
@@ -13,43 +14,48 @@
 namespace ruv {
 
 struct KvCacheConfig {
-  // Nothing: what suits the model, default_kv_type().
+  // Unset: the type that suits the model, default_kv_type(). Smaller types hold more context in the
+  // same memory and lose some precision (docs/kv-precision.md).
   std::optional<KvType> type = std::nullopt;
-  // What `ruvllm kv-gate` wrote of the model: int4 and int2 need a verdict that they passed.
+  // The file that `ruvllm kv-gate` wrote for the model. int4 and int2 are refused without a verdict
+  // there that they passed.
   std::string gate_file = {};
-  // Tokens of context that memory holds, running ones and kept prefixes together; 0:
-  // n_ctx · max_sequences, limited to a quarter of the machine's memory.
+  // Tokens of context in memory, for running requests and cached prefixes together. More tokens
+  // cost kv_bytes_per_token each and let more prompts start from the cache. 0: n_ctx ·
+  // max_sequences, limited to a quarter of the machine's memory.
   int64_t max_tokens = 0;
-  // Of one tenant: its running requests hold no more (one may always run), and what it left behind
-  // goes first when it is more; 0: no quota.
+  // Limit for one tenant: its running requests hold no more (one may always run), and cached
+  // prefixes beyond it are evicted first; 0: no quota.
   int64_t max_tenant_tokens = 0;
-  // Of int4 and int2: tokens of kept prefixes whose f16 form is kept too, so that who goes on them
-  // inside a group of 256 tokens need not compute the begin of that group again; 0: an eighth of
-  // max_tokens. Running requests have theirs beside it.
+  // int4 and int2 only. How many tokens of cached prefixes also keep an f16 copy. A request that
+  // resumes inside a 256-token group can then reuse the start of that group; without a copy it
+  // computes up to 255 tokens again. Running requests have copies in addition to these. 0: an
+  // eighth of max_tokens.
   int64_t tail_tokens = 0;
-  // Keep the pages of prompts and answers for later ones that begin alike.
+  // Whether to keep the pages of prompts and answers for later requests with the same beginning.
   bool keep_prefixes = true;
-  // Shares of all pages held by running sequences: from `high` on none starts until it is `low`.
+  // Shares of all pages held by running sequences. Once `high` is reached no request starts until
+  // the share falls to `low`. Raising `high` runs more requests at once and preempts more often.
   double low_watermark = 0.70;
   double high_watermark = 0.85;
 
-  // Folder in which whole pages outlive the process, made when absent; empty: none. One engine at a
-  // time uses a folder. Files may be deleted while no engine does.
+  // Folder in which whole pages outlive the process, created when absent; empty: none. Only one
+  // engine at a time can use a folder. Files may be deleted while no engine uses it.
   std::string disk_folder = {};
   int64_t disk_max_bytes = int64_t{8} << 30;
-  // Encrypts what is on disk (XChaCha20-Poly1305). Other keys' files are ignored.
+  // Encrypts the pages on disk (XChaCha20-Poly1305). Files written with another key are ignored.
   std::optional<std::array<uint8_t, 32>> disk_key = {};
-  // Told of each file that is ignored and why; on the engine's threads.
+  // Called for each ignored file with the reason, on the engine's threads.
   std::function<void(std::string_view)> note = {};
 };
 
-// Why a prompt's tokens were not all found.
+// Why the cache did not have all of a prompt's tokens.
 enum class CacheMiss : uint8_t {
   none,      // all but the last one, which is always computed
-  unknown,   // nothing that is kept goes on so
-  diverged,  // what is kept goes on differently
-  evicted,   // it was kept and is not in memory
-  off,       // the request or the engine wants no reuse
+  unknown,   // no cached text continues like this
+  diverged,  // the cached text continues differently
+  evicted,   // more was cached, but has left memory
+  off,       // reuse is disabled by the request or the engine
   too_few,   // fewer than min_cache_tokens
 };
 // "none", "unknown", …
@@ -62,19 +68,19 @@ struct KvCacheStats {
   int64_t memory_bytes = 0;  // of all pages, tails included
   int64_t total_pages = 0;
   int64_t free_pages = 0;
-  int64_t cached_pages = 0;     // of kept prefixes, in memory
-  int64_t evictable_pages = 0;  // of them, not in use by a running sequence
+  int64_t cached_pages = 0;     // of cached prefixes, in memory
+  int64_t evictable_pages = 0;  // of these, not used by a running sequence
   int64_t cached_tokens = 0;    // in memory or on disk
   int64_t index_bytes = 0;      // memory of the prefix tree itself
-  // Of int4 and int2: pages of the newest tokens in f16.
+  // int4 and int2 only: pages with an f16 copy (tails).
   int64_t tail_pages = 0;
   int64_t used_tail_pages = 0;
-  int64_t demoted_pages = 0;  // that lost theirs to others
+  int64_t demoted_pages = 0;  // total tails evicted
 
   int64_t lookups = 0;
-  int64_t hits = 0;           // that reused anything
+  int64_t hits = 0;           // lookups that reused something
   int64_t prompt_tokens = 0;  // looked up
-  int64_t reused_tokens = 0;  // of them
+  int64_t reused_tokens = 0;  // of these, found
   int64_t evicted_pages = 0;
   int64_t preemptions = 0;
 

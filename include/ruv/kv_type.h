@@ -10,8 +10,8 @@ namespace ruv {
 enum class KvType : uint8_t {
   f16,
   int8,  // with one scale per token and head: about half the memory, a little less exact
-  // Old keys and values in codes of so many bits, the newest in f16 (docs/kv-precision.md). Only
-  // for models that `ruvllm kv-gate` has measured.
+  // Old keys and values as codes of 4 or 2 bits, the newest in f16 (docs/kv-precision.md). Only for
+  // models that `ruvllm kv-gate` has measured.
   int4,
   int2,
 };
@@ -23,7 +23,7 @@ constexpr std::string_view kv_type_name(KvType type) {
   return kNames[static_cast<int>(type)];
 }
 
-// Nothing for a name that is none.
+// Nothing for an unknown name.
 constexpr std::optional<KvType> find_kv_type(std::string_view name) {
   for (const KvType type : kKvTypes) {
     if (name == kv_type_name(type)) return type;
@@ -31,11 +31,10 @@ constexpr std::optional<KvType> find_kv_type(std::string_view name) {
   return std::nullopt;
 }
 
-// Of heads narrower than this, one scale for so few numbers costs more than int8 may
-// (docs/kv-precision.md).
+// Heads narrower than this share a scale among too few numbers for int8 (docs/kv-precision.md).
 inline constexpr int64_t kNarrowHead = 32;
 
-// What a model with heads of head_dim numbers uses unless told otherwise.
+// The default type of a model with heads of head_dim numbers.
 constexpr KvType default_kv_type(int64_t head_dim) {
   return head_dim < kNarrowHead ? KvType::f16 : KvType::int8;
 }

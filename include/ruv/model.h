@@ -33,22 +33,22 @@ struct LoadOptions {
   // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
   // (or what the environment variable RUV_ISA names).
   std::string isa;
-  // Called now and then while loading, from one thread, with a share in [0, 1].
+  // Called occasionally while loading, from one thread, with the share done in [0, 1].
   std::function<void(LoadStage, double)> progress;
-  // Told at most a few times, while loading.
+  // Called a few times at most, while loading.
   std::function<void(NoteKind, std::string_view)> note;
 
-  // Keys and tensors of the file that are taken as absent, named as the errors that refuse them
-  // name them. What was ignored is told to `note` and stands in ModelInfo::remarks.
+  // Keys and tensors of the file to treat as absent, by the names in the errors that refuse them.
+  // What was ignored is passed to `note` and listed in ModelInfo::remarks.
   std::vector<std::string> ignored_keys;
 
-  // Folder of packed weights, made when absent; empty: none. The first load of a model writes a
-  // file there which the next ones map instead of packing again. Files may be deleted at any time.
-  // They are as trusted as the program: keep the folder out of the reach of others.
+  // Folder of packed weights, created when absent; empty: none. The first load of a model writes a
+  // file there, which later loads map instead of packing again. Files may be deleted at any time.
+  // They are trusted like the program: other users must not be able to write to the folder.
   std::string packed_cache_dir;
-  // All files together; those not used for longest make room.
+  // Limit for all files together; the least recently used are removed first.
   int64_t packed_cache_max_bytes = int64_t{32} << 30;
-  // Models that pack to less than this are packed each time: it takes a blink.
+  // Models with fewer packed bytes than this are packed at every start, which takes little time.
   int64_t packed_cache_min_bytes = int64_t{64} << 20;
 };
 
@@ -57,7 +57,8 @@ struct LoadOptions {
 // that asks for something we do not have), out_of_memory.
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options = {});
-// Whether load_model would take the file, found out without its weights. Fails: as load_model.
+// Whether load_model would accept the file, decided without reading its weights. Fails: as
+// load_model.
 Status check_model(const std::string& path, const LoadOptions& options = {});
 
 struct ModelInfo {
@@ -80,15 +81,15 @@ struct ModelInfo {
   bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;
   bool has_chat_template = false;
-  // What stands in the file and is not used: keys the model class does not read, keys that were
-  // ignored because the caller asked for it.
+  // Contents of the file that are not used: keys that the model class does not read, and keys that
+  // the caller asked to ignore.
   std::vector<std::string> remarks;
 };
 ModelInfo model_info(const Model& model);
 
-// Ids of `text` as a prompt: with bos where the model wants it. `parse_special`: control tokens
-// written out in the text become their ids; leave it off for what users say.
-// Fails: unsupported when the model has no tokenizer.
+// The ids of `text` as a prompt, with bos if the model wants it. `parse_special`: control tokens
+// written in the text become their ids; leave it off for users' text. Fails: unsupported when the
+// model has no tokenizer.
 Result<std::vector<Token>> tokenize(const Model& model, std::string_view text,
                                     bool parse_special = false);
 // The text of ids. Control tokens appear only when `with_special`. Fails: invalid (id out of
