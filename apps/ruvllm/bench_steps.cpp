@@ -35,17 +35,16 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
   return steps;
 }
 
-void BenchSteps::push_row(int64_t position) {
-  batch_.tokens.push_back(static_cast<Token>(rng_.below(static_cast<uint64_t>(n_vocab_))));
-  batch_.positions.push_back(static_cast<int32_t>(position));
+Token BenchSteps::random_token() {
+  return static_cast<Token>(rng_.below(static_cast<uint64_t>(n_vocab_)));
 }
 
 void BenchSteps::run_chunk(int64_t sequence, int64_t first, int64_t n) {
   batch_.clear();
-  batch_.sequences.push_back({0, n, first, sequences_[static_cast<size_t>(sequence)].pages()});
-  for (int64_t i = 0; i < n; ++i) push_row(first + i);
-  batch_.output_rows.push_back(static_cast<int32_t>(n - 1));
-  executor_->run(batch_);
+  batch_.begin_sequence(first, sequences_[static_cast<size_t>(sequence)].pages());
+  for (int64_t i = 0; i < n; ++i) batch_.add(random_token());
+  batch_.want_logits();
+  executor_->run(batch_.batch());
 }
 
 void BenchSteps::fill_context(int64_t n_sequences) {
@@ -69,12 +68,11 @@ double BenchSteps::decode_seconds(int64_t n_sequences, int64_t most) {
   for (int64_t step = 0; step < n; ++step) {
     batch_.clear();
     for (int64_t i = 0; i < n_sequences; ++i) {
-      const int64_t position = shape_.depth + step;
-      batch_.sequences.push_back({i, 1, position, sequences_[static_cast<size_t>(i)].pages()});
-      push_row(position);
-      batch_.output_rows.push_back(static_cast<int32_t>(i));
+      batch_.begin_sequence(shape_.depth + step, sequences_[static_cast<size_t>(i)].pages());
+      batch_.add(random_token());
+      batch_.want_logits();
     }
-    executor_->run(batch_);
+    executor_->run(batch_.batch());
   }
   return seconds_since(start);
 }

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "cache/page_list.h"
+#include "device/batch_builder.h"
 #include "engine/executor.h"
 
 namespace ruv {
@@ -46,7 +47,7 @@ class BenchSteps {
 
   // One step of one sequence's rows [first, first + n).
   void run_chunk(int64_t sequence, int64_t first, int64_t n);
-  void push_row(int64_t position);
+  Token random_token();
 
   BenchShape shape_;
   int64_t n_vocab_;
@@ -54,7 +55,7 @@ class BenchSteps {
   PagePool pool_;
   std::vector<PageList> sequences_;
   int64_t n_filled_ = 0;
-  Batch batch_;
+  BatchBuilder batch_;
   Rng rng_{1};
 };
 

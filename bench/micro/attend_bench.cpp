@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
 #include "kernels/roofline.h"
 
@@ -80,8 +81,9 @@ class Bench {
  private:
   void begin(int64_t first, int64_t n) {
     batch_.clear();
-    batch_.sequences.push_back({0, n, first, ids_});
-    ops_->begin(batch_, {});
+    batch_.begin_sequence(first, ids_);
+    for (int64_t i = 0; i < n; ++i) batch_.add(0);
+    ops_->begin(batch_.batch(), {});
   }
 
   HeadShape shape_;
@@ -89,7 +91,7 @@ class Bench {
   std::unique_ptr<CpuOps> ops_;
   std::vector<PageId> ids_;
   std::vector<float> k_, q_, out_;
-  Batch batch_;
+  BatchBuilder batch_;
 };
 
 struct Wanted {

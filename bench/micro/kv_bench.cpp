@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "device/batch_builder.h"
 #include "engine/executor.h"
 #include "model/model.h"
 
@@ -32,14 +33,13 @@ class Side {
 
   // Seconds of a step.
   double turn() {
-    Batch batch;
-    batch.tokens = {1};
-    batch.positions = {static_cast<int32_t>(depth_)};
-    batch.sequences.push_back({0, 1, depth_, ids_});
-    batch.output_rows = {0};
-    executor_->run(batch);  // its own keys come into the caches, its threads awake
+    BatchBuilder batch;
+    batch.begin_sequence(depth_, ids_);
+    batch.add(1);
+    batch.want_logits();
+    executor_->run(batch.batch());  // its own keys come into the caches, its threads awake
     const int64_t start = SteadyClock().now_ns();
-    for (int i = 0; i < kStepsPerTurn; ++i) executor_->run(batch);
+    for (int i = 0; i < kStepsPerTurn; ++i) executor_->run(batch.batch());
     return static_cast<double>(SteadyClock().now_ns() - start) * 1e-9 / kStepsPerTurn;
   }
 

@@ -1,14 +1,23 @@
-// Batch: what one step computes, packed for the decoder: any mix of prompt chunks and single decode
-// rows of several sequences.
+// Batch: what one step computes: any mix of prompt chunks and single decode rows of several
+// sequences. BatchBuilder (device/batch_builder.h) is the only writer, so that a new kind of input
+// or output is one change for everything that computes: engine, draft model, logits, bench.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "device/view.h"
+
 namespace ruv {
 
 using PageId = int32_t;
+
+// Where a row is, for positional encodings. Text counts along all three axes alike; an image's rows
+// have a time, a line and a column of their own (M-RoPE). What the row may attend to follows from
+// its place in the sequence (BatchSequence::first_position), not from this.
+using Position = std::array<int32_t, 3>;
 
 // Rows [row_begin, row_begin + n_rows) of the batch continue one sequence at first_position.
 // `pages` hold its keys and values, page i the positions from i · kPageTokens.
@@ -19,19 +28,30 @@ struct BatchSequence {
   std::span<const PageId> pages;
 };
 
+// Rows [row_begin, row_begin + rows.n_rows) enter the model as these embeddings (n_rows, n_embd),
+// in place of what the embedding table has for a token; the family's scale does not apply to them.
+struct EmbeddedRows {
+  int64_t row_begin = 0;
+  View rows;
+};
+
 struct Batch {
-  std::vector<int32_t> tokens;     // one per row
-  std::vector<int32_t> positions;  // one per row
+  std::vector<int32_t> tokens;      // one per row; 0 where the row brings an embedding
+  std::vector<Position> positions;  // one per row
+  std::vector<EmbeddedRows> embedded;
   std::vector<BatchSequence> sequences;
-  std::vector<int32_t> output_rows;  // rows whose logits are wanted, ascending
+  std::vector<int32_t> logit_rows;   // rows whose logits are wanted, ascending
+  std::vector<int32_t> hidden_rows;  // rows whose hidden state is wanted, ascending
 
   int64_t n_rows() const { return static_cast<int64_t>(tokens.size()); }
-  void clear() {
-    tokens.clear();
-    positions.clear();
-    sequences.clear();
-    output_rows.clear();
-  }
+  int64_t n_logits() const { return static_cast<int64_t>(logit_rows.size()); }
+  int64_t n_hidden() const { return static_cast<int64_t>(hidden_rows.size()); }
+};
+
+// What a step gives, in the order of the batch's rows; valid until the next step.
+struct StepOutput {
+  View logits;  // (logit_rows, n_vocab)
+  View hidden;  // (hidden_rows, n_embd), after the last norm
 };
 
 }  // namespace ruv

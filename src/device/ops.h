@@ -13,17 +13,6 @@
 
 namespace ruv {
 
-// Rows × columns of activations in device memory, not owned; rows are contiguous.
-struct View {
-  float* start = nullptr;
-  int64_t n_rows = 0;
-  int64_t n_cols = 0;
-
-  float* row(int64_t i) const { return start + i * n_cols; }
-  // The same numbers as (n_rows · n_cols / n, n): one row per head, for example.
-  View split(int64_t n) const { return {start, n_rows * (n_cols / n), n}; }
-};
-
 // Norm weights and biases, float32.
 using Vector = std::vector<float>;
 
@@ -35,6 +24,7 @@ enum class Act : uint8_t { silu, gelu_tanh };
 struct RopePlan {
   std::vector<float> inv_freq;
   float magnitude = 1.0F;
+  std::vector<uint8_t> axes = {};  // by pair: the axis of Position that turns it; empty: the first
 };
 
 struct AttendParams {
@@ -57,8 +47,10 @@ class Ops {
   // out[r] = table[tokens[r]] · scale
   virtual void embed(View out, const Weight& table, std::span<const int32_t> tokens,
                      float scale) = 0;
-  // x[r] += table[positions[r]]
-  virtual void add_embedding(View x, const Weight& table, std::span<const int32_t> positions) = 0;
+  // x[r] += table[positions[r][0]]
+  virtual void add_embedding(View x, const Weight& table, std::span<const Position> positions) = 0;
+  // out = x. Requires: they do not overlap.
+  virtual void copy(View out, View x) = 0;
   // out = norm(x) · weight (+ bias); out may be x. An empty bias is none.
   struct NormParams {
     Norm kind;

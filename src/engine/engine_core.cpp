@@ -34,12 +34,9 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
   snapshot_.limits.low_watermark = options.kv.low_watermark;
   snapshot_.limits.high_watermark = options.kv.high_watermark;
   snapshot_.limits.page_tokens = kPageTokens;
-  const auto n_rows = static_cast<size_t>(options.max_batch_tokens + kMaxDraftRows);
   const auto n_sequences = static_cast<size_t>(options.max_sequences);
-  batch_.tokens.reserve(n_rows);
-  batch_.positions.reserve(n_rows);
-  batch_.output_rows.reserve(n_sequences + kMaxDraftRows);
-  batch_.sequences.reserve(n_sequences);
+  batch_.reserve(options.max_batch_tokens + kMaxDraftRows, options.max_sequences,
+                 options.max_sequences + kMaxDraftRows);
   packed_.reserve(n_sequences);
   prompt_ids_.reserve(n_sequences);
 }
@@ -231,10 +228,10 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (packed_.empty()) return false;
   if (on_prompts) on_prompts(prompt_ids_);
   const int64_t run_ns = clock_->now_ns();
-  const std::optional<View> logits = executor_->run(batch_, stop);
-  if (!logits || files_are_lost()) return true;
+  const std::optional<StepOutput> output = executor_->run(batch_.batch(), stop);
+  if (!output || files_are_lost()) return true;
   ++n_steps_;
-  advance(*logits, start_ns, run_ns);
+  advance(output->logits, start_ns, run_ns);
   return true;
 }
 
@@ -404,11 +401,6 @@ bool EngineCore::reserve(Sequence& sequence, int64_t n_tokens) {
          sequence.pages().grow(n_tokens, executor_->pages());
 }
 
-void EngineCore::add_row(Token token, int64_t position) {
-  batch_.tokens.push_back(token);
-  batch_.positions.push_back(static_cast<int32_t>(position));
-}
-
 // Leaves out what has no page after all: the next plan knows. Throws with nothing packed.
 void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   const int64_t first = sequence.n_computed();
@@ -420,19 +412,14 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   }
   sequence.pages().pin_tails(first, end + packed.n_drafts);
   if (sequence.in_prompt()) prompt_ids_.push_back(sequence.id());
-  batch_.sequences.push_back(
-      {batch_.n_rows(), packed.n_tokens + packed.n_drafts, first, sequence.pages().pages()});
-  for (int64_t i = first; i < end; ++i) add_row(sequence.tokens()[static_cast<size_t>(i)], i);
-  for (int64_t i = 0; i < packed.n_drafts; ++i) {
-    add_row(sequence.drafts()->draft.tokens[static_cast<size_t>(i)], end + i);
+  batch_.begin_sequence(first, sequence.pages().pages());
+  batch_.add(std::span(sequence.tokens())
+                 .subspan(static_cast<size_t>(first), static_cast<size_t>(packed.n_tokens)));
+  if (packed.n_drafts > 0) {
+    batch_.add(
+        std::span(sequence.drafts()->draft.tokens).first(static_cast<size_t>(packed.n_drafts)));
   }
-  if (end == sequence.n_tokens()) {
-    packed.first_output = std::ssize(batch_.output_rows);
-    const int64_t first_row = batch_.n_rows() - 1 - packed.n_drafts;
-    for (int64_t i = first_row; i < batch_.n_rows(); ++i) {
-      batch_.output_rows.push_back(static_cast<int32_t>(i));
-    }
-  }
+  if (end == sequence.n_tokens()) packed.first_output = batch_.want_logits(1 + packed.n_drafts);
   packed_.push_back(packed);
 }
 

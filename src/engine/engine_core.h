@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/clock.h"
+#include "device/batch_builder.h"
 #include "engine/engine_parts.h"
 #include "engine/prefix_cache.h"
 #include "engine/schedule.h"
@@ -100,7 +101,6 @@ class EngineCore {
   void pack();
   void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
   bool reserve(Sequence& sequence, int64_t n_tokens);
-  void add_row(Token token, int64_t position);
   void choose(View logits);
   void advance(View logits, int64_t start_ns, int64_t run_ns);
   int64_t accept(const Packed& packed, View logits, int64_t now_ns);
@@ -124,7 +124,7 @@ class EngineCore {
   StepPlan plan_;
   std::vector<Sequence*> planned_;  // of the plan's indexes; null: did not start
   Sequences started_;               // for a moment
-  Batch batch_;
+  BatchBuilder batch_;
   std::vector<Packed> packed_;
   StepChoices choices_;
   std::vector<RequestId> prompt_ids_;

@@ -26,7 +26,7 @@ class ModelExecutor final : public Executor {
                                .max_group = h.n_heads / h.n_kv_heads}));
     return {};
   }
-  std::optional<View> run(const Batch& batch, const StopFlag& stop) override {
+  std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) override {
     return decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
   }
   const KvPages& pages() const override { return pages_; }

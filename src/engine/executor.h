@@ -27,9 +27,9 @@ class Executor {
   static Result<std::unique_ptr<Executor>> create(const Model& model, const ExecutorLimits& limits);
 
   virtual ~Executor() = default;
-  // Logits (batch.output_rows, n_vocab), valid until the next call; nothing where `stop` became
-  // true before they were there.
-  virtual std::optional<View> run(const Batch& batch, const StopFlag& stop) = 0;
+  // Computes a step; what it gives is valid until the next call. Nothing where `stop` became true
+  // before it was there.
+  virtual std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) = 0;
   virtual const KvPages& pages() const = 0;
   // Calls f(0) … f(n - 1), on several threads where it has them, and returns when all are done. f
   // must not throw.
@@ -38,7 +38,7 @@ class Executor {
   }
 
   // A step that nothing stops.
-  View run(const Batch& batch) {
+  StepOutput run(const Batch& batch) {
     static const StopFlag kNever{false};
     return *run(batch, kNever);
   }

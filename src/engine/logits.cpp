@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cache/page_list.h"
+#include "device/batch_builder.h"
 #include "engine/executor.h"
 
 namespace ruv {
@@ -47,21 +48,19 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   PagePool pool(n_pages, tails ? &*tails : nullptr);
   PageList pages(pool);
   pages.grow(n, executor->pages());
-  Batch batch;
+  BatchBuilder batch;
   for (int64_t first = 0; first < n; first += chunk) {
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
     pages.pin_tails(first, first + n_rows);
-    batch.sequences.push_back({0, n_rows, first, pages.pages()});
-    for (int64_t i = 0; i < n_rows; ++i) {
-      batch.tokens.push_back(ids[static_cast<size_t>(first + i)]);
-      batch.positions.push_back(static_cast<int32_t>(first + i));
-      if (options.all || first + i == n - 1) batch.output_rows.push_back(static_cast<int32_t>(i));
-    }
-    const View logits = executor->run(batch);
+    batch.begin_sequence(first, pages.pages());
+    batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
+    const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
+    batch.want_logits(n_wanted);
+    const View logits = executor->run(batch.batch()).logits;
     if (const MappedFile* const damaged = damaged_file(model)) TRY(damaged->check_read());
     for (int64_t i = 0; i < logits.n_rows; ++i) {
-      const int64_t position = first + batch.output_rows[static_cast<size_t>(i)];
+      const int64_t position = first + n_rows - n_wanted + i;
       on_logits(position, {logits.row(i), static_cast<size_t>(n_vocab)});
     }
   }

@@ -48,19 +48,44 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   }
 }
 
+void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
+  ops.embed(x, m.token_embd, batch.tokens, m.h.embed_scale);
+  for (const EmbeddedRows& e : batch.embedded) {
+    ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
+  }
+  if (m.arch->block.positions == Positions::learned) {
+    ops.add_embedding(x, m.position_embd, batch.positions);
+  }
+}
+
+// `x` after the last norm, of these rows.
+View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, View to) {
+  const View hidden = to.rows(0, std::ssize(rows));
+  ops.gather(hidden, x, rows);
+  ops.norm(hidden, hidden, m.output_norm, m.output_norm_bias, {m.arch->block.norm, m.h.norm_eps});
+  return hidden;
+}
+
+StepOutput outputs(Ops& ops, const Model& m, const Batch& batch, const Activations::Views& a) {
+  StepOutput out{a.logits, a.h2.rows(0, 0)};
+  if (batch.n_hidden() > 0) out.hidden = hidden_of(ops, m, batch.hidden_rows, a.x, a.h2);
+  if (batch.n_logits() == 0) return out;
+  const View last = hidden_of(ops, m, batch.logit_rows, a.x, a.h);
+  ops.matmul(a.logits, last, m.output, kNone);
+  if (m.h.final_softcap > 0) ops.softcap(a.logits, m.h.final_softcap);
+  return out;
+}
+
 }  // namespace
 
-std::optional<View> decode(Ops& ops, const Model& m, const Batch& batch,
-                           const Activations& activations, int64_t n_ctx, const StopFlag* stop) {
-  const auto n_outputs = static_cast<int64_t>(batch.output_rows.size());
-  const Activations::Views a = activations.rows(batch.n_rows(), n_outputs);
+std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
+                                 const Activations& activations, int64_t n_ctx,
+                                 const StopFlag* stop) {
+  const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
   const Ops::NormParams norm{m.arch->block.norm, m.h.norm_eps};
 
   ops.begin(batch, {&m.global_rope(n_ctx), &m.local_rope(n_ctx)});
-  ops.embed(a.x, m.token_embd, batch.tokens, m.h.embed_scale);
-  if (m.arch->block.positions == Positions::learned) {
-    ops.add_embedding(a.x, m.position_embd, batch.positions);
-  }
+  embed(ops, m, batch, a.x);
   ops.norm(a.h, a.x, m.layers[0].attn_norm, m.layers[0].attn_norm_bias, norm);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
@@ -75,13 +100,7 @@ std::optional<View> decode(Ops& ops, const Model& m, const Batch& batch,
       ops.add(a.x, a.h);
     }
   }
-  if (n_outputs == 0) return a.logits;
-  const View last{a.h.start, n_outputs, a.h.n_cols};
-  ops.gather(last, a.x, batch.output_rows);
-  ops.norm(last, last, m.output_norm, m.output_norm_bias, norm);
-  ops.matmul(a.logits, last, m.output, kNone);
-  if (m.h.final_softcap > 0) ops.softcap(a.logits, m.h.final_softcap);
-  return a.logits;
+  return outputs(ops, m, batch, a);
 }
 
 }  // namespace ruv

@@ -28,11 +28,11 @@ class Activations {
 // Whether a step is wanted no more; asked between layers.
 using StopFlag = std::atomic<bool>;
 
-// Logits (batch.output_rows, n_vocab) of one step for sequences of up to n_ctx tokens; they stay
-// valid until the next step. Stores keys and values of every row in the batch's pages. Nothing
-// where `stop` became true before the last layer: the slots of the batch's rows then hold anything.
-// Requires: pages cover every position; ids and positions are in range.
-std::optional<View> decode(Ops& ops, const Model& m, const Batch& batch, const Activations& a,
-                           int64_t n_ctx, const StopFlag* stop = nullptr);
+// Computes one step for sequences of up to n_ctx tokens. Stores keys and values of every row in the
+// batch's pages. Gives nothing where `stop` became true before the last layer: the slots of the
+// batch's rows then hold anything. Requires: pages cover every position; ids and positions are in
+// range; the batch has at most as many rows, and wants as many logits, as the activations have.
+std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch, const Activations& a,
+                                 int64_t n_ctx, const StopFlag* stop = nullptr);
 
 }  // namespace ruv

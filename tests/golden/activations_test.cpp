@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cache/page_list.h"
+#include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
 #include "model/decoder.h"
 
@@ -28,10 +29,11 @@ class NotingOps final : public Ops {
     ops_.embed(out, table, tokens, scale);
     note(out);
   }
-  void add_embedding(View x, const Weight& table, std::span<const int32_t> positions) override {
+  void add_embedding(View x, const Weight& table, std::span<const Position> positions) override {
     ops_.add_embedding(x, table, positions);
     note(x);
   }
+  void copy(View out, View x) override { ops_.copy(out, x); }
   void norm(View out, View x, const Vector& weight, const Vector& bias,
             NormParams params) override {
     ops_.norm(out, x, weight, bias, params);
@@ -146,16 +148,14 @@ TEST(Activations, EveryStepOfGptNanoSort) {
     PagePool free_pages(1);
     PageList list(free_pages);
     ASSERT_TRUE(list.grow(kTokens, pages));
-    Batch batch;
-    batch.sequences.push_back({0, kTokens, 0, list.pages()});
+    BatchBuilder batch;
+    batch.begin_sequence(0, list.pages());
     for (int32_t i = 0; i < kTokens; ++i) {
-      batch.tokens.push_back(
-          static_cast<int32_t>(inputs[sequence * kTokens + static_cast<size_t>(i)]));
-      batch.positions.push_back(i);
-      batch.output_rows.push_back(i);
+      batch.add(static_cast<int32_t>(inputs[sequence * kTokens + static_cast<size_t>(i)]));
     }
+    batch.want_logits(kTokens);
     NotingOps noting(*ops);
-    (void)decode(noting, m, batch, activations, kTokens);
+    (void)decode(noting, m, batch.batch(), activations, kTokens);
 
     const std::vector<std::vector<float>>& notes = noting.notes();
     const size_t last = std::size(kFirstBlock) - 1;

@@ -105,7 +105,7 @@ class ScriptedExecutor final : public Executor {
   // Of all that it was told to compute, in order.
   uint64_t trace() const { return trace_; }
 
-  std::optional<View> run(const Batch& batch, const StopFlag& /*stop*/) override {
+  std::optional<StepOutput> run(const Batch& batch, const StopFlag& /*stop*/) override {
     StepShape shape;
     for (const BatchSequence& sequence : batch.sequences) {
       shape = shape + StepShape::of(sequence.first_position, sequence.n_rows);
@@ -114,7 +114,7 @@ class ScriptedExecutor final : public Executor {
     n_rows_ += batch.n_rows();
     follow(batch);
     writers_.clear();
-    logits_.assign(batch.output_rows.size() * static_cast<size_t>(n_vocab_), -1);
+    logits_.assign(batch.logit_rows.size() * static_cast<size_t>(n_vocab_), -1);
     n_outputs_ = 0;
     size_t n_done = 0;
     for (const BatchSequence& sequence : batch.sequences) {
@@ -123,8 +123,8 @@ class ScriptedExecutor final : public Executor {
     }
     n_aborted_ += aborts_;
     if (std::exchange(aborts_, false)) return std::nullopt;
-    EXPECT_EQ(n_outputs_, batch.output_rows.size());
-    return View{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_};
+    EXPECT_EQ(n_outputs_, batch.logit_rows.size());
+    return StepOutput{{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_}, {}};
   }
   const KvPages& pages() const override { return pages_; }
 
@@ -137,8 +137,8 @@ class ScriptedExecutor final : public Executor {
       trace_ = (trace_ ^ static_cast<uint64_t>(value)) * 0x100000001B3ULL + 1;
     };
     for (const Token token : batch.tokens) add(token);
-    for (const int32_t position : batch.positions) add(position);
-    for (const int32_t row : batch.output_rows) add(row);
+    for (const Position& position : batch.positions) add(position[0]);
+    for (const int32_t row : batch.logit_rows) add(row);
     for (const BatchSequence& sequence : batch.sequences) {
       add(sequence.n_rows);
       for (const PageId page : sequence.pages) add(page);
@@ -184,13 +184,13 @@ class ScriptedExecutor final : public Executor {
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
       const auto row = static_cast<size_t>(sequence.row_begin + i);
       const int64_t position = sequence.first_position + i;
-      ASSERT_EQ(batch.positions[row], position);
+      ASSERT_EQ(batch.positions[row][0], position);
       const PageId page = page_of(sequence, position);
       const auto writer = writers_.emplace(page, &sequence).first;
       ASSERT_EQ(writer->second, &sequence) << "two sequences write page " << page;
       write(sequence, position, state.push(batch.tokens[row]));
-      if (n_outputs_ == batch.output_rows.size() ||
-          batch.output_rows[n_outputs_] != static_cast<int32_t>(row))
+      if (n_outputs_ == batch.logit_rows.size() ||
+          batch.logit_rows[n_outputs_] != static_cast<int32_t>(row))
         continue;
       state.logits(std::span(logits_).subspan(n_outputs_ * static_cast<size_t>(n_vocab_),
                                               static_cast<size_t>(n_vocab_)));

@@ -50,6 +50,8 @@ void CpuOps::begin(const Batch& batch, std::initializer_list<const RopePlan*> pl
   for (const RopePlan* plan : plans) {
     if (plan == nullptr || plan->inv_freq.empty()) continue;
     if (used > 0 && rope_tables_[0].plan == plan) continue;
+    // The angle is a float32 product, as transformers computes it. Its cosine and sine are taken in
+    // double precision and rounded once.
     RopeTable& table = rope_tables_[used++];
     table.plan = plan;
     const size_t n = plan->inv_freq.size();
@@ -59,7 +61,8 @@ void CpuOps::begin(const Batch& batch, std::initializer_list<const RopePlan*> pl
     for_rows(static_cast<int64_t>(n_rows), static_cast<int64_t>(n) * 64, [&](int64_t row) {
       const auto at = static_cast<size_t>(row);
       for (size_t i = 0; i < n; ++i) {
-        const float angle = static_cast<float>(batch.positions[at]) * plan->inv_freq[i];
+        const int32_t position = batch.positions[at][plan->axes.empty() ? 0 : plan->axes[i]];
+        const float angle = static_cast<float>(position) * plan->inv_freq[i];
         table.cos[at * n + i] = static_cast<float>(std::cos(double{angle})) * plan->magnitude;
         table.sin[at * n + i] = static_cast<float>(std::sin(double{angle})) * plan->magnitude;
       }
@@ -81,12 +84,16 @@ void CpuOps::embed(View out, const Weight& table, std::span<const int32_t> token
   });
 }
 
-void CpuOps::add_embedding(View x, const Weight& table, std::span<const int32_t> positions) {
+void CpuOps::add_embedding(View x, const Weight& table, std::span<const Position> positions) {
   float* const row = plain_scratch_[0].as<float>();
   for (int64_t i = 0; i < x.n_rows; ++i) {
-    decode_row(table, positions[static_cast<size_t>(i)], row);
+    decode_row(table, positions[static_cast<size_t>(i)][0], row);
     kernels_->add(x.row(i), row, x.n_cols);
   }
+}
+
+void CpuOps::copy(View out, View x) {
+  std::memcpy(out.start, x.start, static_cast<size_t>(x.n_rows * x.n_cols) * sizeof(float));
 }
 
 void CpuOps::norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,

@@ -33,7 +33,8 @@ class CpuOps final : public Ops {
 
   void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) override;
   void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override;
-  void add_embedding(View x, const Weight& table, std::span<const int32_t> positions) override;
+  void add_embedding(View x, const Weight& table, std::span<const Position> positions) override;
+  void copy(View out, View x) override;
   void norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) override;
   void matmul(View out, View x, const Weight& weight, const Vector& bias) override;
   void matmul_each(std::span<const Product> products, View x) override;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/rng.h"
+#include "device/batch_builder.h"
 #include "tensor/half.h"
 
 namespace ruv {
@@ -57,10 +58,11 @@ class AttendWorld {
   std::vector<float> step(int64_t first, int64_t n) {
     const int64_t q_cols = shape_.n_heads * shape_.head_dim;
     const int64_t kv_cols = shape_.n_kv_heads * shape_.head_dim;
-    Batch batch;
-    batch.sequences.push_back({0, n, first, page_ids_});
+    BatchBuilder batch;
+    batch.begin_sequence(first, page_ids_);
+    batch.add(std::vector<int32_t>(static_cast<size_t>(n)));
     std::vector<float> out(static_cast<size_t>(n * q_cols));
-    ops_->begin(batch, {});
+    ops_->begin(batch.batch(), {});
     ops_->store_kv(1, {k_.data() + first * kv_cols, n, kv_cols},
                    {v_.data() + first * kv_cols, n, kv_cols}, key_centre_);
     ops_->attend({out.data(), n, q_cols}, {q_.data() + first * q_cols, n, q_cols},
@@ -226,6 +228,32 @@ TEST(CpuAttend, TheNewestGroupOfATieredCacheIsAsF16) {
   const Shape shape = {4, 2, 32, 0, 0};
   for (const Kernels* kernels : all_kernels()) {
     EXPECT_LT(error_of(*kernels, shape, KvType::int2, 256), 1e-3) << kernels->isa;
+  }
+}
+
+// The rows of an image turn by their line and column where the plan says so.
+TEST(CpuRope, APairTurnsByTheAxisOfItsPlan) {
+  const RopePlan text = {.inv_freq = {0.5F, 0.25F, 0.125F}};
+  RopePlan image = text;
+  image.axes = {0, 1, 2};
+  std::vector<float> zero(6);
+  for (const Kernels* kernels : all_kernels()) {
+    WorkerPool pool(1);
+    const KvPages pages = std::move(*KvPages::create({1, 1, 6, KvType::f16}, 1));
+    const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, 6, 6, 1}));
+    BatchBuilder batch;
+    batch.begin_sequence(0, {});
+    batch.add_embeddings({zero.data(), 1, 6}, std::vector<Position>{{7, 3, 5}});
+    std::vector<float> x = {1, 1, 1, 0, 0, 0};
+    ops->begin(batch.batch(), {&image});
+    ops->rope({x.data(), 1, 6}, 6, image);
+    EXPECT_NEAR(x[0], std::cos(7 * 0.5), 1e-6) << kernels->isa;
+    EXPECT_NEAR(x[1], std::cos(3 * 0.25), 1e-6) << kernels->isa;
+    EXPECT_NEAR(x[2], std::cos(5 * 0.125), 1e-6) << kernels->isa;
+    std::vector<float> y = {1, 1, 1, 0, 0, 0};
+    ops->begin(batch.batch(), {&text});
+    ops->rope({y.data(), 1, 6}, 6, text);
+    EXPECT_NEAR(y[1], std::cos(7 * 0.25), 1e-6) << kernels->isa;
   }
 }
 

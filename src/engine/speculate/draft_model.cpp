@@ -110,21 +110,20 @@ void DraftModel::pack() {
     const int64_t n_rows =
         std::min(timeline.n_known() - first, limits_.max_batch_tokens - batch_.n_rows());
     if (n_rows == 0) continue;
-    batch_.sequences.push_back({batch_.n_rows(), n_rows, first, timeline.pages_.pages()});
+    batch_.begin_sequence(first, timeline.pages_.pages());
     for (int64_t place = first; place < first + n_rows; ++place) {
-      batch_.tokens.push_back(timeline.token(place));
-      batch_.positions.push_back(static_cast<int32_t>(place));
+      batch_.add(timeline.token(place));
       timeline.computed_.push_back(timeline.token(place));
     }
     if (timeline.n_computed() < timeline.n_known()) continue;
-    batch_.output_rows.push_back(static_cast<int32_t>(batch_.n_rows() - 1));
+    batch_.want_logits();
     in_batch_.push_back(turn);
   }
 }
 
 void DraftModel::step() {
   const int64_t begin_ns = clock_.now_ns();
-  const View logits = executor_->run(batch_);
+  const View logits = executor_->run(batch_.batch()).logits;
   if (batch_.n_rows() == std::ssize(in_batch_)) {
     const double ms = static_cast<double>(clock_.now_ns() - begin_ns) * 1e-6;
     step_ms_ += (ms - step_ms_) * (step_ms_ == 0 ? 1 : kStepWeight);

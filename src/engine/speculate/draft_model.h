@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cache/page_list.h"
+#include "device/batch_builder.h"
 #include "engine/executor.h"
 #include "engine/speculate/draft_text.h"
 
@@ -85,7 +86,7 @@ class DraftModel {
   PagePool pool_;
   SteadyClock clock_;
   double step_ms_ = 0;
-  Batch batch_;
+  BatchBuilder batch_;
   std::vector<const Turn*> drafting_;  // turns that still want tokens
   std::vector<const Turn*>
       in_batch_;  // of these, the ones whose next token the step gives, in order

@@ -1,0 +1,70 @@
+#include "device/batch_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace ruv {
+namespace {
+
+using Rows = std::vector<int32_t>;
+
+TEST(BatchBuilder, PacksSequencesOneAfterAnother) {
+  const std::vector<PageId> first_pages = {4};
+  const std::vector<PageId> second_pages = {7, 2};
+  BatchBuilder builder;
+  builder.begin_sequence(3, first_pages);
+  builder.add(11);
+  EXPECT_EQ(builder.want_logits(), 0);
+  builder.begin_sequence(15, second_pages);
+  builder.add(Rows{21, 22, 23});
+  EXPECT_EQ(builder.want_logits(2), 1);
+  EXPECT_EQ(builder.want_hidden(3), 0);
+
+  const Batch& batch = builder.batch();
+  EXPECT_EQ(batch.tokens, (Rows{11, 21, 22, 23}));
+  EXPECT_EQ(batch.positions,
+            (std::vector<Position>{{3, 3, 3}, {15, 15, 15}, {16, 16, 16}, {17, 17, 17}}));
+  EXPECT_EQ(batch.logit_rows, (Rows{0, 2, 3}));
+  EXPECT_EQ(batch.hidden_rows, (Rows{1, 2, 3}));
+  ASSERT_EQ(batch.sequences.size(), 2U);
+  EXPECT_EQ(batch.sequences[1].row_begin, 1);
+  EXPECT_EQ(batch.sequences[1].n_rows, 3);
+  EXPECT_EQ(batch.sequences[1].first_position, 15);
+  EXPECT_EQ(batch.sequences[1].pages.data(), second_pages.data());
+}
+
+// An image's rows lie on one time and a grid; the text after them continues by its place.
+TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
+  std::vector<float> image(6);
+  const std::vector<Position> grid = {{1, 1, 1}, {1, 1, 2}};
+  const std::vector<PageId> pages = {0};
+  BatchBuilder builder;
+  builder.begin_sequence(0, pages);
+  builder.add(5);
+  builder.add_embeddings({image.data(), 2, 3}, grid);
+  builder.add(6);
+
+  const Batch& batch = builder.batch();
+  EXPECT_EQ(batch.tokens, (Rows{5, 0, 0, 6}));
+  EXPECT_EQ(batch.positions, (std::vector<Position>{{0, 0, 0}, grid[0], grid[1], {3, 3, 3}}));
+  ASSERT_EQ(batch.embedded.size(), 1U);
+  EXPECT_EQ(batch.embedded[0].row_begin, 1);
+  EXPECT_EQ(batch.embedded[0].rows.n_rows, 2);
+  EXPECT_EQ(batch.sequences[0].n_rows, 4);
+}
+
+TEST(BatchBuilder, ClearLeavesNothing) {
+  std::vector<float> image(3);
+  const std::vector<Position> place = {{0, 0, 0}};
+  BatchBuilder builder;
+  builder.begin_sequence(0, {});
+  builder.add_embeddings({image.data(), 1, 3}, place);
+  builder.want_logits();
+  builder.want_hidden();
+  builder.clear();
+  const Batch& batch = builder.batch();
+  EXPECT_EQ(batch.n_rows() + batch.n_logits() + batch.n_hidden(), 0);
+  EXPECT_TRUE(batch.positions.empty() && batch.embedded.empty() && batch.sequences.empty());
+}
+
+}  // namespace
+}  // namespace ruv
