@@ -1,13 +1,14 @@
-// Sequence: one request's timeline: its tokens, pages, sampler, and the way its text goes out.
+// Sequence: one request's timeline: its tokens, its pages, and the events that report its answer.
+// TokenChooser decides what comes next, AnswerText makes text of it.
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "cache/page_list.h"
-#include "engine/sample/sampler.h"
+#include "engine/answer_text.h"
+#include "engine/sequence_times.h"
 #include "engine/speculator.h"
-#include "engine/stop_text.h"
+#include "engine/token_chooser.h"
 #include "model/model.h"
 #include "ruv/engine.h"
 #include "text/healing.h"
@@ -44,7 +45,7 @@ class Sequence {
   int32_t tenant() const { return tenant_; }
   void set_tenant(int32_t tenant) { tenant_ = tenant; }
   int64_t n_cached() const { return n_cached_; }
-  bool was_started() const { return started_ns_ != 0; }
+  bool was_started() const { return times_.was_started(); }
   const GenerateParams& params() const { return params_; }
   int64_t n_prompt() const { return answer_begin_; }
   bool in_prompt() const { return n_computed_ + 1 < n_tokens(); }
@@ -66,16 +67,17 @@ class Sequence {
   int64_t n_tokens_left() const;
   int64_t n_vocab() const { return model_->n_usable_tokens(); }
   int64_t n_ctx() const { return n_ctx_; }
-  // Whether guesses ahead make sense now: they are wanted, and no bytes are forced.
-  bool may_draft() const { return params_.speculative && prefix_.done(); }
+  bool may_draft() const { return params_.speculative; }
+  // Cuts a draft before the first token that may not come there.
+  void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
   // Made when it first drafts.
   std::unique_ptr<SequenceDrafts>& drafts() { return drafts_; }
   void drafted(int64_t n) { n_drafted_ += n; }
 
   // Milliseconds from its arrival to its first token, or to now while it has none.
-  int64_t waited_ms(int64_t now_ns) const;
+  int64_t waited_ms(int64_t now_ns) const { return times_.waited_ms(now_ns); }
   // Milliseconds to its deadline, 0 when it has passed; -1: it has none.
-  int64_t left_ms(int64_t now_ns) const;
+  int64_t left_ms(int64_t now_ns) const { return times_.left_ms(now_ns, terms_.timeout_ms); }
 
   // Its first rows are about to be computed; n_cached tokens are in its pages already.
   void started(int64_t now_ns, int64_t n_cached, CacheMiss miss);
@@ -88,9 +90,9 @@ class Sequence {
   void choose(std::span<float> logits);
   // Whether the likeliest token is the choice, so that others may find it.
   bool wants_likeliest() const;
-  void choose(Token likeliest) { choice_ = {likeliest, {}}; }
-  void fail_choosing() { choosing_failed_ = true; }
-  bool choosing_failed() const { return choosing_failed_; }
+  void choose(Token likeliest) { chooser_.choose(likeliest); }
+  void fail_choosing() { chooser_.fail(); }
+  bool choosing_failed() const { return chooser_.failed(); }
   // Reports the choice, made now where it was not made before. Returns whether it is the guessed
   // one, -1: none was.
   bool advance(std::span<float> logits, Token guess, int64_t now_ns);
@@ -106,7 +108,6 @@ class Sequence {
   int64_t n_generated() const { return n_tokens() - answer_begin_; }
   bool ends_answer(Token id) const;
   void reproduce(Token id, int64_t now_ns);
-  std::string new_text(std::string text);  // without what the prompt had
   void tell(Event event, Token id, int64_t now_ns);
   void emit(Event event, FinishReason reason, int64_t now_ns);
   Timings timings(int64_t now_ns) const;
@@ -122,8 +123,6 @@ class Sequence {
   std::vector<Token> tokens_;
   int64_t n_prompt_;      // as it was given
   int64_t answer_begin_;  // the first token that is not the prompt's
-  ForcedPrefix prefix_;
-  size_t n_skipped_ = 0;  // bytes of text still to come that the prompt had
   int64_t n_computed_ = 0;
   bool is_finished_ = false;
   int64_t n_cached_ = 0;
@@ -131,21 +130,12 @@ class Sequence {
   PageList pages_;
   Outlook outlook_;
   uint64_t seed_;
-  Sampler sampler_;
-  struct Choice {
-    Token id;
-    std::optional<Event::Logprobs> logprobs;
-  };
-  std::optional<Choice> choice_;
-  bool choosing_failed_ = false;            // for want of memory
-  std::optional<Detokenizer> detokenizer_;  // none: the model has no tokenizer, text stays empty
-  StopText stop_text_;
+  TokenChooser chooser_;
+  AnswerText text_;
   std::unique_ptr<SequenceDrafts> drafts_;
   int64_t n_drafted_ = 0;
   int64_t n_accepted_ = 0;
-  int64_t submitted_ns_;
-  int64_t started_ns_ = 0;
-  int64_t first_token_ns_ = 0;
+  SequenceTimes times_;
 };
 
 }  // namespace ruv

@@ -54,6 +54,7 @@ void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   drafts.drafter.accept(
       std::span(sequence.tokens()).subspan(static_cast<size_t>(drafts.drafter.n_tokens())));
   drafts.drafter.propose(n_most, drafts.draft);
+  sequence.cut_draft(drafts.draft.tokens);
   const Draft& draft = drafts.draft;
   drafts.chance = {.source = draft.source,
                    .n_matched = draft.n_matched,
@@ -94,6 +95,7 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
   draft_model_->propose(turns_);
   for (Sequence* const sequence : asking_) {
     SequenceDrafts& drafts = *sequence->drafts();
+    sequence->cut_draft(drafts.draft.tokens);
     drafts.n_wanted = std::ssize(drafts.draft.tokens);
     drafts.chance.n_available = drafts.n_wanted;
   }

@@ -4,9 +4,6 @@
 #include "text/healing.h"
 
 #include <algorithm>
-#include <limits>
-
-#include "base/check.h"
 
 namespace ruv {
 namespace {
@@ -142,25 +139,16 @@ HealedPrompt heal_prompt(const Tokenizer& tokenizer, const TokenPrefixes& prefix
   return healed;
 }
 
-void ForcedPrefix::mask(std::span<float> logits) {
+void ForcedPrefix::allow(TokenMask& mask) const {
   const std::string_view left = std::string_view(bytes_).substr(at_);
-  allowed_.clear();
-  const auto allow = [&](std::span<const Token> ids) {
-    for (const Token id : ids) allowed_.emplace_back(id, logits[static_cast<size_t>(id)]);
-  };
   for (size_t n = 1; n < left.size() && n <= prefixes_->longest(); ++n) {
-    allow(prefixes_->equal_to(left.substr(0, n)));
+    mask.add(prefixes_->equal_to(left.substr(0, n)));
   }
-  allow(prefixes_->beginning_with(left));
-  DCHECK(!allowed_.empty());
-  std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
-  for (const auto& [id, logit] : allowed_) logits[static_cast<size_t>(id)] = logit;
+  mask.add(prefixes_->beginning_with(left));
 }
 
-size_t ForcedPrefix::accept(Token id) {
-  const size_t n = std::min(prefixes_->bytes(id).size(), bytes_.size() - at_);
-  at_ += n;
-  return n;
+void ForcedPrefix::accept(Token id) {
+  at_ += std::min(prefixes_->bytes(id).size(), bytes_.size() - at_);
 }
 
 }  // namespace ruv

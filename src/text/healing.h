@@ -5,9 +5,8 @@
 
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "text/token_constraint.h"
 #include "text/token_prefixes.h"
 
 namespace ruv {
@@ -30,27 +29,24 @@ HealedPrompt heal_prompt(const Tokenizer& tokenizer, const TokenPrefixes& prefix
                          std::span<const Token> prompt, size_t n_fixed);
 
 // The bytes that the next tokens must reproduce. The last of these tokens may extend past them.
-class ForcedPrefix {
+class ForcedPrefix final : public TokenConstraint {
  public:
-  ForcedPrefix() = default;
   // `prefixes` must outlive this object.
   ForcedPrefix(const TokenPrefixes& prefixes, std::string bytes)
       : prefixes_(&prefixes), bytes_(std::move(bytes)) {}
 
-  bool done() const { return at_ == bytes_.size(); }
-  // Keeps the logits of tokens that begin with the remaining bytes, or with which these begin, and
-  // sets all others to -infinity. At least one is kept when the bytes are those of tokens.
-  // Requires: !done(); a logit for each token of the vocabulary.
-  void mask(std::span<float> logits);
-  // Reports that `id` was chosen; returns how many of its bytes belong to the prefix. Requires:
-  // mask kept this token.
-  size_t accept(Token id);
+  std::unique_ptr<TokenConstraint> clone() const override {
+    return std::make_unique<ForcedPrefix>(*this);
+  }
+  bool done() const override { return at_ == bytes_.size(); }
+  // Tokens that begin with the remaining bytes, or with which these begin.
+  void allow(TokenMask& mask) const override;
+  void accept(Token id) override;
 
  private:
-  const TokenPrefixes* prefixes_ = nullptr;
+  const TokenPrefixes* prefixes_;
   std::string bytes_;
   size_t at_ = 0;
-  std::vector<std::pair<Token, float>> allowed_;
 };
 
 }  // namespace ruv

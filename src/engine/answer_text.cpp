@@ -1,0 +1,54 @@
+#include "engine/answer_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ruv {
+
+AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
+                       std::vector<std::string> stops)
+    : tokenizer_(tokenizer), stop_text_(std::move(stops)) {
+  if (tokenizer == nullptr) return;
+  // An answer to a prompt without text begins the text, where some tokenizers drop a space.
+  const bool after_text = std::ranges::any_of(prompt, [&](Token token) {
+    return token < tokenizer->vocab_size() && !tokenizer->is_control(token);
+  });
+  detokenizer_.emplace(*tokenizer, false, after_text);
+}
+
+void AnswerText::heal(std::span<const Token> taken_back, size_t n_bytes) {
+  // A character that these tokens leave unfinished will come whole.
+  Detokenizer detokenizer(*tokenizer_);
+  for (const Token id : taken_back) n_skipped_ += detokenizer.push(id).size();
+  n_forced_ = n_bytes;
+}
+
+size_t AnswerText::n_healed_bytes(Token id) const {
+  return n_forced_ == 0 ? 0 : std::min(n_forced_, tokenizer_->token_bytes(id, false).size());
+}
+
+bool AnswerText::is_healed(Token id) const {
+  return n_forced_ > 0 && tokenizer_->token_bytes(id, false).size() <= n_forced_;
+}
+
+std::string AnswerText::push(Token id) {
+  if (!detokenizer_) return {};
+  n_forced_ -= n_healed_bytes(id);
+  return stop_text_.push(new_text(detokenizer_->push(id)));
+}
+
+std::string AnswerText::finish() {
+  if (!detokenizer_) return {};
+  // An answer that ends inside the healed bytes has no text of its own.
+  const std::string rest = n_skipped_ == 0 ? detokenizer_->finish() : std::string();
+  std::string text = stop_text_.push(rest);
+  return text + stop_text_.finish();
+}
+
+std::string AnswerText::new_text(std::string text) {
+  const size_t n = std::min(n_skipped_, text.size());
+  n_skipped_ -= n;
+  return text.erase(0, n);
+}
+
+}  // namespace ruv

@@ -1,0 +1,46 @@
+// AnswerText: the text of one sequence's answer, from its tokens: decoded, without what the prompt
+// had already (token healing), and watched for stop strings.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/stop_text.h"
+#include "text/tokenizer.h"
+
+namespace ruv {
+
+class AnswerText {
+ public:
+  // `tokenizer` must outlive it; null: the answer has no text. `prompt`: the tokens it follows.
+  AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
+             std::vector<std::string> stops);
+
+  // The last tokens of the prompt, `n_bytes` bytes, were taken back: their bytes come again,
+  // perhaps in other tokens, and are not said again.
+  void heal(std::span<const Token> taken_back, size_t n_bytes);
+  // Of the bytes of a token that comes next, those that the prompt had.
+  size_t n_healed_bytes(Token id) const;
+  // Whether the prompt had all bytes of a token that comes next.
+  bool is_healed(Token id) const;
+
+  // Adds a token; returns the text that is now certain to belong to the answer.
+  std::string push(Token id);
+  // A stop string has come; nothing more belongs to the answer.
+  bool stopped() const { return stop_text_.stopped(); }
+  // What was held back, at the answer's end.
+  std::string finish();
+
+ private:
+  std::string new_text(std::string text);
+
+  const Tokenizer* tokenizer_;
+  std::optional<Detokenizer> detokenizer_;  // none: there is no tokenizer
+  StopText stop_text_;
+  size_t n_forced_ = 0;   // bytes of tokens still to come that the prompt had
+  size_t n_skipped_ = 0;  // bytes of text still to come that it had
+};
+
+}  // namespace ruv

@@ -1,0 +1,82 @@
+#include "engine/token_chooser.h"
+
+#include <gtest/gtest.h>
+
+namespace ruv {
+namespace {
+
+// Only tokens that are larger than the last one; done after `n`.
+class Ascending final : public TokenConstraint {
+ public:
+  Ascending(Token first, int n, Token n_vocab) : next_(first), n_(n), n_vocab_(n_vocab) {}
+  std::unique_ptr<TokenConstraint> clone() const override {
+    return std::make_unique<Ascending>(*this);
+  }
+  bool done() const override { return n_ == 0; }
+  void allow(TokenMask& mask) const override {
+    for (Token id = next_; id < n_vocab_; ++id) mask.add(id);
+  }
+  void accept(Token id) override {
+    next_ = id + 1;
+    --n_;
+  }
+
+ private:
+  Token next_;
+  int n_;
+  Token n_vocab_;
+};
+
+constexpr Token kVocab = 100;
+
+GenerateParams greedy() {
+  GenerateParams params;
+  params.temperature = 0;
+  return params;
+}
+
+// The next token where token `best` is the likeliest and higher ids are likelier than lower ones.
+Token next(TokenChooser& chooser, Token best) {
+  std::vector<float> logits(kVocab);
+  for (Token id = 0; id < kVocab; ++id) logits[static_cast<size_t>(id)] = static_cast<float>(id);
+  logits[static_cast<size_t>(best)] = 1000;
+  chooser.choose(logits, {}, 0);
+  return chooser.take().id;
+}
+
+TEST(TokenChooser, AConstraintLimitsUntilItIsDone) {
+  TokenChooser chooser(greedy(), 1, kVocab);
+  EXPECT_TRUE(chooser.takes_likeliest());
+  chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
+  EXPECT_FALSE(chooser.takes_likeliest());
+  EXPECT_EQ(next(chooser, 12), 12);
+  EXPECT_EQ(next(chooser, 12), 99);  // 12 may not come again
+  EXPECT_TRUE(chooser.takes_likeliest());
+  EXPECT_EQ(next(chooser, 12), 12);
+}
+
+TEST(TokenChooser, ADraftIsCutWhereTheConstraintForbidsIt) {
+  TokenChooser chooser(greedy(), 1, kVocab);
+  std::vector<Token> draft = {20, 15, 30};
+  chooser.cut(draft);
+  EXPECT_EQ(draft.size(), 3U);
+  chooser.constrain(std::make_unique<Ascending>(10, 5, kVocab));
+  chooser.cut(draft);
+  EXPECT_EQ(draft, std::vector<Token>{20});
+  std::vector<Token> never = {9, 20};
+  chooser.cut(never);
+  EXPECT_TRUE(never.empty());
+  EXPECT_EQ(next(chooser, 10), 10);  // looking ahead changed nothing
+}
+
+// After its last token a constraint forbids nothing, in a draft too.
+TEST(TokenChooser, ADraftRunsOnAfterTheConstraintsEnd) {
+  TokenChooser chooser(greedy(), 1, kVocab);
+  chooser.constrain(std::make_unique<Ascending>(10, 1, kVocab));
+  std::vector<Token> draft = {10, 3, 2};
+  chooser.cut(draft);
+  EXPECT_EQ(draft.size(), 3U);
+}
+
+}  // namespace
+}  // namespace ruv

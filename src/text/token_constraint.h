@@ -1,0 +1,28 @@
+// TokenConstraint: what limits the next tokens of one sequence, token by token. Token healing is
+// one; grammars, schemas and banned words are others. A sequence asks it for the allowed tokens
+// before it samples, and tells it what was chosen. Guessed tokens are verified in the same way, one
+// row after another, so nothing is ever taken back.
+#pragma once
+
+#include <memory>
+
+#include "text/token_mask.h"
+
+namespace ruv {
+
+class TokenConstraint {
+ public:
+  virtual ~TokenConstraint() = default;
+
+  // An equal one, for looking ahead along a draft.
+  virtual std::unique_ptr<TokenConstraint> clone() const = 0;
+  // Any token may come, now and later: it need not be asked any more.
+  virtual bool done() const = 0;
+  // Adds the tokens that may come next to `mask`, at least one. Changes nothing, so several threads
+  // may ask several constraints at once. Requires: !done(), an empty mask of the vocabulary.
+  virtual void allow(TokenMask& mask) const = 0;
+  // Requires: !done(), a token that `allow` gives.
+  virtual void accept(Token id) = 0;
+};
+
+}  // namespace ruv
