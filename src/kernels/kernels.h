@@ -84,10 +84,10 @@ struct ScoreArgs {
   float scale;
 };
 
-// out[r · out_stride + d] = Σ_t p[r · p_stride + t] · value(t)[d], in order of t.
+// out[r · out_stride + d] = Σ_t weights[r · weights_stride + t] · value(t)[d], in order of t.
 struct ValueArgs {
-  const float* p;
-  int64_t p_stride;
+  const float* weights;
+  int64_t weights_stride;
   PageRun values;
   float* out;
   int64_t out_stride;

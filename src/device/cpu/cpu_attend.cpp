@@ -268,8 +268,8 @@ void CpuAttend::sum_values(int64_t n, ChunkPages chunk, const AttendParams& para
                            const ChunkResult& result, AttendScratch& s) const {
   const PageRun values = {s.value_pages, chunk.pages.end - chunk.pages.begin, s.n_keys_ahead};
   if (chunk.type() == KvType::f16) {
-    kernels_->page_values({.p = s.scores.data(),
-                           .p_stride = kChunkTokens,
+    kernels_->page_values({.weights = s.scores.data(),
+                           .weights_stride = kChunkTokens,
                            .values = values,
                            .out = result.values,
                            .out_stride = params.head_dim,

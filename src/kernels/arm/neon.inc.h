@@ -27,6 +27,8 @@ struct Neon {
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
   static constexpr int kFloatDirectRows = 2;
+  static constexpr int kPageRows = 6;
+  static constexpr int kPageSums = 12;
   static constexpr int kPanelFromRows = 16;
   static constexpr int kPanelRows = 4;
   static constexpr int kPanelRowsTwoScales = 4;
@@ -47,8 +49,15 @@ struct Neon {
   RUV_INLINE static F fma(F a, F b, F c) {
     return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
   }
-  RUV_INLINE static F max(F a, F b) { return {vmaxq_f32(a.lo, b.lo), vmaxq_f32(a.hi, b.hi)}; }
-  RUV_INLINE static F min(F a, F b) { return {vminq_f32(a.lo, b.lo), vminq_f32(a.hi, b.hi)}; }
+  // Both return b where a or b is NaN, as on x86; the instructions of that name return NaN.
+  RUV_INLINE static F max(F a, F b) {
+    return {vbslq_f32(vcgtq_f32(a.lo, b.lo), a.lo, b.lo),
+            vbslq_f32(vcgtq_f32(a.hi, b.hi), a.hi, b.hi)};
+  }
+  RUV_INLINE static F min(F a, F b) {
+    return {vbslq_f32(vcltq_f32(a.lo, b.lo), a.lo, b.lo),
+            vbslq_f32(vcltq_f32(a.hi, b.hi), a.hi, b.hi)};
+  }
   RUV_INLINE static F abs(F x) { return {vabsq_f32(x.lo), vabsq_f32(x.hi)}; }
   RUV_INLINE static F round(F x) { return {vrndnq_f32(x.lo), vrndnq_f32(x.hi)}; }
   RUV_INLINE static F with_sign_of(F magnitude, F x) {
@@ -61,7 +70,11 @@ struct Neon {
   }
   // 2^n for integral n in [-126, 127].
   RUV_INLINE static F power_of_two(F n) { return {power(n.lo), power(n.hi)}; }
-  RUV_INLINE static float sum(F x) { return vaddvq_f32(vaddq_f32(x.lo, x.hi)); }
+  // Folded in halves.
+  RUV_INLINE static float sum(F x) {
+    const float32x4_t four = vaddq_f32(x.lo, x.hi);
+    return vpadds_f32(vadd_f32(vget_low_f32(four), vget_high_f32(four)));
+  }
   RUV_INLINE static float greatest(F x) { return vmaxvq_f32(vmaxq_f32(x.lo, x.hi)); }
 
   RUV_INLINE static F load_f16(const void* p) {

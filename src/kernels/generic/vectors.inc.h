@@ -1,5 +1,6 @@
-// Element-wise, reduction and attention kernels, written once over a vector policy V. Every sum has
-// one fixed order that depends on n alone.
+// Element-wise and reduction kernels, written once over a vector policy V. Every number goes
+// through the same operations whatever the width of V: sums are those of Partials, functions those
+// below.
 #pragma once
 
 #include "kernels/generic/tile.inc.h"
@@ -46,25 +47,61 @@ RUV_INLINE void map(float* x, const float* y, int64_t n, Function f) {
   }
 }
 
-// Σ f(x[i]), f(0) = 0: four running vectors, then one, then its lanes.
+// The order of every sum along a row: 64 partial sums, number i added to partial i mod 64 in the
+// order of i, then folded in halves: partial p with p + 16 and those sums, p + 32 with p + 48, lane
+// l of 16 with l + 8, l + 4, l + 2, l + 1. Zeros at the end change nothing.
+template <class V>
+struct Partials {
+  static constexpr int kVectors = 64 / V::kLanes;
+  typename V::F sums[kVectors];
+
+  RUV_INLINE Partials() {
+    RUV_UNROLL
+    for (int j = 0; j < kVectors; ++j) sums[j] = V::zero();
+  }
+  RUV_INLINE float total() const {
+    constexpr int kParts = 16 / V::kLanes;  // vectors that hold 16 lanes
+    typename V::F t[kParts];
+    RUV_UNROLL
+    for (int i = 0; i < kParts; ++i) {
+      t[i] = V::add(V::add(sums[i], sums[kParts + i]),
+                    V::add(sums[2 * kParts + i], sums[3 * kParts + i]));
+    }
+    static_assert(kParts <= 2);
+    if constexpr (kParts == 2) t[0] = V::add(t[0], t[1]);
+    return V::sum(t[0]);
+  }
+};
+
+// Calls take(i, j) for every whole vector of n numbers: numbers from i on belong to partial sum j.
+// Returns the first number of what is left.
+template <class V, class Take>
+RUV_INLINE int64_t for_partials(int64_t n, Take take) {
+  constexpr int64_t L = V::kLanes;
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    RUV_UNROLL
+    for (int j = 0; j < Partials<V>::kVectors; ++j) take(i + j * L, j);
+  }
+  for (int j = 0; i + L <= n; i += L, ++j) take(i, j);
+  return i;
+}
+
+// Σ f(x[i])
 template <class V, class Function>
 RUV_INLINE float sum_of(const float* x, int64_t n, Function f) {
-  constexpr int64_t L = V::kLanes;
-  typename V::F s[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
-  int64_t i = 0;
-  for (; i + 4 * L <= n; i += 4 * L) {
-    RUV_UNROLL
-    for (int j = 0; j < 4; ++j) s[j] = V::add(s[j], f(V::load(x + i + j * L)));
-  }
-  for (; i + L <= n; i += L) s[0] = V::add(s[0], f(V::load(x + i)));
+  Partials<V> p;
+  const int64_t i = for_partials<V>(
+      n, [&](int64_t at, int j)
+             __attribute__((always_inline)) { p.sums[j] = V::add(p.sums[j], f(V::load(x + at))); });
   if (i < n) {
-    alignas(64) float lanes[V::kLanes] = {};
-    const auto y = f(Part<V>().load(x + i, n - i));
-    V::store(lanes, y);
-    for (int64_t j = n - i; j < L; ++j) lanes[j] = 0;
-    s[1] = V::add(s[1], V::load(lanes));
+    Part<V> part;
+    V::store(part.lanes, f(part.load(x + i, n - i)));
+    for (int64_t j = n - i; j < V::kLanes; ++j) part.lanes[j] = 0;
+    const auto j = static_cast<int>(i % 64 / V::kLanes);
+    p.sums[j] = V::add(p.sums[j], V::load(part.lanes));
   }
-  return V::sum(V::add(V::add(s[0], s[1]), V::add(s[2], s[3])));
+  return p.total();
 }
 
 // exp(x) = 2^n · (1 + fraction), n integral in [-125, 129], x clamped to where that holds.
@@ -126,6 +163,12 @@ RUV_INLINE typename V::F gelu_of(typename V::F x) {
   return V::div(x, V::add(V::set(1.0F), e));
 }
 
+// x in [-127, 127], NaN as -127: conversions of what does not fit differ between machines.
+template <class V>
+RUV_INLINE typename V::F byte_range(typename V::F x) {
+  return V::min(V::max(x, V::set(-127.0F)), V::set(127.0F));
+}
+
 template <class V>
 struct Vectors {
   using F = typename V::F;
@@ -139,14 +182,14 @@ struct Vectors {
       RUV_UNROLL
       for (int i = 0; i < kParts; ++i) {
         v[i] = V::load(x + i * L);
-        largest = V::max(largest, V::abs(v[i]));
+        largest = V::max(V::abs(v[i]), largest);
       }
       const float max = V::greatest(largest);
       const float inverse = max > 0 ? 127.0F / max : 0.0F;
       out[b].scale = max / 127.0F;
       RUV_UNROLL
       for (int i = 0; i < kParts; ++i) {
-        V::store_int8(out[b].q + i * L, V::mul(v[i], V::set(inverse)));
+        V::store_int8(out[b].q + i * L, byte_range<V>(V::mul(v[i], V::set(inverse))));
       }
       out[b].half_sum[0] = static_cast<int16_t>(V::sum_int8_16(out[b].q));
       out[b].half_sum[1] = static_cast<int16_t>(V::sum_int8_16(out[b].q + 16));
@@ -224,21 +267,26 @@ struct Vectors {
 
   static float exp_sum(float* x, int64_t n, float max) {
     const F m = V::set(max);
-    // A number's place alone says which of four sums takes it, so that masked keys at the end,
-    // which add zeros, move no other addition.
-    F s[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
-    const auto take = [&](int64_t i, int j) {
-      const F e = exp_of<V>(V::sub(V::load(x + i), m));
-      V::store(x + i, e);
-      s[j] = V::add(s[j], e);
-    };
-    int64_t i = 0;
-    for (; i + 4 * L <= n; i += 4 * L) {
-      RUV_UNROLL
-      for (int j = 0; j < 4; ++j) take(i + j * L, j);
-    }
-    for (int j = 0; i < n; i += L, ++j) take(i, j);
-    return V::sum(V::add(V::add(s[0], s[1]), V::add(s[2], s[3])));
+    Partials<V> p;
+    for_partials<V>(
+        n, [&](int64_t i, int j) __attribute__((always_inline)) {
+          const F e = exp_of<V>(V::sub(V::load(x + i), m));
+          V::store(x + i, e);
+          p.sums[j] = V::add(p.sums[j], e);
+        });
+    return p.total();
+  }
+
+  static float largest(const float* x, int64_t n) {
+    F m = V::set(-__builtin_inff());
+    for (int64_t i = 0; i < n; i += L) m = V::max(V::load(x + i), m);
+    return V::greatest(m);
+  }
+
+  static void blend(float* total, const float* x, int64_t n, float old, float fresh) {
+    const F a = V::set(old);
+    const F b = V::set(fresh);
+    map<V>(total, x, n, [=](F t, F y) { return V::fma(y, b, V::mul(t, a)); });
   }
 
   static void to_f16(const float* x, uint16_t* out, int64_t n) {

@@ -18,6 +18,8 @@ struct Avx2 {
   static constexpr int kTileRows = 4;
   static constexpr int kFloatTileRows = 3;
   static constexpr int kFloatDirectRows = 2;
+  static constexpr int kPageRows = 6;
+  static constexpr int kPageSums = 12;
   static constexpr int kPanelFromRows = 16;
   static constexpr int kPanelRows = 3;
   static constexpr int kPanelRowsTwoScales = 2;
@@ -56,6 +58,7 @@ struct Avx2 {
     const __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
   }
+  // Folded in halves.
   RUV_INLINE static float sum(F x) {
     const __m128 z = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     const __m128 u = _mm_add_ps(z, _mm_movehl_ps(z, z));

@@ -17,6 +17,8 @@ struct Avx512 {
   static constexpr int kTileRows = 8;
   static constexpr int kFloatTileRows = 6;
   static constexpr int kFloatDirectRows = 4;
+  static constexpr int kPageRows = 6;
+  static constexpr int kPageSums = 24;
   static constexpr int kPanelFromRows = 40;
   static constexpr int kPanelRows = 6;
   static constexpr int kPanelRowsTwoScales = 4;
@@ -54,6 +56,7 @@ struct Avx512 {
     const __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(e, 23));
   }
+  // Folded in halves.
   RUV_INLINE static float sum(F x) {
     const __m256 y = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
     const __m128 z = _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
