@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/threads.h"
+#include "base/machine.h"
 #include "bench_report.h"
 #include "bench_steps.h"
 #include "command_line.h"

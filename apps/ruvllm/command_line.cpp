@@ -10,7 +10,7 @@
 #include <cstdio>
 
 #include "base/json.h"
-#include "base/threads.h"
+#include "base/machine.h"
 #include "nearest_name.h"
 #include "ruv/options.h"
 

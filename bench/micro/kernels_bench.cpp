@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "kernels/kernels.h"
 #include "kernels/roofline.h"
 #include "tensor/format.h"

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -18,12 +19,16 @@ class AppendFile {
   static Result<AppendFile> create(const std::string& path);
   // Fails: not_found, invalid (no regular file, a symbolic link, not ours to write), internal.
   static Result<AppendFile> open(const std::string& path);
-  AppendFile(AppendFile&& other) noexcept;
+  AppendFile(AppendFile&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)),
+        n_bytes_(other.n_bytes_),
+        modified_ns_(other.modified_ns_),
+        path_(std::move(other.path_)) {}
   AppendFile& operator=(AppendFile&&) = delete;
   ~AppendFile();
 
   const std::string& path() const { return path_; }
-  // The writer's: what stands in the file, and when it was last changed as of open().
+  // For the writer: its size, and when it was last changed as of open().
   uint64_t n_bytes() const { return n_bytes_; }
   int64_t modified_ns() const { return modified_ns_; }
 

@@ -12,9 +12,6 @@
 
 namespace ruv {
 
-// Memory the machine has, in bytes.
-int64_t machine_memory_bytes();
-
 class Buffer {
  public:
   Buffer() = default;

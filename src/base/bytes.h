@@ -24,16 +24,11 @@ inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// a·b and a+b, or nothing when the result does not fit 64 bits.
+// a·b, or nothing when it does not fit 64 bits.
 inline std::optional<uint64_t> checked_multiply(uint64_t a, uint64_t b) {
   uint64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
   return product;
-}
-inline std::optional<uint64_t> checked_add(uint64_t a, uint64_t b) {
-  uint64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
-  return sum;
 }
 
 // Little-endian reader over a span it does not own. `source` (a file name) is quoted in errors.

@@ -9,6 +9,7 @@ namespace ruv {
 using CheckHandler = void (*)(const char* condition, const char* file, int line);
 void set_check_handler(CheckHandler handler);
 
+// Reports to the handler, then aborts. What CHECK calls; nothing else does.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace ruv

@@ -41,7 +41,7 @@ class MappedFile {
   ~MappedFile();
 
   Bytes bytes() const { return bytes_; }
-  // Of the file that is mapped, when it was opened.
+  // The mapped file's, when it was opened.
   const FileStamp& stamp() const { return stamp_; }
   const FileId& id() const { return id_; }
   // Gives the memory of the mapped pages back to the system; touching them reads the file again.
@@ -75,13 +75,13 @@ bool file_exists(const std::string& path);
 bool is_directory(const std::string& path);
 // Fails: not_found, invalid, internal.
 Result<FileStamp> stamp_of(const std::string& path);
-// Of what the name stands for, links followed. Fails: as stamp_of.
+// The identity of what the name leads to, links followed. Fails: as stamp_of.
 Result<FileId> id_of(const std::string& path);
 
-// Who may read a new file: everyone (mode 0644), or its owner alone (0600), for private text.
+// The readers of a new file: everyone (mode 0644), or its owner alone (0600), for private text.
 enum class FileReaders : uint8_t { everyone, owner };
 
-// What writing a file may do to what stands under its name already. Folders, devices, named pipes
+// What writing a file may do to what has its name already. Folders, devices, named pipes
 // and symbolic links are never written over.
 struct FileTarget {
   FileReaders readers = FileReaders::everyone;
@@ -95,7 +95,7 @@ struct FileTarget {
 // wants to hear of a limit on the size of files ignores SIGXFSZ: then it is out_of_memory.
 class FileWriter {
  public:
-  // Fails: invalid (what stands there may not be written over), not_found (the folder),
+  // Fails: invalid (what is there may not be written over), not_found (the folder),
   // out_of_memory (no room), internal. commit() looks again.
   static Result<FileWriter> create(const std::string& path, FileTarget target = {});
   FileWriter(FileWriter&& other) noexcept;

@@ -24,6 +24,19 @@ class Files : public testing::Test {
   const std::string root_ = testing::TempDir() + "ruv_files_" + std::to_string(getpid());
 };
 
+TEST_F(Files, AreCommittedWholeOrNotAtAll) {
+  {
+    Result<FileWriter> writer = FileWriter::create(path("f"));
+    ASSERT_TRUE(writer.has_value());
+    ASSERT_TRUE(writer->write(as_bytes("half")).ok());
+  }
+  EXPECT_EQ(n_files(), 0U);
+  Result<FileWriter> writer = FileWriter::create(path("f"));
+  ASSERT_TRUE(writer->write(as_bytes("whole")).ok());
+  ASSERT_TRUE(writer->commit().ok());
+  EXPECT_EQ(read_text_file(path("f")).value(), "whole");
+}
+
 TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
   using std::filesystem::perms;
   const auto written = [&](FileReaders readers) {

@@ -1,4 +1,4 @@
-// Folders: what stands in them, how much room is left, and removing files.
+// Folders: what is in them, how much room is left, and removing files.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 namespace ruv {
 
 // For a program that runs long: from now on freed memory goes back to the system where more than
-// 4 MB of it stand together, now and later. Otherwise the C library (glibc) learns from the first
+// 4 MB of it are contiguous, now and later. Otherwise the C library (glibc) learns from the first
 // large block that is freed to keep as much as 64 MB for each thread. Call it before other threads
 // run; it holds for the whole process.
 void bound_kept_memory();

@@ -1,5 +1,5 @@
-// Fast 64-bit hash of bytes, for noticing damage and telling things apart. Not a defence: whoever
-// may choose the bytes can find two inputs with one hash.
+// Fast 64-bit hash of bytes, for noticing damage and telling things apart. Not a defence: a caller
+// that chooses the bytes can find two inputs with one hash.
 #pragma once
 
 #include "base/bytes.h"

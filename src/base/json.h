@@ -89,7 +89,7 @@ class Json {
   bool is_null() const { return kind_ == Kind::null; }
   bool is_boolean() const { return kind_ == Kind::boolean; }
   bool is_number() const { return kind_ >= Kind::integer && kind_ <= Kind::big_integer; }
-  // Of 64 bits, signed or not.
+  // 64 bits, signed or not.
   bool is_number_integer() const {
     return kind_ == Kind::integer || kind_ == Kind::unsigned_integer;
   }
@@ -171,7 +171,7 @@ class Json {
   // become U+FFFD, numbers that are not finite null.
   std::string dump(int indent = -1) const;
 
-  // Numbers are equal by value, objects where their members stand in one order.
+  // Numbers are equal by value, objects where their members have the same order.
   friend bool operator==(const Json& a, const Json& b) { return equal(a, b); }
   friend std::ostream& operator<<(std::ostream& out, const Json& json);
 
@@ -184,7 +184,7 @@ class Json {
   static constexpr unsigned char kHeapText = 0xFF;
 
   explicit Json(Kind kind) noexcept : kind_(kind) {}
-  // Of these elements, or of these keys and values by turns; they are moved.
+  // Holds these elements, or these keys and values by turns; they are moved.
   static Json array_taking(std::span<Json> items);
   static Json object_taking(std::span<Json> pairs);
   static Json text_of_kind(Kind kind, std::string_view text);

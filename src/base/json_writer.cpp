@@ -12,7 +12,7 @@ namespace ruv {
 
 namespace {
 
-// Bytes that stand in a JSON text as they are, whatever is around them.
+// Bytes that a JSON text contains as they are, whatever is around them.
 constexpr auto kPlain = [] {
   std::array<bool, 256> plain{};
   for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';

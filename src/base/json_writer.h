@@ -17,7 +17,7 @@ void append_json_text(std::string& out, std::string_view text);
 
 class JsonWriter {
  public:
-  // indent < 0: on one line, without spaces. The text stays the caller's, who may take what is
+  // indent < 0: on one line, without spaces. The text stays the caller's, which may take what is
   // there away between two calls.
   explicit JsonWriter(std::string& out, int indent = -1) : out_(out), indent_(indent) {}
 

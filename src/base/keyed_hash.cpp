@@ -1,23 +1,13 @@
 #include "base/keyed_hash.h"
 
-#include <sys/random.h>
-
 #include <bit>
-#include <chrono>
 #include <cstring>
+
+#include "base/entropy.h"
 
 namespace ruv {
 
 namespace {
-
-HashKey draw_key() {
-  HashKey key{};
-  if (::getentropy(&key, sizeof(key)) == 0) return key;
-  // A kernel without random numbers: the clock and where the program lies are hard to know.
-  key.low = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  key.high = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&key));
-  return key;
-}
 
 struct State {
   uint64_t v0, v1, v2, v3;
@@ -44,7 +34,7 @@ struct State {
 }  // namespace
 
 uint64_t keyed_hash(std::string_view text) {
-  static const HashKey kKey = draw_key();
+  static const HashKey kKey = {draw_entropy(), draw_entropy()};
   return keyed_hash(text, kKey);
 }
 

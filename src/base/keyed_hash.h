@@ -1,5 +1,5 @@
 // A hash for tables whose keys a stranger chooses: SipHash-1-3 (Aumasson and Bernstein, 2012) under
-// a key that the process draws when it starts. Whoever does not know the key cannot look for keys
+// a key that the process draws when it starts. Without the key no caller can look for keys
 // that collide. Differs from run to run, so no order may depend on it.
 #pragma once
 

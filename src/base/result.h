@@ -16,6 +16,7 @@ tl::unexpected<Status> fail(Code code, fmt::format_string<Args...> format, Args&
   return tl::unexpected<Status>(Status(code, fmt::format(format, std::forward<Args>(args)...)));
 }
 
+// What TRY is made of.
 inline bool succeeded(const Status& status) { return status.ok(); }
 template <class T>
 bool succeeded(const Result<T>& result) {
@@ -39,7 +40,9 @@ Status with_context(std::string_view context, Status status);
 
 }  // namespace ruv
 
-// The value of a Result (nothing for a Status), or return its error from the enclosing function.
+// The value of a Result (nothing for a Status), or return its error from the enclosing function:
+// `const Bytes taken = TRY(reader.take(n, "name"));`. A statement expression, which GCC and Clang
+// have as an extension of C++; other compilers cannot build this repository.
 #define TRY(...)                                  \
   ({                                              \
     auto ruv_try_ = (__VA_ARGS__);                \

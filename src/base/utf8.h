@@ -18,7 +18,9 @@ struct CodePoint {
 // The character at text[at]. Requires: at < text.size(). Overlong forms, surrogates and values
 // above U+10FFFF are invalid; an invalid byte is one character of size 1.
 CodePoint decode_utf8(std::string_view text, size_t at);
+// Requires: a character, that is below 0x110000 and not a surrogate.
 void append_utf8(std::string& out, uint32_t code_point);
+// Whether all of it is characters, as decode_utf8 finds them.
 bool is_valid_utf8(std::string_view text);
 // Bytes of `text` that form whole characters: everything but an unfinished sequence at the end.
 // Invalid bytes count as whole, so the result is short of text.size() by at most 3.

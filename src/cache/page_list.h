@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/threads.h"
+#include "base/range.h"
 #include "cache/page_pool.h"
 
 namespace ruv {

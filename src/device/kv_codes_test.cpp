@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "kernels/kernels.h"
 
 namespace ruv {

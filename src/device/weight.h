@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "kernels/kernels.h"
 #include "tensor/format.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "base/buffer.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "device/kv_verdict.h"
 #include "engine/engine_core.h"
 #include "model/content_key.h"

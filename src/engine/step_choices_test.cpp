@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "base/threads.h"
+#include "base/worker_pool.h"
 
 namespace ruv {
 namespace {

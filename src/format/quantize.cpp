@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/folder.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "format/gguf_export.h"
 #include "format/gguf_writer.h"
 #include "format/quant_mix.h"

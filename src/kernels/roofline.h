@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 
 namespace ruv {
 

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 
 namespace ruv {
 

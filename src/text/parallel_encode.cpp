@@ -2,14 +2,11 @@
 // Only a few stretches are under way at a time, so that what they hold is little beside the text.
 #include "text/parallel_encode.h"
 
-#include <condition_variable>
 #include <deque>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
-#include "base/threads.h"
+#include "base/allocation.h"
+#include "base/machine.h"
+#include "base/thread.h"
 
 namespace ruv {
 namespace {
@@ -48,25 +45,23 @@ class Stretches {
         add();
       }
     }
-    finish(nullptr);
+    finish();
     while (advance()) continue;
   }
   // The others': until no stretches will come.
   void encode_all() {
     while (Stretch* next = take(Wait::yes)) encode(*next);
   }
-  // No more stretches come; of several failures the first is kept.
-  void finish(std::exception_ptr failure) {
+  // No more stretches come. `failed`: memory ran out in a thread, so the others stop.
+  void finish(bool failed = false) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       ended_ = true;
-      if (failure != nullptr && failure_ == nullptr) failure_ = std::move(failure);
+      failed_ = failed_ || failed;
     }
     changed_.notify_all();
   }
-  void rethrow() const {
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-  }
+  bool failed() const { return failed_; }
 
  private:
   enum class Wait { no, yes };
@@ -86,7 +81,7 @@ class Stretches {
   }
   void add() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       Stretch& stretch = stretches_.emplace_back();
       stretch.words = cut_;
       stretch.sink = begin_.part(stretch.ids, stretch.spans);
@@ -96,11 +91,11 @@ class Stretches {
   // Sends the first stretch, or helps to get there. False: there is none, or a thread failed.
   bool advance() {
     {
-      std::unique_lock lock(mutex_);
-      if (stretches_.empty() || failure_ != nullptr) return false;
+      Lock lock(mutex_);
+      if (stretches_.empty() || failed_) return false;
       const auto is_first_done = [&] { return stretches_.front().done; };
       if (n_taken_ == stretches_.size()) {
-        changed_.wait(lock, [&] { return is_first_done() || failure_ != nullptr; });
+        changed_.wait(lock, [&] { return is_first_done() || failed_; });
       }
       if (!is_first_done()) {
         lock.unlock();
@@ -109,23 +104,23 @@ class Stretches {
       }
     }
     sink_.take(stretches_.front().sink);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stretches_.pop_front();
     --n_taken_;
     return true;
   }
   Stretch* take(Wait wait) {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     const auto is_there = [&] { return n_taken_ < stretches_.size(); };
     if (wait == Wait::yes) {
-      changed_.wait(lock, [&] { return is_there() || ended_ || failure_ != nullptr; });
+      changed_.wait(lock, [&] { return is_there() || ended_ || failed_; });
     }
-    return is_there() && failure_ == nullptr ? &stretches_[n_taken_++] : nullptr;
+    return is_there() && !failed_ ? &stretches_[n_taken_++] : nullptr;
   }
   void encode(Stretch& stretch) {
     work_.encode(stretch.words, stretch.sink);
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       stretch.done = true;
     }
     changed_.notify_all();
@@ -138,31 +133,13 @@ class Stretches {
   std::vector<Word> words_;
   std::vector<Word> cut_;  // the next stretch
   size_t n_cut_bytes_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   std::deque<Stretch> stretches_;  // a deque, so that they stay where they are
   size_t n_taken_ = 0;             // of them
   bool ended_ = false;
-  std::exception_ptr failure_;
+  bool failed_ = false;
 };
-
-template <class F>
-void guarded(Stretches& stretches, const F& f) {
-  try {
-    f();
-  } catch (...) {
-    stretches.finish(std::current_exception());
-  }
-}
-
-// Fewer where the system has no room for more; the others do their work.
-template <class F>
-void start_threads(std::vector<std::thread>& threads, int n, const F& f) {
-  try {
-    for (int i = 0; i < n; ++i) threads.emplace_back(f);
-  } catch (const std::system_error&) {
-  }
-}
 
 }  // namespace
 
@@ -173,14 +150,22 @@ int threads_for(size_t n_bytes, const TokenSink& sink) {
 
 void parallel_encode(const WordWork& work, int n_threads, TokenSink& sink) {
   Stretches stretches(work, n_threads, sink);
-  std::vector<std::thread> threads;
-  guarded(stretches, [&] {
-    start_threads(threads, n_threads - 1,
-                  [&] { guarded(stretches, [&] { stretches.encode_all(); }); });
+  std::vector<Thread> threads;
+  const auto encode_all = [&] {
+    if (!try_allocating([&] { stretches.encode_all(); })) stretches.finish(true);
+  };
+  const bool done = try_allocating([&] {
+    threads.resize(static_cast<size_t>(n_threads) - 1);
+    for (Thread& thread : threads) {
+      if (!start_thread(thread, encode_all)) break;  // those that run do the others' work
+    }
     stretches.run();
   });
-  for (std::thread& thread : threads) thread.join();
-  stretches.rethrow();
+  if (!done) stretches.finish(true);
+  for (Thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+  if (stretches.failed()) throw_out_of_memory();
 }
 
 }  // namespace ruv

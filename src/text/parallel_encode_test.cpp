@@ -112,7 +112,7 @@ TEST(ParallelEncode, AWordWithoutAnEnd) {
   }
 }
 
-TEST(ParallelEncode, AFailureIsThrownAgain) {
+TEST(ParallelEncode, RunningOutOfMemoryIsReportedByTheCaller) {
   const WordWork work{
       .next_words =
           [](size_t& at, std::vector<Word>& words) {
@@ -122,12 +122,12 @@ TEST(ParallelEncode, AFailureIsThrownAgain) {
           },
       .encode =
           [](std::span<const Word> words, TokenSink&) {
-            if (words[0].begin > 100000) throw std::runtime_error("full");
+            if (words[0].begin > 100000) throw std::bad_alloc();
           }};
   std::vector<Token> ids;
   TokenSink sink(&ids);
   sink.limit_threads(3);
-  EXPECT_THROW(parallel_encode(work, 3, sink), std::runtime_error);
+  EXPECT_THROW(parallel_encode(work, 3, sink), std::bad_alloc);
 }
 
 }  // namespace

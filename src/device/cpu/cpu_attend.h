@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/buffer.h"
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "device/cpu/attend_scratch.h"
 #include "device/kv_pages.h"
 #include "device/ops.h"

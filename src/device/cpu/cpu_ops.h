@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/threads.h"
+#include "base/worker_pool.h"
 #include "device/kv_pages.h"
 #include "device/ops.h"
 

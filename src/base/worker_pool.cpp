@@ -1,15 +1,13 @@
-#include "base/threads.h"
+#include "base/worker_pool.h"
 
-#include <sched.h>
-
-#include <algorithm>
+#include "base/machine.h"
 
 namespace ruv {
 namespace {
 
 // About 100 µs of spinning: longer than the gap between two operations of a step, shorter than
 // anyone notices on an idle machine. Between bursts the core is offered to others: where threads
-// outnumber cores, who is waited for may need it.
+// outnumber cores, the awaited thread may need it.
 constexpr int kBursts = 64;
 constexpr int kPausesPerBurst = 64;
 
@@ -29,42 +27,35 @@ void wait_while(const std::atomic<T>& value, T old) {
       if (value.load(std::memory_order_acquire) != old) return;
       relax();
     }
-    sched_yield();
+    yield_thread();
   }
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
 
 }  // namespace
 
-Range part_of(int64_t n, int index, int n_parts, int64_t unit) {
-  const int64_t units = (n + unit - 1) / unit;
-  const auto cut = [&](int64_t i) { return std::min(n, units * i / n_parts * unit); };
-  return {cut(index), cut(index + 1)};
-}
-
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 WorkerPool::WorkerPool(int n_threads)
     : n_threads_(n_threads > 0 ? n_threads : available_cores()),
       turns_(static_cast<size_t>(n_threads_ - 1)) {
   workers_.reserve(static_cast<size_t>(n_threads_ - 1));
-  for (int i = 1; i < n_threads_; ++i) workers_.emplace_back([this, i] { work(i); });
+  for (int i = 1; i < n_threads_; ++i) {
+    Thread worker;
+    if (!start_thread(worker, [this, i] { work(i); }))
+      n_threads_ = i;
+    else
+      workers_.push_back(std::move(worker));
+  }
 }
 
 WorkerPool::~WorkerPool() {
   stopping_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (Thread& worker : workers_) worker.join();
 }
 
-// The task stays as it is until every index of its round was taken and done, so who takes one may
-// read it.
+// The task stays as it is until every index of its round was taken and done, so the thread that
+// takes one may read it.
 bool WorkerPool::take(int index, uint32_t round) {
   uint32_t before = round - 1;
   return turns_[static_cast<size_t>(index - 1)].round.compare_exchange_strong(

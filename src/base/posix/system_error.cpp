@@ -1,4 +1,4 @@
-#include "base/system_error.h"
+#include "base/posix/system_error.h"
 
 #include <cerrno>
 #include <system_error>

@@ -1,28 +1,24 @@
 // WorkerPool: a fixed team of threads that runs one function for each of them and waits. Workers
 // spin for a moment, then sleep, so that steps of microseconds pay no wake-up and idle costs
-// nothing. Nobody waits for a worker that has no core at the moment: its part is done for it.
+// nothing. No run waits for a worker that has no core at the moment: its part is done by the
+// caller.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
+
+#include "base/range.h"
+#include "base/thread.h"
 
 namespace ruv {
 
-// A half-open range of items.
-struct Range {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-// Part `index` of `n_parts` nearly equal parts of n items, cut at multiples of `unit`.
-Range part_of(int64_t n, int index, int n_parts, int64_t unit = 1);
-
 class WorkerPool {
  public:
-  // n_threads counts the caller; 0 means one per core the process may use.
+  // n_threads counts the caller; 0 means one per core the process may use. Where the system starts
+  // fewer, n_threads() tells: 1 where it has none.
   explicit WorkerPool(int n_threads);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -53,7 +49,7 @@ class WorkerPool {
 
  private:
   using Task = void (*)(void*, int);
-  // The round in which an index was taken last. Who moves it on does that index's part.
+  // The round in which an index was taken last. The thread that advances it does that index's part.
   struct alignas(64) Turn {
     std::atomic<uint32_t> round{0};
   };
@@ -69,10 +65,7 @@ class WorkerPool {
   alignas(64) std::atomic<int> running_{0};
   std::atomic<bool> stopping_{false};
   std::vector<Turn> turns_;  // of index 1 and on
-  std::vector<std::thread> workers_;
+  std::vector<Thread> workers_;
 };
-
-// Cores this process may run on.
-int available_cores();
 
 }  // namespace ruv

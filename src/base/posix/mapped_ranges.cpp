@@ -25,7 +25,7 @@ namespace {
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 
 std::atomic<MappedRange*> g_first{nullptr};
-std::mutex g_mutex;  // of those who add and remove
+std::mutex g_mutex;  // taken to add and to remove
 struct sigaction g_previous {};
 
 void set(MappedRange& range, uintptr_t begin, uintptr_t end) {

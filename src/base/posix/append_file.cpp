@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/check.h"
-#include "base/system_error.h"
+#include "base/posix/system_error.h"
 
 namespace ruv {
 namespace {
@@ -48,12 +48,6 @@ Result<AppendFile> AppendFile::open(const std::string& path) {
   file.modified_ns_ = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + int64_t{info.st_mtim.tv_nsec};
   return file;
 }
-
-AppendFile::AppendFile(AppendFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      n_bytes_(other.n_bytes_),
-      modified_ns_(other.modified_ns_),
-      path_(std::move(other.path_)) {}
 
 AppendFile::~AppendFile() {
   if (fd_ >= 0) ::close(fd_);

@@ -1,0 +1,1 @@
+add_library(Boost::headers INTERFACE IMPORTED GLOBAL)

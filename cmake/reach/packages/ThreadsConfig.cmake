@@ -1,0 +1,1 @@
+add_library(Threads::Threads INTERFACE IMPORTED GLOBAL)

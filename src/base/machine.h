@@ -1,0 +1,15 @@
+// What this process may use of the machine. Read from the system each time: a container may change
+// its limits.
+#pragma once
+
+#include <cstdint>
+
+namespace ruv {
+
+// Cores it may run on, at least 1.
+int available_cores();
+
+// Memory the machine has, in bytes.
+int64_t machine_memory_bytes();
+
+}  // namespace ruv

@@ -1,0 +1,13 @@
+#include "base/machine.h"
+
+#include <cstddef>
+#include <limits>
+
+namespace ruv {
+
+int available_cores() { return 1; }
+
+// What addresses allow, as nothing says how much of it there is.
+int64_t machine_memory_bytes() { return std::numeric_limits<ptrdiff_t>::max(); }
+
+}  // namespace ruv

@@ -1,0 +1,18 @@
+#include "base/machine.h"
+
+#include <windows.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace ruv {
+
+int available_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int64_t machine_memory_bytes() {
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof(status);
+  return ::GlobalMemoryStatusEx(&status) != 0 ? static_cast<int64_t>(status.ullTotalPhys) : 0;
+}
+
+}  // namespace ruv
