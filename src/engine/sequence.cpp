@@ -142,7 +142,7 @@ void Sequence::run_out_of_memory(int64_t now_ns) {
   try {
     if (on_event_) on_event_(event);
   } catch (const std::bad_alloc&) {
-    return;  // nobody is left to tell
+    return;  // the listener cannot be told
   }
 }
 

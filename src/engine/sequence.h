@@ -19,7 +19,7 @@ namespace ruv {
 struct CachedPrefix {
   int64_t n_tokens = 0;
   int64_t n_pages = 0;   // whole pages that it would share
-  int64_t n_pinned = 0;  // of them, those that nobody else holds now
+  int64_t n_pinned = 0;  // those among them that have no other holder now
 };
 
 // The sequence whose prompt begins most like this one's.
@@ -52,7 +52,7 @@ class Sequence {
   const std::vector<Token>& tokens() const { return tokens_; }
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
   int64_t n_computed() const { return n_computed_; }
-  // For those who look at it before it starts; `as_of`: the state of the cache it speaks of.
+  // What the scheduler sees of a waiting sequence. `as_of`: the cache state that `cached` describes.
   struct Outlook {
     CachedPrefix cached;
     int64_t as_of = 0;

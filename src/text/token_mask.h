@@ -1,4 +1,5 @@
-// TokenMask: a set of the tokens of a vocabulary, one bit each: which of them may come next.
+// TokenMask: a set of the tokens of a vocabulary, one bit each: which of them may come next. A
+// vocabulary of 150,000 tokens takes 19 KB; building and applying a mask touches each word once.
 #pragma once
 
 #include <cstdint>

@@ -172,12 +172,9 @@ TEST(HealingProperty, ByteBpeGoesOnWithTheCutWord) {
 
 TEST(HealingProperty, OfTextOfOthersItFinishesWhatTheModelWouldSay) {
   const std::string path = RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf";
-  // Decisions stay as they were written, so the cuts do too.
-  std::string text;
-  for (const char* name :
-       {"0013-packed-weights-file", "0014-words-by-automata", "0015-bpe-by-pair-tests"}) {
-    text += read_text_file(std::string(RUV_SOURCE_DIR "/docs/adr/") + name + ".md").value();
-  }
+  // Kept for this test: each text has its own share, so it must stay as it is.
+  const std::string text =
+      read_text_file(RUV_SOURCE_DIR "/tests/property/foreign_text.txt").value();
   // One in seven goes on with the token that was cut: few cuts would say little.
   const Shares shares = measure_text(path, text, 10 * n_cuts());
   EXPECT_EQ(shares.not_reproduced, 0);
