@@ -1,5 +1,5 @@
 // ApiError: an error as API clients see it, and the one table from which every HTTP status is
-// derived.
+// derived. Messages name the field and quote only the beginning of what a client sent.
 #pragma once
 
 #include <span>
@@ -12,6 +12,7 @@
 
 namespace ruv {
 
+// One error object of the OpenAI API.
 struct ApiError {
   ApiError() = default;
   ApiError(int its_status, std::string its_type, std::string its_message,
@@ -27,14 +28,14 @@ struct ApiError {
   int status = 400;
   std::string type;  // "invalid_request_error"
   std::string message;
-  std::string param;  // the field that is wrong; empty: null on the wire
-  std::string code;   // a word programs can switch on; empty: null on the wire
+  std::string param;  // the offending field; empty: null on the wire
+  std::string code;   // for programs; empty: null on the wire
 };
 
-// There is no room for an answer beside those that wait for their clients.
+// 503: too many bytes of answers wait for other clients.
 ApiError answers_overloaded();
 
-// One row per Code: what a failure of the library becomes on the wire.
+// One row per Code: the status, type and code of a library failure on the wire.
 struct ErrorRow {
   Code code;
   int status;
@@ -43,16 +44,18 @@ struct ErrorRow {
 };
 std::span<const ErrorRow> error_table();
 
+// The row of the status's code, with its message.
 ApiError api_error(const Status& status, std::string param = {});
 // The request itself is wrong: status 400.
 ApiError bad_request(std::string param, std::string message, std::string code = "invalid_value");
 
-// The text, or its beginning and "…" where it is longer than max_bytes: what clients sent is not
-// sent back to them whole.
+// The text, or its beginning and "…" if it is longer than max_bytes, so that long client input is
+// not echoed.
 std::string shortened(std::string_view text, size_t max_bytes);
 
 // {"error": {"message", "type", "param", "code"}}; message and param are shortened.
 std::string error_json(const ApiError& error);
+// An answer with the error's status and JSON.
 HttpResponse error_response(const ApiError& error);
 
 template <class T>

@@ -68,7 +68,7 @@ Route health_route(const OpenAiService& service) {
   Route route = simple_route("GET", "/health", [&service](const HttpRequest&) {
     if (const Status condition = service.engine->condition(); !condition.ok()) {
       HttpResponse response = error_response(api_error(condition));
-      response.status = 503;  // what who looks after servers waits for
+      response.status = 503;  // the status that monitoring programs look for
       return response;
     }
     const Json json = {{"status", "ok"},

@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-// Tokens at the end that stand wholly in the last n_bytes.
+// Number of tokens at the end that lie wholly in the last n_bytes.
 int64_t tokens_within(const Tokenizer& tokenizer, std::span<const Token> ids, size_t n_bytes) {
   size_t n = 0;
   size_t total = 0;

@@ -1,5 +1,5 @@
-// ModelText: what routes need of a model besides the engine, namely text into ids and back. Tests
-// of the HTTP layer give a small alphabet instead of a model.
+// ModelText: what routes need from a model besides the engine, namely text to ids and back. Tests
+// of the HTTP layer use a small alphabet instead of a model.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ struct EncodeOptions {
   bool with_spans = false;
 };
 
+// The result of encode.
 struct TokenizedText {
   int64_t n_tokens = 0;
   TokenLog log = {};  // spans are bytes of the text; those of bos and eos are empty
@@ -28,17 +29,19 @@ struct TokenizedText {
   std::vector<Token> ids() const;
 };
 
+// A conversation rendered by the model's template, in tokens.
 struct ChatPrompt {
   std::vector<Token> ids;
-  // Tokens that the template wrote, wholly or in part; behind them stands the final message that
-  // the answer goes on with. All, where it does not.
+  // Number of tokens that the template wrote, wholly or in part, before the final message that the
+  // answer continues. All of them if it continues none.
   int64_t n_fixed = 0;
 };
 
 class ModelText {
  public:
   virtual ~ModelText() = default;
-  // All may be called from several threads at once, and fail as the functions of ruv/model.h.
+  // All functions may be called from several threads at once, and fail as the functions of
+  // ruv/model.h.
 
   virtual Result<TokenizedText> encode(std::string_view text,
                                        const EncodeOptions& options) const = 0;
@@ -46,15 +49,16 @@ class ModelText {
   virtual Result<ChatPrompt> chat_prompt(const Conversation& conversation) const = 0;
   // The text of such a prompt.
   virtual Result<std::string> chat_text(const Conversation& conversation) const = 0;
-  // Bytes may end inside a character.
+  // The bytes of ids; they may end inside a character.
   virtual Result<std::string> text_of(std::span<const Token> ids, bool with_special) const = 0;
-  // Such bytes as text, U+FFFD for what is no character.
+  // Such bytes as text, with U+FFFD for bytes that form no character.
   virtual std::string valid_text(std::string_view bytes) const = 0;
-  // What the vocabulary calls a token. Requires: an id of the vocabulary.
+  // The vocabulary's name of a token. Requires: an id of the vocabulary.
   virtual std::string token_name(Token id) const = 0;
   virtual const ModelInfo& info() const = 0;
 };
 
+// The implementation for a loaded model.
 std::unique_ptr<ModelText> text_of_model(std::shared_ptr<const Model> model);
 
 }  // namespace ruv

@@ -1,5 +1,5 @@
-// A prompt that is in use is taken out of the list, so encoding needs no lock; of two requests that
-// go on with the same chat at once, one starts anew.
+// A prompt in use is taken out of the list, so encoding needs no lock; if two requests continue the
+// same chat at once, one of them encodes from the start.
 #include "net/recent_prompts.h"
 
 #include <algorithm>

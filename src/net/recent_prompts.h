@@ -1,5 +1,5 @@
-// RecentPrompts: the last prompts of a model, so that a chat that grows is encoded only where it is
-// new. What comes out are always the ids of Tokenizer::encode_parts.
+// RecentPrompts: remembers the latest prompts of a model, so that only the new part of a growing
+// chat is encoded. The ids always equal those of Tokenizer::encode_parts.
 #pragma once
 
 #include <list>
@@ -15,17 +15,18 @@ namespace ruv {
 
 class RecentPrompts {
  public:
-  // Prompts remembered, and bytes of their texts together. A prompt takes about ten times its text.
+  // Prompts remembered, and bytes of their texts in total. A prompt takes about ten times its text.
   static constexpr size_t kMaxPrompts = 32;
   static constexpr size_t kMaxBytes = size_t{4} << 20;
 
   explicit RecentPrompts(std::shared_ptr<const Tokenizer> tokenizer)
       : tokenizer_(std::move(tokenizer)) {}
 
-  // Any thread; threads encode at the same time. Requires: as Tokenizer::encode_parts.
+  // May be called from any thread; threads encode concurrently. Requires: as
+  // Tokenizer::encode_parts.
   std::vector<Token> encode(std::span<const TextPart> parts);
 
-  // Tokens taken over from prompts before, since the beginning.
+  // Total number of tokens reused from earlier prompts.
   size_t n_kept() const;
   size_t n_prompts() const;
 
@@ -36,7 +37,7 @@ class RecentPrompts {
     IncrementalEncoder encoder;
   };
 
-  // Takes out the prompt with which `text` begins, or nearly so; a new one where there is none.
+  // Takes out the prompt that is, nearly, a prefix of `text`; a new one when there is none.
   std::list<Remembered> take(std::string_view text);
   void put_back(std::list<Remembered> prompt);
 

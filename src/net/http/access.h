@@ -1,6 +1,6 @@
-// HostAccess: the names by which the server may be called, so that a web page of another site
-// cannot use it through its visitor's browser, neither directly nor by a name of its own that leads
-// to this machine (DNS rebinding).
+// HostAccess: which Host and Origin headers are accepted, so that a web page of another site cannot
+// use the server through its visitor's browser, neither directly nor through a name of its own that
+// resolves to this machine (DNS rebinding).
 #pragma once
 
 #include <optional>
@@ -15,14 +15,15 @@ namespace ruv {
 
 class HostAccess {
  public:
-  // `address`: where the server listens. `allowed`: further names, without port; "*" is any.
+  // `address`: the address that the server listens on. `allowed`: further names, without port; "*"
+  // allows any.
   HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed);
 
-  // Whether the request's Host and Origin are such that it may be answered; 403 where not.
+  // Fails with 403 unless the request's Host and Origin are acceptable.
   ApiResult<void> check(const HttpRequest& request) const;
 
  private:
-  // What a Host header may say besides the allowed names.
+  // Which Host headers are accepted besides the allowed names.
   enum class Rule {
     loopback,  // names and addresses of the machine itself: the server listens there only
     local,     // these, addresses, and names without a dot, which no foreign site has

@@ -1,5 +1,5 @@
-// ServerBudget: the one place that knows how much memory requests may take together, and how much
-// they take now. What is asked for and does not fit is refused; nothing waits for room.
+// ServerBudget: limits and counts the memory that all requests take together. A request that does
+// not fit is refused; nothing waits for room, so there are no deadlocks. Thread-safe.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 
 namespace ruv {
 
-// What the memory is for. Each use has a limit of its own, so that none can starve the others.
+// What the memory is used for. Each use has its own limit, so that none can starve the others.
 enum class BudgetUse : uint8_t {
-  bodies,   // bytes of bodies that have arrived, until their route is done with them
-  parsing,  // what a route may need to read its body: kParseBytesPerBodyByte for each byte
-  answers,  // bytes of answers that wait for their clients
+  bodies,   // bytes of received bodies, until their route is done with them
+  parsing,  // what a route may need to parse its body: kParseBytesPerBodyByte for each byte
+  answers,  // bytes of answers that clients have not read yet
 };
 
 // A body of JSON and what is made of it (values, texts, ids) take at most about this much memory
 // for each of its bytes while a route works on it.
 inline constexpr uint64_t kParseBytesPerBodyByte = 24;
-// So much of an answer may always wait, however much the others take: no client that reads is given
-// up because of those that do not.
+// This much of an answer may always wait, whatever the others take: a client that reads is never
+// given up because of clients that do not.
 inline constexpr uint64_t kOwnAnswerBytes = 64 << 10;
 
 struct BudgetLimits {
@@ -43,6 +43,7 @@ class ServerBudget {
  private:
   friend class BudgetShare;
   static constexpr size_t index(BudgetUse use) { return static_cast<size_t>(use); }
+  // Adds n_bytes unless that would pass the limit. Lock-free.
   bool take(BudgetUse use, uint64_t n_bytes);
   void give_back(BudgetUse use, uint64_t n_bytes) { taken_[index(use)] -= n_bytes; }
 
@@ -50,7 +51,7 @@ class ServerBudget {
   std::array<std::atomic<uint64_t>, 3> taken_{};
 };
 
-// What one request has taken of a budget; given back when it is destroyed. Used by one thread at a
+// The part of a budget that one request holds; returned on destruction. Used by one thread at a
 // time. The budget must outlive it.
 class BudgetShare {
  public:
@@ -60,7 +61,7 @@ class BudgetShare {
   BudgetShare& operator=(BudgetShare&&) = delete;
   ~BudgetShare() { budget_->give_back(use_, n_bytes_); }
 
-  // From now on the share is n_bytes. False, and as it was, when there is no room for more.
+  // Sets the share to n_bytes. False, with nothing changed, when there is no room for more.
   bool resize(uint64_t n_bytes);
   uint64_t bytes() const { return n_bytes_; }
 

@@ -1,5 +1,5 @@
-// BulkTurns: connections that move many bytes take turns, one for each look at the sockets. So a
-// short request waits for one of them, not for all.
+// BulkTurns: lets connections that move many bytes take turns, one per poll of the sockets. A short
+// request then waits for one of them, not for all.
 #pragma once
 
 #include <boost/asio/async_result.hpp>
@@ -14,18 +14,19 @@
 
 namespace ruv {
 
-// Network thread. To be destroyed before `io`.
+// Used on the network thread. Must be destroyed before `io`.
 class BulkTurns {
  public:
   explicit BulkTurns(boost::asio::io_context& io) : io_(io) {}
 
-  // Goes on when it is the caller's turn, in the order of the calls.
+  // Resumes when it is the caller's turn, in the order of the calls.
   boost::asio::awaitable<void> next() {
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void()>(
         [this](auto handler) { add(std::move(handler)); }, boost::asio::use_awaitable);
   }
 
  private:
+  // Queues a coroutine; starts the sequence of turns if none is running.
   template <class Handler>
   void add(Handler handler) {
     auto shared = std::make_shared<Handler>(std::move(handler));
@@ -35,10 +36,11 @@ class BulkTurns {
     });
     if (!std::exchange(running_, true)) post();
   }
-  // Behind all that is ready now.
+  // Queues the next turn after all handlers that are ready now.
   void post() {
     boost::asio::post(io_, [this] { run_first(); });
   }
+  // Resumes the longest waiting connection.
   void run_first() {
     if (waiting_.empty()) {
       running_ = false;

@@ -25,7 +25,7 @@ constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kShortBytes = 64 << 10;
 // What a client may send ahead of the answer it waits for; more stays in its socket.
 constexpr size_t kMaxPipelinedBytes = 64 << 10;
-// Bodies up to here are read although nobody wants them, so that the connection can go on.
+// Unwanted bodies up to this size are read, so that the connection can continue.
 constexpr uint64_t kMaxUnusedBodyBytes = 64 << 10;
 // What is read and thrown away after a refusal, so that the client gets to see it.
 constexpr size_t kMaxLingerBytes = 16 << 20;

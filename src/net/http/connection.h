@@ -1,5 +1,7 @@
-// Connection: one client's socket. Reads requests one after the other and writes their answers;
-// while an answer is under way it keeps reading, so that a client that goes away is noticed.
+// Connection: one client's socket. It reads requests one after another and writes their answers.
+// While an answer is in progress it keeps reading, so that a client that disconnects is noticed.
+// Everything runs on the network thread as coroutines; a watchdog timer bounds every wait for the
+// client.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -25,8 +27,8 @@ namespace ruv {
 
 class Connection;
 
-// What the server and its connections share. Used on the network thread only, but for the router
-// and the budget.
+// The state shared by the server and its connections. Used on the network thread only, except for
+// the router and the budget.
 struct ServerState {
   ServerState(ServerOptions server_options, std::vector<Route> routes)
       : options(std::move(server_options)),
@@ -43,7 +45,7 @@ struct ServerState {
   ServerBudget budget;
   std::set<Connection*> connections;
   bool stopping = false;
-  // Last, because what still waits in them refers to the members above.
+  // Last, because handlers that still wait in these refer to the members above.
   boost::asio::io_context io{1};
   Workers workers;
   MemoryReturn memory;
@@ -61,15 +63,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> run();
   // Closes now when no request is under way, otherwise after the answer.
   void stop_when_idle();
-  // Closes now; a running answer is told that its client is gone.
+  // Closes now; a running answer learns that its client is gone.
   void abort();
-  // Since when it waits for a request or its head; none where it has one, or is closed.
+  // Since when the connection has been waiting for a request or its head; nothing while it has one,
+  // or is closed.
   std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
 
  private:
   using Parser = boost::beast::http::request_parser<ReceivedBody>;
   enum class ReadOutcome { done, refused, closed };
-  // A request, and where it goes: a route, or an answer that is known from its head.
+  // A request and its route, or the answer that its head already determines.
   struct Incoming {
     explicit Incoming(ServerBudget& budget) : body(budget, BudgetUse::bodies) {}
     HttpRequest request;
@@ -78,30 +81,36 @@ class Connection : public std::enable_shared_from_this<Connection> {
     BudgetShare body;
   };
 
+  // Reading: the head is checked completely before a byte of the body is read or counted.
   boost::asio::awaitable<ReadOutcome> read_request(Incoming& incoming);
+  // Waits for the first byte of a request, up to idle_timeout.
   boost::asio::awaitable<bool> read_first_byte();
   bool has_first_byte();
   boost::asio::awaitable<ReadOutcome> read_head(Parser& parser);
   std::optional<HttpResponse> check_head(size_t n_seen, bool& is_whole) const;
   std::optional<HttpResponse> parse_head(Parser& parser);
+  // Reads the body within max_bytes, counting what has arrived in `incoming.body`.
   boost::asio::awaitable<ReadOutcome> read_body(Parser& parser, uint64_t max_bytes,
                                                 Incoming& incoming);
   std::optional<HttpResponse> parse_body(Parser& parser, uint64_t max_bytes, BudgetShare& share);
   Clock::duration body_patience(uint64_t n_bytes) const;
-  // False when the client's side is closed or the time is over.
+  // False when the client has closed its side or the time is over.
   boost::asio::awaitable<bool> read_some();
+  // Finds the route or the refusal for a head that has been read.
   void choose(Incoming& incoming) const;
   void set_framing(const Parser& parser);
+  // Answering: starts the route, then writes what it queues until the answer ends.
   boost::asio::awaitable<void> answer(Incoming incoming);
   void start_route(Incoming incoming);
+  // Reads ahead while an answer is in progress, to notice a client that disconnects.
   boost::asio::awaitable<void> watch_client();
   boost::asio::awaitable<void> write_answer();
   boost::asio::awaitable<bool> write_all(std::string bytes);
-  // Sends `response`, reads on for a moment and ends the connection.
+  // Sends `response`, keeps reading briefly so that the client sees it, and ends the connection.
   boost::asio::awaitable<ReadOutcome> refuse(HttpResponse response);
-  // Ends a read of a request that was begun and does not come to its end.
+  // Ends the read of a request that was begun and not completed.
   boost::asio::awaitable<ReadOutcome> end_of_read();
-  // Closes the socket, or only ends the read that waits, when `limit` passes before the next arm or
+  // Closes the socket, or only ends the waiting read, if `limit` passes before the next arm or
   // disarm.
   enum class Late { close, end_read };
   void arm(Clock::duration limit, Late late = Late::close);

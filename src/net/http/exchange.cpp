@@ -16,6 +16,7 @@ constexpr size_t kJoinedBytes = 16 << 10;
 
 }  // namespace
 
+// The status line and headers.
 std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
   std::string bytes =
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: {}\r\n",
@@ -31,6 +32,7 @@ std::string response_bytes(const HttpResponse& response, const AnswerFraming& fr
   return bytes;
 }
 
+// Exceptions inside `work` must not end the network thread.
 void Exchange::post(std::function<void()> work) {
   boost::asio::post(io_, [self = shared_from_this(), work = std::move(work)] {
     try {
@@ -41,12 +43,14 @@ void Exchange::post(std::function<void()> work) {
   });
 }
 
+// Counts bytes beyond kOwnAnswerBytes against the budget.
 bool Exchange::make_room(int64_t n_bytes) {
   const int64_t wanted = n_waiting_bytes_ + n_bytes + static_cast<int64_t>(n_held_bytes_) -
                          static_cast<int64_t>(kOwnAnswerBytes);
   return waiting_.resize(wanted > 0 ? static_cast<uint64_t>(wanted) : 0);
 }
 
+// Small writes are appended to the last block.
 bool Exchange::queue(std::string bytes) {
   const auto n_bytes = static_cast<int64_t>(bytes.size());
   if (!make_room(n_bytes)) return false;
@@ -69,6 +73,7 @@ void Exchange::end() {
   wake_.cancel();
 }
 
+// An answer without room in the budget is replaced by 503.
 void Exchange::send(HttpResponse response) {
   CHECK(!begun_ && !ended_);
   n_held_bytes_ = 0;
@@ -93,6 +98,7 @@ void Exchange::begin_stream() {
                   framing_.keep_alive ? "keep-alive" : "close"));
 }
 
+// False also after the client has disconnected.
 bool Exchange::write(std::string bytes) {
   CHECK(begun_ && !ended_);
   if (disconnected_) return false;
@@ -160,6 +166,7 @@ void Exchange::on_disconnect(std::function<void()> action) {
   on_disconnect_ = std::move(action);
 }
 
+// Moves the first block out; its size counts as in flight until mark_written.
 std::string Exchange::take_queued() {
   if (queued_.empty() && next_piece_ && !disconnected_) queue_piece();
   if (queued_.empty()) return {};
@@ -175,6 +182,7 @@ void Exchange::mark_written() {
   make_room(0);
 }
 
+// Runs the route's action once and stops the token; later writes are ignored.
 void Exchange::disconnect() {
   if (disconnected_ || ended_) return;
   disconnected_ = true;

@@ -1,5 +1,6 @@
-// Exchange: the Reply of one request over a connection. It frames the answer as HTTP/1.1 bytes and
-// queues them for the connection to write.
+// Exchange: the Reply of one request on a connection. It frames the answer as HTTP/1.1 bytes and
+// queues them for the connection to write, within the limits for slow clients. Used on the network
+// thread, except post().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -14,7 +15,7 @@
 
 namespace ruv {
 
-// How the client wants to be answered.
+// How the answer is framed, by what the request said.
 struct AnswerFraming {
   bool keep_alive = true;
   bool chunked = true;     // false for HTTP/1.0: the end of the connection ends a stream
@@ -42,7 +43,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
 
   // For the connection, on the network thread.
 
-  // The next bytes to write, made now where the answer comes in pieces; empty when there are none
+  // The next bytes to write, produced now if the answer comes in pieces; empty when there are none
   // yet.
   std::string take_queued();
   // take_queued's bytes have been written.
@@ -53,7 +54,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool disconnected() const { return disconnected_; }
   // Stopped by disconnect().
   std::stop_token stop_token() const { return stop_.get_token(); }
-  // Expires never; cancelled when something is queued or the answer ends.
+  // Never expires; cancelled when something is queued or the answer ends.
   boost::asio::steady_timer& wake() { return wake_; }
 
  private:
@@ -67,18 +68,20 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool queue(std::string bytes);
   // False when the budget has no room for n_bytes more.
   bool make_room(int64_t n_bytes);
+  // Asks next_piece_ for a piece when nothing else is queued.
   void queue_piece();
+  // The answer is complete: no more bytes will be queued.
   void end();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer wake_;
   const ServerOptions& options_;
-  BudgetShare waiting_;  // of what is queued or in flight above kOwnAnswerBytes
+  BudgetShare waiting_;  // for bytes queued or in flight beyond kOwnAnswerBytes
   AnswerFraming framing_;
   std::deque<Block> queued_;
   int64_t n_waiting_ = 0;  // writes and bytes that are queued or in flight
   int64_t n_waiting_bytes_ = 0;
-  Block in_flight_;  // what the connection took and has not written yet, without its bytes
+  Block in_flight_;  // taken by the connection and not written yet, without its bytes
   std::function<std::string()> next_piece_;
   uint64_t n_held_bytes_ = 0;  // by next_piece_ or the route
   std::function<void()> on_disconnect_;

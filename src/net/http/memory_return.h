@@ -1,5 +1,5 @@
-// MemoryReturn: gives back to the system what large requests have left in the C library's heap,
-// once for all that end within half a second, and not on the network thread.
+// MemoryReturn: returns memory that large requests left in the C library's heap to the system, once
+// for all requests that end within half a second, and on a worker thread.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -11,12 +11,12 @@
 
 namespace ruv {
 
-// Network thread. Workers and io outlive it.
+// Used on the network thread. Workers and io must outlive it.
 class MemoryReturn {
  public:
   MemoryReturn(boost::asio::io_context& io, Workers& workers) : timer_(io), workers_(workers) {}
 
-  // A request has ended that had so long a body.
+  // Reports that a request with a body of this size has ended.
   void note_ended(uint64_t n_body_bytes) {
     if (n_body_bytes < kLargeBody || waiting_ || stopped_) return;
     waiting_ = true;
@@ -26,12 +26,14 @@ class MemoryReturn {
       if (!error) workers_.post(return_freed_memory);
     });
   }
+  // Cancels the timer; nothing is returned from now on.
   void stop() {
     stopped_ = true;
     timer_.cancel();
   }
 
  private:
+  // Requests with smaller bodies are not counted.
   static constexpr uint64_t kLargeBody = 512 << 10;
   static constexpr std::chrono::milliseconds kDelay{500};
 

@@ -13,7 +13,7 @@ struct HttpRequest {
   std::string method;          // "GET"
   std::string path;            // percent-decoded, without the query
   std::string query;           // what follows '?', as sent
-  std::string path_tail;       // what the `{…}` at the end of the route's path stands for
+  std::string path_tail;       // the part that matched `{…}` at the end of the route's path
   std::string content_type;    // lower case, without parameters
   std::string authorization;   // the header's value
   std::string host;            // the header's value
@@ -21,10 +21,12 @@ struct HttpRequest {
   std::string origin;          // the header's value
   bool from_web_page = false;  // it has an Origin header, as browsers send it
   std::string body;
-  // Stopped when nobody waits for the answer any more: the client has left, or the server ends.
+  // Stopped when the answer is no longer wanted: the client has disconnected, or the server is
+  // stopping.
   std::stop_token stop;
 };
 
+// An answer that is sent as a whole; `headers` are added to the standard ones.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";

@@ -1,5 +1,5 @@
 // ReceivedBody: a request's body as Beast's parser fills it. Memory grows with what has arrived,
-// not with what was declared.
+// not with what was declared, so a client cannot reserve memory by a header.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,19 @@ struct ReceivedBody {
 
   static uint64_t size(const value_type& body) { return body.size(); }
 
+  // The interface that Beast requires of a body type: init, put, finish.
   class reader {
    public:
     template <bool is_request, class Fields>
     reader(boost::beast::http::header<is_request, Fields>&, value_type& body) : body_(body) {}
 
+    // Called once, after the head; `declared` is the Content-Length, if any.
     void init(const boost::optional<uint64_t>& declared, boost::system::error_code& error) {
       declared_ = declared.value_or(UINT64_MAX);
       error = {};
     }
     template <class Buffers>
+    // Called for each piece as it arrives; takes all of it.
     size_t put(const Buffers& buffers, boost::system::error_code& error) {
       error = {};
       size_t n = 0;
@@ -37,11 +40,12 @@ struct ReceivedBody {
       }
       return n;
     }
+    // Called at the end of the body.
     void finish(boost::system::error_code& error) { error = {}; }
 
    private:
-    // Doubles, but not beyond what was declared: with less every byte would be copied often, on the
-    // thread that all connections share.
+    // Doubles the capacity, but not beyond the declared length. Growing less would copy every byte
+    // often, on the thread that all connections share.
     void make_room(size_t n_more) {
       const size_t n = body_.size() + n_more;
       if (n > body_.capacity()) body_.reserve(std::max<uint64_t>(n, std::min(2 * n, declared_)));

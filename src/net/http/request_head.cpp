@@ -19,6 +19,7 @@ std::string lower_media_type(std::string_view value) {
 
 }  // namespace
 
+// Only new bytes are scanned on each call, so a slow head costs linear time.
 const char* head_line_fault(std::string_view text, size_t from) {
   for (size_t i = from; i < text.size(); ++i) {
     if (text[i] == '\0') return "a NUL byte in the headers";
@@ -30,6 +31,8 @@ const char* head_line_fault(std::string_view text, size_t from) {
   return nullptr;
 }
 
+// Refuses Transfer-Encoding beside Content-Length or in HTTP/1.0, codings other than chunked, and a
+// missing or repeated Host.
 std::optional<ApiError> framing_fault(const RequestHead& head) {
   const auto n_encodings = head.count(http::field::transfer_encoding);
   if (n_encodings > 0) {

@@ -13,16 +13,17 @@
 
 namespace ruv {
 
-// Whether the bytes from text[from] on break the rules for the lines of a head: a line that
-// ends without CR, a folded line, NUL. Null where not. text[0] is the head's first byte.
+// The reason why the bytes from text[from] on break the rules for the lines of a head (a line that
+// ends without CR, a folded line, NUL), or null. text[0] is the head's first byte.
 const char* head_line_fault(std::string_view text, size_t from);
 
 using RequestHead = boost::beast::http::header<true, boost::beast::http::fields>;
 
-// What makes it unclear where the request ends or whom it is for; the connection cannot go on.
+// An error if the head makes the end or the destination of the request ambiguous (request
+// smuggling); the connection must then be closed.
 std::optional<ApiError> framing_fault(const RequestHead& head);
 
-// Without body.
+// The request without its body.
 HttpRequest to_request(const RequestHead& head);
 
 }  // namespace ruv

@@ -25,6 +25,7 @@ constexpr size_t kMaxEchoedBytes = 200;
 
 std::string echo(const std::string& path) { return shortened(path, kMaxEchoedBytes); }
 
+// 405 with the header Allow.
 HttpResponse wrong_method(const HttpRequest& request, const std::string& allowed) {
   HttpResponse response =
       error_response({405, "invalid_request_error",
@@ -35,6 +36,7 @@ HttpResponse wrong_method(const HttpRequest& request, const std::string& allowed
   return response;
 }
 
+// 404 for an unknown path.
 HttpResponse no_route(const HttpRequest& request) {
   return error_response(
       {404, "invalid_request_error",
@@ -105,6 +107,7 @@ bool Router::key_matches(const HttpRequest& request) const {
   return difference == 0;
 }
 
+// Path first, then method, key, query and content type.
 RouteChoice Router::choose(HttpRequest& request) const {
   std::string allowed;
   for (const Route& route : routes_) {

@@ -1,4 +1,4 @@
-// The table of routes, and finding a row by method and path.
+// The table of routes, and the lookup of a route by method and path.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,16 @@
 
 namespace ruv {
 
-// Answers through the reply, at once or later. The request is the action's to take apart.
+// Answers through the reply, at once or later. The action may move parts out of the request.
 using RouteAction = std::function<void(HttpRequest&, const std::shared_ptr<Reply>&)>;
 
 // The thread on which a route's action is called.
 enum class RouteThread {
   worker,   // may take its time to parse, and may wait for a disk
-  network,  // must neither compute nor wait: every connection stands still meanwhile
+  network,  // must neither compute nor wait: all connections wait meanwhile
 };
 
+// A row of the table.
 struct Route {
   std::string method;  // "POST"
   std::string path;    // "/v1/models" or, for any tail, "/v1/models/{id}"
@@ -42,6 +43,7 @@ struct RouteChoice {
   HttpResponse refusal = {};
 };
 
+// Immutable; any number of threads may use it.
 class Router {
  public:
   explicit Router(std::vector<Route> routes, std::string api_key = {})
@@ -52,13 +54,14 @@ class Router {
   RouteChoice choose(HttpRequest& request) const;
 
  private:
+  // Compares in constant time.
   bool key_matches(const HttpRequest& request) const;
 
   std::vector<Route> routes_;
   std::string api_key_;
 };
 
-// Calls the route's action. What it throws (memory, third parties) becomes 503 or 500.
+// Calls the route's action. An exception (out of memory, third parties) becomes 503 or 500.
 void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply);
 
 }  // namespace ruv

@@ -50,6 +50,7 @@ class TcpServer final : public HttpServer {
   uint16_t port_ = 0;
 };
 
+// Opens the socket and reads back the port.
 Status TcpServer::listen() {
   const ServerOptions& options = state_.options;
   error_code error;
@@ -71,7 +72,7 @@ Status TcpServer::listen() {
   return {};
 }
 
-// Closes the connection that has waited longest for a request where all places are taken.
+// When all places are taken, closes the connection that has waited longest for a request.
 bool TcpServer::make_place() {
   if (static_cast<int64_t>(state_.connections.size()) < state_.options.max_connections) return true;
   Connection* oldest = nullptr;
@@ -84,6 +85,7 @@ bool TcpServer::make_place() {
   return true;
 }
 
+// Starts a connection's coroutine; it owns itself until it ends.
 void TcpServer::admit(tcp::socket socket) {
   error_code ignored;
   if (!make_place()) {
@@ -117,6 +119,7 @@ asio::awaitable<void> TcpServer::accept_all() {
   }
 }
 
+// Stops accepting, closes idle connections, and sets the timer for the busy ones.
 void TcpServer::begin_stop() {
   if (state_.stopping) return;
   state_.stopping = true;
@@ -137,13 +140,14 @@ void TcpServer::begin_stop() {
   if (state_.connections.empty()) drain_.cancel();
 }
 
-// What ends accepting before the server stops is memory that ran out.
+// Accepting ends before the server stops only when memory runs out.
 void TcpServer::start_accepting() {
   asio::co_spawn(state_.io, accept_all(), [this](const std::exception_ptr& error) {
     if (error && !state_.stopping) start_accepting();
   });
 }
 
+// The network thread's loop.
 bool TcpServer::run() {
   if (state_.options.stop_on_signals) {
     signals_.add(SIGINT);
@@ -158,7 +162,7 @@ bool TcpServer::run() {
       state_.io.run();
       running = false;
     } catch (const std::exception&) {
-      // Memory ran out in a handler: what it held is gone, the others go on.
+      // Memory ran out in a handler: what it held is released, and the others continue.
     }
   }
   return state_.workers.finish(std::chrono::steady_clock::now() + state_.options.worker_timeout);

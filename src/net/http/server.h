@@ -1,5 +1,6 @@
 // HttpServer: HTTP/1.1 over TCP for a table of routes. One network thread reads, writes and runs
-// the replies, and the routes that neither compute nor wait; a few worker threads run the others.
+// the replies, and the routes that neither compute nor wait; a few worker threads run the other
+// routes.
 #pragma once
 
 #include <chrono>
@@ -17,30 +18,31 @@ namespace ruv {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // an IPv4 or IPv6 address
   uint16_t port = 8080;            // 0: any free port
-  std::string api_key = {};        // empty: none is asked for
+  std::string api_key = {};        // empty: none is required
   int n_workers = 2;
-  // Names besides the machine's own by which the server may be called: HostAccess. "*": any.
+  // Names besides the machine's own under which the server may be called (HostAccess). "*": any.
   std::vector<std::string> allowed_hosts = {};
-  // A connection more closes the one that has waited longest for a request; where all are being
-  // answered or send a body, it is answered 503 and closed.
+  // Beyond this number a new connection closes the one that has waited longest for a request; if
+  // all are busy, the new one is answered 503 and closed.
   int64_t max_connections = 512;
   uint64_t max_body_bytes = 8ULL << 20;
   uint32_t max_header_bytes = 64U << 10;
-  // Of all requests together.
+  // Limits for all requests together.
   BudgetLimits budget = {};
-  // What may wait for a client that reads slowly before its answer is given up.
+  // Limits for what waits for a slow client before its answer is given up. Larger ones tolerate
+  // slower clients at the cost of memory.
   int64_t max_queued_writes = 4096;
   int64_t max_queued_bytes = 8LL << 20;
   std::chrono::milliseconds idle_timeout{75'000};    // between requests
   std::chrono::milliseconds header_timeout{10'000};  // from a request's first byte
-  // A body must have come after body_timeout, and at any moment after body_grace have come at
-  // min_body_rate bytes a second.
+  // A body must be complete after body_timeout, and after body_grace must have arrived at
+  // min_body_rate bytes a second on average.
   std::chrono::milliseconds body_timeout{60'000};
   std::chrono::milliseconds body_grace{10'000};
   int64_t min_body_rate = 16 << 10;
   std::chrono::milliseconds write_timeout{30'000};  // without any progress
-  // After stop(): answers may finish for drain_timeout, then they are cancelled; workers that are
-  // still busy have worker_timeout more.
+  // After stop(): answers may finish within drain_timeout, then they are cancelled; workers that
+  // are still busy get worker_timeout more.
   std::chrono::milliseconds drain_timeout{5'000};
   std::chrono::milliseconds worker_timeout{700};
   // SIGINT and SIGTERM call stop(); a second one ends the program at once.
@@ -57,8 +59,8 @@ class HttpServer {
 
   virtual uint16_t port() const = 0;
   // Serves until stop() and the last connection is closed. Call it once. False: a worker is still
-  // busy, as one is that waits for a disk that does not answer. The server and all that routes use
-  // must then live on: leave the process as it is.
+  // busy, for example waiting for a disk that does not answer. The server and everything that
+  // routes use must then stay alive: end the process without destroying them.
   [[nodiscard]] virtual bool run() = 0;
   // Any thread.
   virtual void stop() = 0;

@@ -1,5 +1,5 @@
-// Workers: the threads that run the routes which parse, in the order of arrival. Their end does not
-// wait for a job that does not come back.
+// Workers: the threads that run the routes which parse, in the order of arrival. Shutting down does
+// not wait for a job that never returns.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,16 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Any thread. What `job` throws is dropped with it.
+  // May be called from any thread. An exception in `job` is dropped.
   void post(std::function<void()> job);
-  // Runs the oldest job that waits in the calling thread. False where none waits.
+  // Runs the oldest waiting job in the calling thread. False: none waits.
   bool run_one();
-  // Drops the jobs that have not begun and waits for the others, at most until `deadline`.
-  // False: some are still running.
+  // Drops the jobs that have not begun and waits for the others until `deadline`. False: some are
+  // still running.
   bool finish(std::chrono::steady_clock::time_point deadline);
 
  private:
+  // The loop of a worker thread.
   void work();
   // Unlocks meanwhile. Requires: a job waits.
   void run_first(std::unique_lock<std::mutex>& lock);

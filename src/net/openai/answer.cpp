@@ -19,7 +19,7 @@ std::string json_text(std::string_view text) {
 
 int64_t to_index(size_t i) { return static_cast<int64_t>(i); }
 
-// What is kept for an answer is counted in steps of this size.
+// The step in which the bytes kept for an answer are counted.
 constexpr uint64_t kHoldStepBytes = 16 << 10;
 
 // Lives on the network thread; the engine's thread only posts copies of events to it.
@@ -42,7 +42,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void start();
 
  private:
-  // A server-sent event around the text that it brings.
+  // The parts of a server-sent event before and after its text.
   struct Surround {
     std::string before, behind;
   };
@@ -94,6 +94,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool over_ = false;  // answered, failed or given up: later events are dropped
 };
 
+// Submits all choices; if one is refused, the others are cancelled and the client gets the error.
 void AnswerJob::start() {
   id_ = shape_.id_prefix() + service_.unique_name();
   created_ = service_.unix_time();
@@ -142,6 +143,7 @@ Status AnswerJob::submit_all() {
   return {};
 }
 
+// An event of one choice, on the network thread.
 void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
   Work& work = works_[index];
@@ -197,7 +199,7 @@ void AnswerJob::keep_piece(Work& work, const Event& event) {
   }
 }
 
-// The reply hears of what is kept in steps, not token by token. False: there is no room.
+// Reports kept bytes to the reply in steps, not token by token. False: there is no room.
 bool AnswerJob::make_room(uint64_t n_bytes) {
   n_kept_bytes_ += n_bytes;
   if (n_kept_bytes_ < n_held_bytes_ + kHoldStepBytes) return true;
@@ -212,7 +214,7 @@ void AnswerJob::finish_choice(size_t index, const Event& event) {
   close_choice(index);
 }
 
-// The client hears of the end only when it is kept.
+// The end is sent to the client only after the answer has been stored.
 void AnswerJob::keep_turn() {
   const Work& work = works_.front();
   const Timings& t = work.timings;
@@ -227,6 +229,7 @@ void AnswerJob::keep_turn() {
               });
 }
 
+// The choice is complete; the last one ends the answer.
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
   if (stream_ && !write_choice({.part = ChoicePart::closing,
@@ -255,6 +258,7 @@ void AnswerJob::fail_all(const ApiError& error) {
   }
 }
 
+// Cancels the choices that have not finished.
 void AnswerJob::cancel_all() {
   for (const Work& work : works_) {
     if (work.id && work.finish == FinishReason::none) service_.engine->cancel(*work.id);
@@ -276,7 +280,7 @@ std::string AnswerJob::event_of(const Choice* choice, const Json& usage) const {
   return sse_event(chunk);
 }
 
-// Behind the text a chunk has only numbers and nulls, so the last mark is the text's.
+// After the text a chunk has only numbers and nulls, so the last mark is the text's.
 AnswerJob::Surround AnswerJob::surround_of(size_t index) const {
   constexpr std::string_view kMark = "\"?\"";
   const Choice choice{.part = ChoicePart::piece, .index = to_index(index), .text = "?"};
@@ -314,6 +318,7 @@ void AnswerJob::begin_frame(JsonWriter& out) const {
   out.begin_array();
 }
 
+// Token counts of all choices.
 Json AnswerJob::usage() const {
   Timings sum;
   for (size_t i = 0; i < works_.size(); ++i) {
@@ -337,6 +342,7 @@ Json AnswerJob::usage() const {
             {"rejected_prediction_tokens", sum.n_drafted_tokens - sum.n_accepted_tokens}}}};
 }
 
+// The body of an answer that is not streamed.
 std::string AnswerJob::whole_answer() {
   std::string answer;
   answer.reserve(n_kept_bytes_ + n_kept_bytes_ / 8);

@@ -1,6 +1,6 @@
-// Answering a checked request: submit its choices to the engine, gather their events, and send
-// them as one JSON object or as server-sent events. What an answer keeps until its end is kept as
-// the JSON text that it will be. The two endpoints differ only in AnswerShape.
+// Answers a checked request: submits its choices to the engine, collects their events, and sends
+// them as one JSON object or as server-sent events. What must be kept until the end is kept as the
+// JSON text that it will become. The two endpoints differ only in AnswerShape.
 #pragma once
 
 #include <array>
@@ -20,11 +20,15 @@ struct LogprobsText {
   std::array<std::string, 4> lists = {};  // the endpoint's lists: JSON values with commas between
   int64_t text_offset = 0;                // characters of the answer before the next token
 
+  // Memory held by the lists.
   uint64_t n_bytes() const;
 };
 
+// Which part of a choice is written: the opening chunk of a stream, a piece, the closing chunk, or
+// all of an answer that is not streamed.
 enum class ChoicePart { opening, piece, closing, whole };
 
+// One element of `choices` to be written.
 struct Choice {
   ChoicePart part;
   int64_t index;
@@ -39,19 +43,20 @@ class AnswerShape {
   virtual ~AnswerShape() = default;
   virtual const char* id_prefix() const = 0;               // "chatcmpl-"
   virtual const char* object_name(bool stream) const = 0;  // "chat.completion.chunk"
-  // Whether a stream begins with an `opening` part although it has no text.
+  // Whether a stream begins with an `opening` part, which has no text.
   virtual bool has_opening() const = 0;
   // One element of `choices`.
   virtual void write(JsonWriter& out, const Choice& choice) const = 0;
-  // Adds a token. Where it begins in the prompt (token healing), so does its offset.
+  // Adds a token. If it begins inside the prompt (token healing), so does its offset.
   virtual void add_logprobs(const ModelText& text, const Event::Logprobs& token,
                             LogprobsText& logprobs) const = 0;
 };
 
+// A prompt in tokens, ready for the engine.
 struct ReadyPrompt {
   std::vector<Token> ids;
   std::string echo = {};  // put before the answer's text
-  // Tokens that token healing leaves alone.
+  // Tokens at the start that token healing keeps.
   int64_t n_fixed = 0;
 };
 
@@ -63,8 +68,8 @@ ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams&
 
 class SessionTurn;
 
-// Any thread. `shape` and `service` outlive the answer. With a turn, the one answer is kept in its
-// session before its end is sent.
+// May be called from any thread. `shape` and `service` must outlive the answer. With a turn, the
+// one answer is stored in its session before its end is sent.
 void answer_request(const OpenAiService& service, const AnswerShape& shape,
                     const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
                     const std::shared_ptr<Reply>& reply,

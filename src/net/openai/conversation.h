@@ -7,6 +7,7 @@
 
 namespace ruv {
 
+// Whether tool calls and results may occur in a conversation.
 enum class ToolTalk {
   refused,  // where the answer could not call tools
   allowed,  // where only the prompt is wanted

@@ -13,6 +13,7 @@
 
 namespace ruv {
 
+// What this server does with a field.
 enum class FieldUse {
   honoured,
   no_effect,    // accepted, documented to change nothing

@@ -64,6 +64,7 @@ ApiResult<void> read_options(const Json& body, GenerateParams& params) {
   return {};
 }
 
+// A text or a list of texts, none empty.
 ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
   const Json* stop = find_field(body, "stop");
   if (stop == nullptr) return {};
@@ -88,6 +89,7 @@ ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
   return {};
 }
 
+// An object from token id to bias. Ids are checked against the vocabulary later.
 ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
   const Json* biases = find_field(body, "logit_bias");
   if (biases == nullptr) return {};
@@ -125,6 +127,7 @@ ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& p
   return {};
 }
 
+// max_completion_tokens is the newer name; both together are refused unless equal.
 ApiResult<void> read_max_tokens(const Json& body, GenerateParams& params) {
   const IntegerRange range{1, INT32_MAX};
   const int64_t first = TRY(read_integer(body, "max_tokens", -1, range));
@@ -139,6 +142,7 @@ ApiResult<void> read_max_tokens(const Json& body, GenerateParams& params) {
   return {};
 }
 
+// stream_options without stream is refused, as in OpenAI's API.
 ApiResult<void> read_stream(const Json& body, GenerateRequest& request) {
   request.stream = TRY(read_flag(body, "stream", false));
   const Json* options = find_field(body, "stream_options");
@@ -179,7 +183,7 @@ ApiResult<void> read_notes(const Json& body) {
   return {};
 }
 
-// Who asks, how urgent it is, and with whom kept prefixes are shared.
+// The owner of the request, its urgency, and the scope of shared prefixes.
 ApiResult<void> read_service(const Json& body, GenerateRequest& request) {
   const std::string user = TRY(read_name(body, "user"));
   const std::string safety = TRY(read_name(body, "safety_identifier"));
@@ -234,6 +238,7 @@ ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
   return {};
 }
 
+// A session needs a chat, one choice, and a valid name.
 ApiResult<void> read_session(const Json& body, GenerateRequest& request) {
   const Json* session = find_field(body, "session");
   if (session == nullptr) return {};
@@ -245,14 +250,15 @@ ApiResult<void> read_session(const Json& body, GenerateRequest& request) {
     return tl::unexpected(bad_request("n", "'n' must be 1 with 'session': it has one course"));
   if (request.conversation.end != PromptEnd::closed) return {};
   return tl::unexpected(bad_request("add_generation_prompt",
-                                    "'session' needs an answer of the assistant: leave "
-                                    "'add_generation_prompt' away"));
+                                    "'session' needs an answer of the assistant: omit "
+                                    "'add_generation_prompt'"));
 }
 
 ApiResult<RawPrompt> read_ids(const Json& ids, const std::string& where) {
   return RawPrompt{.ids = TRY(read_tokens(ids, where)), .is_ids = true};
 }
 
+// A text, a list of ids, or a list of either.
 ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
   const Json* prompt = find_field(body, "prompt");
   if (prompt == nullptr) return missing_field("prompt");

@@ -1,5 +1,5 @@
-// From the body of POST /v1/chat/completions or /v1/completions to a checked request: every field
-// has been understood, or the request is refused with the field's name.
+// Turns the body of POST /v1/chat/completions or /v1/completions into a checked request: every
+// field has been understood, or the request is refused with the field's name.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ struct GenerateRequest {
   std::string session;             // chat only; empty: none
 };
 
-// Choices of one request at most: prompts · n.
+// The largest number of choices of one request: prompts · n.
 inline constexpr int64_t kMaxChoices = 128;
 
 // Fail with 400. Ranges of sampling options are those of the options table.

@@ -57,7 +57,8 @@ ApiResult<void> check_model(const OpenAiService& service, const std::string& nam
 
 ApiResult<void> check_awaited(const HttpRequest& request) {
   if (!request.stop.stop_requested()) return {};
-  return tl::unexpected(api_error(Status(Code::cancelled, "nobody waits for the answer")));
+  return tl::unexpected(
+      api_error(Status(Code::cancelled, "the client no longer waits for the answer")));
 }
 
 }  // namespace ruv

@@ -1,4 +1,5 @@
-// OpenAiService: what the API routes share, and the routes themselves.
+// OpenAiService: what the API routes share, and the routes themselves. Constant while the server
+// runs; `engine` and `text` must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct OpenAiService {
   SessionKeeper* sessions = nullptr;  // null: none are kept
 };
 
-// With the system's clock and random names.
+// A service with the system's clock and random names.
 OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<std::string> names);
 
 // All endpoints. `service` must outlive the server that gets them.
@@ -35,7 +36,7 @@ std::vector<Route> api_routes(const OpenAiService& service);
 
 Route chat_completions_route(const OpenAiService& service);
 Route completions_route(const OpenAiService& service);
-// Under these paths and, for the first two, the same with /v1 before.
+// /tokenize, /detokenize and /apply-template; the first two also under /v1.
 std::vector<Route> text_routes(const OpenAiService& service);
 // /v1/sessions: list, show, write and delete.
 std::vector<Route> session_routes(const OpenAiService& service);
@@ -46,8 +47,8 @@ Route health_route(const OpenAiService& service);
 
 // Fails: 404 model_not_found.
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name);
-// Fails: 503 cancelled where nobody waits for the answer any more. Routes ask between the parts of
-// their work.
+// Fails: 503 cancelled if the answer is no longer wanted. Routes call it between the parts of their
+// work.
 ApiResult<void> check_awaited(const HttpRequest& request);
 
 }  // namespace ruv

@@ -46,6 +46,7 @@ ApiResult<SessionStore*> store_of(const OpenAiService& service) {
                                     "sessions_off"));
 }
 
+// The limit of a stored conversation.
 ApiResult<void> check_size(const Session& session) {
   if (session.messages.size() <= kMaxSessionTextBytes) return {};
   return tl::unexpected(bad_request(
@@ -56,13 +57,14 @@ ApiResult<void> check_size(const Session& session) {
       "session_too_long"));
 }
 
+// A session without its messages.
 Json info_json(const SessionInfo& info) {
   return {{"object", "session"},      {"name", info.name},       {"model", info.model},
           {"created", info.created},  {"updated", info.updated}, {"n_messages", info.n_messages},
           {"n_tokens", info.n_tokens}};
 }
 
-// What stands behind the '?' of a path under /v1/sessions.
+// The query of a path under /v1/sessions.
 struct SessionQuery {
   std::string user;
   std::string after;
@@ -128,6 +130,7 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
   return json;
 }
 
+// Replaces the whole conversation.
 ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& http) {
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
@@ -189,6 +192,7 @@ void SessionKeeper::post(std::function<void()> job) {
   wake_.notify_one();
 }
 
+// Runs jobs in order; on stop, the waiting ones first.
 void SessionKeeper::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -253,7 +257,7 @@ void SessionTurn::keep(const std::string& answer, int64_t n_tokens,
   });
 }
 
-// The keeper's thread must outlive a lack of memory.
+// The keeper's thread must survive running out of memory.
 Status SessionTurn::save() const {
   try {
     return service_.sessions->store().save(*hold_, session_);

@@ -1,5 +1,5 @@
-// Sessions over HTTP: a chat request that names one goes on with what was said there before, and
-// what it adds is on disk before the last of its answer is sent.
+// Sessions over HTTP: a chat request that names one continues it, and the request and its answer
+// are on disk before the answer's last bytes are sent.
 #pragma once
 
 #include <condition_variable>
@@ -18,12 +18,12 @@
 
 namespace ruv {
 
-// The store, and the thread that writes to it: the network thread must not wait for a disk.
+// The store and the thread that writes to it, since the network thread must not wait for a disk.
 class SessionKeeper {
  public:
   // The store must outlive the keeper.
   explicit SessionKeeper(SessionStore& store) : store_(store), thread_([this] { work(); }) {}
-  // Writes what waits.
+  // Runs the jobs that wait, then ends.
   ~SessionKeeper();
 
   SessionStore& store() const { return store_; }
@@ -31,6 +31,7 @@ class SessionKeeper {
   void post(std::function<void()> job);
 
  private:
+  // The loop of the keeper's thread.
   void work();
 
   SessionStore& store_;
@@ -41,29 +42,31 @@ class SessionKeeper {
   std::thread thread_;
 };
 
-// A request's turn in a session; nobody else changes the session meanwhile.
+// A request's turn in a session: until it ends, other requests to the session are refused.
 class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
  public:
-  // Puts the kept messages before those of the request. Fails: 400 (no sessions here, the name, too
-  // long), 409 (another turn is not over), 500 (its file is damaged), 503 (too many sessions).
+  // Puts the stored messages before those of the request. Fails: 400 (no sessions here, the name,
+  // too long), 409 (another turn is not over), 500 (its file is damaged), 503 (too many sessions).
   static ApiResult<std::shared_ptr<SessionTurn>> begin(const OpenAiService& service,
                                                        GenerateRequest& request);
 
-  // Adds the request's messages and the answer. `kept` is called in the keeper's thread when they
-  // are on disk and the session is free again, or with the reason why not.
+  // Stores the request's messages and the answer. `kept` is called on the keeper's thread when they
+  // are on disk and the session is free again, or with the error.
   void keep(const std::string& answer, int64_t n_tokens, std::function<void(Status)> kept);
 
  private:
   SessionTurn(const OpenAiService& service, SessionStore::Hold hold)
       : service_(service), hold_(std::move(hold)) {}
+  // Puts stored messages before those of the request, and checks the sizes.
   ApiResult<void> join(const Session& before, GenerateRequest& request);
+  // Writes the session to the store; on the keeper's thread.
   Status save() const;
 
   const OpenAiService& service_;
   std::optional<SessionStore::Hold> hold_;
   Session session_;
-  // The kept ones and the request's where the answer continues the last of them, else none: then it
-  // is added to session_.
+  // All messages if the answer continues the last of them, else empty; the joined answer is then
+  // added to session_.
   std::vector<Message> open_;
 };
 

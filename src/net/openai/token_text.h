@@ -1,4 +1,4 @@
-// Tokens as log-probability lists show them.
+// Tokens as shown in lists of log-probabilities.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace ruv {
 
 // The exact bytes of one token; empty when the model has no text for it.
 std::string token_bytes(const ModelText& text, Token id);
-// JSON has no infinity: OpenAI's -9999 stands for "impossible".
+// The value for JSON, which has no infinity: "impossible" is -9999, as in OpenAI's API.
 double finite_logprob(float logprob);
 int64_t n_characters(std::string_view text);
-// A comma where the list has elements already.
+// Appends a comma if the list already has elements.
 void begin_element(std::string& list);
 
 }  // namespace ruv

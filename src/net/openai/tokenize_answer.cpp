@@ -27,7 +27,7 @@ bool TokenizeAnswer::has(List list) const {
   }
 }
 
-// Begins the list, or the first one behind it that the answer has.
+// Begins the list, or the first one after it that the answer has.
 void TokenizeAnswer::begin(List list) {
   while (!has(list)) list = static_cast<List>(static_cast<int>(list) + 1);
   list_ = list;
@@ -72,7 +72,7 @@ void TokenizeAnswer::write_item() {
   writer_.end_object();
 }
 
-// A text where it is one, else its bytes.
+// The piece as a text if it is one, else as its bytes.
 void TokenizeAnswer::write_piece(Token id) {
   const std::string bytes = token_bytes(*service_.text, id);
   if (is_valid_utf8(bytes)) return writer_.text(bytes);

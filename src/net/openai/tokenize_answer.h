@@ -1,5 +1,5 @@
-// TokenizeAnswer: the body of a /tokenize answer, written piece by piece. It is many times as long
-// as the text that was asked about, so it is never there as a whole.
+// TokenizeAnswer: the body of a /tokenize answer, written piece by piece. It can be many times as
+// long as the input, so it never exists as a whole. Used by one thread at a time.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ruv {
 
-// What the request wants to see of each token.
+// What the request asks for about each token.
 struct TokenizeFields {
   bool ids = true;
   bool pieces = false;
@@ -30,10 +30,13 @@ class TokenizeAnswer {
   size_t held_bytes() const;
 
  private:
+  // The parts of the answer, in the order in which they are written.
   enum class List { head, tokens, names, spans, none };
 
+  // Writes the next item or moves to the next list.
   void step();
   void begin(List list);
+  // Whether the request asked for this list.
   bool has(List list) const;
   void write_item();
   void write_piece(Token id);
