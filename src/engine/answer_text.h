@@ -18,10 +18,10 @@ class AnswerText {
   AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
              std::vector<std::string> stops);
 
-  // The last tokens of the prompt, `n_bytes` bytes, were taken back: their bytes come again,
-  // perhaps in other tokens, and are not said again.
+  // The last tokens of the prompt, `n_bytes` bytes, were taken back: these bytes will be generated
+  // again, perhaps as other tokens, and are not repeated in the text.
   void heal(std::span<const Token> taken_back, size_t n_bytes);
-  // Of the bytes of a token that comes next, those that the prompt had.
+  // How many bytes of the next token the prompt already had.
   size_t n_healed_bytes(Token id) const;
   // Whether the prompt had all bytes of a token that comes next.
   bool is_healed(Token id) const;

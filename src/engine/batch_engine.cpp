@@ -79,7 +79,7 @@ HealedPrompt BatchEngine::healed(const Request& request) {
   const std::vector<Token>& prompt = request.prompt;
   if (!request.params.token_healing || model_->tokenizer == nullptr) return {prompt.size(), {}};
   const Tokenizer& tokenizer = *model_->tokenizer;
-  // Embeddings may go on behind the vocabulary: nothing is known of such ids.
+  // The embedding table may be larger than the vocabulary: nothing is known about such ids.
   const Token n_known = tokenizer.vocab_size();
   if (std::ranges::any_of(prompt, [&](Token id) { return id >= n_known; })) {
     return {prompt.size(), {}};

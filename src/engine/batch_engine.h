@@ -1,5 +1,5 @@
-// BatchEngine: the thread behind Engine. It alone touches the EngineCore; other threads reach it
-// through locked lists of new requests and cancels.
+// BatchEngine: the implementation of Engine with a thread of its own. That thread alone uses the
+// EngineCore; other threads reach it through locked lists of new requests and cancels.
 #pragma once
 
 #include <condition_variable>
@@ -27,10 +27,14 @@ class BatchEngine final : public Engine {
   Status condition() const override { return check_files(*model_, options_); }
 
  private:
+  // The loop of the engine thread.
   void run();
   bool intake();  // false: it is time to stop
+  // Copies the counters for load() and the like.
   void publish();
+  // The checks of submit().
   Status check(const Request& request) const;
+  // Applies token healing if the request asks for it.
   HealedPrompt healed(const Request& request);
   Result<RequestId> take(Request request);
 

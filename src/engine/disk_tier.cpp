@@ -127,7 +127,7 @@ void DiskTier::finish(Restore& restore) {
     tree_->insert(restore.scope, std::span(restore.tokens).first(n * kPageTokens),
                   std::span(restore.pages).first(n), false);
   } catch (const std::bad_alloc&) {
-    restore.n_done = 0;  // read, and nobody will know
+    restore.n_done = 0;  // read, but the tree will not learn of it
   }
   for (const PageId page : restore.pages) pool_->release(page);
   for (size_t i = 0; i < restore.records.size(); ++i) {
@@ -143,7 +143,7 @@ void DiskTier::finish(const Write& write) {
     try {
       tree_->add_record(page.scope, parent, page.tokens, write.records[i]);
     } catch (const std::bad_alloc&) {
-      break;  // those behind it need it; they will be written again
+      break;  // later pages need this one; they will be written again
     }
   }
   for (const PageId page : write.batch.held) pool_->release(page);
@@ -159,7 +159,7 @@ void DiskTier::set_on_result(std::function<void()> on_result) {
   on_result_ = std::move(on_result);
 }
 
-// Restores go first: somebody waits for them.
+// Restores first: a request waits for them.
 void DiskTier::work() {
   std::unique_lock lock(mutex_);
   bool synced = true;
@@ -192,7 +192,7 @@ void DiskTier::work() {
       tell(status);
       synced = false;
       lock.lock();
-      // A parent that went meanwhile is no trouble of the disk.
+      // A parent that was dropped in the meantime is not a disk error.
       if (!status.ok() && status.code() != Code::not_found)
         resume_ns_ = SteadyClock().now_ns() + kWritePauseNs;
       written_ = std::move(write);
@@ -241,7 +241,7 @@ void DiskTier::read_pages(Restore& restore) try {
     restore.n_done = static_cast<int64_t>(i) + 1;
   }
 } catch (const std::bad_alloc&) {
-  return;  // what is behind n_done was not read
+  return;  // pages after n_done were not read
 }
 
 Status DiskTier::write_pages(Write& write) {

@@ -1,6 +1,6 @@
-// DiskTier: carries pages between memory and the page store on a thread of its own, so that no step
-// waits for a disk. The engine's thread owns the prefix tree and the pool: it hands out work whose
-// pages it holds until the result is back.
+// DiskTier: moves pages between memory and the page store on a thread of its own, so that no step
+// waits for a disk. The engine's thread owns the prefix tree and the pool. It hands out work, and
+// holds the pages concerned until the result is back.
 #pragma once
 
 #include <condition_variable>
@@ -17,36 +17,36 @@
 
 namespace ruv {
 
-// Part of a text whose pages are known, as a sequence wants them before it starts.
+// A prefix whose pages are known, to be restored for a sequence before it starts.
 struct Restore {
   uint64_t id = 0;
   std::string scope;
   std::vector<Token> tokens;     // of the pages, kPageTokens each
-  std::vector<PageId> pages;     // all held: those in memory, then empty ones
+  std::vector<PageId> pages;     // all held; those in memory first, then empty ones
   std::vector<int64_t> records;  // -1: in memory already
-  int64_t n_done = 0;            // pages in order that have their bytes
+  int64_t n_done = 0;            // leading pages that have their bytes
 };
 
 class DiskTier {
  public:
-  // `store` has been opened for pages of `memory`. All references outlive it.
+  // `store` must have been opened for pages of `memory`. All references must outlive the tier.
   DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPages& memory,
            PrefixTree& tree, std::function<void(std::string_view)> note);
-  // Writes what is unwritten, for a few seconds at most.
+  // Writes what is unwritten, for at most a few seconds.
   ~DiskTier();
 
-  // All of the engine's thread:
-  // Takes `restore` and reads those of its pages that have records; its result comes back by poll.
-  // On std::bad_alloc nothing happened.
+  // The following are for the engine's thread. begin() takes `restore` and reads those of its pages
+  // that have records; poll() returns the result. On std::bad_alloc nothing has happened.
   void begin(Restore& restore);
-  // Applies results: what was written and dropped becomes known to the tree, what was restored is
-  // the tree's. Hands out the next pages to write. Calls on_restored(id) for each finished restore.
+  // Applies results: written and dropped records become known to the tree, restored pages become
+  // the tree's. Then hands out the next pages to write. Calls on_restored(id) for each finished
+  // restore.
   void poll(const std::function<void(uint64_t)>& on_restored);
   int64_t n_restoring() const { return n_restoring_; }
 
-  // Whether poll would do something. Any thread.
+  // Whether poll would do something. Thread-safe.
   bool has_results() const;
-  // Called on the tier's thread when a result is there; not any more when this returns.
+  // Called on the tier's thread when a result is ready; never again after this returns.
   void set_on_result(std::function<void()> on_result);
 
   void fill(KvCacheStats& stats) const;
@@ -54,7 +54,7 @@ class DiskTier {
  private:
   struct Write {
     PrefixTree::WriteBatch batch;
-    std::vector<int64_t> records;  // of the first pages of the batch, as far as it went
+    std::vector<int64_t> records;  // of the leading pages of the batch that were written
   };
 
   void work();
@@ -80,7 +80,7 @@ class DiskTier {
   bool writing_ = false;
   int64_t n_restored_pages_ = 0;
   int64_t n_failed_restores_ = 0;
-  std::vector<int64_t> dropped_;  // by the store; the tree still knows them
+  std::vector<int64_t> dropped_;  // dropped by the store and still known to the tree
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
@@ -89,9 +89,9 @@ class DiskTier {
   std::list<Restore> read_;
   std::unique_ptr<Write> to_write_;
   std::unique_ptr<Write> written_;
-  int64_t resume_ns_ = 0;  // nothing is written before, since writing failed
+  int64_t resume_ns_ = 0;  // no writes before this time, after a failure
   bool stopping_ = false;
-  // Apart, as on_result_ takes locks under which has_results is asked.
+  // A separate mutex, since on_result_ takes locks under which has_results is called.
   std::mutex on_result_mutex_;
   std::function<void()> on_result_;
   std::thread thread_;

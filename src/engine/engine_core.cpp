@@ -9,7 +9,7 @@ namespace {
 
 // Waiting sequences whose beginnings are looked up and compared: the first ones.
 constexpr size_t kLookedUp = 64;
-// Of finished answers, for guessing.
+// Tokens of finished answers kept for drafting.
 constexpr int64_t kHistoryTokens = int64_t{1} << 18;
 
 int64_t milliseconds_of(int64_t ns) { return ns / 1'000'000; }
@@ -105,6 +105,7 @@ int64_t EngineCore::ms_to_deadline() const {
 }
 
 // What is read for them goes to the tree all the same.
+// Sequences that are being restored are not in the plan, so their deadlines are checked here.
 void EngineCore::expire_restoring(int64_t now_ns) {
   std::erase_if(restoring_, [&](const auto& sequence) {
     if (sequence->left_ms(now_ns) != 0) return false;
@@ -166,6 +167,7 @@ void EngineCore::give_up(Sequence& sequence) {
   tenants_.close(sequence.tenant());
 }
 
+// Frees memory by ending the running sequence that started last, or else the last waiting one.
 void EngineCore::give_up_youngest() {
   Sequences& list = running_.empty() ? waiting_ : running_;
   if (list.empty()) return;
@@ -244,6 +246,8 @@ void EngineCore::guess() {
   }
 }
 
+// Numbers for the scheduler. Leaders and cached prefixes are looked up for the first waiting
+// sequences only.
 void EngineCore::take_snapshot(int64_t now_ns) {
   snapshot_.n_pages = pool_.n_pages();
   snapshot_.n_free_pages = pool_.n_free();
@@ -300,6 +304,7 @@ SequenceView EngineCore::waiting_view(Sequence& sequence, int64_t now_ns) {
 }
 
 // Among those that run or wait before it.
+// Compares with all running and the first waiting sequences; the longest common prefix wins.
 void EngineCore::find_leader(Sequence& sequence) const {
   Leader& best = sequence.outlook().leader;
   if (!prefixes_.uses(sequence)) return;
@@ -332,6 +337,7 @@ void EngineCore::set_leader(const Sequence& sequence, SequenceView& view) const 
   view.n_coming = leader.n_tokens - view.n_computed;
 }
 
+// The computed part goes to the prefix cache before the pages are released.
 void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   ++n_preemptions_;
   prefixes_.keep(*sequence);
@@ -349,6 +355,8 @@ void EngineCore::start(Sequence& sequence, int64_t now_ns) {
 
 // Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
 // erased last.
+// Carries out the plan's decisions: expired requests end, preempted ones release their pages, and
+// started ones take their cached prefix.
 void EngineCore::apply(int64_t now_ns) {
   planned_.clear();
   for (const auto& sequence : running_) {
@@ -380,6 +388,7 @@ void EngineCore::apply(int64_t now_ns) {
   pack();
 }
 
+// Turns the plan into a batch: for each sequence its new tokens and its drafts.
 void EngineCore::pack() {
   batch_.clear();
   packed_.clear();
@@ -396,6 +405,7 @@ void EngineCore::pack() {
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
 
+// Pages for n_tokens, evicting cached ones if needed.
 bool EngineCore::reserve(Sequence& sequence, int64_t n_tokens) {
   return prefixes_.make_room(sequence.pages().missing_for(n_tokens)) &&
          sequence.pages().grow(n_tokens, executor_->pages());
@@ -433,6 +443,8 @@ void EngineCore::choose(View logits) {
   choices_.choose(*executor_);
 }
 
+// Takes the step's logits: counts what was computed, chooses tokens, reports events, and passes the
+// measured time to the cost models.
 void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
   choose(logits);
@@ -465,8 +477,8 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
   std::erase_if(running_, [](const auto& sequence) { return sequence->is_finished(); });
 }
 
-// Chooses tokens from the logits behind the last known token and behind the drafts, as long as they
-// are what was drafted. Returns how many drafted ones were.
+// Chooses tokens from the logits after the last known token and after each draft, until a choice
+// differs from its draft. Returns the number of drafts accepted.
 int64_t EngineCore::accept(const Packed& packed, View logits, int64_t now_ns) {
   Sequence& sequence = *packed.sequence;
   sequence.drafted(packed.n_drafts);

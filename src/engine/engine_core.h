@@ -1,5 +1,6 @@
-// EngineCore: what an engine does, step by step, on one thread: who runs, what is kept of it, what
-// comes out. It knows no thread and no clock of its own, so that simulation drives the same code.
+// EngineCore: what an engine does, step by step, on one thread: which sequences run, what of them
+// is cached, which tokens come out. It has no thread and no clock of its own, so that simulation
+// drives the same code.
 #pragma once
 
 #include <span>
@@ -16,47 +17,49 @@ namespace ruv {
 
 class EngineCore {
  public:
-  // Guessed tokens in one step at most, all sequences together: logits are sized for them.
+  // The most draft rows in one step, over all sequences; buffers for logits are sized for them.
   static constexpr int64_t kMaxDraftRows = 64;
 
-  // `model` and `clock` outlive it. Requires: options are complete (no zeros that mean a default).
+  // `model` and `clock` must outlive the core. Requires: options are complete (no zeros that mean a
+  // default).
   EngineCore(const Model& model, const EngineOptions& options, const Clock& clock,
              EngineParts parts);
 
-  // For requests that passed Engine::submit's checks. Any thread.
+  // Makes the sequence of a request that passed Engine::submit's checks. May be called from any
+  // thread.
   std::unique_ptr<Sequence> make_sequence(RequestId id, Request request);
 
   void add(std::unique_ptr<Sequence> sequence);
-  // Ends those that are known with `cancelled`.
+  // Ends the known ones among these with `cancelled`.
   void cancel(std::span<const RequestId> ids);
   void cancel_all();
-  // Whether step has something to do now. Sequences whose pages come from disk wait without, until
-  // their deadline.
+  // Whether step() has something to do now. Sequences that are being restored from disk do not
+  // count until their deadline.
   bool has_work() const {
     return !running_.empty() || !waiting_.empty() || prefixes_.has_results() ||
            ms_to_deadline() == 0;
   }
-  // Until the first deadline of those whose pages come from disk; 0: it has passed; -1: none has
-  // one. The others need no such call, as `step` looks at their deadlines.
+  // Milliseconds until the earliest deadline among sequences being restored from disk; 0 if passed,
+  // -1 if none. step() looks at all other deadlines itself.
   int64_t ms_to_deadline() const;
-  // Called on another thread when has_work became true by a result of the disk.
+  // `on_result` is called on another thread when a result from the disk makes has_work() true.
   void set_on_result(const std::function<void()>& on_result) { prefixes_.set_on_result(on_result); }
 
-  // Plans one step and computes it. Where `stop` becomes true meanwhile it may end early: then
-  // nothing has happened. False: there was nothing to compute.
+  // Plans one step and computes it. If `stop` becomes true meanwhile it may end early, with no
+  // effect. False: there was nothing to compute.
   //
-  // Where memory is out: nothing here throws std::bad_alloc, nor do add and cancel. What only saves
-  // work (kept prefixes, drafts, what goes to and comes from the disk) is left out. A sequence that
-  // cannot get a page or take its next token ends with out_of_memory, the others of the step go on.
-  // Where the plan itself has no room, nothing was computed and the youngest sequence ends, so that
-  // each try has more room than the one before. Always: a sequence is in one list, or its last
-  // event is out and its pages are back; pool, tree and ledger agree; the bytes of those that go on
-  // are what they are without.
+  // Out of memory: neither this function nor add and cancel throw std::bad_alloc. What only saves
+  // work (cached prefixes, drafts, disk I/O) is skipped. A sequence that cannot get a page or store
+  // its next token ends with out_of_memory, and the others of the step continue. If the plan itself
+  // has no room, nothing is computed and the youngest sequence ends, so that each try has more room
+  // than the one before. At all times a sequence is in exactly one list, or its last event has been
+  // sent and its pages are released; pool, tree and ledger agree; and the bytes of the surviving
+  // sequences are unaffected.
   bool step(const StopFlag& stop);
-  // Tails that steps of an engine with these options need at most.
+  // The most tails that steps of an engine with these options need.
   static int64_t tails_for_steps(const EngineOptions& options);
-  // Ids of the plan whose prompts the step computes: those that a cancel should not wait for.
-  // Called by `step` before it computes.
+  // Requests in prefill in this step; cancelling one of them may abort the step. Called by step()
+  // before it computes.
   std::function<void(std::span<const RequestId>)> on_prompts;
 
   Engine::Load load() const;
@@ -70,7 +73,7 @@ class EngineCore {
 
  private:
   using Sequences = std::vector<std::unique_ptr<Sequence>>;
-  // Rows of the plan that are in the batch.
+  // A sequence's rows in the batch.
   struct Packed {
     Sequence* sequence;
     int64_t n_tokens;
@@ -116,7 +119,7 @@ class EngineCore {
   StepTimer timer_;
   Speculator speculator_;  // before the sequences, whose drafts know it
 
-  // Each has room for all sequences, so that moving one cannot fail.
+  // Each list has room for all sequences, so that moving one cannot fail.
   Sequences running_;    // in order of start
   Sequences waiting_;    // in order of arrival, preempted ones before
   Sequences restoring_;  // will wait when their pages are there
@@ -133,8 +136,8 @@ class EngineCore {
   bool told_of_loss_ = false;
 };
 
-// For clients: why nothing can be asked of a model any more, with its file's name but not the
-// folder; ok while all is well. Any thread.
+// Why the model can no longer be used, for clients: with its file's name but not the folder; ok
+// while all is well. May be called from any thread.
 Status check_files(const Model& model, const EngineOptions& options);
 
 }  // namespace ruv

@@ -13,7 +13,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kDefaultMaxCtx = 32768;
-// Of tokens of a tiered type, one in so many has its f16 form kept.
+// For tiered types, one in this many tokens keeps its f16 form.
 constexpr int64_t kTailShare = 8;
 
 bool chooses_tails(const EngineOptions& o) {

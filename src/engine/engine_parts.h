@@ -1,4 +1,4 @@
-// EngineParts: what an engine is put together from, and the sizes it gets on this machine.
+// EngineParts: the parts that an engine is built from, and the sizes chosen for this machine.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@ namespace ruv {
 
 struct EngineParts {
   std::unique_ptr<Executor> executor;
-  std::unique_ptr<PageStore> store = nullptr;         // of the model's pages on disk; null: none
-  std::unique_ptr<DraftModel> draft_model = nullptr;  // that guesses ahead; null: none
-  // Of the hash tables that guesses are found in. Nobody outside may know it, or texts could be
-  // made that all collide; with equal ones two engines do the same.
+  std::unique_ptr<PageStore> store = nullptr;         // the model's pages on disk; null: none
+  std::unique_ptr<DraftModel> draft_model = nullptr;  // drafts tokens; null: none
+  // Secret seed of the draft hash tables; a client that knew it could construct collisions. Equal
+  // seeds make two engines behave identically.
   uint64_t guess_seed = 0;
 };
 
-// With sizes in place of zeros, chosen by the model and this machine's memory. Fails: invalid, and
-// unsupported for a type of pages without a verdict that lets it pass.
+// Replaces zeros by sizes suited to the model and to this machine's memory. Fails: invalid;
+// unsupported for a KV type without a verdict that allows it.
 Result<EngineOptions> complete_options(EngineOptions options, const Model& model);
 
-// Of complete options. `model` and the draft model outlive the parts. Fails: out_of_memory, and as
-// opening the disk's pages and the draft model do.
+// Builds the parts for complete options. `model` and the draft model must outlive them. Fails:
+// out_of_memory, and as opening the disk's pages and the draft model do.
 Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete);
 
 }  // namespace ruv

@@ -1,5 +1,6 @@
-// Executor: what an engine computes with: threads, pages, operations and activations, sized once,
-// so that a step allocates nothing. An interface, so that simulation decides what steps give.
+// Executor: the resources with which an engine computes: threads, pages, operations and
+// activations, sized once so that a step allocates nothing. An interface, so that simulation can
+// decide the results of steps.
 #pragma once
 
 #include <functional>
@@ -23,21 +24,21 @@ struct ExecutorLimits {
 
 class Executor {
  public:
-  // Runs the model on this machine. The model must outlive it. Fails: out_of_memory.
+  // An executor on this machine's CPU. The model must outlive it. Fails: out_of_memory.
   static Result<std::unique_ptr<Executor>> create(const Model& model, const ExecutorLimits& limits);
 
   virtual ~Executor() = default;
-  // Computes a step; what it gives is valid until the next call. Nothing where `stop` became true
-  // before it was there.
+  // Computes a step; the result is valid until the next call. Nothing if `stop` became true before
+  // the end.
   virtual std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) = 0;
   virtual const KvPages& pages() const = 0;
-  // Calls f(0) … f(n - 1), on several threads where it has them, and returns when all are done. f
-  // must not throw.
+  // Calls f(0) … f(n - 1), on several threads if there are, and returns when all are done. f must
+  // not throw.
   virtual void each(int64_t n, const std::function<void(int64_t)>& f) {
     for (int64_t i = 0; i < n; ++i) f(i);
   }
 
-  // A step that nothing stops.
+  // Computes a step that cannot be stopped.
   StepOutput run(const Batch& batch) {
     static const StopFlag kNever{false};
     return *run(batch, kNever);

@@ -47,8 +47,9 @@ void PrefixCache::match(const Sequence& sequence) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
   }
-  // What is only on disk cannot be shared yet. Nor can a page without its tail in the group that
-  // the sequence goes on: it would be read in another precision than without the cache.
+  // Pages that are only on disk cannot be shared yet. Neither can a page without its tail in the
+  // group where the sequence continues: it would be read in another precision than without the
+  // cache.
   const auto count_until = [&](int64_t first, const auto& lacks) {
     const auto begin = match_.entries.begin();
     return std::find_if(begin + first, match_.entries.end(), lacks) - begin;
@@ -61,6 +62,7 @@ void PrefixCache::match(const Sequence& sequence) {
 }
 
 // To its first n pages.
+// Shortens the match to n_pages whole pages.
 void PrefixCache::cut_match(int64_t n_pages) {
   if (n_pages == std::ssize(match_.entries)) return;
   match_.miss = PrefixTree::Miss::evicted;
@@ -68,7 +70,7 @@ void PrefixCache::cut_match(int64_t n_pages) {
   match_.entries.resize(static_cast<size_t>(n_pages));
 }
 
-// Of what a match depends on.
+// Changes whenever the result of a match may have changed.
 int64_t PrefixCache::n_changes() const {
   return n_changes_ + (pool_->tails() != nullptr ? pool_->tails()->n_demoted() : 0);
 }

@@ -1,6 +1,7 @@
-// PrefixCache: what sequences leave behind for those that begin alike: the prefix tree in memory
-// and its pages on disk. A sequence takes the longest beginning that is kept, at any token: whole
-// pages are shared, the last one is copied, as the sequence goes on writing there.
+// PrefixCache: the computed prefixes of earlier sequences: the prefix tree in memory and its pages
+// on disk. A starting sequence takes the longest cached prefix of its tokens, ending at any token.
+// Whole pages are shared; a partly used last page is copied, since the sequence will write into it.
+// Used by the engine's thread.
 #pragma once
 
 #include "cache/prefix_tree.h"
@@ -10,37 +11,36 @@
 
 namespace ruv {
 
-// The pages of a tenant's quota; 0: none.
+// A tenant's quota in pages; 0: none.
 int64_t tenant_pages(const KvCacheConfig& config);
 
-// None of it throws std::bad_alloc: where memory is out, less is kept and found.
+// No function throws std::bad_alloc: when memory is out, less is cached and found.
 class PrefixCache {
  public:
-  // `pool` and `memory` outlive it.
-  // `store`: null where nothing is kept on disk.
+  // `pool` and `memory` must outlive the cache. `store`: null if nothing is kept on disk.
   PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
               std::unique_ptr<PageStore> store);
 
-  // Whether prefixes are kept for it and by it.
+  // Whether the sequence uses the cache and contributes to it.
   bool uses(const Sequence& sequence) const;
-  // What a waiting sequence would take. Remembered in the sequence until the tree changes.
+  // What a waiting sequence would find. Cached in the sequence until the tree changes.
   const CachedPrefix& look_up(Sequence& sequence);
-  // Gives a sequence without pages what is kept of its tokens, all but the last one at most.
-  // Without a page to copy a partly used one to, only whole pages.
+  // Gives a sequence without pages the cached prefix of its tokens, at most all but the last one.
+  // If there is no free page to copy a partly used one to, only whole pages.
   void share(Sequence& sequence, int64_t now_ns);
-  // Keeps what the sequence has computed. Its pages may be exchanged for equal ones.
+  // Caches what the sequence has computed. Its pages may be exchanged for equal ones.
   void keep(Sequence& sequence);
-  // Begins to bring back what is only on disk of the beginning of a sequence that will start.
-  // False: there is nothing, or no room; else poll tells when it is over.
+  // Starts restoring the part of a sequence's prefix that is only on disk. False: there is none, or
+  // no room; otherwise poll() reports the end.
   bool begin_restore(const Sequence& sequence);
-  // Takes results of the disk and gives it work; calls on_restored(id) for each restore that is
-  // over.
+  // Applies results from the disk and gives it new work; calls on_restored(id) for each finished
+  // restore.
   void poll(const std::function<void(RequestId)>& on_restored);
   bool has_results() const { return disk_ != nullptr && disk_->has_results(); }
   bool is_restoring() const { return disk_ != nullptr && disk_->n_restoring() > 0; }
   void set_on_result(const std::function<void()>& on_result);
 
-  // Evicts until n pages are free; false where that many cannot be.
+  // Evicts until n pages are free; false when there are not that many.
   bool make_room(int64_t n_pages);
 
   const PrefixTree& tree() const { return tree_; }

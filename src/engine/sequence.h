@@ -15,14 +15,14 @@
 
 namespace ruv {
 
-// What the prefix cache has of a waiting sequence.
+// What the prefix cache has for a waiting sequence.
 struct CachedPrefix {
   int64_t n_tokens = 0;
   int64_t n_pages = 0;   // whole pages that it would share
   int64_t n_pinned = 0;  // those among them that have no other holder now
 };
 
-// The sequence whose prompt begins most like this one's.
+// The other sequence whose prompt shares the longest prefix with this one's.
 struct Leader {
   RequestId id = 0;  // 0: none
   int64_t n_tokens = 0;
@@ -34,12 +34,12 @@ class Sequence {
   Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
            int64_t now_ns);
 
-  // Puts `healed.prefix` in place of the prompt's last tokens. Requires: nothing is computed yet;
+  // Replaces the prompt's last tokens by `healed.prefix`. Requires: nothing is computed yet;
   // `prefixes` outlives the sequence.
   void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
 
   RequestId id() const { return id_; }
-  // What its kept prefixes are shared within: tenant and salt.
+  // The scope in which its prefixes are shared: tenant and salt.
   const std::string& scope() const { return scope_; }
   const ServiceTerms& terms() const { return terms_; }
   int32_t tenant() const { return tenant_; }
@@ -52,7 +52,8 @@ class Sequence {
   const std::vector<Token>& tokens() const { return tokens_; }
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
   int64_t n_computed() const { return n_computed_; }
-  // What the scheduler sees of a waiting sequence. `as_of`: the cache state that `cached` describes.
+  // What the scheduler sees of a waiting sequence. `as_of`: the cache state that `cached`
+  // describes.
   struct Outlook {
     CachedPrefix cached;
     int64_t as_of = 0;
@@ -63,45 +64,45 @@ class Sequence {
   PageList& pages() { return pages_; }
   const PageList& pages() const { return pages_; }
 
-  // Tokens that it may still generate.
+  // The number of tokens that it may still generate.
   int64_t n_tokens_left() const;
   int64_t n_vocab() const { return model_->n_usable_tokens(); }
   int64_t n_ctx() const { return n_ctx_; }
   bool may_draft() const { return params_.speculative; }
-  // Cuts a draft before the first token that may not come there.
+  // Truncates a draft before the first token that cannot occur there.
   void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
-  // Made when it first drafts.
+  // Created when it first drafts.
   std::unique_ptr<SequenceDrafts>& drafts() { return drafts_; }
   void drafted(int64_t n) { n_drafted_ += n; }
 
-  // Milliseconds from its arrival to its first token, or to now while it has none.
+  // Milliseconds from its arrival to its first token, or to now if it has none yet.
   int64_t waited_ms(int64_t now_ns) const { return times_.waited_ms(now_ns); }
-  // Milliseconds to its deadline, 0 when it has passed; -1: it has none.
+  // Milliseconds to its deadline; 0: passed; -1: none.
   int64_t left_ms(int64_t now_ns) const { return times_.left_ms(now_ns, terms_.timeout_ms); }
 
   // Its first rows are about to be computed; n_cached tokens are in its pages already.
   void started(int64_t now_ns, int64_t n_cached, CacheMiss miss);
-  // n more tokens are in the cache.
+  // n more tokens have been computed.
   void computed(int64_t n) { n_computed_ += n; }
-  // Pages are given back; everything is to be computed again.
+  // Releases all pages; everything must be computed again.
   void preempted();
   // Chooses the next token from the logits after the last one, which it changes; `advance` reports
   // it. Sequences may choose on different threads at once.
   void choose(std::span<float> logits);
-  // Whether the likeliest token is the choice, so that others may find it.
+  // Whether the choice is simply the likeliest token, which other code may then find.
   bool wants_likeliest() const;
   void choose(Token likeliest) { chooser_.choose(likeliest); }
   void fail_choosing() { chooser_.fail(); }
   bool choosing_failed() const { return chooser_.failed(); }
-  // Reports the choice, made now where it was not made before. Returns whether it is the guessed
-  // one, -1: none was.
+  // Reports the choice, making it now if it was not made before. Returns whether it equals the
+  // drafted token `guess` (-1: none).
   bool advance(std::span<float> logits, Token guess, int64_t now_ns);
-  // The last event is out.
+  // Whether the last event has been sent.
   bool is_finished() const { return is_finished_; }
   // Ends the answer from outside. Throws nothing.
   void finish(FinishReason reason, const Status& status, int64_t now_ns);
-  // Ends it with out_of_memory; needs none itself. A listener that threw std::bad_alloc at the last
-  // event hears this one after it.
+  // Ends it with out_of_memory, without needing memory. If the callback threw std::bad_alloc on its
+  // final event, it is called again with this one.
   void run_out_of_memory(int64_t now_ns);
 
  private:

@@ -1,5 +1,5 @@
-// SessionStore: named conversations in one folder, a file each. The names are indexed in memory, a
-// file is read when its session is used, and one that save() acknowledged outlives the process.
+// SessionStore: named conversations in one folder, one file each. Names are indexed in memory; a
+// file is read when its session is used; a session that save() acknowledged outlives the process.
 #pragma once
 
 #include <array>
@@ -27,12 +27,12 @@ struct Session {
 
 // Fails: corrupt.
 Result<std::vector<Message>> read_session_messages(const Session& session);
-// Both count into info.n_messages; bytes that are not UTF-8 become U+FFFD. Adding writes only what
-// is new.
+// Both update info.n_messages; bytes that are not UTF-8 become U+FFFD. Adding writes only what is
+// new.
 void set_session_messages(Session& session, std::span<const Message> messages);
 void add_session_messages(Session& session, std::span<const Message> messages);
 
-// Any thread.
+// Thread-safe.
 class SessionStore {
  public:
   struct Options {
@@ -40,8 +40,8 @@ class SessionStore {
     std::optional<std::array<uint8_t, 32>> key = {};  // encrypts the files
     bool read_only = false;                           // beside a process that writes; no lock
     size_t max_sessions = 100'000;
-    // Of files that cannot be read or written, and why, with their paths: errors have none, since
-    // those who ask for a session need not know the folder. Any thread.
+    // Receives the paths of files that cannot be read or written, and why. Errors do not contain
+    // paths, since clients that name a session need not know the folder. Called on any thread.
     std::function<void(std::string_view)> note = {};
   };
   // Fails: unavailable (another process has the folder), invalid, internal.
@@ -74,10 +74,10 @@ class SessionStore {
   // A damaged file goes too. Fails: not_found, internal.
   Status erase(const Hold& hold);
 
-  // Of one user, by name, after the name `after`, at most `limit`.
+  // The sessions of one user, sorted by name, after the name `after`, at most `limit`.
   std::vector<SessionInfo> list(const std::string& user, std::string_view after,
                                 size_t limit) const;
-  // Of all users, for the owner of the folder.
+  // The sessions of all users, for the owner of the folder.
   std::vector<SessionInfo> list_all() const;
 
   struct Stats {
@@ -102,14 +102,14 @@ class SessionStore {
   std::string path_of(std::string_view key) const;
   Result<Session> read(std::span<const std::byte> bytes, const std::string& path) const;
   Status write(const std::string& path, std::span<const std::byte> bytes) const;
-  // Notes what happened to the session's file and returns what is told of it.
+  // Notes what happened to the session's file; returns the status for the client.
   Status told(std::string_view name, const Status& status, std::string_view what) const;
 
   Options options_;
   SessionCodec codec_;
   std::optional<FileLock> lock_;
   mutable std::mutex mutex_;  // guards all below
-  // By user, NUL and name.
+  // Keyed by user, NUL and name.
   std::map<std::string, Entry, std::less<>> entries_;
   std::set<std::string, std::less<>> models_;  // names that entries point to
   std::set<std::string, std::less<>> held_;
