@@ -7,8 +7,8 @@
 
 namespace ruv {
 
-// Appends the bytes that `text` stands for; false, with `out` as it was, when `text` is not base64.
-// Padding may be left out; bits beyond the last byte are ignored.
+// Appends the decoded bytes; false, with `out` unchanged, when `text` is not base64. Padding may be
+// missing; bits beyond the last byte are ignored.
 bool append_base64(std::string_view text, std::string& out);
 
 }  // namespace ruv

@@ -1,4 +1,4 @@
-// BERT's normalisation and splitting, made of the steps of a TokenizerSpec.
+// BERT's normalisation and splitting, expressed as steps of a TokenizerSpec.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct BertNormalization {
 };
 
 std::vector<NormalizerStep> bert_normalizers(const BertNormalization& wanted);
-// White space is dropped, each sign of punctuation stands alone.
+// White space is dropped; each punctuation character is a word of its own.
 std::vector<SplitStep> bert_splits();
 
 }  // namespace ruv

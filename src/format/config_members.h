@@ -1,5 +1,5 @@
-// Members: the members of one object of config.json with checked types. Errors name the file and
-// the key as it stands there ('rope_scaling.factor').
+// Members: typed access to the members of one object of config.json. Errors name the file and the
+// key as written there ('rope_scaling.factor').
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace ruv {
 
 class Members {
  public:
-  // `path`: where the object stands in the file, "" or ending in '.'. `object` and `source` must
-  // outlive it.
+  // `path`: the object's path in the file, "" or ending in '.'. `object` and `source` must outlive
+  // this.
   Members(const Json& object, const std::string& source, std::string path = {})
       : object_(&object), source_(&source), path_(std::move(path)) {}
 
@@ -24,13 +24,13 @@ class Members {
   // Null when absent; a null in the file is a value.
   const Json* find(std::string_view name) const { return object_->find(name); }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // There, and not null.
+  // Whether the member exists and is not null.
   bool is_set(std::string_view name) const;
 
   // All fail (corrupt) on null and other types. Integers are 0 to 2^31 - 1.
   Result<int64_t> integer(std::string_view name) const;
   Result<int64_t> positive(std::string_view name) const;
-  // `otherwise` when absent; 0 there means that it must not be absent.
+  // `otherwise` when absent; `otherwise` 0 means that the member is required.
   Result<int64_t> positive_or(std::string_view name, int64_t otherwise) const;
   Result<std::optional<double>> number(std::string_view name) const;  // nothing when absent
   Result<std::optional<bool>> truth(std::string_view name) const;

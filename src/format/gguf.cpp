@@ -159,7 +159,7 @@ Status GgufParser::read_entry() {
   const GgufType type = TRY(read_type(field));
   MetaValue value = TRY(read_value(type, field));
   if (!contents_.metadata.emplace(key, std::move(value)).second) {
-    return fail(Code::corrupt, "{}: offset {}: {}: the key stands twice", reader_.source(), start,
+    return fail(Code::corrupt, "{}: offset {}: {}: the key appears twice", reader_.source(), start,
                 field);
   }
   return {};

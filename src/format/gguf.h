@@ -18,7 +18,7 @@ struct GgufContents {
   std::vector<TensorInfo> tensors;  // their bytes point into the parsed span
 };
 
-// Checks and reads everything but tensor data; allocates no more than a small multiple of the
+// Checks and reads everything except tensor data. Allocates at most a small multiple of the
 // header's size. `source` is quoted in errors. Fails: corrupt, unsupported (version 1, big-endian,
 // nested arrays, an unknown tensor type).
 Result<GgufContents> parse_gguf(Bytes bytes, const std::string& source);

@@ -67,7 +67,7 @@ TEST(GgufFile, RefusesWhatCannotBeAModel) {
   twice.text_entry("general.architecture", "llama").tensor("t", {8}, kF32, 0);
   const std::string path =
       folder.write("c.gguf", twice.tensor("t", {8}, kF32, 32).data(32, 64).bytes());
-  EXPECT_EQ(error_of(path), path + ": tensor 't' stands twice");
+  EXPECT_EQ(error_of(path), path + ": tensor 't' appears twice");
   const auto missing = ModelFile::open(folder.path() + "/none.gguf");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code(), Code::not_found);

@@ -133,7 +133,7 @@ TEST(Gguf, RefusesBrokenMetadata) {
   EXPECT_ERROR(GgufBuilder(3, 0, 1).key("k", 10).raw(uint64_t{1} << 63), "above 2^63 - 1");
   EXPECT_ERROR(GgufBuilder(3, 0, 1).array_entry<uint64_t>("k", 9, {4, 0}), "arrays of arrays");
   EXPECT_ERROR(GgufBuilder(3, 0, 2).u32_entry("k", 1).u32_entry("k", 1), "offset 41");
-  EXPECT_ERROR(GgufBuilder(3, 0, 2).u32_entry("k", 1).u32_entry("k", 1), "stands twice");
+  EXPECT_ERROR(GgufBuilder(3, 0, 2).u32_entry("k", 1).u32_entry("k", 1), "appears twice");
   for (const uint32_t alignment : {0U, 4U, 12U, 1U << 21, 0xFFFFFFF8U}) {
     EXPECT_ERROR(GgufBuilder(3, 0, 1).u32_entry("general.alignment", alignment),
                  "general.alignment");

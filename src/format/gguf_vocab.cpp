@@ -112,8 +112,8 @@ Status read_kinds(const VocabKeys& keys, TokenizerSpec& spec) {
   return {};
 }
 
-// Phi-3's file format has no place for it, but its template relies on it: white space after these
-// tokens is not text.
+// Phi-3's files cannot say it, but its template relies on it: white space after these tokens is not
+// text.
 bool strips_right(const std::string& architecture, std::string_view text) {
   return architecture == "phi3" && text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
 }
@@ -150,7 +150,7 @@ Status read_ids(const VocabKeys& keys, TokenizerSpec& spec) {
     otherwise(spec.eos, 1);
     otherwise(spec.unk, 2);
   } else if (spec.kind == TokenizerKind::wordpiece) {
-    // A text stands between these; the misspelt key is the format's.
+    // A text is between these tokens; the misspelt key is the format's.
     spec.bos = TRY(keys.id("cls_token_id", n));
     spec.eos = TRY(keys.id("seperator_token_id", n));
     otherwise(spec.unk, 100);

@@ -1,6 +1,6 @@
-// GgufWriter: a GGUF version 3 file written front to back, so that a model larger than memory can
-// be converted. Metadata and tensor infos first, then the tensors' bytes in the order they were
-// declared; the file appears under its name only at commit (layout: see gguf.h).
+// GgufWriter: writes a GGUF version 3 file front to back, so that a model larger than memory can be
+// converted. Metadata and tensor infos come first, then the tensors' bytes in the order of
+// declaration. The file appears under its name only at commit (layout: gguf.h).
 #pragma once
 
 #include <span>
@@ -28,9 +28,9 @@ class GgufWriter {
   void add_texts(std::string_view key, std::span<const std::string> values);
   void add_i32s(std::string_view key, std::span<const int32_t> values);
   void add_f32s(std::string_view key, std::span<const float> values);
-  // A value read from another file. Its width is not kept, so it gets the one other readers expect:
-  // u32 where it fits, then i32, u64, i64; f32 where that is exact, else f64. Arrays of integers:
-  // i32 where all fit, else i64; an empty array is one of texts.
+  // A value read from another file. The original integer width is not known, so the value gets the
+  // type that other readers expect: u32 if it fits, then i32, u64, i64; f32 if that is exact, else
+  // f64. Arrays of integers: i32 if all fit, else i64. An empty array becomes one of texts.
   void add(std::string_view key, const MetaValue& value);
 
   // Declares a tensor; shape is rows first. Requires: before begin_tensors; the last length a

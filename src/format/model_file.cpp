@@ -1,4 +1,4 @@
-// What all model files share: opening by what stands at the path, and looking things up.
+// The parts that all model files share: choosing the reader by what is at the path, and lookups.
 #include "format/model_file.h"
 
 #include "base/file.h"
@@ -91,7 +91,7 @@ void ModelFile::drop_pages() const {
 Status ModelFile::index_tensors() {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensor_index_.emplace(tensors_[i].name, i).second) {
-      return fail(Code::corrupt, "{}: tensor '{}' stands twice", path_,
+      return fail(Code::corrupt, "{}: tensor '{}' appears twice", path_,
                   quoted_name(tensors_[i].name));
     }
   }

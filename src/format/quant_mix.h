@@ -1,6 +1,6 @@
-// QuantType: what a user names when quantising a model ("q4_k_m"), and which format each tensor
-// then gets. Tensors that matter more than their size get more bits; the mixes and fallbacks are
-// those of llama.cpp, so that files of one name have one quality everywhere.
+// QuantType: the name that a user gives when quantising a model ("q4_k_m"), and the format that
+// each tensor then gets. Tensors that matter more for their size get more bits. The mixes and
+// fallbacks are those of llama.cpp, so that files of one name have the same quality everywhere.
 #pragma once
 
 #include <span>
@@ -19,12 +19,13 @@ struct QuantType {
   uint32_t file_type;  // the number of general.file_type
 };
 
-// Every type quantize_model can write. Names with a size also stand without it, meaning _m.
+// Every type that quantize_model can write. A name with a size is also accepted without it, meaning
+// _m.
 std::span<const QuantType> quant_types();
 // Null for unknown names.
 const QuantType* find_quant_type(std::string_view name);
 
-// What the mixes look at besides a tensor's name.
+// The facts that the mixes depend on besides a tensor's name.
 struct MixFacts {
   int64_t n_layers = 0;
   int64_t n_experts = 0;
@@ -32,8 +33,8 @@ struct MixFacts {
   bool tied_embeddings = false;  // no "output.weight": the token embedding is also the output
 };
 
-// True for matrices a multiplication reads row by row; norms, biases, positions and the expert
-// gate are not, and stay float32. `n_dims` counts the dimensions of the tensor.
+// True for matrices that a multiplication reads row by row. Norms, biases, positions and the expert
+// gate stay float32. `n_dims` counts the dimensions of the tensor.
 bool is_quantizable(std::string_view name, size_t n_dims);
 
 // The format of a quantisable tensor whose rows have `n_columns` numbers.

@@ -1,4 +1,4 @@
-// quantize_model: a model file in, a GGUF file of another type out, tensor by tensor, so that
+// quantize_model: converts a model file to a GGUF file of another type, tensor by tensor, so that
 // memory use does not grow with the model.
 #pragma once
 
@@ -23,20 +23,19 @@ struct QuantizeStep {
 
 struct QuantizeOptions {
   int n_threads = 0;  // 0: one per core
-  // Quantised tensors may be decoded and quantised again, which adds the errors of both.
+  // Allows decoding and quantising tensors that are quantised already, which adds both errors.
   bool requantize = false;
-  // A regular file under the name of the result may be replaced, if it is no part of the input.
+  // Allows replacing a regular file at out_path, unless it is part of the input.
   bool replace = false;
   // Called before each tensor; false stops with Code::cancelled and leaves no file.
   std::function<bool(const QuantizeStep&)> on_tensor = {};
 };
 
-// Writes `in` to out_path with the weights of type `type_name` (quant_types() lists them; see
-// quant_mix.h for what each tensor gets). The result is complete: metadata, tokenizer and chat
-// template included. Result bytes do not depend on n_threads.
-// Fails: invalid (unknown type; a tensor is quantised already; numbers too large for the type; what
-// stands at out_path may not be written over),
-// corrupt (a tensor holds infinities or NaN), cancelled, and as opening and writing files do.
+// Writes `in` to out_path with weights of type `type_name` (quant_types() lists them; quant_mix.h
+// says what each tensor gets). The result is complete, with metadata, tokenizer and chat template,
+// and its bytes do not depend on n_threads. Fails: invalid (unknown type; a tensor is quantised
+// already; numbers too large for the type; the file at out_path may not be overwritten), corrupt (a
+// tensor holds infinities or NaN), cancelled, and as opening and writing files do.
 Status quantize_model(const ModelFile& in, std::string_view type_name, const std::string& out_path,
                       const QuantizeOptions& options = {});
 

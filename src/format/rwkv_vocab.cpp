@@ -137,7 +137,7 @@ Result<TokenizerSpec> tokenizer_spec_from_rwkv(std::string_view text, const std:
       spec.kinds.resize(entry->id + 1, TokenKind::unused);
     }
     if (spec.kinds[entry->id] != TokenKind::unused) {
-      return fail(Code::corrupt, "{}: line {}: id {} stands twice", source, number, entry->id);
+      return fail(Code::corrupt, "{}: line {}: id {} appears twice", source, number, entry->id);
     }
     spec.tokens[entry->id] = std::move(entry->bytes);
     spec.kinds[entry->id] = TokenKind::normal;

@@ -1,6 +1,6 @@
 // The vocabulary of RWKV "world" models: a text of lines "id literal length", where the literal is
 // a Python string ('…', a text) or bytes (b'…', any bytes) and the length counts its bytes. Id 0
-// is no line: it ends a text.
+// has no line: it ends a text.
 #pragma once
 
 #include <optional>

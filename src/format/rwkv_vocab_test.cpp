@@ -49,7 +49,7 @@ TEST(RwkvVocab, WhatIsBrokenIsNamed) {
   expect_part(error("1 '' 0"), "line 1: 0 bytes");
   expect_part(error("0 'a' 1"), "id 0 is outside");
   expect_part(error("9999 'a' 1"), "id 9999 is outside");
-  expect_part(error("1 'a' 1\n1 'b' 1"), "line 2: id 1 stands twice");
+  expect_part(error("1 'a' 1\n1 'b' 1"), "line 2: id 1 appears twice");
   expect_part(error("\n"), "no tokens");
   EXPECT_TRUE(looks_like_rwkv("1 '\\x00' 1\n"));
   EXPECT_FALSE(looks_like_rwkv("IQ== 0"));

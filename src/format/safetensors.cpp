@@ -113,7 +113,7 @@ Result<SafetensorsParser::Entry> SafetensorsParser::read_entry(ondemand::object 
     if (std::move(member).get(field) || field.unescaped_key().get(key))
       return bad(name, "is not valid JSON");
     const unsigned bit = key == "dtype" ? 1U : key == "shape" ? 2U : key == "data_offsets" ? 4U : 0;
-    if ((seen & bit) != 0) return bad(name, fmt::format("'{}' stands twice", key));
+    if ((seen & bit) != 0) return bad(name, fmt::format("'{}' appears twice", key));
     seen |= bit;
     if (bit != 0) TRY(read_field(field.value(), key, entry));
   }
@@ -256,7 +256,7 @@ Result<std::map<std::string, std::string>> parse_safetensors_index(std::string_v
                       quoted_name(name), quoted_name(file)));
     }
     if (!out.emplace(name, file).second) {
-      return broken(fmt::format("tensor '{}' stands twice", quoted_name(name)));
+      return broken(fmt::format("tensor '{}' appears twice", quoted_name(name)));
     }
   }
   return out;

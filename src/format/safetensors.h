@@ -21,8 +21,8 @@ struct SafetensorsTensor {
 // not in the format). Allocates a small multiple of the header's size, which is at most 100 MB.
 Result<std::vector<SafetensorsTensor>> parse_safetensors(Bytes bytes, const std::string& source);
 
-// Of model.safetensors.index.json: tensor name to the name of the file in the same folder that has
-// it. Fails: corrupt, also for a file name that leaves the folder.
+// Reads model.safetensors.index.json: a map from tensor name to the name of the file, in the same
+// folder, that has it. Fails: corrupt, also for a file name that leaves the folder.
 Result<std::map<std::string, std::string>> parse_safetensors_index(std::string_view text,
                                                                    const std::string& source);
 

@@ -76,7 +76,7 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   const std::string path = in_folder(path_, "config.json");
   if (!file_exists(path) && file_exists(in_folder(path_, "adapter_config.json"))) {
     return fail(Code::unsupported,
-                "{}: an adapter (LoRA), not a model: adapter_config.json stands in place of "
+                "{}: an adapter (LoRA), not a model: it has adapter_config.json and no "
                 "config.json; adapters are not supported yet",
                 path_);
   }
@@ -137,7 +137,7 @@ Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path)
   std::set<std::string> names;
   for (SafetensorsTensor& tensor : stored) {
     if (!names.insert(tensor.name).second) {
-      return fail(Code::corrupt, "{}: header: tensor '{}' stands twice", path,
+      return fail(Code::corrupt, "{}: header: tensor '{}' appears twice", path,
                   quoted_name(tensor.name));
     }
     TRY(add_tensor(std::move(tensor), path));
@@ -175,7 +175,7 @@ Status SafetensorsFile::add_tensor(SafetensorsTensor&& stored, const std::string
 
 void SafetensorsFile::leave_out(std::string name) { left_out_.push_back(std::move(name)); }
 
-// As transformers does: what the model class has no place for is not used.
+// As in transformers, tensors that the model class does not define are not used.
 void SafetensorsFile::remark_on_left_out() {
   if (left_out_.empty()) return;
   constexpr size_t kNamed = 4;
@@ -184,8 +184,7 @@ void SafetensorsFile::remark_on_left_out() {
     names += fmt::format("{}'{}'", i == 0 ? "" : ", ", quoted_name(left_out_[i]));
   }
   if (left_out_.size() > kNamed) names += fmt::format(" and {} more", left_out_.size() - kNamed);
-  remarks_.push_back(
-      fmt::format("the model class has no place for tensors of the file: {}", names));
+  remarks_.push_back(fmt::format("the model class does not use tensors of the file: {}", names));
 }
 
 // An output matrix of the file counts even where the config ties it to the embedding (as in

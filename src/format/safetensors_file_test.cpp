@@ -54,7 +54,7 @@ TEST(SafetensorsFile, OpensOneFile) {
   EXPECT_NE(file.find_tensor("token_embd.weight"), nullptr);
   EXPECT_NE(file.find_tensor("output.weight"), nullptr);
   ASSERT_EQ(file.remarks().size(), 1U);
-  EXPECT_NE(file.remarks()[0].find("no place for tensors of the file: 'something.else'"),
+  EXPECT_NE(file.remarks()[0].find("does not use tensors of the file: 'something.else'"),
             std::string::npos);
   EXPECT_EQ(file.chat_template(), "");
 }
@@ -156,10 +156,10 @@ TEST(SafetensorsFile, SaysWhatIsMissing) {
   folder.write("model.safetensors", checkpoint({{"h.0.attn.bias", "[1]", 1}}, "BOOL"));
   EXPECT_EQ(error_of(folder), "no error");
   folder.write("model.safetensors", checkpoint({{"a", "[1]", 1}, {"a", "[1]", 1}}));
-  EXPECT_NE(error_of(folder).find("tensor 'a' stands twice"), std::string::npos);
+  EXPECT_NE(error_of(folder).find("tensor 'a' appears twice"), std::string::npos);
   folder.write("model.safetensors", checkpoint({{"lm_head.weight", "[1]", 1},
                                                 {"language_model.lm_head.weight", "[1]", 1}}));
-  EXPECT_NE(error_of(folder).find("tensor 'output.weight' stands twice"), std::string::npos);
+  EXPECT_NE(error_of(folder).find("tensor 'output.weight' appears twice"), std::string::npos);
   const auto file = ModelFile::open(folder.path() + "/model.safetensors");
   ASSERT_FALSE(file);
   EXPECT_NE(file.error().message().find("give the folder"), std::string::npos);

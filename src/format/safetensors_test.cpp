@@ -91,7 +91,7 @@ TEST(Safetensors, RefusesBrokenEntries) {
   EXPECT_ERROR(one(R"("F32")", "[2]", "[1,9]"), 9, "leave a hole");
   EXPECT_ERROR(R"({"t":{"dtype":"F32","shape":[2]}})", 8, "is missing");
   EXPECT_ERROR(R"({"t":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8,
-               "'dtype' stands twice");
+               "'dtype' appears twice");
   EXPECT_ERROR(R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},)"
                R"("b":{"dtype":"I8","shape":[4],"data_offsets":[2,6]}})",
                6, "overlap");

@@ -36,7 +36,7 @@ Result<uint64_t> read_varint(ByteReader& reader) {
 Result<std::optional<Field>> next_field(ByteReader& reader) {
   if (reader.remaining() == 0) return std::optional<Field>();
   const uint64_t key = TRY(read_varint(reader));
-  if (key >> 3 == 0 || key >> 32 != 0) return reader.error("key", "is no field");
+  if (key >> 3 == 0 || key >> 32 != 0) return reader.error("key", "is not a field");
   Field field{.number = static_cast<uint32_t>(key >> 3)};
   switch (key & 7) {
     case 0:
@@ -55,7 +55,7 @@ Result<std::optional<Field>> next_field(ByteReader& reader) {
       field.integer = TRY(reader.read<uint32_t>("fixed32"));
       break;
     default:
-      return reader.error("key", "is of no wire type in use: the file is no SentencePiece model");
+      return reader.error("key", "has no known wire type: the file is not a SentencePiece model");
   }
   return std::optional<Field>(field);
 }

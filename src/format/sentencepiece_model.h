@@ -1,6 +1,6 @@
 // A SentencePiece model (Kudo and Richardson, 2018): the protocol buffer message ModelProto with
-// the pieces, their scores and what was done to the training text. The layout read here is in
-// docs/formats/sentencepiece.md.
+// the pieces, their scores and the normalisation of the training text. The fields read here are
+// listed in docs/formats/sentencepiece.md.
 #pragma once
 
 #include <string>

@@ -97,10 +97,10 @@ TEST(SentencePieceModel, BrokenFilesAreCorrupt) {
   expect_part(error(""), "no pieces");
   expect_part(error(piece("a", 0, 9)), "pieces[0]: type 9");
   expect_part(error(piece("a", std::nanf(""))), "score is NaN");
-  expect_part(error("\x0B"), "no wire type");
+  expect_part(error("\x0B"), "no known wire type");
   expect_part(error(std::string(11, '\xFF')), "longer than ten bytes");
   expect_part(error("\x0A\xFF\xFF\xFF\xFF\x0F"), "bytes");
-  expect_part(error(std::string(1, '\0')), "is no field");
+  expect_part(error(std::string(1, '\0')), "is not a field");
   const std::string whole = pieces() + bytes(2, number(3, 2)) + bytes(3, bytes(2, "map"));
   const auto is_read = [](const std::string& text) { (void)read(text); };
   for_each_cut(whole, is_read);

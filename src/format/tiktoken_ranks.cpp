@@ -59,7 +59,7 @@ std::vector<ControlToken> harmony_control() {
           {"<|endofprompt|>", 200018}};
 }
 
-// Longer names stand before names they hold.
+// Longer names come before the names that they contain.
 const std::vector<RankFile>& rank_files() {
   static const std::vector<RankFile> kFiles = {
       {"cl100k", "llama-bpe", 100256, cl100k_control()},
@@ -131,7 +131,7 @@ Status read_ranks(std::string_view text, const std::string& source, TokenizerSpe
       spec.kinds.resize(id + 1, TokenKind::unused);
     }
     if (spec.kinds[id] != TokenKind::unused) {
-      return fail(Code::corrupt, "{}: line {}: rank {} stands twice", source, number, rank);
+      return fail(Code::corrupt, "{}: line {}: rank {} appears twice", source, number, rank);
     }
     spec.tokens[id] = bytes;
     spec.kinds[id] = TokenKind::normal;

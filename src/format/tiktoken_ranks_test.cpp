@@ -65,7 +65,7 @@ TEST(TiktokenRanks, WhatIsBrokenIsNamed) {
   }
   expect_part(error("YQ== 5000"), "rank 5000 is outside");
   expect_part(error("YQ== -1"), "rank -1 is outside");
-  expect_part(error("YQ== 0\nYg== 0"), "line 2: rank 0 stands twice");
+  expect_part(error("YQ== 0\nYg== 0"), "line 2: rank 0 appears twice");
   EXPECT_TRUE(looks_like_ranks("\nIQ== 0\nIg== 1\n"));
   EXPECT_FALSE(looks_like_ranks("1 'a' 1"));
   EXPECT_FALSE(looks_like_ranks(""));

@@ -1,5 +1,8 @@
-// A tokenizer from whatever holds one: a GGUF file, tokenizer.json, a SentencePiece model, tiktoken
-// ranks, an RWKV vocabulary, or a folder with one of them. What a file is, its content says.
+// A tokenizer from any file that contains one: a GGUF file, tokenizer.json, a SentencePiece model,
+// tiktoken ranks, an RWKV vocabulary, or a folder with one of these. The kind of file is recognised
+// by its content. A tokenizer_config.json beside the file is read too. `scheme` says how words are
+// split for files that do not say it (tiktoken ranks). Fails: not_found, corrupt, unsupported;
+// messages begin with the path.
 #pragma once
 
 #include <memory>

@@ -194,7 +194,7 @@ Status PipelineReader::read_wordpiece(const JsonElement& model) {
   TRY(read_vocab(model));
   const std::string_view unknown = text_of(model, "unk_token");
   TRY(mark_unknown(unknown.empty() ? "[UNK]" : unknown));
-  if (!spec_.unk) return error("model.unk_token is no token");
+  if (!spec_.unk) return error("model.unk_token is not a token");
   return {};
 }
 
@@ -253,7 +253,7 @@ Status PipelineReader::read_pieces(const JsonElement& model) {
     std::string_view text;
     double score = 0;
     if (entry.get(pair) || pair.size() != 2 || pair.at(0).get(text) || pair.at(1).get(score)) {
-      return error(fmt::format("model.vocab[{}] is no piece with a score", spec_.tokens.size()));
+      return error(fmt::format("model.vocab[{}] is not a piece with a score", spec_.tokens.size()));
     }
     spec_.tokens.emplace_back(text);
     spec_.scores.push_back(static_cast<float>(score));
@@ -277,7 +277,7 @@ Status PipelineReader::read_merges(const JsonElement& model) {
     JsonArray pair;
     std::string_view left, right;
     if (merge.get(pair) || pair.size() != 2 || pair.at(0).get(left) || pair.at(1).get(right)) {
-      return error(fmt::format("model.merges[{}] is no pair of texts", spec_.merges.size()));
+      return error(fmt::format("model.merges[{}] is not a pair of texts", spec_.merges.size()));
     }
     if (left.find(' ') != left.npos || right.find(' ') != right.npos) {
       return error(fmt::format("model.merges[{}] merges a space", spec_.merges.size()),
@@ -340,7 +340,7 @@ Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
       const auto id_in = [&](std::string_view key) -> Result<std::optional<Token>> {
         int64_t id = 0;
         if (step[key].at(1).get(id)) {
-          return error(fmt::format("post_processor.{} is no token with an id", key));
+          return error(fmt::format("post_processor.{} is not a token with an id", key));
         }
         return TRY(stated_id(id));
       };
@@ -372,7 +372,7 @@ Result<Token> PipelineReader::template_token(const JsonElement& step, std::strin
     return stated_id(id);
   }
   const std::optional<Token> id = find_token(spec_, text);
-  if (!id) return error(fmt::format("post_processor: \"{}\" is no token", text));
+  if (!id) return error(fmt::format("post_processor: \"{}\" is not a token", text));
   return *id;
 }
 

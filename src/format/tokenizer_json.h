@@ -1,6 +1,7 @@
 // tokenizer.json of HuggingFace tokenizers, with tokenizer_config.json beside it, as a
-// TokenizerSpec. The file describes a pipeline (normalizer, pre-tokenizer, model, post-processor);
-// a pipeline we do not know exactly is refused, since nearly right would give wrong tokens.
+// TokenizerSpec. The file describes a pipeline (normalizer, pre-tokenizer, model, post-processor).
+// A pipeline that is not known exactly is refused, since a nearly right one would give wrong
+// tokens.
 #pragma once
 
 #include <string>

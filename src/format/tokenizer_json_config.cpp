@@ -33,7 +33,7 @@ Status add_missing_tokens(const JsonElement& config, const std::string& source,
     const auto content = member<std::string_view>(token, "content");
     if (wrong != std::errc() || end != key.data() + key.size() || added.id < 0 || !content) {
       return fail(Code::corrupt,
-                  "{}: tokenizer_config.json: added_tokens_decoder: \"{}\" is no token", source,
+                  "{}: tokenizer_config.json: added_tokens_decoder: \"{}\" is not a token", source,
                   key);
     }
     if (!known.insert(added.id).second) continue;

@@ -25,7 +25,7 @@ constexpr PlainStep kPlainSteps[] = {
     {"NFKC", NormalizerKind::nfkc},
     {"NFKD", NormalizerKind::nfkd},
     {"Lowercase", NormalizerKind::lowercase},
-    // The rest may leave nothing of a text, before which no ▁ stands.
+    // The other steps may leave nothing of a text, and then no ▁ precedes it.
     {"StripAccents", NormalizerKind::strip_accents, "M"},
     {"Nmt", NormalizerKind::nmt},
 };
@@ -175,7 +175,7 @@ Status PipelineSteps::read_split(const JsonElement& step) {
   if (type == "Split") return read_pattern_split(step);
   if (type == "Digits") {
     const bool single = flag_of(step, "individual_digits", false);
-    // Behind ByteLevel the digits of other scripts are bytes already.
+    // After ByteLevel the digits of other scripts are bytes already.
     const std::string_view all = single ? patterns::kDigit : patterns::kDigits;
     const std::string_view ascii = single ? "[0-9]" : "[0-9]+";
     return add_split(std::string(form_.byte_level ? ascii : all), SplitBehavior::isolated);

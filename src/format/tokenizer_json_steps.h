@@ -1,5 +1,5 @@
-// The steps of a tokenizer.json around its model: normalizer, pre_tokenizer and decoder, as the
-// steps and flags of a TokenizerSpec. What cannot be said there exactly is refused by name.
+// The steps of a tokenizer.json around its model (normalizer, pre_tokenizer and decoder) as steps
+// and flags of a TokenizerSpec. Steps that cannot be expressed there exactly are refused by name.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ class PipelineSteps {
   const std::string& source_;
   TokenizerSpec& spec_;
   PipelineForm form_;
-  bool prepends_ = false;   // ▁ stands before the text from here on
+  bool prepends_ = false;   // ▁ precedes the text from here on
   bool replaces_ = false;   // the normalizer has replaced every space by ▁
   bool metaspace_ = false;  // the pre_tokenizer has
 };

@@ -266,7 +266,7 @@ TEST(TokenizerJson, ConfigAddsTokensTheFileLacks) {
   expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"0": {"content": "<new>"}}})"),
               "\"a\" and \"<new>\" have id 0");
   expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"-1": {"content": "<new>"}}})"),
-              "\"-1\" is no token");
+              "\"-1\" is not a token");
   expect_part(SmallFile{}.error(R"({"added_tokens_decoder": {"5000": {"content": "<new>"}}})"),
               "has id 5000");
 }
@@ -298,12 +298,12 @@ TEST(TokenizerJson, BrokenFilesAreCorrupt) {
   file = {};
   file.pre_tokenizer = R"({"type": "Metaspace"})";
   file.model = R"({"type": "Unigram", "vocab": [["a"]]})";
-  expect_part(file.error(), "vocab[0] is no piece with a score");
+  expect_part(file.error(), "vocab[0] is not a piece with a score");
   file.model = R"({"type": "Unigram", "unk_id": 5, "vocab": [["a", 0]]})";
   expect_part(file.error(), "unk_id is 5 of 1 tokens");
   file.pre_tokenizer = "null";
   file.model = R"({"type": "WordPiece", "vocab": {"a": 0}})";
-  expect_part(file.error(), "unk_token is no token");
+  expect_part(file.error(), "unk_token is not a token");
   for (const std::string text : {"", "[", "{}", "null", "\xFF", "{\"model\": {\"vocab\": "}) {
     const auto spec = tokenizer_spec_from_json(text, "", "x");
     ASSERT_FALSE(spec);
@@ -348,7 +348,7 @@ TEST(TokenizerJson, StatedIdsOfThePostProcessorCount) {
   roberta.post_processor = R"({"type": "RobertaProcessing", "sep": ["</s>", 4], "cls": ["x", 9]})";
   expect_part(roberta.error(), "id 9 is outside");
   roberta.post_processor = R"({"type": "BertProcessing", "sep": ["</s>", 4]})";
-  expect_part(roberta.error(), "post_processor.cls is no token");
+  expect_part(roberta.error(), "post_processor.cls is not a token");
 }
 
 // Cuts and flipped bytes give an error or a tokenizer, never more.
