@@ -16,7 +16,7 @@ namespace ruv {
 
 // A piece of a rendered prompt. from_user: the bytes came out of a message, a tool or another
 // value of the context, not out of the template's own text.
-// assistant: they stand in a {% generation %} block, which transformers calls the assistant mask.
+// assistant: they are in a {% generation %} block, which transformers calls the assistant mask.
 struct RenderedPart {
   std::string text;
   bool from_user = false;

@@ -33,7 +33,7 @@ size_t longest_run(std::string_view text) {
   return longest;
 }
 
-// Of the marks' units that stand together anywhere in a text of the value, the most.
+// The length of the longest run of the marks' units in any text of the value.
 size_t longest_run(const Json& value) {
   size_t longest = 0;
   std::vector<const Json*> open{&value};

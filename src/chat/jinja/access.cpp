@@ -5,6 +5,7 @@
 
 namespace ruv::jinja {
 
+// Prepares the items: keys of a dict, characters of a text.
 Result<DatumWalk> DatumWalk::over(const Datum& value, RenderMeter& meter) {
   DatumWalk walk;
   switch (value.kind()) {
@@ -139,6 +140,7 @@ Result<std::optional<Datum>> element_of(TemplateRun& run, const Datum& subject, 
 
 }  // namespace
 
+// Items first, then attributes.
 Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
   if (std::optional<Datum> element = TRY(element_of(run, subject, key))) return *element;
@@ -152,6 +154,7 @@ Result<Datum> item_of(TemplateRun& run, const Datum& subject, const Datum& key) 
   return Datum::undefined(fmt::format("{} has no element {}", described(subject), shown.bytes()));
 }
 
+// Attributes (methods) first, then items.
 Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_view name) {
   if (subject.is_undefined()) return fail(Code::corrupt, "{}", subject.undefined_message());
   if (std::optional<Datum> method = TRY(method_of(run, subject, name))) return *method;
@@ -162,6 +165,7 @@ Result<Datum> attribute_of(TemplateRun& run, const Datum& subject, std::string_v
   return run.missing_attribute(subject, name);
 }
 
+// "in": parts of texts, items of sequences, keys of dicts.
 Result<bool> contains(const Datum& container, const Datum& item, RenderMeter& meter) {
   if (container.is_text()) {
     if (!item.is_text())

@@ -32,6 +32,8 @@ Result<TextPtr> BuiltinCall::text(size_t i, std::string_view fallback) const {
 
 RenderMeter& BuiltinCall::meter() const { return run.meter(); }
 
+// Positional arguments fill the parameters in order, named ones by name; a missing, surplus or
+// repeated argument is an error as in Python.
 Result<Datum> call_builtin(const BuiltinRow& row, TemplateRun& run, const Datum& subject,
                            const CallArguments& arguments) {
   BuiltinCall call{run, subject, arguments};

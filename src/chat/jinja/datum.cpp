@@ -1,4 +1,4 @@
-// Making values, and the questions every kind answers: type, truth, depth, hash, equality, order.
+// Making values, and the operations that every kind has: type, truth, depth, hash, equality, order.
 #include "chat/jinja/datum.h"
 
 #include <algorithm>
@@ -38,6 +38,7 @@ double Datum::real() const {
   return is(Kind::real) ? std::get<double>(value_) : static_cast<double>(integer());
 }
 
+// As Python names it in error messages.
 std::string type_name(const Datum& value) {
   static constexpr std::string_view kSequences[] = {"list",        "tuple",     "_GroupTuple",
                                                     "range",       "generator", "dict_keys",
@@ -66,6 +67,7 @@ std::string type_name(const Datum& value) {
   return "object";
 }
 
+// Empty texts and containers, zero, None and undefined are false.
 bool is_true(const Datum& value) {
   switch (value.kind()) {
     case Datum::Kind::undefined:
@@ -99,12 +101,14 @@ int depth_of(const Datum& value) {
 
 namespace {
 
+// Refuses values nested deeper than kMaxValueDepth.
 Status check_depth(int depth) {
   if (depth > kMaxValueDepth)
     return fail(Code::invalid, "values are nested deeper than {}", kMaxValueDepth);
   return Status();
 }
 
+// Equal keys of different kinds (1, 1.0, True) have equal hashes. Lists and dicts have none.
 Result<size_t> hash_of(const Datum& key, RenderMeter& meter) {
   TRY(meter.spend());
   TRY(spend_whole(key, meter));
@@ -150,6 +154,7 @@ const Datum* DatumDict::find(std::string_view key) const {
   return nullptr;
 }
 
+// The entry with an equal key.
 Result<std::optional<size_t>> DatumDict::position(const Datum& key, RenderMeter& meter) const {
   const auto [begin, end] = index_.equal_range(TRY(hash_of(key, meter)));
   for (auto it = begin; it != end; ++it) {
@@ -163,6 +168,7 @@ Result<const Datum*> DatumDict::find(const Datum& key, RenderMeter& meter) const
   return at ? &entries_[*at].second : nullptr;
 }
 
+// Replacing a value keeps the key's position, as in Python.
 Status DatumDict::set(Datum key, Datum value, RenderMeter& meter) {
   const int depth = 1 + std::max(depth_of(key), depth_of(value));
   TRY(check_depth(depth));
@@ -177,6 +183,7 @@ Status DatumDict::set(Datum key, Datum value, RenderMeter& meter) {
   return Status();
 }
 
+// Computes the depth; fails if it is too deep.
 Result<Datum> make_sequence(SequenceKind kind, std::vector<Datum> items, RenderMeter& meter,
                             bool from_user) {
   TRY(meter.spend(1 + static_cast<int64_t>(items.size())));
@@ -202,6 +209,7 @@ bool is_role(std::string_view text) {
 
 }  // namespace
 
+// Every node costs a step, so large conversations are charged for their size.
 Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
   TRY(check_depth(depth));
   switch (json.kind()) {
@@ -243,6 +251,7 @@ Result<Datum> datum_from_json(const Json& json, RenderMeter& meter, int depth) {
 
 namespace {
 
+// Lists equal lists and tuples equal tuples only.
 Result<bool> sequences_equal(const DatumSequence& a, const DatumSequence& b, RenderMeter& meter) {
   const bool comparable =
       (a.is_list() && b.is_list()) || (a.is_tuple() && b.is_tuple()) ||
@@ -267,6 +276,7 @@ Result<bool> dicts_equal(const DatumDict& a, const DatumDict& b, RenderMeter& me
 
 }  // namespace
 
+// Numbers compare across kinds by value.
 Result<bool> equal(const Datum& a, const Datum& b, RenderMeter& meter) {
   TRY(meter.spend());
   if (a.is_number() && b.is_number()) {
@@ -292,6 +302,7 @@ Result<bool> equal(const Datum& a, const Datum& b, RenderMeter& meter) {
   }
 }
 
+// Texts compare by code points, sequences element by element.
 Result<bool> less(const Datum& a, const Datum& b, RenderMeter& meter) {
   TRY(meter.spend());
   if (a.is_number() && b.is_number()) {

@@ -54,6 +54,7 @@ class Datum {
     wide_integer
   };
 
+  // Undefined without a message.
   Datum() : value_(std::shared_ptr<const std::string>()) {}
   explicit Datum(bool value) : value_(value) {}
   explicit Datum(int64_t value) : value_(value) {}
@@ -66,6 +67,7 @@ class Datum {
   explicit Datum(WidePtr wide) : value_(std::move(wide)) {}
   Datum(const char*) = delete;
 
+  // Python's None.
   static Datum none();
   // Text written by the template.
   static Datum text(std::string_view bytes);
@@ -105,6 +107,7 @@ class Datum {
       value_;
 };
 
+// The kinds of sequences, which differ in printing, indexing and equality.
 enum class SequenceKind : uint8_t {
   list,
   tuple,
@@ -154,6 +157,7 @@ class DatumDict {
   bool from_user = false;
 
  private:
+  // The index of an entry with an equal key.
   Result<std::optional<size_t>> position(const Datum& key, RenderMeter& meter) const;
   std::vector<Entry> entries_;
   std::unordered_multimap<size_t, size_t> index_;  // hash of a key → position

@@ -1,4 +1,4 @@
-// Expressions: each node asks for the values of its parts and combines them.
+// Expressions: each node evaluates its parts and combines them.
 #include <algorithm>
 
 #include "chat/jinja/letters.h"
@@ -35,6 +35,7 @@ Result<Datum> ConditionalNode::evaluate(TemplateRun& run) const {
   return run.evaluate(*value);
 }
 
+// Returns the deciding operand itself, as Python does.
 Result<Datum> LogicNode::evaluate(TemplateRun& run) const {
   for (size_t i = 0; i + 1 < operands.size(); ++i) {
     Datum value = TRY(run.evaluate(*operands[i]));
@@ -60,6 +61,7 @@ Result<Datum> MathNode::evaluate(TemplateRun& run) const {
   return value;
 }
 
+// Every operand is evaluated at most once.
 Result<Datum> CompareNode::evaluate(TemplateRun& run) const {
   Datum left = TRY(run.evaluate(*first));
   for (const auto& [op, node] : others) {
@@ -82,6 +84,7 @@ Result<Datum> JoinNode::evaluate(TemplateRun& run) const {
 
 Result<Datum> CapturedNode::evaluate(TemplateRun& run) const { return run.captured_text; }
 
+// Applies the steps from left to right; errors get the step's position.
 Result<Datum> PostfixNode::evaluate(TemplateRun& run) const {
   Datum value = TRY(run.evaluate(*subject));
   for (const StepPtr& step : steps) {
@@ -146,6 +149,7 @@ std::optional<int64_t> index_of(const Datum& value) {
   return clamped_bound(value);
 }
 
+// A bound of a slice: negative ones count from the end, and all are clamped to the sequence.
 int64_t clamped(std::optional<int64_t> given, int64_t fallback, int64_t n, bool backwards) {
   if (!given) return fallback;
   int64_t at = *given;
@@ -169,6 +173,7 @@ Result<SliceBounds> slice_bounds(const SliceIndices& slice, int64_t n) {
   return out;
 }
 
+// Slices characters, not bytes.
 Result<Datum> slice_text(TemplateRun& run, const MarkedText& text, const SliceIndices& slice) {
   TRY(run.meter().spend_text(text.size()));
   if (ascii_prefix(text.bytes()) == text.size()) {

@@ -1,4 +1,4 @@
-// Filters that look at a whole sequence, text or dict.
+// Filters that examine a whole sequence, text or dict.
 #include <algorithm>
 
 #include "chat/jinja/filters.h"
@@ -27,6 +27,7 @@ Result<Datum> length_filter(const BuiltinCall& call) {
   return Datum(TRY(length_of(call.subject, call.meter())));
 }
 
+// An undefined value, or with boolean=true any false one, becomes the default.
 Result<Datum> default_filter(const BuiltinCall& call) {
   const bool replace = call.subject.is_undefined() || (call.flag(1) && !is_true(call.subject));
   if (!replace) return call.subject;
@@ -58,6 +59,7 @@ Result<Datum> last_filter(const BuiltinCall& call) {
   return std::move(items.back());
 }
 
+// Items are converted to text; an attribute of each may be taken first.
 Result<Datum> join_filter(const BuiltinCall& call) {
   const TextPtr separator = TRY(call.text(0));
   MarkedText out;
@@ -107,6 +109,7 @@ Result<DrawItem> begin_items(const BuiltinCall& call) {
 
 Result<Datum> items_filter(const BuiltinCall& call) { return make_generator(call, begin_items); }
 
+// Groups of n items, the last one filled up.
 Result<DrawItem> begin_batch(const BuiltinCall& call) {
   const int64_t count = TRY(call.integer(0, 1));
   DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
@@ -136,6 +139,7 @@ Result<DrawItem> begin_batch(const BuiltinCall& call) {
 
 Result<Datum> batch_filter(const BuiltinCall& call) { return make_generator(call, begin_batch); }
 
+// n groups of nearly equal size.
 Result<DrawItem> begin_slice(const BuiltinCall& call) {
   const std::vector<Datum> items = TRY(items_of(call.subject, call.meter()));
   const int64_t slices = TRY(call.integer(0, 1));

@@ -1,4 +1,4 @@
-// ASCII is answered before any table is asked, since most of the text of prompts is ASCII.
+// ASCII is decided before any table is consulted, since most of the text of prompts is ASCII.
 #include "chat/jinja/letters.h"
 
 #include <utf8proc.h>
@@ -27,6 +27,7 @@ constexpr uint32_t kLetters = bit(UTF8PROC_CATEGORY_LU) | bit(UTF8PROC_CATEGORY_
 constexpr uint32_t kNumbers =
     bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_NL) | bit(UTF8PROC_CATEGORY_NO);
 
+// Binary search in the table of mappings to several characters.
 const LetterExpansion* expansion_of(uint32_t c) {
   const auto* found = std::lower_bound(
       std::begin(kLetterExpansions), std::end(kLetterExpansions), c,
@@ -183,6 +184,7 @@ int decimal_value(uint32_t c) {
   return static_cast<int>(c - zero);
 }
 
+// Steps back over continuation bytes.
 size_t last_character_size(std::string_view text, size_t end) {
   for (size_t size = 1; size <= 4 && size <= end; ++size) {
     const CodePoint c = decode_utf8(text, end - size);

@@ -1,5 +1,5 @@
-// One pass over the source. Line breaks are made "\n" and one at the very end is dropped first, as
-// Jinja does; places therefore still name the right line.
+// One pass over the source. First, line breaks become "\n" and one at the very end is dropped, as
+// in Jinja; positions therefore still name the right line.
 #include "chat/jinja/lexer.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@ std::string describe(Place place) {
 
 namespace {
 
+// Replaces \r\n and \r.
 std::string with_plain_newlines(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -40,6 +41,7 @@ bool is_word_byte(char c) {
 }
 bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
 
+// The state of the pass: the position, and what the last tag said about white space after it.
 class TemplateLexer {
  public:
   explicit TemplateLexer(std::string_view source) : source_(source) {}
@@ -58,7 +60,7 @@ class TemplateLexer {
   bool starts(std::string_view prefix) const { return rest().starts_with(prefix); }
   void skip_space() { at_ += leading_space(rest()); }
 
-  // Places are asked for in rising order, so lines are counted once.
+  // Positions are requested in rising order, so lines are counted once.
   Place place_of(size_t offset) {
     for (; counted_ < offset; ++counted_) {
       if (source_[counted_] == '\n') {
@@ -113,6 +115,7 @@ void TemplateLexer::push_text(size_t begin, size_t end, char sign, bool strips_l
   if (!text.empty()) push(LexemeKind::text, begin, text);
 }
 
+// Text up to the next tag, then the tag.
 Status TemplateLexer::text_and_tag() {
   const size_t begin = at_;
   size_t tag = begin;
@@ -142,11 +145,13 @@ Status TemplateLexer::text_and_tag() {
   return words(second == '{');
 }
 
+// trim_blocks: drops one line break after a block tag.
 void TemplateLexer::after_block_end() {
   if (peek() == '\n') ++at_;
   line_starting_ = source_[at_ - 1] == '\n';
 }
 
+// {# … #}: dropped.
 Status TemplateLexer::comment() {
   const size_t end = rest().find("#}");
   if (end == std::string_view::npos) return error_at(at_, "this comment is not closed by #}");
@@ -163,6 +168,7 @@ Status TemplateLexer::comment() {
   return Status();
 }
 
+// Whether the tag is {% raw %}.
 bool TemplateLexer::enters_raw(size_t& after) const {
   size_t at = at_ + leading_space(rest());
   if (!source_.substr(at).starts_with("raw")) return false;
@@ -179,6 +185,7 @@ bool TemplateLexer::enters_raw(size_t& after) const {
   return true;
 }
 
+// Everything up to {% endraw %} is text.
 Status TemplateLexer::raw(size_t tag) {
   const size_t begin = at_;
   if (begin == source_.size()) return Status();  // Jinja lets an empty one go unclosed
@@ -228,6 +235,7 @@ bool TemplateLexer::closes_tag(bool is_variable) {
   return true;
 }
 
+// The lexemes inside a tag.
 Status TemplateLexer::words(bool is_variable) {
   const size_t tag = at_;
   brackets_.clear();
@@ -273,6 +281,7 @@ std::string digits_at(std::string_view text, size_t& at, bool (*accepts)(char)) 
   return digits;
 }
 
+// 0x, 0o and 0b as in Python; 10 otherwise.
 int radix_of(std::string_view text) {
   if (text.size() < 3 || text[0] != '0') return 10;
   switch (text[1] | 32) {
@@ -287,6 +296,7 @@ int radix_of(std::string_view text) {
   }
 }
 
+// Integers of any size, and floats.
 Status TemplateLexer::number() {
   const size_t begin = at_;
   const int radix = radix_of(rest());
@@ -345,6 +355,7 @@ Status TemplateLexer::number() {
   return Status();
 }
 
+// A literal in single or double quotes, with Python's escapes.
 Status TemplateLexer::string() {
   const size_t begin = at_;
   const char quote = source_[at_++];
@@ -369,6 +380,7 @@ Status TemplateLexer::string() {
   return Status();
 }
 
+// The longest operator that matches.
 Status TemplateLexer::sign() {
   static constexpr std::array<std::string_view, 26> kSigns = {
       "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",

@@ -43,6 +43,7 @@ struct Lexeme {
   int wide_base = 0;
   double real = 0;
 
+  // Whether it is this operator, bracket or name.
   bool is_sign(std::string_view sign) const { return kind == LexemeKind::sign && text == sign; }
   bool is_name(std::string_view name) const { return kind == LexemeKind::name && text == name; }
 };

@@ -37,6 +37,7 @@ Result<std::optional<Datum>> LoopObject::next_passing() {
   return std::nullopt;
 }
 
+// Errors of items read ahead are kept until the loop reaches them.
 bool LoopObject::read_ahead(size_t n) {
   while (!ended_ && ahead_.size() < n) {
     Result<std::optional<Datum>> item = next_passing();
@@ -69,6 +70,7 @@ std::optional<int64_t> LoopObject::length() const {
   return index_ + 1 + static_cast<int64_t>(ahead_.size());
 }
 
+// index, index0, revindex, first, last, length, previtem, nextitem, depth, …
 std::optional<Datum> LoopObject::attribute(std::string_view name) const {
   auto& self = const_cast<LoopObject&>(*this);
   if (name == "index0") return Datum(index_);
@@ -116,6 +118,7 @@ Result<Datum> LoopObject::call(TemplateRun& run, const CallArguments& arguments)
   })));
 }
 
+// One scope per iteration, whose memory is reused unless a macro keeps it.
 Result<Flow> run_loop(TemplateRun& run, const ForNode& node, const Datum& items, NameScope* around,
                       int64_t depth) {
   DatumWalk walk = TRY(DatumWalk::over(items, run.meter()));

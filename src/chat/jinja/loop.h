@@ -35,6 +35,7 @@ class LoopObject final : public TemplateObject, public std::enable_shared_from_t
   // loop(items): runs the body again, one level deeper. Fails: corrupt, when the loop is not
   // recursive.
   Result<Datum> call(TemplateRun& run, const CallArguments& arguments) override;
+  // Needs all items, so it reads a generator to its end.
   std::optional<int64_t> length() const override;
   int depth() const override { return 1 + value_depth_; }
 
@@ -43,6 +44,7 @@ class LoopObject final : public TemplateObject, public std::enable_shared_from_t
   Result<Datum> changed(const CallArguments& arguments);
 
  private:
+  // The next item for which the loop's condition holds.
   Result<std::optional<Datum>> next_passing();
   // Tries to hold n items beyond the current one; false when there are fewer.
   bool read_ahead(size_t n);

@@ -53,10 +53,12 @@ class MarkedText {
   bool html_safe = false;
 
  private:
+  // Bytes up to `end`, from the end of the run before.
   struct Run {
     size_t end;
     bool from_user;
   };
+  // The run that contains a byte.
   size_t run_of(size_t byte) const;
 
   std::string bytes_;

@@ -24,6 +24,7 @@ class RenderMeter {
   RenderMeter(int64_t max_steps, int64_t max_bytes)
       : max_steps_(max_steps), steps_left_(max_steps), max_bytes_(max_bytes) {}
 
+  // Charges steps. Fails: invalid, when the budget is exhausted.
   Status spend(int64_t steps = 1) {
     steps_left_ -= steps;
     if (steps_left_ >= 0) [[likely]]

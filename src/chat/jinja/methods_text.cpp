@@ -25,6 +25,7 @@ bool is_given(const BuiltinCall& call, size_t i) {
 }
 
 template <MarkedText (*kChange)(const MarkedText&)>
+// Methods that only map characters: upper, lower, title, …
 Result<Datum> changed_method(const BuiltinCall& call) {
   TRY(call.meter().spend_text(self(call).size()));
   return Datum(kChange(self(call)));
@@ -40,6 +41,7 @@ Result<Datum> strip_method(const BuiltinCall& call) {
 }
 
 template <bool kFromRight>
+// split and rsplit.
 Result<Datum> split_method(const BuiltinCall& call) {
   const int64_t limit = TRY(call.integer(1, -1));
   TextPtr separator;
@@ -60,6 +62,7 @@ Result<Datum> splitlines_method(const BuiltinCall& call) {
 }
 
 template <bool kFromRight>
+// partition and rpartition.
 Result<Datum> partition_method(const BuiltinCall& call) {
   const TextPtr separator = TRY(text_argument(call, 0));
   if (separator->empty()) return fail(Code::corrupt, "empty separator");
@@ -104,6 +107,7 @@ Result<TextWindow> window_of(const BuiltinCall& call, size_t i) {
 }
 
 template <bool kAtEnd>
+// startswith and endswith, with a text or a tuple of texts.
 Result<Datum> affix_method(const BuiltinCall& call) {
   const TextWindow window = TRY(window_of(call, 1));
   const std::string_view text =
@@ -125,6 +129,7 @@ Result<Datum> affix_method(const BuiltinCall& call) {
 }
 
 template <bool kFromRight, bool kMustFind>
+// find, rfind, index and rindex; positions count characters.
 Result<Datum> find_method(const BuiltinCall& call) {
   const TextPtr wanted = TRY(text_argument(call, 0));
   TRY(call.meter().spend_search(self(call).size(), wanted->size()));
@@ -141,6 +146,7 @@ Result<Datum> find_method(const BuiltinCall& call) {
   return Datum(static_cast<int64_t>(count_characters(text.substr(0, window.begin + at))));
 }
 
+// Occurrences that do not overlap.
 Result<Datum> count_text_method(const BuiltinCall& call) {
   const TextPtr wanted = TRY(text_argument(call, 0));
   TRY(call.meter().spend_search(self(call).size(), wanted->size()));
@@ -163,6 +169,7 @@ Result<Datum> replace_method(const BuiltinCall& call) {
 }
 
 template <bool kSuffix>
+// removeprefix and removesuffix.
 Result<Datum> remove_affix_method(const BuiltinCall& call) {
   const TextPtr affix = TRY(text_argument(call, 0));
   const MarkedText& text = self(call);
@@ -172,6 +179,7 @@ Result<Datum> remove_affix_method(const BuiltinCall& call) {
                        : text.slice(affix->size(), text.size()));
 }
 
+// Every item must be a text.
 Result<Datum> join_method(const BuiltinCall& call) {
   MarkedText out;
   int64_t i = 0;
@@ -190,6 +198,7 @@ Result<Datum> join_method(const BuiltinCall& call) {
 enum class Justify : uint8_t { left, right, center, zeros };
 
 template <Justify kHow>
+// ljust, rjust, center and zfill.
 Result<Datum> justify_method(const BuiltinCall& call) {
   const MarkedText& text = self(call);
   const int64_t width = TRY(call.integer(0, 0));

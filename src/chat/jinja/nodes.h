@@ -148,6 +148,7 @@ class PostfixStep {
  public:
   explicit PostfixStep(Place at) : place(at) {}
   virtual ~PostfixStep() = default;
+  // The result for `subject`, the value to its left.
   virtual Result<Datum> apply(TemplateRun& run, const Datum& subject) const = 0;
   Place place;
 };
@@ -239,12 +240,14 @@ struct AssignTarget {
 };
 
 // Parameters of a macro or a call block.
+// One parameter; `name` is its variable and `text` its spelling, for named arguments.
 struct MacroParameter {
   NameId name = -1;
   std::string text;
   ExprPtr fallback;  // null: must be given, or is undefined
 };
 
+// A macro or the body of a call block: parameters and statements.
 struct MacroBody {
   std::string name;  // empty: the body of a call block
   std::vector<MacroParameter> parameters;
@@ -254,6 +257,7 @@ struct MacroBody {
   bool uses_varargs = false;
   bool uses_kwargs = false;
 
+  // Whether a parameter has this name.
   bool names_parameter(std::string_view text) const {
     for (const MacroParameter& parameter : parameters)
       if (parameter.text == text) return true;
@@ -279,6 +283,7 @@ struct PrintNode final : StatementNode {
 struct IfNode final : StatementNode {
   using StatementNode::StatementNode;
   Result<Flow> execute(TemplateRun& run) const override;
+  // Conditions with their statements, in order.
   std::vector<std::pair<ExprPtr, StatementList>> branches;
   StatementList otherwise;
 };

@@ -56,6 +56,7 @@ Datum real_division(MathOp op, double a, double b) {
   return Datum(quotient - floor > 0.5 ? floor + 1 : floor);
 }
 
+// Fails where Python raises: zero to a negative power, a complex result, overflow.
 Result<Datum> real_power(double a, double b) {
   const double power = std::pow(a, b);
   if (std::isinf(power) && std::isfinite(a) && std::isfinite(b))
@@ -84,6 +85,7 @@ Result<Datum> real_arithmetic(MathOp op, double a, double b) {
   return real_division(op, a, b);
 }
 
+// text * n and list * n; charged before memory is taken.
 Result<Datum> repeated(const Datum& value, int64_t times, RenderMeter& meter) {
   const auto n = static_cast<uint64_t>(std::max<int64_t>(times, 0));
   if (value.is_text()) {
@@ -113,6 +115,7 @@ bool is_repeatable(const Datum& value) {
                              (value.sequence()->is_list() || value.sequence()->is_tuple()));
 }
 
+// If one side is marked safe for HTML, the other is escaped.
 Result<Datum> concatenated(const MarkedText& a, const MarkedText& b, RenderMeter& meter) {
   TRY(meter.spend_text(a.size() + b.size()));
   const bool html = a.html_safe || b.html_safe;
@@ -135,6 +138,7 @@ Result<Datum> appended(const DatumSequence& a, const DatumSequence& b, RenderMet
 
 }  // namespace
 
+// Whole numbers stay exact at any size; texts and lists join and repeat.
 Result<Datum> arithmetic(MathOp op, const Datum& a, const Datum& b, RenderMeter& meter) {
   if (op == MathOp::modulo && a.is_text()) return printf_format(a, b, meter);
   if (a.is_undefined()) return fail(Code::corrupt, "{}", a.undefined_message());

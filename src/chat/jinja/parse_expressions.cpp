@@ -6,6 +6,7 @@
 
 namespace ruv::jinja {
 
+// logic, then "a if b else c".
 Result<ExprPtr> TemplateParser::expression(bool with_condition) {
   const Nesting nesting(depth_);
   TRY(check_nesting());
@@ -44,6 +45,7 @@ Result<ExprPtr> TemplateParser::tuple_or_expression(bool with_condition) {
   return node;
 }
 
+// or binds looser than and.
 Result<ExprPtr> TemplateParser::logic(bool is_and) {
   const Place place = current().place;
   const std::string_view word = is_and ? "and" : "or";
@@ -66,6 +68,7 @@ Result<ExprPtr> TemplateParser::negation() {
   return node;
 }
 
+// Chains of comparisons, "in" and "not in".
 Result<ExprPtr> TemplateParser::comparison() {
   static constexpr std::pair<std::string_view, CompareOp> kSigns[] = {
       {"==", CompareOp::equal},      {"!=", CompareOp::unequal}, {"<", CompareOp::less},
@@ -93,6 +96,7 @@ Result<ExprPtr> TemplateParser::comparison() {
 }
 
 template <class Next>
+// A chain of operators of equal binding, from the left.
 Result<ExprPtr> TemplateParser::math_chain(
     Next next, std::initializer_list<std::pair<std::string_view, MathOp>> signs) {
   const Place place = current().place;
@@ -136,6 +140,7 @@ Result<ExprPtr> TemplateParser::power() {
   return math_chain([this] { return unary(true); }, {{"**", MathOp::power}});
 }
 
+// - and + bind tighter than powers on the left, as in Jinja.
 Result<ExprPtr> TemplateParser::unary(bool with_filters) {
   if (!current().is_sign("-") && !current().is_sign("+"))
     return postfixed(TRY(primary()), with_filters);
@@ -161,6 +166,7 @@ Result<ExprPtr> TemplateParser::whole_number() {
   return node;
 }
 
+// Literals, names and brackets.
 Result<ExprPtr> TemplateParser::primary() {
   const Lexeme& word = current();
   const Place place = word.place;
@@ -198,6 +204,7 @@ Result<ExprPtr> TemplateParser::primary() {
   return unexpected_here();
 }
 
+// (a) or a tuple.
 Result<ExprPtr> TemplateParser::parenthesised() {
   const Place place = current().place;
   advance();

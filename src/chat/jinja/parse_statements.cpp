@@ -1,4 +1,5 @@
-// Statements of templates, and the parser's small tools.
+// Statements of templates, the parser's basic operations, and the bookkeeping of names: which scope
+// a name belongs to is decided here, as Jinja's compiler decides it.
 #include <algorithm>
 #include <array>
 
@@ -6,6 +7,8 @@
 
 namespace ruv::jinja {
 
+// Lexes and parses. A missing filter or test that is always reached is reported last, after syntax
+// errors.
 Result<TemplateProgram> parse_template(std::string_view source) {
   TemplateParser parser(TRY(lex(source)));
   return parser.parse();
@@ -27,6 +30,7 @@ Result<TemplateProgram> TemplateParser::parse() {
   return std::move(program_);
 }
 
+// Skips the current lexeme if it is this name; skip_sign does the same for signs.
 bool TemplateParser::skip_name(std::string_view name) {
   if (!current().is_name(name)) return false;
   advance();
@@ -45,6 +49,7 @@ tl::unexpected<Status> TemplateParser::error(std::string_view what, Code code) c
 
 namespace {
 
+// A lexeme as it is quoted in errors.
 std::string shown(const Lexeme& lexeme) {
   switch (lexeme.kind) {
     case LexemeKind::text:
@@ -95,6 +100,7 @@ Status TemplateParser::expect_block_end() {
   return Status();
 }
 
+// The number of a name, assigned at its first appearance.
 NameId TemplateParser::id_of(std::string_view name) {
   const auto [it, added] =
       ids_.try_emplace(std::string(name), static_cast<NameId>(program_.names.size()));
@@ -102,11 +108,13 @@ NameId TemplateParser::id_of(std::string_view name) {
   return it->second;
 }
 
+// Records all names of a target.
 void TemplateParser::touch(const AssignTarget& target) {
   for (const AssignTarget& part : target.parts) touch(part);
   if (!target.is_tuple) touch(target.name);
 }
 
+// Remembers whether caller, varargs, kwargs or self is read or written first.
 void TemplateParser::note_first_use(NameId name, bool is_read) {
   const std::array<NameId, 4> special = {program_.caller, program_.varargs, program_.kwargs,
                                          program_.self};
@@ -118,6 +126,7 @@ void TemplateParser::note_first_use(NameId name, bool is_read) {
   }
 }
 
+// A name that is assigned before any read, outside of conditions, starts undefined.
 void TemplateParser::store(NameId name) {
   Frame& frame = frames_[frame_];
   if (frame.touched.insert(name).second && frame.branches == 0) frame.set_first.push_back(name);
@@ -130,6 +139,7 @@ void TemplateParser::store(const AssignTarget& target) {
   target.member.empty() ? store(target.name) : touch(target.name);
 }
 
+// Begins a scope inside the current one.
 void TemplateParser::open_frame(ScopeBody& body) {
   frames_.emplace_back();
   frames_.back().parent = frame_;
@@ -158,7 +168,8 @@ Status TemplateParser::check_nesting() const {
   return error(fmt::format("nested deeper than {}", kMaxParseDepth));
 }
 
-// Stops at {% end %} with `end` one of `ends`, standing on the name; or at the template's end.
+// Stops at a block tag whose name is one of `ends`, with the name as the current lexeme, or at the
+// end of the template.
 Result<StatementList> TemplateParser::statements(std::initializer_list<std::string_view> ends) {
   const Nesting nesting(depth_);
   TRY(check_nesting());
@@ -179,6 +190,7 @@ Result<StatementList> TemplateParser::statements(std::initializer_list<std::stri
   return out;
 }
 
+// One statement: text, {{ … }} or {% … %}.
 Status TemplateParser::statement(StatementList& out) {
   const Place place = current().place;
   if (current().kind == LexemeKind::text) {
@@ -205,6 +217,7 @@ Status TemplateParser::statement(StatementList& out) {
   return Status();
 }
 
+// The statement of a tag. Unknown tags are unsupported, so that a template never renders wrongly.
 Result<StatementPtr> TemplateParser::block_statement(std::string_view tag, Place place) {
   if (tag == "if") return if_statement(place);
   if (tag == "for") return for_statement(place);
@@ -260,6 +273,7 @@ Status TemplateParser::scope_body(ScopeBody& out, std::initializer_list<std::str
   return Status();
 }
 
+// {% if %} with any number of {% elif %} and an optional {% else %}.
 Result<StatementPtr> TemplateParser::if_statement(Place place) {
   auto node = std::make_unique<IfNode>(place);
   std::string ended_by = "elif";
@@ -276,6 +290,7 @@ Result<StatementPtr> TemplateParser::if_statement(Place place) {
   return node;
 }
 
+// {% for target in items if condition recursive %}.
 Result<StatementPtr> TemplateParser::for_statement(Place place) {
   auto node = std::make_unique<ForNode>(place);
   node->target = TRY(target(false));
@@ -297,6 +312,7 @@ Result<StatementPtr> TemplateParser::for_statement(Place place) {
   return node;
 }
 
+// {% set a = 1 %}, {% set ns.a = 1 %}, {% set a, b = … %} or a set block.
 Result<StatementPtr> TemplateParser::set_statement(Place place) {
   AssignTarget filled = TRY(target(true));
   if (skip_sign("=")) {
@@ -351,6 +367,7 @@ Result<AssignTarget> TemplateParser::single_target(bool with_namespace) {
   return out;
 }
 
+// (a, b=1): parameters with defaults come last.
 Result<std::vector<MacroParameter>> TemplateParser::signature() {
   std::vector<MacroParameter> out;
   TRY(expect_sign("("));
@@ -391,6 +408,7 @@ Status TemplateParser::macro_body(MacroBody& macro, std::string_view end) {
   return Status();
 }
 
+// A macro's name belongs to the scope around it.
 Result<StatementPtr> TemplateParser::macro_statement(Place place) {
   auto node = std::make_unique<MacroNode>(place);
   node->macro.name = TRY(expect_name());
@@ -418,6 +436,7 @@ Result<StatementPtr> TemplateParser::call_statement(Place place) {
   return node;
 }
 
+// {% filter upper|trim %}.
 Result<StatementPtr> TemplateParser::filter_statement(Place place) {
   auto node = std::make_unique<FilterBlockNode>(place);
   node->filtered = TRY(filters_over_captured(true));
@@ -426,6 +445,7 @@ Result<StatementPtr> TemplateParser::filter_statement(Place place) {
   return node;
 }
 
+// Values are evaluated outside the new scope.
 Result<StatementPtr> TemplateParser::with_statement(Place place) {
   auto node = std::make_unique<WithNode>(place);
   while (current().kind != LexemeKind::block_end && !current().is_sign(":")) {

@@ -71,6 +71,7 @@ class TemplateParser {
     ~Nesting() { --depth_; }
     int& depth_;
   };
+  // Fails: corrupt, when brackets and blocks are nested too deeply.
   Status check_nesting() const;
 
   // Statements.
@@ -93,6 +94,7 @@ class TemplateParser {
   // A body in a frame of its own.
   Status scope_body(ScopeBody& out, std::initializer_list<std::string_view> ends,
                     std::string* ended_by = nullptr);
+  // A target of an assignment or a loop; `with_namespace` allows ns.member.
   Result<AssignTarget> target(bool with_namespace);
   Result<AssignTarget> single_target(bool with_namespace);
 
@@ -113,11 +115,13 @@ class TemplateParser {
   Result<ExprPtr> parenthesised();
   Result<ExprPtr> list_literal();
   Result<ExprPtr> dict_literal();
+  // Everything that can follow a value.
   Result<ExprPtr> postfixed(ExprPtr subject, bool with_filters);
   Result<StepPtr> subscript();
   Result<std::string> dotted_name();
   // Remembers a missing filter or test, to be reported if it is reached unconditionally.
   void note_missing(Place place, std::string what);
+  // A filter or test after its bar or "is"; unknown names are noted, not refused.
   Result<StepPtr> filter();
   Result<StepPtr> test();
   Result<ArgumentNodes> test_arguments();

@@ -11,6 +11,7 @@
 
 namespace ruv::jinja {
 
+// Python switches to exponents below 1e-4 and from 1e16 on.
 std::string real_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
@@ -41,6 +42,7 @@ std::string real_repr(double value) {
 
 namespace {
 
+// \n, \x1b, … or the character itself if Python calls it printable.
 std::string escaped(uint32_t c, std::string_view character, char quote) {
   if (c == '\\') return "\\\\";
   if (c == static_cast<uint32_t>(quote)) return {'\\', quote};
@@ -51,6 +53,7 @@ std::string escaped(uint32_t c, std::string_view character, char quote) {
   return numbered_escape(c);
 }
 
+// Single quotes unless the text has single and no double quotes.
 void append_text_repr(MarkedText& out, const MarkedText& text, bool from_user) {
   const std::string& bytes = text.bytes();
   const bool double_quotes =

@@ -1,4 +1,4 @@
-// The run's own part: scopes, assignment, output, and the checks around every node.
+// The run itself: scopes, assignment, output, and the checks around every node.
 #include "chat/jinja/run.h"
 
 #include <algorithm>
@@ -47,17 +47,20 @@ Result<MarkedText> TemplateRun::render() {
   return out;
 }
 
+// Only the innermost position is added to an error.
 Status TemplateRun::placed(Place place, Status status) {
   if (status.ok() || error_placed_) return status;
   error_placed_ = true;
   return Status(status.code(), fmt::format("{}: {}", describe(place), status.message()));
 }
 
+// Bounds the machine stack: nodes evaluate recursively.
 Status TemplateRun::check_depth() const {
   if (depth_ <= kMaxEvaluationDepth) return Status();
   return fail(Code::invalid, "the template runs deeper than {} nested parts", kMaxEvaluationDepth);
 }
 
+// One step per node, whatever it does.
 Result<Datum> TemplateRun::evaluate(const ExprNode& node) {
   const Deeper deeper(depth_);
   Status status = meter_.spend();
@@ -96,6 +99,7 @@ Datum TemplateRun::undefined_name(NameId name) const {
       fmt::format("'{}' is undefined", program_.names[static_cast<size_t>(name)]));
 }
 
+// From the innermost scope outwards, then the context, then the global functions.
 Datum TemplateRun::lookup(NameId name) {
   for (const NameScope* scope = scope_; scope; scope = scope->parent) {
     meter_.charge(static_cast<int64_t>(scope->variables.size() / 16));
@@ -121,6 +125,7 @@ void TemplateRun::set(NameId name, Datum value) {
   scope_->variables.emplace_back(name, std::move(value));
 }
 
+// Names, members of namespaces, and tuples, whose lengths must match.
 Status TemplateRun::assign(const AssignTarget& target, const Datum& value) {
   if (target.is_tuple) {
     const std::vector<Datum> items = TRY(items_of(value, meter_));
@@ -155,6 +160,7 @@ void TemplateRun::generation_end(size_t begin) {
   if (out_->size() > begin) generations_.emplace_back(begin, out_->size());
 }
 
+// Output beyond the limit ends the rendering.
 Status TemplateRun::write(const MarkedText& text) {
   TRY(meter_.check_size(out_->size() + text.size()));
   TRY(meter_.spend_text(text.size()));
@@ -169,6 +175,7 @@ Status TemplateRun::write(std::string_view template_text) {
   return Status();
 }
 
+// A macro remembers the scopes around its definition.
 void TemplateRun::keep_scopes() {
   for (auto it = live_.rbegin(); it != live_.rend(); ++it) {
     if ((*it)->kept) continue;
@@ -199,6 +206,7 @@ std::shared_ptr<NamespaceObject> TemplateRun::make_namespace() {
   return namespaces_.back();
 }
 
+// *args and **kwargs are unpacked here.
 Result<CallArguments> TemplateRun::evaluate_arguments(const ArgumentNodes& nodes) {
   CallArguments out;
   out.positional.reserve(nodes.positional.size());
@@ -245,6 +253,8 @@ std::optional<Datum> take_named(std::vector<std::pair<std::string, Datum>>& name
 
 }  // namespace
 
+// Binds arguments to parameters, collects the rest in varargs and kwargs if the body reads them,
+// and returns the rendered body.
 Result<Datum> TemplateRun::call_macro(const MacroBody& macro, NameScope* defined_in,
                                       const CallArguments& arguments) {
   if (macro_depth_ >= kMaxMacroDepth)

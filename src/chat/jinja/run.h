@@ -78,9 +78,11 @@ class TemplateRun {
   Status placed(Place place, Status status);
   Result<CallArguments> evaluate_arguments(const ArgumentNodes& nodes);
 
+  // The value of a name, or an undefined value.
   Datum lookup(NameId name);
   Datum undefined_name(NameId name) const;
   Status assign(const AssignTarget& target, const Datum& value);
+  // Sets a variable of the current scope.
   void set(NameId name, Datum value);
 
   // The offset at which a generation block begins; nothing inside a macro or a set block.
@@ -144,6 +146,7 @@ class TemplateRun {
     ~Deeper() { --depth_; }
     int& depth_;
   };
+  // Fails: invalid, when nodes are nested too deeply.
   Status check_depth() const;
 
  private:

@@ -78,6 +78,7 @@ class PrintfValues {
   size_t used_ = 0;
 };
 
+// The flags, width and precision after a %.
 FieldFormat read_printf_flags(std::string_view text, size_t& at) {
   FieldFormat out;
   for (; at < text.size(); ++at) {
@@ -140,6 +141,7 @@ Result<MarkedText> with_digits(const Datum& value, FieldFormat field, RenderMete
   return MarkedText(std::move(out), false);
 }
 
+// One conversion of a % format.
 Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMeter& meter) {
   static constexpr std::string_view kTypes = "diuxXofFeEgGsrac";
   if (kTypes.find(field.type) == std::string_view::npos)
@@ -178,6 +180,7 @@ Result<MarkedText> printf_field(const Datum& value, FieldFormat field, RenderMet
 
 }  // namespace
 
+// Literal parts are copied; each % takes the next value or a named one.
 Result<Datum> printf_format(const Datum& format, const Datum& values, RenderMeter& meter) {
   const MarkedText& text = *format.text();
   const std::string_view bytes = text.bytes();
@@ -214,6 +217,7 @@ Result<Datum> printf_format(const Datum& format, const Datum& values, RenderMete
 
 namespace {
 
+// [[fill]align][sign][#][0][width][,][.precision][type].
 Result<FieldFormat> read_brace_format(std::string_view text) {
   FieldFormat out;
   size_t at = 0;
@@ -326,6 +330,7 @@ class BraceValues {
   bool manual_ = false;
 };
 
+// One field: its path, conversion and format.
 Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool from_user,
                                RenderMeter& meter) {
   if (field.find('{') != std::string_view::npos)
@@ -354,6 +359,7 @@ Result<MarkedText> brace_field(BraceValues& values, std::string_view field, bool
 
 }  // namespace
 
+// {{ and }} are literal braces.
 Result<Datum> brace_format(TemplateRun& run, const MarkedText& format,
                            const CallArguments& arguments) {
   const std::string_view bytes = format.bytes();

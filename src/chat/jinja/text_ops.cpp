@@ -19,6 +19,7 @@ bool has_character(std::string_view set, std::string_view character) {
 
 }  // namespace
 
+// Works on characters, so a set of several-byte characters is safe.
 MarkedText stripped(const MarkedText& text, const MarkedText* characters, StripSide side) {
   const std::string_view bytes = text.bytes();
   size_t begin = 0;
@@ -46,6 +47,7 @@ MarkedText stripped(const MarkedText& text, const MarkedText* characters, StripS
   return out;
 }
 
+// An empty `from` inserts `to` between all characters, as in Python.
 Result<MarkedText> replaced(const MarkedText& text, const MarkedText& from, const MarkedText& to,
                             int64_t limit, RenderMeter& meter) {
   TRY(meter.spend_search(text.size(), from.size()));
@@ -95,6 +97,7 @@ class TextPieces {
   std::vector<Datum> pieces_;
 };
 
+// Runs of white space separate; there are no empty parts.
 Result<std::vector<Datum>> split_by_space(std::string_view bytes, int64_t limit,
                                           TextPieces pieces) {
   size_t at = leading_space(bytes);
@@ -177,6 +180,7 @@ Result<std::vector<Datum>> split(const MarkedText& text, const std::string* sepa
                     : split_at(bytes, *separator, limit, std::move(pieces));
 }
 
+// At every line boundary that Python knows, not only \n.
 Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, RenderMeter& meter) {
   TRY(meter.spend_text(text.size()));
   TextPieces pieces(text, meter);
@@ -199,6 +203,7 @@ Result<std::vector<Datum>> split_lines(const MarkedText& text, bool keep_ends, R
   return pieces.take();
 }
 
+// Maps character by character; the result has the mark of each character.
 MarkedText mapped(const MarkedText& text, void (*change)(std::string& out, const LetterAt& at)) {
   MarkedText out;
   LetterAt letter{0, 0, text.bytes(), 0};
@@ -244,6 +249,7 @@ bool is_final(const LetterAt& letter) {
   return true;
 }
 
+// Lower case with the special final sigma.
 void append_lower_in_text(std::string& out, const LetterAt& letter) {
   constexpr uint32_t kSigma = 0x3A3;
   if (letter.c == kSigma) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMaxIndent = 1000;
 
+// \n, \t, … where JSON has them, else \uXXXX; surrogate pairs beyond U+FFFF.
 void append_escape(std::string& out, uint32_t c) {
   if (c >= 0x10000) {
     out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((c - 0x10000) >> 10),
@@ -40,6 +41,7 @@ std::string json_characters(std::string_view text, bool ensure_ascii) {
   return out;
 }
 
+// The state of one call: the output, the indentation and the options.
 class TojsonWriter {
  public:
   TojsonWriter(RenderMeter& meter, bool ensure_ascii)
@@ -108,6 +110,7 @@ Status TojsonWriter::write_sequence(const DatumSequence& sequence) {
   return Status();
 }
 
+// Keys that are not texts are converted as json.dumps does.
 Status TojsonWriter::write_key(const Datum& key, bool from_user) {
   if (key.is_text()) {
     write_text(*key.text(), from_user);
@@ -125,6 +128,7 @@ Status TojsonWriter::write_key(const Datum& key, bool from_user) {
   return Status();
 }
 
+// With sort_keys, keys must be comparable.
 Status TojsonWriter::write_dict(const DatumDict& dict) {
   const bool user = dict.from_user;
   std::vector<const DatumDict::Entry*> entries;
@@ -186,6 +190,7 @@ Status TojsonWriter::write(const Datum& value, bool from_user) {
 
 }  // namespace
 
+// Unlike Jinja's, the result is not escaped for HTML: transformers replaces the filter.
 Result<Datum> tojson_filter(const BuiltinCall& call) {
   TojsonWriter writer(call.meter(), call.flag(0));
   if (call.has(1) && !call.given[1]->is_none()) {
