@@ -39,12 +39,14 @@ bool try_allocating(F&& f) {
 template <class F>
 class [[nodiscard]] Undo {
  public:
+  // Armed from the start.
   explicit Undo(F f) : f_(std::move(f)) {}
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   ~Undo() {
     if (armed_) f_();
   }
+  // The step stays: f will not be called.
   void keep() { armed_ = false; }
 
  private:

@@ -1,5 +1,6 @@
 // Buffer: a large zeroed block of memory on 64-byte boundaries, with huge pages where the system
-// gives them. Allocation failure is a Status, so budgets can be tested.
+// offers them. A failed allocation is a Status, so budgets can be tested. Move-only; the memory is
+// returned on destruction.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ class Buffer {
   Buffer() = default;
   // Zeroed memory, committed when first touched. Fails: out_of_memory, naming the size.
   static Result<Buffer> allocate(int64_t n_bytes);
+  // Leaves the other one empty.
   Buffer(Buffer&& other) noexcept
       : start_(std::exchange(other.start_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
@@ -26,8 +28,10 @@ class Buffer {
   }
   ~Buffer();
 
+  // Null for an empty buffer.
   std::byte* get() const { return start_; }
   int64_t n_bytes() const { return size_; }
+  // The memory as an array of T. Requires: T is a plain type; the caller knows the size.
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(start_);
@@ -43,6 +47,7 @@ class Buffer {
 class SharedBytes {
  public:
   SharedBytes() = default;
+  // Takes the buffer over.
   explicit SharedBytes(Buffer buffer);
   // `owner` keeps `bytes` alive.
   SharedBytes(Bytes bytes, std::shared_ptr<const void> owner)

@@ -17,6 +17,7 @@ namespace ruv {
 
 using Bytes = std::span<const std::byte>;
 
+// The same memory as bytes, or as text; nothing is copied.
 inline Bytes as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
@@ -25,6 +26,7 @@ inline std::string_view as_text(Bytes bytes) {
 }
 
 // a·b, or nothing when it does not fit 64 bits.
+// Use these for every size computed from a file's numbers.
 inline std::optional<uint64_t> checked_multiply(uint64_t a, uint64_t b) {
   uint64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
@@ -36,6 +38,7 @@ class ByteReader {
  public:
   ByteReader(Bytes bytes, std::string source) : bytes_(bytes), source_(std::move(source)) {}
 
+  // Bytes read so far, and bytes left.
   uint64_t offset() const { return offset_; }
   uint64_t remaining() const { return bytes_.size() - offset_; }
   const std::string& source() const { return source_; }

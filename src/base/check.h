@@ -1,5 +1,7 @@
-// CHECK: a condition only our own bug can break. Never for input, files, memory or users: those are
-// Status. A broken CHECK reports to the failure handler and stops the process.
+// CHECK: a condition that only a bug of this program can break. Never use it for input, files,
+// memory or users: those failures are a Status. A failed CHECK calls the failure handler and ends
+// the process, in release builds too; DCHECK is for costly conditions and compiles to nothing
+// there.
 #pragma once
 
 namespace ruv {

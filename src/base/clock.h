@@ -1,4 +1,5 @@
-// Clock: time comes in through an interface so that tests decide what time it is.
+// Clock: code receives time through this interface, so that tests and simulation decide what time
+// it is.
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@ class Clock {
   virtual int64_t now_ns() const = 0;
 };
 
+// The system's monotonic clock.
 class SteadyClock final : public Clock {
  public:
   int64_t now_ns() const override {

@@ -9,6 +9,7 @@
 
 namespace ruv {
 
+// A regular file in a folder.
 struct FolderEntry {
   std::string path;
   int64_t n_bytes = 0;

@@ -1,6 +1,11 @@
-// JSON values and the checked way to read them. Object members keep the order of the text, which
-// templates and schemas rely on. A value takes 16 bytes; numbers, short texts and empty containers
-// allocate nothing, and no destructor does. Nothing here throws but std::bad_alloc.
+// JSON values and the checked way to read them.
+//
+// A value takes 16 bytes. Numbers, texts of up to 14 bytes and empty containers allocate nothing;
+// other texts and containers are one allocation each. Destructors allocate nothing, so values can
+// be freed when memory has run out. Members of objects keep the order of the text, which templates
+// and schemas rely on; above 16 members an object carries a hash table under a key drawn at the
+// start, so a client cannot choose names that collide. Nothing here throws except std::bad_alloc.
+// Values are not synchronised: several threads may only read one.
 #pragma once
 
 #include <array>
@@ -27,11 +32,12 @@ struct JsonArrayBlock;
 struct JsonObjectBlock;
 struct JsonTextBlock;
 
-// Which members read by name what they do not have is said at each: `find` gives null, const
-// `operator[]` a null value, `at` and the typed getters CHECK. So text from outside is looked at
-// with is_…(), find() and contains() before it is taken with get<T>().
+// Reading a member that does not exist: `find` returns null, const `operator[]` a null value, `at`
+// and the typed getters fail a CHECK. Test external data with is_…(), find() and contains() before
+// reading it with get<T>().
 class Json {
  public:
+  // The kinds of values. Integers keep their sign and width; only real numbers are rounded.
   enum class Kind : uint8_t {
     null,
     boolean,
@@ -55,6 +61,7 @@ class Json {
   template <class J>
   class MemberRange;
 
+  // Null, and values of the C++ types that JSON can hold.
   Json() noexcept = default;
   Json(std::nullptr_t) noexcept {}
   template <class T>
@@ -72,6 +79,7 @@ class Json {
   Json(const std::vector<T>& items);
   // An object where every element is a pair that begins with a text, else an array.
   Json(List list);
+  // Copies are deep; a moved-from value is null.
   Json(const Json& other);
   Json(Json&& other) noexcept;
   Json& operator=(Json other) noexcept;
@@ -79,6 +87,7 @@ class Json {
     if (on_heap()) release();
   }
 
+  // Empty containers.
   static Json array() noexcept { return Json(Kind::array); }
   static Json array(List list);
   static Json object() noexcept { return Json(Kind::object); }
@@ -120,6 +129,7 @@ class Json {
   const Json* end() const { return elements().data() + elements().size(); }
   Json* begin() { return elements().data(); }
   Json* end() { return elements().data() + elements().size(); }
+  // The elements as a span; valid until the array changes.
   std::span<const Json> elements() const;
   std::span<Json> elements();
   const Json& at(size_t index) const;
@@ -141,7 +151,7 @@ class Json {
   // Requires: index < size().
   void erase(size_t index);
 
-  // Members. In linear time for up to 16 of them, else by an index keyed with a random number.
+  // The member's value, or null. Linear time up to 16 members, a hash table above.
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
   bool contains(std::string_view key) const { return find(key) != nullptr; }
@@ -188,6 +198,7 @@ class Json {
   static Json array_taking(std::span<Json> items);
   static Json object_taking(std::span<Json> pairs);
   static Json text_of_kind(Kind kind, std::string_view text);
+  // Deep comparison.
   static bool equal(const Json& a, const Json& b);
 
   template <class T>
@@ -201,16 +212,23 @@ class Json {
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }
   bool has_text() const { return kind_ == Kind::string || kind_ == Kind::big_integer; }
+  // Whether the value owns an allocation.
   bool on_heap() const {
     return kind_ >= Kind::big_integer &&
            (has_text() ? bytes_[kInlineText] == kHeapText : load<void*>() != nullptr);
   }
+  // Frees the allocation of this value and of all below it. Recursive; JsonLimits bounds the depth.
   void release() noexcept;
+  // Copies the allocation of another value, deeply.
   void copy_heap(const Json& other);
+  // A shared null beyond the end.
   const Json& element(size_t index) const;
+  // Any number as the nearest double.
   double number() const;
+  // The allocation of an array or object; null when it is empty.
   JsonArrayBlock* items_block() const { return load<JsonArrayBlock*>(); }
   JsonObjectBlock* members_block() const { return load<JsonObjectBlock*>(); }
+  // Room for n elements or members, so that adding them allocates nothing.
   void reserve_items(size_t n);
   void reserve_members(size_t n);
   // The member's value, and whether it is new. Takes the key where it is.
@@ -227,6 +245,7 @@ static_assert(sizeof(Json) == 16);
 // Keys compared by look-ups of this thread so far: what tests hold linear.
 uint64_t json_key_comparisons();
 
+// Limits that are checked while parsing, before memory is allocated.
 struct JsonLimits {
   int depth = 128;                  // of arrays and objects in each other
   size_t values = size_t{1} << 30;  // of any kind, keys not counted
@@ -240,6 +259,7 @@ inline constexpr size_t kJsonBytesPerTextByte = 24;
 // offset. Fails: corrupt, also where a limit is passed.
 Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits = {});
 
+// Converts anything that a Json can be made from, so that braces nest.
 struct Json::Item {
   template <class T>
   requires(!std::same_as<std::remove_cvref_t<T>, Item> && std::constructible_from<Json, T&&>)
@@ -254,6 +274,7 @@ struct Json::Item {
 template <class J>
 class Json::MemberRange {
  public:
+  // Walks pairs of key and value, which are neighbours in memory.
   class Iterator {
    public:
     explicit Iterator(J* at) : at_(at) {}
@@ -342,6 +363,7 @@ inline Json::MemberRange<Json> Json::items() {
   return {const_cast<Json*>(first), n};
 }
 
+// Moving copies 16 bytes.
 inline Json::Json(Json&& other) noexcept : bytes_(other.bytes_), kind_(other.kind_) {
   other.kind_ = Kind::null;
 }

@@ -10,6 +10,7 @@
 
 namespace ruv {
 
+// Why a field was refused.
 struct FieldError {
   enum class Kind { missing, wrong_type, unknown, unsupported, invalid };
   Kind kind = Kind::invalid;

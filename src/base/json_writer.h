@@ -1,6 +1,6 @@
-// JsonWriter: JSON appended to a text as it is made, without a tree of values. Commas, quotes and
-// escapes are its own; what is opened must be closed by the caller, and in an object every value
-// follows its key.
+// JsonWriter: appends JSON to a text directly, without a tree of values; for large answers. It adds
+// commas, quotes and escapes. The caller must close what it opens, and in an object every value
+// must follow its key.
 #pragma once
 
 #include <concepts>
@@ -17,8 +17,8 @@ void append_json_text(std::string& out, std::string_view text);
 
 class JsonWriter {
  public:
-  // indent < 0: on one line, without spaces. The text stays the caller's, which may take what is
-  // there away between two calls.
+  // indent < 0: on one line, without spaces. The text belongs to the caller, which may take out
+  // what is there between two calls.
   explicit JsonWriter(std::string& out, int indent = -1) : out_(out), indent_(indent) {}
 
   void begin_object() { open('{'); }
@@ -29,9 +29,9 @@ class JsonWriter {
 
   void null() { word("null"); }
   void text(std::string_view value);
-  // Null where it is empty.
+  // A text, or null if it is empty.
   void text_or_null(std::string_view value);
-  // Short and such that reading gives the same number; null where it is not finite.
+  // The shortest digits that read back as the same number; null if it is not finite.
   void real(double value);
   void boolean(bool value) { word(value ? "true" : "false"); }
   template <std::integral T>
@@ -48,13 +48,16 @@ class JsonWriter {
   void written_array(std::string_view values);
 
  private:
+  // What was written last, which decides what goes before the next item.
   enum class Last : uint8_t { opening, key, value };
 
+  // Opening and closing track the depth for indentation.
   void open(char bracket);
   void close(char bracket);
   void word(std::string_view literal);
   void signed_integer(int64_t value);
   void unsigned_integer(uint64_t value);
+  // The comma, line break or nothing that goes before the next item.
   void separate();
   void new_line();
 

@@ -8,10 +8,12 @@
 
 namespace ruv {
 
+// 128 bits, secret for the life of the process.
 struct HashKey {
   uint64_t low, high;
 };
 
+// The hash under the process's own key, and under a given one for tests.
 uint64_t keyed_hash(std::string_view text);
 uint64_t keyed_hash(std::string_view text, HashKey key);
 

@@ -16,7 +16,7 @@ tl::unexpected<Status> fail(Code code, fmt::format_string<Args...> format, Args&
   return tl::unexpected<Status>(Status(code, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// What TRY is made of.
+// The parts that TRY is made of; an error type with its own versions of these works with TRY too.
 inline bool succeeded(const Status& status) { return status.ok(); }
 template <class T>
 bool succeeded(const Result<T>& result) {

@@ -1,5 +1,6 @@
-// Rng: xoshiro256** seeded by splitmix64 (Blackman and Vigna, 2018). Same seed, same numbers on
-// every machine; the standard library's distributions do not promise that.
+// Rng: xoshiro256** seeded by splitmix64 (Blackman and Vigna, 2018). Equal seeds give equal numbers
+// on every machine, which the standard library's distributions do not promise. Not for secrets: its
+// output can be predicted. Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -9,6 +10,7 @@ namespace ruv {
 
 class Rng {
  public:
+  // Any seed will do, 0 included: splitmix64 spreads it over the whole state.
   explicit Rng(uint64_t seed) {
     for (uint64_t& word : state_) {
       seed += 0x9E3779B97F4A7C15ULL;
@@ -18,6 +20,7 @@ class Rng {
       word = z ^ (z >> 31);
     }
   }
+  // 64 random bits.
   uint64_t next() {
     const uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
     const uint64_t t = state_[1] << 17;
@@ -37,6 +40,7 @@ class Rng {
   }
 
  private:
+  // 256 bits, never all zero.
   uint64_t state_[4] = {};
 };
 

@@ -13,8 +13,10 @@
 
 namespace ruv {
 
+// Whether start_thread can succeed at all.
 inline constexpr bool kHasThreads = true;
 using Mutex = std::mutex;
+// One thread of execution; must be joined before it is destroyed.
 using Condition = std::condition_variable;
 // Holds a Mutex while it lives, or until unlock().
 using Lock = std::unique_lock<std::mutex>;

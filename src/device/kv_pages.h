@@ -47,7 +47,7 @@ class KvPages {
   std::byte* values(PageId page, int64_t layer, int64_t head) const {
     return keys(page, layer, shape_.n_kv_heads + head);
   }
-  // bf16 of every token: kPageTokens scales, and behind them least numbers where the type has them.
+  // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
   const uint16_t* key_scales(PageId page, int64_t layer, int64_t head) const {
     return reinterpret_cast<const uint16_t*>(scales_of(stream(page, layer, head), page));
   }

@@ -8,7 +8,7 @@ namespace ruv {
 
 // Heads are at most this wide; loading refuses wider ones.
 inline constexpr int64_t kMaxHeadDim = 1024;
-// A query reads the keys of its own group of so many tokens, counted from position 0, from tail
+// A query reads the keys of its own group of this many tokens, counted from position 0, from tail
 // pages and older ones from store pages (docs/kv-precision.md). Attention's chunks are these
 // groups.
 inline constexpr int64_t kGroupTokens = 256;
@@ -48,7 +48,8 @@ struct KvShape {
     }
     return 0;
   }
-  // Of what scales them, bf16 per token: int8 has a scale, codes have a scale and a least number.
+  // Bytes of scales per token and head, in bf16: int8 has a scale, codes have a scale and a least
+  // number.
   int64_t scale_bytes() const {
     if (type == KvType::f16) return 0;
     return kPageTokens * (is_tiered(type) ? 4 : 2);

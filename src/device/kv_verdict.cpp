@@ -16,7 +16,7 @@ constexpr int kVersion = 1;
 Result<double> number_of(const Json& row, const char* name, std::string_view source) {
   const Json* found = row.find(name);
   if (found == nullptr || !found->is_number() || !std::isfinite(found->get<double>())) {
-    return fail(Code::corrupt, "{}: member \"{}\" of a tier is no number", source, name);
+    return fail(Code::corrupt, "{}: member \"{}\" of a tier is not a number", source, name);
   }
   return found->get<double>();
 }
@@ -28,7 +28,7 @@ Result<KvVerdict> read_verdict(const Json& row, std::string_view source) {
   const std::string name = row.at("type").get<std::string>();
   const auto* const type = std::ranges::find(kKvTypes, name, kv_type_name);
   if (type == std::end(kKvTypes)) {
-    return fail(Code::corrupt, "{}: '{}' is no type of keys and values", source, name);
+    return fail(Code::corrupt, "{}: '{}' is not a type of keys and values", source, name);
   }
   KvVerdict verdict;
   verdict.type = *type;

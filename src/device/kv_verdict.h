@@ -14,7 +14,7 @@ namespace ruv {
 
 // More than this share of perplexity lost refuses a type.
 inline constexpr double kMostPerplexityLost = 0.01;
-// Of the needles that f16 finds, at least this share must be found.
+// At least this share of the needles that f16 finds must be found.
 inline constexpr double kLeastNeedlesKept = 0.9;
 
 // Measured on one calibration text beside f16.

@@ -1,5 +1,6 @@
-// Threads and locks where the system has no threads: locks do nothing, no thread starts, and work
-// that would run beside the caller runs in it. Code that needs more asks kHasThreads.
+// Threads and locks for systems without threads: locks do nothing, no thread starts, and work that
+// would run beside the caller runs in it. Code that cannot work this way tests kHasThreads. The
+// interface is that of thread.h, so callers need no conditions of their own.
 #pragma once
 
 #include <chrono>
@@ -13,8 +14,10 @@ namespace ruv {
 
 inline constexpr bool kHasThreads = false;
 
+// Nothing to exclude.
 class Mutex {};
 
+// Holds nothing.
 class Lock {
  public:
   explicit Lock(Mutex&) {}
@@ -25,6 +28,7 @@ class Lock {
 // There is no other thread that could change what is waited for: it is so already, or never.
 class Condition {
  public:
+  // No thread is waiting.
   void notify_one() {}
   void notify_all() {}
   template <class F>
@@ -37,25 +41,32 @@ class Condition {
   }
 };
 
+// Never runs.
 class Thread {
  public:
   void join() {}
+  // There is never anything to join.
   bool joinable() const { return false; }
 };
 
+// There is no other thread to yield to.
 inline void yield_thread() {}
 
+// Always false: the caller does the work itself.
 template <class F>
 bool start_thread(Thread&, const F&) {
   return false;
 }
 
+// The result of work that has already been done.
 template <class T>
 class Pending {
  public:
   Pending() = default;
   explicit Pending(T value) : value_(std::move(value)) {}
+  // Whether there is a result that get() has not taken.
   bool valid() const { return value_.has_value(); }
+  // Takes the result. Requires: valid().
   T get() { return *std::exchange(value_, std::nullopt); }
 
  private:

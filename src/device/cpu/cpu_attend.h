@@ -3,8 +3,8 @@
 // position 0: scores, local softmax, weighted values; chunks merge in order (online softmax,
 // Milakov and Gimelshein 2018). A query row goes through the same chunks in the same order whatever
 // else is in the tile, the batch or the cache and whichever thread computes a chunk, so its bytes
-// are always the same. Of tiered pages it reads its own chunk in the tail, older ones in the store
-// (docs/kv-precision.md).
+// are always the same. With tiered pages it reads its own chunk from the tail, older ones from the
+// store (docs/kv-precision.md).
 #pragma once
 
 #include <atomic>

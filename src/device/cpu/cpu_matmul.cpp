@@ -24,7 +24,7 @@ bool wants(std::span<const Ops::Product> products, ActFormat format) {
 // Pieces are whole pairs of groups: kernels share activations between the two.
 constexpr int64_t kGroupsOfPiece = 2;
 
-// How many pieces a product is cut into. Whoever is free takes the next one, so that a thread that
+// How many pieces a product is cut into. A free thread takes the next one, so that a thread that
 // is held up delays the others by one piece only. Few rows read memory: long pieces keep its
 // streams long.
 int n_pieces(const Weight& weight, int64_t n_rows, int n_threads) {
