@@ -35,6 +35,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
   thread_ = std::thread([this] { run(); });
 }
 
+// Open requests end with `cancelled`; then the thread is joined.
 BatchEngine::~BatchEngine() {
   {
     const std::lock_guard lock(mutex_);
@@ -46,6 +47,7 @@ BatchEngine::~BatchEngine() {
   core_.set_on_result({});  // the disk's thread may live a little longer than wake_
 }
 
+// Everything that submit() promises to refuse, checked on the caller's thread.
 Status BatchEngine::check(const Request& request) const {
   const auto n_prompt = static_cast<int64_t>(request.prompt.size());
   if (n_prompt == 0) return fail(Code::invalid, "prompt: empty; give at least one token");
@@ -97,6 +99,7 @@ Result<RequestId> BatchEngine::submit(Request request) {
   }
 }
 
+// The sequence is built on the caller's thread, so the engine's thread only links it.
 Result<RequestId> BatchEngine::take(Request request) {
   TRY(condition());
   TRY(check(request));
@@ -122,7 +125,7 @@ void BatchEngine::cancel(RequestId id) {
   } catch (const std::bad_alloc&) {
     return;  // the answer runs to its end
   }
-  // A step of long prompts is given up for it; the others compute their part again.
+  // A step with long prompts is aborted for it; the other prompts compute their part again.
   if (std::ranges::find(in_prompt_, id) != in_prompt_.end()) stop_step_ = true;
   wake_.notify_one();
 }
@@ -145,6 +148,7 @@ SpeculativeStats BatchEngine::speculative_stats() const {
   return speculative_stats_;
 }
 
+// Sleeps while there is nothing to do, until a request, a cancel, a disk result or a deadline.
 void BatchEngine::run() {
   while (intake()) {
     core_.step(stop_step_);
@@ -154,6 +158,7 @@ void BatchEngine::run() {
   publish();
 }
 
+// Takes new requests and cancels from the locked lists.
 bool BatchEngine::intake() {
   std::vector<std::unique_ptr<Sequence>> arrived;
   std::vector<RequestId> cancelled;

@@ -9,9 +9,9 @@
 namespace ruv {
 namespace {
 
-// Pages handed out for writing at a time: enough to keep the thread busy between two steps.
+// Pages handed out for writing at once: enough to keep the thread busy between two steps.
 constexpr int64_t kWritePages = 32;
-// After a failure, a full disk for example.
+// The pause after a failed write, for example on a full disk.
 constexpr int64_t kWritePauseNs = 30'000'000'000;
 constexpr int64_t kDrainNs = 5'000'000'000;
 
@@ -31,6 +31,7 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPag
   thread_ = std::thread([this] { work(); });
 }
 
+// Writes what is unwritten within a time limit, then joins the thread.
 DiskTier::~DiskTier() {
   const int64_t until_ns = SteadyClock().now_ns() + kDrainNs;
   poll([](uint64_t) {});
@@ -89,6 +90,7 @@ void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
   if (!writing_ && tree_->has_unwritten()) begin_write();
 }
 
+// Records that the store has removed to make room, or found damaged.
 void DiskTier::forget_dropped() {
   if (dropped_.empty()) dropped_ = store_->take_dropped();
   try {
@@ -98,6 +100,7 @@ void DiskTier::forget_dropped() {
   }
 }
 
+// Takes the next batch from the tree, unless one is being written or writing has failed recently.
 void DiskTier::begin_write() {
   {
     const std::lock_guard lock(mutex_);
@@ -121,6 +124,7 @@ void DiskTier::begin_write() {
   wake_.notify_one();
 }
 
+// A page that could not be read ends the restored part; its record is forgotten.
 void DiskTier::finish(Restore& restore) {
   const auto n = static_cast<size_t>(restore.n_done);
   try {
@@ -135,6 +139,7 @@ void DiskTier::finish(Restore& restore) {
   }
 }
 
+// Records that were written become known to the tree, and the pages are released.
 void DiskTier::finish(const Write& write) {
   for (size_t i = 0; i < write.records.size(); ++i) {
     const PrefixTree::Unwritten& page = write.batch.pages[i];
@@ -209,7 +214,7 @@ void DiskTier::work() {
   if (!synced) flush();
 }
 
-// What cannot be synced is as if the machine stopped now.
+// A failed sync is reported and otherwise ignored: it matters only if the machine stops now.
 void DiskTier::flush() {
   try {
     (void)store_->flush();

@@ -42,6 +42,7 @@ std::string_view finish_reason_name(FinishReason reason) {
   return "unknown";
 }
 
+// Chooses sizes, builds the parts, and starts the engine's thread.
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model,
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");

@@ -7,7 +7,7 @@
 namespace ruv {
 namespace {
 
-// Waiting sequences whose beginnings are looked up and compared: the first ones.
+// The number of waiting sequences, from the first, whose prefixes are looked up and compared.
 constexpr size_t kLookedUp = 64;
 // Tokens of finished answers kept for drafting.
 constexpr int64_t kHistoryTokens = int64_t{1} << 18;
@@ -57,7 +57,7 @@ std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request reques
                                     clock_->now_ns());
 }
 
-// For one more sequence in any list.
+// Makes room for one more sequence in every list.
 void EngineCore::make_places() {
   const size_t n = running_.size() + waiting_.size() + restoring_.size() + 1;
   for (Sequences* const list : {&running_, &waiting_, &restoring_, &started_}) {
@@ -66,6 +66,7 @@ void EngineCore::make_places() {
   if (planned_.capacity() < n) planned_.reserve(2 * n);
 }
 
+// Puts a sequence into the queue, or into restoring_ if part of its prefix must be read from disk.
 void EngineCore::add(std::unique_ptr<Sequence> sequence) {
   find_leader(*sequence);
   try {
@@ -83,6 +84,7 @@ void EngineCore::add(std::unique_ptr<Sequence> sequence) {
   }
 }
 
+// Sequences whose pages have been read join the queue.
 void EngineCore::take_results() {
   prefixes_.poll([&](RequestId id) {
     const auto found =
@@ -104,8 +106,8 @@ int64_t EngineCore::ms_to_deadline() const {
   return first_ms;
 }
 
-// What is read for them goes to the tree all the same.
-// Sequences that are being restored are not in the plan, so their deadlines are checked here.
+// Sequences that are being restored are not in the plan, so their deadlines are checked here. What
+// is read for them goes to the tree all the same.
 void EngineCore::expire_restoring(int64_t now_ns) {
   std::erase_if(restoring_, [&](const auto& sequence) {
     if (sequence->left_ms(now_ns) != 0) return false;
@@ -115,7 +117,7 @@ void EngineCore::expire_restoring(int64_t now_ns) {
   });
 }
 
-// Its caller erases it.
+// Ends a sequence whose deadline has passed; the caller erases it.
 void EngineCore::end_late(Sequence& sequence) {
   try {
     const Status late(Code::deadline, "the request's time was over before its answer was complete");
@@ -151,6 +153,7 @@ void EngineCore::cancel(std::span<const RequestId> ids) {
   std::erase_if(restoring_, leave_queue);
 }
 
+// For shutdown.
 void EngineCore::cancel_all() {
   for (const Sequences* const list : {&running_, &waiting_, &restoring_}) {
     while (!list->empty()) {
@@ -197,8 +200,8 @@ Status check_files(const Model& model, const EngineOptions& options) {
               path.substr(path.find_last_of('/') + 1));
 }
 
-// Where a file of the model was lost, ends all that is asked: what the last step computed may come
-// from zeros, so nothing of it is kept or said.
+// If a file of the model was truncated or became unreadable, ends every request: the last step's
+// results may come from zeros, so none of them is kept or reported.
 bool EngineCore::files_are_lost() {
   const Status lost = check_files(*model_, options_);
   if (lost.ok()) return false;
@@ -219,6 +222,7 @@ bool EngineCore::files_are_lost() {
   return true;
 }
 
+// One step: intake of results, drafts, plan, batch, forward pass, tokens.
 bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (files_are_lost()) return true;
   const int64_t start_ns = clock_->now_ns();
@@ -237,7 +241,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   return true;
 }
 
-// For the sequences in planned_.
+// Drafts for the sequences in planned_ that decode.
 void EngineCore::guess() {
   try {
     speculator_.propose(planned_, kMaxDraftRows);
@@ -270,6 +274,7 @@ void EngineCore::take_snapshot(int64_t now_ns) {
   }
 }
 
+// The fields that running and waiting sequences share.
 SequenceView EngineCore::view_of(const Sequence& sequence, int64_t now_ns) {
   SequenceView view;
   view.n_tokens = sequence.n_tokens();
@@ -303,8 +308,8 @@ SequenceView EngineCore::waiting_view(Sequence& sequence, int64_t now_ns) {
   return view;
 }
 
-// Among those that run or wait before it.
-// Compares with all running and the first waiting sequences; the longest common prefix wins.
+// Looks for a leader among all running and the first waiting sequences; the longest common prefix
+// wins.
 void EngineCore::find_leader(Sequence& sequence) const {
   Leader& best = sequence.outlook().leader;
   if (!prefixes_.uses(sequence)) return;
@@ -346,6 +351,7 @@ void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   waiting_.insert(waiting_.begin(), std::move(sequence));
 }
 
+// Gives a sequence its cached prefix and charges its tenant.
 void EngineCore::start(Sequence& sequence, int64_t now_ns) {
   const bool again = sequence.was_started();
   prefixes_.share(sequence, now_ns);
@@ -353,10 +359,9 @@ void EngineCore::start(Sequence& sequence, int64_t now_ns) {
                  milliseconds_of(now_ns));
 }
 
-// Turns the plan into a batch. Indexes of the plan are those of the snapshot, so what goes is
-// erased last.
 // Carries out the plan's decisions: expired requests end, preempted ones release their pages, and
-// started ones take their cached prefix.
+// started ones take their cached prefix. The plan's indexes are those of the snapshot, so lists are
+// shortened last.
 void EngineCore::apply(int64_t now_ns) {
   planned_.clear();
   for (const auto& sequence : running_) {
@@ -411,7 +416,8 @@ bool EngineCore::reserve(Sequence& sequence, int64_t n_tokens) {
          sequence.pages().grow(n_tokens, executor_->pages());
 }
 
-// Leaves out what has no page after all: the next plan knows. Throws with nothing packed.
+// Skips rows for which there is no page after all; the next plan takes that into account. Throws
+// with nothing packed.
 void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   const int64_t first = sequence.n_computed();
   Packed packed{&sequence, std::min(rows.n_tokens, sequence.n_tokens() - first), 0, -1};
@@ -433,6 +439,7 @@ void EngineCore::pack_rows(Sequence& sequence, const StepPlan::Rows& rows) {
   packed_.push_back(packed);
 }
 
+// All threads choose the first token of each sequence; drafts are checked afterwards.
 void EngineCore::choose(View logits) {
   choices_.clear();
   for (const Packed& packed : packed_) {
@@ -539,6 +546,7 @@ KvCacheStats EngineCore::kv_stats() const {
   return stats;
 }
 
+// Every page is accounted for: the pool's holders are the sequences, the tree and the disk.
 bool EngineCore::consistent() const {
   if (tails_ != nullptr) {
     int64_t n_pinned = 0;

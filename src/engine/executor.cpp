@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// The executor of a loaded model on the CPU.
 class ModelExecutor final : public Executor {
  public:
   ModelExecutor(const Model& model, const ExecutorLimits& limits, KvPages pages,
@@ -45,6 +46,7 @@ class ModelExecutor final : public Executor {
 
 }  // namespace
 
+// All buffers are allocated here; a step allocates nothing.
 Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
   KvShape shape = model.kv_shape();

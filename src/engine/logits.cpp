@@ -18,6 +18,7 @@ int64_t chunk_of(const LogitsOptions& options, int64_t n_vocab) {
 
 }  // namespace
 
+// Runs the decoder chunk by chunk on a cache of its own.
 Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_logits) {
   const int64_t n_vocab = model.h.n_vocab;

@@ -1,4 +1,5 @@
-// The table of generation options and the checks of ranges.
+// The table of generation options and the checks of their ranges. A row's name is its JSON name;
+// the command line writes '-' for '_'.
 #include "ruv/options.h"
 
 #include <array>
@@ -59,6 +60,7 @@ constexpr std::array kRows = {
 
 #undef RUV_FIELD
 
+// Ids in stop_tokens and logit_bias must be in the vocabulary.
 Status check_ids(const GenerateParams& params, int64_t n_vocab) {
   const auto check = [&](Token id, std::string_view field) -> Status {
     if (id >= 0 && id < n_vocab) return {};
@@ -87,6 +89,7 @@ const OptionRow* find_generate_option(std::string_view name) {
   return nullptr;
 }
 
+// Integers must be whole and flags 0 or 1.
 Status set_option(const OptionRow& row, GenerateParams& params, double value) {
   const bool whole = row.kind == Kind::number || value == std::floor(value);
   if (!whole) return fail(Code::invalid, "{}: {} is not a whole number", row.name, value);
@@ -98,6 +101,7 @@ Status set_option(const OptionRow& row, GenerateParams& params, double value) {
   return {};
 }
 
+// All rows of the table, then the fields that have none.
 Status check_params(const GenerateParams& params, int64_t n_vocab) {
   GenerateParams copy;
   for (const OptionRow& row : kRows) {

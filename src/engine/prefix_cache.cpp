@@ -38,7 +38,8 @@ bool PrefixCache::uses(const Sequence& sequence) const {
   return keeps_ && sequence.params().cache_prefix;
 }
 
-// All but the last token at most: its row gives the logits that the answer begins with.
+// At most all but the last token: the row of that one gives the logits with which the answer
+// begins.
 void PrefixCache::match(const Sequence& sequence) {
   const std::span<const Token> tokens = sequence.tokens();
   try {
@@ -61,8 +62,7 @@ void PrefixCache::match(const Sequence& sequence) {
                         [&](const PrefixTree::Entry& entry) { return !tails->has(entry.page); }));
 }
 
-// To its first n pages.
-// Shortens the match to n_pages whole pages.
+// Shortens the match to its first n_pages whole pages.
 void PrefixCache::cut_match(int64_t n_pages) {
   if (n_pages == std::ssize(match_.entries)) return;
   match_.miss = PrefixTree::Miss::evicted;
@@ -75,6 +75,7 @@ int64_t PrefixCache::n_changes() const {
   return n_changes_ + (pool_->tails() != nullptr ? pool_->tails()->n_demoted() : 0);
 }
 
+// Cached in the sequence with the number of changes at which it was computed.
 const CachedPrefix& PrefixCache::look_up(Sequence& sequence) {
   Sequence::Outlook& outlook = sequence.outlook();
   if (outlook.as_of == n_changes()) return outlook.cached;
@@ -91,6 +92,7 @@ const CachedPrefix& PrefixCache::look_up(Sequence& sequence) {
   return outlook.cached;
 }
 
+// Counts the hit and takes the pages.
 void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
   if (!uses(sequence)) {
     return sequence.started(now_ns, 0, CacheMiss::off);
@@ -117,8 +119,8 @@ void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
   sequence.started(now_ns, match_.n_tokens, miss);
 }
 
-// Gives the sequence the pages of match_, without the last one where there is no page for a copy of
-// it: the pool may be all in it.
+// Gives the sequence the pages of match_. The last one is left out if there is no page for a copy
+// of it: the match itself may occupy the whole pool.
 void PrefixCache::hold_match(Sequence& sequence) {
   const int64_t n_whole = match_.n_tokens / kPageTokens;
   for (int64_t i = 0; i < n_whole; ++i) {
@@ -139,6 +141,7 @@ void PrefixCache::hold_match(Sequence& sequence) {
   if (!copied) match_.n_tokens = n_whole * kPageTokens;
 }
 
+// Caches the whole pages and the partly filled last one.
 void PrefixCache::keep(Sequence& sequence) {
   if (!uses(sequence) || sequence.n_computed() < sequence.params().min_cache_tokens) return;
   const auto n = static_cast<size_t>(sequence.n_computed());
@@ -170,7 +173,7 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
       std::span(sequence.tokens())
           .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
   tree_.match(sequence.scope(), tokens, match_);
-  // What comes from disk has no tails: of tiered pages only whole groups are of use.
+  // Pages from disk have no tails: of tiered types only whole groups are useful.
   const int64_t unit = pool_->tails() != nullptr ? kGroupPages : 1;
   match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens / unit * unit));
   while (!match_.entries.empty() && match_.entries.back().page >= 0) match_.entries.pop_back();
@@ -181,7 +184,7 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
   return hold_for_restore(restore);
 }
 
-// Holds the pages that match_ has in memory and reserves those that it has on disk.
+// Takes a hold on the matched pages in memory, and reserves pages for those on disk.
 bool PrefixCache::hold_for_restore(Restore& restore) {
   restore.pages.reserve(match_.entries.size());
   restore.records.reserve(match_.entries.size());

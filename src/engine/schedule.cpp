@@ -10,6 +10,8 @@
 namespace ruv {
 namespace {
 
+// Applies the rules of docs/scheduler.md in their order. Holds references to the snapshot and the
+// plan for the time of one call.
 class Planner {
  public:
   Planner(const ScheduleSnapshot& snapshot, StepPlan& plan)
@@ -82,8 +84,9 @@ class Planner {
     --n_kept_;
   }
 
-  // The lowest class, and of it the one that started last: least of its work is lost, and the
-  // oldest of the highest class is never stopped, so that work always ends. -1: none below `limit`.
+  // The sequence to preempt: the lowest class, and in it the one that started last, which loses the
+  // least work. The oldest of the highest class is never preempted, so work always finishes. -1:
+  // none below `limit`.
   int64_t first_to_give_way(int limit) const {
     int64_t victim = -1;
     for (int64_t i = n_running() - 1; i >= 0; --i) {
@@ -122,9 +125,9 @@ class Planner {
     return pages.has_room_for(v);
   }
 
-  // A waiting sequence whose own priority is above the class of running ones takes their place.
-  // Its own priority, not its age: an aged one could be stopped by those it stops, for ever.
-  // Returns what is to start for it, or -1.
+  // A waiting sequence whose own priority is above the class of running ones takes their place. Age
+  // does not count: an aged one could be preempted by those it preempts, forever. Returns the
+  // sequence to start, or -1.
   int64_t make_room_for_higher_class() {
     const int64_t lowest = first_to_give_way(kPriorityClasses);
     if (lowest < 0) return -1;
@@ -141,7 +144,7 @@ class Planner {
     return preempt_for(waiting(best)) ? best : -1;
   }
 
-  // All or nothing.
+  // Preempts enough sequences to make room for `v`, or none.
   bool preempt_for(const SequenceView& v) {
     const PageAccount pages = pages_;
     const int64_t n_kept = n_kept_;
@@ -159,6 +162,7 @@ class Planner {
     return true;
   }
 
+  // One row for each decoding sequence.
   void plan_decodes() {
     for (int64_t i = 0; i < n_running(); ++i) {
       const SequenceView& v = running(i);
@@ -169,7 +173,7 @@ class Planner {
     }
   }
 
-  // In such a step they are all there is.
+  // Whether this step has only the streams, to measure them.
   bool measures_streams() const {
     return decodes_.n_rows > 0 && plan_.preempt.empty() &&
            s_.n_mixed_steps >= s_.limits.max_mixed_steps;
@@ -258,7 +262,7 @@ class Planner {
 
   void plan_prompts(StepBudget& budget) {
     PromptSharing(s_.limits, pages_, budget, plan_.rows).share(scratch_.prompts);
-    // Those that start without rows take the page they copy the end of their prefix to.
+    // A sequence that starts without rows still needs the page for the copy of its prefix's end.
     for (const StepPlan::Prompt& prompt : scratch_.prompts) {
       if (prompt.sequence < n_running()) continue;
       const int64_t n = pages_.missing(prompt.n_pages, prompt.view->n_computed);
@@ -285,7 +289,7 @@ class Planner {
     }
   }
 
-  // Prompts that wait for each other's pages.
+  // If all prompts wait for each other's pages, preempts one.
   void break_deadlock() {
     if (plan_.rows.empty() && plan_.start.empty() && plan_.preempt.empty() && n_kept_ > 1) {
       drop(first_to_give_way(kPriorityClasses), plan_.preempt);

@@ -34,6 +34,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       text_(model.tokenizer.get(), tokens_, params_.stop),
       times_(now_ns) {}
 
+// The answer begins after the healed bytes, not after the prompt's last token.
 void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
   text_.heal(std::span(tokens_).subspan(healed.n_kept), healed.prefix.size());
   tokens_.resize(healed.n_kept);
@@ -59,6 +60,7 @@ void Sequence::preempted() {
   n_computed_ = 0;
 }
 
+// End tokens of the request and, unless ignore_eos, of the model.
 bool Sequence::ends_answer(Token id) const {
   if (std::find(params_.stop_tokens.begin(), params_.stop_tokens.end(), id) !=
       params_.stop_tokens.end()) {
@@ -146,6 +148,7 @@ void Sequence::run_out_of_memory(int64_t now_ns) {
   }
 }
 
+// The last event also carries timings, seed and status.
 void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
   event.finish = reason;
   is_finished_ = reason != FinishReason::none;

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kMaxNotes = 20;
 constexpr int kMaxDepth = 8;
 
+// User and name joined by NUL, which neither contains.
 std::string key_of(std::string_view user, std::string_view name) {
   std::string key(user);
   key.push_back('\0');
@@ -34,7 +35,7 @@ tl::unexpected<Status> no_session(std::string_view name) {
   return fail(Code::not_found, "there is no session '{}'", name);
 }
 
-// What a process left that ended while it wrote: "….session.partial.XXXXXX".
+// A temporary file of a process that ended while it wrote.
 bool is_unfinished(std::string_view file) {
   const size_t at = file.find(".partial.");
   return at != file.npos && SessionCodec::is_file_name(file.substr(0, at));
@@ -42,6 +43,7 @@ bool is_unfinished(std::string_view file) {
 
 }  // namespace
 
+// The messages are stored as the JSON text of a chat request.
 Result<std::vector<Message>> read_session_messages(const Session& session) {
   const std::string source = fmt::format("session '{}'", session.info.name);
   const Json list = TRY(parse_json(session.messages, source, {.depth = kMaxDepth}));
@@ -65,6 +67,7 @@ void add_session_messages(Session& session, std::span<const Message> messages) {
   session.messages += std::string_view(messages_json(messages).dump()).substr(1);
 }
 
+// Takes the folder's lock before reading anything.
 Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {
   if (!options.read_only) TRY(make_folder(options.folder));
   SessionCodec codec = TRY(SessionCodec::create(options.key));
@@ -75,6 +78,7 @@ Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {
   return store;
 }
 
+// Reads the label of every file; damaged ones are noted and left alone.
 void SessionStore::index_files() {
   for (const FolderEntry& file : files_in(options_.folder)) {
     const std::string name = std::filesystem::path(file.path).filename().string();
@@ -112,6 +116,7 @@ std::string SessionStore::path_of(std::string_view key) const {
   return options_.folder + "/" + codec_.file_name(user, name);
 }
 
+// Releases the session.
 SessionStore::Hold::~Hold() {
   if (store_ == nullptr) return;
   const std::lock_guard lock(store_->mutex_);
@@ -126,13 +131,14 @@ Result<SessionStore::Hold> SessionStore::hold(const std::string& user, const std
   const std::lock_guard lock(mutex_);
   if (held_.contains(key))
     return fail(Code::unavailable, "session '{}' is being answered or changed; ask again", name);
-  // Those that are held may be new as well, and find their place when they are saved.
+  // Held sessions may be new as well; they are entered when they are saved.
   if (!entries_.contains(key) && entries_.size() + held_.size() >= options_.max_sessions)
     return fail(Code::out_of_memory, "there are {} sessions; delete some", entries_.size());
   held_.insert(key);
   return Hold(this, std::move(key));
 }
 
+// Reads the file without holding the mutex.
 Result<Session> SessionStore::load(const std::string& user, const std::string& name) const {
   TRY(check_session_name(name));
   const std::string path = path_of(key_of(user, name));
@@ -165,6 +171,7 @@ Status SessionStore::told(std::string_view name, const Status& status,
       fmt::format("the file of session '{}' {}; the server's console says why", name, what));
 }
 
+// Writes a temporary file, syncs and renames it; the index is updated only then.
 Status SessionStore::save(const Hold& hold, const Session& session) {
   CHECK(hold.store_ == this && hold.key_ == key_of(session.info.user, session.info.name));
   const std::string path = path_of(hold.key_);
@@ -207,6 +214,7 @@ Status SessionStore::erase(const Hold& hold) {
   return {};
 }
 
+// The index is sorted by user and name, so a page of it is a range.
 std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string_view after,
                                             size_t limit) const {
   std::vector<SessionInfo> infos;

@@ -56,6 +56,7 @@ void TenantLedger::forget_idle() try {
   return;  // the next one that ends tries again
 }
 
+// Lifts the counter of a tenant that begins to queue.
 void TenantLedger::queue(int32_t tenant, int64_t now_ms) {
   Account& account = accounts_[static_cast<size_t>(tenant)];
   if (account.n_queued++ > 0) return;
@@ -76,6 +77,7 @@ void TenantLedger::leave_queue(int32_t tenant) {
   if (--account.n_queued == 0) served_of_last_ = views_[static_cast<size_t>(tenant)].served;
 }
 
+// Charges the computed part of the prompt.
 void TenantLedger::start(int32_t tenant, int64_t n_prompt, int64_t now_ms) {
   views_[static_cast<size_t>(tenant)].served += kPromptWeight * static_cast<double>(n_prompt);
   accounts_[static_cast<size_t>(tenant)].unserved_since_ms = now_ms;

@@ -11,6 +11,7 @@ bool Members::is_set(std::string_view name) const {
   return value != nullptr && !value->is_null();
 }
 
+// Real numbers are refused even if they are whole.
 Result<int64_t> Members::integer(std::string_view name) const {
   const Json* const value = find(name);
   if (value == nullptr) return wrong(name, "is missing");
@@ -56,6 +57,7 @@ Result<std::string> Members::text_or(std::string_view name, std::string_view oth
   return value->get<std::string>();
 }
 
+// Errors inside name the whole path.
 Result<Members> Members::object(std::string_view name) const {
   static const Json kEmpty = Json::object();
   const Json* const value = find(name);
@@ -70,6 +72,7 @@ tl::unexpected<Status> Members::wrong(std::string_view name, std::string_view wh
   return fail(code, "{}: '{}' {}", *source_, quoted_name(path_of(name)), what);
 }
 
+// Long values are cut.
 std::string Members::shown(std::string_view name) const {
   const Json* const value = find(name);
   if (value == nullptr) return "absent";

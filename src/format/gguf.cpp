@@ -44,6 +44,7 @@ uint64_t min_bytes_of(GgufType type) {
   return id < kBytes.size() ? kBytes[id] : 0;
 }
 
+// The state of parsing one file.
 class GgufParser {
  public:
   GgufParser(Bytes bytes, const std::string& source) : reader_(bytes, source), bytes_(bytes) {}
@@ -108,6 +109,7 @@ Result<GgufContents> GgufParser::parse() {
   return std::move(contents_);
 }
 
+// Magic, version and counts; a swapped version means big-endian.
 Status GgufParser::read_header() {
   if (as_text(TRY(reader_.take(4, "magic"))) != "GGUF") {
     return fail(Code::corrupt, "{}: offset 0: magic: not a GGUF file", reader_.source());
@@ -152,6 +154,7 @@ Result<GgufType> GgufParser::read_type(std::string_view field) {
   return type;
 }
 
+// One key with its value; keys are unique.
 Status GgufParser::read_entry() {
   const uint64_t start = reader_.offset();
   const std::string_view key = TRY(read_string("metadata key"));
@@ -165,6 +168,7 @@ Status GgufParser::read_entry() {
   return {};
 }
 
+// Any integer type, widened to 64 bits.
 Result<int64_t> GgufParser::read_integer(GgufType type, std::string_view field) {
   switch (type) {
     case GgufType::u8:
@@ -218,6 +222,7 @@ Result<MetaValue> GgufParser::read_value(GgufType type, std::string_view field) 
   }
 }
 
+// Arrays of numbers, booleans or texts; nested ones are refused.
 Result<MetaValue> GgufParser::read_array(std::string_view field) {
   const GgufType type = TRY(read_type(field));
   if (type == GgufType::array) {
@@ -245,6 +250,7 @@ Result<MetaValue> GgufParser::read_array(std::string_view field) {
   return MetaValue(std::shared_ptr<const MetaArray>(std::move(array)));
 }
 
+// general.alignment, a multiple of 8.
 Status GgufParser::set_alignment() {
   contents_.alignment = kDefaultAlignment;
   const auto found = contents_.metadata.find("general.alignment");
@@ -317,6 +323,7 @@ Status GgufParser::read_tensor(std::vector<Placement>& placements) {
   return {};
 }
 
+// Every tensor must lie inside the data section.
 Status GgufParser::place_tensors(const std::vector<Placement>& placements) {
   const uint64_t data_start = reader_.offset();
   const uint64_t data_bytes = reader_.remaining();
@@ -335,6 +342,7 @@ Status GgufParser::place_tensors(const std::vector<Placement>& placements) {
   return {};
 }
 
+// Sorted by offset, neighbours must not share bytes.
 Status GgufParser::refuse_overlap() const {
   const std::vector<TensorInfo>& tensors = contents_.tensors;
   std::vector<uint32_t> order(tensors.size());

@@ -23,11 +23,13 @@ void put(std::string& out, T value) {
   out.append(bytes, sizeof(T));
 }
 
+// Length, then bytes.
 void put_text(std::string& out, std::string_view text) {
   put<uint64_t>(out, text.size());
   out += text;
 }
 
+// Rounded up to the alignment.
 uint64_t padded(uint64_t offset) {
   return (offset + GgufWriter::kAlignment - 1) / GgufWriter::kAlignment * GgufWriter::kAlignment;
 }
@@ -38,6 +40,7 @@ bool fits(int64_t value) {
          value <= static_cast<int64_t>(std::numeric_limits<T>::max());
 }
 
+// Whether a double survives a trip through float32.
 bool is_exact_f32(double value) {
   return !(std::abs(value) <= double{std::numeric_limits<float>::max()}) ||
          static_cast<double>(static_cast<float>(value)) == value;
@@ -49,6 +52,7 @@ Result<GgufWriter> GgufWriter::create(const std::string& path, FileTarget target
   return GgufWriter(TRY(FileWriter::create(path, std::move(target))));
 }
 
+// Key and type; the value follows.
 void GgufWriter::begin_entry(std::string_view key, uint32_t type) {
   CHECK(data_start_ == 0);
   put_text(entries_, key);
@@ -56,6 +60,7 @@ void GgufWriter::begin_entry(std::string_view key, uint32_t type) {
   ++n_entries_;
 }
 
+// An array's element type and length.
 void GgufWriter::begin_array(std::string_view key, uint32_t element_type, size_t n) {
   begin_entry(key, kArray);
   put(entries_, element_type);
@@ -133,6 +138,7 @@ void GgufWriter::add_array(std::string_view key, const MetaArray& array) {
   }
 }
 
+// Offsets are assigned in the order of declaration.
 void GgufWriter::declare_tensor(std::string_view name, DType dtype,
                                 std::span<const int64_t> shape) {
   CHECK(data_start_ == 0);
@@ -151,6 +157,7 @@ Status GgufWriter::pad_to(uint64_t offset) {
   return file_.write({kZeros.data(), static_cast<size_t>(offset - file_.offset())});
 }
 
+// Writes header, metadata and tensor infos, padded to the alignment.
 Status GgufWriter::begin_tensors() {
   CHECK(data_start_ == 0);
   std::string head = "GGUF";
@@ -174,6 +181,7 @@ Status GgufWriter::begin_tensors() {
   return pad_to(data_start_);
 }
 
+// Pads after the last byte of each tensor.
 Status GgufWriter::write(Bytes bytes) {
   CHECK(data_start_ != 0);
   if (bytes.empty()) return {};

@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// Names, base formats and mixes, with llama.cpp's numbers for general.file_type.
 constexpr QuantType kTypes[] = {
     {"f32", DType::f32, MixSize::none, 0},        {"f16", DType::f16, MixSize::none, 1},
     {"bf16", DType::bf16, MixSize::none, 32},     {"q4_0", DType::q4_0, MixSize::none, 2},
@@ -42,6 +43,7 @@ bool is_sensitive_layer(int64_t layer, int64_t n) {
   return layer < n / 8 || layer >= 7 * n / 8 || (layer - n / 8) % 3 == 2;
 }
 
+// attn_v: more bits in sensitive layers and where several heads share a value.
 DType value_format(const QuantType& type, int64_t layer, const MixFacts& facts) {
   if (facts.n_experts == 8) return DType::q8_0;  // small beside the experts
   DType chosen = type.base;
@@ -61,6 +63,7 @@ DType value_format(const QuantType& type, int64_t layer, const MixFacts& facts) 
   return chosen;
 }
 
+// ffn_down: more bits in sensitive layers.
 DType down_format(const QuantType& type, int64_t layer, const MixFacts& facts) {
   const int64_t n = facts.n_layers;
   if (type.base == DType::q2_k) return DType::q3_k;
@@ -91,6 +94,7 @@ DType fused_qkv_format(const QuantType& type) {
   return type.base;
 }
 
+// The format by what the tensor is for.
 DType role_format(const QuantType& type, std::string_view name, const MixFacts& facts) {
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   const int64_t layer = layer_of(name);
@@ -144,6 +148,7 @@ bool is_quantizable(std::string_view name, size_t n_dims) {
   return true;
 }
 
+// The role's format, unless its blocks do not divide the rows.
 DType mixed_format(const QuantType& type, std::string_view name, int64_t n_columns,
                    const MixFacts& facts) {
   if (format_of(type.base).block_size == 1) return type.base;

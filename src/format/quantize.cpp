@@ -22,6 +22,7 @@ constexpr int64_t kChunkNumbers = int64_t{1} << 22;
 constexpr uint32_t kQuantizationVersion = 2;
 constexpr float kGreatestF16 = 65504.0F;
 
+// A tensor with the format it will get.
 struct PlannedTensor {
   ExportTensor tensor;
   DType from = DType::f32;
@@ -32,6 +33,7 @@ bool is_integer(DType dtype) {
   return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
 
+// The facts from the model's metadata.
 MixFacts facts_of(const ModelFile& model) {
   MixFacts facts;
   facts.n_layers = model.integer("block_count").value_or(0);
@@ -49,6 +51,7 @@ std::string known_types() {
   return names;
 }
 
+// Integer tensors keep their type; norms and the like become float32.
 DType planned_format(const QuantType& type, const PlannedTensor& planned, const MixFacts& facts) {
   const ExportTensor& tensor = planned.tensor;
   if (is_integer(planned.from)) return planned.from;
@@ -56,6 +59,7 @@ DType planned_format(const QuantType& type, const PlannedTensor& planned, const 
   return mixed_format(type, tensor.name, tensor.n_columns(), facts);
 }
 
+// Checks everything that can be checked before writing.
 Result<std::vector<PlannedTensor>> plan_tensors(const ModelFile& in, const QuantType& type,
                                                 bool requantize) {
   const MixFacts facts = facts_of(in);
@@ -92,6 +96,7 @@ int64_t first_misfit(const float* x, int64_t n, float greatest) {
   return -1;
 }
 
+// Buffers for one slice of rows, reused for all tensors.
 class TensorConversion {
  public:
   TensorConversion(const ModelFile& in, GgufWriter& out, int n_threads)
@@ -175,6 +180,7 @@ Status TensorConversion::misfit(const PlannedTensor& planned, int64_t row) const
               format_of(planned.to).name);
 }
 
+// The input's metadata, the file type, and the tensors.
 Status write_header(const ModelFile& in, const QuantType& type,
                     const std::vector<PlannedTensor>& plan, GgufWriter& out) {
   TRY(export_metadata(in, out));

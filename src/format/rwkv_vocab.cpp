@@ -1,4 +1,4 @@
-// Lines end in numbers, so the literal between may hold anything, even spaces and quotes.
+// Lines end in numbers, so the literal in between may contain anything, even spaces and quotes.
 #include "format/rwkv_vocab.h"
 
 #include <algorithm>
@@ -71,6 +71,7 @@ struct Line {
   uint32_t length = 0;
 };
 
+// From both ends towards the literal.
 std::optional<Line> read_line(std::string_view line) {
   const size_t first = line.find(' ');
   const size_t last = line.rfind(' ');

@@ -21,6 +21,7 @@ struct DTypeRow {
   uint64_t n_bytes;
   std::optional<DType> dtype;
 };
+// The dtypes of the format; those without a DType are read but cannot be used.
 constexpr std::array kDTypes = {
     DTypeRow{"F32", 4, DType::f32},       DTypeRow{"F16", 2, DType::f16},
     DTypeRow{"BF16", 2, DType::bf16},     DTypeRow{"F64", 8, DType::f64},
@@ -33,6 +34,7 @@ constexpr std::array kDTypes = {
     DTypeRow{"C64", 8, std::nullopt},
 };
 
+// The state of parsing one file.
 class SafetensorsParser {
  public:
   SafetensorsParser(Bytes bytes, const std::string& source) : reader_(bytes, source) {}
@@ -61,6 +63,7 @@ class SafetensorsParser {
   std::vector<Entry> entries_;
 };
 
+// Header length, header, then the places of the tensors.
 Result<std::vector<SafetensorsTensor>> SafetensorsParser::parse() {
   const uint64_t length = TRY(reader_.read<uint64_t>("header length"));
   if (length > kMaxHeaderBytes) {
@@ -102,6 +105,7 @@ Status SafetensorsParser::read_header(std::string_view header) {
   return {};
 }
 
+// One member of the header: exactly dtype, shape and data_offsets.
 Result<SafetensorsParser::Entry> SafetensorsParser::read_entry(ondemand::object object,
                                                                std::string_view name) {
   Entry entry;
@@ -189,6 +193,7 @@ Status SafetensorsParser::check_size(const Entry& entry) const {
 }
 
 // Sorts the entries by place and gives them their bytes.
+// No gaps and no overlaps: together the tensors are the data.
 Status SafetensorsParser::place(Bytes data) {
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.begin, a.end, a.tensor.name) < std::tie(b.begin, b.end, b.tensor.name);
@@ -222,6 +227,7 @@ Result<std::vector<SafetensorsTensor>> parse_safetensors(Bytes bytes, const std:
   return SafetensorsParser(bytes, source).parse();
 }
 
+// Only weight_map is used.
 Result<std::map<std::string, std::string>> parse_safetensors_index(std::string_view text,
                                                                    const std::string& source) {
   const auto broken = [&](std::string_view what) {

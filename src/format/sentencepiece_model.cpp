@@ -22,6 +22,7 @@ struct Field {
   Bytes bytes{};         // bytes
 };
 
+// Base 128, the lowest seven bits first; at most ten bytes.
 Result<uint64_t> read_varint(ByteReader& reader) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -81,6 +82,7 @@ struct Options {
   bool escape_whitespaces = true;
 };
 
+// Collects the pieces and options of one model.
 class ModelReader {
  public:
   explicit ModelReader(const std::string& source) : source_(source) {}
@@ -118,6 +120,7 @@ Result<TokenizerSpec> ModelReader::read(Bytes bytes) {
   return std::move(spec_);
 }
 
+// A piece's id is its position.
 Status ModelReader::read_piece(Bytes message) {
   constexpr TokenKind kKinds[] = {TokenKind::normal,  TokenKind::normal,       TokenKind::unknown,
                                   TokenKind::control, TokenKind::user_defined, TokenKind::unused,
@@ -174,6 +177,7 @@ Status ModelReader::read_normalizer(Bytes message) {
   });
 }
 
+// Refuses options that would change tokens in ways that are not implemented.
 Status ModelReader::check_options() {
   if (options_.model_type == 1) {
     spec_.kind = TokenizerKind::unigram;

@@ -1,4 +1,4 @@
-// The lines, and the table of published rank files.
+// Parsing of the lines, and the table of published rank files with their control tokens.
 #include "format/tiktoken_ranks.h"
 
 #include <algorithm>
@@ -26,6 +26,7 @@ struct RankFile {
   std::vector<ControlToken> control = {};
 };
 
+// Control tokens are not in the files; these are the published ones.
 std::vector<ControlToken> llama3_control() {
   return {{"<|begin_of_text|>", 128000},   {"<|end_of_text|>", 128001},
           {"<|start_header_id|>", 128006}, {"<|end_header_id|>", 128007},
@@ -109,6 +110,7 @@ bool read_line(std::string_view line, std::string& bytes, int64_t& rank) {
   return wrong == std::errc() && last == end && append_base64(line.substr(0, space), bytes);
 }
 
+// Ranks may have gaps, which become unused tokens.
 Status read_ranks(std::string_view text, const std::string& source, TokenizerSpec& spec) {
   // Ranks have gaps, but most exist: a line has 5 bytes at least.
   const auto limit = static_cast<int64_t>(std::min<size_t>(text.size() + 1024, INT32_MAX));
@@ -156,6 +158,7 @@ const RankFile* find_by_name(std::string_view name) {
   return nullptr;
 }
 
+// Several published files can be told apart by their number of ranks.
 const RankFile* find_by_size(size_t n_ranks) {
   for (const RankFile& file : rank_files()) {
     if (file.n_ranks == n_ranks) return &file;

@@ -1,4 +1,4 @@
-// Which reader takes a file is decided by its first bytes.
+// The first bytes of a file decide which reader takes it.
 #include "format/tokenizer_file.h"
 
 #include <algorithm>
@@ -60,6 +60,7 @@ bool is_json(std::string_view text) {
 
 }  // namespace
 
+// In this order: GGUF by its magic, JSON, RWKV lines, rank lines, else SentencePiece.
 Result<TokenizerSpec> read_tokenizer_spec(const std::string& given, std::string_view scheme) {
   if (given.ends_with(".safetensors")) {
     return fail(Code::invalid, "{}: give the folder that also holds the tokenizer", given);

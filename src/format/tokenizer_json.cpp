@@ -106,6 +106,7 @@ std::string_view model_type(const JsonElement& model) {
   return member<int64_t>(model, "max_input_chars_per_word") ? "WordPiece" : "BPE";
 }
 
+// The steps first: whether they make bytes decides which BPE the model is.
 Result<TokenizerSpec> PipelineReader::read(std::string_view config) {
   JsonElement model;
   if (root_["model"].get(model) != simdjson::SUCCESS || !model.is_object()) {
@@ -157,6 +158,7 @@ Status PipelineReader::check_form(const PipelineForm& form) const {
   }
 }
 
+// Vocabulary and ranked merges.
 Status PipelineReader::read_bpe(const JsonElement& model) {
   for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     if (!text_of(model, key).empty()) return unsupported("model", key);
@@ -171,6 +173,7 @@ Status PipelineReader::read_bpe(const JsonElement& model) {
   return mark_unknown(text_of(model, "unk_token"));
 }
 
+// Pieces with scores.
 Status PipelineReader::read_unigram(const JsonElement& model) {
   spec_.byte_fallback = flag_of(model, "byte_fallback", false);
   TRY(read_pieces(model));
@@ -185,6 +188,7 @@ Status PipelineReader::read_unigram(const JsonElement& model) {
   return {};
 }
 
+// Vocabulary, prefix and unknown token.
 Status PipelineReader::read_wordpiece(const JsonElement& model) {
   const auto prefix = member<std::string_view>(model, "continuing_subword_prefix");
   if (prefix) spec_.continuing_prefix = *prefix;
@@ -205,6 +209,7 @@ Result<Token> PipelineReader::checked_id(int64_t id, std::string_view text) cons
   return static_cast<Token>(id);
 }
 
+// Stores a token's text at its id; two texts for one id are an error.
 Status PipelineReader::place_token(Token id, std::string_view text) {
   const auto i = static_cast<size_t>(id);
   if (i >= spec_.tokens.size()) {
@@ -290,6 +295,7 @@ Status PipelineReader::read_merges(const JsonElement& model) {
   return {};
 }
 
+// With byte_fallback, tokens such as <0x1F> stand for bytes.
 void PipelineReader::mark_bytes() {
   if (!spec_.byte_fallback) return;
   for (size_t i = 0; i < spec_.tokens.size(); ++i) {
@@ -299,6 +305,7 @@ void PipelineReader::mark_bytes() {
   }
 }
 
+// The unknown token is named by its text.
 Status PipelineReader::mark_unknown(std::string_view text) {
   if (text.empty()) return {};
   const std::optional<Token> id = find_token(spec_, text);
@@ -315,6 +322,7 @@ Status PipelineReader::read_added() {
   return {};
 }
 
+// One entry of added_tokens.
 Status PipelineReader::add_token(const JsonElement& token) {
   const std::optional<int64_t> id = member<int64_t>(token, "id");
   const std::optional<std::string_view> text = member<std::string_view>(token, "content");
@@ -330,6 +338,7 @@ Status PipelineReader::add_token(const JsonElement& token) {
   return place_added_token(std::move(added), static_cast<int64_t>(id_limit_) - 1, source_, spec_);
 }
 
+// Which tokens the post-processor puts before and after a single text.
 Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
   Ends ends;
   for (const JsonElement& step : steps_of(root_, "post_processor", "processors")) {
@@ -376,6 +385,7 @@ Result<Token> PipelineReader::template_token(const JsonElement& step, std::strin
   return *id;
 }
 
+// TemplateProcessing: special tokens around one sequence.
 Result<PipelineReader::Ends> PipelineReader::read_template(const JsonElement& step) {
   Ends ends;
   bool after_text = false;

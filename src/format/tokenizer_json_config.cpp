@@ -1,4 +1,4 @@
-// Everything in the file is optional.
+// tokenizer_config.json: every member is optional.
 #include "format/tokenizer_json_config.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@ std::string_view token_text(const JsonElement& config, std::string_view key) {
   return text_of(token, "content");
 }
 
+// Tokens of added_tokens_decoder that the tokenizer's file does not have.
 Status add_missing_tokens(const JsonElement& config, const std::string& source,
                           TokenizerSpec& spec) {
   const auto tokens = member<JsonObject>(config, "added_tokens_decoder");
@@ -60,6 +61,7 @@ std::optional<Token> find_token(const TokenizerSpec& spec, std::string_view text
   return static_cast<Token>(found - spec.tokens.begin());
 }
 
+// The token table grows to the id, with unused tokens in between.
 Status place_added_token(AddedToken added, int64_t max_id, const std::string& source,
                          TokenizerSpec& spec) {
   if (added.id < 0 || added.id > max_id) {

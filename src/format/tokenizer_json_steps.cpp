@@ -1,5 +1,6 @@
-// One function per kind of step. The order of steps is kept, so a step that would see a text which
-// our order does not make (▁ comes last, bytes after all splits) is refused.
+// One function per kind of step. The order of steps is kept. A step that would see a text which a
+// TokenizerSpec never produces at that point (▁ is added last, bytes come after all splits) is
+// refused.
 #include "format/tokenizer_json_steps.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ struct PlainStep {
   NormalizerKind kind;
   std::string_view pattern = {};
 };
+// Steps without parameters.
 constexpr PlainStep kPlainSteps[] = {
     {"NFC", NormalizerKind::nfc},
     {"NFD", NormalizerKind::nfd},
@@ -87,6 +89,7 @@ Result<PipelineForm> PipelineSteps::read() {
   return form_;
 }
 
+// A step, or the steps of a Sequence one after another.
 Status PipelineSteps::read_normalizer(const JsonElement& step) {
   const std::string_view type = text_of(step, "type");
   if (type == "Replace") return read_replace(step);
@@ -122,6 +125,7 @@ Status PipelineSteps::read_normalizer(const JsonElement& step) {
   return {};
 }
 
+// A text or a regular expression.
 Status PipelineSteps::read_replace(const JsonElement& step) {
   JsonElement pattern;
   if (step["pattern"].get(pattern)) return broken("normalizer: Replace without a pattern");
@@ -145,6 +149,7 @@ Status PipelineSteps::read_replace(const JsonElement& step) {
   return {};
 }
 
+// Prepending ▁ is a flag of the specification, other texts are steps.
 Status PipelineSteps::read_prepend(const JsonElement& step) {
   const std::string_view content = text_of(step, "prepend");
   if (content == kSpaceMark && !prepends_) {
@@ -167,6 +172,7 @@ void PipelineSteps::read_bert_normalizer(const JsonElement& step) {
   spec_.normalizers.insert(spec_.normalizers.end(), steps.begin(), steps.end());
 }
 
+// A pre-tokenizer by its type.
 Status PipelineSteps::read_split(const JsonElement& step) {
   const std::string_view type = text_of(step, "type");
   if (metaspace_) return unsupported("pre_tokenizer", fmt::format("{} after Metaspace", type));
@@ -214,6 +220,7 @@ Status PipelineSteps::add_split(std::string regex, SplitBehavior behavior, bool 
   return {};
 }
 
+// ByteLevel: GPT-2's pattern if use_regex, and the byte alphabet.
 Status PipelineSteps::read_byte_level(const JsonElement& step) {
   if (form_.byte_level) return unsupported("pre_tokenizer", "a second ByteLevel");
   form_.byte_level = true;
@@ -249,6 +256,7 @@ Status PipelineSteps::read_pattern_split(const JsonElement& step) {
   return add_split(regex.empty() ? escaped(literal) : std::string(regex), *behavior, invert);
 }
 
+// Metaspace: ▁ for spaces, with its three schemes for the first one.
 Status PipelineSteps::read_metaspace(const JsonElement& step) {
   const std::string_view replacement = text_of(step, "replacement");
   if (!replacement.empty() && replacement != kSpaceMark) {
@@ -284,6 +292,7 @@ void PipelineSteps::find_pre() {
   if (const auto scheme = find_scheme(regexes)) spec_.pre = *scheme;
 }
 
+// The decoder must undo exactly what the steps do.
 Status PipelineSteps::check_decoder() {
   const std::vector<JsonElement> steps = steps_of(root_, "decoder", "decoders");
   if (steps.empty()) return {};

@@ -7,9 +7,10 @@
 namespace ruv {
 namespace {
 
-// Text before the end that new text may still cut differently.
+// Bytes before the end that may be tokenized differently once more text follows.
 constexpr size_t kUnstableBytes = 16;
 
+// Whether two tokenizers have equal texts under equal ids.
 bool same_pieces(const Tokenizer& a, const Tokenizer& b) {
   const Token n = std::min(a.vocab_size(), b.vocab_size());
   std::string piece_a;
@@ -89,6 +90,7 @@ size_t DraftText::stable_tokens(size_t n_bytes) const {
   return n;
 }
 
+// Encodes the text after the first n_kept tokens again.
 void DraftText::encode_from(size_t n_kept) {
   const Tokenizer& draft = *pair_->draft_;
   tokens_.resize(n_kept);

@@ -40,7 +40,7 @@ void SuffixAutomaton::append(std::span<const Token> tokens) {
   const auto max = static_cast<size_t>(max_tokens_);
   if (tokens.size() > max) tokens = tokens.last(max);
   if (tokens_.size() + tokens.size() > max) {
-    // What is appended comes on top of at most half, so forgetting is rare.
+    // At most half of the text is kept then, so forgetting is rare.
     const size_t n_kept = std::min({max / 2, max - tokens.size(), tokens_.size()});
     const std::vector<Token> kept(tokens_.end() - static_cast<ptrdiff_t>(n_kept), tokens_.end());
     clear();
@@ -61,6 +61,7 @@ void SuffixAutomaton::append(std::span<const Token> tokens) {
   refresh_all();
 }
 
+// Blumer's construction for one token.
 void SuffixAutomaton::extend(Token token) {
   const auto added = static_cast<int32_t>(states_.size());
   tokens_.push_back(token);
@@ -78,8 +79,8 @@ void SuffixAutomaton::extend(Token token) {
   state(added).link = fits ? target : split(from, token, target);
 }
 
-// The texts of `to` that end in an edge from `from` now also end here; those longer do not, so
-// the shorter get a state of their own.
+// The substrings of `to` that arrive through an edge from `from` now also end here and the longer
+// ones do not, so the shorter ones get a state of their own.
 int32_t SuffixAutomaton::split(int32_t from, Token token, int32_t to) {
   const auto copy = static_cast<int32_t>(states_.size());
   State copied = state(to);
@@ -133,6 +134,7 @@ void SuffixAutomaton::refresh_all() {
   }
 }
 
+// The earlier occurrence that a state represents.
 SuffixAutomaton::Match SuffixAutomaton::match_of(int32_t index) const {
   if (index <= kRoot) return {};
   const State& s = state(index);
