@@ -16,7 +16,7 @@ namespace {
 
 thread_local uint64_t n_key_comparisons = 0;
 
-// Objects of more members than this have an index.
+// Objects with more members than this have an index.
 constexpr size_t kMostUnindexed = 16;
 constexpr size_t kMostInBlock = UINT32_MAX / 4;
 
@@ -35,12 +35,14 @@ const Json& null_value() {
 
 }  // namespace
 
+// Length, then bytes.
 struct JsonTextBlock {
   size_t size;
 
   char* bytes() { return reinterpret_cast<char*>(this + 1); }
 };
 
+// Size and capacity, then elements.
 struct JsonArrayBlock {
   uint32_t size = 0;
   uint32_t capacity = 0;
@@ -79,6 +81,7 @@ JsonObjectBlock* JsonObjectBlock::create(size_t capacity) {
   return block;
 }
 
+// Compares keys one by one, or probes the index.
 uint32_t JsonObjectBlock::find(std::string_view key, uint32_t*& slot) {
   slot = nullptr;
   const size_t n = n_slots(capacity);
@@ -96,6 +99,7 @@ uint32_t JsonObjectBlock::find(std::string_view key, uint32_t*& slot) {
   }
 }
 
+// Enters all pairs again, after growth or a removal.
 void JsonObjectBlock::build_index() {
   const size_t n = n_slots(capacity);
   std::fill_n(slots(), n, 0U);
@@ -127,6 +131,7 @@ Json Json::text_of_kind(Kind kind, std::string_view text) {
 
 Json::Json(std::string_view text) : Json(text_of_kind(Kind::string, text)) {}
 
+// Braces around pairs that begin with a text make an object.
 Json::Json(List list) : Json(Kind::array) {
   const bool is_object = std::ranges::all_of(list, [](const Item& item) {
     const Json& pair = item.value;
@@ -226,6 +231,7 @@ std::string_view Json::type_name() const {
   }
 }
 
+// The nearest double, of any kind of number.
 double Json::number() const {
   switch (kind_) {
     case Kind::integer:
@@ -291,6 +297,7 @@ void Json::reserve_items(size_t n) {
   store(block);
 }
 
+// Amortised constant time.
 void Json::push_back(Json value) {
   if (is_null()) *this = array();
   CHECK(is_array());
@@ -386,6 +393,7 @@ void Json::update(const Json& other) {
   for (const auto& [key, value] : other.items()) (*this)[key] = value;
 }
 
+// Keeps the order of the other members.
 bool Json::erase(std::string_view key) {
   const Json* found = find(key);
   if (found == nullptr) return false;
@@ -399,6 +407,7 @@ bool Json::erase(std::string_view key) {
   return true;
 }
 
+// Numbers of different kinds compare as doubles.
 bool Json::equal(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) {
     if (a.is_big_integer() && b.is_big_integer()) return a.text() == b.text();

@@ -30,6 +30,7 @@ tl::unexpected<FieldError> unknown_field(std::string field) {
   return invalid_field(std::move(field), std::move(message), FieldError::Kind::unknown);
 }
 
+// A value's type as a phrase: "an integer", "a list".
 std::string_view type_words(const Json& value) {
   switch (value.kind()) {
     case Json::Kind::object:
@@ -65,6 +66,7 @@ FieldResult<bool> read_flag(const Json& object, std::string_view name, bool fall
   return wrong_type(std::string(name), "true or false", *value);
 }
 
+// Whole, and in the range; the message states both.
 FieldResult<int64_t> integer_within(const std::string& name, const Json& value,
                                     IntegerRange range) {
   if (!value.is_number_integer()) return wrong_type(name, "an integer", value);

@@ -43,6 +43,7 @@ class JsonTreeBuilder {
   std::vector<Json> stack_;
 };
 
+// Moves the container's values from the stack into one allocation.
 void JsonTreeBuilder::close() {
   const Frame frame = frames_.back();
   frames_.pop_back();
@@ -190,6 +191,7 @@ std::string_view wanted_in_text(std::string_view text, size_t at, StopPlace plac
   return "\\u escapes must make whole characters";
 }
 
+// What would have been valid at the place of the error.
 std::string_view wanted(const JsonTreeBuilder& tree, StopPlace place) {
   const bool in_object = tree.innermost() == Json::Kind::object;
   switch (place.before) {
@@ -246,6 +248,7 @@ std::string problem(std::string_view text, size_t at, const bj::error_code& erro
 
 }  // namespace
 
+// Runs the reader over the whole text; trailing text is an error.
 Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;

@@ -74,6 +74,7 @@ void append_real(std::string& out, double value) {
 
 }  // namespace
 
+// Copies runs of plain bytes at once.
 void append_json_text(std::string& out, std::string_view text) {
   out += '"';
   size_t at = 0;
@@ -98,6 +99,7 @@ void append_json_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// Nothing after a key or an opening bracket.
 void JsonWriter::separate() {
   if (last_ == Last::value) out_ += ',';
   if (last_ != Last::key) new_line();

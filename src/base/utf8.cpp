@@ -67,6 +67,7 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+// Looks at the last bytes only.
 size_t whole_utf8_prefix(std::string_view text) {
   const size_t first = text.size() > 3 ? text.size() - 3 : 0;
   for (size_t start = text.size(); start-- > first;) {
@@ -93,6 +94,7 @@ size_t invalid_utf8_size(std::string_view text, size_t at) {
 
 namespace {
 
+// Copies valid stretches and replaces the rest.
 std::string valid_utf8(std::string_view text, bool bytewise) {
   std::string out;
   out.reserve(text.size());

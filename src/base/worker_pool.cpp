@@ -62,6 +62,7 @@ bool WorkerPool::take(int index, uint32_t round) {
       before, round, std::memory_order_relaxed);
 }
 
+// Starts a round, does the caller's part, then takes parts that no worker has begun.
 void WorkerPool::run_erased(Task task, void* context) {
   if (n_threads_ == 1) return task(context, 0);
   task_ = task;
@@ -82,6 +83,7 @@ void WorkerPool::run_erased(Task task, void* context) {
   }
 }
 
+// Waits for a round, does its part, repeats.
 void WorkerPool::work(int index) {
   uint32_t seen = 0;
   for (;;) {

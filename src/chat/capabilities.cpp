@@ -62,6 +62,7 @@ Json result_of(const char* name, const char* id) {
   return out;
 }
 
+// Renders probe conversations with one template.
 class TemplateProbe {
  public:
   explicit TemplateProbe(const ChatTemplate& chat_template) : template_(chat_template) {}
@@ -246,6 +247,7 @@ class TemplateProbe {
 
 }  // namespace
 
+// Renders several short conversations; call it once per template.
 TemplateCapabilities find_capabilities(const ChatTemplate& chat_template) {
   return TemplateProbe(chat_template).run();
 }

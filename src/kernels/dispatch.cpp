@@ -116,7 +116,7 @@ class Tables {
  private:
 #if defined(RUV_KERNELS_AVX512)
   void add_avx512() {
-    // Where the processor multiplies pairs of bf16, that row stands before the plain one.
+    // Where the processor multiplies pairs of bf16, that row comes before the plain one.
     const bool pairs = __builtin_cpu_supports("avx512bf16");
     add(kAvx512Vectors, {pairs ? &kAvx512Bf16 : &kAvx512Floats, &kAvx512Floats, &kAvx512Blocks,
                          &kAvx512Superblocks});

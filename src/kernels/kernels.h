@@ -63,7 +63,7 @@ struct GemmKernel {
 // (head_dim, kPageTokens), values (kPageTokens, head_dim), both f16.
 inline constexpr int kPageTokens = 16;
 
-// Pages of one head in the order of their positions, and behind them n_ahead pages that later calls
+// Pages of one head in the order of their positions, followed by n_ahead pages that later calls
 // will read: a kernel asks for them early, because pages lie anywhere.
 struct PageRun {
   const void* const* pages;

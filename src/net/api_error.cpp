@@ -8,6 +8,7 @@
 namespace ruv {
 namespace {
 
+// docs/http.md has the same table; a test compares them.
 constexpr std::array kErrorTable{
     ErrorRow{Code::ok, 200, "none", "ok"},
     ErrorRow{Code::invalid, 400, "invalid_request_error", "invalid_value"},
@@ -56,12 +57,14 @@ ApiError bad_request(std::string param, std::string message, std::string code) {
   return {400, "invalid_request_error", std::move(message), std::move(param), std::move(code)};
 }
 
+// Cuts between characters.
 std::string shortened(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   const std::string_view head = text.substr(0, max_bytes);
   return std::string(head.substr(0, whole_utf8_prefix(head))) + "…";
 }
 
+// Empty param and code become null.
 std::string error_json(const ApiError& error) {
   const Json json = {
       {"error",

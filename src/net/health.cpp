@@ -14,6 +14,7 @@ Json load_json(const Engine::Load& load) {
           {"n_steps", load.n_steps},       {"n_refused", load.n_refused}};
 }
 
+// Counters as the engine has them.
 Json kv_json(const KvCacheStats& s) {
   return {{"page_tokens", s.page_tokens},     {"page_bytes", s.page_bytes},
           {"total_pages", s.total_pages},     {"free_pages", s.free_pages},

@@ -13,6 +13,7 @@ std::string joined(std::span<const TextPart> parts) {
   return text;
 }
 
+// Bytes that both texts begin with.
 size_t n_shared(std::string_view a, std::string_view b) {
   const size_t n = std::min(a.size(), b.size());
   return static_cast<size_t>(
@@ -57,6 +58,7 @@ std::list<RecentPrompts::Remembered> RecentPrompts::take(std::string_view text) 
   return taken;
 }
 
+// Forgets the least recently used prompts beyond the limits.
 void RecentPrompts::put_back(std::list<Remembered> prompt) {
   std::list<Remembered> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);

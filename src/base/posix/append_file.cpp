@@ -53,6 +53,7 @@ AppendFile::~AppendFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+// After a failed write the file is cut to its old length.
 Status AppendFile::append(std::initializer_list<Bytes> parts) {
   CHECK(parts.size() <= kMaxParts);
   std::array<iovec, kMaxParts> vectors{};
@@ -115,6 +116,7 @@ Status AppendFile::read(uint64_t offset, std::span<std::byte> first,
   return {};
 }
 
+// flock: released by the system when the process ends.
 Result<FileLock> FileLock::take(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return system_failure(path, "create");

@@ -4,6 +4,7 @@
 
 namespace ruv {
 
+// Anonymous memory, with a request for huge pages.
 Result<Buffer> Buffer::allocate(int64_t n_bytes) {
   Buffer buffer;
   if (n_bytes == 0) return buffer;

@@ -81,6 +81,7 @@ Status FileWriter::finish() {
   return {};
 }
 
+// Removes the temporary file on failure.
 Status FileWriter::commit() {
   const Status status = finish();
   if (!status.ok()) {
@@ -105,6 +106,7 @@ bool still_named(int fd, const std::string& path) {
 
 }  // namespace
 
+// Maps the whole range first, so that the mapping never moves.
 Result<SharedFileWriter> SharedFileWriter::create(const std::string& path, uint64_t max_bytes) {
   const std::string partial = partial_name(path);
   const int fd =

@@ -8,6 +8,7 @@
 namespace ruv {
 namespace fs = std::filesystem;
 
+// Only the folders made here get mode 0700.
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> made;

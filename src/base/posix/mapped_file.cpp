@@ -57,6 +57,7 @@ MappedFile::~MappedFile() {
 
 bool MappedFile::is_damaged() const { return range_ != nullptr && range_is_damaged(*range_); }
 
+// The pages stay mapped and are read again on use.
 void MappedFile::drop_pages() const {
   if (!bytes_.empty()) {
     ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);

@@ -18,11 +18,13 @@ constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
 
+// A moment in UTC as calendar fields.
 struct Moment {
   int64_t year, month, day, hour, minute, second, weekday, day_of_year;  // month, day from 1
   int64_t unix_s;
 };
 
+// Proleptic Gregorian calendar; works for negative times.
 Moment moment_of(int64_t unix_s) {
   Moment out{};
   out.unix_s = unix_s;
@@ -102,6 +104,7 @@ struct IsoWeek {
   int64_t year, week;
 };
 
+// Weeks before the first one belong to the previous year.
 IsoWeek iso_week_of(const Moment& t) {
   const auto is_leap = [](int64_t year) {
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -278,6 +281,7 @@ Result<std::string> field(std::string_view format, size_t& at, const Moment& t) 
 
 }  // namespace
 
+// Copies text and expands directives.
 Result<std::string> clock_text(std::string_view format, int64_t unix_s) {
   constexpr int64_t kFarthest = 253402300799;  // the end of the year 9999
   if (unix_s < 0 || unix_s > kFarthest)

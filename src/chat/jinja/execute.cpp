@@ -54,6 +54,7 @@ Result<Flow> TextNode::execute(TemplateRun& run) const {
   return Flow::next;
 }
 
+// Undefined values print nothing.
 Result<Flow> PrintNode::execute(TemplateRun& run) const {
   const TextPtr text = TRY(text_of(TRY(run.evaluate(*value)), run.meter()));
   TRY(run.write(*text));
@@ -72,6 +73,7 @@ Result<Flow> SetNode::execute(TemplateRun& run) const {
   return Flow::next;
 }
 
+// The body is captured, filtered, and assigned.
 Result<Flow> SetBlockNode::execute(TemplateRun& run) const {
   Datum text(TRY(run.capture_block(body)));
   if (filtered) {
@@ -102,6 +104,7 @@ Result<Flow> MacroNode::execute(TemplateRun& run) const {
   return Flow::next;
 }
 
+// The block becomes a macro that is passed as `caller`.
 Result<Flow> CallBlockNode::execute(TemplateRun& run) const {
   const Datum called = TRY(run.evaluate(*callee));
   CallArguments given = TRY(run.evaluate_arguments(arguments));

@@ -31,7 +31,7 @@ Result<Datum> attribute_path(TemplateRun& run, const Datum& item, const Datum& p
 
 namespace {
 
-// What orders an item: its attributes, in lower case unless case matters.
+// The sort key of an item: the item or its attribute, in lower case unless case matters.
 Result<Datum> sort_key(const BuiltinCall& call, const Datum& item, const Datum* attribute,
                        bool case_sensitive) {
   Datum key = attribute ? TRY(attribute_path(call.run, item, *attribute)) : item;
@@ -81,6 +81,7 @@ Result<Datum> multi_key(const BuiltinCall& call, const Datum& item, const Datum*
   return make_sequence(SequenceKind::list, std::move(keys), call.meter());
 }
 
+// sort(reverse, case_sensitive, attribute).
 Result<Datum> sort_filter(const BuiltinCall& call) {
   std::vector<KeyedItem> keyed;
   for (Datum& item : TRY(items_of(call.subject, call.meter()))) {
@@ -91,6 +92,7 @@ Result<Datum> sort_filter(const BuiltinCall& call) {
   return make_sequence(SequenceKind::list, TRY(without_keys(std::move(keyed))), call.meter());
 }
 
+// The pairs of a dict, ordered by key or value.
 Result<Datum> dictsort_filter(const BuiltinCall& call) {
   if (call.subject.is_undefined())
     return fail(Code::corrupt, "{}", call.subject.undefined_message());
@@ -111,6 +113,7 @@ Result<Datum> dictsort_filter(const BuiltinCall& call) {
 }
 
 template <bool kLargest>
+// min and max.
 Result<Datum> extreme_filter(const BuiltinCall& call) {
   std::optional<Datum> best;
   Datum best_key;
@@ -125,6 +128,7 @@ Result<Datum> extreme_filter(const BuiltinCall& call) {
   return best ? *best : Datum::undefined("No aggregated item, sequence was empty.");
 }
 
+// Drops items whose key was seen before; lazily.
 Result<DrawItem> begin_unique(const BuiltinCall& call) {
   DatumWalk items = TRY(DatumWalk::over(call.subject, call.meter()));
   return [&call, items, seen = DatumDict()]() mutable -> Result<std::optional<Datum>> {
@@ -141,6 +145,7 @@ Result<DrawItem> begin_unique(const BuiltinCall& call) {
 
 Result<Datum> unique_filter(const BuiltinCall& call) { return make_generator(call, begin_unique); }
 
+// Sorts by the key, then collects neighbours with equal keys.
 Result<Datum> groupby_filter(const BuiltinCall& call) {
   const bool case_sensitive = call.flag(2);
   std::vector<KeyedItem> keyed;

@@ -1,4 +1,4 @@
-// Filters that make numbers.
+// Filters whose result is a number.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -100,6 +100,7 @@ std::optional<double> real_from_text(std::string_view text) {
   return negative ? -value : value;
 }
 
+// Texts are parsed as Python does; anything else becomes the default.
 Result<Datum> int_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   const Datum fallback = call.has(0) ? *call.given[0] : Datum(int64_t{0});
@@ -119,6 +120,7 @@ Result<Datum> int_filter(const BuiltinCall& call) {
   return real && std::isfinite(*real) ? whole_part(*real) : fallback;
 }
 
+// The same for floats.
 Result<Datum> float_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   if (value.is_undefined()) return fail(Code::corrupt, "{}", value.undefined_message());
@@ -131,6 +133,7 @@ Result<Datum> float_filter(const BuiltinCall& call) {
   return call.has(0) ? *call.given[0] : Datum(0.0);
 }
 
+// Python's abs: exact for whole numbers.
 Result<Datum> abs_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   if (value.is(Datum::Kind::real)) return Datum(std::fabs(value.real()));
@@ -167,6 +170,7 @@ Result<Datum> whole_towards(const Datum& value, bool up) {
   return whole_part(up ? std::ceil(value.real()) : std::floor(value.real()));
 }
 
+// round(precision, method), with the methods common, ceil and floor.
 Result<Datum> round_filter(const BuiltinCall& call) {
   const Datum& value = call.subject;
   const int64_t precision = TRY(call.integer(0, 0));

@@ -1,4 +1,4 @@
-// Filters that make texts.
+// Filters whose result is a text. They keep the marks of the bytes that they copy.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -20,12 +20,14 @@ Result<TextPtr> subject_text(const BuiltinCall& call) {
 }
 
 template <MarkedText (*kChange)(const MarkedText&)>
+// upper, lower, title, capitalize: a mapping of characters.
 Result<Datum> changed_text(const BuiltinCall& call) {
   return Datum(kChange(*TRY(subject_text(call))));
 }
 
 Result<Datum> string_filter(const BuiltinCall& call) { return Datum(TRY(subject_text(call))); }
 
+// Removes white space, or the given characters, at both ends.
 Result<Datum> trim_filter(const BuiltinCall& call) {
   const TextPtr text = TRY(subject_text(call));
   if (!call.has(0) || call.given[0]->is_none())
@@ -36,12 +38,14 @@ Result<Datum> trim_filter(const BuiltinCall& call) {
   return Datum(stripped(*text, characters.get(), StripSide::both));
 }
 
+// All occurrences, or the first `count`.
 Result<Datum> replace_filter(const BuiltinCall& call) {
   const TextPtr text = TRY(subject_text(call));
   const int64_t limit = call.has(2) && call.given[2]->is_none() ? -1 : TRY(call.integer(2, -1));
   return Datum(TRY(replaced(*text, *TRY(call.text(0)), *TRY(call.text(1)), limit, call.meter())));
 }
 
+// Indents all lines, except the first and blank ones unless asked for.
 Result<Datum> indent_filter(const BuiltinCall& call) {
   if (!call.subject.is_text() && !call.subject.is_undefined())
     return fail(Code::corrupt, "indent needs a text, not {}", type_name(call.subject));
@@ -75,10 +79,11 @@ Result<Datum> indent_filter(const BuiltinCall& call) {
   return Datum(std::move(out));
 }
 
+// Cuts at a word boundary unless killwords; `leeway` more characters are tolerated.
 Result<Datum> truncate_filter(const BuiltinCall& call) {
   const int64_t length = TRY(call.integer(0, 255));
   if (!call.subject.is_text()) {
-    // Whatever is short enough passes.
+    // A text that is short enough is unchanged.
     const int64_t n = TRY(length_of(call.subject, call.meter()));
     const int64_t spare = call.has(3) && !call.given[3]->is_none() ? TRY(call.integer(3, 5)) : 5;
     if (length >= 3 && length < INT32_MAX && n - length <= spare) return call.subject;
@@ -127,6 +132,7 @@ Result<Datum> wordcount_filter(const BuiltinCall& call) {
   return Datum(count);
 }
 
+// A text that is already safe is unchanged; force_escape escapes it again.
 Result<Datum> escape_filter(const BuiltinCall& call) {
   if (call.subject.is_text() && call.subject.text()->html_safe) return call.subject;
   return Datum(html_escaped(*TRY(subject_text(call))));
@@ -176,6 +182,7 @@ void append_quoted(MarkedText& out, const MarkedText& text, bool is_path) {
   });
 }
 
+// A text, or the pairs of a mapping as a query.
 Result<Datum> urlencode_filter(const BuiltinCall& call) {
   MarkedText out;
   const bool pairs = call.subject.is(Datum::Kind::dict) || call.subject.is(Datum::Kind::sequence);

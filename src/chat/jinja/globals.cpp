@@ -7,6 +7,7 @@ namespace ruv::jinja {
 
 namespace {
 
+// The items are computed on demand, but their number is limited.
 Result<Datum> range_function(const BuiltinCall& call) {
   int64_t start = 0;
   int64_t stop = TRY(call.integer(0, 0));
@@ -58,6 +59,7 @@ Status each_given(const BuiltinCall& call, F&& set) {
   return Status();
 }
 
+// dict(a=1) and dict(pairs).
 Result<Datum> dict_function(const BuiltinCall& call) {
   auto dict = std::make_shared<DatumDict>();
   TRY(each_given(call, [&](const Datum& key, const Datum& value) {
@@ -84,10 +86,12 @@ Result<Datum> namespace_function(const BuiltinCall& call) {
   return Datum(ObjectPtr(space));
 }
 
+// raise_exception(message): the template refuses the conversation.
 Result<Datum> raise_function(const BuiltinCall& call) {
   return fail(Code::invalid, "{}", TRY(call.text(0))->bytes());
 }
 
+// The current time in UTC, from the options of the rendering.
 Result<Datum> strftime_function(const BuiltinCall& call) {
   const TextPtr format = TRY(call.text(0));
   if (format->size() > 1000) return fail(Code::invalid, "strftime_now: the format is too long");

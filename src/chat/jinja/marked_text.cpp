@@ -8,6 +8,7 @@ namespace ruv::jinja {
 MarkedText::MarkedText(std::string bytes, bool from_user)
     : bytes_(std::move(bytes)), from_user_(from_user) {}
 
+// Extends the last run if the mark is the same.
 void MarkedText::append(std::string_view bytes, bool from_user) {
   if (bytes.empty()) return;
   if (bytes_.empty()) {
@@ -26,6 +27,7 @@ void MarkedText::append(std::string_view bytes, bool from_user) {
 
 void MarkedText::append(const MarkedText& other) { append_slice(other, 0, other.size()); }
 
+// Copies the runs that overlap the slice.
 void MarkedText::append_slice(const MarkedText& other, size_t begin, size_t end) {
   if (begin >= end) return;
   if (other.runs_.empty())

@@ -8,6 +8,7 @@ namespace ruv::jinja {
 namespace {
 
 template <SequenceKind kKind>
+// keys(), values() and items().
 Result<Datum> view_method(const BuiltinCall& call) {
   const DatumDict& dict = *call.subject.dict();
   std::vector<Datum> items;
@@ -22,6 +23,7 @@ Result<Datum> view_method(const BuiltinCall& call) {
   return make_sequence(kKind, std::move(items), call.meter(), dict.from_user);
 }
 
+// get(key, default): None without a default.
 Result<Datum> get_method(const BuiltinCall& call) {
   if (const Datum* found = TRY(call.subject.dict()->find(*call.given[0], call.meter())))
     return *found;
@@ -31,6 +33,7 @@ Result<Datum> get_method(const BuiltinCall& call) {
 // Values never change, so a copy is the thing itself.
 Result<Datum> copy_method(const BuiltinCall& call) { return call.subject; }
 
+// The first equal item; an error when there is none, as in Python.
 Result<Datum> index_method(const BuiltinCall& call) {
   const std::vector<Datum>& items = call.subject.sequence()->items;
   const auto n = static_cast<int64_t>(items.size());
@@ -80,6 +83,8 @@ const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::strin
   return find_in(kListMethods, name);
 }
 
+// Names of Python's types that are known and not implemented, so that they are refused instead of
+// being undefined.
 bool is_unsupported_attribute(const Datum& subject, std::string_view name) {
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -1,4 +1,4 @@
-// Digits come from to_chars, which rounds exactly and knows no locale.
+// Digits come from to_chars, which rounds exactly and does not depend on a locale.
 #include "chat/jinja/number_format.h"
 
 #include <algorithm>
@@ -101,6 +101,7 @@ struct NumberText {
   std::string digits;
 };
 
+// Base 2, 8, 10 or 16; the types of floats convert the number first.
 Result<NumberText> whole_number_text(const Datum& value, const FieldFormat& format) {
   NumberText out;
   out.negative = is_negative(value);
@@ -152,6 +153,7 @@ Result<NumberText> number_text(const Datum& value, const FieldFormat& format) {
   return out;
 }
 
+// Pads to the width; `=` puts the fill between sign and digits.
 MarkedText laid_out(MarkedText text, const FieldFormat& format, char align) {
   const auto length = static_cast<int64_t>(count_characters(text.bytes()));
   if (length >= format.width) return text;
@@ -191,6 +193,7 @@ Status check_field(const Datum& value, const FieldFormat& format) {
   return Status();
 }
 
+// Number, then sign and grouping, then the width.
 Result<MarkedText> formatted(const Datum& value, const FieldFormat& format, RenderMeter& meter) {
   if (format.width > kMaxFieldWidth || format.precision > kMaxFieldWidth)
     return fail(Code::invalid, "a field wider than {} is refused", kMaxFieldWidth);

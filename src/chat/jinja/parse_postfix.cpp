@@ -28,6 +28,7 @@ Result<ExprPtr> TemplateParser::postfixed(ExprPtr subject, bool with_filters) {
   return node;
 }
 
+// [index] or [start:stop:stride].
 Result<StepPtr> TemplateParser::subscript() {
   const Place place = current().place;
   if (skip_sign(".")) {
@@ -71,6 +72,7 @@ Result<StepPtr> TemplateParser::call() {
   return step;
 }
 
+// Positional, named, *sequence and **mapping, in the orders that Python allows.
 Result<ArgumentNodes> TemplateParser::arguments() {
   ArgumentNodes out;
   TRY(expect_sign("("));
@@ -129,6 +131,7 @@ Result<StepPtr> TemplateParser::filter() {
   return step;
 }
 
+// After "is", with an optional "not".
 Result<StepPtr> TemplateParser::test() {
   auto step = std::make_unique<TestStep>(current().place);
   advance();

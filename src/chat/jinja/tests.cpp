@@ -10,11 +10,13 @@ namespace ruv::jinja {
 namespace {
 
 template <Datum::Kind kKind>
+// string, number, mapping, boolean, …
 Result<Datum> kind_test(const BuiltinCall& call) {
   return Datum(call.subject.is(kKind));
 }
 
 template <CompareOp kOp>
+// eq, ne, lt, le, gt, ge and their other names.
 Result<Datum> compare_test(const BuiltinCall& call) {
   return Datum(TRY(compare(kOp, call.subject, *call.given[0], call.meter())));
 }
@@ -50,6 +52,7 @@ Result<Datum> sequence_test(const BuiltinCall& call) {
                (value.is(Datum::Kind::sequence) && value.sequence()->is_indexable()));
 }
 
+// What a for loop accepts.
 Result<Datum> iterable_test(const BuiltinCall& call) {
   const Datum& value = call.subject;
   return Datum(value.is_text() || value.is_undefined() || value.is(Datum::Kind::dict) ||
@@ -95,6 +98,7 @@ Status check_hashable(const BuiltinCall& call) {
   return Status();
 }
 
+// Whether a filter of this name exists.
 Result<Datum> filter_test(const BuiltinCall& call) {
   TRY(check_hashable(call));
   // Jinja has these too; a template that uses one is refused.
@@ -152,6 +156,7 @@ constexpr BuiltinRow kTests[] = {
     {"upper", case_test<true>},
 };
 
+// Linear search: a template is parsed once.
 const BuiltinRow* find_row(std::span<const BuiltinRow> rows, std::string_view name) {
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const BuiltinRow& row) { return row.name == name; });

@@ -29,16 +29,19 @@ size_t bits_of(const cpp_int& value) {
   return value == 0 ? 0 : boost::multiprecision::msb(abs(value)) + 1;
 }
 
+// Any whole Datum as a cpp_int.
 cpp_int wide_of(const Datum& whole) {
   return whole.is(Datum::Kind::wide_integer) ? whole.wide()->value : cpp_int(whole.integer());
 }
 
+// As 64 bits if it fits.
 Datum datum_of(cpp_int value) {
   if (value >= INT64_MIN && value <= INT64_MAX) return Datum(static_cast<int64_t>(value));
   const size_t bits = bits_of(value);
   return Datum(std::make_shared<const WideInteger>(WideInteger{std::move(value), bits}));
 }
 
+// Refuses results above kMaxWholeBits.
 Result<Datum> checked(cpp_int value) {
   if (bits_of(value) > kMaxWholeBits) return too_large();
   return datum_of(std::move(value));
@@ -90,6 +93,7 @@ int64_t product_steps(size_t a_bits, size_t b_bits) {
   return 1 + static_cast<int64_t>((a_bits / 64 + 1) * (b_bits / 64 + 1) / 64);
 }
 
+// Refuses before computing if the result would be too large.
 Result<Datum> power(const Datum& base, const Datum& exponent, RenderMeter& meter) {
   const cpp_int value = wide_of(base);
   if (is_negative(exponent)) {
@@ -182,6 +186,7 @@ Datum whole_part(double value) {
 
 Datum whole_from_unsigned(uint64_t value) { return datum_of(cpp_int(value)); }
 
+// Time grows with the square of the digits, whose number is limited.
 Result<Datum> whole_from_digits(std::string_view digits, bool negative, int base) {
   const size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
   const bool binary = (base & (base - 1)) == 0;

@@ -31,7 +31,7 @@ struct AttendScratch {
   std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
   std::vector<float> max;        // of the scores so far
   std::vector<float> sum;        // of exp(score - max) so far
-  // Of pages of integers only.
+  // Used with pages of integers only.
   std::vector<int8_t> q_bytes;       // (rows, head_dim filled up to a multiple of kQueryFill)
   std::vector<float> q_scale;        // with the scale of scores
   std::vector<int32_t> q_sum;        // of the bytes
@@ -43,7 +43,7 @@ struct AttendScratch {
   alignas(64) float value_scales[kChunkTokens];
   alignas(64) float value_lows[kChunkTokens];   // of codes: the least number
   alignas(64) float seen_scales[kChunkTokens];  // with zeros where a row does not see
-  // Pages of the chunk, and behind them those that are read next.
+  // The pages of the chunk, followed by those that are read next.
   const void* key_pages[2 * kChunkPages];
   const void* value_pages[2 * kChunkPages];
   int64_t n_values_ahead = 0;

@@ -13,8 +13,8 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 // matter.
 constexpr int64_t kTilesPerThread = 8;
 constexpr int64_t kPiecesPerThread = 8;
-// Scores before this boundary are left out where nobody sees them: the order of softmax's sum
-// repeats every 64 numbers.
+// Scores before this boundary are skipped if no row sees them: the order of softmax's sum repeats
+// every 64 numbers.
 constexpr int64_t kSkipTokens = 64;
 constexpr int64_t kAheadPages = kChunkPages;
 // Weights of integer values are int16 with this for the largest value scale of the chunk.
@@ -147,7 +147,7 @@ void CpuAttend::attend_tile(const Tile& tile, const Call& call, AttendScratch& s
   finish(tile, call, s);
 }
 
-// Whoever finishes the last chunk of a tile merges all of them, in order.
+// The thread that finishes the last chunk of a tile merges all of them, in order.
 void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch& s) {
   const Tile& tile = tiles_[static_cast<size_t>(piece.tile)];
   const int64_t n = tile.n_rows * call.group();
@@ -197,7 +197,8 @@ void CpuAttend::start(int64_t n, int64_t head_dim, AttendScratch& s) {
   std::fill_n(s.total.begin(), n * head_dim, 0.0F);
 }
 
-// Of tiered pages, tiles do not cross the end of a group, so their rows read each chunk alike.
+// With tiered pages, tiles do not cross the end of a group, so all their rows read a chunk in the
+// same form.
 const KvPages& CpuAttend::region_of(const Tile& tile, int64_t chunk) const {
   const int64_t own = (tile.sequence->first_position + tile.first_row) / kGroupTokens;
   return chunk < own ? *pages_ : pages_->tail();
@@ -298,8 +299,8 @@ void CpuAttend::sum_values(int64_t n, ChunkPages chunk, const AttendParams& para
   }
 }
 
-// Addresses of the chunk's pages; behind the keys come its first values, behind the values the
-// first keys of the next chunk.
+// Addresses of the chunk's pages. After the keys come its first values, after the values the first
+// keys of the next chunk.
 void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
                            AttendScratch& s) const {
   const PageId* const ids = tile.sequence->pages.data();

@@ -8,6 +8,7 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
+// IPv4 or IPv6, without brackets.
 std::optional<ip::address> as_address(const std::string& name) {
   boost::system::error_code error;
   const ip::address address = ip::make_address(name, error);
@@ -15,6 +16,7 @@ std::optional<ip::address> as_address(const std::string& name) {
   return address;
 }
 
+// localhost and the loopback addresses.
 bool is_loopback(const std::string& name) {
   if (name == "localhost") return true;
   const auto address = as_address(name);
@@ -25,6 +27,7 @@ bool is_port(std::string_view text) {
   return text.size() <= 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Without white space and the characters that end a host in a URL.
 bool is_name(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
     return c <= ' ' || c == 0x7F || std::string_view("/@?#\\").find(c) != std::string_view::npos;
@@ -81,6 +84,7 @@ bool HostAccess::may_be_called(const std::string& name) const {
   return rule_ == Rule::local && (as_address(name) || name.find('.') == std::string::npos);
 }
 
+// Host decides under which name the server may be called, Origin which pages may call it.
 ApiResult<void> HostAccess::check(const HttpRequest& request) const {
   const auto refusal = [](std::string message, const char* code) {
     return tl::unexpected(ApiError{403, "invalid_request_error", std::move(message), "", code});

@@ -12,6 +12,7 @@ bool ServerBudget::take(BudgetUse use, uint64_t n_bytes) {
   return true;
 }
 
+// Only the difference is taken or returned.
 bool BudgetShare::resize(uint64_t n_bytes) {
   if (n_bytes > n_bytes_) {
     if (!budget_->take(use_, n_bytes - n_bytes_)) return false;

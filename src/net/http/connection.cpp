@@ -74,6 +74,7 @@ Connection::Connection(Socket socket, ServerState& server)
       buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 2 * kReadBytes),
       waiting_since_(Clock::now()) {}
 
+// One timer serves all limits; a new limit replaces the one before.
 void Connection::arm(Clock::duration limit, Late late) {
   watchdog_.expires_after(limit);
   watchdog_.async_wait([weak = weak_from_this(), late](const error_code& error) {
@@ -99,6 +100,7 @@ void Connection::abort() {
   if (exchange_) exchange_->disconnect();
 }
 
+// Reads and answers requests until the connection ends.
 asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
   while (socket_.is_open()) {
@@ -129,6 +131,7 @@ bool Connection::has_first_byte() {
   return buffer_.size() > 0 && view_of(buffer_) != "\r";
 }
 
+// An idle connection may be closed to make place for a new one.
 asio::awaitable<bool> Connection::read_first_byte() {
   idle_ = true;
   waiting_since_ = Clock::now();
@@ -172,6 +175,7 @@ std::optional<HttpResponse> Connection::parse_head(Parser& parser) {
   return std::nullopt;
 }
 
+// Reads until the head is complete or wrong.
 asio::awaitable<Connection::ReadOutcome> Connection::read_head(Parser& parser) {
   arm(server_.options.header_timeout, Late::end_read);
   size_t n_seen = 0;
@@ -338,6 +342,7 @@ asio::awaitable<void> Connection::answer(Incoming incoming) {
   server_.memory.note_ended(n_body_bytes);
 }
 
+// On the network thread or a worker, as the route says.
 void Connection::start_route(Incoming incoming) {
   incoming.request.stop = exchange_->stop_token();
   const Route& route = *incoming.route;
@@ -363,6 +368,7 @@ asio::awaitable<void> Connection::watch_client() {
   co_await socket_.async_wait(Socket::wait_error, kAsTuple);
 }
 
+// Writes what the exchange queues, until the answer ends.
 asio::awaitable<void> Connection::write_answer() {
   for (size_t n_written = 0;;) {
     if (n_written >= kShortBytes) co_await server_.bulk.next();
@@ -383,6 +389,7 @@ asio::awaitable<void> Connection::write_answer() {
   }
 }
 
+// In pieces, so that large answers take turns.
 asio::awaitable<bool> Connection::write_all(std::string bytes) {
   for (size_t at = 0; at < bytes.size();) {
     arm(server_.options.write_timeout);

@@ -20,6 +20,7 @@ void write_token(JsonWriter& out, const ModelText& text, const TokenLogprob& tok
   out.end_array();
 }
 
+// Chunks have a delta, whole answers a message.
 class ChatShape final : public AnswerShape {
  public:
   const char* id_prefix() const override { return "chatcmpl-"; }
@@ -85,6 +86,7 @@ class ChatShape final : public AnswerShape {
   }
 };
 
+// Parse, session, template, tokens; each failure names the field.
 ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
                             const std::shared_ptr<Reply>& reply) {
   static const ChatShape kShape;

@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// Text and the older form of logprobs.
 class CompletionShape final : public AnswerShape {
  public:
   const char* id_prefix() const override { return "cmpl-"; }
@@ -76,6 +77,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   return ready;
 }
 
+// One or several prompts; each gets n answers.
 ApiResult<void> answer_completion(const OpenAiService& service, const HttpRequest& http,
                                   const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;

@@ -14,6 +14,7 @@ bool is_empty_list(const Json& value) { return value.is_array() && value.empty()
 bool is_empty_text(const Json& value) { return value.is_string() && value.empty(); }
 bool is_none(const Json& value) { return value == "none"; }
 bool is_one(const Json& value) { return value == 1; }
+// Values of refused fields that ask for nothing.
 bool is_text_format(const Json& value) {
   return value.is_object() && value.size() == 1 && value.contains("type") &&
          value.at("type") == "text";
@@ -50,6 +51,7 @@ constexpr FieldUse kUnsupported = FieldUse::unsupported;
     "safety_identifier", kHonoured, "another name of user, and goes before it"                    \
   }
 
+// Every field of OpenAI's API is listed, supported or not, so that clients get a precise error.
 constexpr std::array kChatFields{
     RUV_SHARED_FIELDS,
     FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
@@ -81,6 +83,7 @@ constexpr std::array kChatFields{
     FieldRow{"web_search_options", kUnsupported, ""},
 };
 
+// POST /v1/completions.
 constexpr std::array kCompletionFields{
     RUV_SHARED_FIELDS,
     FieldRow{"prompt", kHonoured, "required: a text, ids, or a list of texts or of lists of ids"},
@@ -92,6 +95,7 @@ constexpr std::array kCompletionFields{
     FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
 };
 
+// The members of a chat message.
 constexpr std::array kMessageFields{
     FieldRow{"role", kHonoured, "system, developer (the same), user or assistant"},
     FieldRow{"content", kHonoured, "a text, or a list of {\"type\": \"text\", \"text\": …}"},
@@ -121,6 +125,7 @@ constexpr std::array kMessageFields{
 
 constexpr std::array kTemplateFields{RUV_TEMPLATE_FIELDS};
 
+// POST /tokenize: llama.cpp's names and vLLM's.
 constexpr std::array kTokenizeFields{
     FieldRow{"content", kHonoured, "a text; add_special is then false unless given"},
     FieldRow{"prompt", kHonoured, "the same; add_special is then true unless given"},
@@ -137,6 +142,7 @@ constexpr std::array kTokenizeFields{
     FieldRow{"count_only", kHonoured, "true: only the count"},
 };
 
+// POST /detokenize.
 constexpr std::array kDetokenizeFields{
     FieldRow{"tokens", kHonoured, "required: a list of ids"},
     FieldRow{"skip_special_tokens", kHonoured, "true: control tokens give no text"},
@@ -147,6 +153,7 @@ constexpr std::array kDetokenizeFields{
 
 constexpr int kMaxBodyDepth = 32;
 
+// Linear: the tables are short and bodies have few fields.
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {
   for (const FieldRow& row : rows) {
     if (row.name == name) return &row;
@@ -169,6 +176,7 @@ bool is_plain_option(std::string_view name) {
   return find_generate_option(name) != nullptr;
 }
 
+// Depth and number of values are limited while parsing.
 ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
                            PlainOptions options) {
   auto json = parse_json(body, "body", {.depth = kMaxBodyDepth, .values = max_values});
@@ -182,6 +190,7 @@ ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows
   return std::move(*json);
 }
 
+// The first element that is not an id is named by its index.
 ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where) {
   const std::string field = where.substr(0, where.find('['));
   if (!ids.is_array()) return wrong_type(where, "an array of token ids", ids);
@@ -202,6 +211,7 @@ ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& wh
   return tokens;
 }
 
+// Fails at the first member that is unknown, or unsupported with a value that asks for something.
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
                              std::string_view where, PlainOptions options) {
   for (const auto& [name, value] : object.items()) {

@@ -16,6 +16,7 @@ int64_t system_unix_time() {
       .count();
 }
 
+// 24 random letters and digits.
 std::function<std::string()> random_names() {
   std::random_device device;
   auto rng = std::make_shared<Rng>(uint64_t{device()} << 32 | device());
@@ -38,6 +39,7 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
           .unique_name = random_names()};
 }
 
+// Every endpoint of the server.
 std::vector<Route> api_routes(const OpenAiService& service) {
   std::vector<Route> routes{
       chat_completions_route(service), completions_route(service), list_models_route(service),

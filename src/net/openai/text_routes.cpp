@@ -87,6 +87,7 @@ ApiResult<TokenizeBody> read_tokenize(const Json& body) {
   return call;
 }
 
+// A text, or a conversation rendered by the template.
 ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
                                 const TokenizeBody& call) {
   if (call.source == "messages") {
@@ -108,6 +109,7 @@ constexpr size_t kWholeAnswerBytes = 64 << 10;
 // Written on the network thread, where nothing may take long.
 constexpr size_t kPieceBytes = 16 << 10;
 
+// Short answers at once, long ones in pieces.
 ApiResult<void> answer_tokenize(const OpenAiService& service, HttpRequest& http,
                                 const std::shared_ptr<Reply>& reply) {
   TokenizeBody call;
