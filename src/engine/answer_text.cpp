@@ -31,6 +31,8 @@ bool AnswerText::is_healed(Token id) const {
   return n_forced_ > 0 && tokenizer_->token_bytes(id, false).size() <= n_forced_;
 }
 
+// Healed bytes are counted in tokens, skipped text in decoded bytes: a character may be split over
+// the border, and then its text comes whole with the answer.
 std::string AnswerText::push(Token id) {
   if (!detokenizer_) return {};
   n_forced_ -= n_healed_bytes(id);
@@ -45,6 +47,7 @@ std::string AnswerText::finish() {
   return text + stop_text_.finish();
 }
 
+// Removes what the prompt had from the front.
 std::string AnswerText::new_text(std::string text) {
   const size_t n = std::min(n_skipped_, text.size());
   n_skipped_ -= n;

@@ -6,12 +6,10 @@
 #include <span>
 
 #include "base/clock.h"
-#include "device/batch_builder.h"
+#include "engine/draft_verifier.h"
 #include "engine/engine_parts.h"
-#include "engine/prefix_cache.h"
-#include "engine/schedule.h"
-#include "engine/step_choices.h"
-#include "engine/tenants.h"
+#include "engine/schedule_input.h"
+#include "engine/step_packer.h"
 
 namespace ruv {
 
@@ -36,7 +34,7 @@ class EngineCore {
   // Whether step() has something to do now. Sequences that are being restored from disk do not
   // count until their deadline.
   bool has_work() const {
-    return !running_.empty() || !waiting_.empty() || prefixes_.has_results() ||
+    return !lists_.running.empty() || !lists_.waiting.empty() || prefixes_.has_results() ||
            ms_to_deadline() == 0;
   }
   // Milliseconds until the earliest deadline among sequences being restored from disk; 0 if passed,
@@ -72,28 +70,12 @@ class EngineCore {
   bool consistent() const;
 
  private:
-  using Sequences = std::vector<std::unique_ptr<Sequence>>;
-  // A sequence's rows in the batch.
-  struct Packed {
-    Sequence* sequence;
-    int64_t n_tokens;
-    int64_t n_drafts;
-    int64_t first_output;  // -1: gives no logits
-  };
-
   static std::unique_ptr<TailSlots> tails_for(const KvPages& pages, const EngineOptions& options);
-  void make_places();
   bool plan_and_compute(const StopFlag& stop);
   bool files_are_lost();
   void give_up(Sequence& sequence);
   void give_up_youngest();
   void guess();
-  void take_snapshot(int64_t now_ns);
-  static SequenceView view_of(const Sequence& sequence, int64_t now_ns);
-  SequenceView running_view(Sequence& sequence, int64_t now_ns);
-  SequenceView waiting_view(Sequence& sequence, int64_t now_ns);
-  void set_leader(const Sequence& sequence, SequenceView& view) const;
-  void find_leader(Sequence& sequence) const;
   void take_results();
   void expire_restoring(int64_t now_ns);
   void end_late(Sequence& sequence);
@@ -102,11 +84,8 @@ class EngineCore {
   void preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
   void start(Sequence& sequence, int64_t now_ns);
   void pack();
-  void pack_rows(Sequence& sequence, const StepPlan::Rows& rows);
-  bool reserve(Sequence& sequence, int64_t n_tokens);
-  void choose(View logits);
+  void erase_finished();
   void advance(View logits, int64_t start_ns, int64_t run_ns);
-  int64_t accept(const Packed& packed, View logits, int64_t now_ns);
 
   const Model* model_;
   EngineOptions options_;
@@ -117,20 +96,13 @@ class EngineCore {
   PrefixCache prefixes_;
   TenantLedger tenants_;
   StepTimer timer_;
-  Speculator speculator_;  // before the sequences, whose drafts know it
-
-  // Each list has room for all sequences, so that moving one cannot fail.
-  Sequences running_;    // in order of start
-  Sequences waiting_;    // in order of arrival, preempted ones before
-  Sequences restoring_;  // will wait when their pages are there
-  ScheduleSnapshot snapshot_;
+  Speculator speculator_;  // before the sequences: their drafts refer to it
+  ScheduleInput input_;
+  StepPacker packer_;
+  DraftVerifier verifier_;
+  SequenceLists lists_;
   StepPlan plan_;
-  std::vector<Sequence*> planned_;  // of the plan's indexes; null: did not start
-  Sequences started_;               // for a moment
-  BatchBuilder batch_;
-  std::vector<Packed> packed_;
-  StepChoices choices_;
-  std::vector<RequestId> prompt_ids_;
+  std::vector<Sequence*> planned_;  // by the plan's indexes; null: did not start
   int64_t n_steps_ = 0;
   int64_t n_preemptions_ = 0;
   bool told_of_loss_ = false;

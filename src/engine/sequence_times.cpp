@@ -7,10 +7,12 @@ double milliseconds(int64_t from_ns, int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-6;
 }
 
+// 0 where no time passed.
 double per_second(int64_t n, double ms) { return ms > 0 ? static_cast<double>(n) * 1000 / ms : 0; }
 
 }  // namespace
 
+// Where an answer ends before it started or before its first token, the missing times are the end.
 void SequenceTimes::fill(Timings& t, int64_t now_ns) const {
   const int64_t started = started_ns_ != 0 ? started_ns_ : now_ns;
   const int64_t first = first_token_ns_ != 0 ? first_token_ns_ : now_ns;

@@ -8,6 +8,7 @@ namespace ruv {
 TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab)
     : n_logprobs_(params.n_logprobs), n_vocab_(n_vocab), sampler_(params, seed, n_vocab) {}
 
+// The mask is allocated once, here, where running out of memory refuses the request.
 void TokenChooser::constrain(std::unique_ptr<TokenConstraint> constraint) {
   constraint_ = std::move(constraint);
   mask_.emplace(n_vocab_);
@@ -32,12 +33,15 @@ void TokenChooser::choose(std::span<float> logits, std::span<const Token> histor
   choice_ = {id, std::move(logprobs)};
 }
 
+// The constraint advances with the token that is reported.
 TokenChooser::Choice TokenChooser::take() {
   Choice choice = *std::exchange(choice_, std::nullopt);
   if (constrained()) constraint_->accept(choice.id);
   return choice;
 }
 
+// Each draft token is asked of a copy of the constraint, which then advances along the draft. That
+// costs one mask per draft token; the row it saves costs a part of a forward pass.
 void TokenChooser::cut(std::vector<Token>& draft) const {
   if (!constrained()) return;
   const std::unique_ptr<TokenConstraint> ahead = constraint_->clone();

@@ -1,0 +1,49 @@
+// Pages are reserved for the known tokens first and for drafts after them, so that a full pool
+// costs a sequence its drafts and not its step.
+#include "engine/step_packer.h"
+
+#include <algorithm>
+
+namespace ruv {
+
+StepPacker::StepPacker(PrefixCache& prefixes, const KvPages& memory, int64_t max_rows,
+                       int64_t max_sequences, int64_t max_outputs)
+    : prefixes_(&prefixes), memory_(&memory) {
+  batch_.reserve(max_rows, max_sequences, max_outputs);
+  rows_.reserve(static_cast<size_t>(max_sequences));
+  prompts_.reserve(static_cast<size_t>(max_sequences));
+}
+
+void StepPacker::clear() {
+  batch_.clear();
+  rows_.clear();
+  prompts_.clear();
+}
+
+// Gets pages for n_tokens, evicting cached ones if needed.
+bool StepPacker::reserve(Sequence& sequence, int64_t n_tokens) {
+  return prefixes_->make_room(sequence.pages().missing_for(n_tokens)) &&
+         sequence.pages().grow(n_tokens, *memory_);
+}
+
+void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
+  const int64_t first = sequence.n_computed();
+  PackedRows packed{&sequence, std::min(rows.n_tokens, sequence.n_tokens() - first), 0, -1};
+  const int64_t end = first + packed.n_tokens;
+  if (!reserve(sequence, end)) return;
+  const bool gives_logits = end == sequence.n_tokens();
+  if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
+  sequence.pages().pin_tails(first, end + packed.n_drafts);
+  if (sequence.in_prompt()) prompts_.push_back(sequence.id());
+  batch_.begin_sequence(first, sequence.pages().pages());
+  batch_.add(std::span(sequence.tokens())
+                 .subspan(static_cast<size_t>(first), static_cast<size_t>(packed.n_tokens)));
+  if (packed.n_drafts > 0) {
+    batch_.add(
+        std::span(sequence.drafts()->draft.tokens).first(static_cast<size_t>(packed.n_drafts)));
+  }
+  if (gives_logits) packed.first_output = batch_.want_logits(1 + packed.n_drafts);
+  rows_.push_back(packed);
+}
+
+}  // namespace ruv

@@ -1,0 +1,48 @@
+// StepPacker: turns the rows of a plan into the batch of a step, and gets the pages they write.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device/batch_builder.h"
+#include "engine/prefix_cache.h"
+#include "engine/schedule.h"
+
+namespace ruv {
+
+// Rows of one sequence in a batch.
+struct PackedRows {
+  Sequence* sequence;
+  int64_t n_tokens;
+  int64_t n_drafts;
+  int64_t first_output;  // index of the first row of its logits; -1: it gives none
+};
+
+class StepPacker {
+ public:
+  // `prefixes` and `memory` outlive it. Steps of at most max_rows rows, max_sequences sequences and
+  // max_outputs rows of logits allocate nothing for the batch.
+  StepPacker(PrefixCache& prefixes, const KvPages& memory, int64_t max_rows, int64_t max_sequences,
+             int64_t max_outputs);
+
+  void clear();
+  // Packs rows of one sequence. Leaves out what gets no page after all: the next plan sees that.
+  // Throws std::bad_alloc with nothing packed.
+  void add(Sequence& sequence, const StepPlan::Rows& rows);
+
+  const Batch& batch() const { return batch_.batch(); }
+  std::span<const PackedRows> rows() const { return rows_; }
+  // Requests whose prompts the step computes.
+  std::span<const RequestId> prompts() const { return prompts_; }
+
+ private:
+  bool reserve(Sequence& sequence, int64_t n_tokens);
+
+  PrefixCache* prefixes_;
+  const KvPages* memory_;
+  BatchBuilder batch_;
+  std::vector<PackedRows> rows_;
+  std::vector<RequestId> prompts_;
+};
+
+}  // namespace ruv
