@@ -113,7 +113,7 @@ Status try_to_run(const ModelFile& file, const std::vector<std::string>& ignored
   if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes)
     return fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
                 readable_bytes(report.weight_bytes), readable_bytes(report.machine_bytes));
-  // A question about a file leaves no gigabytes behind.
+  // Reading about a file must not keep gigabytes of it in memory.
   const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, {"off", ignored_keys}));
   const ModelInfo info = model_info(*model);
   report.weight_bytes = info.weight_bytes;

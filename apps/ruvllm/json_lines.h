@@ -1,5 +1,5 @@
 // JSON in lines: one object in, one object out, for the subcommands that other programs drive. A
-// line that cannot be answered gives {"error": …} in its place and the rest goes on.
+// line that cannot be answered gives {"error": …} in its place, and the others continue.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ using LineAnswer = std::function<Result<Json>(const Json& line)>;
 // Answers every line of `in` that is not blank, flushing after each so that a program may wait for
 // an answer before it sends the next line.
 void answer_json_lines(std::istream& in, const LineAnswer& answer);
-// The object on line `number` (1 is the first). Fails: corrupt, when it is no JSON object.
+// The object on line `number` (1 is the first). Fails: corrupt, when it is not a JSON object.
 Result<Json> parse_json_line(const std::string& text, int64_t number);
 
 // Members of a line. Fail: invalid, naming the member.

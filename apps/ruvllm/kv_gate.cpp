@@ -152,8 +152,8 @@ std::vector<GateText> windows_of(const Ids& ids, const GateCall& call) {
 }
 
 // A needle is a row of tokens drawn from the text, in an order that no text has: only reading them
-// tells how it goes on, and every model that attends can. It lies in the first half of its window,
-// so that it is read from old pages.
+// tells how it continues, and every model that attends can. It lies in the first half of its
+// window, so that it is read from old pages.
 std::vector<Needle> needles_of(const Ids& ids, const GateCall& call) {
   std::vector<Needle> needles;
   Rng rng(7);

@@ -1,4 +1,4 @@
-// What somebody meant who wrote a name that does not exist.
+// The existing name that a misspelt one most likely means.
 #pragma once
 
 #include <span>

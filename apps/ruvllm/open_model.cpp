@@ -54,7 +54,7 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.progress = [&](LoadStage stage, double share) {
     (stage == LoadStage::packing ? packing : checking)->update(share);
   };
-  // A remark is for a person who waits; the others also for whoever reads the log.
+  // A remark is for a person waiting at a terminal; the other kinds also go to a log.
   options.note = [&](NoteKind kind, std::string_view text) {
     if (kind != NoteKind::remark || is_terminal(stderr)) notes.emplace_back(text);
   };

@@ -1,5 +1,5 @@
 // ruvllm quantize: writes a model as a GGUF file with weights of another type, tensor by tensor.
-// Ctrl-C leaves no half-written file behind.
+// Ctrl-C leaves no half-written file.
 #include <fmt/format.h>
 
 #include <algorithm>

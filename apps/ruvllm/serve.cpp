@@ -1,4 +1,4 @@
-// ruvllm serve: one model behind the OpenAI API over HTTP, until SIGINT or SIGTERM.
+// ruvllm serve: serves one model over the OpenAI API until SIGINT or SIGTERM.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,8 +62,8 @@ std::string kv_text(const Engine& engine, const ServeCall& call) {
 
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_key = TRY(api_key_of(line, call.api_key));
-  // A port that is taken is found before minutes of loading. Who connects meanwhile waits: the
-  // routes are asked from run() on, when the service is complete.
+  // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
+  // connect meanwhile wait: routes are called only from run() on, when the service is complete.
   OpenAiService service;
   const std::unique_ptr<HttpServer> server =
       TRY(HttpServer::create(call.server, api_routes(service)));

@@ -90,7 +90,7 @@ Result<Json> render_line(const ChatTemplate& chat, const RenderOptions& options,
 }
 
 // An array is what a client sends to a server, and is fitted to the template as a server does; an
-// object is the template's context as it stands.
+// object is the template's context, unchanged.
 Result<std::vector<RenderedPart>> render_given(const ChatTemplate& chat,
                                                const RenderOptions& options, const Json& given) {
   if (given.is_array()) {
@@ -132,7 +132,7 @@ std::string shown_place(std::string_view source, std::string_view message) {
   if (!line || !column || *line == 0 || *column == 0) return "";
   const std::string_view text = line_of(source, *line);
   const size_t at = std::min(*column - 1, text.size());
-  // Templates often stand on one line of thousands of characters.
+  // Templates are often a single line of thousands of characters.
   constexpr size_t kAround = 60;
   const auto inside_character = [&](size_t i) {
     return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;

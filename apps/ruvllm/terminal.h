@@ -22,8 +22,8 @@ struct TerminalStyle {
 };
 TerminalStyle style_of(FILE* stream);
 
-// A bar on stderr while something takes longer than a blink; nothing when stderr is no terminal.
-// update() may be called from one thread at a time; the destructor wipes the bar.
+// A progress bar on stderr for work that takes longer than a moment; nothing when stderr is not a
+// terminal.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);

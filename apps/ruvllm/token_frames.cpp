@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 constexpr uint32_t kLongestFrame = 1U << 30;
 
 // stdin in large blocks. What was answered is flushed before it waits for more, so that a program
-// may wait for its answers before it goes on.
+// may wait for its answers before it continues.
 class Input {
  public:
   Input() : block_(size_t{1} << 18) {}

@@ -13,9 +13,9 @@ struct FrameWork {
   int n_threads = 0;     // for long texts; 0: one per core
 };
 
-// For each frame (a count, and so many bytes or ids) on stdin writes one (a count, and so many ids
-// or bytes) to stdout, until stdin ends. A program that writes many frames at once reads meanwhile.
-// Fails: corrupt (a frame that is cut off or too long, an id outside the vocabulary).
+// For each frame on stdin (a count, then that number of bytes or ids) writes one to stdout (a
+// count, then ids or bytes), until stdin ends. A program that writes many frames at once must read
+// meanwhile. Fails: corrupt (a frame that is cut off or too long, an id outside the vocabulary).
 Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work);
 
 }  // namespace ruv

@@ -59,6 +59,7 @@ std::string error_json(const ApiError& error);
 HttpResponse error_response(const ApiError& error);
 
 template <class T>
+// A value or the error for the client.
 using ApiResult = tl::expected<T, ApiError>;
 
 // TRY for ApiResult.

@@ -31,6 +31,7 @@ class RecentPrompts {
   size_t n_prompts() const;
 
  private:
+  // A prompt with the encoder that has its tokens.
   struct Remembered {
     explicit Remembered(const std::shared_ptr<const Tokenizer>& tokenizer) : encoder(tokenizer) {}
     std::string text;

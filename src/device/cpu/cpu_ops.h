@@ -21,7 +21,8 @@ struct CpuLimits {
   int64_t max_group = 0;  // query heads per key/value head
 };
 
-// Steps of so few rows are quantised by every thread for itself: cheaper than a barrier.
+// Steps of at most this many rows are quantised by every thread for itself, which is cheaper than a
+// barrier.
 inline constexpr int64_t kRowsQuantizedByEach = 4;
 
 class CpuOps final : public Ops {
@@ -50,6 +51,7 @@ class CpuOps final : public Ops {
   void softcap(View x, float cap) override;
 
  private:
+  // Cosines and sines of a plan for the rows of the current batch.
   struct RopeTable {
     const RopePlan* plan = nullptr;
     std::vector<float> cos, sin;  // (rows, inv_freq.size())
@@ -60,9 +62,12 @@ class CpuOps final : public Ops {
   // Runs f(row) for all rows, on all threads when there is enough to do.
   template <class F>
   void for_rows(int64_t n_rows, int64_t numbers_per_row, F&& f);
+  // Whether this much work is worth waking the other threads.
   bool worth_threads(int64_t numbers) const;
+  // The norm of one row.
   void norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
                 NormParams params) const;
+  // One row of a table as float32.
   void decode_row(const Weight& table, int64_t row, float* out) const;
   // Piece `index` of n of a product, multiplied on a thread.
   struct Piece {
@@ -75,6 +80,7 @@ class CpuOps final : public Ops {
   static std::byte* act_rows(const Buffer& converted, ActFormat format, View x);
   void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
+  // Writes key and value of row i of a sequence to its page.
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                  const Vector& key_centre);
 

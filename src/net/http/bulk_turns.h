@@ -53,6 +53,7 @@ class BulkTurns {
   }
 
   boost::asio::io_context& io_;
+  // Coroutines in the order in which they asked.
   std::deque<std::function<void()>> waiting_;
   bool running_ = false;
 };

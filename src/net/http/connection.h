@@ -88,16 +88,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_first_byte();
   boost::asio::awaitable<ReadOutcome> read_head(Parser& parser);
   std::optional<HttpResponse> check_head(size_t n_seen, bool& is_whole) const;
+  // Lets Beast parse a complete head; a refusal if it fails.
   std::optional<HttpResponse> parse_head(Parser& parser);
   // Reads the body within max_bytes, counting what has arrived in `incoming.body`.
   boost::asio::awaitable<ReadOutcome> read_body(Parser& parser, uint64_t max_bytes,
                                                 Incoming& incoming);
+  // Moves what is in the buffer into the body.
   std::optional<HttpResponse> parse_body(Parser& parser, uint64_t max_bytes, BudgetShare& share);
+  // The time that a body of which n_bytes have arrived may still take.
   Clock::duration body_patience(uint64_t n_bytes) const;
   // False when the client has closed its side or the time is over.
   boost::asio::awaitable<bool> read_some();
   // Finds the route or the refusal for a head that has been read.
   void choose(Incoming& incoming) const;
+  // How the answer is framed, from the request's version and headers.
   void set_framing(const Parser& parser);
   // Answering: starts the route, then writes what it queues until the answer ends.
   boost::asio::awaitable<void> answer(Incoming incoming);

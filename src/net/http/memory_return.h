@@ -37,6 +37,7 @@ class MemoryReturn {
   static constexpr uint64_t kLargeBody = 512 << 10;
   static constexpr std::chrono::milliseconds kDelay{500};
 
+  // Runs while an end has been noted and memory was not returned yet.
   boost::asio::steady_timer timer_;
   Workers& workers_;
   bool waiting_ = false;

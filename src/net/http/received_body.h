@@ -15,6 +15,7 @@ namespace ruv {
 struct ReceivedBody {
   using value_type = std::string;
 
+  // Required by Beast.
   static uint64_t size(const value_type& body) { return body.size(); }
 
   // The interface that Beast requires of a body type: init, put, finish.

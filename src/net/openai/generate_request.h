@@ -20,6 +20,7 @@ struct RawPrompt {
   bool is_ids = false;
 };
 
+// A checked request of either endpoint; fields of the other endpoint keep their defaults.
 struct GenerateRequest {
   std::string model;
   GenerateParams params;

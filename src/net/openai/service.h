@@ -40,6 +40,7 @@ Route completions_route(const OpenAiService& service);
 std::vector<Route> text_routes(const OpenAiService& service);
 // /v1/sessions: list, show, write and delete.
 std::vector<Route> session_routes(const OpenAiService& service);
+// One route each; health_route and stats_route run on the network thread.
 Route list_models_route(const OpenAiService& service);
 Route get_model_route(const OpenAiService& service);
 Route stats_route(const OpenAiService& service);

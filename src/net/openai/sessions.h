@@ -55,6 +55,7 @@ class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
   void keep(const std::string& answer, int64_t n_tokens, std::function<void(Status)> kept);
 
  private:
+  // Holds the session until it is destroyed.
   SessionTurn(const OpenAiService& service, SessionStore::Hold hold)
       : service_(service), hold_(std::move(hold)) {}
   // Puts stored messages before those of the request, and checks the sizes.
