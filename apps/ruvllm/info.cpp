@@ -11,6 +11,8 @@
 #include "command_line.h"
 #include "commands.h"
 #include "device/kv_shape.h"
+#include "family/config_keys.h"
+#include "family/word_list.h"
 #include "format/gguf_keys.h"
 #include "model/hparams.h"
 #include "open_model.h"
@@ -88,15 +90,7 @@ void check_template(const ModelFile& file, FileReport& report) {
 }
 
 Status read_numbers(const ModelFile& file, FileReport& report) {
-  const ArchSpec* arch = find_arch(file.architecture());
-  if (arch == nullptr) {
-    std::string known;
-    for (const ArchSpec* spec : all_archs())
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", spec->name);
-    return fail(Code::unsupported, "architecture '{}' is not supported; these are: {}",
-                file.architecture(), known);
-  }
-  const HParams h = TRY(read_hparams(file, *arch));
+  const HParams h = TRY(read_hparams(file, *TRY(file.known_family())));
   report.numbers = h;
   report.kv_type = default_kv_type(h.head_dim);
   report.kv_bytes_per_token =
@@ -308,16 +302,18 @@ Json neutral_json(std::span<const NeutralKey> keys) {
 
 // What is known of the keys of each family's configs, for tests/oracle/compare_config_keys.py.
 void print_keys() {
-  Json families = Json::array();
-  for (const HfFamily& family : hf_families()) {
-    families.push_back({{"model_type", family.model_type},
-                        {"architecture", family.gguf},
-                        {"nested", family.nested},
-                        {"honoured", words_json(family.honoured)},
-                        {"without_effect", words_json(family.without_effect)},
-                        {"neutral", neutral_json(family.neutral)}});
+  Json classes = Json::array();
+  for (const FamilyRecord* const family : families()) {
+    for (const HfClass& hf : family->classes) {
+      classes.push_back({{"model_type", hf.model_type},
+                         {"architecture", family->name},
+                         {"nested", hf.nested},
+                         {"honoured", claimed_keys(*family, hf)},
+                         {"without_effect", words_json(hf.without_effect)},
+                         {"neutral", neutral_json(hf.neutral)}});
+    }
   }
-  print_json_line({{"families", families},
+  print_json_line({{"families", classes},
                    {"every_family",
                     {{"without_effect", words_json(hf_keys_without_effect())},
                      {"neutral", neutral_json(hf_neutral_keys())}}},

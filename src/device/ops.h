@@ -10,14 +10,12 @@
 
 #include "device/batch.h"
 #include "device/weight.h"
+#include "tensor/nonlinear.h"
 
 namespace ruv {
 
 // Norm weights and biases, float32.
 using Vector = std::vector<float>;
-
-enum class Norm : uint8_t { rms, layer };
-enum class Act : uint8_t { silu, gelu_tanh };
 
 // Angles of rotary positions: pair i of a head turns by position · inv_freq[i]; cos and sin are
 // scaled by `magnitude` (LongRoPE). The rotated part is 2 · inv_freq.size() numbers of the head.

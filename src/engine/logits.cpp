@@ -29,7 +29,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
       return fail(Code::invalid, "logits: token id {} is not in the vocabulary of {}", id, n_vocab);
     }
   }
-  if (model.arch->block.positions == Positions::learned && n > model.h.n_ctx_train) {
+  if (model.family->block.positions == Positions::learned && n > model.h.n_ctx_train) {
     return fail(Code::invalid, "logits: {} tokens, but the model has {} positions", n,
                 model.h.n_ctx_train);
   }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "format/tensor_names.h"
+#include "format/vocab_names.h"
 
 namespace ruv {
 namespace {
@@ -74,7 +75,8 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
 
 // The group of rows in which halves become neighbours; 0 where rows stay.
 Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) {
-  if (model.architecture() != "llama" || model.rope_order() == RopeOrder::neighbours) return 0;
+  const bool moves = model.family() != nullptr && model.family()->neighbour_rows;
+  if (!moves || model.rope_order() == RopeOrder::neighbours) return 0;
   const bool q = ends_with_any(info.name, {".attn_q.weight", ".attn_q.bias"});
   const bool k = ends_with_any(info.name, {".attn_k.weight", ".attn_k.bias"});
   if (!q && !k) return 0;
@@ -237,7 +239,7 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
     spec.kinds.push_back(TokenKind::unused);
     if (pieces) scores.push_back(0.0F);
   }
-  out.add_text("tokenizer.ggml.model", pieces ? "llama" : "gpt2");
+  out.add_text("tokenizer.ggml.model", vocab_name_of(spec.kind));
   out.add_text("tokenizer.ggml.pre", spec.pre.empty() ? "default" : spec.pre);
   out.add_texts("tokenizer.ggml.tokens", spec.tokens);
   std::vector<int32_t> kinds;

@@ -124,8 +124,7 @@ Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path,
                 path);
   }
   file->architecture_ = *name;
-  // The converter of this architecture alone reorders the rows of q and k.
-  if (file->architecture_ == "llama") file->rope_order_ = RopeOrder::neighbours;
+  file->family_ = find_family(*name);
   file->metadata_ = std::move(contents.metadata);
   file->take_tensors(contents);
   if (n_splits > 1) TRY(file->add_splits(n_splits));

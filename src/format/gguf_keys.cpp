@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "family/word_list.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -32,11 +33,6 @@ struct Shown {
   }
 };
 
-bool is_known_architecture(std::string_view name) {
-  return std::ranges::any_of(hf_families(),
-                             [&](const HfFamily& family) { return family.gguf == name; });
-}
-
 }  // namespace
 
 std::string_view gguf_keys() {
@@ -65,7 +61,7 @@ std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }
 
 Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
                        const std::string& source) {
-  if (!is_known_architecture(architecture)) return {};
+  if (find_family(architecture) == nullptr) return {};
   const std::string prefix = architecture + ".";
   for (auto entry = metadata.lower_bound(prefix);
        entry != metadata.end() && entry->first.starts_with(prefix); ++entry) {

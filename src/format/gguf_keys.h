@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "format/hf_family.h"
+#include "family/family.h"
 #include "format/model_file.h"
 
 namespace ruv {

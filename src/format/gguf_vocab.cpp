@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "family/family.h"
+#include "family/word_list.h"
 #include "format/bert_steps.h"
 #include "format/rwkv_vocab.h"
+#include "format/vocab_names.h"
 #include "text/end_of_turn.h"
 #include "text/split/pre_tokenizer.h"
 
@@ -14,16 +17,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
 constexpr std::string_view kSpaceMark = "\u2581";
-
-struct VocabModel {
-  std::string_view name;
-  TokenizerKind kind;
-};
-constexpr VocabModel kModels[] = {{"llama", TokenizerKind::sentencepiece_bpe},
-                                  {"gpt2", TokenizerKind::byte_bpe},
-                                  {"t5", TokenizerKind::unigram},
-                                  {"bert", TokenizerKind::wordpiece},
-                                  {"rwkv", TokenizerKind::rwkv_world}};
 
 // Typed look-ups by the key's last part.
 class VocabKeys {
@@ -112,13 +105,12 @@ Status read_kinds(const VocabKeys& keys, TokenizerSpec& spec) {
   return {};
 }
 
-// Phi-3's files cannot say it, but its template relies on it: white space after these tokens is not
-// text.
-bool strips_right(const std::string& architecture, std::string_view text) {
-  return architecture == "phi3" && text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
+// White space after the token is not text.
+bool strips_right(const VocabDefaults& defaults, std::string_view text) {
+  return !defaults.untrimmed_tokens.empty() && !is_word_of(defaults.untrimmed_tokens, text);
 }
 
-void add_special_tokens(const std::string& architecture, TokenizerSpec& spec) {
+void add_special_tokens(const VocabDefaults& defaults, TokenizerSpec& spec) {
   for (size_t i = 0; i < spec.tokens.size(); ++i) {
     const TokenKind kind = spec.kinds[i];
     const bool special = kind == TokenKind::control || kind == TokenKind::unknown;
@@ -126,7 +118,7 @@ void add_special_tokens(const std::string& architecture, TokenizerSpec& spec) {
     if (spec.tokens[i] == fmt::format("[PAD{}]", i)) continue;  // fills up a rounded size
     AddedToken added{.id = static_cast<Token>(i), .text = spec.tokens[i], .special = special};
     added.rstrip =
-        spec.kind == TokenizerKind::sentencepiece_bpe && strips_right(architecture, spec.tokens[i]);
+        spec.kind == TokenizerKind::sentencepiece_bpe && strips_right(defaults, spec.tokens[i]);
     spec.added.push_back(std::move(added));
   }
 }
@@ -167,26 +159,21 @@ Status read_ids(const VocabKeys& keys, TokenizerSpec& spec) {
   return {};
 }
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 Status read_flags(const VocabKeys& keys, TokenizerSpec& spec) {
   const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe;
   const bool unigram = spec.kind == TokenizerKind::unigram;
   const bool words = spec.kind == TokenizerKind::wordpiece;
-  const bool llama3 =
-      is_one_of(spec.pre, {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"});
-  spec.ignore_merges = !pieces && (llama3 || spec.pre == "tekken");
+  const SchemeTraits scheme = scheme_traits_of(spec.pre);
+  spec.ignore_merges = !pieces && scheme.whole_words;
   spec.add_bos =
-      TRY(keys.get<bool>("add_bos_token")).value_or(pieces || llama3 || words) && spec.bos;
+      TRY(keys.get<bool>("add_bos_token")).value_or(pieces || scheme.bos || words) && spec.bos;
   spec.add_eos = TRY(keys.get<bool>("add_eos_token")).value_or(unigram || words) && spec.eos;
   // For byte_bpe the key is written but readers do not use it.
   spec.add_space_prefix =
       (pieces || unigram) && TRY(keys.get<bool>("add_space_prefix")).value_or(true);
   // The file format has no key for it; these models' own tokenizers normalise.
-  if (is_one_of(spec.pre, {"qwen2", "qwen3", "qwen35", "deepseek-r1-qwen", "mpt", "olmo"}) ||
-      (spec.kind == TokenizerKind::byte_bpe && keys.architecture() == "gptneox")) {
+  const bool byte_level = spec.kind == TokenizerKind::byte_bpe;
+  if (scheme.nfc || (byte_level && vocab_defaults_of(keys.architecture()).nfc)) {
     spec.normalizers.push_back({.kind = NormalizerKind::nfc});
   }
   spec.remove_extra_spaces = TRY(keys.get<bool>("remove_extra_whitespaces")).value_or(false);
@@ -242,17 +229,8 @@ Status unescape_tokens(const VocabKeys& keys, TokenizerSpec& spec) {
 
 // Files older than the key "pre" have one possible scheme for some architectures.
 Result<std::string> scheme_without_key(const VocabKeys& keys) {
-  struct Row {
-    std::string_view architecture, scheme;
-  };
-  constexpr Row kRows[] = {{"gpt2", "gpt-2"},          {"gptneox", "gpt-2"},
-                           {"phi2", "gpt-2"},          {"qwen2", "qwen2"},
-                           {"starcoder", "starcoder"}, {"starcoder2", "starcoder"},
-                           {"falcon", "falcon"}};
-  const std::string architecture = keys.architecture();
-  for (const Row& row : kRows) {
-    if (row.architecture == architecture) return std::string(row.scheme);
-  }
+  const VocabDefaults defaults = vocab_defaults_of(keys.architecture());
+  if (!defaults.splits.empty()) return std::string(defaults.splits);
   return keys.error("pre",
                     "is missing, so how words are split is not known: convert the model again",
                     Code::unsupported);
@@ -292,21 +270,19 @@ Result<TokenizerSpec> tokenizer_spec_from_metadata(
   const VocabKeys keys(metadata, source);
   const std::optional<std::string> name = TRY(keys.get<std::string>("model"));
   if (!name) return keys.error("model", "is missing: the file has no tokenizer", Code::not_found);
-  const auto* model = std::find_if(std::begin(kModels), std::end(kModels),
-                                   [&](const VocabModel& m) { return m.name == *name; });
-  if (model == std::end(kModels)) {
-    return keys.error(
-        "model", fmt::format("\"{}\" is not supported: llama, gpt2, t5, bert and rwkv are", *name),
-        Code::unsupported);
+  const std::optional<TokenizerKind> kind = vocab_kind_of(*name);
+  if (!kind) {
+    return keys.error("model", fmt::format("\"{}\" is not supported: {} are", *name, vocab_names()),
+                      Code::unsupported);
   }
   TokenizerSpec spec;
-  spec.kind = model->kind;
+  spec.kind = *kind;
   TRY(read_tokens(keys, spec));
   TRY(read_kinds(keys, spec));
   TRY(read_form(keys, source, spec));
   TRY(read_ids(keys, spec));
   TRY(read_flags(keys, spec));
-  add_special_tokens(keys.architecture(), spec);
+  add_special_tokens(vocab_defaults_of(keys.architecture()), spec);
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "family/word_list.h"
 #include "format/hf_values.h"
 #include "format/tensor_names.h"
 
@@ -17,8 +18,12 @@ constexpr size_t kMaxConfigBytes = size_t{4} << 20;
 
 class ConfigReader {
  public:
-  ConfigReader(const Members& config, const HfFamily& family, HfConfig& out)
-      : config_(config), family_(family), config_out_(out), out_(family, out) {}
+  ConfigReader(const Members& config, const FoundClass& found, HfConfig& out)
+      : config_(config),
+        block_(found.family->block),
+        hf_(*found.hf),
+        config_out_(out),
+        out_(found, out) {}
 
   Status read() {
     TRY(read_sizes());
@@ -40,18 +45,19 @@ class ConfigReader {
   Status read_heads();
   Status read_block();
   Status read_biases();
-  Status read_softcap(std::string_view name, bool computed);
+  Status read_softcap(std::string_view name, const SoftCap& cap);
   Status read_softcaps();
   Status read_attention_scale();
   Status read_windows();
   Status read_upper_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
   Status read_experts();
-  Result<bool> bias_of(std::string_view key) const;
+  Status read_bias(std::string_view name, bool always, std::string_view key);
   void set_pattern(std::vector<bool> windowed, std::string_view name);
 
   const Members& config_;
-  const HfFamily& family_;
+  const BlockSpec& block_;
+  const HfClass& hf_;
   HfConfig& config_out_;
   HfValues out_;
   int64_t n_layers_ = 0;
@@ -68,7 +74,7 @@ std::string_view ConfigReader::name_of(Names names) const {
 }
 
 Status ConfigReader::read_sizes() {
-  const bool gpt = family_.gpt_names;
+  const bool gpt = hf_.short_keys;
   const auto alias = [&](std::string_view name, std::string_view own) {
     return gpt ? name_of({name, own}) : name;
   };
@@ -84,9 +90,9 @@ Status ConfigReader::read_sizes() {
   out_.set("feed_forward_length", four_times ? 4 * width_ : TRY(config_.positive(inner)),
            config_.path_of(inner));
   const std::string_view positions = alias("max_position_embeddings", "n_positions");
-  max_positions_ = TRY(config_.positive_or(positions, family_.max_positions));
+  max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
   out_.set("context_length", max_positions_, config_.path_of(positions));
-  // Gemma 3 configs may leave it out; the embedding's shape says it too.
+  // Some configs leave it out; the embedding's shape says it too.
   if (config_.has("vocab_size")) {
     out_.set("vocab_size", TRY(config_.positive("vocab_size")), config_.path_of("vocab_size"));
   }
@@ -94,28 +100,26 @@ Status ConfigReader::read_sizes() {
 }
 
 Status ConfigReader::read_heads() {
-  const std::string_view heads = family_.gpt_names ? name_of({"num_attention_heads", "n_head"})
-                                                   : std::string_view("num_attention_heads");
-  const int64_t n_heads = TRY(config_.positive_or(heads, family_.n_heads));
+  const std::string_view heads = hf_.short_keys ? name_of({"num_attention_heads", "n_head"})
+                                                : std::string_view("num_attention_heads");
+  const int64_t n_heads = TRY(config_.positive_or(heads, hf_.n_heads));
   out_.set("attention.head_count", n_heads, config_.path_of(heads));
   int64_t n_kv_heads = n_heads;
   constexpr std::string_view kKvHeads = "num_key_value_heads";
-  const bool null_counts =
-      family_.null_kv_heads && config_.has(kKvHeads) && !config_.is_set(kKvHeads);
-  if (!family_.gpt_names && !null_counts) {
-    n_kv_heads =
-        TRY(config_.positive_or(kKvHeads, family_.n_kv_heads != 0 ? family_.n_kv_heads : n_heads));
+  const bool null_counts = hf_.null_kv_heads && config_.has(kKvHeads) && !config_.is_set(kKvHeads);
+  if (!hf_.short_keys && !null_counts) {
+    n_kv_heads = TRY(config_.positive_or(kKvHeads, hf_.n_kv_heads != 0 ? hf_.n_kv_heads : n_heads));
   }
   out_.set("attention.head_count_kv", n_kv_heads, config_.path_of(kKvHeads));
-  if (!family_.ignores_head_dim && config_.is_set("head_dim")) {
+  if (!hf_.ignores_head_dim && config_.is_set("head_dim")) {
     head_dim_ = TRY(config_.positive("head_dim"));
-  } else if (family_.head_dim != 0 && !config_.has("head_dim")) {
-    head_dim_ = family_.head_dim;
-  } else if (family_.head_dim != 0) {
+  } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
+    head_dim_ = hf_.head_dim;
+  } else if (hf_.head_dim != 0) {
     return config_.wrong("head_dim", "is null");
   } else {
-    // The reference rounds down, but for GPT-2.
-    if (family_.gpt_names && width_ % n_heads != 0) {
+    // The reference rounds down, except for classes with short keys.
+    if (hf_.short_keys && width_ % n_heads != 0) {
       return config_.wrong(heads, "does not divide the hidden size");
     }
     head_dim_ = width_ / n_heads;
@@ -127,37 +131,36 @@ Status ConfigReader::read_heads() {
 }
 
 Status ConfigReader::read_block() {
-  const auto eps = TRY(config_.number(family_.norm_eps_key));
-  out_.set(family_.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
-           eps.value_or(family_.norm_eps), config_.path_of(family_.norm_eps_key));
-  std::string act = TRY(config_.text_or(family_.act_key, family_.act));
-  // Gemma 1 means the approximation by this.
-  if (family_.model_type == "gemma" && act == "gelu") act = family_.act;
-  out_.set("hidden_act", act, config_.path_of(family_.act_key));
-  config_out_.norms_minus_one = family_.norms_minus_one;
-  config_out_.tied_embeddings = TRY(config_.truth("tie_word_embeddings")).value_or(family_.tied);
+  const auto eps = TRY(config_.number(hf_.norm_eps_key));
+  out_.set(block_.norm == Norm::layer ? "attention.layer_norm_epsilon"
+                                      : "attention.layer_norm_rms_epsilon",
+           eps.value_or(hf_.norm_eps), config_.path_of(hf_.norm_eps_key));
+  const std::string_view usual = block_.act == Act::silu ? "silu" : "gelu_pytorch_tanh";
+  std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
+  if (hf_.gelu_is_tanh && act == "gelu") act = usual;
+  out_.set("hidden_act", act, config_.path_of(hf_.act_key));
+  config_out_.tied_embeddings = TRY(config_.truth("tie_word_embeddings")).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings,
            config_.path_of("tie_word_embeddings"));
   return read_biases();
 }
 
-// "true" and "" say always and never.
-Result<bool> ConfigReader::bias_of(std::string_view key) const {
-  if (key.empty() || key == "true") return !key.empty();
-  return TRY(config_.truth(key)).value_or(key == "use_bias");
-}
-
-Status ConfigReader::read_biases() {
-  out_.set("attention_bias", TRY(bias_of(family_.qkv_bias)), std::string(family_.qkv_bias));
-  out_.set("attention_output_bias", TRY(bias_of(family_.output_bias)),
-           std::string(family_.output_bias));
-  out_.set("mlp_bias", TRY(bias_of(family_.mlp_bias)), std::string(family_.mlp_bias));
+// A class without a key for it has the bias always or never.
+Status ConfigReader::read_bias(std::string_view name, bool always, std::string_view key) {
+  const bool has = key.empty() ? always : TRY(config_.truth(key)).value_or(hf_.biases_by_default);
+  out_.set(name, has, std::string(key));
   return {};
 }
 
-// Absent: the default of the family's ArchSpec. Null: none, written as 0.
-Status ConfigReader::read_softcap(std::string_view name, bool computed) {
-  if (!computed || !config_.has(name)) return {};
+Status ConfigReader::read_biases() {
+  TRY(read_bias("attention_bias", block_.qkv_bias, hf_.qkv_bias));
+  TRY(read_bias("attention_output_bias", block_.all_bias, hf_.output_bias));
+  return read_bias("mlp_bias", block_.all_bias, hf_.mlp_bias);
+}
+
+// Absent: the default of the family's record. Null: none, written as 0.
+Status ConfigReader::read_softcap(std::string_view name, const SoftCap& softcap) {
+  if (!softcap.computed || !config_.has(name)) return {};
   double cap = 0;
   if (config_.is_set(name)) {
     cap = TRY(config_.number(name)).value_or(0);
@@ -168,18 +171,18 @@ Status ConfigReader::read_softcap(std::string_view name, bool computed) {
 }
 
 Status ConfigReader::read_softcaps() {
-  TRY(read_softcap("attn_logit_softcapping", family_.attn_softcap));
-  return read_softcap("final_logit_softcapping", family_.final_softcap);
+  TRY(read_softcap("attn_logit_softcapping", out_.family().attn_softcap));
+  return read_softcap("final_logit_softcapping", out_.family().final_softcap);
 }
 
 Status ConfigReader::read_attention_scale() {
-  if (family_.query_scalar > 0) {
+  if (hf_.query_scalar > 0) {
     constexpr std::string_view kName = "query_pre_attn_scalar";
-    const double scalar = TRY(config_.number(kName)).value_or(family_.query_scalar);
+    const double scalar = TRY(config_.number(kName)).value_or(hf_.query_scalar);
     if (!(scalar > 0)) return config_.wrong(kName, "is not above 0");
     out_.set("attention.query_pre_attn_scalar", scalar, config_.path_of(kName));
   }
-  if (!family_.scales_attention) return {};
+  if (!hf_.scales_attention) return {};
   if (!TRY(config_.truth("scale_attn_weights")).value_or(true)) {
     out_.set("attention.scale", 1.0, "scale_attn_weights");
   }
@@ -190,23 +193,23 @@ Status ConfigReader::read_attention_scale() {
 }
 
 Status ConfigReader::read_windows() {
-  if (family_.windows == HfWindows::none) return {};
-  const bool upper = family_.windows == HfWindows::upper;
+  if (hf_.windows == HfWindows::none) return {};
+  const bool upper = hf_.windows == HfWindows::upper;
   const bool used = !upper || TRY(config_.truth("use_sliding_window")).value_or(false);
   std::optional<int64_t> window;
   if (used && !config_.has("sliding_window")) {
-    if (family_.window > 0) window = family_.window;
+    if (hf_.window > 0) window = hf_.window;
   } else if (used && config_.is_set("sliding_window")) {
     window = TRY(config_.positive("sliding_window"));
   }
   if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
-  if (family_.windows == HfWindows::all) return {};
+  if (hf_.windows == HfWindows::all) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
   if (upper) return read_upper_windows(window);
   if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
-  int64_t period = family_.window_period;
-  if (!family_.period_key.empty()) period = TRY(config_.positive_or(family_.period_key, period));
-  out_.set("attention.sliding_window_pattern", period, config_.path_of(family_.period_key));
+  int64_t period = block_.window_period;
+  if (!hf_.period_key.empty()) period = TRY(config_.positive_or(hf_.period_key, period));
+  out_.set("attention.sliding_window_pattern", period, config_.path_of(hf_.period_key));
   return {};
 }
 
@@ -267,7 +270,7 @@ void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name
 }
 
 Status ConfigReader::read_experts() {
-  if (!family_.experts) return {};
+  if (!hf_.experts) return {};
   const std::string_view name = name_of({"num_experts", "num_local_experts"});
   out_.set("expert_count", TRY(config_.positive_or(name, 8)), config_.path_of(name));
   out_.set("expert_used_count", TRY(config_.positive_or("num_experts_per_tok", 2)),
@@ -292,21 +295,14 @@ Result<std::string> class_of(const Members& config) {
   return short_name(config, "architectures", classes.front().get<std::string>());
 }
 
-struct ChosenFamily {
-  const HfFamily* family = nullptr;  // null: unknown
-  std::string name;                  // for errors
+struct ChosenClass {
+  FoundClass found;  // nothing: unknown
+  std::string name;  // for errors
 };
-
-const HfFamily* family_of_class(std::string_view name) {
-  for (const HfFamily& family : hf_families()) {
-    if (is_word_of(family.classes, name)) return &family;
-  }
-  return nullptr;
-}
 
 // model_type decides, as in transformers; the class only where it is missing. A class with another
 // head than the one for text is not one of ours.
-Result<ChosenFamily> choose_family(const Members& config, HfConfig& out) {
+Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   const std::string named_class = TRY(class_of(config));
   std::string type;
   if (config.is_set("model_type")) {
@@ -315,18 +311,18 @@ Result<ChosenFamily> choose_family(const Members& config, HfConfig& out) {
   if (type.empty() && named_class.empty()) {
     return config.wrong("architectures", "is missing, and model_type too");
   }
-  const HfFamily* const by_class = family_of_class(named_class);
-  if (type.empty()) return ChosenFamily{by_class, named_class};
-  const HfFamily* const by_type = find_hf_family(type);
-  if (by_type == nullptr) return ChosenFamily{nullptr, named_class.empty() ? type : named_class};
-  if (!named_class.empty() && by_class == nullptr) return ChosenFamily{nullptr, named_class};
-  if (by_class != nullptr && by_class != by_type) {
+  const FoundClass by_class = find_hf_class(named_class);
+  if (type.empty()) return ChosenClass{by_class, named_class};
+  const FoundClass by_type = find_hf_type(type);
+  if (by_type.hf == nullptr) return ChosenClass{{}, named_class.empty() ? type : named_class};
+  if (!named_class.empty() && by_class.hf == nullptr) return ChosenClass{{}, named_class};
+  if (by_class.hf != nullptr && by_class.hf != by_type.hf) {
     out.remarks.push_back(
         fmt::format("'architectures' names {}, but 'model_type' is {}, which "
                     "counts",
                     named_class, type));
   }
-  return ChosenFamily{by_type, type};
+  return ChosenClass{by_type, type};
 }
 
 // Takes a member away by the name that errors give it.
@@ -339,11 +335,11 @@ bool take_away(Json& object, std::string_view path) {
   return inner != nullptr && take_away(*inner, path.substr(dot + 1));
 }
 
-Status read_family(const Members& config, const HfFamily& family, HfConfig& out) {
-  HfValues values(family, out);
-  if (!family.nested) return ConfigReader(config, family, out).read();
+Status read_class(const Members& config, const FoundClass& found, HfConfig& out) {
+  HfValues values(found, out);
+  if (!found.hf->nested) return ConfigReader(config, found, out).read();
   const Members inner = TRY(config.object("text_config"));
-  TRY(ConfigReader(inner, family, out).read());
+  TRY(ConfigReader(inner, found, out).read());
   if (config.is_set("tie_word_embeddings")) {
     const bool tied = TRY(config.truth("tie_word_embeddings")).value_or(true);
     if (inner.has("tie_word_embeddings") && tied != out.tied_embeddings) {
@@ -366,7 +362,7 @@ bool flag_of(const HfConfig& config, std::string_view key) {
 }  // namespace
 
 void HfValues::set(std::string_view key, MetaValue value, std::string name) {
-  out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.gguf, key), std::move(value));
+  out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.name, key), std::move(value));
   out_.names.insert_or_assign(std::string(key), std::move(name));
 }
 
@@ -412,10 +408,11 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
     if (take_away(json, key)) out.ignored.push_back(key);
   }
   const Members config(json, source);
-  const ChosenFamily chosen = TRY(choose_family(config, out));
-  out.architecture = chosen.family == nullptr ? chosen.name : std::string(chosen.family->gguf);
-  if (chosen.family != nullptr) {
-    const Status status = read_family(config, *chosen.family, out);
+  const ChosenClass chosen = TRY(choose_class(config, out));
+  out.family = chosen.found.family;
+  out.architecture = out.family == nullptr ? chosen.name : std::string(out.family->name);
+  if (out.family != nullptr) {
+    const Status status = read_class(config, chosen.found, out);
     if (!status.ok() && status.code() != Code::unsupported) return tl::unexpected(status);
     out.usable = status;
   }

@@ -21,16 +21,17 @@
 
 #include <span>
 
+#include "family/family.h"
 #include "format/model_file.h"
 
 namespace ruv {
 
 struct HfConfig {
-  std::string architecture;  // GGUF name, or the config's own name when we do not know it
+  const FamilyRecord* family = nullptr;  // null when we do not know it
+  std::string architecture;  // the family's name, or the config's own when we do not know it
   MetaMap metadata;          // only general.architecture when we do not know the architecture
   // What a GGUF key is called in the config: "block_count" is "num_hidden_layers".
   std::map<std::string, std::string, std::less<>> names;
-  bool norms_minus_one = false;
   bool tied_embeddings = false;  // an output matrix in the file need not be there
   // Not ok: a key asks for something we do not compute (unsupported); it is named with its value.
   // The metadata then lacks what was to be read after it.

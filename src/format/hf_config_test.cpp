@@ -70,7 +70,7 @@ TEST(HfConfig, Llama) {
   EXPECT_EQ(number(config, "rope.freq_base"), 500000);
   EXPECT_EQ(text(config, "hidden_act"), "silu");
   EXPECT_FALSE(config.tied_embeddings);
-  EXPECT_FALSE(config.norms_minus_one);
+  EXPECT_FALSE(config.family->norms_minus_one);
   EXPECT_FALSE(has(config, "attention.sliding_window"));
   EXPECT_FALSE(has(config, "rope.scaling.type"));
 }
@@ -127,7 +127,7 @@ TEST(HfConfig, Gemma) {
   const HfConfig config = parse(json);
   EXPECT_EQ(text(config, "hidden_act"), "gelu_pytorch_tanh");
   EXPECT_TRUE(config.tied_embeddings);
-  EXPECT_TRUE(config.norms_minus_one);
+  EXPECT_TRUE(config.family->norms_minus_one);
   EXPECT_EQ(integer(config, "attention.value_length"), 32);
 }
 
@@ -245,7 +245,7 @@ TEST(HfConfig, StarCoder2HasItsOwnNameForTheNormsEpsilon) {
   EXPECT_FALSE(has(config, "attention.layer_norm_rms_epsilon"));
   EXPECT_EQ(text(config, "hidden_act"), "gelu_pytorch_tanh");
   EXPECT_TRUE(config.tied_embeddings);
-  EXPECT_FALSE(config.norms_minus_one);
+  EXPECT_FALSE(config.family->norms_minus_one);
 }
 
 TEST(HfConfig, Mixtral) {

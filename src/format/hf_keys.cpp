@@ -1,4 +1,8 @@
 // Every key of a config: honoured, without effect, refused, or not read by the model class at all.
+#include <algorithm>
+
+#include "family/config_keys.h"
+#include "family/word_list.h"
 #include "format/hf_values.h"
 
 namespace ruv {
@@ -24,7 +28,7 @@ void remark_on_rope_keys(const Members& rope, HfValues& out) {
   for (const auto& [name, value] : rope.json().items()) {
     const bool known =
         is_word_of(hf_rope_keys(), name) || is_word_of(hf_rope_keys_without_effect(), name);
-    const bool kind = out.family().rope == HfRope::by_kind &&
+    const bool kind = out.hf().rope == HfRope::by_kind &&
                       (name == "full_attention" || name == "sliding_attention");
     if (kind && value.is_object()) {
       if (const auto inner = rope.object(name)) remark_on_rope_keys(*inner, out);
@@ -38,19 +42,20 @@ void remark_on_rope_keys(const Members& rope, HfValues& out) {
 
 Status check_hf_keys(const Members& config, HfValues& out) {
   for (const NeutralKey& key : hf_neutral_keys()) TRY(check_neutral(config, key));
-  const HfFamily& family = out.family();
-  for (const NeutralKey& key : family.neutral) TRY(check_neutral(config, key));
+  const HfClass& hf = out.hf();
+  for (const NeutralKey& key : hf.neutral) TRY(check_neutral(config, key));
+  const std::vector<std::string_view> claimed = claimed_keys(out.family(), hf);
   for (const auto& [name, value] : config.json().items()) {
     const auto is_named = [&name = name](const NeutralKey& key) { return key.name == name; };
-    const bool known = is_word_of(family.honoured, name) ||
-                       is_word_of(family.without_effect, name) ||
+    const bool known = std::ranges::count(claimed, name) > 0 ||
+                       is_word_of(hf.without_effect, name) ||
                        is_word_of(hf_keys_without_effect(), name) ||
-                       std::any_of(family.neutral.begin(), family.neutral.end(), is_named) ||
+                       std::any_of(hf.neutral.begin(), hf.neutral.end(), is_named) ||
                        std::any_of(hf_neutral_keys().begin(), hf_neutral_keys().end(), is_named);
     if (!known) remark_on(config, name, out);
   }
   for (const std::string_view name : {"rope_parameters", "rope_scaling"}) {
-    if (family.rope == HfRope::none || !config.is_set(name)) continue;
+    if (hf.rope == HfRope::none || !config.is_set(name)) continue;
     remark_on_rope_keys(TRY(config.object(name)), out);
   }
   return {};

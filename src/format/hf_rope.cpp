@@ -12,9 +12,9 @@ namespace {
 class RopeReader {
  public:
   RopeReader(const Members& config, const HfHead& head, HfValues& out)
-      : config_(config), head_(head), out_(out), family_(out.family()) {}
+      : config_(config), head_(head), out_(out), hf_(out.hf()) {}
 
-  Status read() { return family_.rope == HfRope::by_kind ? read_kinds() : read_one(); }
+  Status read() { return hf_.rope == HfRope::by_kind ? read_kinds() : read_one(); }
 
  private:
   Status read_one();
@@ -36,7 +36,7 @@ class RopeReader {
   const Members& config_;
   HfHead head_;
   HfValues& out_;
-  const HfFamily& family_;
+  const HfClass& hf_;
   int64_t n_dims_ = 0;
 };
 
@@ -44,7 +44,7 @@ class RopeReader {
 Result<std::string> RopeReader::type_of(const Members& rope) const {
   const std::string older = TRY(rope.text_or("type", "default"));
   std::string type = TRY(rope.text_or("rope_type", older));
-  if (family_.rope == HfRope::partial && (type == "su" || type == "yarn")) return "longrope";
+  if (hf_.rope == HfRope::partial && (type == "su" || type == "yarn")) return "longrope";
   return type;
 }
 
@@ -62,7 +62,7 @@ Status RopeReader::read_one() {
     out_.remark("'rope_parameters' is not read, because 'rope_scaling' is there too");
   }
   const Members& rope = scaling.json().empty() ? parameters : scaling;
-  TRY(read_base(rope, "rope.freq_base", "rope_theta", family_.rope_base));
+  TRY(read_base(rope, "rope.freq_base", "rope_theta", hf_.rope_base));
   TRY(read_part(rope, TRY(type_of(rope)) != "default"));
   return read_scaling(rope);
 }
@@ -86,8 +86,9 @@ Status RopeReader::read_kinds() {
       full, source,
       scaling.json().empty() ? parameters.path_of("full_attention.") : "rope_scaling.");
   const Members local = TRY(parameters.object("sliding_attention"));
-  TRY(read_base(global, "rope.freq_base", "rope_theta", family_.rope_base));
-  TRY(read_base(local, "rope.freq_base_swa", "rope_local_base_freq", 10000));
+  TRY(read_base(global, "rope.freq_base", "rope_theta", hf_.rope_base));
+  TRY(read_base(local, "rope.freq_base_swa", "rope_local_base_freq",
+                out_.family().local_rope_base));
   TRY(read_part(global, TRY(type_of(global)) != "default"));
   TRY(read_part(local, TRY(type_of(local)) != "default"));
   TRY(read_local_scaling(local));
@@ -113,7 +114,7 @@ Status RopeReader::read_part(const Members& rope, bool scaled) {
   const double part = (own ? own : TRY(config_.number("partial_rotary_factor"))).value_or(1.0);
   const std::string name = place.path_of("partial_rotary_factor");
   n_dims_ = head_.dim;
-  if (family_.rope == HfRope::partial) {
+  if (hf_.rope == HfRope::partial) {
     if (part <= 0 || part > 1) {
       return place.wrong("partial_rotary_factor", "is not in the range above 0 to 1");
     }
@@ -156,10 +157,10 @@ Result<double> RopeReader::factor_of(const Members& rope) {
 Status RopeReader::read_scaling(const Members& rope) {
   const std::string type = TRY(type_of(rope));
   if (type == "default") return {};
-  const bool phi3 = family_.rope == HfRope::partial;
-  if (phi3 ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
+  const bool partial = hf_.rope == HfRope::partial;
+  if (partial ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
     return refused(rope, type,
-                   phi3 ? "default and longrope" : "default, linear, llama3 and longrope");
+                   partial ? "default and longrope" : "default, linear, llama3 and longrope");
   }
   out_.set("rope.scaling.type", type, rope.path_of("rope_type"));
   if (type == "llama3") return read_llama3(rope);
@@ -192,13 +193,12 @@ Status RopeReader::read_llama3(const Members& rope) {
   return {};
 }
 
-// What stands beside the object wins, except where there is an object for each kind of layer. Phi-3
-// always has it there.
+// What stands beside the object wins, except where there is an object for each kind of layer. Some
+// classes always have it there.
 Result<int64_t> RopeReader::original_positions(const Members& rope) {
   constexpr std::string_view kName = "original_max_position_embeddings";
-  const bool phi3 = family_.rope == HfRope::partial;
-  if (family_.rope != HfRope::by_kind) {
-    if (config_.has(kName) || phi3) return config_.positive_or(kName, 4096);
+  if (hf_.rope != HfRope::by_kind && (config_.has(kName) || hf_.original_positions > 0)) {
+    return config_.positive_or(kName, hf_.original_positions);
   }
   return rope.positive_or(kName, head_.max_positions);
 }
@@ -248,7 +248,7 @@ Status RopeReader::copy_factors(const Members& rope, std::string_view name) {
 }  // namespace
 
 Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out) {
-  if (out.family().rope == HfRope::none) return {};
+  if (out.hf().rope == HfRope::none) return {};
   return RopeReader(config, head, out).read();
 }
 

@@ -1,24 +1,28 @@
 // HfValues: what the readers of config.json write to.
 #pragma once
 
+#include "family/family.h"
 #include "format/config_members.h"
 #include "format/hf_config.h"
-#include "format/hf_family.h"
 
 namespace ruv {
 
 class HfValues {
  public:
-  HfValues(const HfFamily& family, HfConfig& out) : family_(family), out_(out) {}
+  // Requires: both parts of `found`.
+  HfValues(const FoundClass& found, HfConfig& out)
+      : family_(*found.family), hf_(*found.hf), out_(out) {}
 
-  const HfFamily& family() const { return family_; }
+  const FamilyRecord& family() const { return family_; }
+  const HfClass& hf() const { return hf_; }
   // `key` without the architecture; `name`: what it is called in the config.
   void set(std::string_view key, MetaValue value, std::string name);
   // Beyond a number that no config reaches, only that there are more.
   void remark(std::string text);
 
  private:
-  const HfFamily& family_;
+  const FamilyRecord& family_;
+  const HfClass& hf_;
   HfConfig& out_;
 };
 

@@ -43,6 +43,21 @@ Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
   return open_gguf(path, options);
 }
 
+Result<const FamilyRecord*> ModelFile::known_family() const {
+  if (family_ != nullptr) return family_;
+  return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path_,
+              architecture_, known_families());
+}
+
+RopeOrder ModelFile::rope_order() const {
+  const bool moved = container_ == "gguf" && family_ != nullptr && family_->neighbour_rows;
+  return moved ? RopeOrder::neighbours : RopeOrder::halves;
+}
+
+bool ModelFile::norms_minus_one() const {
+  return container_ != "gguf" && family_ != nullptr && family_->norms_minus_one;
+}
+
 std::string ModelFile::shown_key(std::string_view key) const {
   const auto name = key_names_.find(key);
   if (name != key_names_.end() && !name->second.empty()) return name->second;

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "family/family.h"
 #include "tensor/format.h"
 #include "text/tokenizer.h"
 
@@ -43,12 +44,12 @@ struct TensorInfo {
   Bytes bytes;
   int64_t n_elements() const;
   // The tensor is stored as its transpose, (n_in, n_out) in memory, while `shape` is already the
-  // logical (n_out, n_in): GPT-2 safetensors. Only for plain float types.
+  // logical (n_out, n_in): Conv1D of checkpoints. Only for plain float types.
   bool transposed = false;
 };
 
-// Whether rows of q and k stand in the order for rotating neighbours (2i, 2i+1), as GGUF files of
-// the llama architecture have them, or halves (i, i + d/2), as safetensors have them.
+// Whether rows of q and k are in the order for rotating neighbours (2i, 2i+1), as GGUF files of
+// some families have them, or halves (i, i + d/2), as safetensors have them.
 enum class RopeOrder : uint8_t { halves, neighbours };
 
 struct ModelFileOptions {
@@ -69,12 +70,16 @@ class ModelFile {
   const std::string& path() const { return path_; }
   // "gguf" or "safetensors".
   std::string_view container() const { return container_; }
-  // "llama", "qwen2", … as general.architecture.
+  // As general.architecture; in a folder of a family we do not have, as the config calls it.
   const std::string& architecture() const { return architecture_; }
-  RopeOrder rope_order() const { return rope_order_; }
-  // The weights of RMS norms are stored as w - 1 (Gemma safetensors): add 1 while loading. GGUF
-  // files of the same models hold w.
-  bool norms_minus_one() const { return norms_minus_one_; }
+  // Null: not one of ours.
+  const FamilyRecord* family() const { return family_; }
+  // The same. Fails: unsupported, naming the architecture and the families there are.
+  Result<const FamilyRecord*> known_family() const;
+  RopeOrder rope_order() const;
+  // The weights of norms are stored as w - 1: add 1 while loading. GGUF files of the same models
+  // hold w.
+  bool norms_minus_one() const;
 
   // Value by key; keys of hyper-parameters are given without the architecture ("block_count" finds
   // "qwen2.block_count"). Null when absent.
@@ -119,8 +124,7 @@ class ModelFile {
   std::string path_;
   std::string_view container_;
   std::string architecture_;
-  RopeOrder rope_order_ = RopeOrder::halves;
-  bool norms_minus_one_ = false;
+  const FamilyRecord* family_ = nullptr;
   MetaMap metadata_;
   std::map<std::string, std::string, std::less<>> key_names_;  // where the file has others
   Status usable_;

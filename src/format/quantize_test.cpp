@@ -21,6 +21,7 @@ class MadeModel final : public ModelFile {
     path_ = "/models/made";
     container_ = container;
     architecture_ = std::move(architecture);
+    family_ = find_family(architecture_);
     metadata_["general.architecture"] = architecture_;
     metadata_["general.file_type"] = int64_t{0};
   }
@@ -38,7 +39,6 @@ class MadeModel final : public ModelFile {
     EXPECT_TRUE(index_tensors_again().ok());
     return tensors_.back();
   }
-  void keep_norms_minus_one() { norms_minus_one_ = true; }
 
   Result<TokenizerSpec> tokenizer_spec() const override {
     if (!spec_) return fail(Code::not_found, "no tokenizer");
@@ -328,7 +328,6 @@ TEST(Quantize, ExpertsBecomeOneTensor) {
 TEST(Quantize, NormsAndTransposedTensorsAreAsGgufHasThem) {
   const TestFolder folder;
   MadeModel model("safetensors", "gemma");
-  model.keep_norms_minus_one();
   model.add("output_norm.weight", {2}, {0.5F, -0.25F});
   model.add("blk.0.ffn_up.weight", {2, 3}, {1, 4, 2, 5, 3, 6}).transposed = true;
   const auto out = converted(model, "f32", folder);

@@ -35,7 +35,7 @@ class SafetensorsFile final : public ModelFile {
   Status read_files();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
-  Status add_tensor(SafetensorsTensor&& stored, const std::string& path);
+  Status add_tensor(const TensorNames& names, SafetensorsTensor&& stored, const std::string& path);
   void leave_out(std::string name);
   void remark_on_left_out();
   Status check_output();
@@ -69,7 +69,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
 std::string SafetensorsFile::shown_tensor(std::string_view name) const {
   const auto known = hf_names_.find(name);
   if (known != hf_names_.end()) return known->second;
-  return hf_name_of(name, architecture_).value_or(std::string(name));
+  return TensorNames(family_).hf_of(name).value_or(std::string(name));
 }
 
 Status SafetensorsFile::read_config(const ModelFileOptions& options) {
@@ -91,7 +91,7 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   architecture_ = config_.architecture;
   metadata_ = config_.metadata;
   key_names_ = config_.names;
-  norms_minus_one_ = config_.norms_minus_one;
+  family_ = config_.family;
   usable_ = config_.usable;
   remarks_ = config_.remarks;
   ignored_keys_ = config_.ignored;
@@ -134,24 +134,26 @@ Status SafetensorsFile::read_shards(const std::string& index_path) {
 Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path) {
   files_.push_back(TRY(MappedFile::open(path)));
   std::vector<SafetensorsTensor> stored = TRY(parse_safetensors(files_.back().bytes(), path));
+  const TensorNames names_of_family(family_);
   std::set<std::string> names;
   for (SafetensorsTensor& tensor : stored) {
     if (!names.insert(tensor.name).second) {
       return fail(Code::corrupt, "{}: header: tensor '{}' appears twice", path,
                   quoted_name(tensor.name));
     }
-    TRY(add_tensor(std::move(tensor), path));
+    TRY(add_tensor(names_of_family, std::move(tensor), path));
   }
   return names;
 }
 
-Status SafetensorsFile::add_tensor(SafetensorsTensor&& stored, const std::string& path) {
+Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&& stored,
+                                   const std::string& path) {
   if (is_ignored_hf_tensor(stored.name)) return {};
   if (std::ranges::count(names_to_ignore_, stored.name) > 0) {
     ignored_keys_.push_back(stored.name);
     return {};
   }
-  MappedName name = gguf_name_of(stored.name, architecture_);
+  MappedName name = names.gguf_of(stored.name);
   if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf))) {
     leave_out(std::move(stored.name));
     return {};

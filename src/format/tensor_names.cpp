@@ -1,4 +1,4 @@
-// The table of names and the matching of its patterns.
+// The usual names, and the matching of their patterns.
 #include "format/tensor_names.h"
 
 #include <array>
@@ -11,58 +11,48 @@
 namespace ruv {
 namespace {
 
-// Names without their last part, ".weight" or ".bias". "{}" is a decimal number: the layer, then
-// the expert. Rows are tried in order, so those for some families stand before the general ones.
-struct NameRow {
-  std::string_view gguf;
-  std::string_view hf;
-  std::string_view only = {};  // GGUF architectures, each between spaces; empty means all
-  bool conv1d = false;
+// Which families have a tensor of the usual names.
+enum class NameOf : uint8_t {
+  every,
+  split_qkv,
+  fused_qkv,
+  qk_norm,
+  sandwich,
+  split_gate,
+  fused_gate
 };
 
-constexpr std::string_view kSandwich = " gemma2 gemma3 ";
-constexpr std::string_view kGpt2 = " gpt2 ";
-constexpr std::string_view kStarCoder2 = " starcoder2 ";
-constexpr std::string_view kPhi3 = " phi3 ";
-constexpr std::string_view kSplitQkv = " llama qwen2 qwen3 gemma gemma2 gemma3 starcoder2 ";
-constexpr std::string_view kNormedQk = " qwen3 gemma3 ";
-constexpr std::string_view kGated = " llama qwen2 qwen3 gemma gemma2 gemma3 ";
+// Names without their last part, ".weight" or ".bias". "{}" is a decimal number: the layer, then
+// the expert. Rows are tried in order, so those for some families come before the general ones.
+struct UsualName {
+  TensorName name;
+  NameOf of = NameOf::every;
+};
 
-constexpr std::array kRows = {
-    NameRow{"token_embd", "model.embed_tokens"},
-    NameRow{"output_norm", "model.norm"},
-    NameRow{"output", "lm_head"},
-    NameRow{"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
-    NameRow{"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj", kSplitQkv},
-    NameRow{"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj", kSplitQkv},
-    NameRow{"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj", kSplitQkv},
-    NameRow{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj", kPhi3},
-    NameRow{"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
-    NameRow{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm", kNormedQk},
-    NameRow{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm", kNormedQk},
-    NameRow{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm", kSandwich},
-    NameRow{"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm", kSandwich},
-    NameRow{"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm", kSandwich},
-    NameRow{"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
-    NameRow{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj", kGated},
-    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj", kPhi3},
-    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.c_fc", kStarCoder2},
-    NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.c_proj", kStarCoder2},
-    NameRow{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj", kGated},
-    NameRow{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
-    NameRow{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
-    NameRow{"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"},
-    NameRow{"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"},
-    NameRow{"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"},
-    NameRow{"token_embd", "wte", kGpt2},
-    NameRow{"position_embd", "wpe", kGpt2},
-    NameRow{"output_norm", "ln_f", kGpt2},
-    NameRow{"blk.{}.attn_norm", "h.{}.ln_1", kGpt2},
-    NameRow{"blk.{}.attn_qkv", "h.{}.attn.c_attn", kGpt2, true},
-    NameRow{"blk.{}.attn_output", "h.{}.attn.c_proj", kGpt2, true},
-    NameRow{"blk.{}.ffn_norm", "h.{}.ln_2", kGpt2},
-    NameRow{"blk.{}.ffn_up", "h.{}.mlp.c_fc", kGpt2, true},
-    NameRow{"blk.{}.ffn_down", "h.{}.mlp.c_proj", kGpt2, true},
+constexpr UsualName kUsualNames[] = {
+    {{"token_embd", "model.embed_tokens"}},
+    {{"output_norm", "model.norm"}},
+    {{"output", "lm_head"}},
+    {{"blk.{}.attn_norm", "model.layers.{}.input_layernorm"}},
+    {{"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"}, NameOf::split_qkv},
+    {{"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"}, NameOf::split_qkv},
+    {{"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"}, NameOf::split_qkv},
+    {{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj"}, NameOf::fused_qkv},
+    {{"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"}},
+    {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm"}, NameOf::qk_norm},
+    {{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm"}, NameOf::qk_norm},
+    {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}, NameOf::sandwich},
+    {{"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm"}, NameOf::sandwich},
+    {{"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"}, NameOf::sandwich},
+    {{"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"}},
+    {{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"}, NameOf::split_gate},
+    {{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj"}, NameOf::fused_gate},
+    {{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"}, NameOf::split_gate},
+    {{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"}},
+    {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"}},
+    {{"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"}},
+    {{"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"}},
+    {{"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"}},
 };
 
 constexpr std::array<std::string_view, 3> kIgnoredEndings = {".rotary_emb.inv_freq", ".attn.bias",
@@ -104,9 +94,37 @@ std::string fill(std::string_view pattern, const std::vector<std::string_view>& 
   return out += pattern;
 }
 
-bool fits(const NameRow& row, std::string_view architecture) {
-  if (row.only.empty()) return architecture != "gpt2" || row.hf == "lm_head";
-  return row.only.find(fmt::format(" {} ", architecture)) != std::string_view::npos;
+bool has_name(const FamilyRecord* family, NameOf of) {
+  if (of == NameOf::every || family == nullptr) return of == NameOf::every;
+  const bool sandwich = family->block.norm_place == NormPlace::sandwich;
+  switch (of) {
+    case NameOf::every:
+      return true;
+    case NameOf::split_qkv:
+      return !family->fused_qkv;
+    case NameOf::fused_qkv:
+      return family->fused_qkv;
+    case NameOf::qk_norm:
+      return family->block.qk_norm;
+    case NameOf::sandwich:
+      return sandwich;
+    case NameOf::split_gate:
+      return family->block.gated && !family->fused_gate_up;
+    case NameOf::fused_gate:
+      return family->fused_gate_up;
+  }
+  return false;
+}
+
+// The names of a family in the order they are tried. Null: those that every family has.
+std::vector<TensorName> names_of(const FamilyRecord* family) {
+  std::vector<TensorName> names;
+  if (family != nullptr) names.assign(family->own_names.begin(), family->own_names.end());
+  if (family != nullptr && !family->usual_names) return names;
+  for (const UsualName& usual : kUsualNames) {
+    if (has_name(family, usual.of)) names.push_back(usual.name);
+  }
+  return names;
 }
 
 // "x.y.weight" as "x.y" and ".weight"; both empty when the ending is another.
@@ -129,11 +147,13 @@ std::string unwrapped(std::string_view name) {
 
 }  // namespace
 
-MappedName gguf_name_of(std::string_view hf_name, std::string_view architecture) {
+TensorNames::TensorNames(const FamilyRecord* family) : names_(names_of(family)) {}
+
+MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   const std::string name = unwrapped(hf_name);
   const auto [stem, ending] = split_ending_of(name);
-  for (const NameRow& row : kRows) {
-    if (stem.empty() || !fits(row, architecture)) continue;
+  for (const TensorName& row : names_) {
+    if (stem.empty()) break;
     // Checkpoints of a class without a head lack the "model.".
     auto numbers = match(row.hf, stem);
     if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), stem);
@@ -142,10 +162,10 @@ MappedName gguf_name_of(std::string_view hf_name, std::string_view architecture)
   return {std::string(hf_name)};
 }
 
-std::optional<std::string> hf_name_of(std::string_view gguf_name, std::string_view architecture) {
+std::optional<std::string> TensorNames::hf_of(std::string_view gguf_name) const {
   const auto [stem, ending] = split_ending_of(gguf_name);
-  for (const NameRow& row : kRows) {
-    if (stem.empty() || !fits(row, architecture)) continue;
+  for (const TensorName& row : names_) {
+    if (stem.empty()) break;
     const auto numbers = match(row.gguf, stem);
     if (numbers) return fill(row.hf, *numbers) + std::string(ending);
   }

@@ -1,25 +1,38 @@
-// Tensor names: one table says which name of a HuggingFace checkpoint is which name of a GGUF file,
-// so that everything above sees GGUF names only.
+// TensorNames: which name of a HuggingFace checkpoint is which name of a GGUF file, so that
+// everything above sees GGUF names only. Most families share the usual names of transformers; a
+// record says which of them it has, and may add its own.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "family/family.h"
 
 namespace ruv {
 
 struct MappedName {
   std::string gguf;     // as given when no row of the table fits
-  bool conv1d = false;  // stored (n_in, n_out) when it is a matrix: GPT-2's Conv1D
+  bool conv1d = false;  // stored (n_in, n_out) when it is a matrix
   bool mapped = false;
 };
 
-// The GGUF name of a HuggingFace tensor, for a GGUF architecture:
-// "model.layers.3.mlp.up_proj.weight" is "blk.3.ffn_up.weight". Wrappers ("language_model.",
-// "transformer.") are taken off first.
-MappedName gguf_name_of(std::string_view hf_name, std::string_view architecture);
-// The inverse, without wrappers; nothing when no row fits.
-std::optional<std::string> hf_name_of(std::string_view gguf_name, std::string_view architecture);
+class TensorNames {
+ public:
+  // Null: the names that every family has.
+  explicit TensorNames(const FamilyRecord* family);
+
+  // "model.layers.3.mlp.up_proj.weight" is "blk.3.ffn_up.weight". Wrappers ("language_model.",
+  // "transformer.") are taken off first.
+  MappedName gguf_of(std::string_view hf_name) const;
+  // The inverse, without wrappers; nothing when no row fits.
+  std::optional<std::string> hf_of(std::string_view gguf_name) const;
+
+ private:
+  std::vector<TensorName> names_;
+};
+
 // Tensors of checkpoints that no decoder needs: rotary frequencies, causal masks, vision parts.
 bool is_ignored_hf_tensor(std::string_view hf_name);
 

@@ -6,8 +6,13 @@
 namespace ruv {
 namespace {
 
-std::string gguf(std::string_view hf, std::string_view architecture) {
-  return gguf_name_of(hf, architecture).gguf;
+TensorNames names(std::string_view family) {
+  EXPECT_NE(find_family(family), nullptr);
+  return TensorNames(find_family(family));
+}
+
+std::string gguf(std::string_view hf, std::string_view family) {
+  return names(family).gguf_of(hf).gguf;
 }
 
 TEST(TensorNames, CommonNames) {
@@ -52,17 +57,17 @@ TEST(TensorNames, CheckpointsWithoutAHeadLackTheModelInFront) {
 }
 
 TEST(TensorNames, WhatAClassDoesNotHaveHasNoName) {
-  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.q_norm.weight", "llama").mapped);
-  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.q_proj.weight", "phi3").mapped);
-  EXPECT_FALSE(gguf_name_of("model.layers.0.self_attn.qkv_proj.weight", "qwen2").mapped);
-  EXPECT_FALSE(gguf_name_of("model.layers.0.mlp.gate_proj.weight", "starcoder2").mapped);
+  EXPECT_FALSE(names("llama").gguf_of("model.layers.0.self_attn.q_norm.weight").mapped);
+  EXPECT_FALSE(names("phi3").gguf_of("model.layers.0.self_attn.q_proj.weight").mapped);
+  EXPECT_FALSE(names("qwen2").gguf_of("model.layers.0.self_attn.qkv_proj.weight").mapped);
+  EXPECT_FALSE(names("starcoder2").gguf_of("model.layers.0.mlp.gate_proj.weight").mapped);
 }
 
 TEST(TensorNames, Gpt2MatricesAreConv1d) {
-  const MappedName qkv = gguf_name_of("h.11.attn.c_attn.weight", "gpt2");
+  const MappedName qkv = names("gpt2").gguf_of("h.11.attn.c_attn.weight");
   EXPECT_EQ(qkv.gguf, "blk.11.attn_qkv.weight");
   EXPECT_TRUE(qkv.conv1d);
-  EXPECT_FALSE(gguf_name_of("wte.weight", "gpt2").conv1d);
+  EXPECT_FALSE(names("gpt2").gguf_of("wte.weight").conv1d);
   EXPECT_EQ(gguf("lm_head.weight", "gpt2"), "output.weight");
 }
 
@@ -72,14 +77,14 @@ TEST(TensorNames, WhatFitsNoRowKeepsItsName) {
         "model.layers..mlp.up_proj.weight", "model.layers.1.mlp.up_proj",
         "model.layers.1.mlp.up_proj.weight.weight", "model.layers.9999999.mlp.up_proj.weight",
         "model.norm", "", "weight", ".weight", "h.0.ln_1.weight"}) {
-    const MappedName mapped = gguf_name_of(name, "llama");
+    const MappedName mapped = names("llama").gguf_of(name);
     EXPECT_EQ(mapped.gguf, name);
     EXPECT_FALSE(mapped.mapped) << name;
   }
 }
 
 TEST(TensorNames, GoesBack) {
-  for (const auto& [hf, architecture] : std::initializer_list<std::pair<const char*, const char*>>{
+  for (const auto& [hf, family] : std::initializer_list<std::pair<const char*, const char*>>{
            {"model.layers.5.self_attn.o_proj.weight", "llama"},
            {"model.layers.5.post_attention_layernorm.weight", "qwen2"},
            {"model.layers.5.post_attention_layernorm.weight", "gemma2"},
@@ -89,9 +94,15 @@ TEST(TensorNames, GoesBack) {
            {"h.5.mlp.c_fc.bias", "gpt2"},
            {"model.layers.5.mlp.c_fc.bias", "starcoder2"},
            {"model.layers.5.mlp.c_proj.weight", "starcoder2"}}) {
-    EXPECT_EQ(hf_name_of(gguf(hf, architecture), architecture), hf);
+    EXPECT_EQ(names(family).hf_of(gguf(hf, family)), hf);
   }
-  EXPECT_EQ(hf_name_of("rope_freqs.weight", "llama"), std::nullopt);
+  EXPECT_EQ(names("llama").hf_of("rope_freqs.weight"), std::nullopt);
+}
+
+TEST(TensorNames, AnUnknownFamilyHasTheNamesThatAllHave) {
+  const TensorNames unknown(nullptr);
+  EXPECT_EQ(unknown.gguf_of("lm_head.weight").gguf, "output.weight");
+  EXPECT_FALSE(unknown.gguf_of("model.layers.0.self_attn.q_proj.weight").mapped);
 }
 
 TEST(TensorNames, IgnoresWhatNoDecoderNeeds) {

@@ -1,3 +1,5 @@
+// Tensors are taken in the order of the decoder, so that a packed file is read from front to back.
+// Checkpoints and GGUF files name and fuse projections differently; both end in the same weights.
 #include "model/bind_weights.h"
 
 #include <set>
@@ -37,7 +39,7 @@ class Binder {
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
                   m_.file->shown_tensor("token_embd.weight"));
     m_.token_embd = WeightSource::lookup(std::move(embd));
-    if (m_.arch->block.positions == Positions::learned) {
+    if (m_.family->block.positions == Positions::learned) {
       m_.position_embd =
           WeightSource::lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd)));
       m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
@@ -47,7 +49,7 @@ class Binder {
 
   Status bind_output() {
     m_.output_norm = TRY(source_.norm("output_norm.weight", m_.h.n_embd));
-    if (m_.arch->block.norm == Norm::layer) {
+    if (m_.family->block.norm == Norm::layer) {
       m_.output_norm_bias = TRY(source_.vector("output_norm.bias", m_.h.n_embd));
     }
     const bool tied = !source_.has("output.weight");
@@ -58,18 +60,18 @@ class Binder {
 
   Status bind_layer(int64_t i, LayerWeights& w) {
     prefix_ = fmt::format("blk.{}.", i);
-    const bool layer_norm = m_.arch->block.norm == Norm::layer;
+    const bool layer_norm = m_.family->block.norm == Norm::layer;
     w.attn_norm = TRY(source_.norm(prefix_ + "attn_norm.weight", m_.h.n_embd));
     w.ffn_norm = TRY(source_.norm(prefix_ + "ffn_norm.weight", m_.h.n_embd));
     if (layer_norm) {
       w.attn_norm_bias = TRY(source_.vector(prefix_ + "attn_norm.bias", m_.h.n_embd));
       w.ffn_norm_bias = TRY(source_.vector(prefix_ + "ffn_norm.bias", m_.h.n_embd));
     }
-    if (m_.arch->block.norm_place == NormPlace::sandwich) {
+    if (m_.family->block.norm_place == NormPlace::sandwich) {
       w.attn_post_norm = TRY(source_.norm(prefix_ + "post_attention_norm.weight", m_.h.n_embd));
       w.ffn_post_norm = TRY(source_.norm(prefix_ + "post_ffw_norm.weight", m_.h.n_embd));
     }
-    if (m_.arch->block.qk_norm) {
+    if (m_.family->block.qk_norm) {
       w.q_norm = TRY(source_.norm(prefix_ + "attn_q_norm.weight", m_.h.head_dim));
       w.k_norm = TRY(source_.norm(prefix_ + "attn_k_norm.weight", m_.h.head_dim));
     }
@@ -80,6 +82,7 @@ class Binder {
     return bind_feed_forward(w);
   }
 
+  // One fused matrix of q, k and v, or three of their own.
   Status bind_qkv(LayerWeights& w) {
     const bool required = block().qkv_bias;
     constexpr std::string_view kKey = "attention_bias";
@@ -115,6 +118,7 @@ class Binder {
     return {};
   }
 
+  // Rows that rotate as neighbours become rows that rotate as halves; the decoder knows only these.
   void reorder(MatrixRows& matrix, Vector& bias) const {
     const auto n_dims = static_cast<int64_t>(2 * m_.rope.global.inv_freq.size());
     const std::vector<int64_t> order =
@@ -127,11 +131,12 @@ class Binder {
     }
   }
 
+  // Gate and up may be fused in one matrix, gate first.
   Status bind_feed_forward(LayerWeights& w) {
     const int64_t n_ff = m_.h.n_ff;
     const bool required = block().all_bias;
     constexpr std::string_view kKey = "mlp_bias";
-    if (m_.arch->block.gated && !source_.has(prefix_ + "ffn_gate.weight")) {
+    if (m_.family->block.gated && !source_.has(prefix_ + "ffn_gate.weight")) {
       const MatrixRows fused =
           TRY(source_.matrix(prefix_ + "ffn_up.weight", 2 * n_ff, m_.h.n_embd));
       w.gate = TRY(source_.pack(fused.part(0, n_ff)));
@@ -139,7 +144,7 @@ class Binder {
     } else {
       w.up = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_up.weight", n_ff, m_.h.n_embd))));
       w.up_bias = TRY(bias("ffn_up", n_ff, kKey, required));
-      if (m_.arch->block.gated) {
+      if (m_.family->block.gated) {
         w.gate =
             TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_gate.weight", n_ff, m_.h.n_embd))));
         w.gate_bias = TRY(bias("ffn_gate", n_ff, kKey, required));
@@ -150,7 +155,7 @@ class Binder {
     return {};
   }
 
-  const BlockSpec& block() const { return m_.arch->block; }
+  const BlockSpec& block() const { return m_.family->block; }
 
   // "blk.3.attn_q.bias": some layer has this bias.
   void note_bias(std::string_view name) {

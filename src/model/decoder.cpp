@@ -8,7 +8,7 @@ namespace {
 const Vector kNone;
 
 void attention(Ops& ops, const Model& m, int64_t i, int64_t n_ctx, const Activations::Views& a) {
-  const BlockSpec& s = m.arch->block;
+  const BlockSpec& s = m.family->block;
   const HParams& h = m.h;
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const Ops::NormParams norm{s.norm, h.norm_eps};
@@ -32,7 +32,7 @@ void attention(Ops& ops, const Model& m, int64_t i, int64_t n_ctx, const Activat
 }
 
 void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a) {
-  const BlockSpec& s = m.arch->block;
+  const BlockSpec& s = m.family->block;
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   if (s.gated) {
     const Ops::Product gate_up[] = {{a.gate, &w.gate, &w.gate_bias}, {a.up, &w.up, &w.up_bias}};
@@ -53,7 +53,7 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
   for (const EmbeddedRows& e : batch.embedded) {
     ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
   }
-  if (m.arch->block.positions == Positions::learned) {
+  if (m.family->block.positions == Positions::learned) {
     ops.add_embedding(x, m.position_embd, batch.positions);
   }
 }
@@ -62,7 +62,7 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
 View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, View to) {
   const View hidden = to.rows(0, std::ssize(rows));
   ops.gather(hidden, x, rows);
-  ops.norm(hidden, hidden, m.output_norm, m.output_norm_bias, {m.arch->block.norm, m.h.norm_eps});
+  ops.norm(hidden, hidden, m.output_norm, m.output_norm_bias, {m.family->block.norm, m.h.norm_eps});
   return hidden;
 }
 
@@ -82,7 +82,7 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
                                  const Activations& activations, int64_t n_ctx,
                                  const StopFlag* stop) {
   const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
-  const Ops::NormParams norm{m.arch->block.norm, m.h.norm_eps};
+  const Ops::NormParams norm{m.family->block.norm, m.h.norm_eps};
 
   ops.begin(batch, {&m.global_rope(n_ctx), &m.local_rope(n_ctx)});
   embed(ops, m, batch, a.x);

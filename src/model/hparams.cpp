@@ -1,3 +1,5 @@
+// A number is the file's; where the file is silent the family's record decides, then the usual
+// value.
 #include "model/hparams.h"
 
 #include <cmath>
@@ -47,9 +49,10 @@ Status check_activation(const ModelFile& file, const BlockSpec& block) {
 }
 
 // Which layers see only the window: the family's rule, or the file's own pattern.
-Result<std::vector<bool>> local_layers(const ModelFile& file, Window rule, int64_t n_layers) {
+Result<std::vector<bool>> local_layers(const ModelFile& file, const BlockSpec& block,
+                                       int64_t n_layers) {
   std::vector<bool> local(static_cast<size_t>(n_layers));
-  for (int64_t i = 0; i < n_layers; ++i) local[static_cast<size_t>(i)] = is_local(rule, i);
+  for (int64_t i = 0; i < n_layers; ++i) local[static_cast<size_t>(i)] = is_windowed(block, i);
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   const MetaValue* const value = file.find(kPattern);
   if (value == nullptr) return local;
@@ -119,9 +122,9 @@ Status check_heads(const ModelFile& file, const HParams& h) {
 
 }  // namespace
 
-Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
+Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   TRY(refuse_features(file));
-  TRY(check_activation(file, spec.block));
+  TRY(check_activation(file, family.block));
   HParams h;
   h.n_layers = TRY(dimension(file, "block_count"));
   h.n_embd = TRY(dimension(file, "embedding_length"));
@@ -131,22 +134,24 @@ Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec) {
   h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(dimension(file, "context_length"));
-  const char* const eps = spec.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
-                                                       : "attention.layer_norm_epsilon";
+  const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
+                                                         : "attention.layer_norm_epsilon";
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
   h.attn_scale = TRY(attention_scale(file, h.head_dim));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
-  h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", spec.block.attn_softcap));
-  h.final_softcap = TRY(softcap(file, "final_logit_softcapping", spec.final_softcap));
-  h.local_layers = TRY(local_layers(file, spec.block.window, h.n_layers));
+  h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
+  h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));
+  h.local_layers = TRY(local_layers(file, family.block, h.n_layers));
   if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
   }
-  if (spec.embed_scale == EmbedScale::sqrt_dim) {
+  if (family.embed_scale == EmbedScale::sqrt_dim) {
     h.embed_scale = std::sqrt(static_cast<float>(h.n_embd));
   }
-  if (spec.adjust != nullptr && file.find("attention.query_pre_attn_scalar") == nullptr) {
-    spec.adjust(h);
+  // A config.json says the scale by its own key; a GGUF file leaves it to the reader.
+  if (h.n_layers == family.width_scaled_depth &&
+      file.find("attention.query_pre_attn_scalar") == nullptr) {
+    h.attn_scale = std::sqrt(static_cast<float>(h.n_heads) / static_cast<float>(h.n_embd));
   }
   return h;
 }

@@ -1,8 +1,8 @@
 // HParams: the numbers of one file, read and checked once.
 #pragma once
 
+#include "family/family.h"
 #include "format/model_file.h"
-#include "model/arch_spec.h"
 
 namespace ruv {
 
@@ -31,6 +31,6 @@ struct HParams {
 
 // Fails: not_found (a key is missing), corrupt (out of range), unsupported (a feature we lack),
 // each naming the key.
-Result<HParams> read_hparams(const ModelFile& file, const ArchSpec& spec);
+Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family);
 
 }  // namespace ruv

@@ -47,13 +47,13 @@ class Numbers {
   }
   HParams read() const {
     const auto file = open();
-    auto h = read_hparams(*file, *find_arch(architecture_));
+    auto h = read_hparams(*file, *find_family(architecture_));
     EXPECT_TRUE(h) << h.error().message();
     return *h;
   }
   Result<RopePlans> rope() const {
     const auto file = open();
-    return read_rope(*file, *find_arch(architecture_), read());
+    return read_rope(*file, *find_family(architecture_), read());
   }
 
  private:
@@ -118,7 +118,7 @@ TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
 TEST(HParams, MixturesOfExpertsAreRefusedWhereThereAreExperts) {
   EXPECT_EQ(Numbers("llama").set("expert_count", int64_t{0}).read().n_layers, 4);
   const auto file = Numbers("llama").set("expert_count", int64_t{1}).open();
-  const auto h = read_hparams(*file, *find_arch("llama"));
+  const auto h = read_hparams(*file, *find_family("llama"));
   ASSERT_FALSE(h);
   EXPECT_EQ(h.error().code(), Code::unsupported);
   EXPECT_NE(h.error().message().find("'llama.expert_count'"), std::string::npos);
@@ -131,7 +131,7 @@ TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
                           .set("attention.head_count", n_heads)
                           .set("attention.key_length", head_dim)
                           .open();
-    const auto h = read_hparams(*file, *find_arch("llama"));
+    const auto h = read_hparams(*file, *find_family("llama"));
     return h ? Code::ok : h.error().code();
   };
   EXPECT_EQ(code(4096, 4096, kMaxHeadDim), Code::ok);
@@ -165,7 +165,7 @@ TEST(RopePlans, LongRopeWithoutAttentionFactorFollowsTheLengths) {
 
 TEST(RopePlans, WindowedLayersTakeTheLongFactorsToo) {
   Model model;
-  model.arch = find_arch("phi3");
+  model.family = find_family("phi3");
   model.rope = *longrope().rope();
   model.h = longrope().set("attention.sliding_window", int64_t{8}).read();
   ASSERT_EQ(model.window_of(0), 8);

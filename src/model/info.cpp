@@ -10,7 +10,7 @@ ModelInfo model_info(const Model& model) {
   ModelInfo info;
   info.name = model.file->text("general.name")
                   .value_or(std::filesystem::path(model.file->path()).filename().string());
-  info.architecture = model.arch->name;
+  info.architecture = model.family->name;
   info.isa = model.kernels->isa;
   info.n_layers = model.h.n_layers;
   info.n_embd = model.h.n_embd;

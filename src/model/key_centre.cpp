@@ -25,11 +25,12 @@ MeanTurn mean_turn(double f, int64_t n) {
 Vector key_centre(const Model& model, int64_t layer) {
   const Vector& bias = model.layers[static_cast<size_t>(layer)].k_bias;
   const auto is_zero = [](float x) { return x == 0; };
-  if (std::ranges::all_of(bias, is_zero) || model.arch->block.qk_norm || model.h.attn_softcap > 0) {
+  if (std::ranges::all_of(bias, is_zero) || model.family->block.qk_norm ||
+      model.h.attn_softcap > 0) {
     return {};
   }
   Vector centre = bias;
-  if (model.arch->block.positions != Positions::rope) return centre;
+  if (model.family->block.positions != Positions::rope) return centre;
   const RopePlan& plan = model.rope_of(layer, 0);
   const size_t n_pairs = plan.inv_freq.size();
   const auto head_dim = static_cast<size_t>(model.h.head_dim);

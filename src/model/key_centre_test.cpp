@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-#include "model/arch_spec.h"
+#include "family/family.h"
 
 namespace ruv {
 namespace {
 
-Model one_layer(const ArchSpec& spec, Vector bias) {
+Model one_layer(const FamilyRecord& spec, Vector bias) {
   Model model;
-  model.arch = &spec;
+  model.family = &spec;
   model.h.n_layers = 1;
   model.h.n_kv_heads = 2;
   model.h.head_dim = 6;
@@ -25,7 +25,7 @@ Model one_layer(const ArchSpec& spec, Vector bias) {
 const Vector kBias = {1, 2, 3, 4, 5, 6, -10, 20, -30, 40, -50, 60};
 
 TEST(KeyCentre, IsTheMeanOfTheRotatedBias) {
-  const ArchSpec spec{.name = "test", .block = {}};
+  const FamilyRecord spec{.name = "test", .block = {}};
   const Model model = one_layer(spec, kBias);
   const Vector centre = key_centre(model, 0);
   ASSERT_EQ(centre.size(), kBias.size());
@@ -49,25 +49,25 @@ TEST(KeyCentre, IsTheMeanOfTheRotatedBias) {
 }
 
 TEST(KeyCentre, IsTheBiasWhereNothingTurns) {
-  const ArchSpec spec{.name = "test", .block = {}};
+  const FamilyRecord spec{.name = "test", .block = {}};
   Model model = one_layer(spec, kBias);
   model.rope.global.inv_freq = {0, 0};
   EXPECT_EQ(key_centre(model, 0), kBias);
 }
 
 TEST(KeyCentre, IsTheBiasWherePositionsAreLearned) {
-  const ArchSpec spec{.name = "test", .block = {.positions = Positions::learned}};
+  const FamilyRecord spec{.name = "test", .block = {.positions = Positions::learned}};
   EXPECT_EQ(key_centre(one_layer(spec, kBias), 0), kBias);
 }
 
 TEST(KeyCentre, IsNothingWhereItsShiftWouldShow) {
-  const ArchSpec spec{.name = "test", .block = {}};
+  const FamilyRecord spec{.name = "test", .block = {}};
   EXPECT_TRUE(key_centre(one_layer(spec, {}), 0).empty());
   EXPECT_TRUE(key_centre(one_layer(spec, Vector(12, 0.0F)), 0).empty());
   Model capped = one_layer(spec, kBias);
   capped.h.attn_softcap = 30;
   EXPECT_TRUE(key_centre(capped, 0).empty());
-  const ArchSpec normed{.name = "test", .block = {.qk_norm = true}};
+  const FamilyRecord normed{.name = "test", .block = {.qk_norm = true}};
   EXPECT_TRUE(key_centre(one_layer(normed, kBias), 0).empty());
 }
 

@@ -166,15 +166,9 @@ Status read_numbers(Model& model, const std::string& path, const LoadOptions& op
   model.kernels = TRY(choose_kernels(options.isa));
   model.file = TRY(ModelFile::open(path, {options.ignored_keys}));
   TRY(Status(model.file->usable()));
-  model.arch = find_arch(model.file->architecture());
-  if (model.arch == nullptr) {
-    std::string known;
-    for (const ArchSpec* spec : all_archs()) known += fmt::format(" {}", spec->name);
-    return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path,
-                model.file->architecture(), known);
-  }
-  model.h = TRY(read_hparams(*model.file, *model.arch));
-  model.rope = TRY(read_rope(*model.file, *model.arch, model.h));
+  model.family = TRY(model.file->known_family());
+  model.h = TRY(read_hparams(*model.file, *model.family));
+  model.rope = TRY(read_rope(*model.file, *model.family, model.h));
   collect_remarks(model, options);
   return {};
 }

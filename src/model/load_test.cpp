@@ -393,7 +393,7 @@ TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
   ASSERT_TRUE(out->commit().ok());
   Model model;
   model.file = ModelFile::open(mostly_f32).value();
-  model.arch = find_arch("llama");
+  model.family = find_family("llama");
   model.kernels = &kernels();
   EXPECT_EQ(model_info(model).format, "f32");
 }

@@ -1,4 +1,4 @@
-// Model: a family's spec, a file's numbers, and named weights, with tokenizer and chat template.
+// Model: a family's record, a file's numbers, and named weights, with tokenizer and chat template.
 // Immutable after loading; adapters are separate values.
 #pragma once
 
@@ -27,7 +27,7 @@ struct LayerWeights {
 };
 
 struct Model {
-  const ArchSpec* arch = nullptr;
+  const FamilyRecord* family = nullptr;
   HParams h;
   RopePlans rope;
   const Kernels* kernels = nullptr;  // whose layout the weights have

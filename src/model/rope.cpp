@@ -1,3 +1,4 @@
+// Frequencies are computed in double precision and rounded to float32 at the end of each step.
 #include "model/rope.h"
 
 #include <cmath>
@@ -18,6 +19,7 @@ Result<double> number_or(const ModelFile& file, std::string_view key, double abs
   return file.number(key);
 }
 
+// base^(-2i/n_dims) for pair i.
 std::vector<float> plain_frequencies(int64_t n_dims, double base) {
   std::vector<float> freq(static_cast<size_t>(n_dims / 2));
   for (size_t i = 0; i < freq.size(); ++i) {
@@ -133,10 +135,11 @@ void divide(std::vector<float>& freq, double by) {
   for (float& f : freq) f = static_cast<float>(double{f} / by);
 }
 
-Status read_local(const ModelFile& file, const ArchSpec& spec, int64_t n_dims, RopePlans& plans) {
-  if (spec.local_rope_base <= 0) return {};
+Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_dims,
+                  RopePlans& plans) {
+  if (family.local_rope_base <= 0) return {};
   constexpr std::string_view kFactor = "rope.scaling.factor_swa";
-  const double base = TRY(number_or(file, "rope.freq_base_swa", double{spec.local_rope_base}));
+  const double base = TRY(number_or(file, "rope.freq_base_swa", double{family.local_rope_base}));
   if (!(base > 0)) return out_of_range(file, "rope.freq_base_swa");
   plans.local.inv_freq = plain_frequencies(n_dims, base);
   if (file.find(kFactor) != nullptr) {
@@ -147,9 +150,9 @@ Status read_local(const ModelFile& file, const ArchSpec& spec, int64_t n_dims, R
 
 }  // namespace
 
-Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const HParams& h) {
+Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
-  if (spec.block.positions != Positions::rope) return plans;
+  if (family.block.positions != Positions::rope) return plans;
   const double base = TRY(number_or(file, "rope.freq_base", 10000));
   int64_t n_dims = h.head_dim;
   if (file.find("rope.dimension_count") != nullptr)
@@ -177,7 +180,7 @@ Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const H
     return fail(Code::unsupported, "{}: '{}' is {}, which is supported with longrope only",
                 file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);
   }
-  TRY(read_local(file, spec, n_dims, plans));
+  TRY(read_local(file, family, n_dims, plans));
   return plans;
 }
 

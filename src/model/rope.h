@@ -1,6 +1,7 @@
 // Rotary positions of a file: frequencies with their scaling for long contexts.
 #pragma once
 
+#include "device/ops.h"
 #include "model/hparams.h"
 
 namespace ruv {
@@ -16,6 +17,6 @@ struct RopePlans {
 // Reads base, dimensions and scaling: none, linear (positions divided), llama3 (Llama 3.1: low
 // frequencies divided, a ramp between), longrope (arXiv 2402.13753). Fails: unsupported (another
 // scaling, named), corrupt.
-Result<RopePlans> read_rope(const ModelFile& file, const ArchSpec& spec, const HParams& h);
+Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h);
 
 }  // namespace ruv

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "device/weight.h"
+#include "device/ops.h"
 #include "format/model_file.h"
 #include "model/hparams.h"
 #include "model/packed_file.h"

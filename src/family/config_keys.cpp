@@ -1,0 +1,96 @@
+#include "family/config_keys.h"
+
+#include <algorithm>
+
+#include "family/word_list.h"
+
+namespace ruv {
+namespace {
+
+// What nearly all classes read.
+constexpr std::string_view kUsualKeys =
+    "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads "
+    "num_key_value_heads head_dim max_position_embeddings tie_word_embeddings rope_parameters "
+    "rope_scaling rope_theta partial_rotary_factor original_max_position_embeddings";
+// With HfClass::short_keys. The usual names among them are aliases.
+constexpr std::string_view kShortKeys =
+    "vocab_size n_embd n_layer n_head n_positions n_inner tie_word_embeddings hidden_size "
+    "num_hidden_layers num_attention_heads max_position_embeddings";
+
+std::string_view window_keys(HfWindows windows) {
+  switch (windows) {
+    case HfWindows::none:
+      return {};
+    case HfWindows::all:
+      return "sliding_window";
+    case HfWindows::upper:
+      return "sliding_window use_sliding_window max_window_layers layer_types";
+    case HfWindows::periodic:
+      return "sliding_window layer_types";
+  }
+  return {};
+}
+
+// A config that is quantised, computed without a causal mask or different from layer to layer.
+constexpr NeutralKey kAlwaysNeutral[] = {{"is_causal", " true "},
+                                         {"is_encoder_decoder", " false "},
+                                         {"per_layer_config", " null "},
+                                         {"quantization_config", " null "},
+                                         {"attention_chunk_size", " null "}};
+
+}  // namespace
+
+std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfClass& hf) {
+  std::vector<std::string_view> keys;
+  const auto claim = [&](std::string_view list) {
+    for (const std::string_view key : words_of(list)) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  };
+  claim(hf.short_keys ? kShortKeys : kUsualKeys);
+  for (const std::string_view key : {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias,
+                                     hf.mlp_bias, hf.period_key, window_keys(hf.windows)}) {
+    claim(key);
+  }
+  // Keys that a field implies without naming them.
+  if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
+  if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
+  if (family.attn_softcap.computed) claim("attn_logit_softcapping");
+  if (family.final_softcap.computed) claim("final_logit_softcapping");
+  if (hf.scales_attention) claim("scale_attn_weights scale_attn_by_inverse_layer_idx");
+  if (hf.experts) claim("num_local_experts num_experts num_experts_per_tok");
+  return keys;
+}
+
+std::span<const NeutralKey> hf_neutral_keys() { return kAlwaysNeutral; }
+
+std::string_view hf_keys_without_effect() {
+  return " architectures model_type transformers_version auto_map _name_or_path name_or_path "
+         "_commit_hash dtype torch_dtype _attn_implementation attn_implementation "
+         "_attn_implementation_autoset _attn_implementation_internal _experts_implementation "
+         "use_cache cache_implementation return_dict output_attentions output_hidden_states "
+         "initializer_range initializer_factor attention_dropout hidden_dropout resid_pdrop "
+         "embd_pdrop attn_pdrop residual_dropout embedding_dropout chunk_size_feed_forward "
+         "bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id id2label "
+         "label2id num_labels problem_type task_specific_params finetuning_task prefix "
+         "tokenizer_class torchscript pruned_heads unsloth_version unsloth_fixed do_sample "
+         "max_length temperature top_k top_p gradient_checkpointing is_decoder ";
+}
+
+std::string_view hf_rope_keys() {
+  return " rope_theta rope_type type partial_rotary_factor factor original_max_position_embeddings "
+         "attention_factor short_factor long_factor low_freq_factor high_freq_factor ";
+}
+
+std::string_view hf_rope_keys_without_effect() {
+  return " beta_fast beta_slow mscale mscale_all_dim truncate mrope_section ";
+}
+
+std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }
+
+std::string_view hf_outer_keys_without_effect() {
+  return " vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index "
+         "boi_token_id eoi_token_id image_token_id ";
+}
+
+}  // namespace ruv

@@ -1,0 +1,113 @@
+// FamilyRecord: everything that is special about a family of models, as data. The readers of model
+// files (format) and the decoder (model) branch on its fields and never on a name; the names occur
+// in this module only. A family is one file that defines a record, and one line in families.cpp.
+//
+// A field's default is what Llama does, so a record lists the differences.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "family/hf_class.h"
+#include "tensor/nonlinear.h"
+
+namespace ruv {
+
+// Where a block normalises: before attention and feed-forward, or before and after each.
+enum class NormPlace : uint8_t { pre, sandwich };
+// How tokens know their position.
+enum class Positions : uint8_t { rope, learned };
+// Which layers see only the newest keys, where the file does not say it per layer. The window's
+// width is the file's; without one no layer has a window.
+enum class Windows : uint8_t { none, all, periodic };
+enum class EmbedScale : uint8_t { none, sqrt_dim };
+
+// The choices of one block, the same in all layers.
+struct BlockSpec {
+  Norm norm = Norm::rms;
+  NormPlace norm_place = NormPlace::pre;
+  Positions positions = Positions::rope;
+  // Biases that must be there whatever the file says; others are used where it has them.
+  bool qkv_bias = false;  // q, k and v
+  bool all_bias = false;  // the other projections
+  bool qk_norm = false;   // queries and keys are normalised per head
+  bool gated = true;      // feed-forward: down(act(gate) · up), else down(act(up))
+  Act act = Act::silu;
+  Windows windows = Windows::none;
+  int64_t window_period = 0;  // periodic: the last layer of each period sees all keys
+};
+
+// cap · tanh(x / cap), applied to scores or logits.
+struct SoftCap {
+  bool computed = false;  // the family's model class reads the key from config.json
+  float otherwise = 0;    // the cap where the file is silent; 0: none
+};
+
+// A tensor of a checkpoint under a name that only this family uses. Names lack their ending
+// (".weight", ".bias"); "{}" is the number of the layer.
+struct TensorName {
+  std::string_view gguf = {};
+  std::string_view hf = {};
+  bool conv1d = false;  // a matrix is stored transposed, (n_in, n_out)
+};
+
+// What the tokenizer of a GGUF file means where its keys do not say it.
+struct VocabDefaults {
+  std::string_view splits = {};  // the pre-tokenizer of files that name none; empty: not known
+  bool nfc = false;              // byte-level BPE normalises whatever its pre-tokenizer is
+  // Set: special tokens take the white space after them, except the tokens listed here between
+  // spaces.
+  std::string_view untrimmed_tokens = {};
+};
+
+struct FamilyRecord {
+  std::string_view name = {};  // general.architecture of GGUF files
+  BlockSpec block = {};
+  EmbedScale embed_scale = EmbedScale::none;
+  SoftCap attn_softcap = {}, final_softcap = {};
+  float local_rope_base = 0;  // base of windowed layers where it differs; 0: the same
+  // Layers of the one size that scales queries by its hidden size per head, which GGUF files do not
+  // say; 0: there is none.
+  int64_t width_scaled_depth = 0;
+
+  // GGUF files only.
+  bool neighbour_rows = false;  // rows of q and k are ordered to rotate (2i, 2i + 1)
+  VocabDefaults vocab = {};
+
+  // Checkpoints only.
+  bool norms_minus_one = false;                // norm weights are stored less 1
+  bool fused_qkv = false;                      // one matrix holds q, k and v
+  bool fused_gate_up = false;                  // one matrix holds gate and up
+  bool usual_names = true;                     // tensors have the usual names of transformers
+  std::span<const TensorName> own_names = {};  // tried before the usual ones
+  std::span<const HfClass> classes = {};       // model classes of transformers
+};
+
+std::span<const FamilyRecord* const> families();
+// The family of a GGUF architecture; null: not one of ours.
+const FamilyRecord* find_family(std::string_view name);
+// The names of all families, each after a space, for errors.
+std::string known_families();
+
+// A model class with the family it belongs to; both null: not one of ours.
+struct FoundClass {
+  const FamilyRecord* family = nullptr;
+  const HfClass* hf = nullptr;
+};
+// By "model_type" of config.json.
+FoundClass find_hf_type(std::string_view model_type);
+// By a name in "architectures" of config.json.
+FoundClass find_hf_class(std::string_view class_name);
+
+// Also for architectures of which only the tokenizer is read.
+VocabDefaults vocab_defaults_of(std::string_view architecture);
+
+// Whether layer i sees only the window.
+constexpr bool is_windowed(const BlockSpec& block, int64_t i) {
+  if (block.windows != Windows::periodic) return block.windows == Windows::all;
+  return i % block.window_period != block.window_period - 1;
+}
+
+}  // namespace ruv

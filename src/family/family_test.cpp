@@ -1,0 +1,106 @@
+// What every record must hold, and what the look-ups find.
+#include "family/family.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "family/config_keys.h"
+#include "family/word_list.h"
+
+namespace ruv {
+namespace {
+
+TEST(Family, EveryRecordIsFoundByItsNamesAlone) {
+  std::set<std::string_view> names;
+  for (const FamilyRecord* const family : families()) {
+    EXPECT_TRUE(names.insert(family->name).second) << family->name;
+    EXPECT_EQ(find_family(family->name), family);
+    EXPECT_FALSE(family->classes.empty()) << family->name;
+    for (const HfClass& hf : family->classes) {
+      EXPECT_EQ(find_hf_type(hf.model_type).hf, &hf) << hf.model_type;
+      EXPECT_EQ(find_hf_type(hf.model_type).family, family);
+      for (const std::string_view name : words_of(hf.class_names)) {
+        EXPECT_EQ(find_hf_class(name).hf, &hf) << name;
+        EXPECT_EQ(find_hf_class(name).family, family) << name;
+      }
+    }
+    EXPECT_NE(known_families().find(" " + std::string(family->name)), std::string::npos);
+  }
+  EXPECT_EQ(find_family("other"), nullptr);
+  EXPECT_EQ(find_hf_type("").hf, nullptr);
+  EXPECT_EQ(find_hf_class("").hf, nullptr);
+  EXPECT_EQ(find_hf_class("LlamaForCausalLM LlamaModel").hf, nullptr);
+}
+
+TEST(Family, APeriodBelongsToPeriodicWindows) {
+  for (const FamilyRecord* const family : families()) {
+    EXPECT_EQ(family->block.windows == Windows::periodic, family->block.window_period > 0);
+    for (const HfClass& hf : family->classes) {
+      EXPECT_EQ(hf.windows == HfWindows::periodic, family->block.window_period > 0);
+      EXPECT_EQ(hf.rope == HfRope::by_kind, family->local_rope_base > 0);
+      EXPECT_EQ(hf.rope == HfRope::none, family->block.positions == Positions::learned);
+    }
+  }
+}
+
+TEST(Family, TheLastLayerOfAPeriodSeesAll) {
+  const BlockSpec third{.windows = Windows::periodic, .window_period = 3};
+  const bool windowed[] = {true, true, false, true, true, false};
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(is_windowed(third, i), windowed[i]) << i;
+  EXPECT_TRUE(is_windowed({.windows = Windows::all}, 2));
+  EXPECT_FALSE(is_windowed({}, 0));
+}
+
+TEST(Family, AKeyIsClaimedOrListedNotBoth) {
+  for (const FamilyRecord* const family : families()) {
+    for (const HfClass& hf : family->classes) {
+      const auto claimed = claimed_keys(*family, hf);
+      EXPECT_EQ(std::set(claimed.begin(), claimed.end()).size(), claimed.size());
+      for (const std::string_view key : claimed) {
+        EXPECT_FALSE(is_word_of(hf.without_effect, key)) << hf.model_type << " " << key;
+        EXPECT_FALSE(is_word_of(hf_keys_without_effect(), key)) << hf.model_type << " " << key;
+        for (const NeutralKey& neutral : hf.neutral) EXPECT_NE(neutral.name, key);
+      }
+    }
+  }
+}
+
+TEST(Family, KeysAreClaimedByTheFieldsThatReadThem) {
+  const auto claims = [](std::string_view model_type, std::string_view key) {
+    const FoundClass found = find_hf_type(model_type);
+    const auto keys = claimed_keys(*found.family, *found.hf);
+    return std::ranges::count(keys, key) == 1;
+  };
+  EXPECT_TRUE(claims("gemma2", "attn_logit_softcapping"));
+  EXPECT_FALSE(claims("gemma3", "attn_logit_softcapping"));
+  EXPECT_TRUE(claims("gemma3", "rope_local_base_freq"));
+  EXPECT_TRUE(claims("gpt2", "n_embd"));
+  EXPECT_FALSE(claims("llama", "n_embd"));
+  EXPECT_FALSE(claims("llama", "sliding_window"));
+  EXPECT_TRUE(claims("mistral", "sliding_window"));
+  EXPECT_TRUE(claims("qwen2", "max_window_layers"));
+  EXPECT_TRUE(claims("starcoder2", "use_bias"));
+}
+
+TEST(Family, TokenizersHaveDefaultsWithoutARecordToo) {
+  EXPECT_EQ(vocab_defaults_of("qwen2").splits, "qwen2");
+  EXPECT_EQ(vocab_defaults_of("falcon").splits, "falcon");
+  EXPECT_TRUE(vocab_defaults_of("gptneox").nfc);
+  EXPECT_EQ(vocab_defaults_of("llama").splits, "");
+  EXPECT_EQ(vocab_defaults_of("other").splits, "");
+}
+
+TEST(WordList, WordsAreWhole) {
+  EXPECT_TRUE(is_word_of("one two", "two"));
+  EXPECT_TRUE(is_word_of(" one  two ", "one"));
+  EXPECT_FALSE(is_word_of("one two", "tw"));
+  EXPECT_FALSE(is_word_of("one two", "one two"));
+  EXPECT_FALSE(is_word_of("", ""));
+  EXPECT_EQ(words_of(" one  two "), (std::vector<std::string_view>{"one", "two"}));
+  EXPECT_TRUE(words_of(" ").empty());
+}
+
+}  // namespace
+}  // namespace ruv

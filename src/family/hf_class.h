@@ -1,0 +1,69 @@
+// HfClass: how one model class of transformers writes its config.json, as data. A family may have
+// several classes, which differ in defaults and keys and not in what a block computes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace ruv {
+
+// A key that changes the computation in a way we do not have. Its value must be neutral: one of
+// `allowed`, JSON texts between spaces, or absent.
+struct NeutralKey {
+  std::string_view name = {};
+  std::string_view allowed = {};
+};
+
+// Which layers see only a window, and which keys say so.
+enum class HfWindows : uint8_t {
+  none,      // the class has no window; keys about one are ignored
+  all,       // sliding_window, on all layers
+  upper,     // use_sliding_window; layers from max_window_layers on, or layer_types
+  periodic,  // layer_types, or all but every n-th layer
+};
+enum class HfRope : uint8_t {
+  none,
+  whole,    // a head is rotated as a whole; partial_rotary_factor is ignored
+  partial,  // as much of it as partial_rotary_factor says
+  by_kind,  // rope_parameters hold one object for each kind of layer
+};
+
+// Defaults are those of the configuration class (transformers 5.23); 0 and "" where there is none.
+// A key that a field names or implies is claimed by the class (claimed_keys); of the others,
+// those listed below are without effect or refused, and the rest are not read by the class.
+struct HfClass {
+  std::string_view model_type = {};
+  std::string_view class_names = {};  // that `architectures` may name, between spaces
+  bool short_keys = false;            // n_embd, n_layer, …; the usual names are aliases that win
+  std::string_view act_key = "hidden_act";
+  std::string_view act = {};  // the default's spelling; empty: the usual one of block.act
+  bool gelu_is_tanh = false;  // "gelu" in the config means the tanh form
+  std::string_view norm_eps_key = "rms_norm_eps";
+  double norm_eps = 1e-6;
+  int64_t max_positions = 0;
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;         // 0: as many as heads
+  bool null_kv_heads = false;     // "num_key_value_heads": null means as many as heads
+  int64_t head_dim = 0;           // 0: hidden_size / heads
+  bool ignores_head_dim = false;  // always hidden_size / heads
+  HfWindows windows = HfWindows::none;
+  int64_t window = 0;
+  std::string_view period_key = {};  // key that gives another period than the block's
+  HfRope rope = HfRope::whole;
+  double rope_base = 10000;
+  int64_t original_positions = 0;  // original_max_position_embeddings, read beside rope_scaling
+  double query_scalar = 0;         // default of query_pre_attn_scalar; 0: the class has none
+  bool scales_attention = false;   // scale_attn_weights, scale_attn_by_inverse_layer_idx
+  // Keys that say whether projections have biases, where the block does not always have them.
+  std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
+  bool biases_by_default = false;
+  bool tied = false;
+  bool nested = false;   // the decoder's settings are in text_config
+  bool experts = false;  // num_local_experts
+
+  std::string_view without_effect = {};  // keys between spaces
+  std::span<const NeutralKey> neutral = {};
+};
+
+}  // namespace ruv
