@@ -2,6 +2,7 @@
 
 namespace ruv {
 
+// The one place where the bounds are checked.
 Result<Bytes> ByteReader::take(uint64_t n, std::string_view field) {
   if (n > remaining()) {
     return error(field, fmt::format("needs {} bytes, {} remain (truncated file or hostile length)",

@@ -16,6 +16,7 @@ uint64_t absorb(uint64_t state, uint64_t word) {
   return h ^ (h >> 32);
 }
 
+// Eight bytes, little-endian on every machine.
 uint64_t word_at(const std::byte* from) {
   uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
@@ -23,6 +24,7 @@ uint64_t word_at(const std::byte* from) {
   return word;
 }
 
+// A permutation in which every bit of the input affects the result.
 uint64_t spread(uint64_t h) {
   h = (h ^ (h >> 32)) * kMultiplier;
   h = (h ^ (h >> 29)) * kMultiplier;
@@ -31,6 +33,7 @@ uint64_t spread(uint64_t h) {
 
 }  // namespace
 
+// Rounds of eight words; the rest is padded with zeros, and the length enters the final mixing.
 uint64_t hash_bytes(Bytes bytes, uint64_t seed) {
   uint64_t lanes[kLanes];
   for (int i = 0; i < kLanes; ++i) lanes[i] = spread(seed + static_cast<uint64_t>(i) + 1);

@@ -187,6 +187,7 @@ Json::Json(const Json& other) : bytes_(other.bytes_), kind_(other.kind_) {
   copy_heap(other);
 }
 
+// Copies the allocation of `other` element by element.
 void Json::copy_heap(const Json& other) {
   if (other.has_text()) {
     *this = text_of_kind(other.kind_, other.text());
@@ -252,6 +253,7 @@ double Json::number() const {
   }
 }
 
+// A null counts as empty.
 size_t Json::size() const {
   if (is_object()) return members().second;
   return elements().size();
@@ -280,6 +282,7 @@ const Json& Json::at(size_t index) const {
   return items[index];
 }
 
+// Out of range gives the shared null.
 const Json& Json::element(size_t index) const {
   return is_array() && index < size() ? elements()[index] : null_value();
 }
@@ -311,6 +314,7 @@ void Json::push_back(Json value) {
   ++block->size;
 }
 
+// Moves the later elements down.
 void Json::erase(size_t index) {
   const std::span<Json> items = elements();
   CHECK(index < items.size());
@@ -340,6 +344,7 @@ void Json::reserve_members(size_t n) {
   store(block);
 }
 
+// A known key keeps its place.
 std::pair<Json*, bool> Json::insert(Json&& key) {
   JsonObjectBlock* block = members_block();
   uint32_t* slot = nullptr;
@@ -387,6 +392,7 @@ Json& Json::operator[](std::string_view key) {
   return *insert(Json(key)).first;
 }
 
+// Members of `other` replace those of the same name.
 void Json::update(const Json& other) {
   if (is_null()) *this = object();
   CHECK(is_object());

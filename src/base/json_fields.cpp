@@ -54,6 +54,7 @@ std::string_view type_words(const Json& value) {
   return "";
 }
 
+// A null member counts as absent.
 const Json* find_field(const Json& object, std::string_view name) {
   const Json* found = object.find(name);
   return found == nullptr || found->is_null() ? nullptr : found;

@@ -19,6 +19,7 @@ constexpr auto kPlain = [] {
   return plain;
 }();
 
+// A control character, quote or backslash.
 void append_escaped(std::string& out, char c) {
   constexpr std::string_view kNamed = "\"\"\\\\\bb\ff\nn\rr\tt";
   for (size_t i = 0; i < kNamed.size(); i += 2) {
@@ -111,6 +112,7 @@ void JsonWriter::new_line() {
   out_.append(static_cast<size_t>(indent_ * depth_), ' ');
 }
 
+// A bracket is a value of the container around it.
 void JsonWriter::open(char bracket) {
   separate();
   out_ += bracket;
@@ -175,6 +177,7 @@ void JsonWriter::unsigned_integer(uint64_t value) {
   word({buffer.data(), static_cast<size_t>(end.ptr - buffer.data())});
 }
 
+// Walks a tree of values.
 void JsonWriter::value(const Json& json) {
   switch (json.kind()) {
     case Json::Kind::null:

@@ -141,11 +141,13 @@ Result<uint64_t> GgufParser::read_count(uint64_t min_item_bytes, std::string_vie
   return n;
 }
 
+// Points into the file; nothing is copied.
 Result<std::string_view> GgufParser::read_string(std::string_view field) {
   const uint64_t length = TRY(reader_.read<uint64_t>(field));
   return as_text(TRY(reader_.take(length, field)));
 }
 
+// Fails for types that the format does not define.
 Result<GgufType> GgufParser::read_type(std::string_view field) {
   const auto type = static_cast<GgufType>(TRY(reader_.read<uint32_t>(field)));
   if (min_bytes_of(type) == 0) {

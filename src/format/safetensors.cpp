@@ -78,6 +78,7 @@ Result<std::vector<SafetensorsTensor>> SafetensorsParser::parse() {
   return tensors;
 }
 
+// The header must be one JSON object with unique members.
 Status SafetensorsParser::read_header(std::string_view header) {
   const auto broken = [&](simdjson::error_code error) {
     return fail(Code::corrupt, "{}: header: not the JSON of a safetensors header: {}",

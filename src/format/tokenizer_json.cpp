@@ -234,6 +234,7 @@ Status PipelineReader::limit_ids(size_t n_vocab) {
   return {};
 }
 
+// Ids may come in any order and with holes.
 Status PipelineReader::read_vocab(const JsonElement& model) {
   const std::optional<JsonObject> vocab = member<JsonObject>(model, "vocab");
   if (!vocab) return error("model.vocab is missing");
@@ -249,6 +250,7 @@ Status PipelineReader::read_vocab(const JsonElement& model) {
   return {};
 }
 
+// Pairs of a text and a score, in the order of ids.
 Status PipelineReader::read_pieces(const JsonElement& model) {
   const std::optional<JsonArray> pieces = member<JsonArray>(model, "vocab");
   if (!pieces) return error("model.vocab is missing");

@@ -57,6 +57,7 @@ bool is_space(uint32_t c) {
          c == 0x3000;
 }
 
+// As str.isprintable: not a control, separator or unassigned character, except the space.
 bool is_printable(uint32_t c) {
   if (c < 0x80) return within(c, 0x20, 0x7E);
   constexpr uint32_t kHidden = bit(UTF8PROC_CATEGORY_CN) | bit(UTF8PROC_CATEGORY_CC) |
@@ -114,6 +115,7 @@ bool is_lower(uint32_t c) {
 bool is_title(uint32_t c) { return c >= 0x80 && category_bit(c) == bit(UTF8PROC_CATEGORY_LT); }
 bool is_cased(uint32_t c) { return is_lower(c) || is_upper(c) || is_title(c); }
 
+// As in the Unicode standard's rule for the final sigma.
 bool is_case_ignorable(uint32_t c) {
   static constexpr uint32_t kSigns[] = {'\'',   '.',    ':',    '^',    '`',    0xB7,   0x387,
                                         0x55F,  0x5F4,  0x2018, 0x2019, 0x2024, 0x2027, 0xFE13,
@@ -175,6 +177,7 @@ void append_folded(std::string& out, uint32_t c) {
   for (utf8proc_ssize_t i = 0; i < n; ++i) append_utf8(out, static_cast<uint32_t>(folded[i]));
 }
 
+// Counts back to the script's zero.
 int decimal_value(uint32_t c) {
   if (!is_decimal(c)) return -1;
   // The digits 0 to 9 of a script are neighbours; only the mathematical sets touch each other.

@@ -271,6 +271,7 @@ MarkedText case_folded(const MarkedText& text) {
   return mapped(text, [](std::string& out, const LetterAt& at) { append_folded(out, at.c); });
 }
 
+// The first letter in title case, the others in lower case.
 MarkedText capitalized(const MarkedText& text) {
   return mapped(text, [](std::string& out, const LetterAt& at) {
     at.offset == 0 ? append_title(out, at.c) : append_lower_in_text(out, at);
@@ -299,6 +300,7 @@ MarkedText word_titled(const MarkedText& text) {
   });
 }
 
+// Copies the fill with its own mark.
 MarkedText padded(const MarkedText& text, size_t left, size_t right, const MarkedText& fill) {
   MarkedText out;
   for (size_t i = 0; i < left; ++i) out.append(fill);

@@ -26,6 +26,7 @@ std::string response_head(const HttpResponse& response, const AnswerFraming& fra
   return bytes += "\r\n";
 }
 
+// Head and body of an answer that is sent as a whole.
 std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing) {
   std::string bytes = response_head(response, framing);
   if (!framing.head_only) bytes += response.body;
@@ -87,6 +88,7 @@ void Exchange::send(HttpResponse response) {
   end();
 }
 
+// Headers of an event stream; chunked unless the client speaks HTTP/1.0.
 void Exchange::begin_stream() {
   CHECK(!begun_ && !ended_);
   begun_ = true;

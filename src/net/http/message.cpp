@@ -26,6 +26,7 @@ constexpr std::array kReasons{
     ReasonRow{503, "Service Unavailable"},
 };
 
+// The value of a hexadecimal digit, or -1.
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

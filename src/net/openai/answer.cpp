@@ -11,6 +11,7 @@
 namespace ruv {
 namespace {
 
+// A text as a JSON string.
 std::string json_text(std::string_view text) {
   std::string out;
   append_json_text(out, text);
@@ -117,6 +118,7 @@ void AnswerJob::start() {
   }
 }
 
+// One engine request per choice; all share the parameters except the seed.
 Status AnswerJob::submit_all() {
   const size_t n_choices = prompts_.size() * static_cast<size_t>(n_);
   works_.resize(n_choices);
@@ -168,6 +170,7 @@ void AnswerJob::note_healed(Work& work, const Event& event) const {
       n_characters(std::string_view(*bytes).substr(0, static_cast<size_t>(event.n_healed_bytes)));
 }
 
+// One chunk of a stream.
 void AnswerJob::send_piece(size_t index, const Event& event) {
   Work& work = works_[index];
   if (turn_) work.text += event.text;
@@ -188,6 +191,7 @@ void AnswerJob::send_piece(size_t index, const Event& event) {
                 .logprobs = &piece});
 }
 
+// Appends to the text of an answer that is not streamed.
 void AnswerJob::keep_piece(Work& work, const Event& event) {
   const uint64_t before = work.text.size() + work.logprobs.n_bytes();
   work.text += event.text;
@@ -207,6 +211,7 @@ bool AnswerJob::make_room(uint64_t n_bytes) {
   return reply_->hold(n_held_bytes_);
 }
 
+// The last event of a choice: its reason, or an error that ends the whole answer.
 void AnswerJob::finish_choice(size_t index, const Event& event) {
   works_[index].finish = event.finish;
   works_[index].timings = event.timings;
@@ -240,6 +245,7 @@ void AnswerJob::close_choice(size_t index) {
   if (n_finished_ == works_.size()) finish_all();
 }
 
+// Sends the whole answer, or the end of the stream.
 void AnswerJob::finish_all() {
   over_ = true;
   if (!stream_) return reply_->send({.body = whole_answer()});

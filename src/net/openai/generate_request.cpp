@@ -24,6 +24,7 @@ struct Alias {
 constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
                               {"cache_prompt", "cache_prefix"}};
 
+// The range of an integer option in the table.
 IntegerRange range_of(const OptionRow& row) {
   return {static_cast<int64_t>(row.min), static_cast<int64_t>(row.max)};
 }
@@ -174,6 +175,7 @@ ApiResult<std::string> read_name(const Json& body, const char* name) {
   return text;
 }
 
+// metadata and prompt_cache_key: checked and otherwise ignored.
 ApiResult<void> read_notes(const Json& body) {
   TRY(read_name(body, "prompt_cache_key"));
   const Json* metadata = find_field(body, "metadata");
@@ -228,6 +230,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   return request;
 }
 
+// logprobs is a flag here and a number in completions.
 ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
   const bool wanted = TRY(read_flag(body, "logprobs", false));
   const int64_t n_top = TRY(read_integer(body, "top_logprobs", -1, {0, kMaxLogprobs}));
@@ -312,6 +315,7 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
   return request;
 }
 
+// The same for raw prompts.
 ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
   const Json json = TRY(parse_body(body, completion_fields(), kMaxIdValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));

@@ -5,6 +5,7 @@
 namespace ruv {
 namespace {
 
+// The model as OpenAI's API describes one.
 Json model_object(const OpenAiService& service) {
   return {{"id", service.names.front()},
           {"object", "model"},

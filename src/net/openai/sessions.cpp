@@ -16,6 +16,7 @@ constexpr int64_t kMaxListed = 1000;
 constexpr FieldRow kSessionFields[] = {
     {"messages", FieldUse::honoured, "required: the conversation, texts only"}};
 
+// The HTTP status of a failure of the store.
 ApiError session_error(const Status& status) {
   ApiError error = api_error(status, "session");
   if (status.code() == Code::unavailable) {
@@ -38,6 +39,7 @@ ApiResult<void> answered(const Status& status) {
   return {};
 }
 
+// Fails with 400 if the server keeps no sessions.
 ApiResult<SessionStore*> store_of(const OpenAiService& service) {
   if (service.sessions != nullptr) return &service.sessions->store();
   return tl::unexpected(bad_request("session",
@@ -97,6 +99,7 @@ ApiResult<void> read_parameter(std::string_view name, const std::string& value, 
                                     "unknown_query"));
 }
 
+// user, limit and after; unknown parameters are refused.
 ApiResult<SessionQuery> read_query(std::string_view text, bool lists) {
   SessionQuery query;
   while (!text.empty()) {
@@ -109,6 +112,7 @@ ApiResult<SessionQuery> read_query(std::string_view text, bool lists) {
   return query;
 }
 
+// GET /v1/sessions.
 ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& http) {
   const SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, true));
@@ -121,6 +125,7 @@ ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& h
   return Json{{"object", "list"}, {"data", std::move(list)}, {"has_more", has_more}};
 }
 
+// GET /v1/sessions/{name}.
 ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& http) {
   const SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
@@ -152,6 +157,7 @@ ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& htt
   return info_json(session.info);
 }
 
+// DELETE /v1/sessions/{name}.
 ApiResult<Json> delete_session(const OpenAiService& service, const HttpRequest& http) {
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
@@ -184,6 +190,7 @@ SessionKeeper::~SessionKeeper() {
   thread_.join();
 }
 
+// Jobs run in the order of the calls.
 void SessionKeeper::post(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
