@@ -149,8 +149,8 @@ Status add_rope_tensors(const ModelFile& model, std::vector<ExportTensor>& tenso
   return {};
 }
 
-// Keys a GGUF file of the same model has not: what they say stands in tensors, or only describes
-// the file that was read.
+// Keys that a GGUF file of the same model does not have: tensors express them, or they only
+// describe the file that was read.
 bool is_dropped(const ModelFile& model, std::string_view key) {
   if (key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" ||
       key == "general.quantization_version") {
@@ -260,7 +260,7 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   return {};
 }
 
-// Where row `row` of the tensor stands: the part, and the row in it.
+// The place of row `row` of the tensor: the part, and the row in it.
 struct RowPlace {
   const TensorInfo* part;
   int64_t row;

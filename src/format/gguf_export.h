@@ -19,7 +19,7 @@ struct ExportTensor {
   // dimension; or `made` when there are none.
   std::vector<const TensorInfo*> parts = {};
   std::vector<float> made = {};
-  // Above 0: rows stand in groups (heads) of this many, and row j of a group comes from row
+  // Above 0: rows form groups (heads) of this many, and row j of a group comes from row
   // j/2 + (j odd) · group/2, which turns halves into neighbours.
   int64_t rotary_group = 0;
   bool plus_one = false;  // the file keeps w - 1

@@ -1,5 +1,5 @@
 // One reader checks types and ranges of what a config has, whatever generation of transformers
-// wrote it; what is special about a family stands in its record.
+// wrote it; what is special about a family is in its record.
 #include "format/hf_config.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// RoPE settings of config.json, with the meaning and precedence of transformers 5:
-// rope_scaling before rope_parameters (Gemma 3: on top of it), what stands in them before what
-// stands beside them, original_max_position_embeddings the other way round.
+// RoPE settings of config.json, with the meaning and precedence of transformers 5: rope_scaling
+// before rope_parameters (Gemma 3: on top of it), members of these objects before members beside
+// them, original_max_position_embeddings the other way round.
 #include <cmath>
 
 #include "format/hf_values.h"
@@ -193,7 +193,7 @@ Status RopeReader::read_llama3(const Members& rope) {
   return {};
 }
 
-// What stands beside the object wins, except where there is an object for each kind of layer. Some
+// A value beside the object wins, except where there is an object for each kind of layer. Some
 // classes always have it there.
 Result<int64_t> RopeReader::original_positions(const Members& rope) {
   constexpr std::string_view kName = "original_max_position_embeddings";

@@ -98,11 +98,11 @@ class ModelFile {
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
 
-  // Ok, or why nobody may compute with the file: a key asks for something we do not have
+  // Ok, or why the model cannot be run: a key asks for something that is not implemented
   // (unsupported; it is named with its value), or the output matrix is missing or of another size
   // than the config says.
   const Status& usable() const { return usable_; }
-  // What stands in the file and was not used, in words.
+  // Messages about contents of the file that are not used.
   std::span<const std::string> remarks() const { return remarks_; }
   // Those of ModelFileOptions::ignored_keys that the file had.
   std::span<const std::string> ignored_keys() const { return ignored_keys_; }

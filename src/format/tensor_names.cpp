@@ -61,8 +61,8 @@ constexpr std::array<std::string_view, 4> kIgnoredStarts = {
     "vision_tower.", "multi_modal_projector.", "model.vision_tower.",
     "model.multi_modal_projector."};
 
-// What stands at the "{}" of a pattern, or nothing when the text does not fit it. Numbers have one
-// to six digits and no leading zero.
+// The texts at the "{}" of a pattern, or nothing when the name does not match. Numbers have one to
+// six digits and no leading zero.
 std::optional<std::vector<std::string_view>> match(std::string_view pattern,
                                                    std::string_view text) {
   std::vector<std::string_view> numbers;

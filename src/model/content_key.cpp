@@ -60,7 +60,7 @@ ContentKey content_key(const ModelFile& file, const Kernels& kernels) {
   }
   key.number(file.tensors().size());
   for (const TensorInfo& tensor : file.tensors()) add_tensor(key, tensor);
-  file.drop_pages();  // the pieces brought their neighbours along
+  file.drop_pages();  // reading the pieces loaded their neighbours too
   return {{key.hash(1), key.hash(2)}};
 }
 

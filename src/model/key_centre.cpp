@@ -11,7 +11,7 @@ struct MeanTurn {
   double cos, sin;
 };
 
-// Of the angles 0, f, 2 f … (n - 1) f: a sum of the Dirichlet kernel's kind.
+// The mean turn of the angles 0, f, 2 f … (n - 1) f: a sum like the Dirichlet kernel's.
 MeanTurn mean_turn(double f, int64_t n) {
   const double half = std::sin(f / 2);
   if (half == 0) return {1, 0};

@@ -1,5 +1,5 @@
-// The middle of a layer's keys, as far as their bias decides it: what every key has in common is
-// worth nothing to attention and dear to store in few bits.
+// The middle of a layer's keys, as far as their bias determines it. What every key has in common
+// does not affect attention and is expensive to store in few bits.
 #pragma once
 
 #include "model/model.h"

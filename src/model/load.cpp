@@ -115,8 +115,8 @@ class WeightLoader {
   int64_t n_packed_;
 };
 
-// A model without a usable tokenizer still runs on token ids; what is wrong is kept for those who
-// ask for text.
+// A model without a usable tokenizer still runs on token ids; the error is kept for callers that
+// need text.
 void bind_text(Model& m) {
   Result<TokenizerSpec> spec = m.file->tokenizer_spec();
   if (!spec) {

@@ -54,7 +54,7 @@ struct Model {
   const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {
     return window_of(layer) > 0 ? local_rope(n_ctx) : global_rope(n_ctx);
   }
-  // Of layers with a window: like the others' where the family has one base for all layers.
+  // The plan of layers with a window; the global one if the family has one base for all layers.
   const RopePlan& local_rope(int64_t n_ctx) const {
     return rope.local.inv_freq.empty() ? global_rope(n_ctx) : rope.local;
   }

@@ -11,7 +11,7 @@ class PackedCache {
  public:
   explicit PackedCache(const LoadOptions& options) : options_(&options) {}
 
-  // Whether a model of so many packed bytes is kept at all.
+  // Whether a model of this many packed bytes is kept at all.
   bool takes(int64_t n_bytes) const {
     return !options_->packed_cache_dir.empty() && n_bytes >= options_->packed_cache_min_bytes;
   }

@@ -18,7 +18,7 @@ bool within(const std::byte* at, Bytes bytes) {
   return std::less_equal<>()(bytes.data(), at) && std::less<>()(at, bytes.data() + bytes.size());
 }
 
-// All that stands before the first tensor: metadata, names, shapes, places.
+// Everything before the first tensor: metadata, names, shapes, places.
 Bytes head_of(const MappedFile& mapped, std::span<const TensorInfo> tensors) {
   size_t n = mapped.bytes().size();
   for (const TensorInfo& tensor : tensors) {
@@ -75,7 +75,7 @@ PackedKey packed_key(const ModelFile& file, const Kernels& kernels) {
   add_kernels(key, kernels);
   key.text(file.container());
   for (const MappedFile& mapped : file.files()) add_file(key, mapped, file.tensors());
-  file.drop_pages();  // the samples brought their neighbours along
+  file.drop_pages();  // reading the samples loaded their neighbours too
   return {{key.hash(1), key.hash(2)}};
 }
 

@@ -26,9 +26,10 @@ struct MatrixRows {
 
 // What pack() does besides packing. At most one of the first two is there.
 struct PackPlan {
-  const PackedFile* from = nullptr;                    // matrices are taken from here
-  PackedFileWriter* to = nullptr;                      // matrices are packed into this
-  std::function<void(int64_t n_bytes)> on_bytes = {};  // so many bytes more are ready
+  const PackedFile* from = nullptr;  // matrices are taken from here
+  PackedFileWriter* to = nullptr;    // matrices are packed into this
+  std::function<void(int64_t n_bytes)> on_bytes =
+      {};                    // called with the number of bytes that became ready
   bool shapes_only = false;  // matrices are checked; weights have no numbers
 };
 
