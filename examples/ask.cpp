@@ -1,7 +1,7 @@
 // Loads a model, asks a question, streams the answer: ask MODEL QUESTION
 #include <iostream>
 
-#include "ruv/engine.h"
+#include "ruv/stream.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::cerr << "usage: ask MODEL QUESTION\n", 2;

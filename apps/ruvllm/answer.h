@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "ruv/engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 

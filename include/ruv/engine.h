@@ -1,5 +1,5 @@
-// Engine: runs many requests on one model at once. Submit a prompt, receive its answer as events.
-// One engine thread does all the work; submit and cancel may be called from any thread.
+// Engine: runs many requests on one model at once. Submit a prompt, receive its answer as events:
+// pulled from a Stream (ruv/stream.h) or by a callback on the engine's thread.
 #pragma once
 
 #include <functional>
@@ -74,10 +74,11 @@ struct ServiceTerms {
 
 struct Request {
   std::vector<Token> prompt;  // at least one token
-  GenerateParams params;
-  // Called on the engine thread, in order, for each event. It must return quickly, since all
-  // requests wait meanwhile, and may not call the engine except for cancel.
-  std::function<void(const Event&)> on_event;
+  GenerateParams params = {};
+  // Called on the engine's thread, in order, for each event; all answers wait until it returns. It
+  // may call cancel and submit. It must not wait for an answer (Stream::next, generate) or destroy
+  // the engine: both would wait for the thread that they are called on. May be null.
+  std::function<void(const Event&)> on_event = {};
   // Token healing keeps this many tokens at the start of the prompt.
   int64_t n_fixed_tokens = 0;
   ServiceTerms terms = {};
@@ -105,11 +106,18 @@ struct SpeculativeStats {
   }
 };
 
+class Stream;
+
+// Thread safety: every function may be called from any thread at any time, but the destructor only
+// when no other call is in progress. One thread of the engine's own computes, with the workers that
+// EngineOptions::n_threads asks for.
 class Engine {
  public:
   // Allocates all memory that steps need. Fails: out_of_memory, invalid (options).
   static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const Model> model,
                                                 const EngineOptions& options = {});
+  // Ends every open request, queued ones too, with finish `cancelled` before it returns; their
+  // on_event is not called afterwards.
   virtual ~Engine() = default;
 
   // Fails: invalid (empty prompt, id out of range, prompt + 1 longer than n_ctx: both numbers are
@@ -117,6 +125,13 @@ class Engine {
   virtual Result<RequestId> submit(Request request) = 0;
   // Ends a request with finish `cancelled` within one step; unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
+
+  // Submits and returns the answer to read from. Request::on_event, when set, is called as well.
+  // Fails: as submit.
+  Result<Stream> stream(Request request);
+  // The hidden state after the last token of `prompt`, (n_embd) numbers of length 1. Not there yet:
+  // fails with `unsupported`, since a step computes logits only.
+  Result<std::vector<float>> embed(std::vector<Token> prompt, const ServiceTerms& terms = {});
 
   struct Load {
     int64_t n_running = 0;
@@ -135,20 +150,5 @@ class Engine {
   // truncated while in use). Any thread.
   virtual Status condition() const { return {}; }
 };
-
-// A finished answer.
-struct Answer {
-  std::vector<Token> ids;
-  std::string text;
-  std::vector<Event::Logprobs> logprobs;
-  FinishReason finish = FinishReason::none;
-  Timings timings;
-  uint64_t seed = 0;
-};
-
-// Submits and waits. `on_text` sees the text as it comes. Fails: as Engine::submit, and with the
-// status of an answer that ended with `error`.
-Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
-                        const std::function<void(std::string_view)>& on_text = {});
 
 }  // namespace ruv

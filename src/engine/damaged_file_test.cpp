@@ -12,6 +12,7 @@
 #include "base/mapped_ranges.h"
 #include "engine/logits.h"
 #include "ruv/engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

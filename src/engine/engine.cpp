@@ -1,8 +1,5 @@
-// Engine::create, generate() and names.
+// Engine::create and names.
 #include "ruv/engine.h"
-
-#include <condition_variable>
-#include <mutex>
 
 #include "engine/batch_engine.h"
 
@@ -51,39 +48,9 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }
 
-Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
-                        const std::function<void(std::string_view)>& on_text) {
-  struct Waiting {
-    std::mutex mutex;
-    std::condition_variable done;
-    bool finished = false;
-    Answer answer;
-    Status status;
-  } waiting;
-  const auto on_event = [&](const Event& event) {
-    if (on_text && !event.text.empty()) on_text(event.text);
-    const std::lock_guard lock(waiting.mutex);
-    Answer& a = waiting.answer;
-    a.ids.insert(a.ids.end(), event.ids.begin(), event.ids.end());
-    a.logprobs.insert(a.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
-    a.text += event.text;
-    if (event.finish == FinishReason::none) return;
-    a.finish = event.finish;
-    a.timings = event.timings;
-    a.seed = event.seed;
-    waiting.status = event.status;
-    waiting.finished = true;
-    waiting.done.notify_one();
-  };
-  Request request;
-  request.prompt = std::move(prompt);
-  request.params = params;
-  request.on_event = on_event;
-  TRY(engine.submit(std::move(request)));
-  std::unique_lock lock(waiting.mutex);
-  waiting.done.wait(lock, [&] { return waiting.finished; });
-  if (!waiting.status.ok()) return tl::unexpected<Status>(waiting.status);
-  return std::move(waiting.answer);
+Result<std::vector<float>> Engine::embed(std::vector<Token>, const ServiceTerms&) {
+  return fail(Code::unsupported,
+              "embeddings are not supported yet: the engine computes logits, not hidden states");
 }
 
 }  // namespace ruv

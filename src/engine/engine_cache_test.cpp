@@ -10,6 +10,7 @@
 #include "engine/test_gate_file.h"
 #include "property/asked_engine.h"
 #include "ruv/engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

@@ -13,6 +13,7 @@
 #include "engine/logits.h"
 #include "engine/sample/sampler.h"
 #include "fault/held_executor.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

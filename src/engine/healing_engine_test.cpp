@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "fault/patience.h"
 #include "ruv/engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

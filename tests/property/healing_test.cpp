@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "ruv/engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 namespace {

@@ -1,0 +1,114 @@
+// The engine's thread puts events into an inbox that it shares with the stream, so neither has to
+// outlive the other.
+#include "ruv/stream.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "base/result.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::chrono::milliseconds kStopPoll{20};
+
+void append(Answer& answer, const Event& event) {
+  answer.ids.insert(answer.ids.end(), event.ids.begin(), event.ids.end());
+  answer.logprobs.insert(answer.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+  answer.text += event.text;
+  if (event.finish == FinishReason::none) return;
+  answer.finish = event.finish;
+  answer.timings = event.timings;
+  answer.seed = event.seed;
+}
+
+}  // namespace
+
+struct Stream::Inbox {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::deque<Event> events;
+  bool finished = false;  // no event will arrive any more
+
+  void put(const Event& event) {
+    const std::lock_guard lock(mutex);
+    events.push_back(event);
+    finished = event.finish != FinishReason::none;
+    arrived.notify_one();
+  }
+  bool is_finished() {
+    const std::lock_guard lock(mutex);
+    return finished;
+  }
+  // Whether there is an event, or none will come, before the time is over.
+  bool wait_some_time() {
+    std::unique_lock lock(mutex);
+    return arrived.wait_for(lock, kStopPoll, [this] { return finished || !events.empty(); });
+  }
+  std::optional<Event> take() {
+    std::unique_lock lock(mutex);
+    arrived.wait(lock, [this] { return finished || !events.empty(); });
+    if (events.empty()) return std::nullopt;
+    std::optional<Event> event = std::move(events.front());
+    events.pop_front();
+    return event;
+  }
+};
+
+Stream::Stream(Engine& engine, RequestId id, std::shared_ptr<Inbox> inbox)
+    : engine_(&engine), id_(id), inbox_(std::move(inbox)) {}
+Stream::Stream(Stream&& other) noexcept = default;
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(engine_, other.engine_);
+  std::swap(id_, other.id_);
+  inbox_.swap(other.inbox_);
+  return *this;
+}
+Stream::~Stream() { cancel(); }
+
+std::optional<Event> Stream::next() { return inbox_ ? inbox_->take() : std::nullopt; }
+
+// An engine that is gone has finished the answer.
+void Stream::cancel() {
+  if (inbox_ && !inbox_->is_finished()) engine_->cancel(id_);
+}
+
+Result<Answer> Stream::collect(const std::function<void(const Event&)>& on_event,
+                               const std::function<bool()>& should_stop) {
+  Answer answer;
+  while (inbox_) {
+    if (should_stop) {
+      if (should_stop()) cancel();
+      if (!inbox_->wait_some_time()) continue;
+    }
+    const std::optional<Event> event = next();
+    if (!event) break;
+    if (on_event) on_event(*event);
+    if (event->finish == FinishReason::error) return tl::unexpected<Status>(event->status);
+    append(answer, *event);
+  }
+  return answer;
+}
+
+Result<Stream> Engine::stream(Request request) {
+  auto inbox = std::make_shared<Stream::Inbox>();
+  request.on_event = [inbox, also = std::move(request.on_event)](const Event& event) {
+    if (also) also(event);
+    inbox->put(event);
+  };
+  const RequestId id = TRY(submit(std::move(request)));
+  return Stream(*this, id, std::move(inbox));
+}
+
+Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
+                        const std::function<void(std::string_view)>& on_text) {
+  Stream stream = TRY(engine.stream({.prompt = std::move(prompt), .params = params}));
+  return stream.collect([&](const Event& event) {
+    if (on_text && !event.text.empty()) on_text(event.text);
+  });
+}
+
+}  // namespace ruv
