@@ -249,7 +249,7 @@ int chat_command(int argc, char** argv) {
             "Name of a conversation that goes on where it stopped; kept in --cache-dir, "
             "else in $XDG_CACHE_HOME/ruvllm or ~/.cache/ruvllm");
   add_cache_flags(line, call.cache);
-  line.generation(call.params);
+  line.generation(call.params, "logprobs");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.params.token_healing)
     return line.wrong_call("--token-healing has no place in a chat: the template ends each prompt");

@@ -18,7 +18,7 @@ namespace ruv {
 namespace {
 
 template <class T>
-std::optional<T> whole_number(std::string_view text) {
+std::optional<T> parse_number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<T> whole_number(std::string_view text) {
 }
 
 Token token_of(const std::string& flag, std::string_view text) {
-  const std::optional<Token> id = whole_number<Token>(text);
+  const std::optional<Token> id = parse_number<Token>(text);
   if (!id || *id < 0) refuse(flag, fmt::format("'{}' is no token id", text));
   return *id;
 }
@@ -38,16 +38,30 @@ Token token_of(const std::string& flag, std::string_view text) {
 std::pair<Token, float> bias_of(const std::string& flag, std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == text.npos) refuse(flag, fmt::format("'{}' is not ID:BIAS", text));
-  const std::optional<float> bias = whole_number<float>(text.substr(colon + 1));
+  const std::optional<float> bias = parse_number<float>(text.substr(colon + 1));
   if (!bias || !std::isfinite(*bias)) refuse(flag, fmt::format("'{}' has no number", text));
   return {token_of(flag, text.substr(0, colon)), *bias};
 }
 
+// The text as the row's value; of several texts, this one after those before.
+OptionValue value_of(const std::string& flag, const OptionRow& row, const GenerateParams& params,
+                     const std::string& text) {
+  if (row.kind == OptionRow::Kind::texts) {
+    auto texts = std::get<std::vector<std::string>>(row.get(params));
+    texts.push_back(text);
+    return texts;
+  }
+  const std::optional<double> number = parse_number<double>(text);
+  if (!number || !std::isfinite(*number)) refuse(flag, fmt::format("'{}' is no number", text));
+  if (row.kind == OptionRow::Kind::number) return *number;
+  const std::optional<int64_t> whole = parse_number<int64_t>(text);
+  if (!whole) refuse(flag, fmt::format("{} is not a whole number", text));
+  return *whole;
+}
+
 void set_row(const std::string& flag, const OptionRow& row, GenerateParams& params,
              const std::string& text) {
-  const std::optional<double> value = whole_number<double>(text);
-  if (!value || !std::isfinite(*value)) refuse(flag, fmt::format("'{}' is no number", text));
-  const Status status = set_option(row, params, *value);
+  const Status status = set_option(row, params, value_of(flag, row, params, text));
   if (status.ok()) return;
   // It begins with the option's name, as the flag does.
   const std::string name = std::string(row.name) + ": ";
@@ -73,8 +87,14 @@ KvType kv_type_of(const std::string& text) {
 }
 
 std::string help_of(const OptionRow& row) {
-  const double value = row.get(GenerateParams{});
-  return std::isnan(value) ? row.doc : fmt::format("{} [{:g}]", row.doc, value);
+  const OptionValue value = row.get(GenerateParams{});
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    return fmt::format("{} [{}]", row.doc, *whole);
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return fmt::format("{} [{:g}]", row.doc, *number);
+  }
+  return row.doc;
 }
 
 }  // namespace
@@ -174,32 +194,29 @@ void CommandLine::kv(KvType& type) {
 
 // What is on unless switched off has the flag --no-….
 void CommandLine::add_flag(const OptionRow& row, GenerateParams& params) {
-  const bool is_on = row.get(GenerateParams{}) != 0;
+  const bool is_on = std::get<bool>(row.get(GenerateParams{}));
   const std::string flag = is_on ? "--no-" + flag_of(row).substr(2) : flag_of(row);
   const std::string help = is_on ? fmt::format("Do not {}", row.doc) : row.doc;
   parser_->app.add_flag_callback(
-      flag, [&row, &params, is_on] { row.set(params, is_on ? 0 : 1); }, help);
+      flag, [&row, &params, is_on] { row.set(params, !is_on); }, help);
 }
 
-void CommandLine::generation(GenerateParams& params) {
+void CommandLine::generation(GenerateParams& params, std::string_view without) {
   for (const OptionRow& row : generate_options()) {
+    if (row.name == without) continue;
     const std::string flag = flag_of(row);
-    if (row.kind == OptionRow::Kind::flag) {
+    const auto read = [&row, &params, flag](const std::string& text) {
+      set_row(flag, row, params, text);
+    };
+    using Kind = OptionRow::Kind;
+    if (row.kind == Kind::flag) {
       add_flag(row, params);
-      continue;
+    } else if (row.kind == Kind::texts) {
+      parser_->repeated(flag.c_str(), read, row.doc, "TEXT");
+    } else {
+      parser_->option(flag.c_str(), read, help_of(row), row.kind == Kind::integer ? "N" : "X");
     }
-    parser_->option(
-        flag.c_str(),
-        [&row, &params, flag](const std::string& text) { set_row(flag, row, params, text); },
-        help_of(row).c_str(), row.kind == OptionRow::Kind::integer ? "N" : "X");
   }
-  parser_->repeated(
-      "--stop",
-      [&params](const std::string& text) {
-        if (text.empty()) refuse("--stop", "an empty text would end every answer");
-        params.stop.push_back(text);
-      },
-      "The answer ends before this text; may be repeated", "TEXT");
   parser_->repeated(
       "--stop-token",
       [&params](const std::string& text) {
@@ -281,14 +298,14 @@ int CommandLine::failed(const Status& status) const {
   return kJobFailed;
 }
 
-std::optional<int64_t> parse_decimal(std::string_view text) { return whole_number<int64_t>(text); }
+std::optional<int64_t> parse_decimal(std::string_view text) { return parse_number<int64_t>(text); }
 
 Result<std::vector<Token>> parse_ids(std::string_view text) {
   std::vector<Token> ids;
   while (true) {
     const size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
-    const std::optional<Token> id = whole_number<Token>(part);
+    const std::optional<Token> id = parse_number<Token>(part);
     if (!id || *id < 0) return fail(Code::invalid, "'{}' is no token id", part);
     ids.push_back(*id);
     if (comma == text.npos) return ids;

@@ -41,8 +41,8 @@ class CommandLine {
   // --kv f16, int8, …; another word is a wrong call. Nothing: what suits the model.
   void kv(std::optional<KvType>& type);
   void kv(KvType& type);
-  // Every row of generate_options(), --stop, --stop-token and --logit-bias.
-  void generation(GenerateParams& params);
+  // Every row of generate_options() but the one named `without`, --stop-token and --logit-bias.
+  void generation(GenerateParams& params, std::string_view without = {});
 
   // The exit code to leave with (help was shown, or the call is wrong), or nothing: go on.
   std::optional<int> parse(int argc, char** argv);

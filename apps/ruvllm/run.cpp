@@ -28,7 +28,6 @@ struct RunCall {
   int n_threads = 0;
   int64_t n_ctx = 0;
   std::optional<KvType> kv_type;
-  int64_t n_logprobs = -1;
   CacheFolder cache;
   GenerateParams params;
 };
@@ -146,7 +145,7 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
   if (!flag && call.words.empty() && !stdin_is_given())
     return "give a prompt, or bring one on stdin";
   if (call.raw && !call.system.empty()) return "--system has no place with --raw";
-  if (call.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
+  if (call.params.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
   return {};
 }
 
@@ -169,8 +168,6 @@ int run_command(int argc, char** argv) {
   line.kv(call.kv_type);
   line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
-  line.integer("--logprobs", call.n_logprobs, 0, 20,
-               "With --json: log-probability of each token and of the N likeliest");
   add_cache_flags(line, call.cache);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
@@ -180,7 +177,6 @@ int run_command(int argc, char** argv) {
   if (!prompt) return line.failed(prompt.error());
   if (prompt->empty() && !line.given("--prompt")) return line.wrong_call("the prompt is empty");
   call.prompt = std::move(*prompt);
-  call.params.n_logprobs = static_cast<int32_t>(call.n_logprobs);
   const Result<int> code = answer_once(line, call);
   return code ? *code : line.failed(code.error());
 }

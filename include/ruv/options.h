@@ -3,29 +3,43 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "ruv/params.h"
 #include "ruv/status.h"
 
 namespace ruv {
 
+// monostate: not given, as an unset seed.
+using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::vector<std::string>>;
+
 struct OptionRow {
   const char* name;  // as in JSON; on the command line with '-' for '_'
-  enum class Kind { integer, number, flag } kind;
-  double min;
-  double max;
+  enum class Kind {
+    flag,     // bool
+    integer,  // int64_t, from `least` to `most`
+    number,   // double, from `min` to `max`
+    texts,    // at most `most` texts, none empty
+  } kind;
   const char* doc;
-  double (*get)(const GenerateParams&);
-  void (*set)(GenerateParams&, double);
+  OptionValue (*get)(const GenerateParams&);
+  // Requires: a value of the row's kind.
+  void (*set)(GenerateParams&, OptionValue);
+  double min = 0;
+  double max = 0;
+  int64_t least = 0;
+  int64_t most = 0;
 };
 
-// Rows for the scalar fields of GenerateParams.
+// Rows for the fields of GenerateParams but those that hold token ids, which a vocabulary limits.
 std::span<const OptionRow> generate_options();
 // Null when no row has the name.
 const OptionRow* find_generate_option(std::string_view name);
-// Checks kind and range, then sets. Fails: invalid, naming the option, the value and the range.
-Status set_option(const OptionRow& row, GenerateParams& params, double value);
+// Checks type and range, then sets. Fails: invalid, naming the option, the value and the range.
+Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value);
 // All ranges at once, for params filled by hand.
 Status check_params(const GenerateParams& params, int64_t n_vocab);
 

@@ -35,13 +35,13 @@ struct GenerateParams {
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
   // Added to the logits of single tokens before anything else.
-  std::vector<std::pair<Token, float>> logit_bias;
+  std::vector<std::pair<Token, float>> logit_bias = {};
   // Equal seed, prompt and params give equal bytes. Unset: drawn for each request and reported.
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed = {};
   // The answer ends before the first occurrence of one of these texts, which is not part of it.
-  std::vector<std::string> stop;
+  std::vector<std::string> stop = {};
   // The answer ends at one of these ids, besides the model's own end tokens.
-  std::vector<Token> stop_tokens;
+  std::vector<Token> stop_tokens = {};
   // Continue past the model's own end tokens (for speed measurements).
   bool ignore_eos = false;
   // Allows a prompt that ends inside a word. Its last tokens, where other text could replace them,
@@ -71,7 +71,7 @@ std::string_view finish_reason_name(FinishReason reason);
 
 struct TokenLogprob {
   Token id = 0;
-  float logprob = 0;
+  float logprob = 0;  // natural logarithm of the probability
 };
 
 struct Timings {

@@ -4,61 +4,146 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
+#include <type_traits>
 
 #include "base/result.h"
 
 namespace ruv {
 namespace {
 
-constexpr double kMaxCount = 9.007199254740992e15;  // 2^53: exact as a JSON number
+constexpr int64_t kMaxCount = int64_t{1} << 53;  // exact in every JSON reader
+constexpr int64_t kMaxStops = 16;
+constexpr int64_t kMaxLogprobs = 20;
 using Kind = OptionRow::Kind;
 
-#define RUV_FIELD(field)                                                \
-  [](const GenerateParams& p) { return static_cast<double>(p.field); }, \
-      [](GenerateParams& p, double value) { p.field = static_cast<decltype(p.field)>(value); }
-
-constexpr std::array kRows = {
-    OptionRow{"max_tokens", Kind::integer, -1, kMaxCount,
-              "tokens to generate at most; -1: until the context is full", RUV_FIELD(max_tokens)},
-    OptionRow{"temperature", Kind::number, 0, 100, "0 picks the likeliest token",
-              RUV_FIELD(temperature)},
-    OptionRow{"top_k", Kind::integer, 0, kMaxCount, "keep the k likeliest tokens; 0: all",
-              RUV_FIELD(top_k)},
-    OptionRow{"top_p", Kind::number, 0, 1, "keep the likeliest tokens up to this probability",
-              RUV_FIELD(top_p)},
-    OptionRow{"min_p", Kind::number, 0, 1, "drop tokens below this share of the likeliest",
-              RUV_FIELD(min_p)},
-    OptionRow{"repetition_penalty", Kind::number, 0.01, 100,
-              "divides the logits of recent tokens; 1: none", RUV_FIELD(repetition_penalty)},
-    OptionRow{"repetition_window", Kind::integer, 0, kMaxCount,
-              "how many recent tokens repetition_penalty looks at", RUV_FIELD(repetition_window)},
-    OptionRow{"presence_penalty", Kind::number, -2, 2,
-              "subtracted once from tokens already generated", RUV_FIELD(presence_penalty)},
-    OptionRow{"frequency_penalty", Kind::number, -2, 2,
-              "subtracted for each time a token was generated", RUV_FIELD(frequency_penalty)},
-    OptionRow{"seed", Kind::integer, 0, kMaxCount, "same seed, same answer; drawn when not given",
-              [](const GenerateParams& p) {
-                return p.seed ? static_cast<double>(*p.seed)
-                              : std::numeric_limits<double>::quiet_NaN();
-              },
-              [](GenerateParams& p, double value) { p.seed = static_cast<uint64_t>(value); }},
-    OptionRow{"ignore_eos", Kind::flag, 0, 1, "do not stop at the model's end tokens",
-              RUV_FIELD(ignore_eos)},
-    OptionRow{"token_healing", Kind::flag, 0, 1,
-              "a prompt that ends inside a word is continued as that word",
-              RUV_FIELD(token_healing)},
-    OptionRow{"cache_prefix", Kind::flag, 0, 1,
-              "reuse the beginning of the prompt where an earlier request had it",
-              RUV_FIELD(cache_prefix)},
-    OptionRow{"min_cache_tokens", Kind::integer, 0, kMaxCount,
-              "beginnings shorter than this are neither reused nor kept",
-              RUV_FIELD(min_cache_tokens)},
-    OptionRow{"speculative", Kind::flag, 0, 1,
-              "guess tokens ahead and check the guesses in one step", RUV_FIELD(speculative)},
+// Reads and writes one member of GenerateParams that is a bool, a whole number or a number.
+template <auto kMember>
+struct ParamField {
+  static OptionValue get(const GenerateParams& params) { return {params.*kMember}; }
+  static void set(GenerateParams& params, OptionValue value) {
+    using T = std::remove_cvref_t<decltype(params.*kMember)>;
+    params.*kMember = std::get<T>(std::move(value));
+  }
 };
 
-#undef RUV_FIELD
+template <auto kMember>
+constexpr OptionRow number(const char* name, double min, double max, const char* doc) {
+  return {.name = name,
+          .kind = Kind::number,
+          .doc = doc,
+          .get = ParamField<kMember>::get,
+          .set = ParamField<kMember>::set,
+          .min = min,
+          .max = max};
+}
+template <auto kMember>
+constexpr OptionRow integer(const char* name, int64_t least, const char* doc) {
+  return {.name = name,
+          .kind = Kind::integer,
+          .doc = doc,
+          .get = ParamField<kMember>::get,
+          .set = ParamField<kMember>::set,
+          .least = least,
+          .most = kMaxCount};
+}
+template <auto kMember>
+constexpr OptionRow flag(const char* name, const char* doc) {
+  return {.name = name,
+          .kind = Kind::flag,
+          .doc = doc,
+          .get = ParamField<kMember>::get,
+          .set = ParamField<kMember>::set};
+}
+
+OptionValue get_seed(const GenerateParams& params) {
+  if (!params.seed) return {};
+  return static_cast<int64_t>(*params.seed);
+}
+void set_seed(GenerateParams& params, OptionValue value) {
+  params.seed = static_cast<uint64_t>(std::get<int64_t>(value));
+}
+OptionValue get_logprobs(const GenerateParams& params) {
+  if (params.n_logprobs == -1) return {};
+  return int64_t{params.n_logprobs};
+}
+void set_logprobs(GenerateParams& params, OptionValue value) {
+  params.n_logprobs = static_cast<int32_t>(std::get<int64_t>(value));
+}
+
+using P = GenerateParams;
+constexpr std::array kRows = {
+    integer<&P::max_tokens>("max_tokens", -1,
+                            "tokens to generate at most; -1: until the context is full"),
+    number<&P::temperature>("temperature", 0, 100, "0 picks the likeliest token"),
+    integer<&P::top_k>("top_k", 0, "keep the k likeliest tokens; 0: all"),
+    number<&P::top_p>("top_p", 0, 1, "keep the likeliest tokens up to this probability"),
+    number<&P::min_p>("min_p", 0, 1, "drop tokens below this share of the likeliest"),
+    number<&P::repetition_penalty>("repetition_penalty", 0.01, 100,
+                                   "divides the logits of recent tokens; 1: none"),
+    integer<&P::repetition_window>("repetition_window", 0,
+                                   "how many recent tokens repetition_penalty looks at"),
+    number<&P::presence_penalty>("presence_penalty", -2, 2,
+                                 "subtracted once from tokens already generated"),
+    number<&P::frequency_penalty>("frequency_penalty", -2, 2,
+                                  "subtracted for each time a token was generated"),
+    OptionRow{.name = "seed",
+              .kind = Kind::integer,
+              .doc = "same seed, same answer; drawn when not given",
+              .get = get_seed,
+              .set = set_seed,
+              .most = kMaxCount},
+    OptionRow{.name = "stop",
+              .kind = Kind::texts,
+              .doc = "the answer ends before this text; may be repeated",
+              .get = ParamField<&P::stop>::get,
+              .set = ParamField<&P::stop>::set,
+              .most = kMaxStops},
+    OptionRow{.name = "logprobs",
+              .kind = Kind::integer,
+              .doc = "log-probability of each token and of the N likeliest",
+              .get = get_logprobs,
+              .set = set_logprobs,
+              .most = kMaxLogprobs},
+    flag<&P::ignore_eos>("ignore_eos", "do not stop at the model's end tokens"),
+    flag<&P::token_healing>("token_healing",
+                            "a prompt that ends inside a word is continued as that word"),
+    flag<&P::cache_prefix>("cache_prefix",
+                           "reuse the beginning of the prompt where an earlier request had it"),
+    integer<&P::min_cache_tokens>("min_cache_tokens", 0,
+                                  "beginnings shorter than this are neither reused nor kept"),
+    flag<&P::speculative>("speculative", "guess tokens ahead and check the guesses in one step"),
+};
+
+Status check_texts(const OptionRow& row, const std::vector<std::string>& texts) {
+  if (std::ssize(texts) > row.most) {
+    return fail(Code::invalid, "{}: {} texts, at most {} are allowed", row.name, texts.size(),
+                row.most);
+  }
+  for (const std::string& text : texts) {
+    if (text.empty()) {
+      return fail(Code::invalid, "{}: an empty text stops nothing; leave it out", row.name);
+    }
+  }
+  return {};
+}
+
+template <class T>
+Status check_range(const OptionRow& row, T value, T min, T max) {
+  if (value >= min && value <= max) return {};  // not a NaN
+  return fail(Code::invalid, "{}: {} is out of range [{}, {}]", row.name, value, min, max);
+}
+
+// Ok for a value of the row's type within its range.
+Status check_value(const OptionRow& row, const OptionValue& value) {
+  const auto* whole = std::get_if<int64_t>(&value);
+  const auto* number = std::get_if<double>(&value);
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (row.kind == Kind::flag && std::holds_alternative<bool>(value)) return {};
+  if (row.kind == Kind::integer && whole) return check_range(row, *whole, row.least, row.most);
+  if (row.kind == Kind::number && number) return check_range(row, *number, row.min, row.max);
+  if (row.kind == Kind::texts && texts) return check_texts(row, *texts);
+  return fail(Code::invalid, "{}: a value of another type", row.name);
+}
 
 // Ids in stop_tokens and logit_bias must be in the vocabulary.
 Status check_ids(const GenerateParams& params, int64_t n_vocab) {
@@ -89,30 +174,17 @@ const OptionRow* find_generate_option(std::string_view name) {
   return nullptr;
 }
 
-// Integers must be whole and flags 0 or 1.
-Status set_option(const OptionRow& row, GenerateParams& params, double value) {
-  const bool whole = row.kind == Kind::number || value == std::floor(value);
-  if (!whole) return fail(Code::invalid, "{}: {} is not a whole number", row.name, value);
-  if (!(value >= row.min && value <= row.max)) {
-    return fail(Code::invalid, "{}: {} is out of range [{}, {}]", row.name, value, row.min,
-                row.max);
-  }
-  row.set(params, value);
+Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value) {
+  TRY(check_value(row, value));
+  row.set(params, std::move(value));
   return {};
 }
 
 // All rows of the table, then the fields that have none.
 Status check_params(const GenerateParams& params, int64_t n_vocab) {
-  GenerateParams copy;
   for (const OptionRow& row : kRows) {
-    const double value = row.get(params);
-    if (!std::isnan(value) || row.get(copy) == row.get(copy)) TRY(set_option(row, copy, value));
-  }
-  for (const std::string& stop : params.stop) {
-    if (stop.empty()) return fail(Code::invalid, "stop: an empty text stops nothing; leave it out");
-  }
-  if (params.n_logprobs < -1 || params.n_logprobs > 20) {
-    return fail(Code::invalid, "logprobs: {} is out of range [0, 20]", params.n_logprobs);
+    const OptionValue value = row.get(params);
+    if (!std::holds_alternative<std::monostate>(value)) TRY(check_value(row, value));
   }
   return check_ids(params, n_vocab);
 }

@@ -172,7 +172,9 @@ std::span<const FieldRow> detokenize_fields() { return kDetokenizeFields; }
 
 bool is_plain_option(std::string_view name) {
   // These have forms of their own in the OpenAI bodies.
-  if (name == "n_logprobs" || name == "seed" || name == "max_tokens") return false;
+  for (const char* own : {"logprobs", "max_tokens", "seed", "stop"}) {
+    if (name == own) return false;
+  }
   return find_generate_option(name) != nullptr;
 }
 

@@ -46,16 +46,24 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
     // Healing needs a message to go on with.
     body["messages"].push_back({{"role", "assistant"}, {"content", "Hel"}});
     body["continue_final_message"] = true;
-    const bool is_flag = row.kind == OptionRow::Kind::flag;
-    if (is_flag) {
+    using Kind = OptionRow::Kind;
+    const OptionValue values[] = {true, int64_t{1}, 1.0, std::vector<std::string>{"x"}};
+    if (row.kind == Kind::flag) {
       body[row.name] = true;
+    } else if (row.kind == Kind::texts) {
+      body[row.name] = "x";
     } else {
       body[row.name] = 1;
     }
+    // A flag in chats, with the number in top_logprobs.
+    if (row.name == std::string_view("logprobs")) {
+      body[row.name] = true;
+      body["top_logprobs"] = 1;
+    }
     const auto request = parse_chat_request(body.dump());
     ASSERT_TRUE(request) << row.name << ": " << request.error().message;
-    EXPECT_EQ(row.get(request->params), 1) << row.name;
-    body[row.name] = "wrong";
+    EXPECT_EQ(row.get(request->params), values[static_cast<size_t>(row.kind)]) << row.name;
+    body[row.name] = Json::object();
     EXPECT_FALSE(parse_chat_request(body.dump())) << row.name;
   }
 }
@@ -122,8 +130,9 @@ std::string option_lines() {
   std::string text;
   for (const OptionRow& row : generate_options()) {
     if (!is_plain_option(row.name)) continue;
-    const std::string range = row.kind == OptionRow::Kind::flag
-                                  ? std::string("true or false")
+    const std::string range = row.kind == OptionRow::Kind::flag ? std::string("true or false")
+                              : row.kind == OptionRow::Kind::integer
+                                  ? fmt::format("{} to {}", row.least, row.most)
                                   : fmt::format("{} to {}", row.min, row.max);
     text += fmt::format("| `{}` | {} | {} |\n", row.name, range, row.doc);
   }

@@ -12,8 +12,6 @@
 namespace ruv {
 namespace {
 
-constexpr int64_t kMaxStops = 16;
-constexpr int64_t kMaxLogprobs = 20;
 constexpr int64_t kMaxBiases = 4096;
 constexpr int64_t kMaxTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 
@@ -24,25 +22,26 @@ struct Alias {
 constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
                               {"cache_prompt", "cache_prefix"}};
 
+const OptionRow& row_of(const char* name) { return *find_generate_option(name); }
 // The range of an integer option in the table.
-IntegerRange range_of(const OptionRow& row) {
-  return {static_cast<int64_t>(row.min), static_cast<int64_t>(row.max)};
-}
+IntegerRange range_of(const OptionRow& row) { return {row.least, row.most}; }
 
-ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const Json& value,
-                           GenerateParams& params) {
+// The value of a row whose JSON form is its own. Fails: 400 naming the field.
+ApiResult<OptionValue> plain_value(const OptionRow& row, const std::string& field,
+                                   const Json& value) {
   using Kind = OptionRow::Kind;
-  double number = 0;
   if (row.kind == Kind::flag) {
     if (!value.is_boolean()) return wrong_type(field, "true or false", value);
-    number = value.get<bool>() ? 1 : 0;
-  } else if (row.kind == Kind::integer) {
-    number = static_cast<double>(TRY(integer_within(field, value, range_of(row))));
-  } else {
-    if (!value.is_number()) return wrong_type(field, "a number", value);
-    number = value.get<double>();
+    return value.get<bool>();
   }
-  const Status status = set_option(row, params, number);
+  if (row.kind == Kind::integer) return TRY(integer_within(field, value, range_of(row)));
+  if (!value.is_number()) return wrong_type(field, "a number", value);
+  return value.get<double>();
+}
+
+ApiResult<void> set_plain(const OptionRow& row, const std::string& field, const Json& value,
+                          GenerateParams& params) {
+  const Status status = set_option(row, params, TRY(plain_value(row, field, value)));
   if (!status.ok()) return tl::unexpected(api_error(status, field));
   return {};
 }
@@ -51,7 +50,7 @@ ApiResult<void> set_scalar(const OptionRow& row, const std::string& field, const
 ApiResult<void> read_options(const Json& body, GenerateParams& params) {
   for (const auto& [name, value] : body.items()) {
     if (value.is_null() || !is_plain_option(name)) continue;
-    TRY(set_scalar(*find_generate_option(name), std::string(name), value, params));
+    TRY(set_plain(*find_generate_option(name), std::string(name), value, params));
   }
   for (const auto& [alias, name] : kAliases) {
     const Json* value = find_field(body, alias);
@@ -60,7 +59,7 @@ ApiResult<void> read_options(const Json& body, GenerateParams& params) {
       return tl::unexpected(
           bad_request(alias, fmt::format("'{}' and '{}' are the same; give one", alias, name)));
     }
-    TRY(set_scalar(*find_generate_option(name), alias, *value, params));
+    TRY(set_plain(*find_generate_option(name), alias, *value, params));
   }
   return {};
 }
@@ -72,10 +71,10 @@ ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
   if (!stop->is_string() && !stop->is_array()) {
     return wrong_type("stop", "a string or an array of strings", *stop);
   }
-  if (stop->is_array() && stop->size() > kMaxStops) {
+  const int64_t most = row_of("stop").most;
+  if (stop->is_array() && std::cmp_greater(stop->size(), most)) {
     return tl::unexpected(bad_request(
-        "stop",
-        fmt::format("'stop' has {} texts, at most {} are allowed", stop->size(), kMaxStops)));
+        "stop", fmt::format("'stop' has {} texts, at most {} are allowed", stop->size(), most)));
   }
   const auto add = [&](const Json& text) -> ApiResult<void> {
     if (!text.is_string()) return wrong_type("stop", "an array of strings", text);
@@ -122,7 +121,7 @@ ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
 // The answers to one prompt use the seeds from this one on, and all must be in the option's range.
 ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& params) {
   if (find_field(body, "seed") == nullptr) return {};
-  IntegerRange range = range_of(*find_generate_option("seed"));
+  IntegerRange range = range_of(row_of("seed"));
   range.max -= n_answers - 1;
   params.seed = static_cast<uint64_t>(TRY(read_integer(body, "seed", 0, range)));
   return {};
@@ -233,7 +232,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
 // logprobs is a flag here and a number in completions.
 ApiResult<void> read_chat_logprobs(const Json& body, GenerateParams& params) {
   const bool wanted = TRY(read_flag(body, "logprobs", false));
-  const int64_t n_top = TRY(read_integer(body, "top_logprobs", -1, {0, kMaxLogprobs}));
+  const int64_t n_top = TRY(read_integer(body, "top_logprobs", -1, range_of(row_of("logprobs"))));
   if (n_top >= 0 && !wanted) {
     return tl::unexpected(bad_request("top_logprobs", "'top_logprobs' needs 'logprobs': true"));
   }
@@ -322,7 +321,7 @@ ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
   request.prompts = TRY(read_prompts(json));
   request.echo = TRY(read_flag(json, "echo", false));
   request.params.n_logprobs =
-      static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, {0, kMaxLogprobs})));
+      static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, range_of(row_of("logprobs")))));
   if (request.echo && request.params.n_logprobs >= 0) {
     return tl::unexpected(bad_request(
         "echo", "'echo' with 'logprobs' is not supported yet: prompts have no log-probabilities",

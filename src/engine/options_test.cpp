@@ -1,0 +1,51 @@
+// The table of options: each row reads what it wrote, and refuses other types and ranges.
+#include "ruv/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ruv {
+namespace {
+
+const OptionRow& row_of(const char* name) { return *find_generate_option(name); }
+
+TEST(Options, ReadWhatTheyWrote) {
+  const OptionValue values[] = {true, int64_t{1}, 1.0, std::vector<std::string>{"a", "b"}};
+  for (const OptionRow& row : generate_options()) {
+    for (size_t kind = 0; kind < std::size(values); ++kind) {
+      GenerateParams params;
+      const bool fits = kind == static_cast<size_t>(row.kind);
+      EXPECT_EQ(set_option(row, params, values[kind]).ok(), fits) << row.name << kind;
+      if (!fits) continue;
+      EXPECT_EQ(row.get(params), values[kind]) << row.name;
+    }
+  }
+}
+
+TEST(Options, IntegersKeepTheirLastBit) {
+  GenerateParams params;
+  const int64_t largest = int64_t{1} << 53;
+  ASSERT_TRUE(set_option(row_of("seed"), params, largest - 1).ok());
+  EXPECT_EQ(params.seed, static_cast<uint64_t>(largest - 1));
+  const Status beyond = set_option(row_of("seed"), params, largest + 1);
+  EXPECT_EQ(beyond.message(), "seed: 9007199254740993 is out of range [0, 9007199254740992]");
+}
+
+TEST(Options, AreCheckedInParamsToo) {
+  const auto refusal = [](const GenerateParams& params) {
+    return check_params(params, 10).message();
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({.temperature = 101}), "temperature: 101 is out of range [0, 100]");
+  EXPECT_NE(refusal({.temperature = std::nan("")}), "");
+  EXPECT_EQ(refusal({.stop = std::vector<std::string>(17, "x")}),
+            "stop: 17 texts, at most 16 are allowed");
+  EXPECT_EQ(refusal({.stop = {""}}), "stop: an empty text stops nothing; leave it out");
+  EXPECT_EQ(refusal({.n_logprobs = 21}), "logprobs: 21 is out of range [0, 20]");
+  EXPECT_EQ(refusal({.stop_tokens = {10}}),
+            "stop_tokens: token id 10 is not in the vocabulary of 10");
+}
+
+}  // namespace
+}  // namespace ruv
