@@ -46,7 +46,7 @@ class Side {
  private:
   // Random tokens in place of a prompt, which would take long.
   void fill(const Model& model) {
-    const KvPages& pages = executor_->pages();
+    KvPages& pages = executor_->pages();
     const KvShape shape = pages.shape();
     Rng rng(3);
     std::vector<float> x(static_cast<size_t>(shape.head_dim * 64));

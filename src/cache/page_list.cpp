@@ -16,7 +16,7 @@ int64_t PageList::missing_for(int64_t n_tokens) const {
 }
 
 // Takes all missing pages or none.
-bool PageList::grow(int64_t n_tokens, const KvPages& memory) {
+bool PageList::grow(int64_t n_tokens, KvPages& memory) {
   const size_t before = pages_.size();
   if (!pool_->reserve(missing_for(n_tokens), pages_)) return false;
   for (size_t i = before; i < pages_.size(); ++i) memory.clear(pages_[i]);
@@ -28,7 +28,7 @@ void PageList::share(PageId page) {
   pool_->share(page);
 }
 
-bool PageList::append_copy(PageId from, const KvPages& memory) {
+bool PageList::append_copy(PageId from, KvPages& memory) {
   if (!pool_->reserve(1, pages_)) return false;
   TailSlots* const tails = pool_->tails();
   const bool with_tail = tails != nullptr && tails->has(from);

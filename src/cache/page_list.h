@@ -27,12 +27,12 @@ class PageList {
   int64_t missing_for(int64_t n_tokens) const;
   // Grows to hold n_tokens and clears the new pages. False, with nothing changed, when too few are
   // free.
-  bool grow(int64_t n_tokens, const KvPages& memory);
+  bool grow(int64_t n_tokens, KvPages& memory);
   // Appends a page that others hold too.
   void share(PageId page);
   // Appends a free page as a copy of `from`; false when none is free. If `from` has a tail, so does
   // the copy, pinned.
-  bool append_copy(PageId from, const KvPages& memory);
+  bool append_copy(PageId from, KvPages& memory);
   // Pins exactly the tails that rows at positions [first, end) read and write, from the start of
   // first's group on. Does nothing for types without tails. Requires: pages for all of them; those
   // with tokens of that group before `first` have their tails.

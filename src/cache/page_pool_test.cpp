@@ -93,7 +93,7 @@ TEST(PagePool, RandomUseKeepsTheBooks) {
 
 TEST(PageList, GrowsByWholePagesClearsThemAndReturnsThem) {
   const KvShape shape{.n_layers = 2, .n_kv_heads = 1, .head_dim = 8};
-  const Result<KvPages> memory = KvPages::create(shape, 3);
+  Result<KvPages> memory = KvPages::create(shape, 3);
   ASSERT_TRUE(memory.has_value());
   const uint16_t infinity = 0x7C00;  // left by a former owner
   std::memcpy(memory->values(0, 1, 0), &infinity, sizeof infinity);

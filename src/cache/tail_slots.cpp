@@ -6,7 +6,7 @@
 
 namespace ruv {
 
-TailSlots::TailSlots(const KvPages& memory) : memory_(&memory) {
+TailSlots::TailSlots(KvPages& memory) : memory_(&memory) {
   CHECK(is_tiered(memory.shape().type));
   for (PageId page = 0; page < memory.n_pages(); ++page) memory.set_tail(page, -1);
   slots_.resize(static_cast<size_t>(memory.tail().n_pages()) + kQueues);

@@ -17,7 +17,7 @@ class TailSlots {
  public:
   // No page has a tail at first. `memory` must be of a tiered type and outlive this object, and
   // only this object may call its set_tail.
-  explicit TailSlots(const KvPages& memory);
+  explicit TailSlots(KvPages& memory);
   // A number of slots that always suffices for n_lists page lists and a step of n_rows rows
   // (PageList::pin_tails).
   static int64_t enough_for(int64_t n_lists, int64_t n_rows);
@@ -65,7 +65,7 @@ class TailSlots {
   int32_t take();
   void empty(int32_t at);
 
-  const KvPages* memory_;
+  KvPages* memory_;
   std::vector<Slot> slots_;
   int64_t n_used_ = 0;
   int64_t n_demoted_ = 0;

@@ -22,15 +22,13 @@ class TailSlotsTest : public testing::Test {
     tails_.emplace(*memory_);
   }
   // The whole tail says `number`, until it is cleared.
-  void mark(PageId page, uint32_t number) const { std::memcpy(bytes(page), &number, 4); }
-  uint32_t marked(PageId page) const {
+  void mark(PageId page, uint32_t number) { std::memcpy(bytes(page), &number, 4); }
+  uint32_t marked(PageId page) {
     uint32_t number = 0;
     std::memcpy(&number, bytes(page), 4);
     return number;
   }
-  std::byte* bytes(PageId page) const {
-    return memory_->tail().values(memory_->tail_of(page), 0, 0);
-  }
+  std::byte* bytes(PageId page) { return memory_->tail().values(memory_->tail_of(page), 0, 0); }
   void use(PageId page, bool passed = false) {
     tails_->pin(page);
     tails_->unpin(page, passed);

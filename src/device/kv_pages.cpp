@@ -22,7 +22,7 @@ Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages, int64_t n
   return pages;
 }
 
-void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) const {
+void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) {
   if (shape_.type == KvType::f16) return store_f16(kernels, to, key, value);
   float rotated[kMaxHeadDim];
   std::copy_n(key, shape_.head_dim, rotated);
@@ -34,8 +34,7 @@ void KvPages::store(const Kernels& kernels, Place to, const float* key, const fl
 }
 
 // The key goes into column `slot` of a transposed page.
-void KvPages::store_f16(const Kernels& kernels, Place to, const float* key,
-                        const float* value) const {
+void KvPages::store_f16(const Kernels& kernels, Place to, const float* key, const float* value) {
   const int64_t head_dim = shape_.head_dim;
   uint16_t halves[kMaxHeadDim];
   kernels.to_f16(key, halves, head_dim);
@@ -46,7 +45,7 @@ void KvPages::store_f16(const Kernels& kernels, Place to, const float* key,
 }
 
 void KvPages::store_int8(const Kernels& kernels, Place to, const float* rotated_key,
-                         const float* value) const {
+                         const float* value) {
   const int64_t head_dim = shape_.head_dim;
   std::byte* const key_stream = stream(to.page, to.layer, to.head);
   std::byte* const value_stream = stream(to.page, to.layer, shape_.n_kv_heads + to.head);
@@ -68,7 +67,7 @@ void KvPages::store_int8(const Kernels& kernels, Place to, const float* rotated_
   }
 }
 
-void KvPages::store_codes(Place to, const float* rotated_key, const float* value) const {
+void KvPages::store_codes(Place to, const float* rotated_key, const float* value) {
   const int64_t head_dim = shape_.head_dim;
   const int bits = code_bits(shape_.type);
   const auto store_scale = [&](std::byte* scales, CodeScale by) {
@@ -99,12 +98,12 @@ void KvPages::for_pieces(PageId page, const F& f) const {
   }
 }
 
-void KvPages::clear(PageId page) const {
+void KvPages::clear(PageId page) {
   for_pieces(page, [](std::byte* piece, size_t n, int64_t) { std::memset(piece, 0, n); });
   if (tail_ != nullptr && tail_of(page) >= 0) tail_->clear(tail_of(page));
 }
 
-void KvPages::copy(PageId from, PageId to) const {
+void KvPages::copy(PageId from, PageId to) {
   const std::byte* const begin = stream(from, 0, 0);
   const std::byte* const to_begin = stream(to, 0, 0);
   for_pieces(to, [&](std::byte* piece, size_t n, int64_t offset) {
@@ -124,7 +123,7 @@ void KvPages::save(PageId page, std::span<std::byte> bytes) const {
   });
 }
 
-void KvPages::load(PageId page, std::span<const std::byte> bytes) const {
+void KvPages::load(PageId page, std::span<const std::byte> bytes) {
   for_pieces(page, [&](std::byte* piece, size_t n, int64_t offset) {
     std::memcpy(piece, bytes.data() + offset, n);
   });

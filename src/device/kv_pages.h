@@ -37,14 +37,21 @@ class KvPages {
   int64_t n_bytes() const { return memory_.n_bytes() + (tail_ != nullptr ? tail_->n_bytes() : 0); }
   // Where a query finds the keys of its own group: f16 pages of tiered types, else these.
   const KvPages& tail() const { return tail_ != nullptr ? *tail_ : *this; }
+  KvPages& tail() { return tail_ != nullptr ? *tail_ : *this; }
   // The page of tail() that has a page's tokens; -1: none has. Constant during a step.
   PageId tail_of(PageId page) const { return tail_of_ != nullptr ? tail_of_[page] : page; }
   // Requires: a tiered type.
-  void set_tail(PageId page, PageId tail) const { tail_of_[page] = tail; }
-  std::byte* keys(PageId page, int64_t layer, int64_t head) const {
+  void set_tail(PageId page, PageId tail) { tail_of_[page] = tail; }
+  const std::byte* keys(PageId page, int64_t layer, int64_t head) const {
     return numbers_of(stream(page, layer, head), page);
   }
-  std::byte* values(PageId page, int64_t layer, int64_t head) const {
+  const std::byte* values(PageId page, int64_t layer, int64_t head) const {
+    return keys(page, layer, shape_.n_kv_heads + head);
+  }
+  std::byte* keys(PageId page, int64_t layer, int64_t head) {
+    return numbers_of(stream(page, layer, head), page);
+  }
+  std::byte* values(PageId page, int64_t layer, int64_t head) {
     return keys(page, layer, shape_.n_kv_heads + head);
   }
   // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
@@ -62,24 +69,23 @@ class KvPages {
     int64_t layer;
     int64_t head;
   };
-  void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
+  void store(const Kernels& kernels, Place to, const float* key, const float* value);
   // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
   // zero times a stale infinity would be NaN. Clears and copies tails of pages that have one.
-  void clear(PageId page) const;
-  void copy(PageId from, PageId to) const;
+  void clear(PageId page);
+  void copy(PageId from, PageId to);
   // A page as one run of shape().page_bytes() bytes, and back; without its tail. Pages of equal
   // tokens of one model give equal bytes. Requires: bytes has that size.
   void save(PageId page, std::span<std::byte> bytes) const;
-  void load(PageId page, std::span<const std::byte> bytes) const;
+  void load(PageId page, std::span<const std::byte> bytes);
 
  private:
   // Calls f(start of a piece, its bytes, its offset in the saved page) for all layers and heads.
   template <class F>
   void for_pieces(PageId page, const F& f) const;
-  void store_f16(const Kernels& kernels, Place to, const float* key, const float* value) const;
-  void store_int8(const Kernels& kernels, Place to, const float* rotated_key,
-                  const float* value) const;
-  void store_codes(Place to, const float* rotated_key, const float* value) const;
+  void store_f16(const Kernels& kernels, Place to, const float* key, const float* value);
+  void store_int8(const Kernels& kernels, Place to, const float* rotated_key, const float* value);
+  void store_codes(Place to, const float* rotated_key, const float* value);
 
   KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)
       : shape_(shape),

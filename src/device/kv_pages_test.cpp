@@ -21,7 +21,7 @@ TEST(KvPages, APageIsSavedLoadedCopiedAndClearedAlone) {
   for (const KvType type : kKvTypes) {
     const KvShape shape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 12, .type = type};
     const int64_t n_pages = KvPages::kRunPages + 3;
-    const Result<KvPages> pages = KvPages::create(shape, n_pages);
+    Result<KvPages> pages = KvPages::create(shape, n_pages);
     ASSERT_TRUE(pages.has_value());
     std::vector<std::vector<std::byte>> wanted;
     for (PageId page = 0; page < n_pages; ++page) {
@@ -67,7 +67,7 @@ TEST(KvPages, MemoryIsThatOfTheStoreAndOfTheTailsThereAre) {
 
 TEST(KvPages, ATailIsWhereTheTableSaysAndNoPageSharesIt) {
   const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
-  const Result<KvPages> pages = KvPages::create(shape, 40, 2);
+  Result<KvPages> pages = KvPages::create(shape, 40, 2);
   ASSERT_TRUE(pages.has_value());
   for (PageId page = 0; page < 40; ++page) EXPECT_EQ(pages->tail_of(page), -1);
   pages->set_tail(30, 1);
@@ -95,13 +95,13 @@ TEST(KvPages, ATailIsWhereTheTableSaysAndNoPageSharesIt) {
 
 TEST(KvPages, ACopyTakesTheTailAlong) {
   const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
-  const Result<KvPages> pages = KvPages::create(shape, 3);
+  Result<KvPages> pages = KvPages::create(shape, 3);
   ASSERT_TRUE(pages.has_value());
   std::vector<float> x(16, 0.5F);
   pages->clear(0);
   pages->store(kernels(), {0, 3, 0, 0}, x.data(), x.data());
   pages->copy(0, 2);
-  const KvPages& tail = pages->tail();
+  KvPages& tail = pages->tail();
   std::vector<std::byte> first(static_cast<size_t>(tail.shape().page_bytes()));
   std::vector<std::byte> second(first.size());
   tail.save(0, first);
@@ -116,7 +116,7 @@ TEST(KvPages, ATokenWrittenOverAnotherLeavesNothingOfIt) {
   for (const KvType type : kKvTypes) {
     for (const int64_t head_dim : {6, 16, 40, 64}) {
       const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = head_dim, .type = type};
-      const Result<KvPages> pages = KvPages::create(shape, 2);
+      Result<KvPages> pages = KvPages::create(shape, 2);
       ASSERT_TRUE(pages.has_value());
       Rng rng(4);
       std::vector<float> x(static_cast<size_t>(head_dim * kPageTokens * 2));

@@ -17,7 +17,7 @@ constexpr int64_t kDrainNs = 5'000'000'000;
 
 }  // namespace
 
-DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPages& memory,
+DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& memory,
                    PrefixTree& tree, std::function<void(std::string_view)> note)
     : store_(std::move(store)),
       pool_(&pool),

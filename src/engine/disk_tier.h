@@ -30,8 +30,8 @@ struct Restore {
 class DiskTier {
  public:
   // `store` must have been opened for pages of `memory`. All references must outlive the tier.
-  DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, const KvPages& memory,
-           PrefixTree& tree, std::function<void(std::string_view)> note);
+  DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& memory, PrefixTree& tree,
+           std::function<void(std::string_view)> note);
   // Writes what is unwritten, for at most a few seconds.
   ~DiskTier();
 
@@ -70,7 +70,7 @@ class DiskTier {
 
   std::unique_ptr<PageStore> store_;
   PagePool* pool_;
-  const KvPages* memory_;
+  KvPages* memory_;
   PrefixTree* tree_;
   std::function<void(std::string_view)> note_;
   std::vector<std::byte> bytes_;  // of one page; the tier's thread

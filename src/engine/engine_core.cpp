@@ -35,8 +35,7 @@ int64_t EngineCore::tails_for_steps(const EngineOptions& options) {
   return TailSlots::enough_for(options.max_sequences, options.max_batch_tokens + kMaxDraftRows);
 }
 
-std::unique_ptr<TailSlots> EngineCore::tails_for(const KvPages& pages,
-                                                 const EngineOptions& options) {
+std::unique_ptr<TailSlots> EngineCore::tails_for(KvPages& pages, const EngineOptions& options) {
   if (!is_tiered(pages.shape().type)) return nullptr;
   CHECK(pages.tail().n_pages() >= std::min(pages.n_pages(), tails_for_steps(options)));
   return std::make_unique<TailSlots>(pages);

@@ -70,7 +70,7 @@ class EngineCore {
   bool consistent() const;
 
  private:
-  static std::unique_ptr<TailSlots> tails_for(const KvPages& pages, const EngineOptions& options);
+  static std::unique_ptr<TailSlots> tails_for(KvPages& pages, const EngineOptions& options);
   bool plan_and_compute(const StopFlag& stop);
   bool files_are_lost();
   void give_up(Sequence& sequence);

@@ -30,7 +30,7 @@ class ModelExecutor final : public Executor {
   std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) override {
     return decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
   }
-  const KvPages& pages() const override { return pages_; }
+  KvPages& pages() override { return pages_; }
   void each(int64_t n, const std::function<void(int64_t)>& f) override {
     pool_.run_items(n, [&](int, int64_t i) { f(i); });
   }

@@ -31,7 +31,7 @@ class Executor {
   // Computes a step; the result is valid until the next call. Nothing if `stop` became true before
   // the end.
   virtual std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) = 0;
-  virtual const KvPages& pages() const = 0;
+  virtual KvPages& pages() = 0;
   // Calls f(0) … f(n - 1), on several threads if there are, and returns when all are done. f must
   // not throw.
   virtual void each(int64_t n, const std::function<void(int64_t)>& f) {

@@ -23,7 +23,7 @@ CacheMiss reason_of(PrefixTree::Miss miss) {
 
 int64_t tenant_pages(const KvCacheConfig& config) { return pages_for(config.max_tenant_tokens); }
 
-PrefixCache::PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
+PrefixCache::PrefixCache(PagePool& pool, KvPages& memory, const KvCacheConfig& config,
                          std::unique_ptr<PageStore> store)
     : pool_(&pool),
       memory_(&memory),

@@ -18,7 +18,7 @@ int64_t tenant_pages(const KvCacheConfig& config);
 class PrefixCache {
  public:
   // `pool` and `memory` must outlive the cache. `store`: null if nothing is kept on disk.
-  PrefixCache(PagePool& pool, const KvPages& memory, const KvCacheConfig& config,
+  PrefixCache(PagePool& pool, KvPages& memory, const KvCacheConfig& config,
               std::unique_ptr<PageStore> store);
 
   // Whether the sequence uses the cache and contributes to it.
@@ -55,7 +55,7 @@ class PrefixCache {
   bool hold_for_restore(Restore& restore);
 
   PagePool* pool_;
-  const KvPages* memory_;
+  KvPages* memory_;
   bool keeps_;
   int64_t disk_max_bytes_;
   PrefixTree tree_;

@@ -6,7 +6,7 @@
 
 namespace ruv {
 
-StepPacker::StepPacker(PrefixCache& prefixes, const KvPages& memory, int64_t max_rows,
+StepPacker::StepPacker(PrefixCache& prefixes, KvPages& memory, int64_t max_rows,
                        int64_t max_sequences, int64_t max_outputs)
     : prefixes_(&prefixes), memory_(&memory) {
   batch_.reserve(max_rows, max_sequences, max_outputs);

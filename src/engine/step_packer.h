@@ -22,7 +22,7 @@ class StepPacker {
  public:
   // `prefixes` and `memory` outlive it. Steps of at most max_rows rows, max_sequences sequences and
   // max_outputs rows of logits allocate nothing for the batch.
-  StepPacker(PrefixCache& prefixes, const KvPages& memory, int64_t max_rows, int64_t max_sequences,
+  StepPacker(PrefixCache& prefixes, KvPages& memory, int64_t max_rows, int64_t max_sequences,
              int64_t max_outputs);
 
   void clear();
@@ -39,7 +39,7 @@ class StepPacker {
   bool reserve(Sequence& sequence, int64_t n_tokens);
 
   PrefixCache* prefixes_;
-  const KvPages* memory_;
+  KvPages* memory_;
   BatchBuilder batch_;
   std::vector<PackedRows> rows_;
   std::vector<RequestId> prompts_;

@@ -29,7 +29,7 @@ class EqualStepsExecutor final : public Executor {
     clock_->advance();
     return real_->run(batch, stop);
   }
-  const KvPages& pages() const override { return real_->pages(); }
+  KvPages& pages() override { return real_->pages(); }
   void each(int64_t n, const std::function<void(int64_t)>& f) override { real_->each(n, f); }
 
  private:

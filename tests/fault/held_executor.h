@@ -40,7 +40,7 @@ class HeldExecutor final : public Executor {
     }
     return output;
   }
-  const KvPages& pages() const override { return held_->pages(); }
+  KvPages& pages() override { return held_->pages(); }
   void each(int64_t n, const std::function<void(int64_t)>& f) override { held_->each(n, f); }
 
   // Both before the first request.

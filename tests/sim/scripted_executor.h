@@ -126,7 +126,7 @@ class ScriptedExecutor final : public Executor {
     EXPECT_EQ(n_outputs_, batch.logit_rows.size());
     return StepOutput{{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_}, {}};
   }
-  const KvPages& pages() const override { return pages_; }
+  KvPages& pages() override { return pages_; }
 
  private:
   static constexpr KvShape kTieredShape = {
@@ -148,13 +148,13 @@ class ScriptedExecutor final : public Executor {
   static PageId page_of(const BatchSequence& sequence, int64_t position) {
     return sequence.pages[static_cast<size_t>(position / kPageTokens)];
   }
-  static uint32_t& slot(const KvPages& region, PageId page, int64_t position) {
+  static uint32_t& slot(KvPages& region, PageId page, int64_t position) {
     return reinterpret_cast<uint32_t*>(region.keys(page, 0, 0))[position % kPageTokens];
   }
   bool tiered() const { return is_tiered(pages_.shape().type); }
 
   // What a row at `reader` reads of an earlier position.
-  ScriptedSlot read(const BatchSequence& sequence, int64_t position, int64_t reader) const {
+  ScriptedSlot read(const BatchSequence& sequence, int64_t position, int64_t reader) {
     const PageId page = page_of(sequence, position);
     ScriptedSlot kept = {slot(pages_, page, position), 0};
     EXPECT_NE(kept.store, 0U) << "position " << position << " was never written";
@@ -167,7 +167,7 @@ class ScriptedExecutor final : public Executor {
     EXPECT_NE(kept.tail, 0U) << "the tail of position " << position << " was never written";
     return kept;
   }
-  void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) const {
+  void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) {
     const PageId page = page_of(sequence, position);
     slot(pages_, page, position) = kept.store;
     if (!tiered()) return;

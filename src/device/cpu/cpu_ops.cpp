@@ -9,8 +9,7 @@
 
 namespace ruv {
 
-CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
-               const CpuLimits& limits)
+CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const CpuLimits& limits)
     : kernels_(&kernels),
       pool_(&pool),
       pages_(&pages),
@@ -18,7 +17,7 @@ CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
       f32_gemm_(find_gemm(kernels, DType::f32)) {}
 
 Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPool& pool,
-                                               const KvPages& pages, const CpuLimits& limits) {
+                                               KvPages& pages, const CpuLimits& limits) {
   CHECK(limits.max_head_dim <= kMaxHeadDim);
   std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
   ops->quantized_ = TRY(Buffer::allocate(act_bytes(limits.max_rows, limits.max_k)));

@@ -29,7 +29,7 @@ class CpuOps final : public Ops {
  public:
   // `pool` and `pages` must outlive it. Fails: out_of_memory.
   static Result<std::unique_ptr<CpuOps>> create(const Kernels& kernels, WorkerPool& pool,
-                                                const KvPages& pages, const CpuLimits& limits);
+                                                KvPages& pages, const CpuLimits& limits);
   ~CpuOps() override;
 
   void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) override;
@@ -57,7 +57,7 @@ class CpuOps final : public Ops {
     std::vector<float> cos, sin;  // (rows, inv_freq.size())
   };
 
-  CpuOps(const Kernels& kernels, WorkerPool& pool, const KvPages& pages, const CpuLimits& limits);
+  CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const CpuLimits& limits);
 
   // Runs f(row) for all rows, on all threads when there is enough to do.
   template <class F>
@@ -86,7 +86,7 @@ class CpuOps final : public Ops {
 
   const Kernels* kernels_;
   WorkerPool* pool_;
-  const KvPages* pages_;
+  KvPages* pages_;
   CpuLimits limits_;
   const Batch* batch_ = nullptr;
   std::vector<RopeTable> rope_tables_;

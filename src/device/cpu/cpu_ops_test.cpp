@@ -239,7 +239,7 @@ TEST(CpuRope, APairTurnsByTheAxisOfItsPlan) {
   std::vector<float> zero(6);
   for (const Kernels* kernels : all_kernels()) {
     WorkerPool pool(1);
-    const KvPages pages = std::move(*KvPages::create({1, 1, 6, KvType::f16}, 1));
+    KvPages pages = std::move(*KvPages::create({1, 1, 6, KvType::f16}, 1));
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, 6, 6, 1}));
     BatchBuilder batch;
     batch.begin_sequence(0, {});
@@ -275,7 +275,7 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
   for (float& value : x) value = static_cast<float>(rng.uniform() - 0.5);
   for (const Kernels* kernels : all_kernels()) {
     WorkerPool pool(2);
-    const KvPages pages = std::move(*KvPages::create({1, 1, 8}, 1));
+    KvPages pages = std::move(*KvPages::create({1, 1, 8}, 1));
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, n_in, 8, 1}));
     const Weight weight = std::move(*pack_weight(*kernels, pool, DType::tq2_0, n_in, rows));
     std::vector<float> out(static_cast<size_t>(2 * n_out));
