@@ -3,6 +3,11 @@
 # foo_test.cpp files become one GoogleTest binary, fuzz_<reader>.cpp one libFuzzer binary each.
 # Two warnings of g++ 12 misfire: -Wrestrict on std::string concatenation (GCC bug 105651),
 # -Wmaybe-uninitialized on std::variant (GCC bug 80635). clang and the sanitizers keep watch.
+#
+# RUV_UNITY compiles up to eight sources of a module together: the headers that they share are read
+# once, so a build from nothing takes half as long, and one after a change to a source eight files'
+# time. Names of a source's own must therefore be unique within its module; sources with compile
+# options of their own (kernels, coroutines) and tests are compiled one by one.
 get_filename_component(RUV_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 set(RUV_WARNINGS -Wall -Wextra -Wconversion -Wno-sign-conversion $<$<BOOL:${RUV_WERROR}>:-Werror>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
@@ -18,6 +23,7 @@ function(ruv_module name)
     return()
   endif()
   add_library(ruv_${name} STATIC ${sources})
+  set_target_properties(ruv_${name} PROPERTIES UNITY_BUILD ${RUV_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(ruv_${name} PUBLIC ${RUV_ROOT}/src ${RUV_ROOT}/include)
   target_compile_options(ruv_${name} PRIVATE ${RUV_WARNINGS})
   target_link_libraries(ruv_${name} PUBLIC ${M_DEPS} ${M_LIBS})
