@@ -8,6 +8,7 @@
 # once, so a build from nothing takes half as long, and one after a change to a source eight files'
 # time. Names of a source's own must therefore be unique within its module; sources with compile
 # options of their own (kernels, coroutines) and tests are compiled one by one.
+option(RUV_UNITY "Compile sources of a module together: faster from nothing" ON)
 get_filename_component(RUV_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 set(RUV_WARNINGS -Wall -Wextra -Wconversion -Wno-sign-conversion $<$<BOOL:${RUV_WERROR}>:-Werror>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
