@@ -25,7 +25,7 @@ bool try_allocating(F&& f) {
   return true;
 }
 
-// Reports that memory ran out, as `new` does.
+// Reports that memory ran out, as `new` does. Without exceptions it ends the process.
 [[noreturn]] inline void throw_out_of_memory() {
 #if defined(__cpp_exceptions)
   throw std::bad_alloc();

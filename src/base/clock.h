@@ -14,6 +14,13 @@ class Clock {
   virtual int64_t now_ns() const = 0;
 };
 
+// Seconds of the wall clock since 1970 in UTC. It may jump: measure with a Clock.
+inline int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // The system's monotonic clock.
 class SteadyClock final : public Clock {
  public:

@@ -26,6 +26,10 @@ Status MappedFile::check_read() const {
   return fail(Code::internal, "{}: was cut, or could not be read, while it was in use", path_);
 }
 
+std::string file_name_of(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 Result<std::string> read_text_file(const std::string& path) {
   const MappedFile file = TRY(MappedFile::open(path));
   std::string text(as_text(file.bytes()));

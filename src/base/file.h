@@ -71,6 +71,9 @@ class MappedFile {
 
 // The whole file as text. Fails as MappedFile::open.
 Result<std::string> read_text_file(const std::string& path);
+// The part of a path after its last separator; empty when the path ends with one. Looks at the
+// text only, not at the disk.
+std::string file_name_of(const std::string& path);
 bool file_exists(const std::string& path);
 bool is_directory(const std::string& path);
 // Fails: not_found, invalid, internal.

@@ -37,6 +37,12 @@ TEST_F(Files, AreCommittedWholeOrNotAtAll) {
   EXPECT_EQ(read_text_file(path("f")).value(), "whole");
 }
 
+TEST_F(Files, NamesAreTheLastPartOfAPath) {
+  EXPECT_EQ(file_name_of("a/b/c.txt"), "c.txt");
+  EXPECT_EQ(file_name_of("c.txt"), "c.txt");
+  EXPECT_EQ(file_name_of("a/"), "");
+}
+
 TEST_F(Files, PrivateOnesAreTheirOwnersFromTheStart) {
   using std::filesystem::perms;
   const auto written = [&](FileReaders readers) {

@@ -8,7 +8,9 @@
 #include <memory>
 #include <new>
 
+#include "base/allocation.h"
 #include "base/keyed_hash.h"
+#include "base/number_text.h"
 
 namespace ruv {
 
@@ -245,8 +247,7 @@ double Json::number() const {
       CHECK(is_big_integer());
       const std::string_view digits = text();
       double value = 0;
-      const auto [end, error] =
-          std::from_chars(digits.data(), digits.data() + digits.size(), value);
+      const auto [end, error] = read_number(digits, value);
       if (error == std::errc()) return value;
       return digits.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
     }
@@ -290,7 +291,7 @@ const Json& Json::element(size_t index) const {
 void Json::reserve_items(size_t n) {
   JsonArrayBlock* old = items_block();
   if (n == 0 || (old != nullptr && n <= old->capacity)) return;
-  if (n > kMostInBlock) throw std::bad_alloc();
+  if (n > kMostInBlock) throw_out_of_memory();
   JsonArrayBlock* block = JsonArrayBlock::create(n);
   if (old != nullptr) {
     relocate(old->items(), old->size, block->items());
@@ -333,7 +334,7 @@ std::pair<const Json*, size_t> Json::members() const {
 void Json::reserve_members(size_t n) {
   JsonObjectBlock* old = members_block();
   if (n == 0 || (old != nullptr && n <= old->capacity)) return;
-  if (n > kMostInBlock) throw std::bad_alloc();
+  if (n > kMostInBlock) throw_out_of_memory();
   JsonObjectBlock* block = JsonObjectBlock::create(n);
   if (old != nullptr) {
     relocate(old->pairs(), 2 * size_t{old->size}, block->pairs());

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "base/number_text.h"
 
 namespace ruv {
 
@@ -150,7 +151,7 @@ bool Events::number(double rough, Text last, Error& error) {
     value = Json::big_integer(text);
   } else {
     double real = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), real);
+    const auto [end, failed] = read_number(text, real);
     const bool too_small = failed == std::errc::result_out_of_range && std::abs(rough) < 1;
     if (failed != std::errc() && !too_small) return stop(Stop::number, error);
     value = too_small ? 0.0 : real;

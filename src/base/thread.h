@@ -15,11 +15,12 @@ namespace ruv {
 
 // Whether start_thread can succeed at all.
 inline constexpr bool kHasThreads = true;
+// Mutex and Condition are used through Lock alone, so that a system without threads can do without.
 using Mutex = std::mutex;
-// One thread of execution; must be joined before it is destroyed.
 using Condition = std::condition_variable;
 // Holds a Mutex while it lives, or until unlock().
 using Lock = std::unique_lock<std::mutex>;
+// One thread of execution; must be joined before it is destroyed.
 using Thread = std::thread;
 
 // Offers the core to another thread.

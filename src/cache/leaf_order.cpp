@@ -1,5 +1,6 @@
 #include "cache/leaf_order.h"
 
+#include "base/allocation.h"
 #include "base/check.h"
 
 namespace ruv {
@@ -21,12 +22,9 @@ void LeafOrder::add(const TreeLeaf& leaf) {
   const auto [at, added] = all_.insert(leaf);
   CHECK(added);
   if (!by_tenant_) return;
-  try {
-    of_tenants_.insert(leaf);
-  } catch (...) {
-    all_.erase(at);
-    throw;
-  }
+  Undo undo([&] { all_.erase(at); });
+  of_tenants_.insert(leaf);
+  undo.keep();
 }
 
 void LeafOrder::replace(const TreeLeaf& old, const TreeLeaf& now) noexcept {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/folder.h"
+#include "base/thread.h"
 
 namespace ruv {
 namespace {
@@ -23,7 +24,7 @@ std::vector<PageStore::Record> PageStore::records() const {
   std::vector<RecordIndex::Item> items;
   Segments segments;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     items = index_.parents_first();
     segments = segments_;
   }
@@ -59,7 +60,7 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
   label.parent = parent;
   label.scope = scope;
   std::copy(tokens.begin(), tokens.end(), label.tokens.begin());
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const RecordIndex::Entry* const before = index_.find(parent);
   if (before == nullptr) return fail(Code::not_found, "page store: no record {}", parent);
   label.before = parent == RecordIndex::kNone ? prefix_of_scope(scope) : before->prefix;
@@ -69,7 +70,7 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
 Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
                                   std::span<const Token> tokens, Bytes payload) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (++n_appended_ % kAppendsPerTick == 0) ++tick_;
     index_.touch(parent, tick_);  // before room is made, which might cost it its place
   }
@@ -82,7 +83,7 @@ Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
   const RecordHeader header = codec_.close(label, scratch_);
   TRY(write(header, scratch_));
 
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool linked = index_.insert(label.id, parent, label.prefix(), place);
   active_->ids.push_back(linked ? label.id : RecordIndex::kNone);
   // It was removed to make room, or another thread found it damaged.
@@ -108,7 +109,7 @@ Status PageStore::begin_segment_when_full() {
   const std::shared_ptr<PageSegment> segment = TRY(std::move(made));
   folder_unsynced_ = true;
   active_ = segment;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   stats_.n_bytes += segment->n_bytes();
   segments_.emplace(segment->number(), segment);
   return {};
@@ -117,7 +118,7 @@ Status PageStore::begin_segment_when_full() {
 Status PageStore::write(const RecordHeader& header, Bytes payload) {
   TRY(active_->append(header, payload));
   unsynced_ = true;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   stats_.n_bytes += stride_;
   return {};
 }
@@ -151,7 +152,7 @@ bool PageStore::drop_ignored() {
   ignored_.pop_back();
   const bool removed = remove_file(file.path);
   note(fmt::format("{}: {} to make room", file.path, removed ? "removed" : "cannot be removed"));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (removed) stats_.n_bytes -= file.n_bytes;
   return true;
 }
@@ -159,7 +160,7 @@ bool PageStore::drop_ignored() {
 // The segment whose removal loses the least for the space it frees: the one with the highest mean
 // age of the records that go, after its recently used ones are moved. False: none can be removed.
 bool PageStore::choose_victim() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const RecordIndex::Uses uses = index_.uses();
   double oldest = -1;
   for (const auto& [number, segment] : segments_) {
@@ -198,12 +199,12 @@ bool PageStore::move_one() {
   RecordHeader header;
   scratch_.resize(codec_.payload_bytes());
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!is_live(id, from)) return true;
   }
   if (!victim_->read(slot, header, scratch_).ok()) return true;
   if (!begin_segment_when_full().ok() || !write(header, scratch_).ok()) return false;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool live = is_live(id, from);
   if (live) index_.move(id, {active_->number(), active_->n_slots() - 1});
   active_->ids.push_back(live ? id : RecordIndex::kNone);
@@ -217,7 +218,7 @@ void PageStore::drop_victim() {
   const std::shared_ptr<PageSegment> segment = std::exchange(victim_, nullptr);
   if (!remove_file(segment->file().path()))
     note(fmt::format("{}: cannot be removed", segment->file().path()));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const size_t n_before = dropped_.size();
   for (uint32_t slot = 0; slot < segment->ids.size(); ++slot) {
     const int64_t id = segment->ids[slot];
@@ -231,7 +232,7 @@ void PageStore::drop_victim() {
 Status PageStore::flush() {
   std::vector<std::shared_ptr<PageSegment>> used;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [number, segment] : segments_) {
       if (std::exchange(segment->used, false)) used.push_back(segment);
     }
@@ -251,7 +252,7 @@ Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
   std::shared_ptr<const PageSegment> segment;  // its file stays open while it is dropped
   RecordIndex::Entry entry;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const RecordIndex::Entry* const found = index_.find(id);
     if (id == RecordIndex::kNone || found == nullptr)
       return fail(Code::not_found, "page store: no record {}", id);
@@ -268,7 +269,7 @@ Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
       status = fail(Code::corrupt, "{}: offset {}: the page record is damaged",
                     segment->file().path(), segment->offset_of(entry.place.slot));
   }
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (status.ok()) {
     ++stats_.n_read;
   } else if (is_live(id, entry.place)) {
@@ -279,7 +280,7 @@ Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
 }
 
 void PageStore::touch(int64_t id) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const RecordIndex::Entry* const entry = index_.find(id);
   if (id == RecordIndex::kNone || entry == nullptr) return;
   segments_.at(entry->place.segment)->used = true;
@@ -287,12 +288,12 @@ void PageStore::touch(int64_t id) {
 }
 
 std::vector<int64_t> PageStore::take_dropped() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::exchange(dropped_, {});
 }
 
 PageStore::Stats PageStore::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Stats stats = stats_;
   stats.n_records = index_.n_records();
   stats.n_segments = static_cast<int64_t>(segments_.size());

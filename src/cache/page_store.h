@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/append_file.h"
+#include "base/thread.h"
 #include "cache/page_store_index.h"
 #include "cache/page_store_record.h"
 #include "cache/page_store_segment.h"
@@ -140,7 +140,7 @@ class PageStore {
   bool unsynced_ = false;         // the active segment
   bool folder_unsynced_ = false;  // a new file in it
 
-  mutable std::mutex mutex_;  // guards everything below
+  mutable Mutex mutex_;  // guards everything below
   Segments segments_;
   mutable RecordIndex index_;
   mutable std::vector<int64_t> dropped_;

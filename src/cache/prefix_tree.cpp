@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/allocation.h"
 #include "base/check.h"
 #include "base/hash.h"
 
@@ -159,15 +160,14 @@ PrefixTree::NodeId PrefixTree::root_of(std::string_view name) {
   const auto entry = scopes_.try_emplace(std::string(name)).first;
   Scope& scope = entry->second;
   scope.name = entry->first;
-  try {
-    scope.tenant = &tenant_of(scope.tenant_name());
-    scope.root = new_node(-1, {});
-  } catch (...) {
+  Undo undo([&] {
     if (scope.tenant != nullptr && scope.tenant->n_scopes == 0)
       tenants_.erase(tenants_.find(scope.tenant_name()));
     scopes_.erase(entry);
-    throw;
-  }
+  });
+  scope.tenant = &tenant_of(scope.tenant_name());
+  scope.root = new_node(-1, {});
+  undo.keep();
   ++scope.tenant->n_scopes;
   node(scope.root).scope = &scope;
   node(scope.root).path_hash = hash_bytes(as_bytes(name));
@@ -327,12 +327,9 @@ PrefixTree::NodeId PrefixTree::keep(NodeId parent, Block block, PageId& page) {
   }
   if (!make_room()) return -1;
   const NodeId id = new_node(parent, block);
-  try {
-    attach_page(id, page);
-  } catch (...) {
-    remove_node(id);
-    throw;
-  }
+  Undo undo([&] { remove_node(id); });
+  attach_page(id, page);
+  undo.keep();
   return id;
 }
 

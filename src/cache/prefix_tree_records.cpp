@@ -1,5 +1,6 @@
 // PrefixTree's side of the disk tier: which pages are to be written and which records are known.
 // The tree's records are those that a restart finds: each has the records of all pages before it.
+#include "base/allocation.h"
 #include "base/check.h"
 #include "cache/prefix_tree.h"
 
@@ -73,12 +74,9 @@ bool PrefixTree::add_record(std::string_view scope, int64_t parent, std::span<co
   if (same && node(known.child).record >= 0) return false;
   const auto entry = records_.try_emplace(record, known.child).first;
   if (!same) {
-    try {
-      entry->second = new_node(at, tokens);
-    } catch (...) {
-      records_.erase(entry);
-      throw;
-    }
+    Undo undo([&, entry = entry] { records_.erase(entry); });
+    entry->second = new_node(at, tokens);
+    undo.keep();
     // A page that was not full, with a beginning of these tokens: a full one on disk is more.
     if (known.child >= 0 && known.n_common == node(known.child).n_tokens) drop_page(known.child);
   }

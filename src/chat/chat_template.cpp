@@ -2,9 +2,9 @@
 #include "chat/chat_template.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/json.h"
+#include "base/thread.h"
 #include "chat/jinja/run.h"
 
 namespace ruv {

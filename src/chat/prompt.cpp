@@ -2,7 +2,7 @@
 // as one text, so words that cross from template to user are split as in the whole text.
 #include "chat/prompt.h"
 
-#include <ctime>
+#include "base/clock.h"
 
 namespace ruv {
 namespace {
@@ -19,7 +19,7 @@ RenderOptions render_options(const Tokenizer* tokenizer) {
     options.bos_token = stored_text(*tokenizer, tokenizer->spec().bos);
     options.eos_token = stored_text(*tokenizer, tokenizer->spec().eos);
   }
-  options.now_unix_s = static_cast<int64_t>(std::time(nullptr));
+  options.now_unix_s = unix_seconds();
   return options;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/allocation.h"
 #include "base/check.h"
+#include "base/thread.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -21,24 +23,24 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
       core_(*model_, options, *clock_, std::move(parts)) {
   in_prompt_.reserve(static_cast<size_t>(options.max_sequences));
   core_.on_prompts = [this](std::span<const RequestId> ids) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     in_prompt_.assign(ids.begin(), ids.end());
     for (const RequestId id : cancelled_) {
       if (std::ranges::find(in_prompt_, id) != in_prompt_.end()) stop_step_ = true;
     }
   };
   core_.set_on_result([this] {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     wake_.notify_one();
   });
   publish();
-  thread_ = std::thread([this] { run(); });
+  CHECK(start_thread(thread_, [this] { run(); }));
 }
 
 // Open requests end with `cancelled`; then the thread is joined.
 BatchEngine::~BatchEngine() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stopping_ = true;
     stop_step_ = true;
   }
@@ -92,11 +94,9 @@ HealedPrompt BatchEngine::healed(const Request& request) {
 }
 
 Result<RequestId> BatchEngine::submit(Request request) {
-  try {
-    return take(std::move(request));
-  } catch (const std::bad_alloc&) {
-    return tl::unexpected(Status(Code::out_of_memory, "out of memory"));
-  }
+  Result<RequestId> id = 0;
+  if (try_allocating([&] { id = take(std::move(request)); })) return id;
+  return tl::unexpected(Status(Code::out_of_memory, "out of memory"));  // needs no memory itself
 }
 
 // The sequence is built on the caller's thread, so the engine's thread only links it.
@@ -104,7 +104,7 @@ Result<RequestId> BatchEngine::take(Request request) {
   TRY(condition());
   TRY(check(request));
   const HealedPrompt cut = healed(request);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto n_waiting = load_.n_waiting + std::ssize(arrived_);
   if (stopping_ || n_waiting >= options_.max_queue) {
     ++n_refused_;
@@ -119,19 +119,16 @@ Result<RequestId> BatchEngine::take(Request request) {
 }
 
 void BatchEngine::cancel(RequestId id) {
-  const std::lock_guard lock(mutex_);
-  try {
-    cancelled_.push_back(id);
-  } catch (const std::bad_alloc&) {
-    return;  // the answer runs to its end
-  }
+  const Lock lock(mutex_);
+  // Without memory, the answer runs to its end.
+  if (!try_allocating([&] { cancelled_.push_back(id); })) return;
   // A step with long prompts is aborted for it; the other prompts compute their part again.
   if (std::ranges::find(in_prompt_, id) != in_prompt_.end()) stop_step_ = true;
   wake_.notify_one();
 }
 
 Engine::Load BatchEngine::load() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Load load = load_;
   load.n_waiting += std::ssize(arrived_);
   load.n_refused = n_refused_;
@@ -139,12 +136,12 @@ Engine::Load BatchEngine::load() const {
 }
 
 KvCacheStats BatchEngine::kv_stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return kv_stats_;
 }
 
 SpeculativeStats BatchEngine::speculative_stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return speculative_stats_;
 }
 
@@ -163,7 +160,7 @@ bool BatchEngine::intake() {
   std::vector<std::unique_ptr<Sequence>> arrived;
   std::vector<RequestId> cancelled;
   {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     const auto woken = [&] {
       return stopping_ || !arrived_.empty() || !cancelled_.empty() || core_.has_work();
     };
@@ -187,7 +184,7 @@ void BatchEngine::publish() {
   const Load load = core_.load();
   const KvCacheStats kv_stats = core_.kv_stats();
   const SpeculativeStats speculative_stats = core_.speculative_stats();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   load_ = load;
   kv_stats_ = kv_stats;
   speculative_stats_ = speculative_stats;

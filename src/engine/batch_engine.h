@@ -2,10 +2,7 @@
 // EngineCore; other threads reach it through locked lists of new requests and cancels.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
+#include "base/thread.h"
 #include "engine/engine_core.h"
 
 namespace ruv {
@@ -46,8 +43,8 @@ class BatchEngine final : public Engine {
   std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals
   StopFlag stop_step_{false};
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  mutable Mutex mutex_;
+  Condition wake_;
   std::vector<std::unique_ptr<Sequence>> arrived_;
   std::vector<RequestId> cancelled_;
   std::vector<RequestId> in_prompt_;  // of the step that is computed now; never grows
@@ -57,7 +54,7 @@ class BatchEngine final : public Engine {
   SpeculativeStats speculative_stats_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace ruv

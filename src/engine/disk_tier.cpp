@@ -4,7 +4,10 @@
 
 #include <chrono>
 
+#include "base/allocation.h"
+#include "base/check.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 namespace ruv {
 namespace {
@@ -28,7 +31,7 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& me
   for (const PageStore::Record& record : store_->records()) {
     tree_->add_record(record.scope, record.parent, record.tokens, record.id);
   }
-  thread_ = std::thread([this] { work(); });
+  CHECK(start_thread(thread_, [this] { work(); }));
 }
 
 // Writes what is unwritten within a time limit, then joins the thread.
@@ -37,14 +40,14 @@ DiskTier::~DiskTier() {
   poll([](uint64_t) {});
   while (!idle() && SteadyClock().now_ns() < until_ns) {
     {
-      std::unique_lock lock(mutex_);
+      Lock lock(mutex_);
       done_.wait_for(lock, std::chrono::milliseconds(100),
                      [&] { return !read_.empty() || written_ != nullptr; });
     }
     poll([](uint64_t) {});
   }
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_one();
@@ -63,7 +66,7 @@ void DiskTier::begin(Restore& restore) {
   taken.push_back(std::move(restore));
   ++n_restoring_;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     to_read_.splice(to_read_.end(), taken);
   }
   wake_.notify_one();
@@ -73,7 +76,7 @@ void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
   std::list<Restore> read;
   std::unique_ptr<Write> written;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     read.swap(read_);
     written.swap(written_);
   }
@@ -93,32 +96,30 @@ void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
 // Records that the store has removed to make room, or found damaged.
 void DiskTier::forget_dropped() {
   if (dropped_.empty()) dropped_ = store_->take_dropped();
-  try {
+  // Where memory runs out, the others are for the next time.
+  (void)try_allocating([&] {
     for (; !dropped_.empty(); dropped_.pop_back()) tree_->forget_record(dropped_.back());
-  } catch (const std::bad_alloc&) {
-    return;  // the others are for the next time
-  }
+  });
 }
 
 // Takes the next batch from the tree, unless one is being written or writing has failed recently.
 void DiskTier::begin_write() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (SteadyClock().now_ns() < resume_ns_) return;
   }
   std::unique_ptr<Write> write;
-  try {
+  const auto plan = [&] {
     write = std::make_unique<Write>();
     tree_->next_unwritten(kWritePages, write->batch);
     write->records.reserve(write->batch.pages.size());
-  } catch (const std::bad_alloc&) {
-    return;
-  }
+  };
+  if (!try_allocating(plan)) return;
   if (write->batch.pages.empty()) return;
   for (const PageId page : write->batch.held) pool_->share(page);
   writing_ = true;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     to_write_ = std::move(write);
   }
   wake_.notify_one();
@@ -127,12 +128,11 @@ void DiskTier::begin_write() {
 // A page that could not be read ends the restored part; its record is forgotten.
 void DiskTier::finish(Restore& restore) {
   const auto n = static_cast<size_t>(restore.n_done);
-  try {
+  const auto insert = [&] {
     tree_->insert(restore.scope, std::span(restore.tokens).first(n * kPageTokens),
                   std::span(restore.pages).first(n), false);
-  } catch (const std::bad_alloc&) {
-    restore.n_done = 0;  // read, but the tree will not learn of it
-  }
+  };
+  if (!try_allocating(insert)) restore.n_done = 0;  // read, but the tree will not learn of it
   for (const PageId page : restore.pages) pool_->release(page);
   for (size_t i = 0; i < restore.records.size(); ++i) {
     if (restore.records[i] >= 0) (i < n ? n_restored_pages_ : n_failed_restores_) += 1;
@@ -145,28 +145,25 @@ void DiskTier::finish(const Write& write) {
     const PrefixTree::Unwritten& page = write.batch.pages[i];
     const int64_t parent =
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
-    try {
-      tree_->add_record(page.scope, parent, page.tokens, write.records[i]);
-    } catch (const std::bad_alloc&) {
-      break;  // later pages need this one; they will be written again
-    }
+    const auto add = [&] { tree_->add_record(page.scope, parent, page.tokens, write.records[i]); };
+    if (!try_allocating(add)) break;  // later pages need this one; they will be written again
   }
   for (const PageId page : write.batch.held) pool_->release(page);
 }
 
 bool DiskTier::has_results() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return !read_.empty() || written_ != nullptr;
 }
 
 void DiskTier::set_on_result(std::function<void()> on_result) {
-  const std::lock_guard lock(on_result_mutex_);
+  const Lock lock(on_result_mutex_);
   on_result_ = std::move(on_result);
 }
 
 // Restores first: a request waits for them.
 void DiskTier::work() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   bool synced = true;
   while (true) {
     const auto has_work = [&] { return stopping_ || !to_read_.empty() || to_write_ != nullptr; };
@@ -182,16 +179,14 @@ void DiskTier::work() {
       std::list<Restore> taken;
       taken.splice(taken.end(), to_read_, to_read_.begin());
       lock.unlock();
-      read_pages(taken.front());
+      (void)try_allocating([&] { read_pages(taken.front()); });
       lock.lock();
       read_.splice(read_.end(), taken);
     } else {
       std::unique_ptr<Write> write = std::move(to_write_);
       lock.unlock();
       Status status;
-      try {
-        status = write_pages(*write);
-      } catch (const std::bad_alloc&) {
+      if (!try_allocating([&] { status = write_pages(*write); })) {
         status = Status(Code::out_of_memory, "out of memory");
       }
       tell(status);
@@ -205,7 +200,7 @@ void DiskTier::work() {
     done_.notify_all();
     lock.unlock();
     {
-      const std::lock_guard on_result_lock(on_result_mutex_);
+      const Lock on_result_lock(on_result_mutex_);
       if (on_result_) on_result_();
     }
     lock.lock();
@@ -216,23 +211,15 @@ void DiskTier::work() {
 
 // A failed sync is reported and otherwise ignored: it matters only if the machine stops now.
 void DiskTier::flush() {
-  try {
-    (void)store_->flush();
-  } catch (const std::bad_alloc&) {
-    return;
-  }
+  (void)try_allocating([&] { (void)store_->flush(); });
 }
 
 void DiskTier::tell(const Status& failure) const {
   if (failure.ok() || !note_) return;
-  try {
-    note_(fmt::format("prefix cache: {}", failure.message()));
-  } catch (const std::bad_alloc&) {
-    return;
-  }
+  (void)try_allocating([&] { note_(fmt::format("prefix cache: {}", failure.message())); });
 }
 
-void DiskTier::read_pages(Restore& restore) try {
+void DiskTier::read_pages(Restore& restore) {
   for (size_t i = 0; i < restore.pages.size(); ++i) {
     if (restore.records[i] >= 0) {
       const Status status = store_->read(restore.records[i], bytes_);
@@ -245,8 +232,6 @@ void DiskTier::read_pages(Restore& restore) try {
     }
     restore.n_done = static_cast<int64_t>(i) + 1;
   }
-} catch (const std::bad_alloc&) {
-  return;  // pages after n_done were not read
 }
 
 Status DiskTier::write_pages(Write& write) {

@@ -3,13 +3,11 @@
 // holds the pages concerned until the result is back.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
-#include <thread>
 
+#include "base/thread.h"
 #include "cache/page_store.h"
 #include "cache/prefix_tree.h"
 #include "device/kv_pages.h"
@@ -82,9 +80,9 @@ class DiskTier {
   int64_t n_failed_restores_ = 0;
   std::vector<int64_t> dropped_;  // dropped by the store and still known to the tree
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
+  mutable Mutex mutex_;
+  Condition wake_;
+  Condition done_;
   std::list<Restore> to_read_;  // lists, as moving an element cannot fail
   std::list<Restore> read_;
   std::unique_ptr<Write> to_write_;
@@ -92,9 +90,9 @@ class DiskTier {
   int64_t resume_ns_ = 0;  // no writes before this time, after a failure
   bool stopping_ = false;
   // A separate mutex, since on_result_ takes locks under which has_results is called.
-  std::mutex on_result_mutex_;
+  Mutex on_result_mutex_;
   std::function<void()> on_result_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // Opens the store for a model's pages. `layout`: all that decides their bytes besides the model.

@@ -1,6 +1,7 @@
 // Engine::create and names.
 #include "ruv/engine.h"
 
+#include "base/thread.h"
 #include "engine/batch_engine.h"
 
 namespace ruv {
@@ -43,6 +44,7 @@ std::string_view finish_reason_name(FinishReason reason) {
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model,
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");
+  if (!kHasThreads) return fail(Code::unsupported, "engine: this system has no threads");
   const EngineOptions complete = TRY(complete_options(options, *model));
   EngineParts parts = TRY(make_parts(*model, complete));
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));

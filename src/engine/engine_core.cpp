@@ -102,12 +102,12 @@ void EngineCore::expire_restoring(int64_t now_ns) {
 
 // Ends a sequence whose deadline has passed; the caller erases it.
 void EngineCore::end_late(Sequence& sequence) {
-  try {
+  const auto end_with_message = [&] {
     const Status late(Code::deadline, "the request's time was over before its answer was complete");
     end(sequence, FinishReason::error, late);
-  } catch (const std::bad_alloc&) {
-    give_up(sequence);  // there was no room for the message, nothing else can throw
-  }
+  };
+  // Only the message needs memory.
+  if (!try_allocating(end_with_message)) give_up(sequence);
 }
 
 // Ends a sequence from outside; its caller erases it.
@@ -165,12 +165,9 @@ void EngineCore::give_up_youngest() {
 }
 
 bool EngineCore::step(const StopFlag& stop) {
-  try {
-    return plan_and_compute(stop);
-  } catch (const std::bad_alloc&) {
-    give_up_youngest();
-    return true;
-  }
+  bool goes_on = true;
+  if (!try_allocating([&] { goes_on = plan_and_compute(stop); })) give_up_youngest();
+  return goes_on;
 }
 
 Status check_files(const Model& model, const EngineOptions& options) {

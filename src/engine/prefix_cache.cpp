@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/allocation.h"
+
 namespace ruv {
 namespace {
 
@@ -42,9 +44,8 @@ bool PrefixCache::uses(const Sequence& sequence) const {
 // begins.
 void PrefixCache::match(const Sequence& sequence) {
   const std::span<const Token> tokens = sequence.tokens();
-  try {
-    tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_);
-  } catch (const std::bad_alloc&) {
+  const auto look = [&] { tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_); };
+  if (!try_allocating(look)) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
   }
@@ -103,9 +104,7 @@ void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
     if (match_.n_tokens > 0) miss = CacheMiss::too_few;
     match_.n_tokens = 0;
   }
-  try {
-    hold_match(sequence);
-  } catch (const std::bad_alloc&) {
+  if (!try_allocating([&] { hold_match(sequence); })) {
     sequence.pages().clear();
     match_.n_tokens = 0;
   }
@@ -130,14 +129,8 @@ void PrefixCache::hold_match(Sequence& sequence) {
   if (match_.n_tokens % kPageTokens == 0) return;
   const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
   pool_->share(from);  // making room must not take it
-  bool copied = false;
-  try {
-    copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
-  } catch (const std::bad_alloc&) {
-    pool_->release(from);
-    throw;
-  }
-  pool_->release(from);
+  const Undo release([&] { pool_->release(from); });
+  const bool copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
   if (!copied) match_.n_tokens = n_whole * kPageTokens;
 }
 
@@ -147,25 +140,26 @@ void PrefixCache::keep(Sequence& sequence) {
   const auto n = static_cast<size_t>(sequence.n_computed());
   const auto n_pages = static_cast<size_t>(pages_for(sequence.n_computed()));
   ++n_changes_;
-  try {
+  // What is not kept is computed again.
+  (void)try_allocating([&] {
     tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),
                  sequence.pages().exchangeable().first(n_pages), true);
-  } catch (const std::bad_alloc&) {
-    return;  // what is not kept will be computed again
-  }
+  });
 }
 
 bool PrefixCache::begin_restore(const Sequence& sequence) {
   if (disk_ == nullptr || !uses(sequence)) return false;
   Restore restore;
-  try {
-    if (!plan_restore(sequence, restore)) return false;
+  bool begun = false;
+  const auto begin = [&] {
+    if (!plan_restore(sequence, restore)) return;
     disk_->begin(restore);
-    return true;
-  } catch (const std::bad_alloc&) {
+    begun = true;
+  };
+  if (!try_allocating(begin)) {
     for (const PageId page : restore.pages) pool_->release(page);
-    return false;
   }
+  return begun;
 }
 
 bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {

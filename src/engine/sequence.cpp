@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/allocation.h"
 #include "base/check.h"
 
 namespace ruv {
@@ -125,13 +126,12 @@ void Sequence::reproduce(Token id, int64_t now_ns) {
 }
 
 void Sequence::finish(FinishReason reason, const Status& status, int64_t now_ns) {
-  try {
+  const auto report = [&] {
     Event event;
     event.status = status;
     emit(std::move(event), reason, now_ns);
-  } catch (const std::bad_alloc&) {
-    run_out_of_memory(now_ns);
-  }
+  };
+  if (!try_allocating(report)) run_out_of_memory(now_ns);
 }
 
 void Sequence::run_out_of_memory(int64_t now_ns) {
@@ -141,11 +141,7 @@ void Sequence::run_out_of_memory(int64_t now_ns) {
   event.status = Status(Code::out_of_memory, "out of memory");  // fits the string's own bytes
   event.timings = timings(now_ns);
   event.seed = seed_;
-  try {
-    if (on_event_) on_event_(event);
-  } catch (const std::bad_alloc&) {
-    return;  // the listener cannot be told
-  }
+  if (on_event_) (void)try_allocating([&] { on_event_(event); });
 }
 
 // The last event also carries timings, seed and status.

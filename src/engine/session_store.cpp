@@ -1,12 +1,12 @@
 #include "engine/session_store.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/check.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/json.h"
+#include "base/thread.h"
 #include "chat/read_conversation.h"
 
 namespace ruv {
@@ -81,7 +81,7 @@ Result<std::unique_ptr<SessionStore>> SessionStore::open(Options options) {
 // Reads the label of every file; damaged ones are noted and left alone.
 void SessionStore::index_files() {
   for (const FolderEntry& file : files_in(options_.folder)) {
-    const std::string name = std::filesystem::path(file.path).filename().string();
+    const std::string name = file_name_of(file.path);
     if (is_unfinished(name) && !options_.read_only) remove_file(file.path);
     if (!SessionCodec::is_file_name(name)) continue;
     const Result<MappedFile> mapped = MappedFile::open(file.path);
@@ -119,7 +119,7 @@ std::string SessionStore::path_of(std::string_view key) const {
 // Releases the session.
 SessionStore::Hold::~Hold() {
   if (store_ == nullptr) return;
-  const std::lock_guard lock(store_->mutex_);
+  const Lock lock(store_->mutex_);
   store_->held_.erase(key_);
 }
 
@@ -128,7 +128,7 @@ Result<SessionStore::Hold> SessionStore::hold(const std::string& user, const std
   if (options_.read_only)
     return fail(Code::unsupported, "{}: opened to read only", options_.folder);
   std::string key = key_of(user, name);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (held_.contains(key))
     return fail(Code::unavailable, "session '{}' is being answered or changed; ask again", name);
   // Held sessions may be new as well; they are entered when they are saved.
@@ -177,7 +177,7 @@ Status SessionStore::save(const Hold& hold, const Session& session) {
   const std::string path = path_of(hold.key_);
   bool is_new = false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_new = !entries_.contains(hold.key_);
   }
   if (is_new && file_exists(path)) {
@@ -187,7 +187,7 @@ Status SessionStore::save(const Hold& hold, const Session& session) {
   }
   const std::vector<std::byte> bytes = TRY(codec_.close(session.info, session.messages));
   TRY(told(session.info.name, write(path, bytes), "cannot be written"));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   index(session.info);
   return {};
 }
@@ -209,7 +209,7 @@ Status SessionStore::erase(const Hold& hold) {
     return told(name, fail(Code::internal, "{}: cannot be removed", path), "cannot be removed");
   }
   TRY(told(name, sync_folder(options_.folder), "cannot be removed for good"));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (const auto found = entries_.find(hold.key_); found != entries_.end()) entries_.erase(found);
   return {};
 }
@@ -218,7 +218,7 @@ Status SessionStore::erase(const Hold& hold) {
 std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string_view after,
                                             size_t limit) const {
   std::vector<SessionInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto at = entries_.upper_bound(key_of(user, after)); at != entries_.end(); ++at) {
     const auto [owner, name] = parts_of(at->first);
     if (owner != user || infos.size() == limit) break;
@@ -231,7 +231,7 @@ std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string
 
 std::vector<SessionInfo> SessionStore::list_all() const {
   std::vector<SessionInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const auto& [key, e] : entries_) {
     const auto [user, name] = parts_of(key);
     infos.push_back({std::string(user), std::string(name), *e.model, e.created, e.updated,
@@ -241,7 +241,7 @@ std::vector<SessionInfo> SessionStore::list_all() const {
 }
 
 SessionStore::Stats SessionStore::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return {entries_.size(), n_ignored_};
 }
 

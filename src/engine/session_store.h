@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/append_file.h"
+#include "base/thread.h"
 #include "cache/session_file.h"
 #include "ruv/conversation.h"
 
@@ -108,7 +108,7 @@ class SessionStore {
   Options options_;
   SessionCodec codec_;
   std::optional<FileLock> lock_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable Mutex mutex_;  // guards all below
   // Keyed by user, NUL and name.
   std::map<std::string, Entry, std::less<>> entries_;
   std::set<std::string, std::less<>> models_;  // names that entries point to

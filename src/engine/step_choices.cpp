@@ -6,6 +6,8 @@
 #include <limits>
 #include <new>
 
+#include "base/allocation.h"
+
 namespace ruv {
 namespace {
 
@@ -34,11 +36,7 @@ void StepChoices::choose(Item& item) {
     item.likeliest = argmax(item.logits);
     return;
   }
-  try {
-    item.sequence->choose(item.logits);
-  } catch (const std::bad_alloc&) {
-    item.sequence->fail_choosing();
-  }
+  if (!try_allocating([&] { item.sequence->choose(item.logits); })) item.sequence->fail_choosing();
 }
 
 void StepChoices::choose(Executor& executor) {

@@ -3,12 +3,11 @@
 #include "ruv/stream.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "base/result.h"
+#include "base/thread.h"
 
 namespace ruv {
 namespace {
@@ -28,28 +27,28 @@ void append(Answer& answer, const Event& event) {
 }  // namespace
 
 struct Stream::Inbox {
-  std::mutex mutex;
-  std::condition_variable arrived;
+  Mutex mutex;
+  Condition arrived;
   std::deque<Event> events;
   bool finished = false;  // no event will arrive any more
 
   void put(const Event& event) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     events.push_back(event);
     finished = event.finish != FinishReason::none;
     arrived.notify_one();
   }
   bool is_finished() {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     return finished;
   }
   // Whether there is an event, or none will come, before the time is over.
   bool wait_some_time() {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     return arrived.wait_for(lock, kStopPoll, [this] { return finished || !events.empty(); });
   }
   std::optional<Event> take() {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     arrived.wait(lock, [this] { return finished || !events.empty(); });
     if (events.empty()) return std::nullopt;
     std::optional<Event> event = std::move(events.front());

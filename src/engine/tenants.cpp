@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/allocation.h"
 #include "base/check.h"
 
 namespace ruv {
@@ -32,12 +33,14 @@ void TenantLedger::close(int32_t tenant) {
   Account& account = accounts_[static_cast<size_t>(tenant)];
   CHECK(account.n_requests > 0);
   if (--account.n_requests > 0) return;
-  if (++n_idle_ > kMaxIdle) forget_idle();
+  if (++n_idle_ <= kMaxIdle) return;
+  // Where memory runs out, the next one that ends tries again.
+  (void)try_allocating([&] { forget_idle(); });
 }
 
 // A returning tenant is lifted to the minimum counter anyway, so dropping the half with the least
 // service loses only what those tenants were ahead by.
-void TenantLedger::forget_idle() try {
+void TenantLedger::forget_idle() {
   std::vector<int32_t> idle;
   idle.reserve(n_idle_);
   unused_.reserve(unused_.size() + n_idle_);
@@ -52,8 +55,6 @@ void TenantLedger::forget_idle() try {
     unused_.push_back(*it);
   }
   n_idle_ -= static_cast<size_t>(middle - idle.begin());
-} catch (const std::bad_alloc&) {
-  return;  // the next one that ends tries again
 }
 
 // Lifts the counter of a tenant that begins to queue.

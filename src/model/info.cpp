@@ -1,15 +1,14 @@
 // What a loaded model is, in numbers.
-#include <filesystem>
 #include <map>
 
+#include "base/file.h"
 #include "model/model.h"
 
 namespace ruv {
 
 ModelInfo model_info(const Model& model) {
   ModelInfo info;
-  info.name = model.file->text("general.name")
-                  .value_or(std::filesystem::path(model.file->path()).filename().string());
+  info.name = model.file->text("general.name").value_or(file_name_of(model.file->path()));
   info.architecture = model.family->name;
   info.isa = model.kernels->isa;
   info.n_layers = model.h.n_layers;

@@ -1,9 +1,9 @@
 // load_model: opens a file, finds its family, binds every tensor to its role, packed for this
 // machine or mapped from the packed file of an earlier start.
 #include <algorithm>
-#include <future>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "format/tensor_names.h"
 #include "model/bind_weights.h"
 #include "model/packed_cache.h"
@@ -199,7 +199,10 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   const auto model = std::make_shared<Model>();
   TRY(read_numbers(*model, path, options));
   // Beside the weights: a large vocabulary takes a tenth of a second.
-  std::future<void> text = std::async(std::launch::async, [&m = *model] { bind_text(m); });
+  Pending<bool> text = run_beside([&m = *model] {
+    bind_text(m);
+    return true;
+  });
   WorkerPool pool(options.n_threads);
   TRY(WeightLoader(*model, pool, options).run());
   text.get();

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/hash.h"
+#include "base/thread.h"
 
 namespace ruv {
 namespace {
@@ -195,7 +196,7 @@ Status PackedFileWriter::hand_over(uint64_t n_bytes) {
   const uint64_t offset = front_offset_;
   front_offset_ += n_bytes;
   used_ -= n_bytes;
-  writing_ = std::async(std::launch::async, [this, bytes, offset]() -> Status {
+  writing_ = run_beside([this, bytes, offset]() -> Status {
     for (uint64_t at = 0; at < bytes.size(); at += kPackedBlock) {
       const Bytes block = bytes.subspan(at, std::min<uint64_t>(kPackedBlock, bytes.size() - at));
       block_hashes_.push_back(hash_bytes(block, block_hashes_.size()));

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <future>
 #include <map>
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "base/worker_pool.h"
 
 namespace ruv {
@@ -109,7 +109,7 @@ class PackedFileWriter {
   Buffer back_;                         // being written
   uint64_t front_offset_ = kPackedBlock;
   uint64_t used_ = 0;
-  std::future<Status> writing_;
+  Pending<Status> writing_;
 };
 
 }  // namespace ruv

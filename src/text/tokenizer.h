@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/thread.h"
 #include "text/token_sink.h"
 #include "text/tokenizer_spec.h"
 

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/thread.h"
 #include "text/token_sink.h"
 
 namespace ruv {
@@ -112,7 +112,7 @@ class Pool {
  public:
   // An object from the pool, or a new one when all are borrowed.
   std::unique_ptr<T> take() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (free_.empty()) return std::make_unique<T>();
     std::unique_ptr<T> taken = std::move(free_.back());
     free_.pop_back();
@@ -120,12 +120,12 @@ class Pool {
   }
   // Returns an object; it keeps what it has cached.
   void give(std::unique_ptr<T> item) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     free_.push_back(std::move(item));
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<T>> free_;
 };
 

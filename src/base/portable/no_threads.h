@@ -15,6 +15,7 @@ namespace ruv {
 inline constexpr bool kHasThreads = false;
 
 // Nothing to exclude.
+// No other thread could hold it.
 class Mutex {};
 
 // Holds nothing.
@@ -42,6 +43,7 @@ class Condition {
 };
 
 // Never runs.
+// Never runs: start_thread refuses.
 class Thread {
  public:
   void join() {}
@@ -50,6 +52,7 @@ class Thread {
 };
 
 // There is no other thread to yield to.
+// No other thread wants the core.
 inline void yield_thread() {}
 
 // Always false: the caller does the work itself.
@@ -59,6 +62,7 @@ bool start_thread(Thread&, const F&) {
 }
 
 // The result of work that has already been done.
+// Holds what run_beside has computed before it returned.
 template <class T>
 class Pending {
  public:

@@ -38,14 +38,14 @@ Result<Datum> call_builtin(const BuiltinRow& row, TemplateRun& run, const Datum&
                            const CallArguments& arguments) {
   BuiltinCall call{run, subject, arguments};
   if (row.parameters[0] == "*") return row.function(call);
-  const auto* end = std::find(row.parameters.begin(), row.parameters.end(), std::string_view());
+  const auto end = std::find(row.parameters.begin(), row.parameters.end(), std::string_view());
   const auto n = static_cast<size_t>(end - row.parameters.begin());
   if (arguments.positional.size() > n)
     return fail(Code::corrupt, "{}() takes at most {} arguments, {} are given", row.name, n,
                 arguments.positional.size());
   for (size_t i = 0; i < arguments.positional.size(); ++i) call.given[i] = &arguments.positional[i];
   for (const auto& [name, value] : arguments.named) {
-    const auto* found = std::find(row.parameters.begin(), end, name);
+    const auto found = std::find(row.parameters.begin(), end, name);
     if (found == end)
       return fail(Code::corrupt, "{}() got an unexpected keyword argument '{}'", row.name, name);
     const auto i = static_cast<size_t>(found - row.parameters.begin());

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "base/utf8.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/letters.h"
@@ -93,7 +94,7 @@ std::optional<double> real_from_text(std::string_view text) {
     return std::nullopt;
   double value = 0;
   const char* end = digits->data() + digits->size();
-  const auto [stop, code] = std::from_chars(digits->data(), end, value);
+  const auto [stop, code] = read_number(*digits, value);
   if (stop != end) return std::nullopt;
   if (code == std::errc::result_out_of_range)
     value = digits->find("e-") == std::string::npos ? HUGE_VAL : 0;
@@ -152,7 +153,7 @@ Result<double> rounded(double value, int64_t precision, RenderMeter& meter) {
     const auto end =
         std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, digits);
     double out = value;
-    std::from_chars(buffer, end.ptr, out);
+    read_number(std::string_view(buffer, end.ptr), out);
     return out;
   }
   const double floor = std::floor(value);

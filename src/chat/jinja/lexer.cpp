@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/number_text.h"
 #include "chat/jinja/escapes.h"
 #include "chat/jinja/letters.h"
 
@@ -330,7 +331,7 @@ Status TemplateLexer::number() {
     const bool after_dot = begin > 0 && source_[begin - 1] == '.';
     if (end != at_ && !after_dot) {
       Lexeme& lexeme = push(LexemeKind::real, begin, "");
-      const auto read = std::from_chars(real.data(), real.data() + real.size(), lexeme.real);
+      const auto read = read_number(real, lexeme.real);
       if (read.ec == std::errc::result_out_of_range)
         lexeme.real = real.find("e-") == std::string::npos ? HUGE_VAL : 0.0;
       at_ = end;
@@ -385,8 +386,8 @@ Status TemplateLexer::sign() {
   static constexpr std::array<std::string_view, 26> kSigns = {
       "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
       "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
-  const auto* found = std::find_if(kSigns.begin(), kSigns.end(),
-                                   [&](std::string_view candidate) { return starts(candidate); });
+  const auto found = std::find_if(kSigns.begin(), kSigns.end(),
+                                  [&](std::string_view candidate) { return starts(candidate); });
   if (found == kSigns.end()) return error_at(at_, fmt::format("unexpected '{}'", peek()));
   const size_t begin = at_;
   at_ += found->size();

@@ -118,7 +118,7 @@ void TemplateParser::touch(const AssignTarget& target) {
 void TemplateParser::note_first_use(NameId name, bool is_read) {
   const std::array<NameId, 4> special = {program_.caller, program_.varargs, program_.kwargs,
                                          program_.self};
-  const auto* found = std::find(special.begin(), special.end(), name);
+  const auto found = std::find(special.begin(), special.end(), name);
   if (found == special.end()) return;
   for (SpecialNames& names : special_names_) {
     FirstUse& use = names[static_cast<size_t>(found - special.begin())];

@@ -188,7 +188,7 @@ Token Sampler::draw_of_all(double total, Token likeliest) {
   size_t block = 0;
   while (block + 1 < block_sums_.size() && at >= block_sums_[block]) at -= block_sums_[block++];
   const size_t begin = block * kArgmaxBlock;
-  const size_t end = std::min(begin + kArgmaxBlock, all_weights_.size());
+  const size_t end = std::min<size_t>(begin + kArgmaxBlock, all_weights_.size());
   Token last = likeliest;  // where rounding leaves something over
   for (size_t i = begin; i < end; ++i) {
     if (all_weights_[i] == 0) continue;

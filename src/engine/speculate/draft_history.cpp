@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/allocation.h"
 #include "base/check.h"
 
 namespace ruv {
@@ -22,12 +23,9 @@ void DraftHistory::add(std::string_view scope, std::span<const Token> tokens) {
   auto found = scopes_.find(scope);
   if (found == scopes_.end()) {
     found = scopes_.emplace(std::string(scope), Scope{next_scope_, 0}).first;
-    try {
-      names_.emplace(next_scope_, found->first);
-    } catch (...) {
-      scopes_.erase(found);
-      throw;
-    }
+    Undo undo([&] { scopes_.erase(found); });
+    names_.emplace(next_scope_, found->first);
+    undo.keep();
     next_scope_ = next_scope_ == UINT32_MAX ? 1 : next_scope_ + 1;
   }
   const uint32_t number = found->second.number;

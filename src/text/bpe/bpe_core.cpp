@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread.h"
 #include "base/utf8.h"
 
 namespace ruv {
@@ -41,7 +42,7 @@ constexpr size_t kLongWord = 1 << 16;     // bytes of a word whose ids are not g
 
 BpeCore::Lease::Lease(const BpeCore& core) : core_(core) {
   {
-    const std::lock_guard lock(core.mutex_);
+    const Lock lock(core.mutex_);
     if (!core.pool_.empty()) {
       scratch_ = std::move(core.pool_.back());
       core.pool_.pop_back();
@@ -61,7 +62,7 @@ BpeCore::Lease::~Lease() {
   if (s.ids.capacity() * sizeof(Token) > kLargeBuffer) std::vector<Token>().swap(s.ids);
   if (s.padded.capacity() > kLargeBuffer) std::string().swap(s.padded);
   if (s.text.text.capacity() > kLargeBuffer) s.text = {};
-  const std::lock_guard lock(core_.mutex_);
+  const Lock lock(core_.mutex_);
   if (core_.pool_.size() < kPooled) core_.pool_.push_back(std::move(scratch_));
 }
 

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
 
+#include "base/thread.h"
 #include "text/bpe/merge_trees.h"
 #include "text/bpe/vocabulary.h"
 #include "text/bpe/word_cache.h"
@@ -125,7 +125,7 @@ class BpeCore {
   std::vector<uint64_t> part_bits_;
   mutable std::once_flag parts_found_;
   mutable std::vector<WordKey> parts_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> pool_;
 };
 
