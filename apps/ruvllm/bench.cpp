@@ -35,18 +35,12 @@ double ms_since(int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-6;
 }
 
-std::array<const Weight*, 7> matrices_of(const LayerWeights& w) {
-  return {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down};
-}
-
 int64_t file_bytes_of(const Weight& w) { return w.n_out * format_of(w.dtype).bytes_of(w.n_in); }
 
 int64_t weight_file_bytes(const Model& model) {
   int64_t bytes = file_bytes_of(model.output);
   for (const LayerWeights& layer : model.layers) {
-    for (const Weight* w : matrices_of(layer)) {
-      if (!w->empty()) bytes += file_bytes_of(*w);
-    }
+    for (const Linear& linear : layer.linears) bytes += file_bytes_of(linear.weight);
   }
   return bytes;
 }
@@ -58,10 +52,10 @@ double least_prefill_seconds(const Model& model, BenchReport& report) {
   const bool has_bf16 = m.bf16_gop_s > 0;
   std::array<double, 2> operations{};  // integer, float
   for (const LayerWeights& layer : model.layers) {
-    for (const Weight* w : matrices_of(layer)) {
-      if (w->empty()) continue;
-      const bool is_integer = w->kernel != nullptr && w->kernel->act == ActFormat::q8;
-      operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w->n_out * w->n_in);
+    for (const Linear& linear : layer.linears) {
+      const Weight& w = linear.weight;
+      const bool is_integer = w.kernel != nullptr && w.kernel->act == ActFormat::q8;
+      operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w.n_out * w.n_in);
     }
   }
   const char* float_name = has_bf16 ? "bf16" : "f32";

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "device/batch.h"
@@ -39,8 +39,9 @@ class Ops {
  public:
   virtual ~Ops() = default;
 
-  // Prepares a step: position tables of the plans used in it. The batch must outlive the step.
-  virtual void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) = 0;
+  // Prepares a step: position tables of the plans used in it. Batch and plans must outlive the
+  // step.
+  virtual void begin(const Batch& batch, std::span<const RopePlan> plans) = 0;
 
   // out[r] = table[tokens[r]] · scale
   virtual void embed(View out, const Weight& table, std::span<const int32_t> tokens,

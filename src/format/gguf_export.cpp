@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "format/rope_scaling.h"
+#include "format/row_order.h"
 #include "format/tensor_names.h"
 #include "format/vocab_names.h"
 
@@ -92,27 +94,19 @@ Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) 
 
 // The divisors of rotary frequencies that llama3 scaling amounts to.
 Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
-  const double factor = TRY(model.number("rope.scaling.factor"));
-  const double low = TRY(model.number("rope.scaling.low_freq_factor"));
-  const double high = TRY(model.number("rope.scaling.high_freq_factor"));
-  const double original = TRY(model.number("rope.scaling.original_context_length"));
+  const Llama3Scaling scaling = TRY(llama3_scaling_of(model));
   const double base = TRY(model.number("rope.freq_base"));
   const int64_t n_dims = TRY(model.integer("rope.dimension_count"));
-  if (!(factor > 0) || !(high > low) || !(low > 0) || n_dims < 2 || n_dims > (1 << 16)) {
+  if (!scaling.is_valid() || n_dims < 2 || n_dims > (1 << 16)) {
     return fail(Code::corrupt, "{}: rope.scaling: numbers out of range", model.path());
   }
   std::vector<float> divisors;
   for (int64_t i = 0; i < n_dims; i += 2) {
     const double exponent = static_cast<double>(i) / static_cast<double>(n_dims);
     const double wavelength = 2.0 * std::numbers::pi * std::pow(base, exponent);
-    double divisor = 1.0;
-    if (wavelength > original / low) {
-      divisor = factor;
-    } else if (wavelength > original / high) {
-      const double smooth = (original / wavelength - low) / (high - low);
-      divisor = 1.0 / ((1.0 - smooth) / factor + smooth);
-    }
-    divisors.push_back(static_cast<float>(divisor));
+    const double kept = scaling.kept_share(wavelength);
+    const double ramp = 1.0 / ((1.0 - kept) / scaling.factor + kept);
+    divisors.push_back(static_cast<float>(kept == 0 ? scaling.factor : ramp));
   }
   return divisors;
 }
@@ -270,7 +264,7 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
   int64_t inner = row % rows_of_part;
   if (tensor.rotary_group > 0) {
     const int64_t at = inner % tensor.rotary_group;
-    inner += at / 2 + at % 2 * (tensor.rotary_group / 2) - at;
+    inner += neighbours_from_halves(at, tensor.rotary_group) - at;
   }
   return {tensor.parts[static_cast<size_t>(row / rows_of_part)], inner};
 }

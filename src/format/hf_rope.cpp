@@ -1,9 +1,8 @@
 // RoPE settings of config.json, with the meaning and precedence of transformers 5: rope_scaling
 // before rope_parameters (Gemma 3: on top of it), members of these objects before members beside
 // them, original_max_position_embeddings the other way round.
-#include <cmath>
-
 #include "format/hf_values.h"
+#include "format/rope_scaling.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -219,9 +218,8 @@ Status RopeReader::read_longrope(const Members& rope) {
   }
   const double by_length = static_cast<double>(head_.max_positions) / static_cast<double>(original);
   const double stretch = rope.is_set("factor") ? TRY(factor_of(rope)) : by_length;
-  const double magnitude =
-      stretch > 1 ? std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original))) : 1;
-  out_.set("rope.scaling.attn_factor", magnitude, rope.path_of("attention_factor"));
+  out_.set("rope.scaling.attn_factor", longrope_magnitude(stretch, original),
+           rope.path_of("attention_factor"));
   return {};
 }
 

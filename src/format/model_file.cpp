@@ -1,6 +1,8 @@
 // The parts that all model files share: choosing the reader by what is at the path, and lookups.
 #include "format/model_file.h"
 
+#include <cmath>
+
 #include "base/file.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
@@ -85,6 +87,13 @@ Result<double> ModelFile::number(std::string_view key) const {
   if (const auto* number = std::get_if<double>(value)) return *number;
   if (const auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
   return of_another_type(*this, key, "a number", *value);
+}
+
+Result<double> ModelFile::number_or(std::string_view key, double otherwise) const {
+  if (find(key) == nullptr) return otherwise;
+  const double value = TRY(number(key));
+  if (std::isfinite(value)) return value;
+  return fail(Code::corrupt, "{}: '{}' is not a finite number", path_, shown_key(key));
 }
 
 Result<std::string> ModelFile::text(std::string_view key) const {

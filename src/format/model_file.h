@@ -87,6 +87,8 @@ class ModelFile {
   // As find, converted; fails not_found naming the key, corrupt when of another type.
   Result<int64_t> integer(std::string_view key) const;
   Result<double> number(std::string_view key) const;
+  // `otherwise` when absent. Fails corrupt also where it is not finite.
+  Result<double> number_or(std::string_view key, double otherwise) const;
   Result<std::string> text(std::string_view key) const;
   const MetaMap& metadata() const { return metadata_; }
 

@@ -1,7 +1,19 @@
 // One block of memory for all activations of a step.
 #include "model/decoder.h"
 
+#include <algorithm>
+
 namespace ruv {
+namespace {
+
+// The most numbers that a row of any layer has.
+int64_t widest(const Model& model, LayerSize extent) {
+  int64_t most = 0;
+  for (const LayerPlan& plan : model.plans) most = std::max(most, plan.extent(extent));
+  return most;
+}
+
+}  // namespace
 
 Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs) {
   const HParams& h = model.h;
@@ -10,14 +22,15 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
     View* view;
     int64_t n_rows, n_cols;
   };
-  const int64_t q_cols = h.n_heads * h.head_dim;
-  const int64_t kv_cols = h.n_kv_heads * h.head_dim;
+  const int64_t q_cols = widest(model, LayerSize::q);
+  const int64_t kv_cols = widest(model, LayerSize::kv);
+  const int64_t ff_cols = widest(model, LayerSize::ff);
   const Part parts[] = {
       {&a.views_.x, max_rows, h.n_embd},  {&a.views_.h, max_rows, h.n_embd},
       {&a.views_.h2, max_rows, h.n_embd}, {&a.views_.q, max_rows, q_cols},
       {&a.views_.k, max_rows, kv_cols},   {&a.views_.v, max_rows, kv_cols},
-      {&a.views_.attn, max_rows, q_cols}, {&a.views_.gate, max_rows, h.n_ff},
-      {&a.views_.up, max_rows, h.n_ff},   {&a.views_.logits, max_outputs, h.n_vocab},
+      {&a.views_.attn, max_rows, q_cols}, {&a.views_.gate, max_rows, ff_cols},
+      {&a.views_.up, max_rows, ff_cols},  {&a.views_.logits, max_outputs, h.n_vocab},
   };
   const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;

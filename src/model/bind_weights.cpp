@@ -2,8 +2,10 @@
 // Checkpoints and GGUF files name and fuse projections differently; both end in the same weights.
 #include "model/bind_weights.h"
 
+#include <algorithm>
 #include <set>
 
+#include "format/row_order.h"
 #include "model/key_centre.h"
 
 namespace ruv {
@@ -29,9 +31,6 @@ class Binder {
   }
 
  private:
-  int64_t q_rows() const { return m_.h.n_heads * m_.h.head_dim; }
-  int64_t kv_rows() const { return m_.h.n_kv_heads * m_.h.head_dim; }
-
   Status bind_embeddings() {
     MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, m_.h.n_embd));
     m_.h.n_vocab = static_cast<int64_t>(embd.rows.size());
@@ -60,102 +59,102 @@ class Binder {
 
   Status bind_layer(int64_t i, LayerWeights& w) {
     prefix_ = fmt::format("blk.{}.", i);
-    const bool layer_norm = m_.family->block.norm == Norm::layer;
-    w.attn_norm = TRY(source_.norm(prefix_ + "attn_norm.weight", m_.h.n_embd));
-    w.ffn_norm = TRY(source_.norm(prefix_ + "ffn_norm.weight", m_.h.n_embd));
-    if (layer_norm) {
-      w.attn_norm_bias = TRY(source_.vector(prefix_ + "attn_norm.bias", m_.h.n_embd));
-      w.ffn_norm_bias = TRY(source_.vector(prefix_ + "ffn_norm.bias", m_.h.n_embd));
+    fused_ = {};
+    const LayerPlan& plan = m_.plans[static_cast<size_t>(i)];
+    for (const NormRow& row : norm_rows()) {
+      if (plan.has(row.role)) TRY(bind_norm(row, plan, w[row.role]));
     }
-    if (m_.family->block.norm_place == NormPlace::sandwich) {
-      w.attn_post_norm = TRY(source_.norm(prefix_ + "post_attention_norm.weight", m_.h.n_embd));
-      w.ffn_post_norm = TRY(source_.norm(prefix_ + "post_ffw_norm.weight", m_.h.n_embd));
+    for (const RoleRow& row : role_rows()) {
+      if (plan.has(row.role)) TRY(bind_linear(row, plan, w[row.role]));
     }
-    if (m_.family->block.qk_norm) {
-      w.q_norm = TRY(source_.norm(prefix_ + "attn_q_norm.weight", m_.h.head_dim));
-      w.k_norm = TRY(source_.norm(prefix_ + "attn_k_norm.weight", m_.h.head_dim));
-    }
-    TRY(bind_qkv(w));
-    w.o = TRY(
-        source_.pack(TRY(source_.matrix(prefix_ + "attn_output.weight", m_.h.n_embd, q_rows()))));
-    w.o_bias = TRY(bias("attn_output", m_.h.n_embd, "attention_output_bias", block().all_bias));
-    return bind_feed_forward(w);
+    return {};
   }
 
-  // One fused matrix of q, k and v, or three of their own.
-  Status bind_qkv(LayerWeights& w) {
-    const bool required = block().qkv_bias;
-    constexpr std::string_view kKey = "attention_bias";
-    MatrixRows q, k, v;
-    if (source_.has(prefix_ + "attn_qkv.weight")) {
-      const int64_t n_rows = q_rows() + 2 * kv_rows();
-      const MatrixRows fused =
-          TRY(source_.matrix(prefix_ + "attn_qkv.weight", n_rows, m_.h.n_embd));
-      q = fused.part(0, q_rows());
-      k = fused.part(q_rows(), kv_rows());
-      v = fused.part(q_rows() + kv_rows(), kv_rows());
-      const Vector all = TRY(bias("attn_qkv", n_rows, kKey, required));
-      if (!all.empty()) {
-        w.q_bias.assign(all.begin(), all.begin() + q_rows());
-        w.k_bias.assign(all.begin() + q_rows(), all.begin() + q_rows() + kv_rows());
-        w.v_bias.assign(all.begin() + q_rows() + kv_rows(), all.end());
-      }
-    } else {
-      q = TRY(source_.matrix(prefix_ + "attn_q.weight", q_rows(), m_.h.n_embd));
-      k = TRY(source_.matrix(prefix_ + "attn_k.weight", kv_rows(), m_.h.n_embd));
-      v = TRY(source_.matrix(prefix_ + "attn_v.weight", kv_rows(), m_.h.n_embd));
-      w.q_bias = TRY(bias("attn_q", q_rows(), kKey, required));
-      w.k_bias = TRY(bias("attn_k", kv_rows(), kKey, required));
-      w.v_bias = TRY(bias("attn_v", kv_rows(), kKey, required));
-    }
-    if (m_.file->rope_order() == RopeOrder::neighbours) {
-      reorder(q, w.q_bias);
-      reorder(k, w.k_bias);
-    }
-    w.q = TRY(source_.pack(q));
-    w.k = TRY(source_.pack(k));
-    w.v = TRY(source_.pack(v));
+  Status bind_norm(const NormRow& row, const LayerPlan& plan, NormWeights& norm) {
+    const int64_t n = plan.extent(row.n);
+    norm.weight = TRY(source_.norm(fmt::format("{}{}.weight", prefix_, row.tensor), n));
+    if (plan.norm != Norm::layer) return {};
+    norm.bias = TRY(source_.vector(fmt::format("{}{}.bias", prefix_, row.tensor), n));
     return {};
+  }
+
+  Status bind_linear(const RoleRow& row, const LayerPlan& plan, Linear& linear) {
+    MatrixRows rows;
+    if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
+      TRY(read_fused(*fused, row, plan));
+      rows = part_of_fused(*fused, row.role, plan, linear.bias);
+    } else {
+      const int64_t n_out = plan.extent(row.n_out);
+      rows = TRY(source_.matrix(name_of(row.tensor), n_out, plan.extent(row.n_in)));
+      linear.bias = TRY(bias(row, row.tensor, n_out));
+    }
+    const bool rotated = row.role == Role::q || row.role == Role::k;
+    if (rotated && m_.file->rope_order() == RopeOrder::neighbours) {
+      reorder(rows, linear.bias, plan);
+    }
+    linear.weight = TRY(source_.pack(rows));
+    return {};
+  }
+
+  std::string name_of(std::string_view tensor) const {
+    return fmt::format("{}{}.weight", prefix_, tensor);
+  }
+
+  // The fused matrix that holds the role in this file; null: it has a tensor of its own.
+  const FusedRow* fused_row_of(Role role, const LayerPlan& plan) const {
+    for (const FusedRow& fused : fused_rows()) {
+      const Role first = fused.parts.front();
+      const std::string_view own = role_rows()[static_cast<size_t>(first)].tensor;
+      const bool has_parts = std::ranges::count(fused.parts, role) > 0 && plan.has(first);
+      if (has_parts && source_.has(name_of(fused.tensor)) && !source_.has(name_of(own))) {
+        return &fused;
+      }
+    }
+    return nullptr;
+  }
+
+  int64_t n_out_of(Role role, const LayerPlan& plan) const {
+    return plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
+  }
+
+  // Read once for all parts, since a transposed one is copied. `row`: of any part.
+  Status read_fused(const FusedRow& fused, const RoleRow& row, const LayerPlan& plan) {
+    if (fused_.row == &fused) return {};
+    int64_t n_out = 0;
+    for (const Role part : fused.parts) n_out += n_out_of(part, plan);
+    fused_.rows = TRY(source_.matrix(name_of(fused.tensor), n_out, plan.extent(row.n_in)));
+    fused_.bias = TRY(bias(row, fused.tensor, n_out));
+    fused_.row = &fused;
+    return {};
+  }
+
+  MatrixRows part_of_fused(const FusedRow& fused, Role role, const LayerPlan& plan,
+                           Vector& bias) const {
+    int64_t first = 0;
+    for (const Role part : fused.parts) {
+      if (part == role) break;
+      first += n_out_of(part, plan);
+    }
+    const int64_t n_out = n_out_of(role, plan);
+    const auto begin = fused_.bias.begin() + (fused_.bias.empty() ? 0 : first);
+    bias.assign(begin, begin + (fused_.bias.empty() ? 0 : n_out));
+    return fused_.rows.part(first, n_out);
   }
 
   // Rows that rotate as neighbours become rows that rotate as halves; the decoder knows only these.
-  void reorder(MatrixRows& matrix, Vector& bias) const {
-    const auto n_dims = static_cast<int64_t>(2 * m_.rope.global.inv_freq.size());
-    const std::vector<int64_t> order =
-        halves_from_neighbours(static_cast<int64_t>(matrix.rows.size()), m_.h.head_dim, n_dims);
+  void reorder(MatrixRows& matrix, Vector& bias, const LayerPlan& plan) const {
+    if (plan.rope < 0) return;
+    const RopePlan& rope = m_.rope.plans[static_cast<size_t>(plan.rope)];
+    const auto n_dims = static_cast<int64_t>(2 * rope.inv_freq.size());
     const std::vector<const std::byte*> rows = matrix.rows;
     const Vector old = bias;
-    for (size_t i = 0; i < order.size(); ++i) {
-      matrix.rows[i] = rows[static_cast<size_t>(order[i])];
-      if (!bias.empty()) bias[i] = old[static_cast<size_t>(order[i])];
+    for (int64_t i = 0; i < std::ssize(rows); ++i) {
+      const int64_t in_head = i % plan.head_dim;
+      const int64_t from = i - in_head + halves_from_neighbours(in_head, n_dims);
+      matrix.rows[static_cast<size_t>(i)] = rows[static_cast<size_t>(from)];
+      if (!bias.empty()) bias[static_cast<size_t>(i)] = old[static_cast<size_t>(from)];
     }
   }
-
-  // Gate and up may be fused in one matrix, gate first.
-  Status bind_feed_forward(LayerWeights& w) {
-    const int64_t n_ff = m_.h.n_ff;
-    const bool required = block().all_bias;
-    constexpr std::string_view kKey = "mlp_bias";
-    if (m_.family->block.gated && !source_.has(prefix_ + "ffn_gate.weight")) {
-      const MatrixRows fused =
-          TRY(source_.matrix(prefix_ + "ffn_up.weight", 2 * n_ff, m_.h.n_embd));
-      w.gate = TRY(source_.pack(fused.part(0, n_ff)));
-      w.up = TRY(source_.pack(fused.part(n_ff, n_ff)));
-    } else {
-      w.up = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_up.weight", n_ff, m_.h.n_embd))));
-      w.up_bias = TRY(bias("ffn_up", n_ff, kKey, required));
-      if (m_.family->block.gated) {
-        w.gate =
-            TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_gate.weight", n_ff, m_.h.n_embd))));
-        w.gate_bias = TRY(bias("ffn_gate", n_ff, kKey, required));
-      }
-    }
-    w.down = TRY(source_.pack(TRY(source_.matrix(prefix_ + "ffn_down.weight", m_.h.n_embd, n_ff))));
-    w.down_bias = TRY(bias("ffn_down", m_.h.n_embd, kKey, required));
-    return {};
-  }
-
-  const BlockSpec& block() const { return m_.family->block; }
 
   // "blk.3.attn_q.bias": some layer has this bias.
   void note_bias(std::string_view name) {
@@ -163,20 +162,27 @@ class Binder {
     if (dot != name.npos && name.ends_with(".bias")) biases_.emplace(name.substr(dot + 1));
   }
 
-  // What the file says under `key` counts, true or false. Where it says nothing (GGUF), a bias that
-  // one layer has all layers have.
-  Result<Vector> bias(std::string_view role, int64_t n, std::string_view key, bool required) const {
-    const std::string ending = fmt::format("{}.bias", role);
-    const MetaValue* const value = m_.file->find(key);
+  // What the file says under the role's key counts, true or false. Where it says nothing (GGUF), a
+  // bias that one layer has all layers have.
+  Result<Vector> bias(const RoleRow& row, std::string_view tensor, int64_t n) const {
+    const std::string ending = fmt::format("{}.bias", tensor);
+    const MetaValue* const value = m_.file->find(row.bias_key);
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
-    const bool wanted = said != nullptr ? *said : required || biases_.contains(ending);
-    if (!wanted) return Vector{};
+    const bool required = m_.family->block.*row.must_have_bias || biases_.contains(ending);
+    if (!(said != nullptr ? *said : required)) return Vector{};
     return source_.vector(prefix_ + ending, n);
   }
+
+  struct Fused {
+    const FusedRow* row = nullptr;  // null: none was read in this layer
+    MatrixRows rows;
+    Vector bias;
+  };
 
   Model& m_;
   WeightSource& source_;
   std::string prefix_;
+  Fused fused_;
   std::set<std::string, std::less<>> biases_;
 };
 

@@ -7,45 +7,65 @@ namespace {
 
 const Vector kNone;
 
-void attention(Ops& ops, const Model& m, int64_t i, int64_t n_ctx, const Activations::Views& a) {
-  const BlockSpec& s = m.family->block;
-  const HParams& h = m.h;
-  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  const Ops::NormParams norm{s.norm, h.norm_eps};
-  const Ops::Product qkv[] = {
-      {a.q, &w.q, &w.q_bias}, {a.k, &w.k, &w.k_bias}, {a.v, &w.v, &w.v_bias}};
-  ops.matmul_each(qkv, a.h);
-  if (s.qk_norm) {
-    ops.norm(a.q.split(h.head_dim), a.q.split(h.head_dim), w.q_norm, kNone, norm);
-    ops.norm(a.k.split(h.head_dim), a.k.split(h.head_dim), w.k_norm, kNone, norm);
-  }
-  if (s.positions == Positions::rope) {
-    ops.rope(a.q, h.head_dim, m.rope_of(i, n_ctx));
-    ops.rope(a.k, h.head_dim, m.rope_of(i, n_ctx));
-  }
-  ops.store_kv(i, a.k, a.v, w.key_centre);
-  ops.attend(
-      a.attn, a.q,
-      {i, h.n_heads, h.n_kv_heads, h.head_dim, h.attn_scale_of(i), h.attn_softcap, m.window_of(i)});
-  ops.matmul(a.h, a.attn, w.o, w.o_bias);
-  if (s.norm_place == NormPlace::sandwich) ops.norm(a.h, a.h, w.attn_post_norm, kNone, norm);
+// The start of each row of a view that is as wide as the widest layer needs.
+View cut(View view, int64_t n_cols) { return {view.start, view.n_rows, n_cols}; }
+
+Ops::Product product(View out, const Linear& linear) { return {out, &linear.weight, &linear.bias}; }
+
+void apply(Ops& ops, View out, View x, const NormWeights& w, const LayerPlan& p) {
+  ops.norm(out, x, w.weight, w.bias, {p.norm, p.norm_eps});
 }
 
-void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a) {
-  const BlockSpec& s = m.family->block;
+// In: a.h, the normalised stream. Out: a.h, what is added to the stream. `ropes` are the plans of
+// this context length.
+void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
+               const Activations::Views& a) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  if (s.gated) {
-    const Ops::Product gate_up[] = {{a.gate, &w.gate, &w.gate_bias}, {a.up, &w.up, &w.up_bias}};
+  const View q = cut(a.q, p.extent(LayerSize::q));
+  const View k = cut(a.k, p.extent(LayerSize::kv));
+  const View v = cut(a.v, p.extent(LayerSize::kv));
+  const View out = cut(a.attn, p.extent(LayerSize::q));
+  const Ops::Product qkv[] = {product(q, w[Role::q]), product(k, w[Role::k]),
+                              product(v, w[Role::v])};
+  ops.matmul_each(qkv, a.h);
+  if (p.qk_norm) {
+    apply(ops, q.split(p.head_dim), q.split(p.head_dim), w[NormRole::q], p);
+    apply(ops, k.split(p.head_dim), k.split(p.head_dim), w[NormRole::k], p);
+  }
+  if (p.rope >= 0) {
+    ops.rope(q, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
+    ops.rope(k, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
+  }
+  ops.store_kv(i, k, v, w.key_centre);
+  ops.attend(out, q,
+             {.layer = i,
+              .n_heads = p.n_heads,
+              .n_kv_heads = p.n_kv_heads,
+              .head_dim = p.head_dim,
+              .scale = p.attn_scale,
+              .softcap = p.attn_softcap,
+              .window = p.window});
+  ops.matmul(a.h, out, w[Role::o].weight, w[Role::o].bias);
+  if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
+}
+
+// In: a.h2, the normalised stream. Out: a.h.
+void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  const View gate = cut(a.gate, p.n_ff);
+  const View up = cut(a.up, p.n_ff);
+  if (p.feed_forward == FeedForward::gated) {
+    const Ops::Product gate_up[] = {product(gate, w[Role::gate]), product(up, w[Role::up])};
     ops.matmul_each(gate_up, a.h2);
-    ops.gate(a.gate, a.up, s.act);
+    ops.gate(gate, up, p.act);
   } else {
-    ops.matmul(a.gate, a.h2, w.up, w.up_bias);
-    ops.activate(a.gate, s.act);
+    ops.matmul(gate, a.h2, w[Role::up].weight, w[Role::up].bias);
+    ops.activate(gate, p.act);
   }
-  ops.matmul(a.h, a.gate, w.down, w.down_bias);
-  if (s.norm_place == NormPlace::sandwich) {
-    ops.norm(a.h, a.h, w.ffn_post_norm, kNone, {s.norm, m.h.norm_eps});
-  }
+  ops.matmul(a.h, gate, w[Role::down].weight, w[Role::down].bias);
+  if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::ffn_post], p);
 }
 
 void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
@@ -53,9 +73,7 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
   for (const EmbeddedRows& e : batch.embedded) {
     ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
   }
-  if (m.family->block.positions == Positions::learned) {
-    ops.add_embedding(x, m.position_embd, batch.positions);
-  }
+  if (!m.position_embd.empty()) ops.add_embedding(x, m.position_embd, batch.positions);
 }
 
 // `x` after the last norm, of these rows.
@@ -83,19 +101,20 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
                                  const StopFlag* stop) {
   const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
   const Ops::NormParams norm{m.family->block.norm, m.h.norm_eps};
+  const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
 
-  ops.begin(batch, {&m.global_rope(n_ctx), &m.local_rope(n_ctx)});
+  ops.begin(batch, ropes);
   embed(ops, m, batch, a.x);
-  ops.norm(a.h, a.x, m.layers[0].attn_norm, m.layers[0].attn_norm_bias, norm);
+  apply(ops, a.h, a.x, m.layers[0][NormRole::attn], m.plans[0]);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
-    const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-    attention(ops, m, i, n_ctx, a);
-    ops.add_norm(a.x, a.h, a.h2, w.ffn_norm, w.ffn_norm_bias, norm);
+    const NormWeights& ffn_norm = m.layers[static_cast<size_t>(i)][NormRole::ffn];
+    attention(ops, m, i, ropes, a);
+    ops.add_norm(a.x, a.h, a.h2, ffn_norm.weight, ffn_norm.bias, norm);
     feed_forward(ops, m, i, a);
     if (i + 1 < m.h.n_layers) {
-      const LayerWeights& next = m.layers[static_cast<size_t>(i) + 1];
-      ops.add_norm(a.x, a.h, a.h, next.attn_norm, next.attn_norm_bias, norm);
+      const NormWeights& next = m.layers[static_cast<size_t>(i) + 1][NormRole::attn];
+      ops.add_norm(a.x, a.h, a.h, next.weight, next.bias, norm);
     } else {
       ops.add(a.x, a.h);
     }

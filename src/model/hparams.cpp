@@ -13,27 +13,9 @@ namespace {
 // Bounds far above any real model, so that products of two or three of them fit 64 bits.
 constexpr int64_t kMaxDimension = int64_t{1} << 24;
 
-Result<int64_t> dimension(const ModelFile& file, std::string_view key) {
-  const int64_t value = TRY(file.integer(key));
-  if (value < 1 || value > kMaxDimension) {
-    return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
-                file.shown_key(key), value, kMaxDimension);
-  }
-  return value;
-}
-
 Result<int64_t> dimension_or(const ModelFile& file, std::string_view key, int64_t absent) {
   if (file.find(key) == nullptr) return absent;
-  return dimension(file, key);
-}
-
-Result<float> float_or(const ModelFile& file, std::string_view key, float absent) {
-  if (file.find(key) == nullptr) return absent;
-  const double value = TRY(file.number(key));
-  if (!std::isfinite(value)) {
-    return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(), file.shown_key(key));
-  }
-  return static_cast<float>(value);
+  return read_dimension(file, key);
 }
 
 // The activation that config.json names must be the family's; GGUF files do not name one.
@@ -48,28 +30,6 @@ Status check_activation(const ModelFile& file, const BlockSpec& block) {
               block.act == Act::silu ? "silu" : "the tanh form of gelu");
 }
 
-// Which layers see only the window: the family's rule, or the file's own pattern.
-Result<std::vector<bool>> local_layers(const ModelFile& file, const BlockSpec& block,
-                                       int64_t n_layers) {
-  std::vector<bool> local(static_cast<size_t>(n_layers));
-  for (int64_t i = 0; i < n_layers; ++i) local[static_cast<size_t>(i)] = is_windowed(block, i);
-  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const MetaValue* const value = file.find(kPattern);
-  if (value == nullptr) return local;
-  if (const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(value)) {
-    if ((*array)->bools.size() != local.size()) {
-      return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
-                  file.shown_key(kPattern), n_layers);
-    }
-    return (*array)->bools;
-  }
-  const int64_t period = TRY(dimension(file, kPattern));
-  for (int64_t i = 0; i < n_layers; ++i) {
-    local[static_cast<size_t>(i)] = i % period != period - 1;
-  }
-  return local;
-}
-
 Status refuse_features(const ModelFile& file) {
   if (file.find("expert_count") != nullptr && TRY(file.integer("expert_count")) > 0) {
     return fail(Code::unsupported,
@@ -81,13 +41,14 @@ Status refuse_features(const ModelFile& file) {
 
 Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  const float scalar = TRY(float_or(file, "attention.query_pre_attn_scalar", 0));
-  return float_or(file, "attention.scale", scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size);
+  const auto scalar = static_cast<float>(TRY(file.number_or("attention.query_pre_attn_scalar", 0)));
+  const float otherwise = scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size;
+  return static_cast<float>(TRY(file.number_or("attention.scale", double{otherwise})));
 }
 
 // 0: none.
 Result<float> softcap(const ModelFile& file, std::string_view key, float absent) {
-  const float cap = TRY(float_or(file, key, absent));
+  const auto cap = static_cast<float>(TRY(file.number_or(key, double{absent})));
   if (cap < 0) {
     return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(key));
   }
@@ -122,18 +83,27 @@ Status check_heads(const ModelFile& file, const HParams& h) {
 
 }  // namespace
 
+Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
+  const int64_t value = TRY(file.integer(key));
+  if (value < 1 || value > kMaxDimension) {
+    return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
+                file.shown_key(key), value, kMaxDimension);
+  }
+  return value;
+}
+
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   TRY(refuse_features(file));
   TRY(check_activation(file, family.block));
   HParams h;
-  h.n_layers = TRY(dimension(file, "block_count"));
-  h.n_embd = TRY(dimension(file, "embedding_length"));
-  h.n_ff = TRY(dimension(file, "feed_forward_length"));
-  h.n_heads = TRY(dimension(file, "attention.head_count"));
+  h.n_layers = TRY(read_dimension(file, "block_count"));
+  h.n_embd = TRY(read_dimension(file, "embedding_length"));
+  h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
+  h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   h.n_kv_heads = TRY(dimension_or(file, "attention.head_count_kv", h.n_heads));
   h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
   TRY(check_heads(file, h));
-  h.n_ctx_train = TRY(dimension(file, "context_length"));
+  h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
                                                          : "attention.layer_norm_epsilon";
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
@@ -141,7 +111,6 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
   h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));
-  h.local_layers = TRY(local_layers(file, family.block, h.n_layers));
   if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
   }

@@ -15,8 +15,7 @@ struct HParams {
   int64_t n_ff = 0;
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
-  int64_t window = 0;              // keys that a local layer sees, the own one included; 0: all
-  std::vector<bool> local_layers;  // per layer: sees only the window
+  int64_t window = 0;  // keys that a windowed layer sees, the own one included; 0: all
   float norm_eps = 0;
   float attn_scale = 0;
   bool scale_by_inverse_layer = false;  // layer i divides attn_scale by i + 1
@@ -32,5 +31,8 @@ struct HParams {
 // Fails: not_found (a key is missing), corrupt (out of range), unsupported (a feature we lack),
 // each naming the key.
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family);
+
+// A length or count that must be above 0 and far below 2^31. Fails: not_found, corrupt.
+Result<int64_t> read_dimension(const ModelFile& file, std::string_view key);
 
 }  // namespace ruv

@@ -51,6 +51,12 @@ class Numbers {
     EXPECT_TRUE(h) << h.error().message();
     return *h;
   }
+  std::vector<LayerPlan> plans() const {
+    const auto file = open();
+    auto plans = plan_layers(*file, *find_family(architecture_), read(), *rope());
+    EXPECT_TRUE(plans) << plans.error().message();
+    return *plans;
+  }
   Result<RopePlans> rope() const {
     const auto file = open();
     return read_rope(*file, *find_family(architecture_), read());
@@ -108,7 +114,12 @@ TEST(HParams, AScaleThatFallsWithTheLayer) {
 
 TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
   const auto local = [](int64_t period) {
-    return Numbers("gemma3").set("attention.sliding_window_pattern", period).read().local_layers;
+    Numbers numbers("gemma3");
+    numbers.set("attention.sliding_window_pattern", period);
+    numbers.set("attention.sliding_window", int64_t{8});
+    std::vector<bool> windowed;
+    for (const LayerPlan& plan : numbers.plans()) windowed.push_back(plan.window == 8);
+    return windowed;
   };
   EXPECT_EQ(local(2), (std::vector<bool>{true, false, true, false}));
   EXPECT_EQ(local(3), (std::vector<bool>{true, true, false, true}));
@@ -153,24 +164,43 @@ TEST(RopePlans, LongRopeWithoutAttentionFactorFollowsTheLengths) {
   const auto rope = longrope().rope();
   ASSERT_TRUE(rope) << rope.error().message();
   // 4096 positions of 1024.
-  EXPECT_FLOAT_EQ(rope->global.magnitude,
+  EXPECT_FLOAT_EQ(rope->plans[0].magnitude,
                   static_cast<float>(std::sqrt(1 + std::log(4.0) / std::log(1024.0))));
-  EXPECT_EQ(rope->extended.magnitude, rope->global.magnitude);
-  EXPECT_EQ(longrope().set("rope.scaling.attn_factor", 1.25).rope()->global.magnitude, 1.25F);
-  EXPECT_FLOAT_EQ(longrope().set("context_length", int64_t{1536}).rope()->global.magnitude,
+  EXPECT_EQ(rope->extended[0].magnitude, rope->plans[0].magnitude);
+  EXPECT_EQ(longrope().set("rope.scaling.attn_factor", 1.25).rope()->plans[0].magnitude, 1.25F);
+  EXPECT_FLOAT_EQ(longrope().set("context_length", int64_t{1536}).rope()->plans[0].magnitude,
                   static_cast<float>(std::sqrt(1 + std::log(1.5) / std::log(1024.0))));
-  EXPECT_EQ(longrope().set("context_length", int64_t{1024}).rope()->global.magnitude, 1.0F);
-  EXPECT_EQ(longrope().set("context_length", int64_t{512}).rope()->global.magnitude, 1.0F);
+  EXPECT_EQ(longrope().set("context_length", int64_t{1024}).rope()->plans[0].magnitude, 1.0F);
+  EXPECT_EQ(longrope().set("context_length", int64_t{512}).rope()->plans[0].magnitude, 1.0F);
 }
 
 TEST(RopePlans, WindowedLayersTakeTheLongFactorsToo) {
-  Model model;
-  model.family = find_family("phi3");
-  model.rope = *longrope().rope();
-  model.h = longrope().set("attention.sliding_window", int64_t{8}).read();
-  ASSERT_EQ(model.window_of(0), 8);
-  EXPECT_EQ(&model.rope_of(0, 1024), &model.rope.global);
-  EXPECT_EQ(&model.rope_of(0, 1025), &model.rope.extended);
+  const auto plans = longrope().set("attention.sliding_window", int64_t{8}).plans();
+  ASSERT_EQ(plans[0].window, 8);
+  EXPECT_EQ(plans[0].rope, 0);
+  const RopePlans rope = *longrope().rope();
+  EXPECT_EQ(rope.for_context(1024).data(), rope.plans.data());
+  EXPECT_EQ(rope.for_context(1025).data(), rope.extended.data());
+}
+
+TEST(LayerPlans, TablesHaveOneRowForEachRoleInOrder) {
+  ASSERT_EQ(role_rows().size(), kRoles);
+  ASSERT_EQ(norm_rows().size(), kNormRoles);
+  for (size_t i = 0; i < kRoles; ++i) EXPECT_EQ(role_rows()[i].role, static_cast<Role>(i));
+  for (size_t i = 0; i < kNormRoles; ++i) EXPECT_EQ(norm_rows()[i].role, static_cast<NormRole>(i));
+}
+
+TEST(LayerPlans, LayersDifferWhereTheFileOrTheFamilySaysIt) {
+  const auto plans = Numbers("gemma3").set("attention.sliding_window", int64_t{8}).plans();
+  ASSERT_EQ(plans.size(), 4U);
+  EXPECT_EQ(plans[0].rope, 1);
+  EXPECT_EQ(Numbers("gemma3").plans()[0].rope, 0);  // without a window there is one base
+  EXPECT_TRUE(plans[0].has(NormRole::ffn_post));
+  EXPECT_TRUE(plans[0].has(NormRole::q));
+  const auto scaled = Numbers("llama").set("attention.scale_by_inverse_layer_idx", true).plans();
+  EXPECT_EQ(scaled[3].attn_scale, scaled[0].attn_scale / 4);
+  EXPECT_FALSE(scaled[0].has(NormRole::attn_post));
+  EXPECT_TRUE(scaled[0].has(Role::gate));
 }
 
 TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
@@ -182,16 +212,16 @@ TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
                         .set("rope.scaling.factor_swa", 4.0)
                         .rope();
   ASSERT_TRUE(rope) << rope.error().message();
-  EXPECT_EQ(rope->global.inv_freq[0], 0.125F);
-  EXPECT_EQ(rope->local.inv_freq[0], 0.25F);
-  EXPECT_NEAR(rope->local.inv_freq[4], 0.25 * std::pow(1e4, -0.5), 1e-8);
+  EXPECT_EQ(rope->plans[0].inv_freq[0], 0.125F);
+  EXPECT_EQ(rope->plans[1].inv_freq[0], 0.25F);
+  EXPECT_NEAR(rope->plans[1].inv_freq[4], 0.25 * std::pow(1e4, -0.5), 1e-8);
 }
 
 TEST(RopePlans, TheBaseIs10000WhereTheFileIsSilent) {
   const auto rope = Numbers("llama").rope();
   ASSERT_TRUE(rope) << rope.error().message();
-  ASSERT_EQ(rope->global.inv_freq.size(), 8U);
-  EXPECT_FLOAT_EQ(rope->global.inv_freq[4], 0.01F);
+  ASSERT_EQ(rope->plans[0].inv_freq.size(), 8U);
+  EXPECT_FLOAT_EQ(rope->plans[0].inv_freq[4], 0.01F);
 }
 
 TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
@@ -208,11 +238,11 @@ TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
   const auto rope = with("rope.scaling.factor", 8.0);
   ASSERT_TRUE(rope) << rope.error().message();
   // The waves have 6, 20, 63, 199 … positions: two below 100 / 4, one between, others above 100.
-  EXPECT_EQ(rope->global.inv_freq[0], 1);
+  EXPECT_EQ(rope->plans[0].inv_freq[0], 1);
   const double frequency = std::pow(10000, -0.25);
   const double share = (100 * frequency / (2 * std::numbers::pi) - 1) / (4 - 1);
-  EXPECT_NEAR(rope->global.inv_freq[2], frequency * (share + (1 - share) / 8), 1e-7);
-  EXPECT_NEAR(rope->global.inv_freq[4], 0.01 / 8, 1e-9);
+  EXPECT_NEAR(rope->plans[0].inv_freq[2], frequency * (share + (1 - share) / 8), 1e-7);
+  EXPECT_NEAR(rope->plans[0].inv_freq[4], 0.01 / 8, 1e-9);
   for (const auto& [key, value] : std::vector<std::pair<std::string_view, double>>{
            {"rope.scaling.factor", 0},
            {"rope.scaling.low_freq_factor", 0},
@@ -227,7 +257,7 @@ TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
 TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
   const auto rope = Numbers("llama").set("rope.scaling.factor", 2.0).rope();
   ASSERT_TRUE(rope) << rope.error().message();
-  EXPECT_EQ(rope->global.inv_freq[0], 0.5F);
+  EXPECT_EQ(rope->plans[0].inv_freq[0], 0.5F);
 }
 
 TEST(RopePlans, WhatIsNotComputedIsRefusedByName) {

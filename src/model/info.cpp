@@ -36,9 +36,9 @@ ModelInfo model_info(const Model& model) {
     most = std::max(most, bytes);
   }
   info.weight_bytes_per_token = model.output.n_bytes();
-  for (const LayerWeights& w : model.layers) {
-    for (const Weight* weight : {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down}) {
-      if (!weight->empty()) info.weight_bytes_per_token += weight->n_bytes();
+  for (const LayerWeights& layer : model.layers) {
+    for (const Linear& linear : layer.linears) {
+      if (!linear.weight.empty()) info.weight_bytes_per_token += linear.weight.n_bytes();
     }
   }
   info.weight_bytes = info.weight_bytes_per_token;

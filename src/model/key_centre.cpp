@@ -23,22 +23,20 @@ MeanTurn mean_turn(double f, int64_t n) {
 }  // namespace
 
 Vector key_centre(const Model& model, int64_t layer) {
-  const Vector& bias = model.layers[static_cast<size_t>(layer)].k_bias;
+  const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
+  const Vector& bias = model.layers[static_cast<size_t>(layer)][Role::k].bias;
   const auto is_zero = [](float x) { return x == 0; };
-  if (std::ranges::all_of(bias, is_zero) || model.family->block.qk_norm ||
-      model.h.attn_softcap > 0) {
-    return {};
-  }
+  if (std::ranges::all_of(bias, is_zero) || plan.qk_norm || plan.attn_softcap > 0) return {};
   Vector centre = bias;
-  if (model.family->block.positions != Positions::rope) return centre;
-  const RopePlan& plan = model.rope_of(layer, 0);
-  const size_t n_pairs = plan.inv_freq.size();
-  const auto head_dim = static_cast<size_t>(model.h.head_dim);
+  if (plan.rope < 0) return centre;
+  const RopePlan& rope = model.rope.plans[static_cast<size_t>(plan.rope)];
+  const size_t n_pairs = rope.inv_freq.size();
+  const auto head_dim = static_cast<size_t>(plan.head_dim);
   for (size_t i = 0; i < n_pairs; ++i) {
-    const MeanTurn turn = mean_turn(double{plan.inv_freq[i]}, model.h.n_ctx_train);
+    const MeanTurn turn = mean_turn(double{rope.inv_freq[i]}, model.h.n_ctx_train);
     for (size_t head = 0; head < centre.size(); head += head_dim) {
-      const double a = double{bias[head + i]} * double{plan.magnitude};
-      const double b = double{bias[head + i + n_pairs]} * double{plan.magnitude};
+      const double a = double{bias[head + i]} * double{rope.magnitude};
+      const double b = double{bias[head + i + n_pairs]} * double{rope.magnitude};
       centre[head + i] = static_cast<float>(a * turn.cos - b * turn.sin);
       centre[head + i + n_pairs] = static_cast<float>(b * turn.cos + a * turn.sin);
     }

@@ -169,6 +169,7 @@ Status read_numbers(Model& model, const std::string& path, const LoadOptions& op
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
+  model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
   collect_remarks(model, options);
   return {};
 }

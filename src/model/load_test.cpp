@@ -67,10 +67,9 @@ void expect_same(const Model& a, const Model& b) {
   expect_same(a.output, b.output);
   ASSERT_EQ(a.layers.size(), b.layers.size());
   for (size_t i = 0; i < a.layers.size(); ++i) {
-    const LayerWeights &x = a.layers[i], &y = b.layers[i];
-    for (const auto w : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o,
-                         &LayerWeights::gate, &LayerWeights::up, &LayerWeights::down})
-      expect_same(x.*w, y.*w);
+    for (const RoleRow& row : role_rows()) {
+      expect_same(a.layers[i][row.role].weight, b.layers[i][row.role].weight);
+    }
   }
 }
 

@@ -2,34 +2,44 @@
 // Immutable after loading; adapters are separate values.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
 #include "format/model_file.h"
-#include "model/rope.h"
+#include "model/layer_plan.h"
 #include "ruv/model.h"
 #include "text/tokenizer.h"
 
 namespace ruv {
 
-// Weights are (n_out, n_in). Empty ones do not exist in this model.
+// A matrix (n_out, n_in) with its bias (n_out). An empty bias is none.
+struct Linear {
+  Weight weight;
+  Vector bias;
+};
+struct NormWeights {
+  Vector weight, bias;
+};
+
+// Roles that the layer's plan does not have are empty.
 struct LayerWeights {
-  Vector attn_norm, attn_norm_bias;
-  Weight q, k, v, o;
-  Vector q_bias, k_bias, v_bias, o_bias;
-  Vector q_norm, k_norm;  // (head_dim)
-  Vector key_centre;      // model/key_centre.h
-  Vector attn_post_norm, ffn_post_norm;
-  Vector ffn_norm, ffn_norm_bias;
-  Weight gate, up, down;
-  Vector gate_bias, up_bias, down_bias;
+  std::array<Linear, kRoles> linears;
+  std::array<NormWeights, kNormRoles> norms;
+  Vector key_centre;  // model/key_centre.h
+
+  Linear& operator[](Role role) { return linears[static_cast<size_t>(role)]; }
+  const Linear& operator[](Role role) const { return linears[static_cast<size_t>(role)]; }
+  NormWeights& operator[](NormRole role) { return norms[static_cast<size_t>(role)]; }
+  const NormWeights& operator[](NormRole role) const { return norms[static_cast<size_t>(role)]; }
 };
 
 struct Model {
   const FamilyRecord* family = nullptr;
   HParams h;
   RopePlans rope;
+  std::vector<LayerPlan> plans;      // one for each layer
   const Kernels* kernels = nullptr;  // whose layout the weights have
   Weight token_embd;                 // plain rows
   Weight position_embd;              // plain rows; learned positions only
@@ -50,20 +60,6 @@ struct Model {
     return tokenizer != nullptr ? tokenizer->vocab_size() : h.n_vocab;
   }
   KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
-  // The positions of layer i for sequences of up to n_ctx tokens.
-  const RopePlan& rope_of(int64_t layer, int64_t n_ctx) const {
-    return window_of(layer) > 0 ? local_rope(n_ctx) : global_rope(n_ctx);
-  }
-  // The plan of layers with a window; the global one if the family has one base for all layers.
-  const RopePlan& local_rope(int64_t n_ctx) const {
-    return rope.local.inv_freq.empty() ? global_rope(n_ctx) : rope.local;
-  }
-  const RopePlan& global_rope(int64_t n_ctx) const {
-    return rope.original_ctx > 0 && n_ctx > rope.original_ctx ? rope.extended : rope.global;
-  }
-  int64_t window_of(int64_t layer) const {
-    return h.local_layers[static_cast<size_t>(layer)] ? h.window : 0;
-  }
 };
 
 // The file that could not be read when a part of it was needed (MappedFile::is_damaged); null: all

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "format/rope_scaling.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -12,11 +13,6 @@ namespace {
 // The error of a key that is out of range.
 tl::unexpected<Status> out_of_range(const ModelFile& file, std::string_view key) {
   return fail(Code::corrupt, "{}: '{}' is out of range", file.path(), file.shown_key(key));
-}
-
-Result<double> number_or(const ModelFile& file, std::string_view key, double absent) {
-  if (file.find(key) == nullptr) return absent;
-  return file.number(key);
 }
 
 // base^(-2i/n_dims) for pair i.
@@ -63,30 +59,19 @@ void divide(std::vector<float>& freq, const std::vector<float>& by) {
   for (size_t i = 0; i < by.size(); ++i) freq[i] /= by[i];
 }
 
-// Llama 3.1: wavelengths longer than the original context over low_factor are stretched by
-// `factor`, those shorter than over high_factor stay, between them a linear ramp.
 Status scale_llama3(const ModelFile& file, std::vector<float>& freq) {
-  const double factor = TRY(file.number("rope.scaling.factor"));
-  const double low = TRY(file.number("rope.scaling.low_freq_factor"));
-  const double high = TRY(file.number("rope.scaling.high_freq_factor"));
-  const double original = TRY(file.number("rope.scaling.original_context_length"));
-  if (!(factor > 0) || !(high > low) || !(low > 0) || !(original > 0)) {
-    return out_of_range(file, "rope.scaling.factor");
-  }
+  const Llama3Scaling scaling = TRY(llama3_scaling_of(file));
+  if (!scaling.is_valid()) return out_of_range(file, "rope.scaling.factor");
   for (float& f : freq) {
-    const double wavelength = 2 * std::numbers::pi / double{f};
-    if (wavelength > original / low) {
-      f = static_cast<float>(double{f} / factor);
-    } else if (wavelength > original / high) {
-      const double smooth = (original / wavelength - low) / (high - low);
-      f = static_cast<float>((1 - smooth) * double{f} / factor + smooth * double{f});
-    }
+    const double kept = scaling.kept_share(2 * std::numbers::pi / double{f});
+    f = static_cast<float>((1 - kept) * double{f} / scaling.factor + kept * double{f});
   }
   return {};
 }
 
 Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) {
-  const size_t n = plans.global.inv_freq.size();
+  RopePlan& original = plans.plans.front();
+  const size_t n = original.inv_freq.size();
   const std::vector<float> near =
       TRY(divisors(file, "rope_factors_short.weight", "rope.scaling.short_factor", n));
   const std::vector<float> far =
@@ -100,13 +85,12 @@ Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) 
     return out_of_range(file, "rope.scaling.original_context_length");
   }
   const double stretch = double(h.n_ctx_train) / double(plans.original_ctx);
-  const double by_length =
-      stretch <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(double(plans.original_ctx)));
-  plans.global.magnitude =
-      static_cast<float>(TRY(number_or(file, "rope.scaling.attn_factor", by_length)));
-  plans.extended = plans.global;
-  divide(plans.global.inv_freq, near);
-  divide(plans.extended.inv_freq, far);
+  const double by_length = longrope_magnitude(stretch, plans.original_ctx);
+  original.magnitude =
+      static_cast<float>(TRY(file.number_or("rope.scaling.attn_factor", by_length)));
+  plans.extended = plans.plans;
+  divide(original.inv_freq, near);
+  divide(plans.extended.front().inv_freq, far);
   return {};
 }
 
@@ -139,12 +123,12 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
                   RopePlans& plans) {
   if (family.local_rope_base <= 0) return {};
   constexpr std::string_view kFactor = "rope.scaling.factor_swa";
-  const double base = TRY(number_or(file, "rope.freq_base_swa", double{family.local_rope_base}));
+  const double base = TRY(file.number_or("rope.freq_base_swa", double{family.local_rope_base}));
   if (!(base > 0)) return out_of_range(file, "rope.freq_base_swa");
-  plans.local.inv_freq = plain_frequencies(n_dims, base);
-  if (file.find(kFactor) != nullptr) {
-    divide(plans.local.inv_freq, TRY(linear_factor(file, kFactor)));
-  }
+  RopePlan local{plain_frequencies(n_dims, base)};
+  if (file.find(kFactor) != nullptr) divide(local.inv_freq, TRY(linear_factor(file, kFactor)));
+  if (!plans.extended.empty()) plans.extended.push_back(local);
+  plans.plans.push_back(std::move(local));
   return {};
 }
 
@@ -153,7 +137,7 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
 Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
   if (family.block.positions != Positions::rope) return plans;
-  const double base = TRY(number_or(file, "rope.freq_base", 10000));
+  const double base = TRY(file.number_or("rope.freq_base", 10000));
   int64_t n_dims = h.head_dim;
   if (file.find("rope.dimension_count") != nullptr)
     n_dims = TRY(file.integer("rope.dimension_count"));
@@ -162,20 +146,21 @@ Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, c
                 file.shown_key("rope.dimension_count"), n_dims, file.shown_key("rope.freq_base"),
                 base);
   }
-  plans.global.inv_freq = plain_frequencies(n_dims, base);
+  std::vector<float> freq = plain_frequencies(n_dims, base);
   const std::string scaling = TRY(scaling_of(file));
   const std::vector<float> stored =
-      TRY(divisors(file, "rope_freqs.weight", "rope.freq_divisors", plans.global.inv_freq.size()));
+      TRY(divisors(file, "rope_freqs.weight", "rope.freq_divisors", freq.size()));
   if (!stored.empty()) {
-    divide(plans.global.inv_freq, stored);
+    divide(freq, stored);
   } else if (scaling == "llama3") {
-    TRY(scale_llama3(file, plans.global.inv_freq));
+    TRY(scale_llama3(file, freq));
   }
   if (scaling == "linear") {
-    divide(plans.global.inv_freq, TRY(linear_factor(file, "rope.scaling.factor")));
+    divide(freq, TRY(linear_factor(file, "rope.scaling.factor")));
   }
+  plans.plans.push_back({std::move(freq)});
   TRY(read_longrope(file, h, plans));
-  const double magnitude = TRY(number_or(file, "rope.scaling.attn_factor", 1));
+  const double magnitude = TRY(file.number_or("rope.scaling.attn_factor", 1));
   if (plans.original_ctx == 0 && magnitude != 1) {
     return fail(Code::unsupported, "{}: '{}' is {}, which is supported with longrope only",
                 file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);

@@ -1,17 +1,30 @@
 // Rotary positions of a file: frequencies with their scaling for long contexts.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "device/ops.h"
 #include "model/hparams.h"
 
 namespace ruv {
 
+// The plans that layers choose among by index: the first for layers that see all keys, a second for
+// windowed layers where these have a base of their own. None where positions are learned.
 struct RopePlans {
-  RopePlan global;
-  RopePlan local;  // windowed layers; empty where they have no base of their own
-  // LongRoPE files have a second set for sequences beyond the original context.
-  RopePlan extended;
+  std::vector<RopePlan> plans;
+  // LongRoPE files have a second set, for sequences beyond the original context.
+  std::vector<RopePlan> extended;
   int64_t original_ctx = 0;  // 0: no second set
+
+  // The plan of a layer with this window (0: none); -1: no plan.
+  int64_t index_for(int64_t window) const {
+    return window > 0 && plans.size() > 1 ? 1 : plans.empty() ? -1 : 0;
+  }
+  // The plans for sequences of up to n_ctx tokens.
+  std::span<const RopePlan> for_context(int64_t n_ctx) const {
+    return original_ctx > 0 && n_ctx > original_ctx ? extended : plans;
+  }
 };
 
 // Reads base, dimensions and scaling: none, linear (positions divided), llama3 (Llama 3.1: low

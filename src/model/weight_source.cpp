@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "format/tensor_names.h"
 #include "model/packed_key.h"
@@ -108,11 +107,6 @@ Result<Vector> WeightSource::vector(const std::string& name, int64_t n) const {
   return result;
 }
 
-Result<Vector> WeightSource::optional_vector(const std::string& name, int64_t n) const {
-  if (!has(name)) return Vector{};
-  return vector(name, n);
-}
-
 Result<Vector> WeightSource::norm(const std::string& name, int64_t n) const {
   Vector result = TRY(vector(name, n));
   if (file_->norms_minus_one()) {
@@ -181,18 +175,6 @@ Weight WeightSource::lookup(MatrixRows matrix) {
   weight.dtype = matrix.dtype;
   weight.rows = std::move(matrix.rows);
   return weight;
-}
-
-std::vector<int64_t> halves_from_neighbours(int64_t n_rows, int64_t head_dim, int64_t n_dims) {
-  std::vector<int64_t> order(static_cast<size_t>(n_rows));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (int64_t head = 0; head + head_dim <= n_rows; head += head_dim) {
-    for (int64_t i = 0; i < n_dims / 2; ++i) {
-      order[static_cast<size_t>(head + i)] = head + 2 * i;
-      order[static_cast<size_t>(head + n_dims / 2 + i)] = head + 2 * i + 1;
-    }
-  }
-  return order;
 }
 
 int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels) {

@@ -43,8 +43,6 @@ class WeightSource {
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
   // A vector as float32.
   Result<Vector> vector(const std::string& name, int64_t n) const;
-  // As vector, or empty when the file has none.
-  Result<Vector> optional_vector(const std::string& name, int64_t n) const;
   // A norm's weights: 1 is added where the file stores them less one.
   Result<Vector> norm(const std::string& name, int64_t n) const;
   // From the packed file, or packed slice by slice; pages of the model's file that were read are
@@ -74,9 +72,5 @@ class WeightSource {
 
 // Bytes of a model's matrices once packed, or nearly: fused projections are padded a little more.
 int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels);
-
-// Rows of q or k in `neighbours` order put into halves: within each head of head_dim rows, row
-// s · n_dims/2 + i comes from row 2i + s (s in {0, 1}); rows from n_dims on stay.
-std::vector<int64_t> halves_from_neighbours(int64_t n_rows, int64_t head_dim, int64_t n_dims);
 
 }  // namespace ruv

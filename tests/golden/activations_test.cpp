@@ -22,7 +22,7 @@ class NotingOps final : public Ops {
   explicit NotingOps(Ops& ops) : ops_(ops) {}
   const std::vector<std::vector<float>>& notes() const { return notes_; }
 
-  void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) override {
+  void begin(const Batch& batch, std::span<const RopePlan> plans) override {
     ops_.begin(batch, plans);
   }
   void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override {

@@ -14,7 +14,6 @@ namespace ruv {
 
 inline constexpr bool kHasThreads = false;
 
-// Nothing to exclude.
 // No other thread could hold it.
 class Mutex {};
 
@@ -42,7 +41,6 @@ class Condition {
   }
 };
 
-// Never runs.
 // Never runs: start_thread refuses.
 class Thread {
  public:
@@ -51,7 +49,6 @@ class Thread {
   bool joinable() const { return false; }
 };
 
-// There is no other thread to yield to.
 // No other thread wants the core.
 inline void yield_thread() {}
 
@@ -61,7 +58,6 @@ bool start_thread(Thread&, const F&) {
   return false;
 }
 
-// The result of work that has already been done.
 // Holds what run_beside has computed before it returned.
 template <class T>
 class Pending {

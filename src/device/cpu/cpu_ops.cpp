@@ -29,7 +29,6 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
     ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
                                                        ops->f32_gemm_->group_bytes(limits.max_k))));
   }
-  ops->rope_tables_.resize(2);
   ops->attend_ = TRY(CpuAttend::create(kernels, pool, pages,
                                        {.max_rows = limits.max_rows,
                                         .max_head_dim = limits.max_head_dim,
@@ -43,31 +42,29 @@ bool CpuOps::worth_threads(int64_t numbers) const {
   return pool_->n_threads() > 1 && numbers >= 32768;
 }
 
-void CpuOps::begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) {
+void CpuOps::begin(const Batch& batch, std::span<const RopePlan> plans) {
   batch_ = &batch;
-  size_t used = 0;
-  for (const RopePlan* plan : plans) {
-    if (plan == nullptr || plan->inv_freq.empty()) continue;
-    if (used > 0 && rope_tables_[0].plan == plan) continue;
+  rope_tables_.resize(plans.size());
+  for (size_t p = 0; p < plans.size(); ++p) {
     // The angle is a float32 product, as transformers computes it. Its cosine and sine are taken in
     // double precision and rounded once.
-    RopeTable& table = rope_tables_[used++];
-    table.plan = plan;
-    const size_t n = plan->inv_freq.size();
+    const RopePlan& plan = plans[p];
+    RopeTable& table = rope_tables_[p];
+    table.plan = &plan;
+    const size_t n = plan.inv_freq.size();
     const size_t n_rows = batch.positions.size();
     table.cos.resize(n_rows * n);
     table.sin.resize(n_rows * n);
     for_rows(static_cast<int64_t>(n_rows), static_cast<int64_t>(n) * 64, [&](int64_t row) {
       const auto at = static_cast<size_t>(row);
       for (size_t i = 0; i < n; ++i) {
-        const int32_t position = batch.positions[at][plan->axes.empty() ? 0 : plan->axes[i]];
-        const float angle = static_cast<float>(position) * plan->inv_freq[i];
-        table.cos[at * n + i] = static_cast<float>(std::cos(double{angle})) * plan->magnitude;
-        table.sin[at * n + i] = static_cast<float>(std::sin(double{angle})) * plan->magnitude;
+        const int32_t position = batch.positions[at][plan.axes.empty() ? 0 : plan.axes[i]];
+        const float angle = static_cast<float>(position) * plan.inv_freq[i];
+        table.cos[at * n + i] = static_cast<float>(std::cos(double{angle})) * plan.magnitude;
+        table.sin[at * n + i] = static_cast<float>(std::sin(double{angle})) * plan.magnitude;
       }
     });
   }
-  for (; used < rope_tables_.size(); ++used) rope_tables_[used].plan = nullptr;
 }
 
 void CpuOps::decode_row(const Weight& table, int64_t row, float* out) const {
@@ -120,8 +117,9 @@ void CpuOps::add_norm(View x, View y, View out, const Vector& weight, const Vect
 }
 
 void CpuOps::rope(View x, int64_t head_dim, const RopePlan& plan) {
-  const RopeTable& table = rope_tables_[0].plan == &plan ? rope_tables_[0] : rope_tables_[1];
-  DCHECK(table.plan == &plan);
+  const auto found = std::ranges::find(rope_tables_, &plan, &RopeTable::plan);
+  CHECK(found != rope_tables_.end());  // begin() was given the plan
+  const RopeTable& table = *found;
   const auto n = static_cast<int64_t>(plan.inv_freq.size());
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     for (int64_t head = 0; head < x.n_cols; head += head_dim) {

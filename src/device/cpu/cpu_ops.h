@@ -32,7 +32,7 @@ class CpuOps final : public Ops {
                                                 KvPages& pages, const CpuLimits& limits);
   ~CpuOps() override;
 
-  void begin(const Batch& batch, std::initializer_list<const RopePlan*> plans) override;
+  void begin(const Batch& batch, std::span<const RopePlan> plans) override;
   void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override;
   void add_embedding(View x, const Weight& table, std::span<const Position> positions) override;
   void copy(View out, View x) override;

@@ -1,0 +1,89 @@
+#include "model/layer_plan.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+
+// Whether each layer sees only the window: the file's own pattern, or the family's rule.
+Result<std::vector<bool>> windowed_layers(const ModelFile& file, BlockSpec block,
+                                          int64_t n_layers) {
+  const MetaValue* const value = file.find(kPattern);
+  const auto* const array =
+      value == nullptr ? nullptr : std::get_if<std::shared_ptr<const MetaArray>>(value);
+  if (array != nullptr) {
+    if ((*array)->bools.size() != static_cast<size_t>(n_layers)) {
+      return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
+                  file.shown_key(kPattern), n_layers);
+    }
+    return (*array)->bools;
+  }
+  if (value != nullptr) {
+    block.windows = Windows::periodic;
+    block.window_period = TRY(read_dimension(file, kPattern));
+  }
+  std::vector<bool> windowed;
+  for (int64_t i = 0; i < n_layers; ++i) windowed.push_back(is_windowed(block, i));
+  return windowed;
+}
+
+}  // namespace
+
+bool LayerPlan::has(NormRole role) const {
+  switch (role) {
+    case NormRole::q:
+    case NormRole::k:
+      return qk_norm;
+    case NormRole::attn_post:
+    case NormRole::ffn_post:
+      return norm_place == NormPlace::sandwich;
+    case NormRole::attn:
+    case NormRole::ffn:
+      return true;
+  }
+  return false;
+}
+
+int64_t LayerPlan::extent(LayerSize e) const {
+  switch (e) {
+    case LayerSize::embd:
+      return n_embd;
+    case LayerSize::q:
+      return n_heads * head_dim;
+    case LayerSize::kv:
+      return n_kv_heads * head_dim;
+    case LayerSize::ff:
+      return n_ff;
+    case LayerSize::head:
+      return head_dim;
+  }
+  return 0;
+}
+
+Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,
+                                           const HParams& h, const RopePlans& rope) {
+  const BlockSpec& block = family.block;
+  const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
+  std::vector<LayerPlan> layers;
+  for (int64_t i = 0; i < h.n_layers; ++i) {
+    const int64_t window = windowed[static_cast<size_t>(i)] ? h.window : 0;
+    layers.push_back({.n_embd = h.n_embd,
+                      .norm = block.norm,
+                      .norm_eps = h.norm_eps,
+                      .norm_place = block.norm_place,
+                      .n_heads = h.n_heads,
+                      .n_kv_heads = h.n_kv_heads,
+                      .head_dim = h.head_dim,
+                      .qk_norm = block.qk_norm,
+                      .rope = rope.index_for(window),
+                      .window = window,
+                      .attn_scale = h.attn_scale_of(i),
+                      .attn_softcap = h.attn_softcap,
+                      .feed_forward = block.gated ? FeedForward::gated : FeedForward::dense,
+                      .act = block.act,
+                      .n_ff = h.n_ff});
+  }
+  return layers;
+}
+
+}  // namespace ruv

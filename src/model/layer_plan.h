@@ -1,0 +1,43 @@
+// LayerPlan: what one layer computes, resolved at load from the family's record and the numbers of
+// the file. The decoder walks plans, so layers may differ in anything a plan says.
+#pragma once
+
+#include <vector>
+
+#include "model/role.h"
+#include "model/rope.h"
+
+namespace ruv {
+
+// dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)).
+enum class FeedForward : uint8_t { dense, gated };
+
+struct LayerPlan {
+  int64_t n_embd = 0;  // width of the residual stream, the same in all layers
+  Norm norm = Norm::rms;
+  float norm_eps = 0;
+  NormPlace norm_place = NormPlace::pre;
+
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+  bool qk_norm = false;    // queries and keys are normalised per head
+  int64_t rope = -1;       // index in RopePlans; -1: heads are not rotated
+  int64_t window = 0;      // keys that are seen, the own one included; 0: all
+  float attn_scale = 0;    // of q · k
+  float attn_softcap = 0;  // 0: none
+
+  FeedForward feed_forward = FeedForward::gated;
+  Act act = Act::silu;
+  int64_t n_ff = 0;
+
+  bool has(Role role) const { return role != Role::gate || feed_forward == FeedForward::gated; }
+  bool has(NormRole role) const;
+  int64_t extent(LayerSize e) const;
+};
+
+// One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).
+Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,
+                                           const HParams& h, const RopePlans& rope);
+
+}  // namespace ruv

@@ -1,0 +1,38 @@
+#include "model/role.h"
+
+namespace ruv {
+namespace {
+
+using enum LayerSize;
+constexpr auto kQkvBias = &BlockSpec::qkv_bias;
+constexpr auto kAllBias = &BlockSpec::all_bias;
+
+constexpr RoleRow kRoleRows[] = {
+    {Role::q, "attn_q", q, embd, "attention_bias", kQkvBias},
+    {Role::k, "attn_k", kv, embd, "attention_bias", kQkvBias},
+    {Role::v, "attn_v", kv, embd, "attention_bias", kQkvBias},
+    {Role::o, "attn_output", embd, q, "attention_output_bias", kAllBias},
+    {Role::up, "ffn_up", ff, embd, "mlp_bias", kAllBias},
+    {Role::gate, "ffn_gate", ff, embd, "mlp_bias", kAllBias},
+    {Role::down, "ffn_down", embd, ff, "mlp_bias", kAllBias},
+};
+static_assert(std::size(kRoleRows) == kRoles);
+
+constexpr NormRow kNormRows[] = {
+    {NormRole::attn, "attn_norm", embd}, {NormRole::q, "attn_q_norm", head},
+    {NormRole::k, "attn_k_norm", head},  {NormRole::attn_post, "post_attention_norm", embd},
+    {NormRole::ffn, "ffn_norm", embd},   {NormRole::ffn_post, "post_ffw_norm", embd},
+};
+static_assert(std::size(kNormRows) == kNormRoles);
+
+constexpr Role kQkv[] = {Role::q, Role::k, Role::v};
+constexpr Role kGateUp[] = {Role::gate, Role::up};
+constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv}, {"ffn_up", kGateUp}};
+
+}  // namespace
+
+std::span<const RoleRow> role_rows() { return kRoleRows; }
+std::span<const NormRow> norm_rows() { return kNormRows; }
+std::span<const FusedRow> fused_rows() { return kFusedRows; }
+
+}  // namespace ruv

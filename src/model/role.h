@@ -1,0 +1,47 @@
+// Role: what a matrix or a norm of a layer is for. The tables below are the one place that
+// enumerates them; binding, counting and measuring walk the tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "family/family.h"
+
+namespace ruv {
+
+// Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
+// half; gate: beside it where the feed-forward is gated.
+enum class Role : uint8_t { q, k, v, o, up, gate, down };
+inline constexpr size_t kRoles = 7;
+// Norms. q and k are per head; the "post" ones follow attention and feed-forward.
+enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
+inline constexpr size_t kNormRoles = 6;
+
+// A length that a layer's plan gives a number: of the residual stream, all query heads, all key
+// heads, the feed-forward's inner vector, one head.
+enum class LayerSize : uint8_t { embd, q, kv, ff, head };
+
+struct RoleRow {
+  Role role;
+  std::string_view tensor;  // "attn_q" of "blk.0.attn_q.weight"
+  LayerSize n_out, n_in;
+  std::string_view bias_key;        // of config.json: whether there is a bias
+  bool BlockSpec::*must_have_bias;  // whatever the file says
+};
+struct NormRow {
+  NormRole role;
+  std::string_view tensor;
+  LayerSize n;
+};
+// One matrix that files may have in place of several, whose rows follow each other.
+struct FusedRow {
+  std::string_view tensor;
+  std::span<const Role> parts;
+};
+
+std::span<const RoleRow> role_rows();  // one for each role, in order
+std::span<const NormRow> norm_rows();
+std::span<const FusedRow> fused_rows();
+
+}  // namespace ruv
