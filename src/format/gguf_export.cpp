@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/elementary.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
 #include "format/tensor_names.h"
@@ -103,7 +104,7 @@ Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
   std::vector<float> divisors;
   for (int64_t i = 0; i < n_dims; i += 2) {
     const double exponent = static_cast<double>(i) / static_cast<double>(n_dims);
-    const double wavelength = 2.0 * std::numbers::pi * std::pow(base, exponent);
+    const double wavelength = 2.0 * std::numbers::pi * exact_pow(base, exponent);
     const double kept = scaling.kept_share(wavelength);
     const double ramp = 1.0 / ((1.0 - kept) / scaling.factor + kept);
     divisors.push_back(static_cast<float>(kept == 0 ? scaling.factor : ramp));

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/elementary.h"
+
 namespace ruv {
 
 bool Llama3Scaling::is_valid() const { return factor > 0 && high > low && low > 0 && original > 0; }
@@ -23,7 +25,7 @@ Result<Llama3Scaling> llama3_scaling_of(const ModelFile& file) {
 
 double longrope_magnitude(double stretch, int64_t original) {
   if (!(stretch > 1)) return 1;
-  return std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original)));
+  return std::sqrt(1 + exact_log(stretch) / exact_log(static_cast<double>(original)));
 }
 
 }  // namespace ruv

@@ -2,7 +2,8 @@
 #include "model/key_centre.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/elementary.h"
 
 namespace ruv {
 namespace {
@@ -13,11 +14,12 @@ struct MeanTurn {
 
 // The mean turn of the angles 0, f, 2 f … (n - 1) f: a sum like the Dirichlet kernel's.
 MeanTurn mean_turn(double f, int64_t n) {
-  const double half = std::sin(f / 2);
+  const double half = exact_sin_cos(f / 2).sin;
   if (half == 0) return {1, 0};
-  const double size = std::sin(static_cast<double>(n) * f / 2) / (static_cast<double>(n) * half);
-  const double middle = static_cast<double>(n - 1) * f / 2;
-  return {size * std::cos(middle), size * std::sin(middle)};
+  const auto count = static_cast<double>(n);
+  const double size = exact_sin_cos(count * f / 2).sin / (count * half);
+  const SinCos middle = exact_sin_cos((count - 1) * f / 2);
+  return {size * middle.cos, size * middle.sin};
 }
 
 }  // namespace

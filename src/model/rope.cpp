@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/elementary.h"
 #include "format/rope_scaling.h"
 #include "format/tensor_names.h"
 
@@ -20,7 +21,7 @@ std::vector<float> plain_frequencies(int64_t n_dims, double base) {
   std::vector<float> freq(static_cast<size_t>(n_dims / 2));
   for (size_t i = 0; i < freq.size(); ++i) {
     const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(n_dims);
-    freq[i] = static_cast<float>(1.0 / std::pow(base, exponent));
+    freq[i] = static_cast<float>(1.0 / exact_pow(base, exponent));
   }
   return freq;
 }

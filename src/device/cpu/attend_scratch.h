@@ -31,6 +31,10 @@ struct AttendScratch {
   std::vector<float> total;      // (rows, head_dim): of all chunks so far, relative to max
   std::vector<float> max;        // of the scores so far
   std::vector<float> sum;        // of exp(score - max) so far
+  // What the sums so far and those of a chunk are multiplied by where they merge, per row, filled
+  // up to a multiple of kPageTokens.
+  std::vector<float> old_weight;
+  std::vector<float> chunk_weight;
   // Used with pages of integers only.
   std::vector<int8_t> q_bytes;       // (rows, head_dim filled up to a multiple of kQueryFill)
   std::vector<float> q_scale;        // with the scale of scores
@@ -59,6 +63,8 @@ struct AttendScratch {
         total(rows * head_dim),
         max(rows),
         sum(rows),
+        old_weight((rows + kPageTokens - 1) / kPageTokens * kPageTokens),
+        chunk_weight(old_weight.size()),
         q_bytes(rows * ((head_dim + kQueryFill - 1) / kQueryFill * kQueryFill)),
         q_scale(rows),
         q_sum(rows),

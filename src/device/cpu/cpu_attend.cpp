@@ -1,7 +1,6 @@
 #include "device/cpu/cpu_attend.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace ruv {
@@ -404,17 +403,28 @@ float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, Atten
 
 void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,
                       AttendScratch& s) const {
+  // Of the two of a row that has seen a key, one is exp(0).
+  for (int64_t r = 0; r < n; ++r) {
+    const auto at = static_cast<size_t>(r);
+    const float max = std::max(s.max[at], chunk.max[r]);
+    const float base = max == kMasked ? 0.0F : max;
+    s.old_weight[at] = s.max[at] - base;
+    s.chunk_weight[at] = chunk.max[r] - base;
+    s.max[at] = max;
+  }
+  const int64_t n_filled = rounded_up(n, kPageTokens);
+  std::fill(s.old_weight.begin() + n, s.old_weight.begin() + n_filled, 0.0F);
+  std::fill(s.chunk_weight.begin() + n, s.chunk_weight.begin() + n_filled, 0.0F);
+  kernels_->exp_sum(s.old_weight.data(), n_filled, 0);
+  kernels_->exp_sum(s.chunk_weight.data(), n_filled, 0);
   for (int64_t r = 0; r < n; ++r) {
     const auto at = static_cast<size_t>(r);
     if (chunk.max[r] == kMasked) continue;
-    const float max = std::max(s.max[at], chunk.max[r]);
-    // One of the two is exp(0).
-    const float old = s.max[at] == max ? 1.0F : std::exp(s.max[at] - max);
-    const float fresh = chunk.max[r] == max ? 1.0F : std::exp(chunk.max[r] - max);
+    const float old = s.old_weight[at];
+    const float fresh = s.chunk_weight[at];
     kernels_->blend(s.total.data() + r * head_dim, chunk.values + r * head_dim, head_dim, old,
                     fresh);
     s.sum[at] = s.sum[at] * old + chunk.sum[r] * fresh;
-    s.max[at] = max;
   }
 }
 

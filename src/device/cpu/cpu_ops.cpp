@@ -1,10 +1,10 @@
 // Construction, the row-wise operations and the positions of CpuOps.
 #include "device/cpu/cpu_ops.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/elementary.h"
 #include "device/cpu/cpu_attend.h"
 
 namespace ruv {
@@ -60,8 +60,9 @@ void CpuOps::begin(const Batch& batch, std::span<const RopePlan> plans) {
       for (size_t i = 0; i < n; ++i) {
         const int32_t position = batch.positions[at][plan.axes.empty() ? 0 : plan.axes[i]];
         const float angle = static_cast<float>(position) * plan.inv_freq[i];
-        table.cos[at * n + i] = static_cast<float>(std::cos(double{angle})) * plan.magnitude;
-        table.sin[at * n + i] = static_cast<float>(std::sin(double{angle})) * plan.magnitude;
+        const SinCos turn = exact_sin_cos(double{angle});
+        table.cos[at * n + i] = static_cast<float>(turn.cos) * plan.magnitude;
+        table.sin[at * n + i] = static_cast<float>(turn.sin) * plan.magnitude;
       }
     });
   }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "base/elementary.h"
 
 namespace ruv {
 namespace {
@@ -234,7 +235,7 @@ double Sampler::weigh_kept() {
   weights_.clear();
   const double max = candidates_.front().logit;
   for (const Candidate& c : candidates_) {
-    weights_.push_back(std::exp((double{c.logit} - max) / params_.temperature));
+    weights_.push_back(exact_exp((double{c.logit} - max) / params_.temperature));
   }
   return std::accumulate(weights_.begin(), weights_.end(), 0.0);
 }
@@ -258,8 +259,8 @@ Token Sampler::draw_of_kept(double total) {
 Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, int32_t n) {
   const double max = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (float x : logits) sum += std::exp(double{x} - max);
-  const double log_total = max + std::log(sum);
+  for (float x : logits) sum += exact_exp(double{x} - max);
+  const double log_total = max + exact_log(sum);
   const auto logprob = [&](Token id) {
     return TokenLogprob{id,
                         static_cast<float>(double{logits[static_cast<size_t>(id)]} - log_total)};
