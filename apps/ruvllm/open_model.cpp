@@ -37,6 +37,9 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
   line.text("--packed-cache", call.packed_cache,
             "Folder for packed weights, which make the next start fast, or off; "
             "~/.cache/ruvllm/packed when absent");
+  line.flag("--portable", call.portable,
+            "Compute the same bytes as every other machine also with bf16 weights; where the "
+            "processor multiplies pairs of bf16, prompts of such models are read slower");
   add_ignore_flag(line, call.ignored_keys);
 }
 
@@ -49,6 +52,7 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   LoadOptions options;
   options.n_threads = n_threads;
   options.ignored_keys = load.ignored_keys;
+  options.portable = load.portable;
   options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
   if (load.packed_cache == "off") options.packed_cache_dir.clear();
   options.progress = [&](LoadStage stage, double share) {

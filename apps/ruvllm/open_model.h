@@ -25,8 +25,9 @@ struct LoadCall {
   // ~/.cache/ruvllm/packed.
   std::string packed_cache = {};
   std::vector<std::string> ignored_keys = {};
+  bool portable = false;
 };
-// --packed-cache and --ignore-key.
+// --packed-cache, --portable and --ignore-key.
 void add_load_flags(CommandLine& line, LoadCall& call);
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys);
 

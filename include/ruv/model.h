@@ -33,6 +33,10 @@ struct LoadOptions {
   // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
   // (or what the environment variable RUV_ISA names).
   std::string isa;
+  // Computes the same bytes as every other machine. Only models with bf16 weights, on processors
+  // that multiply pairs of bf16 (AVX512-BF16), do not do so otherwise: without it their prompts are
+  // read faster, with activations rounded to bf16. Not read where `isa` is given.
+  bool portable = false;
   // Called occasionally while loading, from one thread, with the share done in [0, 1].
   std::function<void(LoadStage, double)> progress;
   // Called a few times at most, while loading.

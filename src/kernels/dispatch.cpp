@@ -18,7 +18,7 @@
 namespace ruv {
 namespace {
 
-constexpr int kMaxTables = 5;
+constexpr int kMaxTables = 6;
 constexpr int kMaxRows = 32;
 
 template <class T>
@@ -116,14 +116,14 @@ class Tables {
  private:
 #if defined(RUV_KERNELS_AVX512)
   void add_avx512() {
-    // Where the processor multiplies pairs of bf16, that row comes before the plain one.
-    const bool pairs = __builtin_cpu_supports("avx512bf16");
-    add(kAvx512Vectors, {pairs ? &kAvx512Bf16 : &kAvx512Floats, &kAvx512Floats, &kAvx512Blocks,
-                         &kAvx512Superblocks});
-    if (!pairs) {
-      merged_[n_ - 1].bf16_peak = nullptr;
-      merged_[n_ - 1].to_bf16 = kRefKernels.to_bf16;
-    }
+    add(kAvx512Vectors, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+    if (!__builtin_cpu_supports("avx512bf16")) return;
+    Kernels pairs = kAvx512Vectors;
+    pairs.isa = "avx512bf16";
+    pairs.portable = false;
+    pairs.to_bf16 = kAvx512Bf16.to_bf16;
+    pairs.bf16_peak = kAvx512Bf16.bf16_peak;
+    add(pairs, {&kAvx512Bf16.gemm, &kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
   }
 #endif
 
@@ -173,6 +173,13 @@ const Kernels& kernels() {
     return found != nullptr ? *found : *all_kernels().back();
   }();
   return chosen;
+}
+
+const Kernels& portable_kernels() {
+  if (kernels().portable) return kernels();
+  const auto tables = all_kernels();
+  return **std::find_if(tables.rbegin(), tables.rend(),
+                        [](const Kernels* k) { return k->portable; });
 }
 
 const GemmKernel* find_gemm(const Kernels& kernels, DType weight) {

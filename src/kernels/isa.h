@@ -28,11 +28,19 @@ struct NamedPeak {
 };
 extern const NamedPeak kAvxVnniPeak, kNeonI8mmPeak;
 
+// What AVX512-BF16 changes of the table of AVX-512.
+struct Bf16Pairs {
+  GemmTable gemm;
+  void (*to_bf16)(const float* x, uint16_t* out, int64_t n);
+  int64_t (*bf16_peak)(int64_t rounds, float* sink);
+};
+extern const Bf16Pairs kAvx512Bf16;
+
 // Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks.
 extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks;
 extern const GemmTable kAvxVnniBlocks, kAvxVnniSuperblocks;
 extern const GemmTable kAvx512BwBlocks, kAvx512BwSuperblocks;
-extern const GemmTable kAvx512Bf16, kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
+extern const GemmTable kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
 extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks;
 extern const GemmTable kNeonI8mmBlocks, kNeonI8mmSuperblocks;
 

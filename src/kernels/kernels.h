@@ -176,7 +176,11 @@ struct CodeWeights {
 };
 
 struct Kernels {
-  const char* isa;  // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "neon", "neon_i8mm"
+  // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "avx512bf16", "neon", "neon_i8mm"
+  const char* isa;
+  // It computes the bytes that every other table with this computes. Only avx512bf16 does not: it
+  // multiplies bf16 weights by activations rounded to bf16.
+  bool portable = true;
   std::span<const GemmKernel> gemm;
 
   // k float32 to k/32 ActBlock. Requires: k a multiple of 32.
@@ -239,6 +243,8 @@ struct Kernels {
 // (an unknown or impossible name is ignored by the library; programs check find_kernels themselves
 // and refuse).
 const Kernels& kernels();
+// The same among the portable tables: kernels() where that is one.
+const Kernels& portable_kernels();
 // Every table this machine can run, reference first.
 std::span<const Kernels* const> all_kernels();
 // Null when this machine cannot run it.

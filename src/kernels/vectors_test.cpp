@@ -607,6 +607,17 @@ TEST(Dispatch, EnvironmentForcesATableThatRunsHere) {
   EXPECT_EQ(&kernels(), wanted != nullptr ? wanted : all_kernels().back());
 }
 
+TEST(Dispatch, PortableTableIsTheBestOfThem) {
+  EXPECT_TRUE(portable_kernels().portable);
+  if (kernels().portable) {
+    EXPECT_EQ(&portable_kernels(), &kernels());
+  }
+  for (const Kernels* k : all_kernels()) {
+    const bool rounds = find_gemm(*k, DType::bf16)->act == ActFormat::bf16;
+    EXPECT_EQ(k->portable, !rounds) << k->isa;
+  }
+}
+
 TEST(Dispatch, UnknownFormatHasNoRow) {
   EXPECT_EQ(find_gemm(kernels(), DType::iq1_s), nullptr);
   EXPECT_NE(find_gemm(kernels(), DType::q4_k), nullptr);

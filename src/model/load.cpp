@@ -138,11 +138,18 @@ void bind_text(Model& m) {
   }
 }
 
-Result<const Kernels*> choose_kernels(const std::string& isa) {
-  if (isa.empty()) return &kernels();
-  const Kernels* const found = find_kernels(isa);
+// Where no weight is multiplied in a way of this machine's own, portable kernels cost nothing.
+Result<const Kernels*> choose_kernels(const LoadOptions& options, const ModelFile& file) {
+  if (options.isa.empty()) {
+    const auto tensors = file.tensors();
+    const bool has_bf16 = std::any_of(tensors.begin(), tensors.end(),
+                                      [](const TensorInfo& t) { return t.dtype == DType::bf16; });
+    return has_bf16 && !options.portable ? &kernels() : &portable_kernels();
+  }
+  const Kernels* const found = find_kernels(options.isa);
   if (found == nullptr) {
-    return fail(Code::unsupported, "instruction set '{}' does not exist or cannot run here", isa);
+    return fail(Code::unsupported, "instruction set '{}' does not exist or cannot run here",
+                options.isa);
   }
   return found;
 }
@@ -163,8 +170,8 @@ void collect_remarks(Model& m, const LoadOptions& options) {
 
 // Everything but the weights.
 Status read_numbers(Model& model, const std::string& path, const LoadOptions& options) {
-  model.kernels = TRY(choose_kernels(options.isa));
   model.file = TRY(ModelFile::open(path, {options.ignored_keys}));
+  model.kernels = TRY(choose_kernels(options, *model.file));
   TRY(Status(model.file->usable()));
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));

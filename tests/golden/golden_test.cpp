@@ -26,8 +26,8 @@ namespace {
 // may take 1.2e-4 of it.
 double bound_of(std::string_view isa) {
   static const std::map<std::string_view, double> kBounds = {
-      {"ref", 2e-4},    {"avx2", 2e-4}, {"avxvnni", 2e-4},  {"avx512bw", 2e-4},
-      {"avx512", 2e-4}, {"neon", 2e-4}, {"neon_i8mm", 2e-4}};
+      {"ref", 2e-4},    {"avx2", 2e-4},       {"avxvnni", 2e-4}, {"avx512bw", 2e-4},
+      {"avx512", 2e-4}, {"avx512bf16", 2e-4}, {"neon", 2e-4},    {"neon_i8mm", 2e-4}};
   return kBounds.at(isa);
 }
 

@@ -39,9 +39,9 @@ struct FloatFormat {
 
 // Pairs of bf16: a lane's two neighbouring numbers side by side, activations rounded to bf16.
 template <class V>
-struct Bf16Pairs {
+struct PairFormat {
   using Act = uint32_t;
-  using Panel = Bf16Pairs;
+  using Panel = PairFormat;
   static constexpr int kNumbers = 2;
   static constexpr int kLaneBytes = 4;
   RUV_INLINE static typename V::B load(const std::byte* p) { return V::load_bytes(p); }
