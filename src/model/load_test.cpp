@@ -184,7 +184,7 @@ TEST_F(LoadPacked, WhetherThereIsABiasTheConfigSays) {
   fs::copy(RUV_SOURCE_DIR "/tests/golden/models/llama_bias", folder);
   fs::remove(folder + "/model.gguf");
   const auto with = load_from(folder, {}, "");
-  EXPECT_FALSE(with->layers[0].q_bias.empty() || with->layers[0].down_bias.empty());
+  EXPECT_FALSE(with->layers[0][Role::q].bias.empty() || with->layers[0][Role::down].bias.empty());
   LoadOptions options;
   options.ignored_keys = {"model.layers.0.self_attn.q_proj.bias",
                           "model.layers.1.self_attn.q_proj.bias"};
@@ -197,8 +197,8 @@ TEST_F(LoadPacked, WhetherThereIsABiasTheConfigSays) {
   config.replace(at, said.size(), R"("attention_bias": false)");
   std::ofstream(folder + "/config.json") << config;
   const auto without = load_from(folder, {}, "");
-  EXPECT_TRUE(without->layers[0].q_bias.empty() && without->layers[0].o_bias.empty());
-  EXPECT_FALSE(without->layers[0].down_bias.empty()) << "another key";
+  EXPECT_TRUE(without->layers[0][Role::q].bias.empty() && without->layers[0][Role::o].bias.empty());
+  EXPECT_FALSE(without->layers[0][Role::down].bias.empty()) << "another key";
 }
 
 TEST(TextOfAModel, AChatHasItsBosAndTheAnswersBeginningWhereAsked) {

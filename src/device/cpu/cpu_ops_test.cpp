@@ -245,13 +245,13 @@ TEST(CpuRope, APairTurnsByTheAxisOfItsPlan) {
     batch.begin_sequence(0, {});
     batch.add_embeddings({zero.data(), 1, 6}, std::vector<Position>{{7, 3, 5}});
     std::vector<float> x = {1, 1, 1, 0, 0, 0};
-    ops->begin(batch.batch(), {&image});
+    ops->begin(batch.batch(), {&image, 1});
     ops->rope({x.data(), 1, 6}, 6, image);
     EXPECT_NEAR(x[0], std::cos(7 * 0.5), 1e-6) << kernels->isa;
     EXPECT_NEAR(x[1], std::cos(3 * 0.25), 1e-6) << kernels->isa;
     EXPECT_NEAR(x[2], std::cos(5 * 0.125), 1e-6) << kernels->isa;
     std::vector<float> y = {1, 1, 1, 0, 0, 0};
-    ops->begin(batch.batch(), {&text});
+    ops->begin(batch.batch(), {&text, 1});
     ops->rope({y.data(), 1, 6}, 6, text);
     EXPECT_NEAR(y[1], std::cos(7 * 0.25), 1e-6) << kernels->isa;
   }
