@@ -19,7 +19,7 @@ double exact_pow(double x, double y);
 struct SinCos {
   double sin, cos;
 };
-// Of an angle in radians, |x| < 2^26; the error is below 1e-15 of the circle.
+// Sine and cosine of an angle in radians, |x| < 2^26; the error is below 1e-15 of the circle.
 SinCos exact_sin_cos(double x);
 
 }  // namespace ruv

@@ -31,8 +31,10 @@ struct LayerPlan {
   Act act = Act::silu;
   int64_t n_ff = 0;
 
+  // Whether the layer has a matrix or a norm for this.
   bool has(Role role) const { return role != Role::gate || feed_forward == FeedForward::gated; }
   bool has(NormRole role) const;
+  // The number of columns or rows that a matrix has in this layer.
   int64_t extent(LayerSize e) const;
 };
 

@@ -40,8 +40,12 @@ struct FusedRow {
   std::span<const Role> parts;
 };
 
-std::span<const RoleRow> role_rows();  // one for each role, in order
+// One row for each role, in order. A role that is added here is bound, packed, counted and
+// measured; only the decoder must learn what to do with it.
+std::span<const RoleRow> role_rows();
+// One row for each norm, in order.
 std::span<const NormRow> norm_rows();
+// Matrices that hold several roles at once. A file has either the fused matrix or all of its parts.
 std::span<const FusedRow> fused_rows();
 
 }  // namespace ruv

@@ -403,7 +403,7 @@ float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, Atten
 
 void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,
                       AttendScratch& s) const {
-  // Of the two of a row that has seen a key, one is exp(0).
+  // The side of a row with the larger maximum is weighed by exp(0).
   for (int64_t r = 0; r < n; ++r) {
     const auto at = static_cast<size_t>(r);
     const float max = std::max(s.max[at], chunk.max[r]);
