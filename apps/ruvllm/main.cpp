@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "kernels/kernels.h"
 #include "nearest_name.h"
+#include "ruv/version.h"
 
 namespace ruv {
 namespace {
