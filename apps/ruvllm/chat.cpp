@@ -3,17 +3,17 @@
 // are on disk before the next line is read.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 
 #include "answer.h"
 #include "base/json.h"
-#include "cache_folder.h"
+#include "base/clock.h"
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"
-#include "model/model.h"
+#include "open_engine.h"
 #include "open_model.h"
+#include "ruv/prompts.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -31,30 +31,22 @@ struct ChatCall {
   LoadCall load;
   std::string system;
   std::string session;
-  CacheFolder cache;
-  int n_threads = 0;
-  int64_t n_ctx = 0;
-  std::optional<KvType> kv_type;
+  EngineCall engine;
   GenerateParams params;
 };
-
-int64_t unix_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 // A conversation's place on disk.
 class SavedConversation {
  public:
   // Fails: as SessionStore, invalid (it has a system message, and another is given).
   static Result<SavedConversation> open(const CommandLine& line, const ChatCall& call) {
-    std::unique_ptr<SessionStore> store = TRY(open_sessions(line, call.cache));
+    std::unique_ptr<SessionStore> store = TRY(open_sessions(line, call.engine.cache));
     SessionStore::Hold hold = TRY(store->hold("", call.session));
     SavedConversation saved(std::move(store), std::move(hold));
     const Result<Session> before = saved.store_->load("", call.session);
     if (!before && before.error().code() != Code::not_found) return failure(Status(before.error()));
     saved.session_.info.name = call.session;
-    saved.session_.info.created = unix_time();
+    saved.session_.info.created = unix_seconds();
     if (before) saved.session_ = *before;
     if (before) saved.messages_ = TRY(read_session_messages(*before));
     if (saved.messages_.empty() || call.system.empty() || call.system == saved.system())
@@ -74,7 +66,7 @@ class SavedConversation {
               const Timings& timings) {
     set_session_messages(session_, messages);
     session_.info.model = model;
-    session_.info.updated = unix_time();
+    session_.info.updated = unix_seconds();
     session_.info.n_tokens = timings.n_prompt_tokens + timings.n_generated_tokens;
     return store_->save(hold_, session_);
   }
@@ -216,18 +208,11 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   std::optional<SavedConversation> saved;
   if (!call.session.empty()) saved.emplace(TRY(SavedConversation::open(line, call)));
   call.model = TRY(chosen_model(call.model));
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
-  if (!model->chat_template)
-    return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text",
-                model->chat_template_status.message());
-  EngineOptions options;
-  options.n_threads = call.n_threads;
-  options.n_ctx = call.n_ctx;
-  options.kv.type = call.kv_type;
-  options.kv.gate_file = gate_file_of(call.model);
-  options.max_sequences = 1;
-  TRY(keep_on_disk(line, call.cache, options.kv));
-  const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.engine.n_threads, call.load));
+  if (const Status chats = can_chat(*model); !chats.ok())
+    return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
   Talk talk(line, *engine, call, saved ? &*saved : nullptr);
   converse(line, talk);
   return talk.saved();
@@ -241,14 +226,14 @@ int chat_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--system,-s", call.system, "System message");
-  line.threads(call.n_threads);
-  line.kv(call.kv_type);
-  line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
+  line.threads(call.engine.n_threads);
+  line.kv(call.engine.kv_type);
+  line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
                "Longest conversation in tokens; 0: what the model was trained for");
   line.text("--session", call.session,
             "Name of a conversation that goes on where it stopped; kept in --cache-dir, "
             "else in $XDG_CACHE_HOME/ruvllm or ~/.cache/ruvllm");
-  add_cache_flags(line, call.cache);
+  add_cache_flags(line, call.engine.cache);
   line.generation(call.params, "logprobs");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.params.token_healing)
@@ -256,8 +241,9 @@ int chat_command(int argc, char** argv) {
   if (line.given("--session")) {
     if (const Status named = check_session_name(call.session); !named.ok())
       return line.wrong_call("--session: " + named.message());
-    if (call.cache.path.empty()) call.cache.path = default_cache_folder();
-    if (call.cache.path.empty()) return line.wrong_call("there is no home: give --cache-dir");
+    if (call.engine.cache.path.empty()) call.engine.cache.path = default_cache_folder();
+    if (call.engine.cache.path.empty())
+      return line.wrong_call("there is no home: give --cache-dir");
   }
   const Status status = hold_chat(line, call);
   return status.ok() ? kDone : line.failed(status);

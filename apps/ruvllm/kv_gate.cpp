@@ -11,10 +11,10 @@
 #include "command_line.h"
 #include "commands.h"
 #include "device/kv_verdict.h"
-#include "engine/logits.h"
 #include "model/model.h"
 #include "open_model.h"
 #include "output_file.h"
+#include "ruv/logits.h"
 #include "terminal.h"
 
 namespace ruv {

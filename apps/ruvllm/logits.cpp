@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "command_line.h"
 #include "commands.h"
-#include "engine/logits.h"
 #include "open_model.h"
+#include "ruv/logits.h"
 
 namespace ruv {
 namespace {

@@ -11,11 +11,11 @@
 #include "chat/read_conversation.h"
 #include "command_line.h"
 #include "commands.h"
-#include "engine/logits.h"
 #include "json_lines.h"
 #include "model/model.h"
 #include "open_model.h"
 #include "output_file.h"
+#include "ruv/logits.h"
 #include "terminal.h"
 
 namespace ruv {

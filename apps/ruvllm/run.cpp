@@ -4,11 +4,11 @@
 
 #include "answer.h"
 #include "base/json.h"
-#include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
-#include "model/model.h"
+#include "open_engine.h"
 #include "open_model.h"
+#include "ruv/prompts.h"
 #include "standard_input.h"
 #include "terminal.h"
 
@@ -25,10 +25,7 @@ struct RunCall {
   bool no_special = false;
   bool json = false;
   bool quiet = false;
-  int n_threads = 0;
-  int64_t n_ctx = 0;
-  std::optional<KvType> kv_type;
-  CacheFolder cache;
+  EngineCall engine;
   GenerateParams params;
 };
 
@@ -41,7 +38,8 @@ Conversation conversation(const RunCall& call) {
 
 Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& call,
                                       const Model& model) {
-  if (!call.raw && model.chat_template) {
+  const Status chats = can_chat(model);
+  if (!call.raw && chats.ok()) {
     if (call.params.token_healing)
       return fail(Code::invalid,
                   "--token-healing continues a text, but here the chat template ends the prompt; "
@@ -50,9 +48,8 @@ Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& ca
   }
   if (!call.raw) {
     // A template that is there but cannot be used is not the same as none.
-    if (!model.file->chat_template().empty())
-      return fail(Code::unsupported, "{}; --raw does without",
-                  model.chat_template_status.message());
+    if (chats.code() != Code::not_found)
+      return fail(Code::unsupported, "{}; --raw does without", chats.message());
     if (!call.system.empty())
       return fail(Code::unsupported, "the model has no chat template, so --system has no place");
     line.note("the model has no chat template: the prompt is continued as it is (--raw)");
@@ -98,16 +95,10 @@ void print_piece(std::string_view text) {
 }
 
 Result<int> answer_once(const CommandLine& line, const RunCall& call) {
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
+  const std::shared_ptr<const Model> model =
+      TRY(open_model(call.model, call.engine.n_threads, call.load));
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
-  EngineOptions options;
-  options.n_threads = call.n_threads;
-  options.n_ctx = call.n_ctx;
-  options.kv.type = call.kv_type;
-  options.kv.gate_file = gate_file_of(call.model);
-  options.max_sequences = 1;
-  TRY(keep_on_disk(line, call.cache, options.kv));
-  const std::unique_ptr<Engine> engine = TRY(Engine::create(model, options));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
   const Answer answer = TRY(ask(*engine, prompt, call.params,
                                 call.json ? std::function<void(std::string_view)>() : print_piece));
   const int code = answer.finish == FinishReason::cancelled ? kInterrupted : kDone;
@@ -164,11 +155,11 @@ int run_command(int argc, char** argv) {
   line.flag("--no-special", call.no_special,
             "With --raw: control tokens written out in the prompt stay text");
   line.flag("--json", call.json, "Print one JSON object when the answer is complete");
-  line.threads(call.n_threads);
-  line.kv(call.kv_type);
-  line.integer("--ctx,-c", call.n_ctx, 0, int64_t{1} << 24,
+  line.threads(call.engine.n_threads);
+  line.kv(call.engine.kv_type);
+  line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
-  add_cache_flags(line, call.cache);
+  add_cache_flags(line, call.engine.cache);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::string objection = objection_to(line, call); !objection.empty())

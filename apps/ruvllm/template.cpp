@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <iostream>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "base/clock.h"
 #include "chat/chat_template.h"
 #include "chat/read_conversation.h"
 #include "chat/rendered_chat.h"
@@ -59,12 +59,6 @@ Result<TemplateSource> template_source(const TemplateCall& call) {
     source.eos_token = text_of(*spec, spec->eos);
   }
   return source;
-}
-
-int64_t unix_now_s() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // What transformers' apply_chat_template passes too: tools and documents are none, not undefined,
@@ -267,7 +261,7 @@ int template_command(int argc, char** argv) {
   if (call.jsonl && (line.given("--messages") || call.json))
     return line.wrong_call("--jsonl goes with neither --messages nor --json");
   RenderOptions options;
-  const Result<int64_t> now = call.now.empty() ? unix_now_s() : parse_iso_time(call.now);
+  const Result<int64_t> now = call.now.empty() ? unix_seconds() : parse_iso_time(call.now);
   if (!now) return line.wrong_call("--now: " + now.error().message());
   options.now_unix_s = *now;
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/token_ids.h"
 #include "base/utf8.h"
 #include "command_line.h"
 #include "commands.h"
@@ -117,11 +118,7 @@ void print_pieces(const Tokenizer& tokenizer, const TokenizeCall& call, std::str
 
 Status show_text(const Tokenizer& tokenizer, const TokenizeCall& call) {
   const std::vector<Token> ids = TRY(parse_ids(call.ids));
-  for (const Token id : ids) {
-    if (id >= tokenizer.vocab_size())
-      return fail(Code::invalid, "id {} is outside of the vocabulary of {}", id,
-                  tokenizer.vocab_size());
-  }
+  TRY(check_tokens(ids, tokenizer.vocab_size(), "--ids"));
   fmt::print("{}\n", tokenizer.valid_text(tokenizer.decode(ids, call.encoding.special)));
   return {};
 }

@@ -6,6 +6,7 @@
 #include "base/allocation.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "base/token_ids.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -61,12 +62,7 @@ Status BatchEngine::check(const Request& request) const {
   if (request.n_fixed_tokens < 0) {
     return fail(Code::invalid, "n_fixed_tokens: {} is negative", request.n_fixed_tokens);
   }
-  for (Token id : request.prompt) {
-    if (id < 0 || id >= model_->h.n_vocab) {
-      return fail(Code::invalid, "prompt: token id {} is not in the vocabulary of {}", id,
-                  model_->h.n_vocab);
-    }
-  }
+  TRY(check_tokens(request.prompt, model_->h.n_vocab, "prompt"));
   for (const std::string* name : {&request.terms.tenant, &request.terms.cache_salt}) {
     if (name->size() <= kMaxTermBytes && name->find('\0') == name->npos) continue;
     return fail(Code::invalid, "tenant and salt have at most {} bytes, none of them NUL",

@@ -10,8 +10,8 @@
 
 #include "base/folder.h"
 #include "base/mapped_ranges.h"
-#include "engine/logits.h"
 #include "ruv/engine.h"
+#include "ruv/logits.h"
 #include "ruv/stream.h"
 
 namespace ruv {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "engine/batch_engine.h"
-#include "engine/logits.h"
 #include "engine/sample/sampler.h"
 #include "fault/held_executor.h"
+#include "ruv/logits.h"
 #include "ruv/stream.h"
 
 namespace ruv {

@@ -1,7 +1,8 @@
-#include "engine/logits.h"
+#include "ruv/logits.h"
 
 #include <algorithm>
 
+#include "base/token_ids.h"
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
 #include "engine/executor.h"
@@ -24,11 +25,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   const int64_t n_vocab = model.h.n_vocab;
   const auto n = static_cast<int64_t>(ids.size());
   if (n == 0) return fail(Code::invalid, "logits: no token ids given");
-  for (Token id : ids) {
-    if (id < 0 || id >= n_vocab) {
-      return fail(Code::invalid, "logits: token id {} is not in the vocabulary of {}", id, n_vocab);
-    }
-  }
+  TRY(check_tokens(ids, n_vocab, "logits"));
   if (model.family->block.positions == Positions::learned && n > model.h.n_ctx_train) {
     return fail(Code::invalid, "logits: {} tokens, but the model has {} positions", n,
                 model.h.n_ctx_train);

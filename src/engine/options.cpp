@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/result.h"
+#include "base/token_ids.h"
 
 namespace ruv {
 namespace {
@@ -147,20 +148,14 @@ Status check_value(const OptionRow& row, const OptionValue& value) {
 
 // Ids in stop_tokens and logit_bias must be in the vocabulary.
 Status check_ids(const GenerateParams& params, int64_t n_vocab) {
-  const auto check = [&](Token id, std::string_view field) -> Status {
-    if (id >= 0 && id < n_vocab) return {};
-    return fail(Code::invalid, "{}: token id {} is not in the vocabulary of {}", field, id,
-                n_vocab);
-  };
   for (const auto& [id, bias] : params.logit_bias) {
-    TRY(check(id, "logit_bias"));
+    TRY(check_tokens({&id, 1}, n_vocab, "logit_bias"));
     if (!std::isfinite(bias) || std::fabs(bias) > 1000) {
       return fail(Code::invalid, "logit_bias: {} of token {} is out of range [-1000, 1000]", bias,
                   id);
     }
   }
-  for (Token id : params.stop_tokens) TRY(check(id, "stop_tokens"));
-  return {};
+  return check_tokens(params.stop_tokens, n_vocab, "stop_tokens");
 }
 
 }  // namespace

@@ -1,29 +1,14 @@
 #include "net/model_text.h"
 
-#include "chat/prompt.h"
-#include "chat/rendered_chat.h"
 #include "model/model.h"
-#include "net/recent_prompts.h"
 
 namespace ruv {
 namespace {
 
-// Number of tokens at the end that lie wholly in the last n_bytes.
-int64_t tokens_within(const Tokenizer& tokenizer, std::span<const Token> ids, size_t n_bytes) {
-  size_t n = 0;
-  size_t total = 0;
-  while (n < ids.size()) {
-    total += tokenizer.token_bytes(ids[ids.size() - n - 1], true).size();
-    if (total > n_bytes) break;
-    ++n;
-  }
-  return static_cast<int64_t>(n);
-}
-
 class LoadedModelText final : public ModelText {
  public:
   explicit LoadedModelText(std::shared_ptr<const Model> model)
-      : model_(std::move(model)), info_(model_info(*model_)), recent_(model_->tokenizer) {}
+      : model_(std::move(model)), info_(model_info(*model_)), prompts_(model_) {}
 
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
@@ -43,17 +28,12 @@ class LoadedModelText final : public ModelText {
   }
 
   Result<ChatPrompt> chat_prompt(const Conversation& conversation) const override {
-    const Tokenizer& tokenizer = *TRY(usable_tokenizer());
-    const RenderedChat chat = TRY(rendered(conversation));
-    ChatPrompt prompt{recent_.encode(text_parts(chat.parts)), 0};
-    add_missing_bos(tokenizer, prompt.ids);
-    prompt.n_fixed = static_cast<int64_t>(prompt.ids.size()) -
-                     tokens_within(tokenizer, prompt.ids, chat.n_open_bytes);
-    return prompt;
+    TRY(usable_tokenizer());
+    return prompts_.encode(conversation);
   }
 
   Result<std::string> chat_text(const Conversation& conversation) const override {
-    return joined(TRY(rendered(conversation)).parts);
+    return ruv::chat_text(*model_, conversation);
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     return detokenize(*model_, ids, with_special);
@@ -73,17 +53,9 @@ class LoadedModelText final : public ModelText {
     return fail(Code::unsupported, "the model has no usable tokenizer; 'ruvllm info' says why");
   }
 
-  Result<RenderedChat> rendered(const Conversation& conversation) const {
-    if (model_->chat_template == nullptr) {
-      return tl::unexpected<Status>(model_->chat_template_status);
-    }
-    return render_conversation(*model_->chat_template, render_options(model_->tokenizer.get()),
-                               conversation);
-  }
-
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
-  mutable RecentPrompts recent_;
+  mutable PromptEncoder prompts_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "ruv/conversation.h"
 #include "ruv/model.h"
+#include "ruv/prompts.h"
 #include "text/token_sink.h"
 
 namespace ruv {
@@ -27,14 +28,6 @@ struct TokenizedText {
   TokenLog log = {};  // spans are bytes of the text; those of bos and eos are empty
 
   std::vector<Token> ids() const;
-};
-
-// A conversation rendered by the model's template, in tokens.
-struct ChatPrompt {
-  std::vector<Token> ids;
-  // Number of tokens that the template wrote, wholly or in part, before the final message that the
-  // answer continues. All of them if it continues none.
-  int64_t n_fixed = 0;
 };
 
 class ModelText {

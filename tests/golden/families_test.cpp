@@ -15,9 +15,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "engine/logits.h"
 #include "format/model_file.h"
 #include "format/quantize.h"
+#include "ruv/logits.h"
 #include "ruv/model.h"
 #include "tensor/format.h"
 

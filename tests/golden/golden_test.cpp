@@ -13,10 +13,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "engine/logits.h"
 #include "kernels/kernels.h"
 #include "property/asked_engine.h"
 #include "ruv/engine.h"
+#include "ruv/logits.h"
 #include "ruv/model.h"
 
 namespace ruv {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/logits.h"
 #include "kernels/kernels.h"
+#include "ruv/logits.h"
 #include "ruv/model.h"
 
 namespace ruv {

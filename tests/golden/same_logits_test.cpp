@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "engine/logits.h"
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
 #include "kernels/kernels.h"
 #include "ruv/kv_type.h"
+#include "ruv/logits.h"
 #include "ruv/model.h"
 
 namespace ruv {

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "engine/logits.h"
 #include "engine/sample/sampler.h"
+#include "ruv/logits.h"
 
 namespace ruv {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/token_ids.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
@@ -371,6 +372,14 @@ std::string AnswerJob::whole_answer() {
   return answer;
 }
 
+ApiResult<void> check_known(std::span<const Token> ids, int64_t n_vocab, const std::string& field) {
+  const std::optional<Token> unknown = unknown_token(ids, n_vocab);
+  if (!unknown) return {};
+  return tl::unexpected(bad_request(
+      field,
+      fmt::format("'{}': token {} is outside the vocabulary of {}", field, *unknown, n_vocab)));
+}
+
 }  // namespace
 
 uint64_t LogprobsText::n_bytes() const {
@@ -400,21 +409,13 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
         "context_length_exceeded"));
   }
   const int64_t n_vocab = service.text->info().n_vocab;
-  for (const Token id : ids) {
-    if (id >= 0 && id < n_vocab) continue;
-    return tl::unexpected(bad_request(
-        field, fmt::format("'{}': token {} is outside the vocabulary of {}", field, id, n_vocab)));
-  }
-  return {};
+  return check_known(ids, n_vocab, field);
 }
 
 ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params) {
   const int64_t n_vocab = service.text->info().n_vocab;
   for (const auto& [id, bias] : params.logit_bias) {
-    if (id < n_vocab) continue;
-    return tl::unexpected(bad_request(
-        "logit_bias",
-        fmt::format("'logit_bias': token {} is outside the vocabulary of {}", id, n_vocab)));
+    TRY(check_known({&id, 1}, n_vocab, "logit_bias"));
   }
   return {};
 }

@@ -27,73 +27,87 @@ constexpr FieldUse kHonoured = FieldUse::honoured;
 constexpr FieldUse kNoEffect = FieldUse::no_effect;
 constexpr FieldUse kUnsupported = FieldUse::unsupported;
 
-#define RUV_SHARED_FIELDS                                                                         \
-  FieldRow{"model", kHonoured, "required: the served model's name or alias"},                     \
-      FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},           \
-      FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},       \
-      FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},   \
-      FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},                   \
-      FieldRow{"stream", kHonoured, "true: server-sent events"},                                  \
-      FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},           \
-      FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},                \
-      FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},                        \
-      FieldRow{"user", kHonoured,                                                                 \
-               "whose request it is: users get equal service and share no kept prefixes"},        \
-      FieldRow{"cache_salt", kHonoured,                                                           \
-               "kept prefixes are shared among requests with one salt only"},                     \
-      FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},           \
-      FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"}, \
-      FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},                           \
-      FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},                 \
-      FieldRow{"service_tier", kUnsupported, ""},                                                 \
-      FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},        \
-      FieldRow {                                                                                  \
-    "safety_identifier", kHonoured, "another name of user, and goes before it"                    \
-  }
+// One table after the other.
+template <size_t... N>
+constexpr auto joined_rows(const std::array<FieldRow, N>&... tables) {
+  std::array<FieldRow, (N + ...)> rows{};
+  size_t n = 0;
+  const auto add = [&](const auto& table) {
+    for (const FieldRow& row : table) rows[n++] = row;
+  };
+  (add(tables), ...);
+  return rows;
+}
+
+// Both endpoints that generate.
+constexpr std::array kSharedFields{
+    FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+    FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},
+    FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},
+    FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},
+    FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},
+    FieldRow{"stream", kHonoured, "true: server-sent events"},
+    FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},
+    FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},
+    FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
+    FieldRow{"user", kHonoured,
+             "whose request it is: users get equal service and share no kept prefixes"},
+    FieldRow{"cache_salt", kHonoured, "kept prefixes are shared among requests with one salt only"},
+    FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},
+    FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
+    FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},
+    FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},
+    FieldRow{"service_tier", kUnsupported, ""},
+    FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},
+    FieldRow{"safety_identifier", kHonoured, "another name of user, and goes before it"},
+};
 
 // Every field of OpenAI's API is listed, supported or not, so that clients get a precise error.
-constexpr std::array kChatFields{
-    RUV_SHARED_FIELDS,
-    FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
-    FieldRow{"session", kHonoured,
-             "the name of a kept conversation: it goes before the messages, and these and the "
-             "answer are added to it"},
-    FieldRow{"add_generation_prompt", kHonoured,
-             "false: the prompt does not end where an answer begins"},
-    FieldRow{"continue_final_message", kHonoured,
-             "true: the answer continues the last message, which is the assistant's"},
-    FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
-    FieldRow{"max_tokens", kHonoured,
-             "tokens to generate at most; absent: until the context is full"},
-    FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens"},
-    FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
-    FieldRow{"top_logprobs", kHonoured,
-             "likeliest alternatives per token, 0 to 20; needs logprobs"},
-    FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
-    FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
-    FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
-    FieldRow{"parallel_tool_calls", kUnsupported, ""},
-    FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
-    FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
-    FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
-    FieldRow{"audio", kUnsupported, ""},
-    FieldRow{"prediction", kUnsupported, ""},
-    FieldRow{"reasoning_effort", kUnsupported, ""},
-    FieldRow{"verbosity", kUnsupported, ""},
-    FieldRow{"web_search_options", kUnsupported, ""},
-};
+constexpr auto kChatFields = joined_rows(
+    kSharedFields,
+    std::array{
+        FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
+        FieldRow{"session", kHonoured,
+                 "the name of a kept conversation: it goes before the messages, and these and the "
+                 "answer are added to it"},
+        FieldRow{"add_generation_prompt", kHonoured,
+                 "false: the prompt does not end where an answer begins"},
+        FieldRow{"continue_final_message", kHonoured,
+                 "true: the answer continues the last message, which is the assistant's"},
+        FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
+        FieldRow{"max_tokens", kHonoured,
+                 "tokens to generate at most; absent: until the context is full"},
+        FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens"},
+        FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
+        FieldRow{"top_logprobs", kHonoured,
+                 "likeliest alternatives per token, 0 to 20; needs logprobs"},
+        FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
+        FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
+        FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
+        FieldRow{"parallel_tool_calls", kUnsupported, ""},
+        FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
+        FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
+        FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
+        FieldRow{"audio", kUnsupported, ""},
+        FieldRow{"prediction", kUnsupported, ""},
+        FieldRow{"reasoning_effort", kUnsupported, ""},
+        FieldRow{"verbosity", kUnsupported, ""},
+        FieldRow{"web_search_options", kUnsupported, ""},
+    });
 
 // POST /v1/completions.
-constexpr std::array kCompletionFields{
-    RUV_SHARED_FIELDS,
-    FieldRow{"prompt", kHonoured, "required: a text, ids, or a list of texts or of lists of ids"},
-    FieldRow{"max_tokens", kHonoured,
-             "tokens to generate at most; absent: until the context is full"},
-    FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
-    FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
-    FieldRow{"best_of", kUnsupported, "only 1", is_one},
-    FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
-};
+constexpr auto kCompletionFields = joined_rows(
+    kSharedFields,
+    std::array{
+        FieldRow{"prompt", kHonoured,
+                 "required: a text, ids, or a list of texts or of lists of ids"},
+        FieldRow{"max_tokens", kHonoured,
+                 "tokens to generate at most; absent: until the context is full"},
+        FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
+        FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
+        FieldRow{"best_of", kUnsupported, "only 1", is_one},
+        FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
+    });
 
 // The members of a chat message.
 constexpr std::array kMessageFields{
@@ -108,39 +122,39 @@ constexpr std::array kMessageFields{
     FieldRow{"function_call", kUnsupported, ""},
 };
 
-#undef RUV_SHARED_FIELDS
-
-#define RUV_TEMPLATE_FIELDS                                                                     \
-  FieldRow{"messages", kHonoured, "the conversation; may contain tool calls and results"},      \
-      FieldRow{"tools", kHonoured, "a list, given to the template as it is"},                   \
-      FieldRow{"add_generation_prompt", kHonoured,                                              \
-               "true, the default: the text ends where the answer begins"},                     \
-      FieldRow{"continue_final_message", kHonoured,                                             \
-               "true: the text ends inside the last message; add_generation_prompt is then "    \
-               "false"},                                                                        \
-      FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"}, \
-      FieldRow {                                                                                \
-    "model", kHonoured, "the served model's name or alias, if given"                            \
-  }
-
-constexpr std::array kTemplateFields{RUV_TEMPLATE_FIELDS};
+constexpr std::array kTemplateFields{
+    FieldRow{"messages", kHonoured, "the conversation; may contain tool calls and results"},
+    FieldRow{"tools", kHonoured, "a list, given to the template as it is"},
+    FieldRow{"add_generation_prompt", kHonoured,
+             "true, the default: the text ends where the answer begins"},
+    FieldRow{"continue_final_message", kHonoured,
+             "true: the text ends inside the last message; add_generation_prompt is then "
+             "false"},
+    FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
+    FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
+};
 
 // POST /tokenize: llama.cpp's names and vLLM's.
-constexpr std::array kTokenizeFields{
-    FieldRow{"content", kHonoured, "a text; add_special is then false unless given"},
-    FieldRow{"prompt", kHonoured, "the same; add_special is then true unless given"},
-    RUV_TEMPLATE_FIELDS,
-    FieldRow{"add_special", kHonoured,
-             "true: bos and eos where the model wants them; not with messages"},
-    FieldRow{"add_special_tokens", kHonoured, "another name of add_special"},
-    FieldRow{"parse_special", kHonoured,
-             "true, the default: control tokens written in the text are these; not with messages"},
-    FieldRow{"with_pieces", kHonoured, "true: tokens are objects {\"id\", \"piece\"}"},
-    FieldRow{"return_token_strs", kHonoured, "true: token_strs has the vocabulary's names"},
-    FieldRow{"with_spans", kHonoured,
-             "true: spans has [begin, end] of each token in bytes of the text; not with messages"},
-    FieldRow{"count_only", kHonoured, "true: only the count"},
-};
+constexpr auto kTokenizeFields = joined_rows(
+    std::array{
+        FieldRow{"content", kHonoured, "a text; add_special is then false unless given"},
+        FieldRow{"prompt", kHonoured, "the same; add_special is then true unless given"},
+    },
+    kTemplateFields,
+    std::array{
+        FieldRow{"add_special", kHonoured,
+                 "true: bos and eos where the model wants them; not with messages"},
+        FieldRow{"add_special_tokens", kHonoured, "another name of add_special"},
+        FieldRow{
+            "parse_special", kHonoured,
+            "true, the default: control tokens written in the text are these; not with messages"},
+        FieldRow{"with_pieces", kHonoured, "true: tokens are objects {\"id\", \"piece\"}"},
+        FieldRow{"return_token_strs", kHonoured, "true: token_strs has the vocabulary's names"},
+        FieldRow{
+            "with_spans", kHonoured,
+            "true: spans has [begin, end] of each token in bytes of the text; not with messages"},
+        FieldRow{"count_only", kHonoured, "true: only the count"},
+    });
 
 // POST /detokenize.
 constexpr std::array kDetokenizeFields{
@@ -148,8 +162,6 @@ constexpr std::array kDetokenizeFields{
     FieldRow{"skip_special_tokens", kHonoured, "true: control tokens give no text"},
     FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
 };
-
-#undef RUV_TEMPLATE_FIELDS
 
 constexpr int kMaxBodyDepth = 32;
 

@@ -1,20 +1,14 @@
 #include "net/openai/service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <random>
 
 #include "base/rng.h"
+#include "base/clock.h"
 
 namespace ruv {
 namespace {
-
-int64_t system_unix_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // 24 random letters and digits.
 std::function<std::string()> random_names() {
@@ -34,8 +28,8 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
   return {.engine = &engine,
           .text = &text,
           .names = std::move(names),
-          .created = system_unix_time(),
-          .unix_time = system_unix_time,
+          .created = unix_seconds(),
+          .unix_time = unix_seconds,
           .unique_name = random_names()};
 }
 

@@ -1,4 +1,4 @@
-#include "net/recent_prompts.h"
+#include "model/recent_prompts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A prompt in use is taken out of the list, so encoding needs no lock; if two requests continue the
 // same chat at once, one of them encodes from the start.
-#include "net/recent_prompts.h"
+#include "model/recent_prompts.h"
 
 #include <algorithm>
 

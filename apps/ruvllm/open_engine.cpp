@@ -1,0 +1,20 @@
+#include "open_engine.h"
+
+#include "open_model.h"
+
+namespace ruv {
+
+Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::string& path,
+                                            std::shared_ptr<const Model> model,
+                                            const EngineCall& call) {
+  EngineOptions options;
+  options.n_threads = call.n_threads;
+  options.n_ctx = call.n_ctx;
+  options.kv.type = call.kv_type;
+  options.kv.gate_file = gate_file_of(path);
+  options.max_sequences = 1;
+  TRY(keep_on_disk(line, call.cache, options.kv));
+  return Engine::create(std::move(model), options);
+}
+
+}  // namespace ruv

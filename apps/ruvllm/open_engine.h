@@ -1,0 +1,27 @@
+// The engine of a subcommand that holds one conversation at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cache_folder.h"
+#include "command_line.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+
+struct EngineCall {
+  int n_threads = 0;
+  int64_t n_ctx = 0;
+  std::optional<KvType> kv_type = {};
+  CacheFolder cache = {};
+};
+
+// `path` is where the model was loaded from: its verdict on int4 and int2 is beside it. Fails: as
+// keep_on_disk and Engine::create.
+Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::string& path,
+                                            std::shared_ptr<const Model> model,
+                                            const EngineCall& call);
+
+}  // namespace ruv
