@@ -40,14 +40,6 @@ std::string to_byte_alphabet(std::string_view bytes) {
   return out;
 }
 
-std::optional<std::string> from_byte_alphabet(std::string_view text) {
-  std::string out(text.size(), '\0');
-  const std::optional<size_t> n = decode_byte_alphabet(text, out.data());
-  if (!n) return std::nullopt;
-  out.resize(*n);
-  return out;
-}
-
 std::optional<size_t> decode_byte_alphabet(std::string_view text, char* out) {
   const char* begin = out;
   for (size_t i = 0; i < text.size();) {

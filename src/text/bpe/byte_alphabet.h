@@ -10,9 +10,8 @@ namespace ruv {
 
 // Each byte of `bytes` as its printable character, UTF-8.
 std::string to_byte_alphabet(std::string_view bytes);
-// The bytes that `text` spells; nothing when a character is outside the alphabet.
-std::optional<std::string> from_byte_alphabet(std::string_view text);
-// The same into `out`, which must have room for text.size() bytes; returns the number written.
+// Writes the bytes that `text` spells to `out`, which must have room for text.size() bytes.
+// Returns their number; nothing when a character is outside the alphabet.
 std::optional<size_t> decode_byte_alphabet(std::string_view text, char* out);
 
 }  // namespace ruv

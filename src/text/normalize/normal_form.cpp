@@ -307,8 +307,6 @@ void normalize(std::vector<OriginChar>& text, NormalForm form, std::vector<Origi
   if (composes(form)) compose_all(text);
 }
 
-bool is_surely_nfc(std::string_view text) { return is_surely_normal(text, NormalForm::c); }
-
 std::string nfc(std::string_view text) {
   std::vector<OriginChar> chars;
   std::vector<OriginChar> scratch;

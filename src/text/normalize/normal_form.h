@@ -27,8 +27,6 @@ bool is_surely_normal(const std::vector<OriginChar>& text, NormalForm form);
 // character has the origin of its first part. `scratch` is working memory.
 void normalize(std::vector<OriginChar>& text, NormalForm form, std::vector<OriginChar>& scratch);
 
-// True: nfc(text) is surely equal to `text`.
-bool is_surely_nfc(std::string_view text);
 // `text` in NFC. Invalid bytes are kept.
 std::string nfc(std::string_view text);
 

@@ -15,7 +15,7 @@ std::span<const std::string_view> scheme_patterns(std::string_view name);
 // tokenizer.json files write it; ByteLevel with use_regex is GPT-2's.
 std::optional<std::string_view> find_scheme(std::span<const std::string> patterns);
 
-// Every name, for tests.
+// Every name. Only a test uses it: each scheme must have a golden.
 std::span<const std::string_view> scheme_names();
 
 namespace patterns {

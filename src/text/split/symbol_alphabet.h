@@ -22,8 +22,7 @@ class SymbolAlphabet {
   // Fails: unsupported (too many classes).
   static Result<SymbolAlphabet> create(std::span<const CodePointSet* const> sets);
 
-  uint32_t n_classes() const { return n_classes_; }
-  // The symbol for the end of the text; smaller symbols are classes.
+  // The symbol for the end of the text, which is also the number of classes: smaller symbols.
   uint32_t end_symbol() const { return n_classes_; }
   uint32_t n_symbols() const { return n_classes_ + 1; }
   // The classes that make up sets[i] of create.
