@@ -1,12 +1,12 @@
 // ruvllm info: what a model file holds, what it needs, and whether it can run here; when it cannot,
 // the reason that loading gives, because loading is what decides.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <map>
 
 #include "base/folder.h"
 #include "base/json.h"
+#include "base/machine.h"
 #include "chat/chat_template.h"
 #include "command_line.h"
 #include "commands.h"
@@ -117,7 +117,7 @@ Status try_to_run(const ModelFile& file, const std::vector<std::string>& ignored
 
 FileReport examine(const ModelFile& file, const std::vector<std::string>& ignored_keys) {
   FileReport report;
-  report.machine_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  report.machine_bytes = machine_memory_bytes();
   count_tensors(file, report);
   check_tokenizer(file, report);
   check_template(file, report);
