@@ -52,8 +52,8 @@ class SavedConversation {
     if (saved.messages_.empty() || call.system.empty() || call.system == saved.system())
       return saved;
     return fail(Code::invalid,
-                "session '{}' has begun without this --system: leave it away, or type /system TEXT "
-                "to begin anew",
+                "session '{}' was started without this --system: omit it, or type /system TEXT to "
+                "start over",
                 call.session);
   }
 
@@ -89,7 +89,7 @@ class Talk {
     if (saved == nullptr || saved->messages().empty()) return;
     system_ = saved->system();
     conversation_.messages = saved->messages();
-    line.note(fmt::format("session '{}' goes on after {} messages", call.session,
+    line.note(fmt::format("session '{}' continues after {} messages", call.session,
                           conversation_.messages.size()));
   }
 
@@ -115,7 +115,7 @@ class Talk {
     remark(*answer);
     save(*answer);
   }
-  // Of the last answer.
+  // Whether the last answer could be saved.
   const Status& saved() const { return save_status_; }
 
  private:
@@ -179,7 +179,7 @@ bool follow_command(const CommandLine& line, Talk& talk, const std::string& text
   else if (text.starts_with(kSystem))
     talk.begin_anew(text.substr(kSystem.size()));
   else
-    line.note(fmt::format("'{}' is no command; /help lists them", text));
+    line.note(fmt::format("'{}' is not a command; /help lists them", text));
   return true;
 }
 
@@ -231,13 +231,14 @@ int chat_command(int argc, char** argv) {
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
                "Longest conversation in tokens; 0: what the model was trained for");
   line.text("--session", call.session,
-            "Name of a conversation that goes on where it stopped; kept in --cache-dir, "
+            "Name of a conversation to continue where it stopped; kept in --cache-dir, "
             "else in $XDG_CACHE_HOME/ruvllm or ~/.cache/ruvllm");
   add_cache_flags(line, call.engine.cache);
   line.generation(call.params, "logprobs");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.params.token_healing)
-    return line.wrong_call("--token-healing has no place in a chat: the template ends each prompt");
+    return line.wrong_call(
+        "--token-healing does not apply to a chat: the template ends each prompt");
   if (line.given("--session")) {
     if (const Status named = check_session_name(call.session); !named.ok())
       return line.wrong_call("--session: " + named.message());

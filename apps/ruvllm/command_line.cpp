@@ -31,7 +31,7 @@ std::optional<T> parse_number(std::string_view text) {
 
 Token token_of(const std::string& flag, std::string_view text) {
   const std::optional<Token> id = parse_number<Token>(text);
-  if (!id || *id < 0) refuse(flag, fmt::format("'{}' is no token id", text));
+  if (!id || *id < 0) refuse(flag, fmt::format("'{}' is not a token id", text));
   return *id;
 }
 
@@ -52,7 +52,7 @@ OptionValue value_of(const std::string& flag, const OptionRow& row, const Genera
     return texts;
   }
   const std::optional<double> number = parse_number<double>(text);
-  if (!number || !std::isfinite(*number)) refuse(flag, fmt::format("'{}' is no number", text));
+  if (!number || !std::isfinite(*number)) refuse(flag, fmt::format("'{}' is not a number", text));
   if (row.kind == OptionRow::Kind::number) return *number;
   const std::optional<int64_t> whole = parse_number<int64_t>(text);
   if (!whole) refuse(flag, fmt::format("{} is not a whole number", text));
@@ -106,7 +106,7 @@ struct CommandLine::CliParser {
   CLI::Option* option(const char* flags, F read, const std::string& help, const char* type) {
     return app.add_option_function<std::string>(flags, read, help)->type_name(type);
   }
-  // One text each time the flag stands there, in order.
+  // Appends one value each time the flag is given, in order.
   template <class F>
   void repeated(const char* flags, F read, const char* help, const char* type) {
     app.add_option_function<std::vector<std::string>>(
@@ -158,7 +158,7 @@ void CommandLine::integer(const char* flags, int64_t& value, int64_t min, int64_
       flags,
       [&value, min, max, name](const std::string& text) {
         const std::optional<int64_t> number = parse_decimal(text);
-        if (!number) refuse(name, fmt::format("'{}' is no whole number", text));
+        if (!number) refuse(name, fmt::format("'{}' is not a whole number", text));
         if (*number < min || *number > max)
           refuse(name, fmt::format("{} is not within {} to {}", *number, min, max));
         value = *number;
@@ -242,9 +242,9 @@ std::string CommandLine::unknown_option(std::string_view text) const {
                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
 }
 
-// What no option and no single positional took. Empty: all of it is settled.
+// Arguments that no option and no single positional took. Returns an objection, or nothing.
 std::string CommandLine::take_extras(const std::vector<std::string>& extras) {
-  bool all_free = false;  // behind "--"
+  bool all_free = false;  // after "--" nothing is an option
   std::vector<std::string> free;
   for (const std::string& text : extras) {
     if (!all_free && text == "--") {
@@ -306,7 +306,7 @@ Result<std::vector<Token>> parse_ids(std::string_view text) {
     const size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
     const std::optional<Token> id = parse_number<Token>(part);
-    if (!id || *id < 0) return fail(Code::invalid, "'{}' is no token id", part);
+    if (!id || *id < 0) return fail(Code::invalid, "'{}' is not a token id", part);
     ids.push_back(*id);
     if (comma == text.npos) return ids;
     text.remove_prefix(comma + 1);

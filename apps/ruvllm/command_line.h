@@ -1,5 +1,5 @@
-// CommandLine: what a subcommand accepts, told in a few lines; parsing, help, ranges and exit codes
-// are the same for all of them. CLI11 does the work behind it, in one translation unit.
+// CommandLine: what a subcommand accepts, declared in a few lines; parsing, help, ranges and exit
+// codes are the same for all of them. CLI11 parses, in one translation unit.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class CommandLine {
   // Every row of generate_options() but the one named `without`, --stop-token and --logit-bias.
   void generation(GenerateParams& params, std::string_view without = {});
 
-  // The exit code to leave with (help was shown, or the call is wrong), or nothing: go on.
+  // The exit code to leave with (help was shown, or the call is wrong); nothing: the call is right.
   std::optional<int> parse(int argc, char** argv);
   // Whether the user gave the flag. Requires: parse() returned nothing.
   bool given(const char* flag) const;
@@ -69,7 +69,7 @@ class CommandLine {
 
 // A whole decimal number, or nothing.
 std::optional<int64_t> parse_decimal(std::string_view text);
-// Ids separated by commas. Fails: invalid, quoting the part that is no id.
+// Ids separated by commas. Fails: invalid, quoting the part that is not an id.
 Result<std::vector<Token>> parse_ids(std::string_view text);
 // One line of JSON on stdout; bytes that are not UTF-8 become U+FFFD.
 void print_json_line(const Json& json);

@@ -95,7 +95,7 @@ std::optional<int64_t> read_time(TimeFields& in) {
 Result<int64_t> parse_iso_time(std::string_view text) {
   TimeFields in(text);
   const std::optional<int64_t> time = read_time(in);
-  if (!time) return fail(Code::invalid, "'{}' is no time like 2025-03-14T15:09:26", text);
+  if (!time) return fail(Code::invalid, "'{}' is not a time like 2025-03-14T15:09:26", text);
   return *time;
 }
 

@@ -50,7 +50,7 @@ Result<std::vector<Token>> ids_member(const Json& line, const char* name, int64_
   for (const Json& id : *found) {
     const bool whole = id.is_number_unsigned() && id.get<uint64_t>() < static_cast<uint64_t>(limit);
     if (!whole)
-      return fail(Code::invalid, "\"{}\"[{}]: {} is no id from 0 to {}", name, ids.size(),
+      return fail(Code::invalid, "\"{}\"[{}]: {} is not an id from 0 to {}", name, ids.size(),
                   id.dump(), limit - 1);
     ids.push_back(id.get<Token>());
   }

@@ -261,7 +261,7 @@ int kv_gate_command(int argc, char** argv) {
   line.flag("--force", call.force, kForceHelp);
   line.integer("--ctx,-c", call.n_ctx, 512, int64_t{1} << 20,
                "Tokens of a window, whose second half is scored");
-  line.integer("--windows", call.n_windows, 1, int64_t{1} << 20, "At most so many windows");
+  line.integer("--windows", call.n_windows, 1, int64_t{1} << 20, "Number of windows at most");
   line.integer("--needles", call.n_needles, 0, 1000,
                "Rows of tokens hidden in windows, to be repeated at the end");
   line.flag("--json", call.json, "Print one JSON object");

@@ -75,7 +75,7 @@ int logits_command(int argc, char** argv) {
   add_load_flags(line, load);
   line.texts("--ids", ids_texts,
              "Token ids separated by commas; may be given several times, answered in that order");
-  line.flag("--all", options.all, "Of every position, not only of the last");
+  line.flag("--all", options.all, "Logits of every position, not only of the last");
   line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
   line.threads(options.n_threads);
   line.kv(options.kv_type);

@@ -134,7 +134,7 @@ int dispatch_guarded(int argc, char** argv) {
 int main(int argc, char** argv) {
   ruv::set_check_handler(ruv::report_broken_check);
   // A limit on the size of files is then an error of the write, and a mapped file that becomes
-  // shorter one of who reads it.
+  // shorter an error of the read.
   ::signal(SIGXFSZ, SIG_IGN);
   ruv::guard_mapped_files();
   int code = ruv::dispatch_guarded(argc, argv);

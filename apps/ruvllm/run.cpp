@@ -51,7 +51,7 @@ Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& ca
     if (chats.code() != Code::not_found)
       return fail(Code::unsupported, "{}; --raw does without", chats.message());
     if (!call.system.empty())
-      return fail(Code::unsupported, "the model has no chat template, so --system has no place");
+      return fail(Code::unsupported, "the model has no chat template, so --system cannot be used");
     line.note("the model has no chat template: the prompt is continued as it is (--raw)");
   }
   return tokenize(model, call.prompt, !call.no_special);
@@ -134,8 +134,8 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
   if (flag && !call.words.empty())
     return fmt::format("give the prompt once: --prompt and '{}' are two", call.words.front());
   if (!flag && call.words.empty() && !stdin_is_given())
-    return "give a prompt, or bring one on stdin";
-  if (call.raw && !call.system.empty()) return "--system has no place with --raw";
+    return "give a prompt, or pipe one to stdin";
+  if (call.raw && !call.system.empty()) return "--system cannot be used with --raw";
   if (call.params.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
   return {};
 }

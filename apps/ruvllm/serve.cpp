@@ -92,7 +92,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
     // pages are safe: what has been acknowledged is on disk.
-    fmt::print(stderr, "stopped; a request that did not end is left behind\n");
+    fmt::print(stderr, "stopped; one request did not end and was abandoned\n");
     std::fflush(stderr);
     std::_Exit(kDone);
   }

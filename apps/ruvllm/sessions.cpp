@@ -90,8 +90,9 @@ int sessions_command(int argc, char** argv) {
   SessionsCall call;
   CommandLine line("sessions", "Lists, shows and deletes kept conversations.");
   line.text("action", call.action, "list, show or delete");
-  line.text("name", call.name, "The session, of show and delete");
-  line.text("--user", call.user, "Whose: the `user` of a server's requests; nobody's when absent");
+  line.text("name", call.name, "The session to show or delete");
+  line.text("--user", call.user,
+            "Owner: the `user` of a server's requests; absent: sessions without an owner");
   line.flag("--json", call.json, "Print one JSON object");
   add_session_flags(line, call.cache);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;

@@ -323,7 +323,7 @@ class Chat(CommandTest):
     def test_unknown_command_is_not_sent(self):
         done = self.piped("/rest\n")
         self.assertEqual(done.stdout, "")
-        self.assertIn("'/rest' is no command", done.stderr)
+        self.assertIn("'/rest' is not a command", done.stderr)
 
     def test_full_context_is_said_with_both_numbers(self):
         done = self.piped("word " * 100 + "\n", "--ctx", "64")

@@ -61,8 +61,8 @@ class CommandLine(SessionTest):
             self.assertEqual(part.returncode, 0, part.stderr)
         self.assertEqual("".join(part.stdout for part in parts), whole.stdout)
         self.assertNotIn("boat", parts[0].stderr)
-        self.assertIn("session 'boat' goes on after 2 messages", parts[1].stderr)
-        self.assertIn("session 'boat' goes on after 4 messages", parts[2].stderr)
+        self.assertIn("session 'boat' continues after 2 messages", parts[1].stderr)
+        self.assertIn("session 'boat' continues after 4 messages", parts[2].stderr)
         shown = call_json("sessions", "show", "boat", "--cache-dir", self.folder, "--json")
         self.assertEqual([m["content"] for m in shown["messages"][::2]], LINES)
         self.assertEqual(shown["n_messages"], 6)
@@ -238,7 +238,7 @@ class OverHttp(SessionTest):
             self.chat(server, [user("Hi")], session="both")
         done = call("chat", "--model", Program.model, "--session", "both", "--cache-dir",
                     self.folder, text="And now?\n")
-        self.assertIn("goes on after 2 messages", done.stderr)
+        self.assertIn("continues after 2 messages", done.stderr)
         with self.serve() as server:
             self.assertEqual(server.get("/v1/sessions")["data"][0]["n_messages"], 4)
 
