@@ -33,10 +33,11 @@ Result<std::optional<std::array<uint8_t, 32>>> read_key(const std::string& path)
 }  // namespace
 
 void add_cache_flags(CommandLine& line, CacheFolder& cache) {
-  line.text("--cache-dir", cache.path,
-            "Folder where the beginnings of prompts outlive the program; absent: memory only");
+  line.text(
+      "--cache-dir", cache.path,
+      "Folder that keeps the beginnings of prompts after the program ends; absent: memory only");
   line.integer("--cache-disk", cache.max_mebibytes, 1, int64_t{1} << 30,
-               "MiB that the folder may take [8192]");
+               "Size limit of the folder in MiB [8192]");
   line.text("--cache-key", cache.key_file, kKeyHelp);
 }
 

@@ -20,10 +20,10 @@ namespace ruv {
 namespace {
 
 constexpr const char* kChatHelp =
-    "/reset         begin anew\n"
-    "/system TEXT   set the system message and begin anew\n"
+    "/reset         start over\n"
+    "/system TEXT   set the system message and start over\n"
     "/help          this list\n"
-    "/quit          leave, as Ctrl-D does\n"
+    "/quit          leave; Ctrl-D does the same\n"
     "Ctrl-C stops an answer. A line that begins with // is sent with one /.\n";
 
 struct ChatCall {
@@ -136,8 +136,8 @@ class Talk {
     const std::vector<Token> prompt = TRY(tokenize_chat(engine_.model(), conversation_));
     if (static_cast<int64_t>(prompt.size()) + 1 > engine_.n_ctx())
       return fail(Code::invalid,
-                  "the conversation takes {} tokens and the context holds {}: /reset begins anew, "
-                  "--ctx makes room",
+                  "the conversation takes {} tokens and the context holds {}: /reset starts over, "
+                  "a larger --ctx holds more",
                   prompt.size(), engine_.n_ctx());
     return ask(engine_, prompt, params_, [](std::string_view text) {
       fmt::print("{}", text);
@@ -150,7 +150,7 @@ class Talk {
     if (answer.finish == FinishReason::length && n_used >= engine_.n_ctx())
       line_.note(
           fmt::format("the context is full: {} of {} tokens; the answer was cut, /reset "
-                      "begins anew",
+                      "starts over",
                       n_used, engine_.n_ctx()));
     if (!is_terminal(stderr)) return;
     const TerminalStyle style = style_of(stderr);
@@ -244,7 +244,7 @@ int chat_command(int argc, char** argv) {
       return line.wrong_call("--session: " + named.message());
     if (call.engine.cache.path.empty()) call.engine.cache.path = default_cache_folder();
     if (call.engine.cache.path.empty())
-      return line.wrong_call("there is no home: give --cache-dir");
+      return line.wrong_call("there is no home directory: give --cache-dir");
   }
   const Status status = hold_chat(line, call);
   return status.ok() ? kDone : line.failed(status);

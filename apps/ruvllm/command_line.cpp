@@ -78,11 +78,11 @@ std::string flag_of(const OptionRow& row) {
 
 constexpr const char* kKvHelp =
     "How the context's keys and values are stored: f16, int8 in half the memory, or int4, int2 "
-    "where `ruvllm kv-gate` found that the model bears it";
+    "where `ruvllm kv-gate` found that the model tolerates it";
 
 KvType kv_type_of(const std::string& text) {
   const std::optional<KvType> found = find_kv_type(text);
-  if (!found) refuse("--kv", fmt::format("'{}' is none of f16, int8, int4, int2", text));
+  if (!found) refuse("--kv", fmt::format("'{}' is not one of f16, int8, int4, int2", text));
   return *found;
 }
 
@@ -258,7 +258,7 @@ std::string CommandLine::take_extras(const std::vector<std::string>& extras) {
   if (words_ != nullptr) {
     words_->insert(words_->end(), free.begin(), free.end());
   } else if (!free.empty()) {
-    return fmt::format("'{}' is one argument too many", free.front());
+    return fmt::format("unexpected argument '{}'", free.front());
   }
   return {};
 }
@@ -289,7 +289,7 @@ void CommandLine::note(std::string_view message) const {
 
 int CommandLine::wrong_call(std::string_view message) const {
   note(message);
-  fmt::print(stderr, "`ruvllm {} --help` lists what it takes\n", command_);
+  fmt::print(stderr, "`ruvllm {} --help` lists its options\n", command_);
   return kWrongCall;
 }
 

@@ -270,7 +270,7 @@ void print_report(const ModelFile& file, const FileReport& report, bool with_ten
   const PackedFolder packed = packed_files();
   print_fact("packed files",
              packed.folder.empty()
-                 ? "none are kept: there is no home"
+                 ? "none are kept: there is no home directory"
                  : fmt::format("{} in {}, at most {}", readable_bytes(packed.n_bytes),
                                packed.folder, readable_bytes(packed.max_bytes)));
   const TerminalStyle style = style_of(stdout);
@@ -348,7 +348,8 @@ int info_command(int argc, char** argv) {
       "List what is known of the keys of config.json and GGUF files, as JSON; needs no model");
   add_ignore_flag(line, ignored_keys);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (line.given("path") && line.given("--model")) return line.wrong_call("give the model once");
+  if (line.given("path") && line.given("--model"))
+    return line.wrong_call("give one model: PATH or --model");
   if (keys) {
     print_keys();
     return kDone;

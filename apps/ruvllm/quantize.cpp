@@ -113,7 +113,7 @@ int quantize_command(int argc, char** argv) {
   std::ranges::transform(call.type, call.type.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (find_quant_type(call.type) == nullptr)
-    return line.wrong_call(fmt::format("--type '{}' is none of {}", given, known_types()));
+    return line.wrong_call(fmt::format("--type '{}' is not one of {}", given, known_types()));
   const Result<QuantizeSizes> sizes = write_quantized(call);
   if (sizes) {
     print_sizes(call, *sizes);

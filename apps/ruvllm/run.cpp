@@ -43,13 +43,13 @@ Result<std::vector<Token>> prompt_ids(const CommandLine& line, const RunCall& ca
     if (call.params.token_healing)
       return fail(Code::invalid,
                   "--token-healing continues a text, but here the chat template ends the prompt; "
-                  "--raw does without");
+                  "use --raw to continue it without the template");
     return tokenize_chat(model, conversation(call));
   }
   if (!call.raw) {
     // A template that is there but cannot be used is not the same as none.
     if (chats.code() != Code::not_found)
-      return fail(Code::unsupported, "{}; --raw does without", chats.message());
+      return fail(Code::unsupported, "{}; use --raw to do without it", chats.message());
     if (!call.system.empty())
       return fail(Code::unsupported, "the model has no chat template, so --system cannot be used");
     line.note("the model has no chat template: the prompt is continued as it is (--raw)");
@@ -145,7 +145,7 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
 int run_command(int argc, char** argv) {
   RunCall call;
   CommandLine line("run", "Answers one prompt.");
-  line.words("text", call.words, "The prompt; several words are put together");
+  line.words("text", call.words, "The prompt; several words are joined by spaces");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");

@@ -112,7 +112,7 @@ int serve_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--draft-model", call.draft_model,
-            "A smaller model that guesses ahead, best with the same vocabulary");
+            "A smaller model that drafts tokens ahead; works best with the same vocabulary");
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");

@@ -103,7 +103,8 @@ int sessions_command(int argc, char** argv) {
   if (lists == !call.name.empty())
     return line.wrong_call(lists ? "list takes no name" : call.action + " needs a name");
   if (call.cache.path.empty()) call.cache.path = default_cache_folder();
-  if (call.cache.path.empty()) return line.wrong_call("there is no home: give --cache-dir");
+  if (call.cache.path.empty())
+    return line.wrong_call("there is no home directory: give --cache-dir");
   const Status status = lists                   ? list(line, call)
                         : call.action == "show" ? show(line, call)
                                                 : erase(line, call);

@@ -94,7 +94,8 @@ Status answer_frames(const Tokenizer& tokenizer, const FrameWork& work) {
   for (int64_t number = 1;; ++number) {
     const size_t n_read = in.read(&count, sizeof(count));
     if (n_read == 0) break;
-    if (n_read != sizeof(count)) return fail(Code::corrupt, "frame {}: half a length", number);
+    if (n_read != sizeof(count))
+      return fail(Code::corrupt, "frame {}: ends inside its length", number);
     if (count > kLongestFrame / (work.decode ? sizeof(Token) : 1))
       return fail(Code::corrupt, "frame {}: {} items are too many", number, count);
     TRY(work.decode ? answer_ids(tokenizer, in, count, work.special, number)

@@ -71,8 +71,9 @@ FieldResult<PromptEnd> read_end(const Json& object) {
   const bool opens = TRY(read_flag(object, "add_generation_prompt", !continues));
   if (!continues) return opens ? PromptEnd::answer : PromptEnd::closed;
   if (!opens) return PromptEnd::open_message;
-  return invalid_field("continue_final_message",
-                       "'continue_final_message' and 'add_generation_prompt' exclude each other");
+  return invalid_field(
+      "continue_final_message",
+      "'continue_final_message' and 'add_generation_prompt' are mutually exclusive");
 }
 
 Json part_json(const Part& part) {

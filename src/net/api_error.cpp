@@ -39,7 +39,8 @@ ApiError::ApiError(FieldError error)
 }
 
 ApiError answers_overloaded() {
-  return {503, "server_error", "too many long answers wait for their clients", "", "overloaded"};
+  return {503, "server_error", "too many long answers are waiting for their clients", "",
+          "overloaded"};
 }
 
 std::span<const ErrorRow> error_table() { return kErrorTable; }

@@ -102,7 +102,7 @@ class WrongCalls(unittest.TestCase):
         self.assertEqual(self.said("run", "--zzzzzzzz", "hi"),
                          "ruvllm run: there is no option '--zzzzzzzz'")
         self.assertEqual(self.said("info", "a.gguf", "b.gguf"),
-                         "ruvllm info: 'b.gguf' is one argument too many")
+                         "ruvllm info: unexpected argument 'b.gguf'")
 
     def test_unknown_commands(self):
         self.assertIn("no command 'sevre'; did you mean 'serve'?", self.said("sevre"))
@@ -112,7 +112,7 @@ class WrongCalls(unittest.TestCase):
 
     def test_types_in_capitals(self):
         self.assertIn("give --type and --out", self.said("quantize", "--type", "Q4_K_M"))
-        self.assertIn("'Q9_Z' is none of", self.said("quantize", "--type", "Q9_Z", "--out", "x"))
+        self.assertIn("'Q9_Z' is not one of", self.said("quantize", "--type", "Q9_Z", "--out", "x"))
         done = call("quantize", "--model", Program.model, "--type", "Q4_K_M", "--out", "/no/x")
         self.assertEqual(done.returncode, 1)
         if "q8_0" in Program.model:

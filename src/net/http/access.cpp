@@ -91,7 +91,7 @@ ApiResult<void> HostAccess::check(const HttpRequest& request) const {
   };
   const std::string host = host_name(request.host);
   if (request.has_host && !may_be_called(host)) {
-    return refusal(fmt::format("the server does not go by the name '{}'; call it by its address, "
+    return refusal(fmt::format("'{}' is not a name of this server; call it by its address, "
                                "or start it with --allow-host {}",
                                shortened(request.host, 100), host.empty() ? "NAME" : "that name"),
                    "host_not_allowed");

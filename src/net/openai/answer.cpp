@@ -304,7 +304,7 @@ bool AnswerJob::write_choice(const Choice& choice) {
 bool AnswerJob::write_event(std::string event) {
   if (reply_->write(std::move(event))) return true;
   if (!over_) {
-    fail_all({503, "server_error", "the client reads more slowly than the answer comes", "",
+    fail_all({503, "server_error", "the client reads more slowly than the answer is generated", "",
               "client_too_slow"});
   }
   return false;
@@ -405,7 +405,7 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
                     n_ids, n_ctx,
                     n_ctx < service.text->info().n_ctx_train
                         ? "; shorten the prompt or start the server with a longer --ctx"
-                        : ", the most that the model can; shorten the prompt"),
+                        : ", the model's maximum; shorten the prompt"),
         "context_length_exceeded"));
   }
   const int64_t n_vocab = service.text->info().n_vocab;

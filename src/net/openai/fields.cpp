@@ -59,7 +59,7 @@ constexpr std::array kSharedFields{
     FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},
     FieldRow{"service_tier", kUnsupported, ""},
     FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},
-    FieldRow{"safety_identifier", kHonoured, "another name of user, and goes before it"},
+    FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
 };
 
 // Every field of OpenAI's API is listed, supported or not, so that clients get a precise error.
@@ -68,7 +68,7 @@ constexpr auto kChatFields = joined_rows(
     std::array{
         FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
         FieldRow{"session", kHonoured,
-                 "the name of a kept conversation: it goes before the messages, and these and the "
+                 "the name of a kept conversation: it precedes the messages, and these and the "
                  "answer are added to it"},
         FieldRow{"add_generation_prompt", kHonoured,
                  "false: the prompt does not end where an answer begins"},

@@ -249,7 +249,8 @@ ApiResult<void> read_session(const Json& body, GenerateRequest& request) {
   if (const Status status = check_session_name(request.session); !status.ok())
     return tl::unexpected(api_error(status, "session"));
   if (request.n != 1)
-    return tl::unexpected(bad_request("n", "'n' must be 1 with 'session': it has one course"));
+    return tl::unexpected(
+        bad_request("n", "'n' must be 1 with 'session': a session has one answer per turn"));
   if (request.conversation.end != PromptEnd::closed) return {};
   return tl::unexpected(bad_request("add_generation_prompt",
                                     "'session' needs an answer of the assistant: omit "

@@ -43,7 +43,7 @@ ApiResult<std::string> only_one_of(const Json& body, std::initializer_list<const
     if (find_field(body, name) == nullptr) continue;
     if (!found.empty()) {
       return tl::unexpected(
-          bad_request(name, fmt::format("'{}' and '{}' exclude each other", found, name)));
+          bad_request(name, fmt::format("'{}' and '{}' are mutually exclusive", found, name)));
     }
     found = name;
   }
@@ -56,7 +56,7 @@ ApiResult<void> check_unused(const Json& body, std::initializer_list<const char*
   for (const char* name : names) {
     if (find_field(body, name) == nullptr) continue;
     return tl::unexpected(
-        bad_request(name, fmt::format("'{}' has no meaning with '{}'", name, source)));
+        bad_request(name, fmt::format("'{}' does not apply to '{}'", name, source)));
   }
   return {};
 }
