@@ -10,8 +10,8 @@
 
 namespace ruv {
 
-// Whether tokenize_chat can work. Fails: not_found (the model has no chat template), unsupported
-// (it has one that cannot be used, with the reason).
+// Whether the model has a usable chat template. Fails: not_found (it has none); corrupt, invalid or
+// unsupported (it has one that cannot be used, with the reason).
 Status can_chat(const Model& model);
 
 // The text of the prompt that tokenize_chat encodes. Fails: as tokenize_chat, but needs no

@@ -14,6 +14,7 @@
 #include "format/quantize.h"
 #include "model/decoder.h"
 #include "model/packed_key.h"
+#include "ruv/prompts.h"
 #include "text/test_vocabularies.h"
 
 namespace ruv {
@@ -220,6 +221,17 @@ TEST(TextOfAModel, AChatHasItsBosAndTheAnswersBeginningWhereAsked) {
   for (const Token id : {Token{-1}, n})
     EXPECT_EQ(detokenize(model, std::vector{id}, true).error().code(), Code::invalid) << id;
   EXPECT_TRUE(detokenize(model, std::vector<Token>{0, n - 1}, true).has_value());
+}
+
+TEST_F(ChangedModel, NoChatTemplateIsNotTheSameAsABrokenOne) {
+  const std::string golden = RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf";
+  const auto code_with = [&](const MetaMap& keys) {
+    return can_chat(*load_model(changed(golden, keys, "")).value()).code();
+  };
+  const std::string key = "tokenizer.chat_template";
+  EXPECT_EQ(code_with({}), Code::not_found);
+  EXPECT_EQ(code_with({{key, std::string("{{ x")}}), Code::corrupt);
+  EXPECT_EQ(code_with({{key, std::string("{{ x }}")}}), Code::ok);
 }
 
 TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
