@@ -28,6 +28,8 @@ struct SpeedRuns {
   double step_ms() const { return 1000.0 * static_cast<double>(n_sequences) / median(); }
 };
 
+// What this machine reaches at best, on all threads of the run: the limits that speeds are
+// compared with. Giga-operations count a multiplication and an addition as two.
 struct MachineLimits {
   double read_gb_s = 0;
   std::string read_pattern;

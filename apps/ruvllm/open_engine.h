@@ -11,9 +11,13 @@
 
 namespace ruv {
 
+// The flags that describe the engine.
 struct EngineCall {
+  // Threads that compute; 0: one per core.
   int n_threads = 0;
+  // Tokens of the longest prompt and answer together; 0: what the model was trained for.
   int64_t n_ctx = 0;
+  // Absent: the model's default, int8 or f16.
   std::optional<KvType> kv_type = {};
   CacheFolder cache = {};
 };
