@@ -1,5 +1,6 @@
 // The engine's thread puts events into an inbox that it shares with the stream, so neither has to
-// outlive the other.
+// outlive the other. The last event has a place of its own: when memory is out it is the one that
+// says so, and a reader would wait for ever if it needed memory too.
 #include "ruv/stream.h"
 
 #include <chrono>
@@ -29,13 +30,18 @@ void append(Answer& answer, const Event& event) {
 struct Stream::Inbox {
   Mutex mutex;
   Condition arrived;
-  std::deque<Event> events;
-  bool finished = false;  // no event will arrive any more
+  std::deque<Event> events;   // without the last
+  std::optional<Event> last;  // until it is taken
+  bool finished = false;      // no event will arrive any more
 
   void put(const Event& event) {
     const Lock lock(mutex);
-    events.push_back(event);
-    finished = event.finish != FinishReason::none;
+    if (event.finish == FinishReason::none) {
+      events.push_back(event);
+    } else {
+      last = event;
+      finished = true;
+    }
     arrived.notify_one();
   }
   bool is_finished() {
@@ -50,7 +56,7 @@ struct Stream::Inbox {
   std::optional<Event> take() {
     Lock lock(mutex);
     arrived.wait(lock, [this] { return finished || !events.empty(); });
-    if (events.empty()) return std::nullopt;
+    if (events.empty()) return std::exchange(last, std::nullopt);
     std::optional<Event> event = std::move(events.front());
     events.pop_front();
     return event;
@@ -78,9 +84,13 @@ void Stream::cancel() {
 Result<Answer> Stream::collect(const std::function<void(const Event&)>& on_event,
                                const std::function<bool()>& should_stop) {
   Answer answer;
+  bool stopped = false;
   while (inbox_) {
     if (should_stop) {
-      if (should_stop()) cancel();
+      if (should_stop() && !stopped) {
+        stopped = true;
+        cancel();
+      }
       if (!inbox_->wait_some_time()) continue;
     }
     const std::optional<Event> event = next();
