@@ -23,20 +23,6 @@ Status status_of(const FieldError& error);
 template <class T>
 using FieldResult = tl::expected<T, FieldError>;
 
-// TRY for FieldResult.
-template <class T>
-bool succeeded(const FieldResult<T>& result) {
-  return result.has_value();
-}
-template <class T>
-tl::unexpected<FieldError> failure(FieldResult<T>&& result) {
-  return tl::unexpected<FieldError>(std::move(result.error()));
-}
-template <class T>
-T value_of(FieldResult<T>&& result) {
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 // "'field' must be a string, not an integer".
 tl::unexpected<FieldError> wrong_type(std::string field, std::string_view wanted,
                                       const Json& value);

@@ -16,23 +16,23 @@ tl::unexpected<Status> fail(Code code, fmt::format_string<Args...> format, Args&
   return tl::unexpected<Status>(Status(code, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// The parts that TRY is made of; an error type with its own versions of these works with TRY too.
+// The parts that TRY is made of: for a Status, and for a tl::expected of any error type.
 inline bool succeeded(const Status& status) { return status.ok(); }
-template <class T>
-bool succeeded(const Result<T>& result) {
+template <class T, class Error>
+bool succeeded(const tl::expected<T, Error>& result) {
   return result.has_value();
 }
 inline tl::unexpected<Status> failure(Status&& status) {
   return tl::unexpected<Status>(std::move(status));
 }
-template <class T>
-tl::unexpected<Status> failure(Result<T>&& result) {
-  return tl::unexpected<Status>(std::move(result.error()));
+template <class T, class Error>
+tl::unexpected<Error> failure(tl::expected<T, Error>&& result) {
+  return tl::unexpected<Error>(std::move(result.error()));
 }
 inline void value_of(Status&&) {}
-template <class T>
-T value_of(Result<T>&& result) {
-  return std::move(*result);
+template <class T, class Error>
+T value_of(tl::expected<T, Error>&& result) {
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
 // The error with `context: ` put before its message; an ok Status stays as it is.

@@ -58,22 +58,8 @@ std::string error_json(const ApiError& error);
 // An answer with the error's status and JSON.
 HttpResponse error_response(const ApiError& error);
 
-template <class T>
 // A value or the error for the client.
+template <class T>
 using ApiResult = tl::expected<T, ApiError>;
-
-// TRY for ApiResult.
-template <class T>
-bool succeeded(const ApiResult<T>& result) {
-  return result.has_value();
-}
-template <class T>
-tl::unexpected<ApiError> failure(ApiResult<T>&& result) {
-  return tl::unexpected<ApiError>(std::move(result.error()));
-}
-template <class T>
-T value_of(ApiResult<T>&& result) {
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 }  // namespace ruv
