@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "answer.h"
-#include "base/json.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <iostream>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "base/clock.h"
 #include "chat/chat_template.h"
 #include "chat/read_conversation.h"
 #include "chat/rendered_chat.h"

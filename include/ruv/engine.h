@@ -130,7 +130,7 @@ class Engine {
   // Fails: as submit.
   Result<Stream> stream(Request request);
   // The hidden state after the last token of `prompt`, (n_embd) numbers of length 1. Not there yet:
-  // fails with `unsupported`, since a step computes logits only.
+  // fails with `unsupported`.
   Result<std::vector<float>> embed(std::vector<Token> prompt, const ServiceTerms& terms = {});
 
   struct Load {

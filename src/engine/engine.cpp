@@ -51,8 +51,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
 }
 
 Result<std::vector<float>> Engine::embed(std::vector<Token>, const ServiceTerms&) {
-  return fail(Code::unsupported,
-              "embeddings are not supported yet: the engine computes logits, not hidden states");
+  return fail(Code::unsupported, "embeddings are not supported yet");
 }
 
 }  // namespace ruv

@@ -334,7 +334,7 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
 
 Engine::Load EngineCore::load() const {
   return {.n_running = std::ssize(lists_.running),
-          .n_waiting = std::ssize(lists_.waiting) + std::ssize(lists_.restoring),
+          .n_waiting = lists_.n_waiting(),
           .free_pages = pool_.n_free(),
           .total_pages = pool_.n_pages(),
           .n_steps = n_steps_};

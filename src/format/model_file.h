@@ -100,7 +100,7 @@ class ModelFile {
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
 
-  // Ok, or why the model cannot be run: a key asks for something that is not implemented
+  // Ok, or why the model cannot be run: a key asks for something that the engine does not compute
   // (unsupported; it is named with its value), or the output matrix is missing or of another size
   // than the config says.
   const Status& usable() const { return usable_; }

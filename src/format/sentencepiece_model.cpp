@@ -177,7 +177,7 @@ Status ModelReader::read_normalizer(Bytes message) {
   });
 }
 
-// Refuses options that would change tokens in ways that are not implemented.
+// Refuses options that would change tokens in ways that the tokenizer does not know.
 Status ModelReader::check_options() {
   if (options_.model_type == 1) {
     spec_.kind = TokenizerKind::unigram;

@@ -28,8 +28,8 @@ struct MatrixRows {
 struct PackPlan {
   const PackedFile* from = nullptr;  // matrices are taken from here
   PackedFileWriter* to = nullptr;    // matrices are packed into this
-  std::function<void(int64_t n_bytes)> on_bytes =
-      {};                    // called with the number of bytes that became ready
+  // Called with the number of bytes that became ready.
+  std::function<void(int64_t n_bytes)> on_bytes = {};
   bool shapes_only = false;  // matrices are checked; weights have no numbers
 };
 

@@ -83,8 +83,8 @@ const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::strin
   return find_in(kListMethods, name);
 }
 
-// Names of Python's types that are known and not implemented, so that they are refused instead of
-// being undefined.
+// Names that Python's types have and the templates' language here does not: they are refused, where
+// an unknown name would be undefined.
 bool is_unsupported_attribute(const Datum& subject, std::string_view name) {
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();

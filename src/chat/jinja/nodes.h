@@ -239,8 +239,8 @@ struct AssignTarget {
   bool is_tuple = false;
 };
 
-// Parameters of a macro or a call block.
-// One parameter; `name` is its variable and `text` its spelling, for named arguments.
+// One parameter of a macro or a call block; `name` is its variable and `text` its spelling, for
+// named arguments.
 struct MacroParameter {
   NameId name = -1;
   std::string text;
@@ -368,8 +368,8 @@ struct TemplateProgram {
   NameId loop = -1, caller = -1, varargs = -1, kwargs = -1, self = -1;
 };
 
-// Parses a template. Fails: corrupt (with line and column), unsupported (a tag, filter or test that
-// is not implemented), invalid (too long).
+// Parses a template. Fails: corrupt (with line and column), unsupported (an unknown tag, filter or
+// test), invalid (too long).
 Result<TemplateProgram> parse_template(std::string_view source);
 
 }  // namespace ruv::jinja

@@ -85,7 +85,7 @@ const BuiltinRow* find_sequence_method(const DatumSequence& sequence, std::strin
 // corrupt (beyond the limit of bits). Requires: a number.
 Result<std::optional<Datum>> number_attribute(const Datum& number, std::string_view name,
                                               RenderMeter& meter);
-// Whether Python's value has an attribute of that name that is not implemented here.
+// Whether Python's value has an attribute of that name that templates are refused here.
 bool is_unsupported_attribute(const Datum& subject, std::string_view name);
 // Whether the name is a method that would change a list or dict; templates may not call those.
 bool is_mutating_method(const Datum& subject, std::string_view name);

@@ -88,8 +88,8 @@ class DraftModel {
   double step_ms_ = 0;
   BatchBuilder batch_;
   std::vector<const Turn*> drafting_;  // turns that still want tokens
-  std::vector<const Turn*>
-      in_batch_;  // of these, the ones whose next token the step gives, in order
+  // The ones among them whose next token the step gives, in order.
+  std::vector<const Turn*> in_batch_;
 };
 
 }  // namespace ruv

@@ -4,8 +4,8 @@
 #include <memory>
 #include <random>
 
-#include "base/rng.h"
 #include "base/clock.h"
+#include "base/rng.h"
 
 namespace ruv {
 namespace {

@@ -52,7 +52,6 @@ class PairTable {
     return slot == 0 ? Merge{} : entries_[slot - 1].merge;
   }
 
-  // In the order of adding.
   // All pairs, in the order in which they were added.
   std::span<const Entry> entries() const { return entries_; }
   void prefetch(Token left, Token right) const {

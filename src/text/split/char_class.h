@@ -12,8 +12,8 @@ namespace ruv {
 using CharSet = uint32_t;
 
 namespace chars {
-// Bit n is category n in the order of utf8proc_category_t.
-// General categories and their groups, as \p{Lu}, \p{L}, … mean them.
+// General categories and their groups, as \p{Lu}, \p{L}, … mean them. Bit n is category n in the
+// order of utf8proc_category_t.
 inline constexpr CharSet kUpper = 1U << 1;
 inline constexpr CharSet kLower = 1U << 2;
 inline constexpr CharSet kTitle = 1U << 3;
