@@ -31,7 +31,7 @@ class BenchSteps {
   static Result<std::unique_ptr<BenchSteps>> create(const Model& model, const BenchShape& shape);
 
   // Keys and values of one token in all layers.
-  int64_t kv_bytes_per_token() const { return executor_->pages().shape().bytes_per_token(); }
+  int64_t kv_bytes_per_token() const { return executor_->pages().layout().bytes_per_token(); }
   // Fills the context of the first n_sequences, once; later calls fill only what is missing.
   void fill_context(int64_t n_sequences);
   // Seconds of n_prompt tokens of one sequence after the context, or of the first `most` of them.

@@ -10,11 +10,11 @@
 #include "chat/chat_template.h"
 #include "command_line.h"
 #include "commands.h"
-#include "device/kv_shape.h"
+#include "device/cache_layout.h"
 #include "family/config_keys.h"
 #include "family/word_list.h"
 #include "format/gguf_keys.h"
-#include "model/hparams.h"
+#include "model/layer_plan.h"
 #include "open_model.h"
 #include "tensor/format.h"
 #include "terminal.h"
@@ -45,11 +45,11 @@ struct FileReport {
   int64_t weight_bytes = 0;       // packed when the model was loaded, else as in the file
   KvType kv_type = KvType::int8;  // what `run` and `serve` use
   std::vector<std::string> remarks;
-  int64_t kv_bytes_per_token = 0;
+  CacheLayout cache;
   int64_t machine_bytes = 0;
 
   int64_t n_ctx() const { return numbers ? numbers->n_ctx_train : 0; }
-  int64_t full_bytes() const { return weight_bytes + n_ctx() * kv_bytes_per_token; }
+  int64_t full_bytes() const { return weight_bytes + cache.held_bytes(n_ctx()); }
 };
 
 void count_tensors(const ModelFile& file, FileReport& report) {
@@ -93,8 +93,9 @@ Status read_numbers(const ModelFile& file, FileReport& report) {
   const HParams h = TRY(read_hparams(file, *TRY(file.known_family())));
   report.numbers = h;
   report.kv_type = default_kv_type(h.head_dim);
-  report.kv_bytes_per_token =
-      KvShape{h.n_layers, h.n_kv_heads, h.head_dim, report.kv_type}.bytes_per_token();
+  const FamilyRecord& family = *TRY(file.known_family());
+  const RopePlans rope = TRY(read_rope(file, family, h));
+  report.cache = cache_layout(TRY(plan_layers(file, family, h, rope))).with_type(report.kv_type);
   return {};
 }
 
@@ -195,7 +196,7 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
   out["chat_template"] = part_json(report.chat_template);
   out["needs"] = {{"weight_bytes", report.weight_bytes},
                   {"kv", std::string(kv_type_name(report.kv_type))},
-                  {"kv_bytes_per_token", report.kv_bytes_per_token},
+                  {"kv_bytes_per_token", report.cache.bytes_per_token()},
                   {"full_context_tokens", report.n_ctx()},
                   {"full_context_bytes", report.full_bytes()},
                   {"machine_bytes", report.machine_bytes}};
@@ -246,7 +247,7 @@ void print_needs(const FileReport& report) {
   print_fact(
       "cache",
       fmt::format("{} per token, keys and values in {}{}",
-                  readable_bytes(report.kv_bytes_per_token), kv_type_name(report.kv_type),
+                  readable_bytes(report.cache.bytes_per_token()), kv_type_name(report.kv_type),
                   is_narrow ? fmt::format(" as heads are narrower than {}", kNarrowHead) : ""));
   print_fact("full context",
              fmt::format("{} in all; this machine has {}", readable_bytes(report.full_bytes()),

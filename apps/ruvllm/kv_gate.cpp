@@ -193,15 +193,13 @@ Result<std::vector<KvVerdict>> judge(const Gate& gate) {
   ProgressBar bar("kv-gate");
   const std::vector<Totals> totals = TRY(compare_windows(gate, bar));
   const std::vector<int64_t> found = TRY(count_needles(gate, bar));
-  KvShape f16 = gate.model.kv_shape();
-  f16.type = KvType::f16;
+  const CacheLayout f16 = gate.model.cache_layout();
   std::vector<KvVerdict> verdicts;
   for (size_t k = 0; k < std::size(kKvTypes); ++k) {
-    KvShape shape = f16;
-    shape.type = kKvTypes[k];
+    const CacheLayout layout = f16.with_type(kKvTypes[k]);
     const auto n = static_cast<double>(totals[k].n);
     verdicts.push_back({.type = kKvTypes[k],
-                        .bytes_of_f16 = static_cast<double>(shape.page_bytes()) /
+                        .bytes_of_f16 = static_cast<double>(layout.page_bytes()) /
                                         static_cast<double>(f16.page_bytes()),
                         .perplexity = std::exp(totals[k].nll / n),
                         .perplexity_loss = std::expm1((totals[k].nll - totals[0].nll) / n),

@@ -127,9 +127,11 @@ int serve_command(int argc, char** argv) {
                "the machine's memory, at most --ctx times --parallel");
   line.integer("--tenant-tokens", call.engine.kv.max_tenant_tokens, 0, int64_t{1} << 40,
                "Tokens of context in memory for one user's requests; 0: no quota");
-  line.integer("--tail-tokens", call.engine.kv.tail_tokens, 0, int64_t{1} << 40,
-               "With --kv int4 or int2: tokens of kept contexts whose newest part stays in f16, so "
-               "that it is not computed again; 0: an eighth of --cache-tokens");
+  line.integer(
+      "--tail-tokens", call.engine.kv.tail_tokens, 0, int64_t{1} << 40,
+      "Tokens of kept contexts of which everything stays, so that they are not computed "
+      "again: what layers with a sliding window keep, and with --kv int4 or int2 the newest "
+      "part in f16; 0: an eighth of --cache-tokens");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv.type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,

@@ -32,8 +32,9 @@ class Bench {
   Bench(const Kernels& table, const HeadShape& shape, WorkerPool& pool, int64_t n_tokens,
         KvType type)
       : shape_(shape),
-        pages_(std::move(*KvPages::create({kLayers, shape.n_kv_heads, shape.head_dim, type},
-                                          pages_for(n_tokens)))),
+        pages_(std::move(*KvPages::create(
+            CacheLayout::uniform(kLayers, {shape.n_kv_heads, shape.head_dim, shape.head_dim, type}),
+            pages_for(n_tokens)))),
         ops_(std::move(
             *CpuOps::create(table, pool, pages_,
                             {kMaxRows, 64, shape.head_dim, shape.n_heads / shape.n_kv_heads}))) {
@@ -66,7 +67,8 @@ class Bench {
                      {.layer = layer,
                       .n_heads = shape_.n_heads,
                       .n_kv_heads = shape_.n_kv_heads,
-                      .head_dim = shape_.head_dim,
+                      .key_dim = shape_.head_dim,
+                      .value_dim = shape_.head_dim,
                       .scale = 0.125F});
       }
       best = std::min(best, static_cast<double>(SteadyClock().now_ns() - start) * 1e-9);
@@ -75,7 +77,7 @@ class Bench {
   }
 
   double bytes_per_token() const {
-    return static_cast<double>(pages_.shape().bytes_per_token()) / kLayers;
+    return static_cast<double>(pages_.layout().bytes_per_token()) / kLayers;
   }
 
  private:

@@ -47,17 +47,17 @@ class Side {
   // Random tokens in place of a prompt, which would take long.
   void fill(const Model& model) {
     KvPages& pages = executor_->pages();
-    const KvShape shape = pages.shape();
+    const KvShape& shape = pages.layout().layers[0].shape;
     Rng rng(3);
-    std::vector<float> x(static_cast<size_t>(shape.head_dim * 64));
+    std::vector<float> x(static_cast<size_t>(shape.key_dim * 64));
     for (float& v : x) v = static_cast<float>(rng.uniform() * 2 - 1);
     for (const PageId page : ids_) pages.clear(page);
     for (int64_t t = 0; t < depth_; ++t) {
-      for (int64_t i = 0; i < shape.n_layers * shape.n_kv_heads; ++i) {
-        const float* const at = x.data() + (t + i) % 63 * shape.head_dim;
+      for (int64_t i = 0; i < pages.n_layers() * shape.n_heads; ++i) {
+        const float* const at = x.data() + (t + i) % 63 * shape.key_dim;
         pages.store(*model.kernels,
-                    {ids_[static_cast<size_t>(t / kPageTokens)], t % kPageTokens,
-                     i / shape.n_kv_heads, i % shape.n_kv_heads},
+                    {ids_[static_cast<size_t>(t / kPageTokens)], t % kPageTokens, i / shape.n_heads,
+                     i % shape.n_heads},
                     at, at + 3);
       }
     }

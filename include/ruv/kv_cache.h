@@ -27,10 +27,11 @@ struct KvCacheConfig {
   // Limit for one tenant: its running requests hold no more (one may always run), and cached
   // prefixes beyond it are evicted first; 0: no quota.
   int64_t max_tenant_tokens = 0;
-  // int4 and int2 only. How many tokens of cached prefixes also keep an f16 copy. A request that
-  // resumes inside a 256-token group can then reuse the start of that group; without a copy it
-  // computes up to 255 tokens again. Running requests have copies in addition to these. 0: an
-  // eighth of max_tokens.
+  // How many tokens of cached prefixes keep what not all tokens keep. Layers with a sliding window:
+  // a prefix can be resumed only where the tokens of the window before are kept; otherwise it is
+  // computed again. int4 and int2: an f16 copy; a request that resumes inside a 256-token group can
+  // then reuse the start of that group; without a copy it computes up to 255 tokens again. Running
+  // requests have their own in addition to these. 0: an eighth of max_tokens.
   int64_t tail_tokens = 0;
   // Whether to keep the pages of prompts and answers for later requests with the same beginning.
   bool keep_prefixes = true;
@@ -65,7 +66,7 @@ struct KvCacheStats {
   KvType type = KvType::int8;  // in use
   int64_t page_tokens = 0;
   int64_t page_bytes = 0;
-  int64_t memory_bytes = 0;  // of all pages, tails included
+  int64_t memory_bytes = 0;  // of all pages, windows and tails included
   int64_t total_pages = 0;
   int64_t free_pages = 0;
   int64_t cached_pages = 0;     // of cached prefixes, in memory
@@ -76,6 +77,10 @@ struct KvCacheStats {
   int64_t tail_pages = 0;
   int64_t used_tail_pages = 0;
   int64_t demoted_pages = 0;  // total tails evicted
+  // Layers with a sliding window only: pages kept there, of all such windows.
+  int64_t window_pages = 0;
+  int64_t used_window_pages = 0;
+  int64_t passed_pages = 0;  // total evicted there
 
   int64_t lookups = 0;
   int64_t hits = 0;           // lookups that reused something

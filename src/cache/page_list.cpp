@@ -5,12 +5,6 @@
 #include "base/check.h"
 
 namespace ruv {
-namespace {
-
-int64_t group_begin(int64_t position) { return position / kGroupTokens * kGroupPages; }
-
-}  // namespace
-
 int64_t PageList::missing_for(int64_t n_tokens) const {
   return std::max<int64_t>(0, pages_for(n_tokens) - n_pages());
 }
@@ -30,57 +24,66 @@ void PageList::share(PageId page) {
 
 bool PageList::append_copy(PageId from, KvPages& memory) {
   if (!pool_->reserve(1, pages_)) return false;
-  TailSlots* const tails = pool_->tails();
-  const bool with_tail = tails != nullptr && tails->has(from);
-  if (with_tail) {
-    const int64_t last = n_pages() - 1;
-    CHECK(n_pinned() == 0 || pinned_.end == last);
-    pinned_ = {n_pinned() == 0 ? last : pinned_.begin, n_pages()};
-    tails->pin(from);  // the copy's tail must not take its place
-    tails->pin(pages_.back());
+  const int64_t last = n_pages() - 1;
+  for (size_t group = 0; group < pinned_.size(); ++group) {
+    PageFrames& frames = pool_->frames()[group];
+    if (!frames.has(from)) continue;
+    Range& pinned = pinned_[group];
+    CHECK(n_pinned(group) == 0 || pinned.end == last);
+    pinned = {n_pinned(group) == 0 ? last : pinned.begin, n_pages()};
+    frames.pin(from);  // the copy's frame must not be taken from it
+    frames.pin(pages_.back());
+    frames.unpin(from, false);
   }
   memory.copy(from, pages_.back());
-  if (with_tail) tails->unpin(from, false);
   return true;
 }
 
-// Unpins the last page first: if tails are evicted, the beginning of a group is still useful
-// without its end.
-void PageList::unpin(int64_t i, bool passed) {
-  pool_->tails()->unpin(pages_[static_cast<size_t>(i)], passed);
-}
-
-void PageList::pin(Range wanted) {
-  const auto outside = [](int64_t i, Range range) { return i < range.begin || i >= range.end; };
-  for (int64_t i = pinned_.end - 1; i >= pinned_.begin; --i) {
-    if (outside(i, wanted)) unpin(i, true);
-  }
-  for (int64_t i = wanted.begin; i < wanted.end; ++i) {
-    if (outside(i, pinned_)) pool_->tails()->pin(pages_[static_cast<size_t>(i)]);
-  }
-  pinned_ = wanted;
+// Unpins the last page first: if frames are evicted, the beginning of what a row reads is still
+// useful without its end.
+void PageList::unpin(size_t group, int64_t i, bool passed) {
+  pool_->frames()[group].unpin(pages_[static_cast<size_t>(i)], passed);
 }
 
 // Works on ranges: pages that stay pinned are not touched.
-void PageList::pin_tails(int64_t first, int64_t end) {
-  const TailSlots* const tails = pool_->tails();
-  if (tails == nullptr) return;
-  for (int64_t i = group_begin(first); i < pages_for(first); ++i) {
-    CHECK(tails->has(pages_[static_cast<size_t>(i)]));
+void PageList::pin(size_t group, Range wanted) {
+  const auto outside = [](int64_t i, Range range) { return i < range.begin || i >= range.end; };
+  const Range pinned = std::exchange(pinned_[group], wanted);
+  for (int64_t i = pinned.end - 1; i >= pinned.begin; --i) {
+    if (outside(i, wanted)) unpin(group, i, true);
   }
-  pin({group_begin(first), pages_for(end)});
+  for (int64_t i = wanted.begin; i < wanted.end; ++i) {
+    if (outside(i, pinned)) pool_->frames()[group].pin(pages_[static_cast<size_t>(i)]);
+  }
 }
 
-void PageList::trim_tails(int64_t n_tokens) {
-  if (n_pinned() == 0) return;
-  pin({group_begin(n_tokens), std::min(pinned_.end, pages_for(n_tokens) + 1)});
+void PageList::pin(int64_t first, int64_t end) {
+  for (size_t group = 0; group < pinned_.size(); ++group) {
+    const PageFrames& frames = pool_->frames()[group];
+    const int64_t begin = frames.reach().first_page(first);
+    for (int64_t i = begin; i < pages_for(std::min(first, end)); ++i) {
+      CHECK(frames.has(pages_[static_cast<size_t>(i)]));
+    }
+    pin(group, {begin, pages_for(end)});
+  }
+}
+
+void PageList::trim(int64_t n_tokens) {
+  for (size_t group = 0; group < pinned_.size(); ++group) {
+    if (n_pinned(group) == 0) continue;
+    const int64_t end = std::min(pinned_[group].end, pages_for(n_tokens) + 1);
+    pin(group, {pool_->frames()[group].reach().first_page(n_tokens), end});
+  }
 }
 
 void PageList::clear() {
-  for (int64_t i = pinned_.end - 1; i >= pinned_.begin; --i) {
-    unpin(i, i < (n_pages() - 1) / kGroupPages * kGroupPages);
+  for (size_t group = 0; group < pinned_.size(); ++group) {
+    const KvReach& reach = pool_->frames()[group].reach();
+    const Range pinned = std::exchange(pinned_[group], Range{0, 0});
+    for (int64_t i = pinned.end - 1; i >= pinned.begin; --i) {
+      unpin(group, i, i < reach.first_page((n_pages() - 1) * kPageTokens));
+    }
   }
-  pinned_ = {0, 0};
   for (PageId page : pages_) pool_->release(page);
   pages_.clear();
 }

@@ -2,7 +2,9 @@
 // and releases them when it is destroyed. Not thread-safe, like the pool.
 #pragma once
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/range.h"
 #include "cache/page_pool.h"
@@ -11,11 +13,11 @@ namespace ruv {
 
 class PageList {
  public:
-  explicit PageList(PagePool& pool) : pool_(&pool) {}
+  explicit PageList(PagePool& pool) : pool_(&pool), pinned_(pool.frames().size()) {}
   PageList(PageList&& other) noexcept
-      : pool_(other.pool_),
-        pages_(std::exchange(other.pages_, {})),
-        pinned_(std::exchange(other.pinned_, {})) {}
+      : pool_(other.pool_), pages_(std::exchange(other.pages_, {})), pinned_(other.pinned_) {
+    std::ranges::fill(other.pinned_, Range{0, 0});
+  }
   PageList& operator=(PageList&&) = delete;
   ~PageList() { clear(); }
 
@@ -30,26 +32,27 @@ class PageList {
   bool grow(int64_t n_tokens, KvPages& memory);
   // Appends a page that others hold too.
   void share(PageId page);
-  // Appends a free page as a copy of `from`; false when none is free. If `from` has a tail, so does
-  // the copy, pinned.
+  // Appends a free page as a copy of `from`; false when none is free. Where `from` has a frame, so
+  // does the copy, pinned.
   bool append_copy(PageId from, KvPages& memory);
-  // Pins exactly the tails that rows at positions [first, end) read and write, from the start of
-  // first's group on. Does nothing for types without tails. Requires: pages for all of them; those
-  // with tokens of that group before `first` have their tails.
-  void pin_tails(int64_t first, int64_t end);
-  // After a step, with n_tokens in the list: keeps pinned what their group needs and at most one
+  // Pins exactly the frames that rows at positions [first, end) read and write. Requires: pages for
+  // all of them; those that the row at `first` reads have their frames. `end` may be the end of the
+  // page before `first`, whose own page is then about to be appended as a copy.
+  void pin(int64_t first, int64_t end);
+  // After a step, with n_tokens in the list: keeps pinned what the next row reads and at most one
   // page that drafts began.
-  void trim_tails(int64_t n_tokens);
-  int64_t n_pinned() const { return pinned_.end - pinned_.begin; }
+  void trim(int64_t n_tokens);
+  // Pages pinned in group `group` of PagePool::frames().
+  int64_t n_pinned(size_t group) const { return pinned_[group].end - pinned_[group].begin; }
   void clear();
 
  private:
-  void pin(Range wanted);
-  void unpin(int64_t i, bool passed);
+  void pin(size_t group, Range wanted);
+  void unpin(size_t group, int64_t i, bool passed);
 
   PagePool* pool_;
   std::vector<PageId> pages_;
-  Range pinned_ = {0, 0};  // pages whose tails the list has pinned
+  std::vector<Range> pinned_;  // by group: pages whose frames the list has pinned
 };
 
 }  // namespace ruv

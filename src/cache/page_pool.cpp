@@ -7,11 +7,11 @@
 
 namespace ruv {
 
-PagePool::PagePool(int64_t n_pages, TailSlots* tails)
+PagePool::PagePool(int64_t n_pages, std::span<PageFrames> frames)
     : references_(static_cast<size_t>(n_pages), 0),
       cached_(static_cast<size_t>(n_pages), 0),
       free_(static_cast<size_t>(n_pages)),
-      tails_(tails) {
+      frames_(frames) {
   std::iota(free_.rbegin(), free_.rend(), PageId{0});  // page 0 goes first
 }
 
@@ -44,22 +44,29 @@ void PagePool::release(PageId page) {
   const auto at = static_cast<size_t>(page);
   CHECK(references_[at] > cached_[at]);
   if (--references_[at] == 0) {
-    if (tails_ != nullptr) tails_->drop(page);
+    for (PageFrames& group : frames_) group.drop(page);
     free_.push_back(page);  // cannot allocate: free_ began with room for all
   } else if (cached_[at] != 0 && references_[at] == 1) {
     ++n_evictable_;
   }
 }
 
-// Moves tail and pins before the reference, while both pages are held.
+// Moves frames and pins before the reference, while both pages are held.
 void PagePool::exchange(PageId& held, PageId equal) {
   share(equal);
-  if (tails_ != nullptr && tails_->has(held)) {
+  for (PageFrames& group : frames_) {
+    if (!group.has(held)) continue;
     CHECK(references(held) == 1);
-    tails_->move(held, equal);
+    group.move(held, equal);
   }
   release(held);
   held = equal;
+}
+
+bool PagePool::readable(PageId page, int64_t i, int64_t position) const {
+  return std::ranges::all_of(frames_, [&](const PageFrames& group) {
+    return i < group.reach().first_page(position) || group.has(page);
+  });
 }
 
 void PagePool::cache(PageId page) {
@@ -83,7 +90,9 @@ bool PagePool::consistent() const {
   for (PageId page : free_) {
     const auto at = static_cast<size_t>(page);
     if (at >= is_free.size() || is_free[at] || references_[at] != 0) return false;
-    if (tails_ != nullptr && tails_->has(page)) return false;
+    for (const PageFrames& group : frames_) {
+      if (group.has(page)) return false;
+    }
     is_free[at] = true;
   }
   int64_t n_used = 0, n_cached_pages = 0, n_only_cached = 0;

@@ -8,16 +8,16 @@
 #include <span>
 #include <vector>
 
-#include "cache/tail_slots.h"
+#include "cache/page_frames.h"
 #include "device/kv_pages.h"
 
 namespace ruv {
 
 class PagePool {
  public:
-  // `tails` assigns the tails of a tiered type and must outlive the pool; null for types without
-  // tails.
-  explicit PagePool(int64_t n_pages, TailSlots* tails = nullptr);
+  // `frames` assigns the frames of the groups that do not keep every page (KvPages::assigned), and
+  // must outlive the pool.
+  explicit PagePool(int64_t n_pages, std::span<PageFrames> frames = {});
 
   int64_t n_pages() const { return static_cast<int64_t>(references_.size()); }
   int64_t n_free() const { return static_cast<int64_t>(free_.size()); }
@@ -31,17 +31,20 @@ class PagePool {
   int64_t n_held() const { return n_pages() - n_free() - n_evictable(); }
   // The largest number of pages ever held at once, for sizing max_tokens.
   int64_t n_held_max() const { return n_held_max_; }
-  TailSlots* tails() const { return tails_; }
+  std::span<PageFrames> frames() const { return frames_; }
+  // Whether a row at `position` could read the pages of a text there: the page has its frames in
+  // all groups of whose reach page `i` of the text is part.
+  bool readable(PageId page, int64_t i, int64_t position) const;
 
   // Appends n pages, each with one reference, to `out`; false and nothing taken when fewer are
   // free. Never allocates beyond out's growth. Requires: n >= 0.
   bool reserve(int64_t n, std::vector<PageId>& out);
   // Adds a holder. Requires: the page has one.
   void share(PageId page);
-  // Removes a holder. A page without holders is free again and loses its tail.
+  // Removes a holder. A page without holders is free again and loses its frames.
   void release(PageId page);
-  // Replaces the page that a sequence holds by an equal one; its tail and pins move along.
-  // Requires: no other holder of `held`, if it has a tail.
+  // Replaces the page that a sequence holds by an equal one; its frames and pins move
+  // along. Requires: no other holder of `held`, if it has frames.
   void exchange(PageId& held, PageId equal);
   // The tree becomes, or stops being, a holder. Requires: the page has a holder; at most once per
   // page.
@@ -56,7 +59,7 @@ class PagePool {
   std::vector<int32_t> references_;
   std::vector<uint8_t> cached_;  // the tree is one of the holders
   std::vector<PageId> free_;
-  TailSlots* tails_;
+  std::span<PageFrames> frames_;
   int64_t n_evictable_ = 0;
   int64_t n_held_max_ = 0;
   int64_t n_cached_ = 0;

@@ -92,17 +92,18 @@ TEST(PagePool, RandomUseKeepsTheBooks) {
 }
 
 TEST(PageList, GrowsByWholePagesClearsThemAndReturnsThem) {
-  const KvShape shape{.n_layers = 2, .n_kv_heads = 1, .head_dim = 8};
-  Result<KvPages> memory = KvPages::create(shape, 3);
+  const CacheLayout layout = CacheLayout::uniform(2, {.n_heads = 1, .key_dim = 8, .value_dim = 8});
+  Result<KvPages> memory = KvPages::create(layout, 3);
   ASSERT_TRUE(memory.has_value());
   const uint16_t infinity = 0x7C00;  // left by a former owner
-  std::memcpy(memory->values(0, 1, 0), &infinity, sizeof infinity);
+  const KvView& view = memory->settled(1);
+  std::memcpy(view.region->values(0, view.layer, 0), &infinity, sizeof infinity);
   PagePool pool(3);
   {
     PageList list(pool);
     EXPECT_TRUE(list.grow(kPageTokens + 1, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
-    EXPECT_EQ(memory->values(list.pages()[0], 1, 0)[1], std::byte{0});
+    EXPECT_EQ(view.region->values(list.pages()[0], view.layer, 0)[1], std::byte{0});
     EXPECT_TRUE(list.grow(2 * kPageTokens, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
     EXPECT_FALSE(list.grow(4 * kPageTokens, *memory));

@@ -283,12 +283,13 @@ bool PrefixTree::keep_in(NodeId id, PageId& page) {
   return true;
 }
 
-// Whether the caller's page has a tail and the equal, not full page of the tree has lost its own.
+// Whether the caller's page has a frame and the equal, not full page of the tree has lost its own.
 bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
   const Node& known = node(id);
-  const TailSlots* const tails = pool_.tails();
-  return tails != nullptr && known.n_tokens == static_cast<int64_t>(block.size()) &&
-         known.page >= 0 && tails->has(page) && !tails->has(known.page);
+  return known.n_tokens == static_cast<int64_t>(block.size()) && known.page >= 0 &&
+         std::ranges::any_of(pool_.frames(), [&](const PageFrames& group) {
+           return group.has(page) && !group.has(known.page);
+         });
 }
 
 // Replaces a page that is not full by one with the same beginning and at least as many tokens. The

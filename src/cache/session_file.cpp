@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMagic = "RUVSESS1";
 constexpr std::string_view kKeyContext = "ruvsessn";
 enum SessionKeyUse : size_t { kLabels, kTexts, kNames };
-constexpr std::string_view kSuffix = ".session";
+constexpr std::string_view kSessionSuffix = ".session";
 constexpr size_t kMaxName = 64;
 constexpr size_t kMaxUser = 160;
 constexpr size_t kMaxModel = 256;
@@ -133,11 +133,11 @@ std::string SessionCodec::file_name(std::string_view user, std::string_view name
   std::string digits;
   for (const std::byte byte : keyed_hash(keys_[kNames], text))
     digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
-  return digits.append(kSuffix);
+  return digits.append(kSessionSuffix);
 }
 
 bool SessionCodec::is_file_name(std::string_view name) {
-  return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) &&
+  return name.size() == 32 + kSessionSuffix.size() && name.ends_with(kSessionSuffix) &&
          name.substr(0, 32).find_first_not_of("0123456789abcdef") == name.npos;
 }
 

@@ -1,132 +1,206 @@
 #include "device/kv_pages.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <set>
+
+#include "device/kv_codes.h"
 
 namespace ruv {
+namespace {
 
-Result<KvPages> KvPages::create(const KvShape& shape, int64_t n_pages, int64_t n_tails) {
-  const int64_t n_runs = (n_pages + kRunPages - 1) / kRunPages;
-  Buffer memory = TRY(Buffer::allocate(n_runs * kRunPages * shape.page_bytes()));
-  KvPages pages(shape, n_pages, std::move(memory));
-  if (is_tiered(shape.type)) {
-    KvShape newest = shape;
-    newest.type = KvType::f16;
-    const bool each_has_one = n_tails == 0;
-    KvPages tail = TRY(create(newest, each_has_one ? n_pages : n_tails));
-    pages.tail_ = std::make_unique<KvPages>(std::move(tail));
-    pages.tail_of_ = std::make_unique<PageId[]>(static_cast<size_t>(n_pages));
-    for (PageId page = 0; page < n_pages; ++page) pages.set_tail(page, each_has_one ? page : -1);
-  }
+// A view of layer `layer` and the shape for it, appended to a region's.
+KvView append(std::vector<KvShape>& shapes, const KvShape& shape) {
+  shapes.push_back(shape);
+  return {nullptr, std::ssize(shapes) - 1, nullptr};
+}
+
+}  // namespace
+
+Result<KvPages> KvPages::create(const CacheLayout& layout, int64_t n_pages,
+                                const std::optional<FrameLimits>& limits) {
+  KvPages pages(layout, n_pages);
+  pages.settled_.resize(layout.layers.size());
+  TRY(pages.add_windows(limits));
+  TRY(pages.add_main());
+  pages.newest_ = pages.settled_;
+  TRY(pages.add_tails(limits));
   return pages;
 }
 
-void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) {
-  if (shape_.type == KvType::f16) return store_f16(kernels, to, key, value);
-  float rotated[kMaxHeadDim];
-  std::copy_n(key, shape_.head_dim, rotated);
-  rotate_head(rotated, shape_.head_dim);
-  if (shape_.type == KvType::int8) return store_int8(kernels, to, rotated, value);
-  store_codes(to, rotated, value);
-  to.page = tail_of(to.page);
-  tail_->store_f16(kernels, to, rotated, value);
-}
-
-// The key goes into column `slot` of a transposed page.
-void KvPages::store_f16(const Kernels& kernels, Place to, const float* key, const float* value) {
-  const int64_t head_dim = shape_.head_dim;
-  uint16_t halves[kMaxHeadDim];
-  kernels.to_f16(key, halves, head_dim);
-  auto* const column = reinterpret_cast<uint16_t*>(keys(to.page, to.layer, to.head)) + to.slot;
-  for (int64_t d = 0; d < head_dim; ++d) column[d * kPageTokens] = halves[d];
-  auto* const row = reinterpret_cast<uint16_t*>(values(to.page, to.layer, to.head));
-  kernels.to_f16(value, row + to.slot * head_dim, head_dim);
-}
-
-void KvPages::store_int8(const Kernels& kernels, Place to, const float* rotated_key,
-                         const float* value) {
-  const int64_t head_dim = shape_.head_dim;
-  std::byte* const key_stream = stream(to.page, to.layer, to.head);
-  std::byte* const value_stream = stream(to.page, to.layer, shape_.n_kv_heads + to.head);
-  std::byte* const keys_at = numbers_of(key_stream, to.page);
-  std::byte* const values_at = numbers_of(value_stream, to.page);
-  const auto store_scale = [&](std::byte* scales, float scale) {
-    const auto bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(scale) >> 16);
-    std::memcpy(scales + to.slot * 2, &bits, 2);
-  };
-  int8_t q[kMaxHeadDim] = {};
-  store_scale(scales_of(key_stream, to.page),
-              kernels.quantize_head(rotated_key, q, head_dim).scale);
-  for (int64_t d = 0; d < (head_dim + 3) / 4 * 4; ++d) {
-    keys_at[(d / 4 * kPageTokens + to.slot) * 4 + d % 4] = static_cast<std::byte>(q[d] + 128);
-  }
-  store_scale(scales_of(value_stream, to.page), kernels.quantize_head(value, q, head_dim).scale);
-  for (int64_t d = 0; d < head_dim; ++d) {
-    values_at[(to.slot / 2 * head_dim + d) * 2 + to.slot % 2] = static_cast<std::byte>(q[d]);
-  }
-}
-
-void KvPages::store_codes(Place to, const float* rotated_key, const float* value) {
-  const int64_t head_dim = shape_.head_dim;
-  const int bits = code_bits(shape_.type);
-  const auto store_scale = [&](std::byte* scales, CodeScale by) {
-    std::memcpy(scales + to.slot * 2, &by.scale, 2);
-    std::memcpy(scales + (kPageTokens + to.slot) * 2, &by.low, 2);
-  };
-  std::byte* const key_stream = stream(to.page, to.layer, to.head);
-  std::byte* const value_stream = stream(to.page, to.layer, shape_.n_kv_heads + to.head);
-  uint8_t codes[kMaxHeadDim];
-  store_scale(scales_of(key_stream, to.page), quantize_codes(rotated_key, codes, head_dim, bits));
-  store_key_codes(codes, head_dim, to.slot, bits, numbers_of(key_stream, to.page));
-  store_scale(scales_of(value_stream, to.page), quantize_codes(value, codes, head_dim, bits));
-  store_value_codes(codes, head_dim, to.slot, bits, numbers_of(value_stream, to.page));
-}
-
-template <class F>
-void KvPages::for_pieces(PageId page, const F& f) const {
-  const auto n_numbers = static_cast<size_t>(shape_.number_bytes());
-  const auto n_scales = static_cast<size_t>(shape_.scale_bytes());
-  int64_t offset = 0;
-  for (int64_t layer = 0; layer < shape_.n_layers; ++layer) {
-    for (int64_t i = 0; i < 2 * shape_.n_kv_heads; ++i) {
-      std::byte* const at = stream(page, layer, i);
-      f(numbers_of(at, page), n_numbers, offset);
-      f(scales_of(at, page), n_scales, offset + shape_.number_bytes());
-      offset += shape_.head_bytes();
+// Layers whose window is worth it leave main; the others lose theirs, as far as memory goes.
+Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
+  if (!limits) return {};
+  std::set<int64_t> windows;
+  for (const KvLayer& layer : layout_.layers) windows.insert(layer.window);
+  windows.erase(0);
+  for (const int64_t window : windows) {
+    const KvReach reach = {window};
+    if (frames_for(reach, *limits, n_pages_) == n_pages_) continue;
+    std::vector<KvShape> shapes;
+    for (size_t i = 0; i < layout_.layers.size(); ++i) {
+      if (layout_.layers[i].window == window) {
+        settled_[i] = append(shapes, layout_.layers[i].shape);
+      }
+    }
+    assigned_.push_back(std::make_unique<KvFrames>(
+        TRY(KvFrames::create(reach, std::move(shapes), n_pages_, *limits))));
+    for (size_t i = 0; i < layout_.layers.size(); ++i) {
+      if (layout_.layers[i].window != window) continue;
+      settled_[i].region = &assigned_.back()->region();
+      settled_[i].frames = assigned_.back()->table();
     }
   }
+  n_windows_ = assigned_.size();
+  return {};
 }
 
-void KvPages::clear(PageId page) {
-  for_pieces(page, [](std::byte* piece, size_t n, int64_t) { std::memset(piece, 0, n); });
-  if (tail_ != nullptr && tail_of(page) >= 0) tail_->clear(tail_of(page));
+Status KvPages::add_main() {
+  std::vector<KvShape> shapes;
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    if (settled_[i].region != nullptr) continue;
+    settled_[i] = append(shapes, layout_.layers[i].shape);
+    layers.push_back(i);
+  }
+  main_ = std::make_unique<KvRegion>(TRY(KvRegion::create(std::move(shapes), n_pages_)));
+  for (const size_t i : layers) settled_[i].region = main_.get();
+  return {};
 }
 
-void KvPages::copy(PageId from, PageId to) {
-  const std::byte* const begin = stream(from, 0, 0);
-  const std::byte* const to_begin = stream(to, 0, 0);
-  for_pieces(to, [&](std::byte* piece, size_t n, int64_t offset) {
-    // Pieces of two pages lie alike within their runs but for the place of the page.
-    const bool numbers = offset % shape_.head_bytes() == 0;
-    const int64_t apart = (from % kRunPages - to % kRunPages) *
-                          (numbers ? shape_.number_bytes() : shape_.scale_bytes());
-    std::memcpy(piece, begin + (piece - to_begin) + apart, n);
-  });
-  if (tail_ == nullptr || tail_of(from) < 0 || tail_of(to) < 0) return;
-  tail_->copy(tail_of(from), tail_of(to));
+// All layers of tiered types, in f16.
+Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
+  if (!layout_.has_tiers()) return {};
+  std::vector<KvShape> shapes;
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    KvShape shape = layout_.layers[i].shape;
+    if (!is_tiered(shape.type)) continue;
+    shape.type = KvType::f16;
+    newest_[i] = append(shapes, shape);
+  }
+  const KvRegion* region = nullptr;
+  const FrameId* table = nullptr;
+  if (!limits) {
+    every_tail_ = std::make_unique<KvRegion>(TRY(KvRegion::create(std::move(shapes), n_pages_)));
+    region = every_tail_.get();
+  } else {
+    assigned_.push_back(std::make_unique<KvFrames>(
+        TRY(KvFrames::create({}, std::move(shapes), n_pages_, *limits))));
+    region = &assigned_.back()->region();
+    table = assigned_.back()->table();
+  }
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    if (!is_tiered(layout_.layers[i].shape.type)) continue;
+    newest_[i].region = region;
+    newest_[i].frames = table;
+  }
+  return {};
 }
 
-void KvPages::save(PageId page, std::span<std::byte> bytes) const {
-  for_pieces(page, [&](const std::byte* piece, size_t n, int64_t offset) {
-    std::memcpy(bytes.data() + offset, piece, n);
-  });
+int64_t KvPages::bytes_for(const CacheLayout& layout, int64_t n_pages,
+                           const std::optional<FrameLimits>& limits) {
+  int64_t bytes = 0;
+  for (const KvLayer& layer : layout.layers) {
+    const bool windowed = layer.window > 0 && limits.has_value();
+    bytes += layer.shape.page_bytes() *
+             (windowed ? frames_for({layer.window}, *limits, n_pages) : n_pages);
+    if (!is_tiered(layer.shape.type)) continue;
+    KvShape tail = layer.shape;
+    tail.type = KvType::f16;
+    bytes += tail.page_bytes() * (limits ? frames_for({}, *limits, n_pages) : n_pages);
+  }
+  return bytes;
 }
 
-void KvPages::load(PageId page, std::span<const std::byte> bytes) {
-  for_pieces(page, [&](std::byte* piece, size_t n, int64_t offset) {
-    std::memcpy(piece, bytes.data() + offset, n);
-  });
+int64_t KvPages::n_bytes() const {
+  int64_t n = main_->n_bytes() + (every_tail_ != nullptr ? every_tail_->n_bytes() : 0);
+  for (const auto& group : assigned_) n += group->region().n_bytes();
+  return n;
+}
+
+int64_t KvPages::held_bytes(int64_t n_tokens) const {
+  const int64_t n = pages_for(n_tokens);
+  int64_t bytes = n * main_->frame_bytes();
+  if (every_tail_ != nullptr) bytes += n * every_tail_->frame_bytes();
+  for (const auto& group : assigned_) {
+    bytes += (n - group->reach().first_page(n_tokens)) * group->region().frame_bytes();
+  }
+  return bytes;
+}
+
+void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) const {
+  const KvView& old = settled(to.layer);
+  const KvView& fresh = newest(to.layer);
+  const auto place_in = [&](const KvView& view) {
+    return KvRegion::Place{view.frame(to.page), to.slot, view.layer, to.head};
+  };
+  float rotated[kMaxHeadDim];
+  if (rotates_keys(old.type())) {
+    std::copy_n(key, old.shape().key_dim, rotated);
+    rotate_head(rotated, old.shape().key_dim);
+    key = rotated;
+  }
+  old.region->store(kernels, place_in(old), key, value);
+  if (fresh.region != old.region) fresh.region->store(kernels, place_in(fresh), key, value);
+}
+
+void KvPages::clear(PageId page) const {
+  main_->clear(page);
+  if (every_tail_ != nullptr) every_tail_->clear(page);
+  for (const auto& group : assigned_) {
+    if (group->has(page)) group->region().clear(group->of(page));
+  }
+}
+
+void KvPages::copy(PageId from, PageId to) const {
+  main_->copy(from, to);
+  if (every_tail_ != nullptr) every_tail_->copy(from, to);
+  for (const auto& group : assigned_) {
+    if (group->has(from) && group->has(to)) group->region().copy(group->of(from), group->of(to));
+  }
+}
+
+// Layouts with windows begin with one byte per window: whether its group follows or zeros.
+int64_t KvPages::saved_bytes() const {
+  int64_t n = main_->frame_bytes();
+  for (const auto& window : windows()) n += 1 + window->region().frame_bytes();
+  return n;
+}
+
+void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const {
+  size_t at = n_windows_;
+  const auto save_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
+    const auto to = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
+    at += to.size();
+    if (wanted) {
+      region.save(frame, to);
+    } else {
+      std::ranges::fill(to, std::byte{0});
+    }
+  };
+  save_group((groups & 1) != 0, *main_, page);
+  for (size_t i = 0; i < n_windows_; ++i) {
+    const bool wanted = (groups >> (i + 1) & 1) != 0;
+    bytes[i] = std::byte{wanted};
+    save_group(wanted, assigned_[i]->region(), assigned_[i]->of(page));
+  }
+}
+
+bool KvPages::load(PageId page, Groups groups, std::span<const std::byte> bytes) const {
+  for (size_t i = 0; i < n_windows_; ++i) {
+    if ((groups >> (i + 1) & 1) != 0 && bytes[i] != std::byte{1}) return false;
+  }
+  size_t at = n_windows_;
+  const auto load_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
+    const auto from = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
+    at += from.size();
+    if (wanted) region.load(frame, from);
+  };
+  load_group((groups & 1) != 0, *main_, page);
+  for (size_t i = 0; i < n_windows_; ++i) {
+    load_group((groups >> (i + 1) & 1) != 0, assigned_[i]->region(), assigned_[i]->of(page));
+  }
+  return true;
 }
 
 }  // namespace ruv

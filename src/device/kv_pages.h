@@ -1,121 +1,107 @@
-// KvPages: the memory of all key/value pages. A page holds kPageTokens tokens of every layer and
-// head. Pages with neighbouring numbers lie side by side, head by head, so that a thread that walks
-// one head of a sequence mostly reads one long stream:
+// KvPages: the memory of all key/value pages. A page is the tokens of kPageTokens positions in all
+// layers. It has a frame of memory in each group of layers (device/cache_layout.h):
 //
-//   run of kRunPages pages ─ layer ─┬─ head of keys   ─┬─ numbers of a page
-//                                   └─ head of values  └─ scales of a page
+//   main     layers that keep all tokens: frame n belongs to page n
+//   windows  layers that see a window of tokens: frames are given to the pages within one
+//   tails    the newest tokens of tiered types in f16, all layers: frames likewise
 //
-// f16:  keys (head_dim, kPageTokens), transposed: one vector load gives one dimension of 16 keys;
-//       values (kPageTokens, head_dim). No scales.
-// int8: as kernels/kernels.h says, of rotated keys (device/kv_codes.h): words of four dimensions,
-//       pairs of tokens; a scale per token.
-// int4, int2: as kernels/kernels.h says, of rotated keys (device/kv_codes.h); a scale and a least
-//       number per token. tail() has the newest of the same tokens in f16.
+// Which pages have frames in windows and tails is decided by the cache (cache/page_frames.h).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
-#include "base/buffer.h"
 #include "device/batch.h"
-#include "device/kv_codes.h"
-#include "device/kv_shape.h"
+#include "device/kv_frames.h"
+#include "device/kv_region.h"
 
 namespace ruv {
 
+// Where one layer's keys and values are.
+struct KvView {
+  const KvRegion* region = nullptr;
+  int64_t layer = 0;                // of the region
+  const FrameId* frames = nullptr;  // by page; null: frame n belongs to page n
+
+  const KvShape& shape() const { return region->shape(layer); }
+  KvType type() const { return shape().type; }
+  FrameId frame(PageId page) const { return frames != nullptr ? frames[page] : page; }
+};
+
 class KvPages {
  public:
-  static constexpr int64_t kRunPages = 16;
+  // Groups of a saved page: bit 0 is main, bit i + 1 is windows()[i].
+  using Groups = uint32_t;
 
-  // Memory for n_pages pages, and of tiered types for n_tails pages in tail(), which pages have to
-  // be given with set_tail; 0: as many as n_pages, and each page has its own. Fails: out_of_memory.
-  static Result<KvPages> create(const KvShape& shape, int64_t n_pages, int64_t n_tails = 0);
+  // Memory for n_pages pages. A window that would need as many frames as there are pages keeps
+  // every page instead. Without limits every page has a frame of its own in every group, and
+  // nothing has to be assigned. Fails: out_of_memory.
+  static Result<KvPages> create(const CacheLayout& layout, int64_t n_pages,
+                                const std::optional<FrameLimits>& limits = {});
 
-  const KvShape& shape() const { return shape_; }
+  // Memory of all frames of pages that are created so.
+  static int64_t bytes_for(const CacheLayout& layout, int64_t n_pages,
+                           const std::optional<FrameLimits>& limits);
+
+  const CacheLayout& layout() const { return layout_; }
+  int64_t n_layers() const { return static_cast<int64_t>(layout_.layers.size()); }
   int64_t n_pages() const { return n_pages_; }
-  // Memory of all pages, tails included.
-  int64_t n_bytes() const { return memory_.n_bytes() + (tail_ != nullptr ? tail_->n_bytes() : 0); }
-  // Where a query finds the keys of its own group: f16 pages of tiered types, else these.
-  const KvPages& tail() const { return tail_ != nullptr ? *tail_ : *this; }
-  KvPages& tail() { return tail_ != nullptr ? *tail_ : *this; }
-  // The page of tail() that has a page's tokens; -1: none has. Constant during a step.
-  PageId tail_of(PageId page) const { return tail_of_ != nullptr ? tail_of_[page] : page; }
-  // Requires: a tiered type.
-  void set_tail(PageId page, PageId tail) { tail_of_[page] = tail; }
-  const std::byte* keys(PageId page, int64_t layer, int64_t head) const {
-    return numbers_of(stream(page, layer, head), page);
+  int64_t n_bytes() const;  // of all frames
+  // Memory that a running sequence of n_tokens tokens occupies, once its last step is over.
+  int64_t held_bytes(int64_t n_tokens) const;
+
+  // What rows read of pages before their own group of kGroupTokens, and of that group.
+  const KvView& settled(int64_t layer) const { return settled_[static_cast<size_t>(layer)]; }
+  const KvView& newest(int64_t layer) const { return newest_[static_cast<size_t>(layer)]; }
+
+  // Groups whose frames must be assigned to pages. Windows come first, then tails if there are.
+  std::span<const std::unique_ptr<KvFrames>> assigned() const { return assigned_; }
+  std::span<const std::unique_ptr<KvFrames>> windows() const {
+    return std::span(assigned_).first(n_windows_);
   }
-  const std::byte* values(PageId page, int64_t layer, int64_t head) const {
-    return keys(page, layer, shape_.n_kv_heads + head);
+  // Null: no layer has a tiered type, or every page has its own tail.
+  const KvFrames* tails() const {
+    return assigned_.size() > n_windows_ ? assigned_.back().get() : nullptr;
   }
-  std::byte* keys(PageId page, int64_t layer, int64_t head) {
-    return numbers_of(stream(page, layer, head), page);
-  }
-  std::byte* values(PageId page, int64_t layer, int64_t head) {
-    return keys(page, layer, shape_.n_kv_heads + head);
-  }
-  // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
-  const uint16_t* key_scales(PageId page, int64_t layer, int64_t head) const {
-    return reinterpret_cast<const uint16_t*>(scales_of(stream(page, layer, head), page));
-  }
-  const uint16_t* value_scales(PageId page, int64_t layer, int64_t head) const {
-    return key_scales(page, layer, shape_.n_kv_heads + head);
-  }
+
   // Writes the key and the value of one token, `slot` within the page, in all its forms. Requires:
-  // the page has a tail.
+  // the page has frames in all groups.
   struct Place {
     PageId page;
     int64_t slot;
     int64_t layer;
     int64_t head;
   };
-  void store(const Kernels& kernels, Place to, const float* key, const float* value);
-  // Zeroes a page before a new owner writes it: attention multiplies unwritten slots by zero, and
-  // zero times a stale infinity would be NaN. Clears and copies tails of pages that have one.
-  void clear(PageId page);
-  void copy(PageId from, PageId to);
-  // A page as one run of shape().page_bytes() bytes, and back; without its tail. Pages of equal
-  // tokens of one model give equal bytes. Requires: bytes has that size.
-  void save(PageId page, std::span<std::byte> bytes) const;
-  void load(PageId page, std::span<const std::byte> bytes);
+  void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
+  // Zeroes a page, in the groups where it has a frame, before a new owner writes it: attention
+  // multiplies unwritten slots by zero, and zero times a stale infinity would be NaN.
+  void clear(PageId page) const;
+  // Copies what both pages have frames for.
+  void copy(PageId from, PageId to) const;
+
+  // A page as one run of saved_bytes() bytes, and back; without its tail. The bytes of groups that
+  // are not in `groups` are zero and not read. Pages of equal tokens of one model give equal bytes.
+  // load() fails, with nothing changed, where the bytes lack one of `groups`. Requires: the page
+  // has frames in `groups`.
+  int64_t saved_bytes() const;
+  Groups all_groups() const { return (Groups{2} << n_windows_) - 1; }
+  void save(PageId page, Groups groups, std::span<std::byte> bytes) const;
+  bool load(PageId page, Groups groups, std::span<const std::byte> bytes) const;
 
  private:
-  // Calls f(start of a piece, its bytes, its offset in the saved page) for all layers and heads.
-  template <class F>
-  void for_pieces(PageId page, const F& f) const;
-  void store_f16(const Kernels& kernels, Place to, const float* key, const float* value);
-  void store_int8(const Kernels& kernels, Place to, const float* rotated_key, const float* value);
-  void store_codes(Place to, const float* rotated_key, const float* value);
+  KvPages(CacheLayout layout, int64_t n_pages) : layout_(std::move(layout)), n_pages_(n_pages) {}
 
-  KvPages(const KvShape& shape, int64_t n_pages, Buffer memory)
-      : shape_(shape),
-        n_pages_(n_pages),
-        n_streams_(2 * shape.n_kv_heads),
-        number_bytes_(shape.number_bytes()),
-        scale_bytes_(shape.scale_bytes()),
-        stream_bytes_(kRunPages * shape.head_bytes()),
-        memory_(std::move(memory)) {}
-  // Keys of head `stream`, or values of head `stream - n_kv_heads`, of the page's whole run.
-  std::byte* stream(PageId page, int64_t layer, int64_t stream) const {
-    const int64_t index = (page / kRunPages * shape_.n_layers + layer) * n_streams_ + stream;
-    return memory_.get() + index * stream_bytes_;
-  }
-  std::byte* numbers_of(std::byte* stream, PageId page) const {
-    return stream + page % kRunPages * number_bytes_;
-  }
-  std::byte* scales_of(std::byte* stream, PageId page) const {
-    return stream + kRunPages * number_bytes_ + page % kRunPages * scale_bytes_;
-  }
-
-  KvShape shape_;
+  Status add_main();
+  Status add_windows(const std::optional<FrameLimits>& limits);
+  Status add_tails(const std::optional<FrameLimits>& limits);
+  CacheLayout layout_;
   int64_t n_pages_;
-  int64_t n_streams_;     // of keys and of values, in a layer
-  int64_t number_bytes_;  // those of the shape, asked for often
-  int64_t scale_bytes_;
-  int64_t stream_bytes_;
-  Buffer memory_;
-  std::unique_ptr<KvPages> tail_;      // of tiered types
-  std::unique_ptr<PageId[]> tail_of_;  // by page
+  std::unique_ptr<KvRegion> main_;
+  std::unique_ptr<KvRegion> every_tail_;  // where each page has its own; else null
+  std::vector<std::unique_ptr<KvFrames>> assigned_;
+  size_t n_windows_ = 0;
+  std::vector<KvView> settled_, newest_;  // by layer
 };
 
 }  // namespace ruv

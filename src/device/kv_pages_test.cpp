@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/rng.h"
@@ -9,33 +10,51 @@
 namespace ruv {
 namespace {
 
-std::vector<std::byte> random_page(int64_t n_bytes, uint64_t seed) {
+std::vector<std::byte> random_bytes(int64_t n_bytes, uint64_t seed) {
   Rng rng(seed);
   std::vector<std::byte> bytes(static_cast<size_t>(n_bytes));
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng.next());
   return bytes;
 }
 
-// Pages of one run lie interleaved: what one gets must not show in its neighbours.
+KvShape square(int64_t n_heads, int64_t head_dim, KvType type = KvType::f16) {
+  return {n_heads, head_dim, head_dim, type};
+}
+
+// Layers of two windows and two shapes, the second with keys and values of unequal width.
+CacheLayout mixed(KvType type) {
+  const KvShape wide = {2, 12, 20, type};
+  return {{{square(3, 8, type), 32}, {wide, 0}, {square(3, 8, type), 32}, {wide, 48}}};
+}
+
+void give_frames(const KvPages& pages, PageId page) {
+  for (const auto& group : pages.assigned()) {
+    group->set(page, static_cast<FrameId>(page % group->n_frames()));
+  }
+}
+
+// Frames of one run lie interleaved: what one gets must not show in its neighbours.
 TEST(KvPages, APageIsSavedLoadedCopiedAndClearedAlone) {
   for (const KvType type : kKvTypes) {
-    const KvShape shape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 12, .type = type};
-    const int64_t n_pages = KvPages::kRunPages + 3;
-    Result<KvPages> pages = KvPages::create(shape, n_pages);
-    ASSERT_TRUE(pages.has_value());
-    std::vector<std::vector<std::byte>> wanted;
-    for (PageId page = 0; page < n_pages; ++page) {
-      wanted.push_back(random_page(shape.page_bytes(), static_cast<uint64_t>(page)));
-      pages->load(page, wanted.back());
-    }
-    pages->copy(1, KvPages::kRunPages + 1);
-    wanted[KvPages::kRunPages + 1] = wanted[1];
-    pages->clear(2);
-    wanted[2].assign(wanted[2].size(), std::byte{0});
-    std::vector<std::byte> got(static_cast<size_t>(shape.page_bytes()));
-    for (PageId page = 0; page < n_pages; ++page) {
-      pages->save(page, got);
-      EXPECT_EQ(got, wanted[static_cast<size_t>(page)]) << "page " << page;
+    for (const CacheLayout& layout : {CacheLayout::uniform(3, square(2, 12, type)), mixed(type)}) {
+      const int64_t n_pages = KvRegion::kRunFrames + 3;
+      Result<KvPages> pages = KvPages::create(layout, n_pages);
+      ASSERT_TRUE(pages.has_value());
+      ASSERT_EQ(pages->saved_bytes(), layout.page_bytes());
+      std::vector<std::vector<std::byte>> wanted;
+      for (PageId page = 0; page < n_pages; ++page) {
+        wanted.push_back(random_bytes(pages->saved_bytes(), static_cast<uint64_t>(page)));
+        EXPECT_TRUE(pages->load(page, pages->all_groups(), wanted.back()));
+      }
+      pages->copy(1, KvRegion::kRunFrames + 1);
+      wanted[KvRegion::kRunFrames + 1] = wanted[1];
+      pages->clear(2);
+      wanted[2].assign(wanted[2].size(), std::byte{0});
+      std::vector<std::byte> got(wanted[0].size());
+      for (PageId page = 0; page < n_pages; ++page) {
+        pages->save(page, pages->all_groups(), got);
+        EXPECT_EQ(got, wanted[static_cast<size_t>(page)]) << "page " << page;
+      }
     }
   }
 }
@@ -44,7 +63,8 @@ TEST(KvPages, APageIsSavedLoadedCopiedAndClearedAlone) {
 TEST(KvPages, BytesPerTokenBesideF16) {
   for (const int64_t head_dim : {64, 128}) {
     const auto bytes = [head_dim](KvType type) {
-      return static_cast<double>(KvShape{2, 4, head_dim, type}.bytes_per_token());
+      return static_cast<double>(
+          CacheLayout::uniform(2, square(4, head_dim, type)).bytes_per_token());
     };
     const double f16 = bytes(KvType::f16);
     EXPECT_LE(bytes(KvType::int8), 0.53 * f16);
@@ -55,33 +75,97 @@ TEST(KvPages, BytesPerTokenBesideF16) {
 
 // Few tails are what makes a tiered type smaller.
 TEST(KvPages, MemoryIsThatOfTheStoreAndOfTheTailsThereAre) {
-  const auto bytes = [](KvType type, int64_t n_pages, int64_t n_tails) {
-    return static_cast<double>(KvPages::create({2, 4, 64, type}, n_pages, n_tails)->n_bytes());
+  const FrameLimits few = {.n_lists = 1, .n_rows = 16, .n_kept = 128 - 17 - 2};
+  const auto bytes = [](KvType type, const std::optional<FrameLimits>& limits) {
+    const CacheLayout layout = CacheLayout::uniform(2, square(4, 64, type));
+    const Result<KvPages> pages = KvPages::create(layout, 1024, limits);
+    EXPECT_EQ(pages->n_bytes(), KvPages::bytes_for(layout, 1024, limits));
+    return static_cast<double>(pages->n_bytes());
   };
-  const double f16 = bytes(KvType::f16, 1024, 0);
-  EXPECT_NEAR(bytes(KvType::int4, 1024, 128) / f16, 0.281 + 0.125, 0.001);
-  EXPECT_NEAR(bytes(KvType::int2, 1024, 128) / f16, 0.156 + 0.125, 0.001);
-  EXPECT_NEAR(bytes(KvType::int4, 1024, 0) / f16, 0.281 + 1, 0.001);
-  EXPECT_EQ(bytes(KvType::int8, 1024, 128), bytes(KvType::int8, 1024, 0));
+  const double f16 = bytes(KvType::f16, {});
+  EXPECT_NEAR(bytes(KvType::int4, few) / f16, 0.281 + 0.125, 0.001);
+  EXPECT_NEAR(bytes(KvType::int2, few) / f16, 0.156 + 0.125, 0.001);
+  EXPECT_NEAR(bytes(KvType::int4, {}) / f16, 0.281 + 1, 0.001);
+  EXPECT_EQ(bytes(KvType::int8, few), bytes(KvType::int8, {}));
 }
 
-TEST(KvPages, ATailIsWhereTheTableSaysAndNoPageSharesIt) {
-  const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
-  Result<KvPages> pages = KvPages::create(shape, 40, 2);
+TEST(KvPages, LayersOfOneWindowShareItsFrames) {
+  const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
+  Result<KvPages> pages = KvPages::create(mixed(KvType::int8), 4000, limits);
   ASSERT_TRUE(pages.has_value());
-  for (PageId page = 0; page < 40; ++page) EXPECT_EQ(pages->tail_of(page), -1);
-  pages->set_tail(30, 1);
+  ASSERT_EQ(pages->windows().size(), 2U);
+  EXPECT_EQ(pages->tails(), nullptr);
+  const KvFrames& narrow = *pages->windows()[0];
+  EXPECT_EQ(narrow.reach().window, 32);
+  EXPECT_EQ(narrow.n_frames(), KvReach{32}.enough_for(1, 16));
+  EXPECT_EQ(narrow.region().n_layers(), 2);
+  EXPECT_EQ(pages->settled(0).region, &narrow.region());
+  EXPECT_EQ(pages->settled(2).region, &narrow.region());
+  EXPECT_EQ(pages->settled(2).layer, 1);
+  EXPECT_EQ(pages->settled(1).frames, nullptr);
+  EXPECT_EQ(pages->settled(3).region, &pages->windows()[1]->region());
+  EXPECT_EQ(pages->settled(3).shape().value_dim, 20);
+}
+
+TEST(KvPages, AWindowOfAllPagesIsNone) {
+  const FrameLimits limits = {.n_lists = 4, .n_rows = 100};
+  const CacheLayout layout = mixed(KvType::f16);
+  Result<KvPages> pages = KvPages::create(layout, 20, limits);
+  ASSERT_TRUE(pages.has_value());
+  EXPECT_TRUE(pages->assigned().empty());
+  EXPECT_EQ(pages->settled(0).region, pages->settled(1).region);
+  EXPECT_EQ(layout.for_context(40).layers[0].window, 32);
+  EXPECT_EQ(layout.for_context(32).layers[0].window, 0);
+}
+
+TEST(KvPages, ASavedPageSaysWhichWindowsItHas) {
+  const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
+  Result<KvPages> pages = KvPages::create(mixed(KvType::int8), 400, limits);
+  ASSERT_TRUE(pages.has_value());
+  give_frames(*pages, 3);
+  std::vector<std::byte> bytes(static_cast<size_t>(pages->saved_bytes()));
+  const std::vector<float> x(32, 0.5F);
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    pages->store(kernels(), {3, 2, layer, 1}, x.data(), x.data() + layer);
+  }
+  pages->save(3, pages->all_groups(), bytes);
+  give_frames(*pages, 4);
+  EXPECT_TRUE(pages->load(4, pages->all_groups(), bytes));
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    const KvView& view = pages->settled(layer);
+    const auto n = static_cast<size_t>(view.shape().value_bytes());
+    const std::byte* const stored = view.region->values(view.frame(3), view.layer, 1);
+    EXPECT_EQ(std::memcmp(stored, view.region->values(view.frame(4), view.layer, 1), n), 0);
+    EXPECT_NE(std::vector<std::byte>(stored, stored + n), std::vector<std::byte>(n));
+  }
+  // With the first window alone: the second is neither written nor read.
+  pages->save(3, 0b011, bytes);
+  EXPECT_FALSE(pages->load(4, 0b111, bytes));
+  EXPECT_TRUE(pages->load(4, 0b011, bytes));
+  pages->save(5, 0b001, bytes);  // a page without frames
+  EXPECT_FALSE(pages->load(4, 0b011, bytes));
+  EXPECT_TRUE(pages->load(4, 0b001, bytes));
+}
+
+TEST(KvPages, AFrameIsWhereTheTableSaysAndNoPageSharesIt) {
+  const CacheLayout layout = CacheLayout::uniform(1, square(1, 16, KvType::int4));
+  Result<KvPages> pages = KvPages::create(layout, 40, FrameLimits{.n_lists = 1, .n_rows = 1});
+  ASSERT_TRUE(pages.has_value());
+  KvFrames& tails = *pages->assigned().back();
+  ASSERT_EQ(&tails, pages->tails());
+  for (PageId page = 0; page < 40; ++page) EXPECT_EQ(tails.of(page), -1);
+  tails.set(30, 1);
   pages->clear(30);
   const std::vector<float> x(16, 0.5F);
   pages->store(kernels(), {30, 3, 0, 0}, x.data(), x.data());
-  const auto value = [&](PageId tail) {
+  const auto value = [&](FrameId frame) {
     uint16_t half = 0;
-    std::memcpy(&half, pages->tail().values(tail, 0, 0) + 3 * 16 * 2, 2);
+    std::memcpy(&half, tails.region().values(frame, 0, 0) + 3 * 16 * 2, 2);
     return half;
   };
   EXPECT_EQ(value(1), 0x3800);  // 0.5
   pages->copy(30, 7);           // a page without a tail gets the store's form
-  pages->set_tail(8, 0);
+  tails.set(8, 0);
   pages->clear(8);
   EXPECT_EQ(value(0), 0);
   pages->copy(30, 8);
@@ -94,15 +178,15 @@ TEST(KvPages, ATailIsWhereTheTableSaysAndNoPageSharesIt) {
 }
 
 TEST(KvPages, ACopyTakesTheTailAlong) {
-  const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = 16, .type = KvType::int4};
-  Result<KvPages> pages = KvPages::create(shape, 3);
+  const CacheLayout layout = CacheLayout::uniform(1, square(1, 16, KvType::int4));
+  Result<KvPages> pages = KvPages::create(layout, 3);
   ASSERT_TRUE(pages.has_value());
   std::vector<float> x(16, 0.5F);
   pages->clear(0);
   pages->store(kernels(), {0, 3, 0, 0}, x.data(), x.data());
   pages->copy(0, 2);
-  KvPages& tail = pages->tail();
-  std::vector<std::byte> first(static_cast<size_t>(tail.shape().page_bytes()));
+  const KvRegion& tail = *pages->newest(0).region;
+  std::vector<std::byte> first(static_cast<size_t>(tail.frame_bytes()));
   std::vector<std::byte> second(first.size());
   tail.save(0, first);
   tail.save(2, second);
@@ -115,11 +199,11 @@ TEST(KvPages, ACopyTakesTheTailAlong) {
 TEST(KvPages, ATokenWrittenOverAnotherLeavesNothingOfIt) {
   for (const KvType type : kKvTypes) {
     for (const int64_t head_dim : {6, 16, 40, 64}) {
-      const KvShape shape{.n_layers = 1, .n_kv_heads = 1, .head_dim = head_dim, .type = type};
-      Result<KvPages> pages = KvPages::create(shape, 2);
+      const CacheLayout layout = CacheLayout::uniform(1, {1, head_dim, head_dim + 2, type});
+      Result<KvPages> pages = KvPages::create(layout, 2);
       ASSERT_TRUE(pages.has_value());
       Rng rng(4);
-      std::vector<float> x(static_cast<size_t>(head_dim * kPageTokens * 2));
+      std::vector<float> x(static_cast<size_t>((head_dim + 2) * kPageTokens * 2));
       for (float& v : x) v = static_cast<float>(rng.uniform() * 4 - 2);
       pages->clear(0);
       pages->clear(1);
@@ -130,12 +214,41 @@ TEST(KvPages, ATokenWrittenOverAnotherLeavesNothingOfIt) {
       for (int64_t slot = kPageTokens - 1; slot >= 0; --slot) {
         pages->store(kernels(), {1, slot, 0, 0}, x.data() + slot * head_dim, x.data());
       }
-      std::vector<std::byte> first(static_cast<size_t>(shape.page_bytes()));
+      std::vector<std::byte> first(static_cast<size_t>(pages->saved_bytes()));
       std::vector<std::byte> second(first.size());
-      pages->save(0, first);
-      pages->save(1, second);
+      pages->save(0, pages->all_groups(), first);
+      pages->save(1, pages->all_groups(), second);
       EXPECT_EQ(first, second) << kv_type_name(type) << ", head of " << head_dim;
     }
+  }
+}
+
+// The claim that windows are made for: a sequence at 32k holds little more than what its layers
+// read. Shapes of Gemma 2 2B, Gemma 3 1B and 4B.
+TEST(KvPages, ALongSequenceHoldsHardlyMoreThanItsWindowsNeed) {
+  struct Case {
+    int64_t n_layers, every, window, n_heads, head_dim;
+  };
+  constexpr int64_t kTokens = 32768, kRows = 512;
+  for (const Case& c : {Case{26, 2, 4096, 4, 256}, {26, 6, 512, 1, 256}, {34, 6, 1024, 4, 256}}) {
+    CacheLayout layout = CacheLayout::uniform(c.n_layers, square(c.n_heads, c.head_dim));
+    int64_t needed = 0, needed_by_step = 0;
+    for (int64_t i = 0; i < c.n_layers; ++i) {
+      const int64_t window = (i + 1) % c.every == 0 ? 0 : c.window;
+      layout.layers[static_cast<size_t>(i)].window = window;
+      const int64_t n_tokens = window > 0 ? window : kTokens;
+      needed += layout.layers[0].shape.page_bytes() * n_tokens / kPageTokens;
+      needed_by_step +=
+          layout.layers[0].shape.page_bytes() * std::min(kTokens, n_tokens + kRows) / kPageTokens;
+    }
+    const FrameLimits limits = {.n_lists = 1, .n_rows = kRows};
+    Result<KvPages> pages = KvPages::create(layout, pages_for(kTokens), limits);
+    ASSERT_TRUE(pages.has_value());
+    const auto share = [](int64_t bytes, int64_t of) {
+      return static_cast<double>(bytes) / static_cast<double>(of);
+    };
+    EXPECT_LE(share(pages->held_bytes(kTokens), needed), 1.02);
+    EXPECT_LE(share(pages->n_bytes(), needed_by_step), 1.05) << "all that is allocated";
   }
 }
 

@@ -29,10 +29,11 @@ struct AttendParams {
   int64_t layer = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;
-  int64_t head_dim = 0;
-  float scale = 1.0F;    // of q · k
-  float softcap = 0.0F;  // 0: none; else scores become cap · tanh(score / cap)
-  int64_t window = 0;    // 0: all keys; else the newest `window` keys, the own one included
+  int64_t key_dim = 0;    // of a head's queries and keys
+  int64_t value_dim = 0;  // of a head's values and results
+  float scale = 1.0F;     // of q · k
+  float softcap = 0.0F;   // 0: none; else scores become cap · tanh(score / cap)
+  int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
 };
 
 class Ops {
@@ -68,7 +69,8 @@ class Ops {
   virtual void matmul_each(std::span<const Product> products, View x);
   // Rotates every head of every row by its position in the batch, in place.
   virtual void rope(View x, int64_t head_dim, const RopePlan& plan) = 0;
-  // Appends keys and values (n_rows, n_kv_heads · head_dim) to the pages of the batch. Pages of
+  // Appends keys (n_rows, heads · key_dim) and values (n_rows, heads · value_dim), as wide as the
+  // cache's layout says for the layer, to the pages of the batch. Pages of
   // integers keep keys less `key_centre` (as long as a row; empty: none), which is the same for all
   // keys of a layer: it moves all scores of a query alike, and small numbers lose less.
   virtual void store_kv(int64_t layer, View k, View v, const Vector& key_centre) = 0;

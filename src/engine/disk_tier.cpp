@@ -27,7 +27,7 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& me
       memory_(&memory),
       tree_(&tree),
       note_(std::move(note)),
-      bytes_(static_cast<size_t>(memory.shape().page_bytes())) {
+      bytes_(static_cast<size_t>(memory.saved_bytes())) {
   for (const PageStore::Record& record : store_->records()) {
     tree_->add_record(record.scope, record.parent, record.tokens, record.id);
   }
@@ -72,6 +72,41 @@ void DiskTier::begin(Restore& restore) {
   wake_.notify_one();
 }
 
+// The groups of a page that are held now: those of `wanted` for which there is a frame to hold.
+KvPages::Groups DiskTier::hold_windows(PageId page, KvPages::Groups wanted, bool fresh) {
+  KvPages::Groups held = wanted & 1;
+  for (size_t w = 0; w < memory_->windows().size(); ++w) {
+    const KvPages::Groups bit = KvPages::Groups{2} << w;
+    PageFrames& window = pool_->frames()[w];
+    if ((wanted & bit) != 0 && (fresh || window.has(page)) && window.hold(page)) held |= bit;
+  }
+  return held;
+}
+
+void DiskTier::let_go(PageId page, KvPages::Groups groups) {
+  for (size_t w = 0; w < memory_->windows().size(); ++w) {
+    if ((groups >> (w + 1) & 1) != 0) pool_->frames()[w].let_go(page);
+  }
+}
+
+bool DiskTier::hold_frames(const Restore& restore) {
+  for (size_t i = 0; i < restore.pages.size(); ++i) {
+    const KvPages::Groups held = hold_windows(restore.pages[i], restore.groups[i], true);
+    if (held == restore.groups[i]) continue;
+    let_go(restore.pages[i], held);
+    while (i-- > 0) let_go(restore.pages[i], restore.groups[i]);
+    return false;
+  }
+  return true;
+}
+
+void DiskTier::give_up(const Restore& restore) {
+  for (size_t i = 0; i < restore.pages.size(); ++i) {
+    let_go(restore.pages[i], restore.groups[i]);
+    pool_->release(restore.pages[i]);
+  }
+}
+
 void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
   std::list<Restore> read;
   std::unique_ptr<Write> written;
@@ -113,10 +148,14 @@ void DiskTier::begin_write() {
     write = std::make_unique<Write>();
     tree_->next_unwritten(kWritePages, write->batch);
     write->records.reserve(write->batch.pages.size());
+    write->groups.reserve(write->batch.pages.size());
   };
   if (!try_allocating(plan)) return;
   if (write->batch.pages.empty()) return;
   for (const PageId page : write->batch.held) pool_->share(page);
+  for (const PrefixTree::Unwritten& page : write->batch.pages) {
+    write->groups.push_back(hold_windows(page.page, memory_->all_groups(), false));
+  }
   writing_ = true;
   {
     const Lock lock(mutex_);
@@ -133,7 +172,7 @@ void DiskTier::finish(Restore& restore) {
                   std::span(restore.pages).first(n), false);
   };
   if (!try_allocating(insert)) restore.n_done = 0;  // read, but the tree will not learn of it
-  for (const PageId page : restore.pages) pool_->release(page);
+  give_up(restore);
   for (size_t i = 0; i < restore.records.size(); ++i) {
     if (restore.records[i] >= 0) (i < n ? n_restored_pages_ : n_failed_restores_) += 1;
   }
@@ -147,6 +186,9 @@ void DiskTier::finish(const Write& write) {
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
     const auto add = [&] { tree_->add_record(page.scope, parent, page.tokens, write.records[i]); };
     if (!try_allocating(add)) break;  // later pages need this one; they will be written again
+  }
+  for (size_t i = 0; i < write.groups.size(); ++i) {
+    let_go(write.batch.pages[i].page, write.groups[i]);
   }
   for (const PageId page : write.batch.held) pool_->release(page);
 }
@@ -227,7 +269,8 @@ void DiskTier::read_pages(Restore& restore) {
         tell(status);
         return;
       }
-      memory_->load(restore.pages[i], bytes_);
+      // Without the windows' tokens nothing can be resumed after it.
+      if (!memory_->load(restore.pages[i], restore.groups[i], bytes_)) return;
       store_->touch(restore.records[i]);
     }
     restore.n_done = static_cast<int64_t>(i) + 1;
@@ -236,7 +279,7 @@ void DiskTier::read_pages(Restore& restore) {
 
 Status DiskTier::write_pages(Write& write) {
   for (const PrefixTree::Unwritten& page : write.batch.pages) {
-    memory_->save(page.page, bytes_);
+    memory_->save(page.page, write.groups[write.records.size()], bytes_);
     const int64_t parent =
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
     write.records.push_back(

@@ -19,10 +19,11 @@ namespace ruv {
 struct Restore {
   uint64_t id = 0;
   std::string scope;
-  std::vector<Token> tokens;     // of the pages, kPageTokens each
-  std::vector<PageId> pages;     // all held; those in memory first, then empty ones
-  std::vector<int64_t> records;  // -1: in memory already
-  int64_t n_done = 0;            // leading pages that have their bytes
+  std::vector<Token> tokens;            // of the pages, kPageTokens each
+  std::vector<PageId> pages;            // all held; empty ones where there is a record to read
+  std::vector<int64_t> records;         // -1: in memory already
+  std::vector<KvPages::Groups> groups;  // what is read of the record
+  int64_t n_done = 0;                   // leading pages that have their bytes
 };
 
 class DiskTier {
@@ -36,6 +37,11 @@ class DiskTier {
   // The following are for the engine's thread. begin() takes `restore` and reads those of its pages
   // that have records; poll() returns the result. On std::bad_alloc nothing has happened.
   void begin(Restore& restore);
+  // Gets frames for the pages that are read, in the windows that they are read for; false, with
+  // nothing changed, where there are too few. give_up() releases them, and all pages, of a restore
+  // that does not begin.
+  bool hold_frames(const Restore& restore);
+  void give_up(const Restore& restore);
   // Applies results: written and dropped records become known to the tree, restored pages become
   // the tree's. Then hands out the next pages to write. Calls on_restored(id) for each finished
   // restore.
@@ -52,7 +58,8 @@ class DiskTier {
  private:
   struct Write {
     PrefixTree::WriteBatch batch;
-    std::vector<int64_t> records;  // of the leading pages of the batch that were written
+    std::vector<KvPages::Groups> groups;  // that each page has, held for writing
+    std::vector<int64_t> records;         // of the leading pages of the batch that were written
   };
 
   void work();
@@ -63,6 +70,8 @@ class DiskTier {
   void forget_dropped();
   void finish(Restore& restore);
   void finish(const Write& write);
+  KvPages::Groups hold_windows(PageId page, KvPages::Groups wanted, bool fresh);
+  void let_go(PageId page, KvPages::Groups groups);
   void begin_write();
   bool idle() const { return n_restoring_ == 0 && !writing_; }
 

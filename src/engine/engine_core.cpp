@@ -21,8 +21,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       options_(options),
       clock_(&clock),
       executor_(std::move(parts.executor)),
-      tails_(tails_for(executor_->pages(), options)),
-      pool_(executor_->pages().n_pages(), tails_.get()),
+      frames_(frames_of(executor_->pages())),
+      pool_(executor_->pages().n_pages(), frames_),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model)),
@@ -31,14 +31,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
               options.max_sequences, options.max_sequences + kMaxDraftRows),
       verifier_(*executor_, speculator_, prefixes_, options.max_sequences, model.h.n_vocab) {}
 
-int64_t EngineCore::tails_for_steps(const EngineOptions& options) {
-  return TailSlots::enough_for(options.max_sequences, options.max_batch_tokens + kMaxDraftRows);
-}
-
-std::unique_ptr<TailSlots> EngineCore::tails_for(KvPages& pages, const EngineOptions& options) {
-  if (!is_tiered(pages.shape().type)) return nullptr;
-  CHECK(pages.tail().n_pages() >= std::min(pages.n_pages(), tails_for_steps(options)));
-  return std::make_unique<TailSlots>(pages);
+FrameLimits EngineCore::frames_for_steps(const EngineOptions& options) {
+  return {.n_lists = options.max_sequences, .n_rows = options.max_batch_tokens + kMaxDraftRows};
 }
 
 std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
@@ -255,7 +249,7 @@ void EngineCore::start(Sequence& sequence, int64_t now_ns) {
 void EngineCore::apply(int64_t now_ns) {
   planned_.clear();
   for (const auto& sequence : lists_.running) {
-    sequence->pages().trim_tails(sequence->n_computed());
+    sequence->pages().trim(sequence->n_computed());
     planned_.push_back(sequence.get());
   }
   for (const int64_t i : plan_.expire_waiting) {
@@ -342,17 +336,18 @@ Engine::Load EngineCore::load() const {
 
 KvCacheStats EngineCore::kv_stats() const {
   KvCacheStats stats;
-  stats.type = executor_->pages().shape().type;
+  stats.type = executor_->pages().settled(0).type();
   stats.page_tokens = kPageTokens;
-  stats.page_bytes = executor_->pages().shape().page_bytes();
+  stats.page_bytes = executor_->pages().layout().page_bytes();
   stats.memory_bytes = executor_->pages().n_bytes();
   stats.total_pages = pool_.n_pages();
   stats.free_pages = pool_.n_free();
   stats.preemptions = n_preemptions_;
-  if (tails_ != nullptr) {
-    stats.tail_pages = tails_->n_slots();
-    stats.used_tail_pages = tails_->n_used();
-    stats.demoted_pages = tails_->n_demoted();
+  for (const PageFrames& group : frames_) {
+    const bool is_window = group.reach().window > 0;
+    (is_window ? stats.window_pages : stats.tail_pages) += group.n_frames();
+    (is_window ? stats.used_window_pages : stats.used_tail_pages) += group.n_used();
+    (is_window ? stats.passed_pages : stats.demoted_pages) += group.n_evicted();
   }
   prefixes_.fill(stats);
   return stats;
@@ -360,10 +355,10 @@ KvCacheStats EngineCore::kv_stats() const {
 
 // Every page is accounted for: the pool's holders are the sequences, the tree and the disk.
 bool EngineCore::consistent() const {
-  if (tails_ != nullptr) {
-    int64_t n_pinned = 0;
-    for (const auto& sequence : lists_.running) n_pinned += sequence->pages().n_pinned();
-    if (n_pinned != tails_->n_pins() || !tails_->consistent()) return false;
+  for (size_t group = 0; group < frames_.size(); ++group) {
+    int64_t n_pinned = frames_[group].n_held();
+    for (const auto& sequence : lists_.running) n_pinned += sequence->pages().n_pinned(group);
+    if (n_pinned != frames_[group].n_pins() || !frames_[group].consistent()) return false;
   }
   return pool_.consistent() && prefixes_.tree().consistent();
 }

@@ -54,8 +54,8 @@ class EngineCore {
   // sent and its pages are released; pool, tree and ledger agree; and the bytes of the surviving
   // sequences are unaffected.
   bool step(const StopFlag& stop);
-  // The most tails that steps of an engine with these options need.
-  static int64_t tails_for_steps(const EngineOptions& options);
+  // What steps of an engine with these options need of windows and tails.
+  static FrameLimits frames_for_steps(const EngineOptions& options);
   // Requests in prefill in this step; cancelling one of them may abort the step. Called by step()
   // before it computes.
   std::function<void(std::span<const RequestId>)> on_prompts;
@@ -70,7 +70,6 @@ class EngineCore {
   bool consistent() const;
 
  private:
-  static std::unique_ptr<TailSlots> tails_for(KvPages& pages, const EngineOptions& options);
   bool plan_and_compute(const StopFlag& stop);
   bool files_are_lost();
   void give_up(Sequence& sequence);
@@ -91,7 +90,7 @@ class EngineCore {
   EngineOptions options_;
   const Clock* clock_;
   std::unique_ptr<Executor> executor_;
-  std::unique_ptr<TailSlots> tails_;  // null: the type has none
+  std::vector<PageFrames> frames_;  // of the groups that do not keep every page
   PagePool pool_;
   PrefixCache prefixes_;
   TenantLedger tenants_;

@@ -13,31 +13,43 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kDefaultMaxCtx = 32768;
-// For tiered types, one in this many tokens keeps its f16 form.
+// One in this many tokens keeps its f16 form and is kept by layers with a window.
 constexpr int64_t kTailShare = 8;
 
-bool chooses_tails(const EngineOptions& o) {
-  return is_tiered(*o.kv.type) && o.kv.keep_prefixes && o.kv.tail_tokens == 0;
+// What windows and tails need, and what cached prefixes may have of them: if anything, then at
+// least what one prefix needs.
+FrameLimits frame_limits(const EngineOptions& o, const CacheLayout& layout, int64_t kept_tokens) {
+  FrameLimits limits = EngineCore::frames_for_steps(o);
+  limits.n_kept = pages_for(kept_tokens);
+  for (const KvLayer& layer : layout.layers) {
+    if (layer.window == 0 || kept_tokens == 0) continue;
+    limits.n_kept = std::max(limits.n_kept, KvReach{layer.window}.pages_before());
+  }
+  return limits;
+}
+int64_t kept_tokens(const EngineOptions& o, int64_t max_tokens) {
+  if (o.kv.tail_tokens > 0) return o.kv.tail_tokens;
+  return o.kv.keep_prefixes ? max_tokens / kTailShare : 0;
 }
 
-// Tokens that a quarter of the machine's memory holds, tails included.
-int64_t affordable_tokens(const Model& model, const EngineOptions& o) {
-  KvShape shape = model.kv_shape();
-  const int64_t f16_bytes = shape.bytes_per_token();
-  shape.type = *o.kv.type;
+CacheLayout layout_for(const Model& model, const EngineOptions& o) {
+  return model.cache_layout().with_type(*o.kv.type).for_context(o.n_ctx);
+}
+
+// The most tokens, up to `most`, that a quarter of the machine's memory holds.
+int64_t affordable_tokens(const Model& model, const EngineOptions& o, int64_t most) {
+  const CacheLayout layout = layout_for(model, o);
   const int64_t memory = machine_memory_bytes() / 4;
-  if (!is_tiered(shape.type)) return memory / shape.bytes_per_token();
-  const int64_t for_steps =
-      (EngineCore::tails_for_steps(o) * kPageTokens + o.kv.tail_tokens) * f16_bytes;
-  const int64_t share = chooses_tails(o) ? f16_bytes / kTailShare : 0;
-  return std::max<int64_t>(0, memory - for_steps) / (shape.bytes_per_token() + share);
-}
-
-// What steps need and what kept prefixes may have, at most one for each page.
-int64_t tails_of(const EngineOptions& o) {
-  if (!is_tiered(*o.kv.type)) return 0;
-  return std::min(pages_for(o.kv.max_tokens),
-                  EngineCore::tails_for_steps(o) + pages_for(o.kv.tail_tokens));
+  const auto is_affordable = [&](int64_t n_pages) {
+    const FrameLimits limits = frame_limits(o, layout, kept_tokens(o, n_pages * kPageTokens));
+    return KvPages::bytes_for(layout, n_pages, limits) <= memory;
+  };
+  int64_t least = 0, beyond = pages_for(most) + 1;
+  while (beyond - least > 1) {
+    const int64_t middle = (least + beyond) / 2;
+    (is_affordable(middle) ? least : beyond) = middle;
+  }
+  return std::min(most, least * kPageTokens);
 }
 
 Status check_kv(const KvCacheConfig& kv) {
@@ -49,25 +61,46 @@ Status check_kv(const KvCacheConfig& kv) {
   return check_kv_type(*kv.type, verdicts);
 }
 
+// "28 layers, 8 heads of 128", for each run of equal layers.
+std::string layers_of(const KvPages& pages) {
+  const std::vector<KvLayer>& layers = pages.layout().layers;
+  std::string text;
+  for (size_t first = 0, n = 0; first < layers.size(); first += n) {
+    const KvShape& shape = layers[first].shape;
+    const int64_t window =
+        pages.settled(static_cast<int64_t>(first)).frames != nullptr ? layers[first].window : 0;
+    const auto is_same = [&](size_t i) {
+      return layers[i].shape == shape && layers[i].window == layers[first].window;
+    };
+    for (n = 1; first + n < layers.size() && is_same(first + n);) ++n;
+    const std::string values =
+        shape.value_dim != shape.key_dim ? fmt::format(" and {}", shape.value_dim) : "";
+    const std::string of_window = window > 0 ? fmt::format(" in windows of {}", window) : "";
+    text += fmt::format("{}{} layers, {} heads of {}{}{}", first > 0 ? ", " : "", n, shape.n_heads,
+                        shape.key_dim, values, of_window);
+  }
+  return text;
+}
+
 // Everything that decides the bytes of a page but the model's own bytes.
-std::string layout_of(const Model& model, const EngineOptions& o, const KvShape& shape) {
+std::string layout_of(const Model& model, const EngineOptions& o, const KvPages& pages) {
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
-  const std::string group = is_tiered(shape.type) ? fmt::format(" by {}", kGroupTokens) : "";
-  return fmt::format("isa {}, kv {}{}{}, {} layers, {} heads of {}, rope {}", model.kernels->isa,
-                     kv_type_name(shape.type), group,
-                     rotates_keys(shape.type) ? " centred, rotated" : "", shape.n_layers,
-                     shape.n_kv_heads, shape.head_dim, extended ? "extended" : "original");
+  const KvType type = *o.kv.type;
+  const std::string group = is_tiered(type) ? fmt::format(" by {}", kGroupTokens) : "";
+  return fmt::format("isa {}, kv {}{}{}, {}, rope {}", model.kernels->isa, kv_type_name(type),
+                     group, rotates_keys(type) ? " centred, rotated" : "", layers_of(pages),
+                     extended ? "extended" : "original");
 }
 
 // Null: nothing is kept on disk.
 Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOptions& o,
-                                             const KvShape& shape) {
+                                             const KvPages& pages) {
   if (o.kv.disk_folder.empty() || !o.kv.keep_prefixes) return std::unique_ptr<PageStore>();
   if (model.file == nullptr) {
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
   const ContentKey key = content_key(*model.file, *model.kernels);
-  return open_page_store(o.kv, key.words, layout_of(model, o, shape), shape.page_bytes());
+  return open_page_store(o.kv, key.words, layout_of(model, o, pages), pages.saved_bytes());
 }
 
 }  // namespace
@@ -88,10 +121,10 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
   if (o.kv.max_tokens == 0) {
-    o.kv.max_tokens = std::min(o.n_ctx * o.max_sequences, affordable_tokens(model, o));
+    o.kv.max_tokens = affordable_tokens(model, o, o.n_ctx * o.max_sequences);
   }
   o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
-  if (chooses_tails(o)) o.kv.tail_tokens = o.kv.max_tokens / kTailShare;
+  o.kv.tail_tokens = kept_tokens(o, o.kv.max_tokens);
   return o;
 }
 
@@ -99,15 +132,16 @@ Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete
   EngineParts parts;
   std::random_device device;
   parts.guess_seed = uint64_t{device()} << 32 | device();
-  parts.executor = TRY(
-      Executor::create(model, {.n_threads = complete.n_threads,
-                               .n_pages = pages_for(complete.kv.max_tokens),
-                               .n_tails = tails_of(complete),
-                               .max_rows = complete.max_batch_tokens,
-                               .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
-                               .n_ctx = complete.n_ctx,
-                               .kv_type = *complete.kv.type}));
-  parts.store = TRY(store_for(model, complete, parts.executor->pages().shape()));
+  parts.executor = TRY(Executor::create(
+      model,
+      {.n_threads = complete.n_threads,
+       .n_pages = pages_for(complete.kv.max_tokens),
+       .frames = frame_limits(complete, layout_for(model, complete), complete.kv.tail_tokens),
+       .max_rows = complete.max_batch_tokens,
+       .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
+       .n_ctx = complete.n_ctx,
+       .kv_type = *complete.kv.type}));
+  parts.store = TRY(store_for(model, complete, parts.executor->pages()));
   if (complete.draft_model != nullptr) {
     const int64_t n_ctx = std::min(complete.n_ctx, complete.draft_model->h.n_ctx_train);
     parts.draft_model =

@@ -49,9 +49,9 @@ class ModelExecutor final : public Executor {
 // All buffers are allocated here; a step allocates nothing.
 Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
-  KvShape shape = model.kv_shape();
-  shape.type = limits.kv_type;
-  KvPages pages = TRY(KvPages::create(shape, limits.n_pages, limits.n_tails));
+  const CacheLayout layout =
+      model.cache_layout().with_type(limits.kv_type).for_context(limits.n_ctx);
+  KvPages pages = TRY(KvPages::create(layout, limits.n_pages, limits.frames));
   Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
   auto executor =
       std::make_unique<ModelExecutor>(model, limits, std::move(pages), std::move(activations));

@@ -15,7 +15,7 @@ namespace ruv {
 struct ExecutorLimits {
   int n_threads = 0;  // 0: one per core
   int64_t n_pages = 0;
-  int64_t n_tails = 0;  // of a tiered kv_type; 0: each page has its own
+  std::optional<FrameLimits> frames = {};  // of windows and tails; unset: each page has its own
   int64_t max_rows = 0;
   int64_t max_outputs = 0;
   int64_t n_ctx = 0;  // longest sequence

@@ -32,25 +32,23 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   }
   const int64_t chunk = std::min(n, chunk_of(options, n_vocab));
   const int64_t n_pages = pages_for(n);
-  const int64_t n_tails = is_tiered(options.kv_type) ? TailSlots::enough_for(1, chunk) : 0;
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,
                                    .n_pages = n_pages,
-                                   .n_tails = n_tails,
+                                   .frames = FrameLimits{.n_lists = 1, .n_rows = chunk},
                                    .max_rows = chunk,
                                    .max_outputs = options.all ? chunk : 1,
                                    .n_ctx = n,
                                    .kv_type = options.kv_type}));
-  std::optional<TailSlots> tails;
-  if (is_tiered(options.kv_type)) tails.emplace(executor->pages());
-  PagePool pool(n_pages, tails ? &*tails : nullptr);
+  std::vector<PageFrames> frames = frames_of(executor->pages());
+  PagePool pool(n_pages, frames);
   PageList pages(pool);
   pages.grow(n, executor->pages());
   BatchBuilder batch;
   for (int64_t first = 0; first < n; first += chunk) {
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
-    pages.pin_tails(first, first + n_rows);
+    pages.pin(first, first + n_rows);
     batch.begin_sequence(first, pages.pages());
     batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
     const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;

@@ -49,18 +49,35 @@ void PrefixCache::match(const Sequence& sequence) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
   }
-  // Pages that are only on disk cannot be shared yet. Neither can a page without its tail in the
-  // group where the sequence continues: it would be read in another precision than without the
-  // cache.
-  const auto count_until = [&](int64_t first, const auto& lacks) {
-    const auto begin = match_.entries.begin();
-    return std::find_if(begin + first, match_.entries.end(), lacks) - begin;
+  // Pages that are only on disk cannot be shared yet.
+  const auto on_disk = [](const PrefixTree::Entry& entry) { return entry.page < 0; };
+  cut_match(std::ranges::find_if(match_.entries, on_disk) - match_.entries.begin());
+  cut_to_resumable();
+}
+
+void PrefixCache::cut_to_resumable() {
+  cut_match(n_resumable([&](int64_t i, int64_t position) {
+    return pool_->readable(match_.entries[static_cast<size_t>(i)].page, i, position);
+  }));
+}
+
+// The most leading pages of the match after which a sequence can continue: is_readable(page,
+// position) for all that its first row reads. With tails, where the row would otherwise read
+// another precision than without the cache; with windows, where it would read nothing.
+template <class F>
+int64_t PrefixCache::n_resumable(const F& is_readable) const {
+  const std::span<PageFrames> frames = pool_->frames();
+  int64_t n = std::ssize(match_.entries);
+  const auto is_out_of_reach = [&](int64_t i, int64_t position) {
+    return std::ranges::all_of(
+        frames, [&](const PageFrames& group) { return i < group.reach().first_page(position); });
   };
-  cut_match(count_until(0, [](const PrefixTree::Entry& entry) { return entry.page < 0; }));
-  const TailSlots* const tails = pool_->tails();
-  if (tails == nullptr) return;
-  cut_match(count_until(match_.n_tokens / kGroupTokens * kGroupPages,
-                        [&](const PrefixTree::Entry& entry) { return !tails->has(entry.page); }));
+  for (int64_t i = n - 1; i >= 0; --i) {
+    const int64_t position = std::min(match_.n_tokens, n * kPageTokens);
+    if (is_out_of_reach(i, position)) break;
+    if (!is_readable(i, position)) n = i;
+  }
+  return n;
 }
 
 // Shortens the match to its first n_pages whole pages.
@@ -73,7 +90,9 @@ void PrefixCache::cut_match(int64_t n_pages) {
 
 // Changes whenever the result of a match may have changed.
 int64_t PrefixCache::n_changes() const {
-  return n_changes_ + (pool_->tails() != nullptr ? pool_->tails()->n_demoted() : 0);
+  int64_t n = n_changes_;
+  for (const PageFrames& group : pool_->frames()) n += group.n_evicted();
+  return n;
 }
 
 // Cached in the sequence with the number of changes at which it was computed.
@@ -119,19 +138,23 @@ void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
 }
 
 // Gives the sequence the pages of match_. The last one is left out if there is no page for a copy
-// of it: the match itself may occupy the whole pool.
+// of it: the match itself may occupy the whole pool. Fewer tokens may then reach further back.
 void PrefixCache::hold_match(Sequence& sequence) {
   const int64_t n_whole = match_.n_tokens / kPageTokens;
   for (int64_t i = 0; i < n_whole; ++i) {
     sequence.pages().share(match_.entries[static_cast<size_t>(i)].page);
   }
-  sequence.pages().pin_tails(n_whole * kPageTokens, n_whole * kPageTokens);
+  sequence.pages().pin(match_.n_tokens, n_whole * kPageTokens);
   if (match_.n_tokens % kPageTokens == 0) return;
   const PageId from = match_.entries[static_cast<size_t>(n_whole)].page;
   pool_->share(from);  // making room must not take it
   const Undo release([&] { pool_->release(from); });
   const bool copied = make_room(1) && sequence.pages().append_copy(from, *memory_);
-  if (!copied) match_.n_tokens = n_whole * kPageTokens;
+  if (copied) return;
+  sequence.pages().clear();
+  cut_match(n_whole);
+  cut_to_resumable();
+  hold_match(sequence);
 }
 
 // Caches the whole pages and the partly filled last one.
@@ -156,47 +179,76 @@ bool PrefixCache::begin_restore(const Sequence& sequence) {
     disk_->begin(restore);
     begun = true;
   };
-  if (!try_allocating(begin)) {
-    for (const PageId page : restore.pages) pool_->release(page);
-  }
+  if (!try_allocating(begin)) disk_->give_up(restore);
   return begun;
 }
 
+// What is read: pages that are only on disk, and those that lack their frame in a window.
 bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
   const std::span<const Token> tokens =
       std::span(sequence.tokens())
           .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
   tree_.match(sequence.scope(), tokens, match_);
   // Pages from disk have no tails: of tiered types only whole groups are useful.
-  const int64_t unit = pool_->tails() != nullptr ? kGroupPages : 1;
+  const int64_t unit = memory_->tails() != nullptr ? kGroupPages : 1;
   match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens / unit * unit));
-  while (!match_.entries.empty() && match_.entries.back().page >= 0) match_.entries.pop_back();
-  if (match_.entries.empty()) return false;
+  match_.n_tokens = std::ssize(match_.entries) * kPageTokens;
+  const auto n = n_resumable([&](int64_t i, int64_t position) {
+    const PrefixTree::Entry& entry = match_.entries[static_cast<size_t>(i)];
+    return entry.record >= 0 || pool_->readable(entry.page, i, position);
+  });
+  match_.entries.resize(static_cast<size_t>(n / unit * unit));
+  const int64_t position = std::ssize(match_.entries) * kPageTokens;
+  const auto must_be_read = [&](size_t i) {
+    const PageId page = match_.entries[i].page;
+    return page < 0 || !pool_->readable(page, static_cast<int64_t>(i), position);
+  };
+  size_t n_pages = match_.entries.size();
+  while (n_pages > 0 && !must_be_read(n_pages - 1)) --n_pages;
+  if (n_pages == 0) return false;
+  match_.entries.resize(n_pages);
   restore.id = sequence.id();
   restore.scope = sequence.scope();
   restore.tokens.assign(tokens.begin(), tokens.begin() + std::ssize(match_.entries) * kPageTokens);
+  for (size_t i = 0; i < n_pages; ++i) {
+    restore.records.push_back(must_be_read(i) ? match_.entries[i].record : -1);
+    restore.groups.push_back(must_be_read(i) ? groups_read(static_cast<int64_t>(i), position) : 0);
+  }
   return hold_for_restore(restore);
 }
 
-// Takes a hold on the matched pages in memory, and reserves pages for those on disk.
-bool PrefixCache::hold_for_restore(Restore& restore) {
-  restore.pages.reserve(match_.entries.size());
-  restore.records.reserve(match_.entries.size());
-  for (const PrefixTree::Entry& entry : match_.entries) {
-    if (entry.page < 0) continue;
-    pool_->share(entry.page);
-    restore.pages.push_back(entry.page);
-    restore.records.push_back(-1);
+// The groups of page i that a row at `position` reads.
+KvPages::Groups PrefixCache::groups_read(int64_t i, int64_t position) const {
+  KvPages::Groups groups = 1;
+  for (size_t w = 0; w < memory_->windows().size(); ++w) {
+    const bool in_reach = i >= memory_->windows()[w]->reach().first_page(position);
+    groups |= KvPages::Groups{in_reach} << (w + 1);
   }
-  const auto n_read = std::ssize(match_.entries) - std::ssize(restore.pages);
-  if (!make_room(n_read) || !pool_->reserve(n_read, restore.pages)) {
-    for (const PageId page : restore.pages) pool_->release(page);
+  return groups;
+}
+
+// Takes a hold on the pages that need not be read, and reserves pages and frames for the others.
+// Nothing throws once the first page is held.
+bool PrefixCache::hold_for_restore(Restore& restore) {
+  const auto is_read = [&](size_t i) { return restore.records[i] >= 0; };
+  const size_t n = restore.records.size();
+  std::vector<PageId> shared, fresh;
+  for (size_t i = 0; i < n; ++i) (is_read(i) ? fresh : shared).push_back(match_.entries[i].page);
+  const auto n_read = std::ssize(fresh);
+  fresh.clear();
+  restore.pages.reserve(n);
+  for (const PageId page : shared) pool_->share(page);  // making room must not take them
+  if (!make_room(n_read) || !pool_->reserve(n_read, fresh)) {
+    for (const PageId page : shared) pool_->release(page);
     return false;
   }
-  for (size_t i = restore.records.size(); i < match_.entries.size(); ++i) {
-    restore.records.push_back(match_.entries[i].record);
-  }
-  return true;
+  auto next_shared = shared.begin();
+  auto next_fresh = fresh.begin();
+  for (size_t i = 0; i < n; ++i)
+    restore.pages.push_back(is_read(i) ? *next_fresh++ : *next_shared++);
+  if (disk_->hold_frames(restore)) return true;
+  for (const PageId page : restore.pages) pool_->release(page);
+  return false;
 }
 
 void PrefixCache::poll(const std::function<void(RequestId)>& on_restored) {

@@ -49,9 +49,13 @@ class PrefixCache {
  private:
   void match(const Sequence& sequence);
   void cut_match(int64_t n_pages);
+  void cut_to_resumable();
+  template <class F>
+  int64_t n_resumable(const F& is_readable) const;
   int64_t n_changes() const;
   void hold_match(Sequence& sequence);
   bool plan_restore(const Sequence& sequence, Restore& restore);
+  KvPages::Groups groups_read(int64_t i, int64_t position) const;
   bool hold_for_restore(Restore& restore);
 
   PagePool* pool_;

@@ -33,7 +33,7 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   if (!reserve(sequence, end)) return;
   const bool gives_logits = end == sequence.n_tokens();
   if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
-  sequence.pages().pin_tails(first, end + packed.n_drafts);
+  sequence.pages().pin(first, end + packed.n_drafts);
   if (sequence.in_prompt()) prompts_.push_back(sequence.id());
   batch_.begin_sequence(first, sequence.pages().pages());
   batch_.add(std::span(sequence.tokens())

@@ -42,7 +42,8 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
              {.layer = i,
               .n_heads = p.n_heads,
               .n_kv_heads = p.n_kv_heads,
-              .head_dim = p.head_dim,
+              .key_dim = p.head_dim,
+              .value_dim = p.head_dim,
               .scale = p.attn_scale,
               .softcap = p.attn_softcap,
               .window = p.window});

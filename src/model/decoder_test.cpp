@@ -27,7 +27,7 @@ class DecoderWorld {
     EXPECT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
     const HParams& h = model_->h;
-    pages_ = std::make_unique<KvPages>(std::move(*KvPages::create(model_->kv_shape(), 1)));
+    pages_ = std::make_unique<KvPages>(std::move(*KvPages::create(model_->cache_layout(), 1)));
     pages_->clear(0);
     activations_ = std::make_unique<Activations>(
         std::move(*Activations::create(*model_, kPageTokens, kPageTokens)));

@@ -19,7 +19,7 @@ ModelInfo model_info(const Model& model) {
   info.n_ff = model.h.n_ff;
   info.n_vocab = model.h.n_vocab;
   info.n_ctx_train = model.h.n_ctx_train;
-  info.kv_bytes_per_token = model.kv_shape().bytes_per_token();
+  info.kv_bytes_per_token = model.cache_layout().bytes_per_token();
   info.from_packed_file = model.from_packed_file;
   info.has_tokenizer = model.tokenizer != nullptr;
   info.has_chat_template = model.chat_template != nullptr;

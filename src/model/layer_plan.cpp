@@ -60,6 +60,15 @@ int64_t LayerPlan::extent(LayerSize e) const {
   return 0;
 }
 
+CacheLayout cache_layout(std::span<const LayerPlan> plans) {
+  CacheLayout layout;
+  for (const LayerPlan& p : plans) {
+    layout.layers.push_back(
+        {{.n_heads = p.n_kv_heads, .key_dim = p.head_dim, .value_dim = p.head_dim}, p.window});
+  }
+  return layout;
+}
+
 Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,
                                            const HParams& h, const RopePlans& rope) {
   const BlockSpec& block = family.block;

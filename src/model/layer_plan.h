@@ -2,8 +2,10 @@
 // the file. The decoder walks plans, so layers may differ in anything a plan says.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "device/cache_layout.h"
 #include "model/role.h"
 #include "model/rope.h"
 
@@ -37,6 +39,9 @@ struct LayerPlan {
   // The number of columns or rows that a matrix has in this layer.
   int64_t extent(LayerSize e) const;
 };
+
+// What layers with these plans keep of each token, in f16.
+CacheLayout cache_layout(std::span<const LayerPlan> plans);
 
 // One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).
 Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,

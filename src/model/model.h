@@ -59,7 +59,8 @@ struct Model {
   int64_t n_usable_tokens() const {
     return tokenizer != nullptr ? tokenizer->vocab_size() : h.n_vocab;
   }
-  KvShape kv_shape() const { return {h.n_layers, h.n_kv_heads, h.head_dim}; }
+  // What its layers keep, in f16.
+  CacheLayout cache_layout() const { return ruv::cache_layout(plans); }
 };
 
 // The file that could not be read when a part of it was needed (MappedFile::is_damaged); null: all

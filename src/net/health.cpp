@@ -22,7 +22,9 @@ Json kv_json(const KvCacheStats& s) {
           {"cached_tokens", s.cached_tokens}, {"index_bytes", s.index_bytes},
           {"evicted_pages", s.evicted_pages}, {"preemptions", s.preemptions},
           {"tail_pages", s.tail_pages},       {"used_tail_pages", s.used_tail_pages},
-          {"demoted_pages", s.demoted_pages}, {"memory_bytes", s.memory_bytes}};
+          {"demoted_pages", s.demoted_pages}, {"memory_bytes", s.memory_bytes},
+          {"window_pages", s.window_pages},   {"used_window_pages", s.used_window_pages},
+          {"passed_pages", s.passed_pages}};
 }
 
 Json prefix_json(const KvCacheStats& s) {

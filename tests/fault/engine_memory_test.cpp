@@ -69,7 +69,8 @@ struct SmallMemory {
     model.h.n_vocab = kVocabulary;
     EngineParts parts;
     parts.executor = std::make_unique<ScriptedExecutor>(kMemoryPages, kVocabulary, clock,
-                                                        is_tiered ? kMemoryPages : 0);
+                                                        ScriptedLayers{.tiered = is_tiered},
+                                                        FrameLimits{.n_kept = kMemoryPages});
     core = std::make_unique<EngineCore>(model, options, clock, std::move(parts));
     answer({scripted_request(37, 1, 4)});
   }

@@ -66,7 +66,8 @@ TEST(StreamMemory, TheLastEventNeedsNoMemory) {
     for (int i = 0; i < n_before; ++i) engine.tell(token);
     tell_until_memory_is_out(engine);
     auto answer = std::async(std::launch::async, [&] { return stream.collect(); });
-    ASSERT_EQ(answer.wait_for(kPatience), std::future_status::ready) << n_before << " events before";
+    ASSERT_EQ(answer.wait_for(kPatience), std::future_status::ready)
+        << n_before << " events before";
     const Result<Answer> ended = answer.get();
     ASSERT_FALSE(ended.has_value());
     EXPECT_EQ(ended.error().code(), Code::out_of_memory);

@@ -141,7 +141,7 @@ TEST(Activations, EveryStepOfGptNanoSort) {
 
   for (size_t sequence = 0; sequence < 3; ++sequence) {
     WorkerPool pool(1);
-    KvPages pages = std::move(*KvPages::create(m.kv_shape(), 1));
+    KvPages pages = std::move(*KvPages::create(m.cache_layout(), 1));
     const auto ops =
         std::move(*CpuOps::create(*m.kernels, pool, pages, {kTokens, m.h.n_ff, m.h.head_dim, 1}));
     const Activations activations = std::move(*Activations::create(m, kTokens, kTokens));

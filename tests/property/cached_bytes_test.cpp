@@ -19,6 +19,7 @@ struct CachedBytesCase {
   const char* path;
   KvType kv;
   int worlds;
+  bool windowed = false;
 };
 
 // What happened, so that a test which no longer reaches what it is for fails.
@@ -35,10 +36,14 @@ struct Reached {
   // Of tiered pages:
   int64_t inside_group = 0;  // answers that began on kept tails
   int64_t demoted = 0;
+  // Of layers with a window:
+  int64_t behind_window = 0;  // answers that began where some pages had left it
+  int64_t passed = 0;
 
-  bool all(bool tiered) const {
+  bool all(bool tiered, bool windowed) const {
     for (const int64_t n : {inside_page, whole_prompt, drafted, evicted, preempted, restored,
-                            damaged, tiered ? inside_group : 1, tiered ? demoted : 1}) {
+                            damaged, tiered ? inside_group : 1, tiered ? demoted : 1,
+                            windowed ? behind_window : 1, windowed ? passed : 1}) {
       if (n == 0) return false;
     }
     return true;
@@ -72,6 +77,8 @@ class CachedWorld {
         reached.restored += stats.restored_pages;
         reached.damaged += stats.failed_restores;
         reached.demoted += stats.demoted_pages;
+        reached.passed += stats.passed_pages;
+        reached.behind_window += stats.window_pages > 0 && stats.hits > 0;
       }
       if (n_lives > 1 && rng_.below(2) == 0) damage();
     }
@@ -94,7 +101,8 @@ class CachedWorld {
     options.max_sequences = 1 + below(4);
     options.max_batch_tokens = 1 + below(120);
     options.kv = kv_of(given_.kv);
-    if (is_tiered(given_.kv)) options.kv.tail_tokens = below(rng_.below(2) == 0 ? 20 : n_ctx_);
+    if (is_tiered(given_.kv) || given_.windowed)
+      options.kv.tail_tokens = below(rng_.below(2) == 0 ? 20 : n_ctx_);
     // Often hardly more than one sequence needs.
     options.kv.max_tokens = n_ctx_ + below(rng_.below(2) == 0 ? 64 : 4 * n_ctx_);
     return options;
@@ -227,7 +235,8 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   Reached reached;
   // Who meets whom depends on threads: where something was not reached yet, a few more worlds.
   const auto goes_on = [&](int world) {
-    return world < GetParam().worlds || (!reached.all(tiered) && world < 10 * GetParam().worlds);
+    return world < GetParam().worlds ||
+           (!reached.all(tiered, GetParam().windowed) && world < 10 * GetParam().worlds);
   };
   for (int world = 0; goes_on(world); ++world) {
     const uint64_t seed = first + static_cast<uint64_t>(world);
@@ -247,6 +256,8 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   EXPECT_GT(reached.damaged, 0);
   EXPECT_EQ(reached.inside_group > 0, tiered);
   EXPECT_EQ(reached.demoted > 0, tiered);
+  EXPECT_EQ(reached.behind_window > 0, GetParam().windowed);
+  EXPECT_EQ(reached.passed > 0, GetParam().windowed);
 }
 
 constexpr const char* kNano = "models/ruvltra-nano-q8_0.gguf";
@@ -255,9 +266,9 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
     {"nano_int8", kNano, KvType::int8, 25},
     {"nano_int4", kNano, KvType::int4, 25},
     {"nano_int2", kNano, KvType::int2, 10},
-    {"softcap_f16", "tests/golden/models/gemma2/model.gguf", KvType::f16, 120},
-    {"window_int8", "tests/golden/models/gemma3/model.gguf", KvType::int8, 120},
-    {"window_and_softcap_int8", "tests/golden/models/gemma2/model.gguf", KvType::int8, 120},
+    {"softcap_f16", "tests/golden/models/gemma2/model.gguf", KvType::f16, 120, true},
+    {"window_int8", "tests/golden/models/gemma3/model.gguf", KvType::int8, 120, true},
+    {"window_and_softcap_int8", "tests/golden/models/gemma2/model.gguf", KvType::int8, 120, true},
     {"learned_positions_f16", "tests/golden/models/gpt2/model.gguf", KvType::f16, 120},
 };
 

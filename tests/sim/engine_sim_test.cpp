@@ -28,7 +28,9 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
             << total.expired << " expired; " << total.aborted_steps << " steps aborted, "
             << total.preemptions << " preemptions, " << total.reused_tokens << " tokens reused, "
             << total.evicted_pages << " pages evicted, " << total.accepted_drafts
-            << " drafts accepted, " << total.demoted_pages << " pages demoted\n";
+            << " drafts accepted, " << total.demoted_pages << " pages demoted, "
+            << total.passed_pages << " left a window, " << total.reused_behind_windows
+            << " tokens reused there\n";
   if (count < 1000) return;
   EXPECT_GT(total.cancelled, 0);
   EXPECT_GT(total.aborted_steps, 0);
@@ -38,6 +40,8 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.evicted_pages, 0);
   EXPECT_GT(total.accepted_drafts, 0);
   EXPECT_GT(total.demoted_pages, 0);
+  EXPECT_GT(total.passed_pages, 0);
+  EXPECT_GT(total.reused_behind_windows, 0);
 }
 
 TEST(EngineSimulation, ASeedRepeatsExactly) {

@@ -32,6 +32,8 @@ class EngineWorld {
     int64_t accepted_drafts = 0;
     uint64_t trace = 0;  // of all steps in order
     int64_t demoted_pages = 0;
+    int64_t passed_pages = 0;           // that left a window's frames
+    int64_t reused_behind_windows = 0;  // tokens
 
     void add(const Coverage& other) {
       requests += other.requests;
@@ -47,13 +49,18 @@ class EngineWorld {
       accepted_drafts += other.accepted_drafts;
       trace = trace * 31 + other.trace;
       demoted_pages += other.demoted_pages;
+      passed_pages += other.passed_pages;
+      reused_behind_windows += other.reused_behind_windows;
     }
   };
 
   explicit EngineWorld(uint64_t seed) : rng_(seed) {
     n_vocab_ = 4 + below(20);
     tiered_ = rng_.below(8) == 0;
-    n_pages_ = tiered_ ? 20 + below(60) : 2 + below(rng_.below(2) == 0 ? 6 : 30);
+    for (int64_t n = rng_.below(6) == 0 ? 1 + below(2) : 0; n > 0; --n) {
+      windows_.push_back(1 + below(rng_.below(2) == 0 ? 20 : 150));
+    }
+    n_pages_ = is_small() ? 20 + below(60) : 2 + below(rng_.below(2) == 0 ? 6 : 30);
     options_.n_threads = 1;
     options_.n_ctx = kPageTokens * n_pages_ - below(kPageTokens);
     options_.max_sequences = 1 + below(6);
@@ -61,7 +68,8 @@ class EngineWorld {
     options_.kv.max_tokens = kPageTokens * n_pages_;
     options_.kv.keep_prefixes = rng_.below(8) != 0;
     model_.h.n_vocab = n_vocab_;
-    auto executor = std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_, n_tails());
+    auto executor = std::make_unique<ScriptedExecutor>(
+        n_pages_, n_vocab_, clock_, ScriptedLayers{tiered_, windows_}, frame_limits());
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options_, clock_,
                                          EngineParts{.executor = std::move(executor)});
@@ -90,10 +98,12 @@ class EngineWorld {
 
  private:
   // As few as an engine may have, or a few more.
-  int64_t n_tails() {
-    if (!tiered_) return 0;
-    return std::min(n_pages_, EngineCore::tails_for_steps(options_) + below(12));
+  FrameLimits frame_limits() {
+    FrameLimits limits = EngineCore::frames_for_steps(options_);
+    if (is_small()) limits.n_kept = below(12);
+    return limits;
   }
+  bool is_small() const { return tiered_ || !windows_.empty(); }
 
   struct Life {
     Request request;
@@ -106,8 +116,8 @@ class EngineWorld {
 
   int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
 
-  // Of a text; so that texts of tiered pages have groups.
-  int64_t longest() const { return tiered_ ? 400 : 100; }
+  // Of a text; so that texts of tiered pages have groups, and those of windows leave them.
+  int64_t longest() const { return is_small() ? 400 : 100; }
 
   std::vector<Token> random_tokens(int64_t n) {
     std::vector<Token> tokens;
@@ -220,6 +230,8 @@ class EngineWorld {
     covered_.reused_tokens = stats.reused_tokens;
     covered_.evicted_pages = core_->prefixes().tree().stats().evicted_pages;
     covered_.demoted_pages = stats.demoted_pages;
+    covered_.passed_pages = stats.passed_pages;
+    if (stats.window_pages > 0) covered_.reused_behind_windows = stats.reused_tokens;
   }
 
   Rng rng_;
@@ -229,6 +241,7 @@ class EngineWorld {
   int64_t n_vocab_ = 0;
   int64_t n_pages_ = 0;
   bool tiered_ = false;
+  std::vector<int64_t> windows_;
   ScriptedExecutor* executor_ = nullptr;  // the core's
   std::unique_ptr<EngineCore> core_;
   const StopFlag never_{false};

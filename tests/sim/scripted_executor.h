@@ -1,7 +1,8 @@
 // ScriptedExecutor: an executor without a model. What it keeps in a token's slot of a page, and the
 // logits it gives, are hashes of all slots before it, read from the pages, of tiered pages as
-// attention reads them: a wrong, stale or shared page or tail changes the answer. scripted_answer
-// says what the answer must be, without pages.
+// attention reads them: a wrong, stale or shared page or tail changes the answer. Layers with a
+// window keep a hash of what the first layer keeps, and are read as far as a window reaches.
+// scripted_answer says what the answer must be, without pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -84,16 +85,30 @@ class ScriptedState {
   Token last_ = 0;
 };
 
+// What the scripted model keeps.
+struct ScriptedLayers {
+  bool tiered = false;
+  std::vector<int64_t> windows = {};  // of layers beside the first, which keeps all tokens
+
+  // Layers of unequal shapes, the keys of each with room for a number per token.
+  CacheLayout layout() const {
+    const KvType type = tiered ? KvType::int4 : KvType::f16;
+    CacheLayout layout = {{{{1, 8, 8, type}, 0}}};
+    for (const int64_t window : windows)
+      layout.layers.push_back({{2, 8, 4 + window % 5, type}, window});
+    return layout;
+  }
+};
+
 class ScriptedExecutor final : public Executor {
  public:
-  static constexpr KvShape kShape = {.n_layers = 1, .n_kv_heads = 1, .head_dim = 2};
-
-  // n_tails: 0 for pages that have none.
-  ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock, int64_t n_tails = 0)
-      : pages_(std::move(*KvPages::create(n_tails > 0 ? kTieredShape : kShape, n_pages, n_tails))),
+  // `frames`: of tails and windows.
+  ScriptedExecutor(int64_t n_pages, int64_t n_vocab, FakeClock& clock,
+                   const ScriptedLayers& layers = {}, const FrameLimits& frames = {})
+      : pages_(std::move(*KvPages::create(layers.layout(), n_pages, frames))),
         n_vocab_(n_vocab),
         clock_(&clock) {
-    EXPECT_GE(pages_.shape().number_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
+    EXPECT_GE(pages_.settled(0).shape().key_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
   }
 
   // The next step stops in the middle, as if its flag had become true there.
@@ -129,9 +144,6 @@ class ScriptedExecutor final : public Executor {
   KvPages& pages() override { return pages_; }
 
  private:
-  static constexpr KvShape kTieredShape = {
-      .n_layers = 1, .n_kv_heads = 1, .head_dim = 8, .type = KvType::int4};
-
   void follow(const Batch& batch) {
     const auto add = [&](int64_t value) {
       trace_ = (trace_ ^ static_cast<uint64_t>(value)) * 0x100000001B3ULL + 1;
@@ -148,31 +160,47 @@ class ScriptedExecutor final : public Executor {
   static PageId page_of(const BatchSequence& sequence, int64_t position) {
     return sequence.pages[static_cast<size_t>(position / kPageTokens)];
   }
-  static uint32_t& slot(KvPages& region, PageId page, int64_t position) {
-    return reinterpret_cast<uint32_t*>(region.keys(page, 0, 0))[position % kPageTokens];
+  static uint32_t& slot(const KvView& view, PageId page, int64_t position) {
+    EXPECT_GE(view.frame(page), 0) << "position " << position << " has no frame";
+    std::byte* const keys = view.region->keys(std::max(0, view.frame(page)), view.layer, 0);
+    return reinterpret_cast<uint32_t*>(keys)[position % kPageTokens];
   }
-  bool tiered() const { return is_tiered(pages_.shape().type); }
+  bool tiered() const { return is_tiered(pages_.settled(0).type()); }
 
   // What a row at `reader` reads of an earlier position.
   ScriptedSlot read(const BatchSequence& sequence, int64_t position, int64_t reader) {
     const PageId page = page_of(sequence, position);
-    ScriptedSlot kept = {slot(pages_, page, position), 0};
+    ScriptedSlot kept = {slot(pages_.settled(0), page, position), 0};
     EXPECT_NE(kept.store, 0U) << "position " << position << " was never written";
     kept.tail = kept.store;
-    if (!tiered() || position / kGroupTokens < reader / kGroupTokens) return kept;
-    const PageId tail = pages_.tail_of(page);
-    EXPECT_GE(tail, 0) << "position " << position << " has no tail for " << reader;
-    if (tail < 0) return kept;
-    kept.tail = slot(pages_.tail(), tail, position);
-    EXPECT_NE(kept.tail, 0U) << "the tail of position " << position << " was never written";
+    if (tiered() && position / kGroupTokens >= reader / kGroupTokens) {
+      kept.tail = slot(pages_.newest(0), page, position);
+      EXPECT_NE(kept.tail, 0U) << "the tail of position " << position << " was never written";
+    }
+    read_windows(page, position, reader, kept);
     return kept;
+  }
+  // As far as attention reads: to the beginning of a block of kSkipTokens.
+  void read_windows(PageId page, int64_t position, int64_t reader, ScriptedSlot kept) {
+    for (int64_t layer = 1; layer < pages_.n_layers(); ++layer) {
+      const int64_t window = pages_.layout().layers[static_cast<size_t>(layer)].window;
+      if (position < std::max<int64_t>(0, reader - window + 1) / kSkipTokens * kSkipTokens)
+        continue;
+      const bool is_own = tiered() && position / kGroupTokens >= reader / kGroupTokens;
+      const KvView& view = is_own ? pages_.newest(layer) : pages_.settled(layer);
+      EXPECT_EQ(slot(view, page, position), in_layer(layer, is_own ? kept.tail : kept.store))
+          << "position " << position << " for " << reader << " in layer " << layer;
+    }
+  }
+  static uint32_t in_layer(int64_t layer, uint32_t kept) {
+    return layer == 0 ? kept : (kept ^ static_cast<uint32_t>(layer * 0x9E3779B1)) | 1;
   }
   void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) {
     const PageId page = page_of(sequence, position);
-    slot(pages_, page, position) = kept.store;
-    if (!tiered()) return;
-    ASSERT_GE(pages_.tail_of(page), 0) << "position " << position << " has no tail to write";
-    slot(pages_.tail(), pages_.tail_of(page), position) = kept.tail;
+    for (int64_t layer = 0; layer < pages_.n_layers(); ++layer) {
+      slot(pages_.settled(layer), page, position) = in_layer(layer, kept.store);
+      if (tiered()) slot(pages_.newest(layer), page, position) = in_layer(layer, kept.tail);
+    }
   }
 
   void compute(const Batch& batch, const BatchSequence& sequence) {

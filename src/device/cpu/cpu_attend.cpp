@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "device/kv_codes.h"
+
 namespace ruv {
 
 namespace {
@@ -12,9 +14,6 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 // matter.
 constexpr int64_t kTilesPerThread = 8;
 constexpr int64_t kPiecesPerThread = 8;
-// Scores before this boundary are skipped if no row sees them: the order of softmax's sum repeats
-// every 64 numbers.
-constexpr int64_t kSkipTokens = 64;
 constexpr int64_t kAheadPages = kChunkPages;
 // Weights of integer values are int16 with this for the largest value scale of the chunk.
 constexpr float kFullWeight = 32767.0F;
@@ -35,7 +34,6 @@ CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pa
     : kernels_(&kernels),
       pool_(&pool),
       pages_(&pages),
-      type_(pages.shape().type),
       max_shared_tiles_(kTilesPerThread * pool.n_threads()) {
   tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
   for (int i = 0; i < pool.n_threads(); ++i) {
@@ -73,13 +71,14 @@ void CpuAttend::run(const Batch& batch, View out, View q, const AttendParams& pa
 
 int64_t CpuAttend::make_tiles(const Batch& batch, const Call& call) {
   const int64_t rows_per_tile = std::max<int64_t>(1, kTileRows / call.group());
+  const KvType type = type_of(call);
   tiles_.clear();
   int64_t numbers = 0;
   for (const BatchSequence& sequence : batch.sequences) {
     for (int64_t row = 0, n_rows = 0; row < sequence.n_rows; row += n_rows) {
       const int64_t first = sequence.first_position + row;
       n_rows = std::min(rows_per_tile, sequence.n_rows - row);
-      if (is_tiered(type_)) n_rows = std::min(n_rows, kGroupTokens - first % kGroupTokens);
+      if (is_tiered(type)) n_rows = std::min(n_rows, kGroupTokens - first % kGroupTokens);
       const Range chunks = {
           visible_keys(first, call.params->window).begin / kChunkTokens,
           rounded_up(first + n_rows, kChunkTokens) / kChunkTokens};  // the last row sees the most
@@ -100,7 +99,7 @@ bool CpuAttend::make_pieces(const Call& call) {
   int64_t n_chunks = 0;
   for (Tile& tile : tiles_) {
     const int64_t n = tile.chunks.end - tile.chunks.begin;
-    const int64_t n_floats = n * tile.n_rows * call.group() * (call.params->head_dim + 2);
+    const int64_t n_floats = n * tile.n_rows * call.group() * (call.params->value_dim + 2);
     if (n_floats > end - results) return false;
     tile.results = results;
     results += n_floats;
@@ -135,13 +134,13 @@ void CpuAttend::run_pieces(const Call& call) {
 
 void CpuAttend::attend_tile(const Tile& tile, const Call& call, AttendScratch& s) const {
   const int64_t n = tile.n_rows * call.group();
-  const int64_t head_dim = call.params->head_dim;
+  const int64_t value_dim = call.params->value_dim;
   gather(tile, call, s);
-  start(n, head_dim, s);
+  start(n, value_dim, s);
   const ChunkResult result = {s.chunk.data(), s.chunk_max.data(), s.chunk_sum.data()};
   for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
     attend_chunk(tile, chunk, call, result, s);
-    merge(n, head_dim, result, s);
+    merge(n, value_dim, result, s);
   }
   finish(tile, call, s);
 }
@@ -150,10 +149,10 @@ void CpuAttend::attend_tile(const Tile& tile, const Call& call, AttendScratch& s
 void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch& s) {
   const Tile& tile = tiles_[static_cast<size_t>(piece.tile)];
   const int64_t n = tile.n_rows * call.group();
-  const int64_t head_dim = call.params->head_dim;
+  const int64_t value_dim = call.params->value_dim;
   const auto result_of = [&](int64_t chunk) {
-    float* const at = tile.results + (chunk - tile.chunks.begin) * n * (head_dim + 2);
-    return ChunkResult{at, at + n * head_dim, at + n * (head_dim + 1)};
+    float* const at = tile.results + (chunk - tile.chunks.begin) * n * (value_dim + 2);
+    return ChunkResult{at, at + n * value_dim, at + n * (value_dim + 1)};
   };
   gather(tile, call, s);
   for (int64_t chunk = piece.chunks.begin; chunk < piece.chunks.end; ++chunk) {
@@ -161,51 +160,48 @@ void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch
   }
   const int64_t done = piece.chunks.end - piece.chunks.begin;
   if (chunks_left_[static_cast<size_t>(piece.tile)].fetch_sub(done) != done) return;
-  start(n, head_dim, s);
+  start(n, value_dim, s);
   for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
-    merge(n, head_dim, result_of(chunk), s);
+    merge(n, value_dim, result_of(chunk), s);
   }
   finish(tile, call, s);
 }
 
 // Query row r of the tile is batch row `r / group`, head `r % group` of the key/value head.
-float* CpuAttend::query_of(const Tile& tile, View view, const Call& call, int64_t r) {
+float* CpuAttend::head_of(const Tile& tile, View view, const Call& call, int64_t r) {
+  const int64_t dim = view.n_cols / call.params->n_heads;
   return view.row(tile.sequence->row_begin + tile.first_row + r / call.group()) +
-         (tile.kv_head * call.group() + r % call.group()) * call.params->head_dim;
+         (tile.kv_head * call.group() + r % call.group()) * dim;
 }
 
 void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) const {
-  const int64_t head_dim = call.params->head_dim;
-  const int64_t n_bytes = rounded_up(head_dim, kQueryFill);
+  const int64_t key_dim = call.params->key_dim;
+  const int64_t n_bytes = rounded_up(key_dim, kQueryFill);
+  const bool rotates = rotates_keys(type_of(call));
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
-    float* const q = s.q.data() + r * head_dim;
-    std::copy_n(query_of(tile, call.q, call, r), head_dim, q);
-    if (!rotates_keys(type_)) continue;
-    rotate_head(q, head_dim);
+    float* const q = s.q.data() + r * key_dim;
+    std::copy_n(head_of(tile, call.q, call, r), key_dim, q);
+    if (!rotates) continue;
+    rotate_head(q, key_dim);
     int8_t* const bytes = s.q_bytes.data() + r * n_bytes;
-    std::fill_n(bytes + head_dim, n_bytes - head_dim, int8_t{0});
-    const HeadQuant quant = kernels_->quantize_head(q, bytes, head_dim);
+    std::fill_n(bytes + key_dim, n_bytes - key_dim, int8_t{0});
+    const HeadQuant quant = kernels_->quantize_head(q, bytes, key_dim);
     s.q_scale[static_cast<size_t>(r)] = quant.scale * call.params->scale;
     s.q_sum[static_cast<size_t>(r)] = quant.sum;
   }
 }
 
-void CpuAttend::start(int64_t n, int64_t head_dim, AttendScratch& s) {
+void CpuAttend::start(int64_t n, int64_t value_dim, AttendScratch& s) {
   std::fill_n(s.max.begin(), n, kMasked);
   std::fill_n(s.sum.begin(), n, 0.0F);
-  std::fill_n(s.total.begin(), n * head_dim, 0.0F);
+  std::fill_n(s.total.begin(), n * value_dim, 0.0F);
 }
 
 // With tiered pages, tiles do not cross the end of a group, so all their rows read a chunk in the
 // same form.
-const KvPages& CpuAttend::region_of(const Tile& tile, int64_t chunk) const {
+const KvView& CpuAttend::view_of(const Tile& tile, int64_t chunk, int64_t layer) const {
   const int64_t own = (tile.sequence->first_position + tile.first_row) / kGroupTokens;
-  return chunk < own ? *pages_ : pages_->tail();
-}
-
-// Where a page's tokens are in a region.
-PageId CpuAttend::place_in(const KvPages& region, PageId page) const {
-  return &region == pages_ ? page : pages_->tail_of(page);
+  return chunk < own ? pages_->settled(layer) : pages_->newest(layer);
 }
 
 void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
@@ -216,7 +212,7 @@ void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
   const int64_t unseen = visible_keys(first_position, params.window).begin - begin;
   const int64_t first = begin + std::max<int64_t>(0, unseen / kSkipTokens * kSkipTokens);
   const int64_t last = std::min(begin + kChunkTokens, first_position + tile.n_rows);
-  const ChunkPages pages = {&region_of(tile, chunk),
+  const ChunkPages pages = {&view_of(tile, chunk, params.layer),
                             {first / kPageTokens, rounded_up(last, kPageTokens) / kPageTokens}};
   const int64_t n = tile.n_rows * call.group();
   find_pages(tile, pages, params.layer, s);
@@ -230,16 +226,16 @@ void CpuAttend::score(int64_t n, ChunkPages chunk, const AttendParams& params,
   const PageRun keys = {s.key_pages, chunk.pages.end - chunk.pages.begin, s.n_values_ahead};
   if (chunk.type() == KvType::f16) {
     kernels_->page_scores({.q = s.q.data(),
-                           .q_stride = params.head_dim,
+                           .q_stride = params.key_dim,
                            .keys = keys,
                            .scores = s.scores.data(),
                            .scores_stride = kChunkTokens,
                            .n_rows = n,
-                           .head_dim = params.head_dim,
+                           .head_dim = params.key_dim,
                            .scale = params.scale});
   } else if (chunk.type() == KvType::int8) {
     kernels_->byte_scores({.q = s.q_bytes.data(),
-                           .q_stride = rounded_up(params.head_dim, kQueryFill),
+                           .q_stride = rounded_up(params.key_dim, kQueryFill),
                            .q_scale = s.q_scale.data(),
                            .q_sum = s.q_sum.data(),
                            .keys = keys,
@@ -247,10 +243,10 @@ void CpuAttend::score(int64_t n, ChunkPages chunk, const AttendParams& params,
                            .scores = s.scores.data(),
                            .scores_stride = kChunkTokens,
                            .n_rows = n,
-                           .head_dim = params.head_dim});
+                           .head_dim = params.key_dim});
   } else {
     kernels_->code_scores({.q = s.q_bytes.data(),
-                           .q_stride = rounded_up(params.head_dim, kQueryFill),
+                           .q_stride = rounded_up(params.key_dim, kQueryFill),
                            .q_scale = s.q_scale.data(),
                            .q_sum = s.q_sum.data(),
                            .keys = keys,
@@ -259,7 +255,7 @@ void CpuAttend::score(int64_t n, ChunkPages chunk, const AttendParams& params,
                            .scores = s.scores.data(),
                            .scores_stride = kChunkTokens,
                            .n_rows = n,
-                           .head_dim = params.head_dim,
+                           .head_dim = params.key_dim,
                            .bits = code_bits(chunk.type())});
   }
 }
@@ -272,18 +268,18 @@ void CpuAttend::sum_values(int64_t n, ChunkPages chunk, const AttendParams& para
                            .weights_stride = kChunkTokens,
                            .values = values,
                            .out = result.values,
-                           .out_stride = params.head_dim,
+                           .out_stride = params.value_dim,
                            .n_rows = n,
-                           .head_dim = params.head_dim});
+                           .head_dim = params.value_dim});
   } else if (chunk.type() == KvType::int8) {
     kernels_->byte_values({.weights = s.weights.data(),
                            .weights_stride = kChunkTokens,
                            .scale = s.weight_scale.data(),
                            .values = values,
                            .out = result.values,
-                           .out_stride = params.head_dim,
+                           .out_stride = params.value_dim,
                            .n_rows = n,
-                           .head_dim = params.head_dim});
+                           .head_dim = params.value_dim});
   } else {
     kernels_->code_values({.weights = s.weights.data(),
                            .weights_stride = kChunkTokens,
@@ -291,9 +287,9 @@ void CpuAttend::sum_values(int64_t n, ChunkPages chunk, const AttendParams& para
                            .offset = s.weight_offset.data(),
                            .values = values,
                            .out = result.values,
-                           .out_stride = params.head_dim,
+                           .out_stride = params.value_dim,
                            .n_rows = n,
-                           .head_dim = params.head_dim,
+                           .head_dim = params.value_dim,
                            .bits = code_bits(chunk.type())});
   }
 }
@@ -305,35 +301,37 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   const PageId* const ids = tile.sequence->pages.data();
   const Range pages = chunk.pages;
   const int64_t n = pages.end - pages.begin;
+  const KvRegion& region = *chunk.view->region;
   for (int64_t i = 0; i < n; ++i) {
-    const PageId page = place_in(*chunk.region, ids[pages.begin + i]);
-    s.key_pages[i] = chunk.region->keys(page, layer, tile.kv_head);
-    s.value_pages[i] = chunk.region->values(page, layer, tile.kv_head);
+    const FrameId frame = chunk.view->frame(ids[pages.begin + i]);
+    s.key_pages[i] = region.keys(frame, chunk.view->layer, tile.kv_head);
+    s.value_pages[i] = region.values(frame, chunk.view->layer, tile.kv_head);
   }
-  find_scales(tile, chunk, layer, s);
+  find_scales(tile, chunk, s);
   s.n_values_ahead = std::min(n, kAheadPages);
   std::copy_n(s.value_pages, s.n_values_ahead, s.key_pages + n);
   const int64_t last_position = tile.sequence->first_position + tile.first_row + tile.n_rows - 1;
   s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
-  const KvPages& next = region_of(tile, pages.end / kChunkPages);
+  const KvView& next = view_of(tile, pages.end / kChunkPages, layer);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
-    const PageId page = place_in(next, ids[pages.end + i]);
-    s.value_pages[n + i] = next.keys(page, layer, tile.kv_head);
-    if (next.shape().type != KvType::f16) {
-      __builtin_prefetch(next.key_scales(page, layer, tile.kv_head));
-      __builtin_prefetch(next.value_scales(page, layer, tile.kv_head));
+    const FrameId frame = next.frame(ids[pages.end + i]);
+    s.value_pages[n + i] = next.region->keys(frame, next.layer, tile.kv_head);
+    if (next.type() != KvType::f16) {
+      __builtin_prefetch(next.region->key_scales(frame, next.layer, tile.kv_head));
+      __builtin_prefetch(next.region->value_scales(frame, next.layer, tile.kv_head));
     }
   }
 }
 
-void CpuAttend::find_scales(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) {
+void CpuAttend::find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s) {
   const KvType type = chunk.type();
   if (type == KvType::f16) return;
   const auto half = static_cast<float>(1 << code_bits(type) >> 1);
+  const KvView& view = *chunk.view;
   for (int64_t page = chunk.pages.begin; page < chunk.pages.end; ++page) {
-    const PageId id = tile.sequence->pages[static_cast<size_t>(page)];
-    const uint16_t* const key = chunk.region->key_scales(id, layer, tile.kv_head);
-    const uint16_t* const value = chunk.region->value_scales(id, layer, tile.kv_head);
+    const FrameId frame = view.frame(tile.sequence->pages[static_cast<size_t>(page)]);
+    const uint16_t* const key = view.region->key_scales(frame, view.layer, tile.kv_head);
+    const uint16_t* const value = view.region->value_scales(frame, view.layer, tile.kv_head);
     const int64_t at = (page - chunk.pages.begin) * kPageTokens;
     for (int64_t t = 0; t < kPageTokens; ++t) {
       s.key_scales[at + t] = f32_of_bf16(key[t]);
@@ -369,7 +367,7 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
     const float from = max == kMasked ? 0.0F : max;
     result.max[r] = max;
     if (chunk.type() != KvType::f16) {
-      result.sum[r] = weigh(r, n_scores, {first, last}, from, s);
+      result.sum[r] = weigh(r, n_scores, {first, last}, from, chunk.type(), s);
     } else {
       std::fill(scores + n, scores + n_scores, 0.0F);
       result.sum[r] = kernels_->exp_sum(scores, n, from);
@@ -379,7 +377,8 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
 
 // Turns the scores of row r into weights of integer values. Their scale comes from the values that
 // the row sees and no others: what follows them must not matter.
-float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, AttendScratch& s) const {
+float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, KvType type,
+                       AttendScratch& s) const {
   const int64_t n = rounded_up(seen.end, kPageTokens);
   const float* scales = s.value_scales;
   if (seen.begin > 0 || seen.end < n) {
@@ -394,14 +393,14 @@ float CpuAttend::weigh(int64_t r, int64_t n_scores, Range seen, float max, Atten
   s.weight_scale[static_cast<size_t>(r)] = most / kFullWeight;
   std::fill(weights + n, weights + n_scores, int16_t{0});
   const float* const scores = s.scores.data() + r * kChunkTokens;
-  if (!is_tiered(type_)) return kernels_->byte_weights(scores, scales, weights, n, max, unit);
+  if (!is_tiered(type)) return kernels_->byte_weights(scores, scales, weights, n, max, unit);
   const CodeWeights sums =
       kernels_->code_weights(scores, scales, s.value_lows, weights, n, max, unit);
   s.weight_offset[static_cast<size_t>(r)] = sums.offset;
   return sums.sum;
 }
 
-void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,
+void CpuAttend::merge(int64_t n, int64_t value_dim, const ChunkResult& chunk,
                       AttendScratch& s) const {
   // The side of a row with the larger maximum is weighed by exp(0).
   for (int64_t r = 0; r < n; ++r) {
@@ -422,19 +421,19 @@ void CpuAttend::merge(int64_t n, int64_t head_dim, const ChunkResult& chunk,
     if (chunk.max[r] == kMasked) continue;
     const float old = s.old_weight[at];
     const float fresh = s.chunk_weight[at];
-    kernels_->blend(s.total.data() + r * head_dim, chunk.values + r * head_dim, head_dim, old,
+    kernels_->blend(s.total.data() + r * value_dim, chunk.values + r * value_dim, value_dim, old,
                     fresh);
     s.sum[at] = s.sum[at] * old + chunk.sum[r] * fresh;
   }
 }
 
 void CpuAttend::finish(const Tile& tile, const Call& call, const AttendScratch& s) {
-  const int64_t head_dim = call.params->head_dim;
+  const int64_t value_dim = call.params->value_dim;
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
     const float scale = 1.0F / s.sum[static_cast<size_t>(r)];
-    float* const to = query_of(tile, call.out, call, r);
-    const float* const total = s.total.data() + r * head_dim;
-    for (int64_t d = 0; d < head_dim; ++d) to[d] = total[d] * scale;
+    float* const to = head_of(tile, call.out, call, r);
+    const float* const total = s.total.data() + r * value_dim;
+    for (int64_t d = 0; d < value_dim; ++d) to[d] = total[d] * scale;
   }
 }
 

@@ -62,11 +62,11 @@ class CpuAttend {
     int64_t group() const { return params->n_heads / params->n_kv_heads; }
   };
 
-  // The pages of one chunk that a tile reads: which, and of which region.
+  // The pages of one chunk that a tile reads: which, and in which form.
   struct ChunkPages {
-    const KvPages* region;
+    const KvView* view;
     Range pages;  // by position
-    KvType type() const { return region->shape().type; }
+    KvType type() const { return view->type(); }
   };
 
   CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pages,
@@ -82,26 +82,25 @@ class CpuAttend {
   void attend_piece(const Piece& piece, const Call& call, AttendScratch& s);
   void attend_chunk(const Tile& tile, int64_t chunk, const Call& call, const ChunkResult& result,
                     AttendScratch& s) const;
-  const KvPages& region_of(const Tile& tile, int64_t chunk) const;
-  PageId place_in(const KvPages& region, PageId page) const;
+  KvType type_of(const Call& call) const { return pages_->settled(call.params->layer).type(); }
+  const KvView& view_of(const Tile& tile, int64_t chunk, int64_t layer) const;
   void find_pages(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) const;
-  static void find_scales(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s);
+  static void find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s);
   void score(int64_t n, ChunkPages chunk, const AttendParams& params, AttendScratch& s) const;
   void soften(const Tile& tile, ChunkPages chunk, const Call& call, const ChunkResult& result,
               AttendScratch& s) const;
-  float weigh(int64_t r, int64_t n, Range seen, float max, AttendScratch& s) const;
+  float weigh(int64_t r, int64_t n, Range seen, float max, KvType type, AttendScratch& s) const;
   void sum_values(int64_t n, ChunkPages chunk, const AttendParams& params,
                   const ChunkResult& result, AttendScratch& s) const;
   void gather(const Tile& tile, const Call& call, AttendScratch& s) const;
-  static void start(int64_t n, int64_t head_dim, AttendScratch& s);
-  void merge(int64_t n, int64_t head_dim, const ChunkResult& chunk, AttendScratch& s) const;
+  static void start(int64_t n, int64_t value_dim, AttendScratch& s);
+  void merge(int64_t n, int64_t value_dim, const ChunkResult& chunk, AttendScratch& s) const;
   static void finish(const Tile& tile, const Call& call, const AttendScratch& s);
-  static float* query_of(const Tile& tile, View view, const Call& call, int64_t r);
+  static float* head_of(const Tile& tile, View view, const Call& call, int64_t r);
 
   const Kernels* kernels_;
   WorkerPool* pool_;
   const KvPages* pages_;
-  KvType type_;
   std::vector<Tile> tiles_;
   std::vector<Piece> pieces_;
   std::vector<std::unique_ptr<AttendScratch>> scratch_;  // per thread

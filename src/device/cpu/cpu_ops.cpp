@@ -158,7 +158,7 @@ void CpuOps::softcap(View x, float cap) {
 
 void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
   static const Vector kNoCentre;
-  const Vector& centre = rotates_keys(pages_->shape().type) ? key_centre : kNoCentre;
+  const Vector& centre = rotates_keys(pages_->settled(layer).type()) ? key_centre : kNoCentre;
   for (const BatchSequence& sequence : batch_->sequences) {
     for_rows(sequence.n_rows, k.n_cols * 8,
              [&](int64_t i) { store_row(sequence, i, layer, k, v, centre); });
@@ -167,19 +167,19 @@ void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
 
 void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                        const Vector& key_centre) {
-  const KvShape& shape = pages_->shape();
+  const KvShape& shape = pages_->settled(layer).shape();
   const int64_t position = sequence.first_position + i;
   const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
-  for (int64_t head = 0; head < shape.n_kv_heads; ++head) {
-    const float* key = k.row(sequence.row_begin + i) + head * shape.head_dim;
+  for (int64_t head = 0; head < shape.n_heads; ++head) {
+    const float* key = k.row(sequence.row_begin + i) + head * shape.key_dim;
     float centred[kMaxHeadDim];
     if (!key_centre.empty()) {
-      const float* const centre = key_centre.data() + head * shape.head_dim;
-      for (int64_t d = 0; d < shape.head_dim; ++d) centred[d] = key[d] - centre[d];
+      const float* const centre = key_centre.data() + head * shape.key_dim;
+      for (int64_t d = 0; d < shape.key_dim; ++d) centred[d] = key[d] - centre[d];
       key = centred;
     }
     pages_->store(*kernels_, {page, position % kPageTokens, layer, head}, key,
-                  v.row(sequence.row_begin + i) + head * shape.head_dim);
+                  v.row(sequence.row_begin + i) + head * shape.value_dim);
   }
 }
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/rng.h"
 #include "device/batch_builder.h"
@@ -16,18 +18,28 @@ namespace {
 struct Shape {
   int64_t n_heads, n_kv_heads, head_dim, window;
   float softcap;
+  int64_t wider_values = 0;  // than head_dim
+
+  int64_t value_dim() const { return head_dim + wider_values; }
 };
+
+// The layer of the shape is the second; the first keeps something else.
+CacheLayout layout_of(const Shape& s, KvType type) {
+  return {
+      {{{1, 4, 4, KvType::f16}, 0}, {{s.n_kv_heads, s.head_dim, s.value_dim(), type}, s.window}}};
+}
 
 // One sequence of random keys and values and the operations on it.
 class AttendWorld {
  public:
   AttendWorld(const Kernels& kernels, const Shape& shape, int64_t n_tokens, int n_threads,
-              KvType type = KvType::f16)
+              KvType type = KvType::f16, const std::optional<FrameLimits>& limits = {})
       : shape_(shape),
         pool_(n_threads),
-        pages_(std::move(*KvPages::create({2, shape.n_kv_heads, shape.head_dim, type}, 64))) {
+        pages_(std::move(*KvPages::create(layout_of(shape, type), 64, limits))) {
     const int64_t group = shape.n_heads / shape.n_kv_heads;
-    ops_ = std::move(*CpuOps::create(kernels, pool_, pages_, {1024, 64, shape.head_dim, group}));
+    ops_ = std::move(*CpuOps::create(
+        kernels, pool_, pages_, {1024, 64, std::max(shape.head_dim, shape.value_dim()), group}));
     Rng rng(5);
     const auto random = [&](int64_t n) {
       std::vector<float> values(static_cast<size_t>(n));
@@ -38,7 +50,7 @@ class AttendWorld {
     };
     q_ = random(n_tokens * shape.n_heads * shape.head_dim);
     k_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
-    v_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
+    v_ = random(n_tokens * shape.n_kv_heads * shape.value_dim());
     for (PageId p = 63; p >= 0; --p) page_ids_.push_back(p);  // not in order of memory
     for (const PageId p : page_ids_) pages_.clear(p);
   }
@@ -57,17 +69,20 @@ class AttendWorld {
   // Stores and attends rows [first, first + n).
   std::vector<float> step(int64_t first, int64_t n) {
     const int64_t q_cols = shape_.n_heads * shape_.head_dim;
-    const int64_t kv_cols = shape_.n_kv_heads * shape_.head_dim;
+    const int64_t k_cols = shape_.n_kv_heads * shape_.head_dim;
+    const int64_t v_cols = shape_.n_kv_heads * shape_.value_dim();
+    const int64_t out_cols = shape_.n_heads * shape_.value_dim();
+    give_frames(first, first + n);
     BatchBuilder batch;
     batch.begin_sequence(first, page_ids_);
     batch.add(std::vector<int32_t>(static_cast<size_t>(n)));
-    std::vector<float> out(static_cast<size_t>(n * q_cols));
+    std::vector<float> out(static_cast<size_t>(n * out_cols));
     ops_->begin(batch.batch(), {});
-    ops_->store_kv(1, {k_.data() + first * kv_cols, n, kv_cols},
-                   {v_.data() + first * kv_cols, n, kv_cols}, key_centre_);
-    ops_->attend({out.data(), n, q_cols}, {q_.data() + first * q_cols, n, q_cols},
-                 {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, 0.3F, shape_.softcap,
-                  shape_.window});
+    ops_->store_kv(1, {k_.data() + first * k_cols, n, k_cols},
+                   {v_.data() + first * v_cols, n, v_cols}, key_centre_);
+    ops_->attend({out.data(), n, out_cols}, {q_.data() + first * q_cols, n, q_cols},
+                 {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, shape_.value_dim(), 0.3F,
+                  shape_.softcap, shape_.window});
     return out;
   }
 
@@ -92,12 +107,37 @@ class AttendWorld {
         score = double{shape_.softcap} * std::tanh(score / double{shape_.softcap});
       const double p = std::exp(score - 60);
       sum += p;
-      total += p * at(v_, t, shape_.n_kv_heads, kv_head, d);
+      total +=
+          p *
+          double{
+              v_[static_cast<size_t>((t * shape_.n_kv_heads + kv_head) * shape_.value_dim() + d)]};
     }
     return total / sum;
   }
 
+  const KvPages& pages() const { return pages_; }
+
  private:
+  // In turn, to exactly the pages that rows [first, end) read and write; what a frame had before is
+  // overwritten with infinities, which must not be read.
+  void give_frames(int64_t first, int64_t end) {
+    for (const auto& group : pages_.assigned()) {
+      for (int64_t i = 0; i < std::ssize(page_ids_); ++i) {
+        const PageId page = page_ids_[static_cast<size_t>(i)];
+        const bool wanted = i >= group->reach().first_page(first) && i < pages_for(end);
+        if (!wanted && group->has(page)) {
+          const FrameId frame = group->of(page);
+          std::memset(group->region().keys(frame, 0, 0), 0x7C,
+                      static_cast<size_t>(group->region().shape(0).key_bytes()));
+          group->set(page, -1);
+        } else if (wanted && !group->has(page)) {
+          group->set(page, static_cast<FrameId>(i % group->n_frames()));
+          group->region().clear(group->of(page));
+        }
+      }
+    }
+  }
+
   Shape shape_;
   WorkerPool pool_;
   KvPages pages_;
@@ -108,7 +148,8 @@ class AttendWorld {
 };
 
 TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
-  const Shape shapes[] = {{4, 2, 16, 0, 0}, {3, 3, 24, 20, 0}, {8, 1, 8, 0, 5}, {40, 1, 16, 0, 0}};
+  const Shape shapes[] = {{4, 2, 16, 0, 0},  {3, 3, 24, 20, 0},   {8, 1, 8, 0, 5},
+                          {40, 1, 16, 0, 0}, {4, 2, 24, 0, 0, 8}, {4, 2, 24, 50, 0, -16}};
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
       const int64_t n = 300;  // more than one chunk of keys
@@ -116,9 +157,9 @@ TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
       const std::vector<float> out = world.step(0, n);
       for (int64_t position : {0, 1, 15, 16, 17, 255, 256, 299}) {
         for (int64_t head = 0; head < shape.n_heads; ++head) {
-          const int64_t d = (head * 5) % shape.head_dim;
+          const int64_t d = (head * 5) % shape.value_dim();
           const float seen =
-              out[static_cast<size_t>((position * shape.n_heads + head) * shape.head_dim + d)];
+              out[static_cast<size_t>((position * shape.n_heads + head) * shape.value_dim() + d)];
           ASSERT_NEAR(seen, world.expected(position, head, d), 2e-5)
               << kernels->isa << " position " << position << " head " << head;
         }
@@ -196,6 +237,24 @@ TEST(CpuAttend, Int8PagesComeCloseToSoftmax) {
   }
 }
 
+// A window's pages in the fewest frames give the bytes that they give where every page is kept.
+TEST(CpuAttend, AWindowInFewFramesChangesNothing) {
+  for (const Kernels* kernels : all_kernels()) {
+    for (const KvType type : kKvTypes) {
+      const Shape shape = {4, 2, 16, 70, 0, 8};
+      AttendWorld few(*kernels, shape, 900, 2, type, FrameLimits{.n_lists = 1, .n_rows = 40});
+      AttendWorld all(*kernels, shape, 900, 2, type);
+      ASSERT_EQ(few.pages().windows().size(), 1U);
+      ASSERT_LT(few.pages().windows()[0]->n_frames(), 15);
+      int64_t n = 1;
+      for (int64_t first = 0; first + n < 900; first += n, n = n % 37 + 3) {
+        EXPECT_EQ(few.step(first, n), all.step(first, n))
+            << kernels->isa << ", " << kv_type_name(type) << " at " << first;
+      }
+    }
+  }
+}
+
 // Channels of keys twenty times as large as the others, as a bias makes them, do not take the other
 // channels' bits: without a rotation the error is twice to four times as large. Where the shift is
 // known there is none.
@@ -239,7 +298,7 @@ TEST(CpuRope, APairTurnsByTheAxisOfItsPlan) {
   std::vector<float> zero(6);
   for (const Kernels* kernels : all_kernels()) {
     WorkerPool pool(1);
-    KvPages pages = std::move(*KvPages::create({1, 1, 6, KvType::f16}, 1));
+    KvPages pages = std::move(*KvPages::create(CacheLayout::uniform(1, {1, 6, 6}), 1));
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, 6, 6, 1}));
     BatchBuilder batch;
     batch.begin_sequence(0, {});
@@ -275,7 +334,7 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
   for (float& value : x) value = static_cast<float>(rng.uniform() - 0.5);
   for (const Kernels* kernels : all_kernels()) {
     WorkerPool pool(2);
-    KvPages pages = std::move(*KvPages::create({1, 1, 8}, 1));
+    KvPages pages = std::move(*KvPages::create(CacheLayout::uniform(1, {1, 8, 8}), 1));
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, n_in, 8, 1}));
     const Weight weight = std::move(*pack_weight(*kernels, pool, DType::tq2_0, n_in, rows));
     std::vector<float> out(static_cast<size_t>(2 * n_out));

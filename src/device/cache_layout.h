@@ -1,0 +1,96 @@
+// CacheLayout: what the KV cache of a model keeps, layer by layer. Layers that read the same
+// tokens, all of them or the newest `window`, form a group; a group's pages are stored together
+// and given up together (device/kv_pages.h).
+#pragma once
+
+#include <vector>
+
+#include "device/kv_shape.h"
+
+namespace ruv {
+
+// Attention skips scores before this boundary if no row sees them, since the order in which softmax
+// sums repeats every 64 numbers. A window's oldest tokens are therefore read from here on.
+inline constexpr int64_t kSkipTokens = 64;
+
+struct KvLayer {
+  KvShape shape;
+  int64_t window = 0;  // tokens that a query sees, its own included; 0: all
+};
+
+struct CacheLayout {
+  std::vector<KvLayer> layers;
+
+  // n_layers layers that keep all tokens in one shape.
+  static CacheLayout uniform(int64_t n_layers, const KvShape& shape) {
+    return {std::vector<KvLayer>(static_cast<size_t>(n_layers), KvLayer{shape})};
+  }
+  // The same layers with all keys and values of this type.
+  CacheLayout with_type(KvType type) const {
+    CacheLayout layout = *this;
+    for (KvLayer& layer : layout.layers) layer.shape.type = type;
+    return layout;
+  }
+  // For sequences of at most n_ctx tokens: a window that holds them all is none.
+  CacheLayout for_context(int64_t n_ctx) const {
+    CacheLayout layout = *this;
+    for (KvLayer& layer : layout.layers) {
+      if (layer.window >= n_ctx) layer.window = 0;
+    }
+    return layout;
+  }
+  // Bytes of a page in all layers of this window.
+  int64_t page_bytes(int64_t window) const {
+    int64_t n = 0;
+    for (const KvLayer& layer : layers) n += layer.window == window ? layer.shape.page_bytes() : 0;
+    return n;
+  }
+  // Bytes of a page that every layer keeps.
+  int64_t page_bytes() const {
+    int64_t n = 0;
+    for (const KvLayer& layer : layers) n += layer.shape.page_bytes();
+    return n;
+  }
+  int64_t bytes_per_token() const { return page_bytes() / kPageTokens; }
+  // Bytes that a sequence of n_tokens tokens needs.
+  int64_t held_bytes(int64_t n_tokens) const {
+    int64_t n = 0;
+    for (const KvLayer& layer : layers) {
+      const bool is_full = layer.window == 0 || layer.window > n_tokens;
+      n += layer.shape.page_bytes() * pages_for(is_full ? n_tokens : layer.window);
+    }
+    return n;
+  }
+  bool has_tiers() const {
+    bool any = false;
+    for (const KvLayer& layer : layers) any = any || is_tiered(layer.shape.type);
+    return any;
+  }
+};
+
+// Which earlier pages the rows of a step read in a group that does not keep every page.
+struct KvReach {
+  int64_t window = 0;  // of the group; 0: tails, which reach back to the start of the row's group
+
+  // The first page that a row at `position` reads.
+  int64_t first_page(int64_t position) const {
+    if (window == 0) return position / kGroupTokens * kGroupPages;
+    const int64_t oldest = position >= window ? position - window + 1 : 0;
+    return oldest / kSkipTokens * (kSkipTokens / kPageTokens);
+  }
+  // Pages that a row reads at most before its own: with the oldest token at the end of a block of
+  // kSkipTokens, the row is at most window + 62 tokens after the block's start.
+  int64_t pages_before() const {
+    return window == 0 ? kGroupPages : pages_for(window + kSkipTokens - 2);
+  }
+  // Pages that always suffice for n_lists sequences and a step of n_rows rows. A list pins
+  // the pages before its first row, and those that its n rows begin: ceil(n / 16) <= (n + 15) / 16.
+  // Between steps it pins one that drafts began instead (PageList::trim). So m lists with b pages
+  // before pin b m + (n + 15 m) / 16 < (b + 1) m + n / 16 in a step of n rows, and (b + 1) m before
+  // it, when a started one may pin one more for a moment: the page that it copies.
+  int64_t enough_for(int64_t n_lists, int64_t n_rows) const {
+    return (pages_before() + 1) * n_lists + n_rows / kPageTokens + 1;
+  }
+};
+
+}  // namespace ruv

@@ -1,0 +1,28 @@
+#include "device/kv_frames.h"
+
+#include <algorithm>
+
+namespace ruv {
+
+int64_t frames_for(const KvReach& reach, const FrameLimits& limits, int64_t n_pages) {
+  return std::min(n_pages, reach.enough_for(limits.n_lists, limits.n_rows) + limits.n_kept);
+}
+
+KvFrames::KvFrames(KvReach reach, KvRegion region, int64_t n_pages, int64_t n_kept)
+    : reach_(reach),
+      region_(std::move(region)),
+      n_pages_(n_pages),
+      n_kept_(n_kept),
+      frame_of_(std::make_unique<FrameId[]>(static_cast<size_t>(n_pages))) {
+  std::fill_n(frame_of_.get(), n_pages, FrameId{-1});
+}
+
+Result<KvFrames> KvFrames::create(KvReach reach, std::vector<KvShape> layers, int64_t n_pages,
+                                  const FrameLimits& limits) {
+  const int64_t n_frames = frames_for(reach, limits, n_pages);
+  return KvFrames(
+      reach, TRY(KvRegion::create(std::move(layers), n_frames)), n_pages,
+      std::max<int64_t>(0, n_frames - frames_for(reach, {limits.n_lists, limits.n_rows}, n_pages)));
+}
+
+}  // namespace ruv

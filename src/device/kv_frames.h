@@ -1,0 +1,51 @@
+// KvFrames: the frames of a group that does not keep every page, and which page each of them
+// belongs to: tails, which are the newest tokens of tiered types in f16, and layers with a window.
+#pragma once
+
+#include <memory>
+
+#include "device/batch.h"
+#include "device/kv_region.h"
+
+namespace ruv {
+
+// How many frames a group gets: what n_lists sequences and a step of n_rows rows need
+// (KvReach::enough_for), and n_kept pages of cached prefixes in addition. No group has more frames
+// than there are pages.
+struct FrameLimits {
+  int64_t n_lists = 0;
+  int64_t n_rows = 0;
+  int64_t n_kept = 0;
+};
+int64_t frames_for(const KvReach& reach, const FrameLimits& limits, int64_t n_pages);
+
+class KvFrames {
+ public:
+  // Fails: out_of_memory.
+  static Result<KvFrames> create(KvReach reach, std::vector<KvShape> layers, int64_t n_pages,
+                                 const FrameLimits& limits);
+
+  const KvReach& reach() const { return reach_; }
+  const KvRegion& region() const { return region_; }
+  int64_t n_frames() const { return region_.n_frames(); }
+  int64_t n_pages() const { return n_pages_; }
+  // Frames that are there for cached prefixes.
+  int64_t n_kept() const { return n_kept_; }
+  // The frame that has a page's tokens; -1: none has. Constant during a step for the pages that it
+  // reads and writes.
+  FrameId of(PageId page) const { return frame_of_[page]; }
+  bool has(PageId page) const { return of(page) >= 0; }
+  void set(PageId page, FrameId frame) { frame_of_[page] = frame; }
+  const FrameId* table() const { return frame_of_.get(); }
+
+ private:
+  KvFrames(KvReach reach, KvRegion region, int64_t n_pages, int64_t n_kept);
+
+  KvReach reach_;
+  KvRegion region_;
+  int64_t n_pages_;
+  int64_t n_kept_;
+  std::unique_ptr<FrameId[]> frame_of_;  // by page
+};
+
+}  // namespace ruv
