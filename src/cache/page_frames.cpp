@@ -103,6 +103,42 @@ void PageFrames::drop(PageId page) {
   enqueue(at, kEmpty);
 }
 
+FrameId PageFrames::take_loose(PageId page) {
+  if (page >= 0) pin(page);  // must not be taken
+  const FrameId at = take();
+  frame(at).loose = true;
+  if (page < 0) {
+    memory_->region().clear(at);
+    return at;
+  }
+  memory_->region().copy(memory_->of(page), at);
+  unpin(page, false);
+  return at;
+}
+
+void PageFrames::give_back(FrameId loose) {
+  CHECK(frame(loose).loose);
+  frame(loose).loose = false;
+  enqueue(loose, kEmpty);
+}
+
+void PageFrames::attach(FrameId loose, PageId page) {
+  CHECK(frame(loose).loose);
+  if (has(page)) return give_back(loose);
+  frame(loose).loose = false;
+  frame(loose).page = page;
+  ++n_used_;
+  memory_->set(page, loose);
+  enqueue(loose, kKept);
+}
+
+void PageFrames::keep_copy(FrameId loose, PageId page) {
+  if (has(page)) return;
+  pin(page);
+  memory_->region().copy(loose, memory_->of(page));
+  unpin(page, false);
+}
+
 bool PageFrames::hold(PageId page) {
   if (n_held_ == memory_->n_kept()) return false;
   ++n_held_;
@@ -137,7 +173,8 @@ bool PageFrames::consistent() const {
   int64_t n_with_page = 0, n_unpinned = 0, n_queued = 0;
   for (FrameId at = 0; at < n_frames(); ++at) {
     n_with_page += frame(at).page >= 0;
-    n_unpinned += frame(at).n_pins == 0;
+    n_unpinned += frame(at).n_pins == 0 && !frame(at).loose;
+    if (frame(at).loose && frame(at).page >= 0) return false;
     if (frame(at).n_pins < 0 || (frame(at).page < 0 && frame(at).n_pins != 0)) return false;
   }
   for (const Queue queue : {kEmpty, kPassed, kKept}) {

@@ -36,6 +36,14 @@ class PageFrames {
   // cached prefixes: running sequences never wait for the disk.
   bool hold(PageId page);
   void let_go(PageId page);
+  // Frames of running states belong to no page at first. take_loose() gives one with the bytes of
+  // the page's frame, or zeros without a page (-1). Requires: an unpinned frame.
+  FrameId take_loose(PageId page);
+  void give_back(FrameId loose);
+  // A loose frame becomes the page's, or is given back if the page has one already. Not pinned.
+  void attach(FrameId loose, PageId page);
+  // The page gets a copy of a loose frame, if it has no frame.
+  void keep_copy(FrameId loose, PageId page);
   // The only holder of `from` takes an equal page instead: its pins move, and the frame too if `to`
   // has none.
   void move(PageId from, PageId to);
@@ -55,6 +63,7 @@ class PageFrames {
     PageId page = -1;
     int32_t n_pins = 0;
     bool reused = false;  // a sequence began in it
+    bool loose = false;   // taken, and of no page
     FrameId next = -1;    // in its queue
     FrameId previous = -1;
   };

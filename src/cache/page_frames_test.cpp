@@ -317,7 +317,7 @@ TEST_F(PageFramesTest, EnoughIsEnough) {
     const auto n_lists = 1 + static_cast<int64_t>(rng.below(5));
     const auto n_rows = 1 + static_cast<int64_t>(rng.below(200));
     const int64_t n_pages = n_lists * 80;
-    make({{{kShape, window}}}, n_pages, {.n_lists = n_lists, .n_rows = n_rows});
+    make({{{kShape, window}}}, n_pages, FrameLimits{.n_lists = n_lists, .n_rows = n_rows});
     PagePool pool(n_pages, frames_);
     std::vector<PageList> lists;
     std::vector<int64_t> n_done;

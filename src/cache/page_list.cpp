@@ -27,7 +27,7 @@ bool PageList::append_copy(PageId from, KvPages& memory) {
   const int64_t last = n_pages() - 1;
   for (size_t group = 0; group < pinned_.size(); ++group) {
     PageFrames& frames = pool_->frames()[group];
-    if (!frames.has(from)) continue;
+    if (!frames.has(from) || frames.reach().is_state()) continue;
     Range& pinned = pinned_[group];
     CHECK(n_pinned(group) == 0 || pinned.end == last);
     pinned = {n_pinned(group) == 0 ? last : pinned.begin, n_pages()};
@@ -60,23 +60,34 @@ void PageList::pin(size_t group, Range wanted) {
 void PageList::pin(int64_t first, int64_t end) {
   for (size_t group = 0; group < pinned_.size(); ++group) {
     const PageFrames& frames = pool_->frames()[group];
+    const bool is_state = frames.reach().is_state();
+    if (is_state && state_.before() >= 0) continue;  // it has begun: no row reads a checkpoint
     const int64_t begin = frames.reach().first_page(first);
-    for (int64_t i = begin; i < pages_for(std::min(first, end)); ++i) {
-      CHECK(frames.has(pages_[static_cast<size_t>(i)]));
-    }
-    pin(group, {begin, pages_for(end)});
+    const int64_t own = pages_for(std::min(first, end));
+    for (int64_t i = begin; i < own; ++i) CHECK(frames.has(pages_[static_cast<size_t>(i)]));
+    pin(group, {begin, is_state ? own : pages_for(end)});
+  }
+}
+
+// The newest checkpoint stays pinned until there is a newer one.
+void PageList::finish_step(int64_t n_computed) {
+  const int64_t page = state_.finish(n_computed, pages_);
+  if (page < 0) return;
+  for (size_t group = 0; group < pinned_.size(); ++group) {
+    if (pool_->frames()[group].reach().is_state()) pin(group, {page, page + 1});
   }
 }
 
 void PageList::trim(int64_t n_tokens) {
   for (size_t group = 0; group < pinned_.size(); ++group) {
-    if (n_pinned(group) == 0) continue;
+    if (n_pinned(group) == 0 || pool_->frames()[group].reach().is_state()) continue;
     const int64_t end = std::min(pinned_[group].end, pages_for(n_tokens) + 1);
     pin(group, {pool_->frames()[group].reach().first_page(n_tokens), end});
   }
 }
 
 void PageList::clear() {
+  state_.clear();
   for (size_t group = 0; group < pinned_.size(); ++group) {
     const KvReach& reach = pool_->frames()[group].reach();
     const Range pinned = std::exchange(pinned_[group], Range{0, 0});

@@ -8,14 +8,19 @@
 
 #include "base/range.h"
 #include "cache/page_pool.h"
+#include "cache/sequence_state.h"
 
 namespace ruv {
 
 class PageList {
  public:
-  explicit PageList(PagePool& pool) : pool_(&pool), pinned_(pool.frames().size()) {}
+  explicit PageList(PagePool& pool)
+      : pool_(&pool), pinned_(pool.frames().size()), state_(pool.states()) {}
   PageList(PageList&& other) noexcept
-      : pool_(other.pool_), pages_(std::exchange(other.pages_, {})), pinned_(other.pinned_) {
+      : pool_(other.pool_),
+        pages_(std::exchange(other.pages_, {})),
+        pinned_(other.pinned_),
+        state_(std::move(other.state_)) {
     std::ranges::fill(other.pinned_, Range{0, 0});
   }
   PageList& operator=(PageList&&) = delete;
@@ -39,6 +44,13 @@ class PageList {
   // all of them; those that the row at `first` reads have their frames. `end` may be the end of the
   // page before `first`, whose own page is then about to be appended as a copy.
   void pin(int64_t first, int64_t end);
+  // Plans the running states of a step: n_known rows from position `first`, then n_drafts that may
+  // turn out wrong. finish_step() takes those after n_computed tokens.
+  void plan_state(int64_t first, int64_t n_known, int64_t n_drafts) {
+    state_.plan(first, n_known, n_drafts, pages_);
+  }
+  void finish_step(int64_t n_computed);
+  const SequenceState& state() const { return state_; }
   // After a step, with n_tokens in the list: keeps pinned what the next row reads and at most one
   // page that drafts began.
   void trim(int64_t n_tokens);
@@ -53,6 +65,7 @@ class PageList {
   PagePool* pool_;
   std::vector<PageId> pages_;
   std::vector<Range> pinned_;  // by group: pages whose frames the list has pinned
+  SequenceState state_;
 };
 
 }  // namespace ruv

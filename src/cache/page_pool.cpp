@@ -63,6 +63,12 @@ void PagePool::exchange(PageId& held, PageId equal) {
   held = equal;
 }
 
+PageFrames* PagePool::states() const {
+  const auto is_state = [](const PageFrames& group) { return group.reach().is_state(); };
+  const auto found = std::ranges::find_if(frames_, is_state);
+  return found == frames_.end() ? nullptr : &*found;
+}
+
 bool PagePool::readable(PageId page, int64_t i, int64_t position) const {
   return std::ranges::all_of(frames_, [&](const PageFrames& group) {
     return i < group.reach().first_page(position) || group.has(page);

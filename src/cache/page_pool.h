@@ -32,6 +32,8 @@ class PagePool {
   // The largest number of pages ever held at once, for sizing max_tokens.
   int64_t n_held_max() const { return n_held_max_; }
   std::span<PageFrames> frames() const { return frames_; }
+  // The group of running states among them; null: there is none.
+  PageFrames* states() const;
   // Whether a row at `position` could read the pages of a text there: the page has its frames in
   // all groups of whose reach page `i` of the text is part.
   bool readable(PageId page, int64_t i, int64_t position) const;

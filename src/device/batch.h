@@ -19,13 +19,25 @@ using PageId = int32_t;
 // its place in the sequence (BatchSequence::first_position), not from this.
 using Position = std::array<int32_t, 3>;
 
+// Memory of a page in one group of layers (device/kv_region.h).
+using FrameId = int32_t;
+// The running states after row `row` of a sequence's rows are wanted in this frame.
+struct StateOut {
+  int64_t row = 0;
+  FrameId frame = -1;
+};
+
 // Rows [row_begin, row_begin + n_rows) of the batch continue one sequence at first_position.
-// `pages` hold its keys and values, page i the positions from i · kPageTokens.
+// `pages` hold its keys and values, page i the positions from i · kPageTokens. Layers that keep a
+// running state read the one before the first row in frame `state`, leave it as it is, and write
+// `state_outs`, which ascend by row.
 struct BatchSequence {
   int64_t row_begin = 0;
   int64_t n_rows = 0;
   int64_t first_position = 0;
   std::span<const PageId> pages;
+  FrameId state = -1;  // -1: no layer keeps one
+  std::span<const StateOut> state_outs = {};
 };
 
 // Rows [row_begin, row_begin + rows.n_rows) enter the model as these embeddings (n_rows, n_embd),

@@ -26,6 +26,11 @@ void BatchBuilder::begin_sequence(int64_t first_position, std::span<const PageId
   batch_.sequences.push_back({batch_.n_rows(), 0, first_position, pages});
 }
 
+void BatchBuilder::set_state(FrameId before, std::span<const StateOut> outs) {
+  batch_.sequences.back().state = before;
+  batch_.sequences.back().state_outs = outs;
+}
+
 void BatchBuilder::add(int32_t token) {
   BatchSequence& sequence = batch_.sequences.back();
   const auto position = static_cast<int32_t>(sequence.first_position + sequence.n_rows++);

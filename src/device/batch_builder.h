@@ -16,6 +16,8 @@ class BatchBuilder {
   // The following rows continue a sequence at `first_position`; its earlier positions are in
   // `pages`, which must outlive the step and cover the new rows too.
   void begin_sequence(int64_t first_position, std::span<const PageId> pages);
+  // Running states of the sequence: the frame of the one before its first row, and what is wanted.
+  void set_state(FrameId before, std::span<const StateOut> outs);
   // The next row of the sequence is a token, at the position that follows in text.
   void add(int32_t token);
   void add(std::span<const int32_t> tokens);

@@ -68,28 +68,47 @@ struct CacheLayout {
   }
 };
 
-// Which earlier pages the rows of a step read in a group that does not keep every page.
+// How many frames groups get that do not keep every page (device/kv_frames.h).
+struct FrameLimits {
+  int64_t n_lists = 0;        // sequences that run at once
+  int64_t n_rows = 0;         // of a step
+  int64_t n_kept = 0;         // in addition, pages of cached prefixes
+  int64_t n_drafts = 0;       // rows of a step that may turn out wrong
+  int64_t n_checkpoints = 0;  // in addition, checkpoints of cached prefixes
+};
+
+// What the rows of a step read in a group that does not keep every page.
 struct KvReach {
-  int64_t window = 0;  // of the group; 0: tails, which reach back to the start of the row's group
+  // window: the newest `window` tokens. tail: from the start of the row's group of kGroupTokens.
+  // state: the checkpoint at the end of the page before.
+  enum class Kind : uint8_t { window, state, tail };
+  Kind kind = Kind::tail;
+  int64_t window = 0;
+
+  static KvReach of_window(int64_t window) { return {Kind::window, window}; }
+  bool is_state() const { return kind == Kind::state; }
 
   // The first page that a row at `position` reads.
   int64_t first_page(int64_t position) const {
-    if (window == 0) return position / kGroupTokens * kGroupPages;
+    if (is_state()) return position >= kPageTokens ? position / kPageTokens - 1 : 0;
+    if (kind == Kind::tail) return position / kGroupTokens * kGroupPages;
     const int64_t oldest = position >= window ? position - window + 1 : 0;
     return oldest / kSkipTokens * (kSkipTokens / kPageTokens);
   }
   // Pages that a row reads at most before its own: with the oldest token at the end of a block of
   // kSkipTokens, the row is at most window + 62 tokens after the block's start.
   int64_t pages_before() const {
-    return window == 0 ? kGroupPages : pages_for(window + kSkipTokens - 2);
+    return kind == Kind::tail ? kGroupPages : pages_for(window + kSkipTokens - 2);
   }
-  // Pages that always suffice for n_lists sequences and a step of n_rows rows. A list pins
-  // the pages before its first row, and those that its n rows begin: ceil(n / 16) <= (n + 15) / 16.
-  // Between steps it pins one that drafts began instead (PageList::trim). So m lists with b pages
-  // before pin b m + (n + 15 m) / 16 < (b + 1) m + n / 16 in a step of n rows, and (b + 1) m before
-  // it, when a started one may pin one more for a moment: the page that it copies.
-  int64_t enough_for(int64_t n_lists, int64_t n_rows) const {
-    return (pages_before() + 1) * n_lists + n_rows / kPageTokens + 1;
+  // Frames that steps need. A list pins the pages before its first row, and those that its n rows
+  // begin: ceil(n / 16) <= (n + 15) / 16. Between steps it pins one that drafts began instead
+  // (PageList::trim). So m lists with b pages before pin b m + (n + 15 m) / 16 < (b + 1) m + n / 16
+  // in a step of n rows, and (b + 1) m before it, when a started one may pin one more for a moment:
+  // the page that it copies. A list has the state before the step, one for each row that may be its
+  // last, two for a page's end in the step, and pins its newest checkpoint.
+  int64_t enough_for(const FrameLimits& limits) const {
+    if (is_state()) return 5 * limits.n_lists + limits.n_drafts;
+    return (pages_before() + 1) * limits.n_lists + limits.n_rows / kPageTokens + 1;
   }
 };
 

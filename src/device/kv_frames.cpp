@@ -5,7 +5,8 @@
 namespace ruv {
 
 int64_t frames_for(const KvReach& reach, const FrameLimits& limits, int64_t n_pages) {
-  return std::min(n_pages, reach.enough_for(limits.n_lists, limits.n_rows) + limits.n_kept);
+  if (reach.is_state()) return reach.enough_for(limits) + limits.n_checkpoints;
+  return std::min(n_pages, reach.enough_for(limits) + limits.n_kept);
 }
 
 KvFrames::KvFrames(KvReach reach, KvRegion region, int64_t n_pages, int64_t n_kept)
@@ -20,9 +21,8 @@ KvFrames::KvFrames(KvReach reach, KvRegion region, int64_t n_pages, int64_t n_ke
 Result<KvFrames> KvFrames::create(KvReach reach, std::vector<KvShape> layers, int64_t n_pages,
                                   const FrameLimits& limits) {
   const int64_t n_frames = frames_for(reach, limits, n_pages);
-  return KvFrames(
-      reach, TRY(KvRegion::create(std::move(layers), n_frames)), n_pages,
-      std::max<int64_t>(0, n_frames - frames_for(reach, {limits.n_lists, limits.n_rows}, n_pages)));
+  const int64_t n_kept = std::max<int64_t>(0, n_frames - reach.enough_for(limits));
+  return KvFrames(reach, TRY(KvRegion::create(std::move(layers), n_frames)), n_pages, n_kept);
 }
 
 }  // namespace ruv

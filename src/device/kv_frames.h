@@ -1,5 +1,6 @@
 // KvFrames: the frames of a group that does not keep every page, and which page each of them
-// belongs to: tails, which are the newest tokens of tiered types in f16, and layers with a window.
+// belongs to: tails, which are the newest tokens of tiered types in f16, layers with a window, and
+// running states.
 #pragma once
 
 #include <memory>
@@ -9,14 +10,8 @@
 
 namespace ruv {
 
-// How many frames a group gets: what n_lists sequences and a step of n_rows rows need
-// (KvReach::enough_for), and n_kept pages of cached prefixes in addition. No group has more frames
-// than there are pages.
-struct FrameLimits {
-  int64_t n_lists = 0;
-  int64_t n_rows = 0;
-  int64_t n_kept = 0;
-};
+// The frames of a group: what steps need, and what is kept for cached prefixes. No group of pages
+// has more frames than there are pages.
 int64_t frames_for(const KvReach& reach, const FrameLimits& limits, int64_t n_pages);
 
 class KvFrames {

@@ -22,6 +22,7 @@ Result<KvPages> KvPages::create(const CacheLayout& layout, int64_t n_pages,
   KvPages pages(layout, n_pages);
   pages.settled_.resize(layout.layers.size());
   TRY(pages.add_windows(limits));
+  TRY(pages.add_states(limits));
   TRY(pages.add_main());
   pages.newest_ = pages.settled_;
   TRY(pages.add_tails(limits));
@@ -35,7 +36,7 @@ Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
   for (const KvLayer& layer : layout_.layers) windows.insert(layer.window);
   windows.erase(0);
   for (const int64_t window : windows) {
-    const KvReach reach = {window};
+    const KvReach reach = KvReach::of_window(window);
     if (frames_for(reach, *limits, n_pages_) == n_pages_) continue;
     std::vector<KvShape> shapes;
     for (size_t i = 0; i < layout_.layers.size(); ++i) {
@@ -51,7 +52,24 @@ Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
       settled_[i].frames = assigned_.back()->table();
     }
   }
-  n_windows_ = assigned_.size();
+  n_saved_ = assigned_.size();
+  return {};
+}
+
+Status KvPages::add_states(const std::optional<FrameLimits>& limits) {
+  std::vector<KvShape> shapes;
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    const KvShape& shape = layout_.layers[i].shape;
+    if (shape.state_bytes > 0) settled_[i] = append(shapes, shape);
+  }
+  if (shapes.empty()) return {};
+  if (!limits) return fail(Code::unsupported, "KV pages: running states belong to sequences");
+  assigned_.push_back(std::make_unique<KvFrames>(
+      TRY(KvFrames::create({KvReach::Kind::state}, std::move(shapes), n_pages_, *limits))));
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    if (layout_.layers[i].shape.state_bytes > 0) settled_[i].region = &assigned_.back()->region();
+  }
+  n_saved_ = assigned_.size();
   return {};
 }
 
@@ -85,7 +103,7 @@ Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
     region = every_tail_.get();
   } else {
     assigned_.push_back(std::make_unique<KvFrames>(
-        TRY(KvFrames::create({}, std::move(shapes), n_pages_, *limits))));
+        TRY(KvFrames::create(KvReach(), std::move(shapes), n_pages_, *limits))));
     region = &assigned_.back()->region();
     table = assigned_.back()->table();
   }
@@ -101,13 +119,15 @@ int64_t KvPages::bytes_for(const CacheLayout& layout, int64_t n_pages,
                            const std::optional<FrameLimits>& limits) {
   int64_t bytes = 0;
   for (const KvLayer& layer : layout.layers) {
-    const bool windowed = layer.window > 0 && limits.has_value();
-    bytes += layer.shape.page_bytes() *
-             (windowed ? frames_for({layer.window}, *limits, n_pages) : n_pages);
+    const bool has_state = layer.shape.state_bytes > 0;
+    const KvReach reach =
+        has_state ? KvReach{KvReach::Kind::state} : KvReach::of_window(layer.window);
+    const bool keeps_all = !limits || (layer.window == 0 && !has_state);
+    bytes += layer.shape.page_bytes() * (keeps_all ? n_pages : frames_for(reach, *limits, n_pages));
     if (!is_tiered(layer.shape.type)) continue;
     KvShape tail = layer.shape;
     tail.type = KvType::f16;
-    bytes += tail.page_bytes() * (limits ? frames_for({}, *limits, n_pages) : n_pages);
+    bytes += tail.page_bytes() * (limits ? frames_for(KvReach(), *limits, n_pages) : n_pages);
   }
   return bytes;
 }
@@ -123,7 +143,9 @@ int64_t KvPages::held_bytes(int64_t n_tokens) const {
   int64_t bytes = n * main_->frame_bytes();
   if (every_tail_ != nullptr) bytes += n * every_tail_->frame_bytes();
   for (const auto& group : assigned_) {
-    bytes += (n - group->reach().first_page(n_tokens)) * group->region().frame_bytes();
+    const bool is_state = group->reach().is_state();
+    const int64_t n_frames = is_state ? 1 : n - group->reach().first_page(n_tokens);
+    bytes += n_frames * group->region().frame_bytes();
   }
   return bytes;
 }
@@ -160,15 +182,15 @@ void KvPages::copy(PageId from, PageId to) const {
   }
 }
 
-// Layouts with windows begin with one byte per window: whether its group follows or zeros.
+// The page begins with one byte per group beside main: whether it follows, or zeros do.
 int64_t KvPages::saved_bytes() const {
   int64_t n = main_->frame_bytes();
-  for (const auto& window : windows()) n += 1 + window->region().frame_bytes();
+  for (const auto& group : saved()) n += 1 + group->region().frame_bytes();
   return n;
 }
 
 void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const {
-  size_t at = n_windows_;
+  size_t at = n_saved_;
   const auto save_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
     const auto to = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
     at += to.size();
@@ -179,7 +201,7 @@ void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const
     }
   };
   save_group((groups & 1) != 0, *main_, page);
-  for (size_t i = 0; i < n_windows_; ++i) {
+  for (size_t i = 0; i < n_saved_; ++i) {
     const bool wanted = (groups >> (i + 1) & 1) != 0;
     bytes[i] = std::byte{wanted};
     save_group(wanted, assigned_[i]->region(), assigned_[i]->of(page));
@@ -187,17 +209,17 @@ void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const
 }
 
 bool KvPages::load(PageId page, Groups groups, std::span<const std::byte> bytes) const {
-  for (size_t i = 0; i < n_windows_; ++i) {
+  for (size_t i = 0; i < n_saved_; ++i) {
     if ((groups >> (i + 1) & 1) != 0 && bytes[i] != std::byte{1}) return false;
   }
-  size_t at = n_windows_;
+  size_t at = n_saved_;
   const auto load_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
     const auto from = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
     at += from.size();
     if (wanted) region.load(frame, from);
   };
   load_group((groups & 1) != 0, *main_, page);
-  for (size_t i = 0; i < n_windows_; ++i) {
+  for (size_t i = 0; i < n_saved_; ++i) {
     load_group((groups >> (i + 1) & 1) != 0, assigned_[i]->region(), assigned_[i]->of(page));
   }
   return true;

@@ -3,9 +3,12 @@
 //
 //   main     layers that keep all tokens: frame n belongs to page n
 //   windows  layers that see a window of tokens: frames are given to the pages within one
-//   tails    the newest tokens of tiered types in f16, all layers: frames likewise
+//   states   layers that keep a running state: a frame is the state at the end of a page, or that
+//            of a running sequence, which belongs to no page
+//   tails    the newest tokens of tiered types in f16, all layers: frames as those of windows
 //
-// Which pages have frames in windows and tails is decided by the cache (cache/page_frames.h).
+// Which pages have frames in windows, states and tails is decided by the cache
+// (cache/page_frames.h).
 #pragma once
 
 #include <memory>
@@ -31,12 +34,12 @@ struct KvView {
 
 class KvPages {
  public:
-  // Groups of a saved page: bit 0 is main, bit i + 1 is windows()[i].
+  // Groups of a saved page: bit 0 is main, bit i + 1 is saved()[i].
   using Groups = uint32_t;
 
   // Memory for n_pages pages. A window that would need as many frames as there are pages keeps
   // every page instead. Without limits every page has a frame of its own in every group, and
-  // nothing has to be assigned. Fails: out_of_memory.
+  // nothing has to be assigned. Fails: out_of_memory; unsupported (running states without limits).
   static Result<KvPages> create(const CacheLayout& layout, int64_t n_pages,
                                 const std::optional<FrameLimits>& limits = {});
 
@@ -55,14 +58,16 @@ class KvPages {
   const KvView& settled(int64_t layer) const { return settled_[static_cast<size_t>(layer)]; }
   const KvView& newest(int64_t layer) const { return newest_[static_cast<size_t>(layer)]; }
 
-  // Groups whose frames must be assigned to pages. Windows come first, then tails if there are.
+  // Groups whose frames must be assigned to pages. Windows come first, then states and tails if
+  // there are.
   std::span<const std::unique_ptr<KvFrames>> assigned() const { return assigned_; }
-  std::span<const std::unique_ptr<KvFrames>> windows() const {
-    return std::span(assigned_).first(n_windows_);
+  // The ones among them that are saved with a page: all but tails.
+  std::span<const std::unique_ptr<KvFrames>> saved() const {
+    return std::span(assigned_).first(n_saved_);
   }
   // Null: no layer has a tiered type, or every page has its own tail.
   const KvFrames* tails() const {
-    return assigned_.size() > n_windows_ ? assigned_.back().get() : nullptr;
+    return assigned_.size() > n_saved_ ? assigned_.back().get() : nullptr;
   }
 
   // Writes the key and the value of one token, `slot` within the page, in all its forms. Requires:
@@ -85,13 +90,14 @@ class KvPages {
   // load() fails, with nothing changed, where the bytes lack one of `groups`. Requires: the page
   // has frames in `groups`.
   int64_t saved_bytes() const;
-  Groups all_groups() const { return (Groups{2} << n_windows_) - 1; }
+  Groups all_groups() const { return (Groups{2} << n_saved_) - 1; }
   void save(PageId page, Groups groups, std::span<std::byte> bytes) const;
   bool load(PageId page, Groups groups, std::span<const std::byte> bytes) const;
 
  private:
   KvPages(CacheLayout layout, int64_t n_pages) : layout_(std::move(layout)), n_pages_(n_pages) {}
 
+  Status add_states(const std::optional<FrameLimits>& limits);
   Status add_main();
   Status add_windows(const std::optional<FrameLimits>& limits);
   Status add_tails(const std::optional<FrameLimits>& limits);
@@ -100,7 +106,7 @@ class KvPages {
   std::unique_ptr<KvRegion> main_;
   std::unique_ptr<KvRegion> every_tail_;  // where each page has its own; else null
   std::vector<std::unique_ptr<KvFrames>> assigned_;
-  size_t n_windows_ = 0;
+  size_t n_saved_ = 0;
   std::vector<KvView> settled_, newest_;  // by layer
 };
 

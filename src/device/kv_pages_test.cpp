@@ -93,17 +93,17 @@ TEST(KvPages, LayersOfOneWindowShareItsFrames) {
   const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
   Result<KvPages> pages = KvPages::create(mixed(KvType::int8), 4000, limits);
   ASSERT_TRUE(pages.has_value());
-  ASSERT_EQ(pages->windows().size(), 2U);
+  ASSERT_EQ(pages->saved().size(), 2U);
   EXPECT_EQ(pages->tails(), nullptr);
-  const KvFrames& narrow = *pages->windows()[0];
+  const KvFrames& narrow = *pages->saved()[0];
   EXPECT_EQ(narrow.reach().window, 32);
-  EXPECT_EQ(narrow.n_frames(), KvReach{32}.enough_for(1, 16));
+  EXPECT_EQ(narrow.n_frames(), KvReach::of_window(32).enough_for(limits));
   EXPECT_EQ(narrow.region().n_layers(), 2);
   EXPECT_EQ(pages->settled(0).region, &narrow.region());
   EXPECT_EQ(pages->settled(2).region, &narrow.region());
   EXPECT_EQ(pages->settled(2).layer, 1);
   EXPECT_EQ(pages->settled(1).frames, nullptr);
-  EXPECT_EQ(pages->settled(3).region, &pages->windows()[1]->region());
+  EXPECT_EQ(pages->settled(3).region, &pages->saved()[1]->region());
   EXPECT_EQ(pages->settled(3).shape().value_dim, 20);
 }
 

@@ -14,7 +14,8 @@ Result<KvRegion> KvRegion::create(std::vector<KvShape> layers, int64_t n_frames)
     Layer layer = {shape, run_bytes, shape.key_bytes(), shape.value_bytes(), shape.scale_bytes()};
     layer.key_stream = kRunFrames * (layer.key_bytes + layer.scale_bytes);
     layer.value_stream = kRunFrames * (layer.value_bytes + layer.scale_bytes);
-    run_bytes += shape.n_heads * (layer.key_stream + layer.value_stream);
+    run_bytes +=
+        shape.n_heads * (layer.key_stream + layer.value_stream) + kRunFrames * shape.state_bytes;
     placed.push_back(layer);
   }
   const int64_t n_runs = (n_frames + kRunFrames - 1) / kRunFrames;
@@ -96,6 +97,7 @@ void KvRegion::for_pieces(FrameId frame, const F& f) const {
       piece(values(frame, layer, head), at(layer).value_bytes);
       piece(reinterpret_cast<std::byte*>(value_scales(frame, layer, head)), at(layer).scale_bytes);
     }
+    piece(state(frame, layer), shape(layer).state_bytes);
   }
 }
 
@@ -109,6 +111,7 @@ void KvRegion::copy(FrameId from, FrameId to) const {
   };
   for (int64_t layer = 0; layer < n_layers(); ++layer) {
     const Layer& l = at(layer);
+    copy_pair(state(to, layer), state(from, layer), l.shape.state_bytes);
     for (int64_t head = 0; head < l.shape.n_heads; ++head) {
       copy_pair(keys(to, layer, head), keys(from, layer, head), l.key_bytes);
       copy_pair(values(to, layer, head), values(from, layer, head), l.value_bytes);

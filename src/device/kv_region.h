@@ -11,17 +11,18 @@
 //       pairs of tokens; a scale per token.
 // int4, int2: as kernels/kernels.h says, of rotated keys (device/kv_codes.h); a scale and a least
 //       number per token.
+//
+// Of a layer that keeps a running state, a frame is one state.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
+#include "device/batch.h"
 #include "device/cache_layout.h"
 
 namespace ruv {
-
-using FrameId = int32_t;
 
 class KvRegion {
  public:
@@ -42,6 +43,9 @@ class KvRegion {
   }
   std::byte* values(FrameId frame, int64_t layer, int64_t head) const {
     return numbers_of(value_stream(frame, layer, head), frame, at(layer).value_bytes);
+  }
+  std::byte* state(FrameId frame, int64_t layer) const {
+    return run_of(frame) + at(layer).begin + frame % kRunFrames * at(layer).shape.state_bytes;
   }
   // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
   uint16_t* key_scales(FrameId frame, int64_t layer, int64_t head) const {

@@ -44,13 +44,18 @@ struct KvShape {
   int64_t key_dim = 0;
   int64_t value_dim = 0;
   KvType type = KvType::f16;
+  // The size of a running state, which the layer keeps for a sequence in place of keys and values.
+  int64_t state_bytes = 0;
 
   // Numbers of one head's keys, and of its values.
   int64_t key_bytes() const { return number_bytes(key_dim); }
   int64_t value_bytes() const { return number_bytes(value_dim); }
   // Scales of one head's keys or values.
   int64_t scale_bytes() const { return kPageTokens * kv_type_row(type).scale_bytes; }
-  int64_t page_bytes() const { return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes()); }
+  // All of them; of a layer with a running state those of one checkpoint.
+  int64_t page_bytes() const {
+    return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes()) + state_bytes;
+  }
 
   bool operator==(const KvShape&) const = default;
 

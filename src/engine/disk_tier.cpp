@@ -75,7 +75,7 @@ void DiskTier::begin(Restore& restore) {
 // The groups of a page that are held now: those of `wanted` for which there is a frame to hold.
 KvPages::Groups DiskTier::hold_windows(PageId page, KvPages::Groups wanted, bool fresh) {
   KvPages::Groups held = wanted & 1;
-  for (size_t w = 0; w < memory_->windows().size(); ++w) {
+  for (size_t w = 0; w < memory_->saved().size(); ++w) {
     const KvPages::Groups bit = KvPages::Groups{2} << w;
     PageFrames& window = pool_->frames()[w];
     if ((wanted & bit) != 0 && (fresh || window.has(page)) && window.hold(page)) held |= bit;
@@ -84,7 +84,7 @@ KvPages::Groups DiskTier::hold_windows(PageId page, KvPages::Groups wanted, bool
 }
 
 void DiskTier::let_go(PageId page, KvPages::Groups groups) {
-  for (size_t w = 0; w < memory_->windows().size(); ++w) {
+  for (size_t w = 0; w < memory_->saved().size(); ++w) {
     if ((groups >> (w + 1) & 1) != 0) pool_->frames()[w].let_go(page);
   }
 }
@@ -105,6 +105,7 @@ void DiskTier::give_up(const Restore& restore) {
     let_go(restore.pages[i], restore.groups[i]);
     pool_->release(restore.pages[i]);
   }
+  for (const PageId page : restore.in_memory) pool_->release(page);
 }
 
 void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {

@@ -32,7 +32,9 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       verifier_(*executor_, speculator_, prefixes_, options.max_sequences, model.h.n_vocab) {}
 
 FrameLimits EngineCore::frames_for_steps(const EngineOptions& options) {
-  return {.n_lists = options.max_sequences, .n_rows = options.max_batch_tokens + kMaxDraftRows};
+  return {.n_lists = options.max_sequences,
+          .n_rows = options.max_batch_tokens + kMaxDraftRows,
+          .n_drafts = kMaxDraftRows};
 }
 
 std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
@@ -309,12 +311,14 @@ void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
     has_prompts |= in_prompt;
     shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
                                   packed.n_tokens + packed.n_drafts);
+    if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;
     ++step.n_sequences;
     step.n_drafted += packed.n_drafts;
     const int64_t n_before = sequence.n_tokens();
     step.n_accepted += verifier_.accept(packed, logits, now_ns);
+    sequence.pages().finish_step(sequence.n_computed());
     const int64_t n_new = sequence.n_tokens() - n_before;
     step.n_tokens += n_new;
     tenants_.generated(sequence.tenant(), n_new);
@@ -344,7 +348,8 @@ KvCacheStats EngineCore::kv_stats() const {
   stats.free_pages = pool_.n_free();
   stats.preemptions = n_preemptions_;
   for (const PageFrames& group : frames_) {
-    const bool is_window = group.reach().window > 0;
+    if (group.reach().is_state()) continue;
+    const bool is_window = group.reach().kind == KvReach::Kind::window;
     (is_window ? stats.window_pages : stats.tail_pages) += group.n_frames();
     (is_window ? stats.used_window_pages : stats.used_tail_pages) += group.n_used();
     (is_window ? stats.passed_pages : stats.demoted_pages) += group.n_evicted();

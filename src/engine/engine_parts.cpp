@@ -15,15 +15,18 @@ namespace {
 constexpr int64_t kDefaultMaxCtx = 32768;
 // One in this many tokens keeps its f16 form and is kept by layers with a window.
 constexpr int64_t kTailShare = 8;
+// Checkpoints of running states for cached prefixes, per sequence that may run.
+constexpr int64_t kCheckpointsPerSequence = 4;
 
 // What windows and tails need, and what cached prefixes may have of them: if anything, then at
 // least what one prefix needs.
 FrameLimits frame_limits(const EngineOptions& o, const CacheLayout& layout, int64_t kept_tokens) {
   FrameLimits limits = EngineCore::frames_for_steps(o);
   limits.n_kept = pages_for(kept_tokens);
+  limits.n_checkpoints = kept_tokens > 0 ? kCheckpointsPerSequence * o.max_sequences : 0;
   for (const KvLayer& layer : layout.layers) {
     if (layer.window == 0 || kept_tokens == 0) continue;
-    limits.n_kept = std::max(limits.n_kept, KvReach{layer.window}.pages_before());
+    limits.n_kept = std::max(limits.n_kept, KvReach::of_window(layer.window).pages_before());
   }
   return limits;
 }

@@ -56,6 +56,8 @@ void PrefixCache::match(const Sequence& sequence) {
 }
 
 void PrefixCache::cut_to_resumable() {
+  // Checkpoints of running states are at the ends of pages.
+  if (pool_->states() != nullptr) cut_match(match_.n_tokens / kPageTokens);
   cut_match(n_resumable([&](int64_t i, int64_t position) {
     return pool_->readable(match_.entries[static_cast<size_t>(i)].page, i, position);
   }));
@@ -220,34 +222,40 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
 // The groups of page i that a row at `position` reads.
 KvPages::Groups PrefixCache::groups_read(int64_t i, int64_t position) const {
   KvPages::Groups groups = 1;
-  for (size_t w = 0; w < memory_->windows().size(); ++w) {
-    const bool in_reach = i >= memory_->windows()[w]->reach().first_page(position);
+  for (size_t w = 0; w < memory_->saved().size(); ++w) {
+    const bool in_reach = i >= memory_->saved()[w]->reach().first_page(position);
     groups |= KvPages::Groups{in_reach} << (w + 1);
   }
   return groups;
 }
 
-// Takes a hold on the pages that need not be read, and reserves pages and frames for the others.
+// Takes a hold on the pages in memory, and reserves pages and frames for those that are read.
 // Nothing throws once the first page is held.
 bool PrefixCache::hold_for_restore(Restore& restore) {
-  const auto is_read = [&](size_t i) { return restore.records[i] >= 0; };
   const size_t n = restore.records.size();
-  std::vector<PageId> shared, fresh;
-  for (size_t i = 0; i < n; ++i) (is_read(i) ? fresh : shared).push_back(match_.entries[i].page);
-  const auto n_read = std::ssize(fresh);
-  fresh.clear();
+  const auto is_read = [&](size_t i) { return restore.records[i] >= 0; };
+  const auto n_read = std::ssize(restore.records) - std::ranges::count(restore.records, -1);
+  std::vector<PageId> fresh, shared;
+  fresh.reserve(static_cast<size_t>(n_read));
+  shared.reserve(n);
   restore.pages.reserve(n);
-  for (const PageId page : shared) pool_->share(page);  // making room must not take them
-  if (!make_room(n_read) || !pool_->reserve(n_read, fresh)) {
-    for (const PageId page : shared) pool_->release(page);
-    return false;
+  restore.in_memory.reserve(n);
+  for (const PrefixTree::Entry& entry : match_.entries) {
+    if (entry.page < 0) continue;
+    pool_->share(entry.page);  // making room must not take it
+    shared.push_back(entry.page);
   }
-  auto next_shared = shared.begin();
-  auto next_fresh = fresh.begin();
-  for (size_t i = 0; i < n; ++i)
-    restore.pages.push_back(is_read(i) ? *next_fresh++ : *next_shared++);
-  if (disk_->hold_frames(restore)) return true;
-  for (const PageId page : restore.pages) pool_->release(page);
+  if (make_room(n_read) && pool_->reserve(n_read, fresh)) {
+    auto next_fresh = fresh.begin();
+    for (size_t i = 0; i < n; ++i) {
+      const PageId page = match_.entries[i].page;
+      if (is_read(i) && page >= 0) restore.in_memory.push_back(page);
+      restore.pages.push_back(is_read(i) ? *next_fresh++ : page);
+    }
+    if (disk_->hold_frames(restore)) return true;
+    for (const PageId page : fresh) pool_->release(page);
+  }
+  for (const PageId page : shared) pool_->release(page);
   return false;
 }
 

@@ -30,7 +30,8 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
             << total.evicted_pages << " pages evicted, " << total.accepted_drafts
             << " drafts accepted, " << total.demoted_pages << " pages demoted, "
             << total.passed_pages << " left a window, " << total.reused_behind_windows
-            << " tokens reused there\n";
+            << " tokens reused there, " << total.reused_checkpoints
+            << " tokens before checkpoints\n";
   if (count < 1000) return;
   EXPECT_GT(total.cancelled, 0);
   EXPECT_GT(total.aborted_steps, 0);
@@ -42,6 +43,7 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.demoted_pages, 0);
   EXPECT_GT(total.passed_pages, 0);
   EXPECT_GT(total.reused_behind_windows, 0);
+  EXPECT_GT(total.reused_checkpoints, 0);
 }
 
 TEST(EngineSimulation, ASeedRepeatsExactly) {

@@ -34,6 +34,7 @@ class EngineWorld {
     int64_t demoted_pages = 0;
     int64_t passed_pages = 0;           // that left a window's frames
     int64_t reused_behind_windows = 0;  // tokens
+    int64_t reused_checkpoints = 0;     // tokens before them
 
     void add(const Coverage& other) {
       requests += other.requests;
@@ -51,6 +52,7 @@ class EngineWorld {
       demoted_pages += other.demoted_pages;
       passed_pages += other.passed_pages;
       reused_behind_windows += other.reused_behind_windows;
+      reused_checkpoints += other.reused_checkpoints;
     }
   };
 
@@ -60,6 +62,7 @@ class EngineWorld {
     for (int64_t n = rng_.below(6) == 0 ? 1 + below(2) : 0; n > 0; --n) {
       windows_.push_back(1 + below(rng_.below(2) == 0 ? 20 : 150));
     }
+    has_state_ = rng_.below(6) == 0;
     n_pages_ = is_small() ? 20 + below(60) : 2 + below(rng_.below(2) == 0 ? 6 : 30);
     options_.n_threads = 1;
     options_.n_ctx = kPageTokens * n_pages_ - below(kPageTokens);
@@ -69,7 +72,7 @@ class EngineWorld {
     options_.kv.keep_prefixes = rng_.below(8) != 0;
     model_.h.n_vocab = n_vocab_;
     auto executor = std::make_unique<ScriptedExecutor>(
-        n_pages_, n_vocab_, clock_, ScriptedLayers{tiered_, windows_}, frame_limits());
+        n_pages_, n_vocab_, clock_, ScriptedLayers{tiered_, windows_, has_state_}, frame_limits());
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options_, clock_,
                                          EngineParts{.executor = std::move(executor)});
@@ -101,9 +104,10 @@ class EngineWorld {
   FrameLimits frame_limits() {
     FrameLimits limits = EngineCore::frames_for_steps(options_);
     if (is_small()) limits.n_kept = below(12);
+    if (has_state_) limits.n_checkpoints = below(12);
     return limits;
   }
-  bool is_small() const { return tiered_ || !windows_.empty(); }
+  bool is_small() const { return tiered_ || !windows_.empty() || has_state_; }
 
   struct Life {
     Request request;
@@ -231,6 +235,7 @@ class EngineWorld {
     covered_.evicted_pages = core_->prefixes().tree().stats().evicted_pages;
     covered_.demoted_pages = stats.demoted_pages;
     covered_.passed_pages = stats.passed_pages;
+    if (has_state_) covered_.reused_checkpoints = stats.reused_tokens;
     if (stats.window_pages > 0) covered_.reused_behind_windows = stats.reused_tokens;
   }
 
@@ -242,6 +247,7 @@ class EngineWorld {
   int64_t n_pages_ = 0;
   bool tiered_ = false;
   std::vector<int64_t> windows_;
+  bool has_state_ = false;
   ScriptedExecutor* executor_ = nullptr;  // the core's
   std::unique_ptr<EngineCore> core_;
   const StopFlag never_{false};

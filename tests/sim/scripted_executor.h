@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <vector>
@@ -85,10 +86,23 @@ class ScriptedState {
   Token last_ = 0;
 };
 
+// The running state: of all tokens so far.
+struct RunningHash {
+  uint64_t sum = 0;
+  int64_t n_tokens = 0;
+
+  void push(ScriptedSlot slot) {
+    sum = sum * 0x9E3779B97F4A7C15ULL + slot.store;
+    ++n_tokens;
+  }
+  bool operator==(const RunningHash&) const = default;
+};
+
 // What the scripted model keeps.
 struct ScriptedLayers {
   bool tiered = false;
   std::vector<int64_t> windows = {};  // of layers beside the first, which keeps all tokens
+  bool has_state = false;             // the last layer keeps a running state
 
   // Layers of unequal shapes, the keys of each with room for a number per token.
   CacheLayout layout() const {
@@ -96,6 +110,7 @@ struct ScriptedLayers {
     CacheLayout layout = {{{{1, 8, 8, type}, 0}}};
     for (const int64_t window : windows)
       layout.layers.push_back({{2, 8, 4 + window % 5, type}, window});
+    if (has_state) layout.layers.push_back({KvShape{.state_bytes = sizeof(RunningHash)}});
     return layout;
   }
 };
@@ -165,6 +180,12 @@ class ScriptedExecutor final : public Executor {
     std::byte* const keys = view.region->keys(std::max(0, view.frame(page)), view.layer, 0);
     return reinterpret_cast<uint32_t*>(keys)[position % kPageTokens];
   }
+  bool has_state() const { return pages_.layout().layers.back().shape.state_bytes > 0; }
+  int64_t n_token_layers() const { return pages_.n_layers() - has_state(); }
+  void* running_state(FrameId frame) const {
+    const KvView& view = pages_.settled(pages_.n_layers() - 1);
+    return view.region->state(frame, view.layer);
+  }
   bool tiered() const { return is_tiered(pages_.settled(0).type()); }
 
   // What a row at `reader` reads of an earlier position.
@@ -182,7 +203,7 @@ class ScriptedExecutor final : public Executor {
   }
   // As far as attention reads: to the beginning of a block of kSkipTokens.
   void read_windows(PageId page, int64_t position, int64_t reader, ScriptedSlot kept) {
-    for (int64_t layer = 1; layer < pages_.n_layers(); ++layer) {
+    for (int64_t layer = 1; layer < n_token_layers(); ++layer) {
       const int64_t window = pages_.layout().layers[static_cast<size_t>(layer)].window;
       if (position < std::max<int64_t>(0, reader - window + 1) / kSkipTokens * kSkipTokens)
         continue;
@@ -197,7 +218,7 @@ class ScriptedExecutor final : public Executor {
   }
   void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) {
     const PageId page = page_of(sequence, position);
-    for (int64_t layer = 0; layer < pages_.n_layers(); ++layer) {
+    for (int64_t layer = 0; layer < n_token_layers(); ++layer) {
       slot(pages_.settled(layer), page, position) = in_layer(layer, kept.store);
       if (tiered()) slot(pages_.newest(layer), page, position) = in_layer(layer, kept.tail);
     }
@@ -206,8 +227,18 @@ class ScriptedExecutor final : public Executor {
   void compute(const Batch& batch, const BatchSequence& sequence) {
     ASSERT_LE(sequence.first_position + sequence.n_rows, std::ssize(sequence.pages) * kPageTokens);
     ScriptedState state(tiered());
+    RunningHash running;
     for (int64_t i = 0; i < sequence.first_position; ++i) {
-      state.push_kept(read(sequence, i, sequence.first_position));
+      const ScriptedSlot kept = read(sequence, i, sequence.first_position);
+      state.push_kept(kept);
+      running.push(kept);
+    }
+    auto next_out = sequence.state_outs.begin();
+    if (has_state()) {
+      ASSERT_GE(sequence.state, 0);
+      RunningHash before;
+      std::memcpy(&before, running_state(sequence.state), sizeof before);
+      ASSERT_EQ(before, running) << "a state after " << before.n_tokens << " tokens";
     }
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
       const auto row = static_cast<size_t>(sequence.row_begin + i);
@@ -216,7 +247,12 @@ class ScriptedExecutor final : public Executor {
       const PageId page = page_of(sequence, position);
       const auto writer = writers_.emplace(page, &sequence).first;
       ASSERT_EQ(writer->second, &sequence) << "two sequences write page " << page;
-      write(sequence, position, state.push(batch.tokens[row]));
+      const ScriptedSlot kept = state.push(batch.tokens[row]);
+      write(sequence, position, kept);
+      running.push(kept);
+      for (; next_out != sequence.state_outs.end() && next_out->row == i; ++next_out) {
+        std::memcpy(running_state(next_out->frame), &running, sizeof running);
+      }
       if (n_outputs_ == batch.logit_rows.size() ||
           batch.logit_rows[n_outputs_] != static_cast<int32_t>(row))
         continue;
@@ -224,6 +260,7 @@ class ScriptedExecutor final : public Executor {
                                               static_cast<size_t>(n_vocab_)));
       ++n_outputs_;
     }
+    EXPECT_EQ(next_out, sequence.state_outs.end());
   }
 
   KvPages pages_;

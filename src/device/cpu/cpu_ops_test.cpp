@@ -244,8 +244,8 @@ TEST(CpuAttend, AWindowInFewFramesChangesNothing) {
       const Shape shape = {4, 2, 16, 70, 0, 8};
       AttendWorld few(*kernels, shape, 900, 2, type, FrameLimits{.n_lists = 1, .n_rows = 40});
       AttendWorld all(*kernels, shape, 900, 2, type);
-      ASSERT_EQ(few.pages().windows().size(), 1U);
-      ASSERT_LT(few.pages().windows()[0]->n_frames(), 15);
+      ASSERT_EQ(few.pages().saved().size(), 1U);
+      ASSERT_LT(few.pages().saved()[0]->n_frames(), 15);
       int64_t n = 1;
       for (int64_t first = 0; first + n < 900; first += n, n = n % 37 + 3) {
         EXPECT_EQ(few.step(first, n), all.step(first, n))

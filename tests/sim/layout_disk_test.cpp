@@ -1,0 +1,156 @@
+// Lives of engines with a folder for pages, of every layout there is: windows of two shapes,
+// running states, tiers, and all of them. What is read back, or lacks a part, changes no answer.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+
+#include "base/rng.h"
+#include "cache/test_page_store.h"
+#include "engine/engine_core.h"
+#include "sim/scripted_executor.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kVocab = 24;
+constexpr int64_t kPages = 100;
+constexpr int64_t kCtx = 900;
+
+struct LayoutCase {
+  const char* name;
+  ScriptedLayers layers;
+  // Whether a record is likely to have all that a sequence resumes at: with tiers and states both a
+  // checkpoint and the end of a group, which hardly ever meet.
+  bool resumes = true;
+};
+
+class LayoutDisk : public testing::TestWithParam<LayoutCase> {
+ protected:
+  LayoutDisk() {
+    options_.n_ctx = kCtx;
+    options_.max_sequences = 3;
+    options_.max_batch_tokens = 64;
+    options_.kv.max_tokens = kPages * kPageTokens;
+    options_.kv.disk_folder = folder_.path();
+    options_.kv.disk_max_bytes = int64_t{1} << 26;
+    model_.h.n_vocab = kVocab;
+  }
+
+  std::unique_ptr<EngineCore> new_core() {
+    FrameLimits limits = EngineCore::frames_for_steps(options_);
+    limits.n_kept = 30;
+    limits.n_checkpoints = 8;
+    EngineParts parts;
+    parts.executor =
+        std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_, GetParam().layers, limits);
+    const uint64_t hash[2] = {1, 2};
+    auto store =
+        open_page_store(options_.kv, hash, GetParam().name, parts.executor->pages().saved_bytes());
+    EXPECT_TRUE(store.has_value()) << store.error().message();
+    parts.store = std::move(*store);
+    return std::make_unique<EngineCore>(model_, options_, clock_, std::move(parts));
+  }
+
+  std::vector<Token> random_tokens(int64_t n) {
+    std::vector<Token> tokens;
+    for (int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<Token>(rng_.below(kVocab)));
+    return tokens;
+  }
+  // The next turn of an earlier text, another end of one, or a new text.
+  std::vector<Token> next_prompt() {
+    std::vector<Token> prompt;
+    if (!texts_.empty() && rng_.below(6) != 0) prompt = texts_[rng_.below(texts_.size())];
+    if (rng_.below(4) == 0) prompt.resize(rng_.below(prompt.size() + 1));
+    const bool is_new = prompt.empty();
+    const auto n = static_cast<int64_t>(1 + rng_.below(is_new ? 400 : 40));
+    for (const Token token : random_tokens(n)) prompt.push_back(token);
+    prompt.resize(std::min<size_t>(prompt.size(), kCtx - 30));
+    return prompt;
+  }
+
+  struct Turn {
+    std::vector<Token> expected, answer;
+    std::vector<Token> text;
+    FinishReason finish = FinishReason::none;
+    int64_t n_cached = 0;
+  };
+  // A few requests at once, to their ends.
+  void ask_some(EngineCore& core) {
+    std::deque<Turn> turns;
+    for (uint64_t n = 1 + rng_.below(3); n > 0; --n) {
+      Turn& turn = turns.emplace_back();
+      Request request;
+      request.prompt = turn.text = next_prompt();
+      request.params.max_tokens = static_cast<int64_t>(1 + rng_.below(24));
+      request.params.seed = rng_.below(100);
+      request.params.min_cache_tokens = 1;
+      turn.expected = scripted_answer(request, kVocab, kCtx, GetParam().layers.tiered);
+      request.on_event = [&turn](const Event& event) {
+        turn.answer.insert(turn.answer.end(), event.ids.begin(), event.ids.end());
+        turn.finish = event.finish;
+        if (event.finish != FinishReason::none) turn.n_cached = event.timings.n_cached_tokens;
+      };
+      core.add(core.make_sequence(++n_requests_, std::move(request)));
+    }
+    run(core);
+    for (Turn& turn : turns) {
+      EXPECT_EQ(turn.answer, turn.expected)
+          << "a text of " << turn.text.size() << " tokens, " << turn.n_cached << " of them cached";
+      EXPECT_NE(turn.finish, FinishReason::error);
+      turn.text.insert(turn.text.end(), turn.expected.begin(), turn.expected.end());
+      texts_.push_back(std::move(turn.text));
+      n_cached_ += turn.n_cached;
+    }
+  }
+  // The disk answers when it likes: nobody waits for it by a clock.
+  void run(EngineCore& core) {
+    while (core.load().n_running + core.load().n_waiting > 0) {
+      core.step(never_);
+      EXPECT_TRUE(core.consistent());
+      if (HasFailure()) return;
+    }
+  }
+
+  StoreFolder folder_;
+  FakeClock clock_;
+  Model model_;
+  EngineOptions options_;
+  Rng rng_{7};
+  std::vector<std::vector<Token>> texts_;
+  RequestId n_requests_ = 0;
+  int64_t n_cached_ = 0;  // tokens
+  const StopFlag never_{false};
+};
+
+TEST_P(LayoutDisk, WhatIsReadBackChangesNoAnswer) {
+  int64_t n_restored = 0, n_resumed = 0;
+  for (int life = 0; life < 12; ++life) {
+    SCOPED_TRACE(life);
+    const auto core = new_core();
+    const int64_t n_cached = n_cached_;
+    ask_some(*core);  // nothing is in memory yet
+    n_resumed += n_cached_ - n_cached;
+    for (uint64_t round = rng_.below(6); round > 0; --round) ask_some(*core);
+    if (HasFailure()) return;
+    n_restored += core->kv_stats().restored_pages;
+  }
+  EXPECT_GT(n_restored, 50);
+  EXPECT_GT(n_cached_, 1000);
+  EXPECT_TRUE(n_resumed > 0 || !GetParam().resumes);
+  RecordProperty("resumed", static_cast<int>(n_resumed));
+}
+
+const LayoutCase kLayoutCases[] = {
+    {"plain", {}},
+    {"windows", {.windows = {40, 150}}},
+    {"state", {.has_state = true}},
+    {"windows_and_state", {.windows = {70, 33}, .has_state = true}},
+    {"tiers_and_window", {.tiered = true, .windows = {100}}},
+    {"everything", {.tiered = true, .windows = {20, 300}, .has_state = true}, false},
+};
+INSTANTIATE_TEST_SUITE_P(Layouts, LayoutDisk, testing::ValuesIn(kLayoutCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace ruv
