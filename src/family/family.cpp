@@ -39,7 +39,7 @@ FoundClass find_class(Fits fits) {
 std::span<const FamilyRecord* const> families() { return kFamilies; }
 
 const FamilyRecord* find_family(std::string_view name) {
-  const auto* const found = std::ranges::find(kFamilies, name, &FamilyRecord::name);
+  const auto found = std::ranges::find(kFamilies, name, &FamilyRecord::name);
   return found == kFamilies.end() ? nullptr : *found;
 }
 
