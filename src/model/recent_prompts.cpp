@@ -39,7 +39,7 @@ std::vector<Token> RecentPrompts::encode(std::span<const TextPart> parts) {
 
 std::list<RecentPrompts::Remembered> RecentPrompts::take(std::string_view text) {
   std::list<Remembered> taken;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto best = prompts_.end();
   size_t most = 0;
   for (auto prompt = prompts_.begin(); prompt != prompts_.end(); ++prompt) {
@@ -61,7 +61,7 @@ std::list<RecentPrompts::Remembered> RecentPrompts::take(std::string_view text) 
 // Forgets the least recently used prompts beyond the limits.
 void RecentPrompts::put_back(std::list<Remembered> prompt) {
   std::list<Remembered> dropped;  // freed without the lock
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   n_kept_ += prompt.front().encoder.n_kept();
   n_bytes_ += prompt.front().text.size();
   prompts_.splice(prompts_.begin(), prompt);
@@ -72,12 +72,12 @@ void RecentPrompts::put_back(std::list<Remembered> prompt) {
 }
 
 size_t RecentPrompts::n_kept() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return n_kept_;
 }
 
 size_t RecentPrompts::n_prompts() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return prompts_.size();
 }
 

@@ -4,11 +4,11 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/thread.h"
 #include "text/incremental_encoder.h"
 
 namespace ruv {
@@ -43,7 +43,7 @@ class RecentPrompts {
   void put_back(std::list<Remembered> prompt);
 
   std::shared_ptr<const Tokenizer> tokenizer_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::list<Remembered> prompts_;  // used last first; those in use are out
   size_t n_bytes_ = 0;             // of their texts
   size_t n_kept_ = 0;
