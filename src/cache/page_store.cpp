@@ -102,7 +102,7 @@ Status PageStore::begin_segment_when_full() {
     return fail(Code::internal, "{}: no segment number is left; empty it", config_.folder);
   // The name may be taken by something other than a file.
   constexpr int kTries = 8;
-  Result<std::unique_ptr<PageSegment>> made = fail(Code::internal, "not tried");
+  Result<std::shared_ptr<PageSegment>> made = fail(Code::internal, "not tried");
   for (int i = 0; i < kTries && !made && next_number_ <= INT32_MAX; ++i) {
     made = PageSegment::create(config_.folder, next_number_++, codec_);
   }
