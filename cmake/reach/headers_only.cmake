@@ -1,12 +1,12 @@
 # Third-party libraries for a system whose own are not installed: the headers of this machine's
 # packages, which do not depend on the system, and nothing to link.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-set(CMAKE_FIND_PACKAGE_PREFER_CONFIG ON)
 set(CMAKE_PREFIX_PATH ${CMAKE_CURRENT_LIST_DIR}/packages)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
+set(RUV_COMPILE_ONLY ON)
 set(RUV_SODIUM sodium CACHE STRING "")
 set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/third_party)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/third_party)
 foreach(header boost fmt tl simdjson.h utf8proc.h sodium.h sodium)
   file(CREATE_LINK /usr/include/${header} ${CMAKE_BINARY_DIR}/third_party/${header} SYMBOLIC)
 endforeach()
+set(CMAKE_USER_MAKE_RULES_OVERRIDE ${CMAKE_CURRENT_LIST_DIR}/archives.cmake)

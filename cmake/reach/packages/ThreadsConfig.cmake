@@ -1,1 +1,0 @@
-add_library(Threads::Threads INTERFACE IMPORTED GLOBAL)
