@@ -65,3 +65,15 @@ function(ruv_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT 600)
 endfunction()
+
+# ruv_mirror_test(<name> LIBS …): the test binary <name> once more, on a device whose memory the host
+# cannot read (tests/mirror).
+function(ruv_mirror_test name)
+  cmake_parse_arguments(M "" "" "LIBS" ${ARGN})
+  add_executable(${name}_mirror $<TARGET_OBJECTS:${name}>
+                                ${RUV_ROOT}/tests/mirror/mirror_device.cpp)
+  target_compile_options(${name}_mirror PRIVATE ${RUV_WARNINGS})
+  target_link_libraries(${name}_mirror PRIVATE ${M_LIBS} GTest::gtest_main)
+  add_test(NAME ${name}_mirror COMMAND ${name}_mirror)
+  set_tests_properties(${name}_mirror PROPERTIES LABELS full TIMEOUT 1800)
+endfunction()

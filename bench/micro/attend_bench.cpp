@@ -50,7 +50,7 @@ class Bench {
       const int64_t n = std::min(kMaxRows, n_tokens - at);
       begin(at, n);
       for (int64_t layer = 0; layer < kLayers; ++layer) {
-        ops_->store_kv(layer, {k_.data(), n, cols}, {k_.data(), n, cols}, {});
+        ops_->store_kv(layer, view(k_, n, cols), view(k_, n, cols), {});
       }
     }
   }
@@ -63,7 +63,7 @@ class Bench {
     for (int pass = 0; pass < n_passes; ++pass) {
       const int64_t start = SteadyClock().now_ns();
       for (int64_t layer = 0; layer < kLayers; ++layer) {
-        ops_->attend({out_.data(), n_rows, cols}, {q_.data(), n_rows, cols},
+        ops_->attend(view(out_, n_rows, cols), view(q_, n_rows, cols),
                      {.layer = layer,
                       .n_heads = shape_.n_heads,
                       .n_kv_heads = shape_.n_kv_heads,
@@ -81,6 +81,10 @@ class Bench {
   }
 
  private:
+  // The CPU's addresses are pointers.
+  static View view(const std::vector<float>& numbers, int64_t n_rows, int64_t n_cols) {
+    return {CpuDevice().address(numbers.data()), n_rows, n_cols};
+  }
   void begin(int64_t first, int64_t n) {
     batch_.clear();
     batch_.begin_sequence(first, ids_);

@@ -30,13 +30,15 @@ class PageFramesTest : public testing::Test {
   }
   PageFrames& frames() { return frames_.front(); }
   // The whole frame says `number`, until it is cleared.
-  void mark(PageId page, uint32_t number) { std::memcpy(bytes(page), &number, 4); }
+  void mark(PageId page, uint32_t number) {
+    memory_->device().upload(place_of(page), std::as_bytes(std::span(&number, 1)));
+  }
   uint32_t marked(PageId page) {
     uint32_t number = 0;
-    std::memcpy(&number, bytes(page), 4);
+    memory_->device().download(place_of(page), std::as_writable_bytes(std::span(&number, 1)));
     return number;
   }
-  std::byte* bytes(PageId page) {
+  Address place_of(PageId page) {
     const KvFrames& group = *memory_->assigned().front();
     return group.region().values(group.of(page), 0, 0);
   }

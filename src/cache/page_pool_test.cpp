@@ -97,13 +97,16 @@ TEST(PageList, GrowsByWholePagesClearsThemAndReturnsThem) {
   ASSERT_TRUE(memory.has_value());
   const uint16_t infinity = 0x7C00;  // left by a former owner
   const KvView& view = memory->settled(1);
-  std::memcpy(view.region->values(0, view.layer, 0), &infinity, sizeof infinity);
+  Device& device = memory->device();
+  device.upload(view.region->values(0, view.layer, 0), std::as_bytes(std::span(&infinity, 1)));
   PagePool pool(3);
   {
     PageList list(pool);
     EXPECT_TRUE(list.grow(kPageTokens + 1, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
-    EXPECT_EQ(view.region->values(list.pages()[0], view.layer, 0)[1], std::byte{0});
+    std::byte second{1};
+    device.download(view.region->values(list.pages()[0], view.layer, 0) + 1, {&second, 1});
+    EXPECT_EQ(second, std::byte{0});
     EXPECT_TRUE(list.grow(2 * kPageTokens, *memory));
     EXPECT_EQ(list.pages().size(), 2U);
     EXPECT_FALSE(list.grow(4 * kPageTokens, *memory));

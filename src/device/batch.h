@@ -60,7 +60,7 @@ struct Batch {
   int64_t n_hidden() const { return static_cast<int64_t>(hidden_rows.size()); }
 };
 
-// What a step gives, in the order of the batch's rows; valid until the next step.
+// What a step gives on the device, in the order of the batch's rows; valid until the next step.
 struct StepOutput {
   View logits;  // (logit_rows, n_vocab)
   View hidden;  // (hidden_rows, n_embd), after the last norm

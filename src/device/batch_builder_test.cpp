@@ -34,13 +34,13 @@ TEST(BatchBuilder, PacksSequencesOneAfterAnother) {
 
 // An image's rows lie on one time and a grid; the text after them continues by its place.
 TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
-  std::vector<float> image(6);
+  const Address image(4096);
   const std::vector<Position> grid = {{1, 1, 1}, {1, 1, 2}};
   const std::vector<PageId> pages = {0};
   BatchBuilder builder;
   builder.begin_sequence(0, pages);
   builder.add(5);
-  builder.add_embeddings({image.data(), 2, 3}, grid);
+  builder.add_embeddings({image, 2, 3}, grid);
   builder.add(6);
 
   const Batch& batch = builder.batch();
@@ -53,11 +53,11 @@ TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
 }
 
 TEST(BatchBuilder, ClearLeavesNothing) {
-  std::vector<float> image(3);
+  const Address image(4096);
   const std::vector<Position> place = {{0, 0, 0}};
   BatchBuilder builder;
   builder.begin_sequence(0, {});
-  builder.add_embeddings({image.data(), 1, 3}, place);
+  builder.add_embeddings({image, 1, 3}, place);
   builder.want_logits();
   builder.want_hidden();
   builder.clear();

@@ -18,11 +18,12 @@ KvFrames::KvFrames(KvReach reach, KvRegion region, int64_t n_pages, int64_t n_ke
   std::fill_n(frame_of_.get(), n_pages, FrameId{-1});
 }
 
-Result<KvFrames> KvFrames::create(KvReach reach, std::vector<KvShape> layers, int64_t n_pages,
-                                  const FrameLimits& limits) {
+Result<KvFrames> KvFrames::create(Device& device, KvReach reach, std::vector<KvShape> layers,
+                                  int64_t n_pages, const FrameLimits& limits) {
   const int64_t n_frames = frames_for(reach, limits, n_pages);
   const int64_t n_kept = std::max<int64_t>(0, n_frames - reach.enough_for(limits));
-  return KvFrames(reach, TRY(KvRegion::create(std::move(layers), n_frames)), n_pages, n_kept);
+  return KvFrames(reach, TRY(KvRegion::create(device, std::move(layers), n_frames)), n_pages,
+                  n_kept);
 }
 
 }  // namespace ruv

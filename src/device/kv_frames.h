@@ -17,8 +17,8 @@ int64_t frames_for(const KvReach& reach, const FrameLimits& limits, int64_t n_pa
 class KvFrames {
  public:
   // Fails: out_of_memory.
-  static Result<KvFrames> create(KvReach reach, std::vector<KvShape> layers, int64_t n_pages,
-                                 const FrameLimits& limits);
+  static Result<KvFrames> create(Device& device, KvReach reach, std::vector<KvShape> layers,
+                                 int64_t n_pages, const FrameLimits& limits);
 
   const KvReach& reach() const { return reach_; }
   const KvRegion& region() const { return region_; }

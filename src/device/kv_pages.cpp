@@ -4,8 +4,6 @@
 #include <cstring>
 #include <set>
 
-#include "device/kv_codes.h"
-
 namespace ruv {
 namespace {
 
@@ -18,8 +16,9 @@ KvView append(std::vector<KvShape>& shapes, const KvShape& shape) {
 }  // namespace
 
 Result<KvPages> KvPages::create(const CacheLayout& layout, int64_t n_pages,
-                                const std::optional<FrameLimits>& limits) {
-  KvPages pages(layout, n_pages);
+                                const std::optional<FrameLimits>& limits,
+                                std::shared_ptr<Device> device) {
+  KvPages pages(layout, n_pages, std::move(device));
   pages.settled_.resize(layout.layers.size());
   TRY(pages.add_windows(limits));
   TRY(pages.add_states(limits));
@@ -45,7 +44,7 @@ Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
       }
     }
     assigned_.push_back(std::make_unique<KvFrames>(
-        TRY(KvFrames::create(reach, std::move(shapes), n_pages_, *limits))));
+        TRY(KvFrames::create(*device_, reach, std::move(shapes), n_pages_, *limits))));
     for (size_t i = 0; i < layout_.layers.size(); ++i) {
       if (layout_.layers[i].window != window) continue;
       settled_[i].region = &assigned_.back()->region();
@@ -64,8 +63,8 @@ Status KvPages::add_states(const std::optional<FrameLimits>& limits) {
   }
   if (shapes.empty()) return {};
   if (!limits) return fail(Code::unsupported, "KV pages: running states belong to sequences");
-  assigned_.push_back(std::make_unique<KvFrames>(
-      TRY(KvFrames::create({KvReach::Kind::state}, std::move(shapes), n_pages_, *limits))));
+  assigned_.push_back(std::make_unique<KvFrames>(TRY(
+      KvFrames::create(*device_, {KvReach::Kind::state}, std::move(shapes), n_pages_, *limits))));
   for (size_t i = 0; i < layout_.layers.size(); ++i) {
     if (layout_.layers[i].shape.state_bytes > 0) settled_[i].region = &assigned_.back()->region();
   }
@@ -81,7 +80,7 @@ Status KvPages::add_main() {
     settled_[i] = append(shapes, layout_.layers[i].shape);
     layers.push_back(i);
   }
-  main_ = std::make_unique<KvRegion>(TRY(KvRegion::create(std::move(shapes), n_pages_)));
+  main_ = std::make_unique<KvRegion>(TRY(KvRegion::create(*device_, std::move(shapes), n_pages_)));
   for (const size_t i : layers) settled_[i].region = main_.get();
   return {};
 }
@@ -99,11 +98,12 @@ Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
   const KvRegion* region = nullptr;
   const FrameId* table = nullptr;
   if (!limits) {
-    every_tail_ = std::make_unique<KvRegion>(TRY(KvRegion::create(std::move(shapes), n_pages_)));
+    every_tail_ =
+        std::make_unique<KvRegion>(TRY(KvRegion::create(*device_, std::move(shapes), n_pages_)));
     region = every_tail_.get();
   } else {
     assigned_.push_back(std::make_unique<KvFrames>(
-        TRY(KvFrames::create(KvReach(), std::move(shapes), n_pages_, *limits))));
+        TRY(KvFrames::create(*device_, KvReach(), std::move(shapes), n_pages_, *limits))));
     region = &assigned_.back()->region();
     table = assigned_.back()->table();
   }
@@ -148,22 +148,6 @@ int64_t KvPages::held_bytes(int64_t n_tokens) const {
     bytes += n_frames * group->region().frame_bytes();
   }
   return bytes;
-}
-
-void KvPages::store(const Kernels& kernels, Place to, const float* key, const float* value) const {
-  const KvView& old = settled(to.layer);
-  const KvView& fresh = newest(to.layer);
-  const auto place_in = [&](const KvView& view) {
-    return KvRegion::Place{view.frame(to.page), to.slot, view.layer, to.head};
-  };
-  float rotated[kMaxHeadDim];
-  if (rotates_keys(old.type())) {
-    std::copy_n(key, old.shape().key_dim, rotated);
-    rotate_head(rotated, old.shape().key_dim);
-    key = rotated;
-  }
-  old.region->store(kernels, place_in(old), key, value);
-  if (fresh.region != old.region) fresh.region->store(kernels, place_in(fresh), key, value);
 }
 
 void KvPages::clear(PageId page) const {

@@ -37,16 +37,19 @@ class KvPages {
   // Groups of a saved page: bit 0 is main, bit i + 1 is saved()[i].
   using Groups = uint32_t;
 
-  // Memory for n_pages pages. A window that would need as many frames as there are pages keeps
-  // every page instead. Without limits every page has a frame of its own in every group, and
-  // nothing has to be assigned. Fails: out_of_memory; unsupported (running states without limits).
+  // Memory of `device` for n_pages pages. A window that would need as many frames as there are
+  // pages keeps every page instead. Without limits every page has a frame of its own in every
+  // group, and nothing has to be assigned. Fails: out_of_memory; unsupported (running states
+  // without limits).
   static Result<KvPages> create(const CacheLayout& layout, int64_t n_pages,
-                                const std::optional<FrameLimits>& limits = {});
+                                const std::optional<FrameLimits>& limits = {},
+                                std::shared_ptr<Device> device = new_device());
 
   // Memory of all frames of pages that are created so.
   static int64_t bytes_for(const CacheLayout& layout, int64_t n_pages,
                            const std::optional<FrameLimits>& limits);
 
+  Device& device() const { return *device_; }
   const CacheLayout& layout() const { return layout_; }
   int64_t n_layers() const { return static_cast<int64_t>(layout_.layers.size()); }
   int64_t n_pages() const { return n_pages_; }
@@ -70,15 +73,6 @@ class KvPages {
     return assigned_.size() > n_saved_ ? assigned_.back().get() : nullptr;
   }
 
-  // Writes the key and the value of one token, `slot` within the page, in all its forms. Requires:
-  // the page has frames in all groups.
-  struct Place {
-    PageId page;
-    int64_t slot;
-    int64_t layer;
-    int64_t head;
-  };
-  void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
   // Zeroes a page, in the groups where it has a frame, before a new owner writes it: attention
   // multiplies unwritten slots by zero, and zero times a stale infinity would be NaN.
   void clear(PageId page) const;
@@ -95,12 +89,14 @@ class KvPages {
   bool load(PageId page, Groups groups, std::span<const std::byte> bytes) const;
 
  private:
-  KvPages(CacheLayout layout, int64_t n_pages) : layout_(std::move(layout)), n_pages_(n_pages) {}
+  KvPages(CacheLayout layout, int64_t n_pages, std::shared_ptr<Device> device)
+      : device_(std::move(device)), layout_(std::move(layout)), n_pages_(n_pages) {}
 
   Status add_states(const std::optional<FrameLimits>& limits);
   Status add_main();
   Status add_windows(const std::optional<FrameLimits>& limits);
   Status add_tails(const std::optional<FrameLimits>& limits);
+  std::shared_ptr<Device> device_;
   CacheLayout layout_;
   int64_t n_pages_;
   std::unique_ptr<KvRegion> main_;

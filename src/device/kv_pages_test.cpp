@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/rng.h"
+#include "device/cpu/store_token.h"
 
 namespace ruv {
 namespace {
@@ -126,7 +127,7 @@ TEST(KvPages, ASavedPageSaysWhichWindowsItHas) {
   std::vector<std::byte> bytes(static_cast<size_t>(pages->saved_bytes()));
   const std::vector<float> x(32, 0.5F);
   for (int64_t layer = 0; layer < 4; ++layer) {
-    pages->store(kernels(), {3, 2, layer, 1}, x.data(), x.data() + layer);
+    store_token(kernels(), *pages, {3, 2, layer, 1}, x.data(), x.data() + layer);
   }
   pages->save(3, pages->all_groups(), bytes);
   give_frames(*pages, 4);
@@ -134,9 +135,13 @@ TEST(KvPages, ASavedPageSaysWhichWindowsItHas) {
   for (int64_t layer = 0; layer < 4; ++layer) {
     const KvView& view = pages->settled(layer);
     const auto n = static_cast<size_t>(view.shape().value_bytes());
-    const std::byte* const stored = view.region->values(view.frame(3), view.layer, 1);
-    EXPECT_EQ(std::memcmp(stored, view.region->values(view.frame(4), view.layer, 1), n), 0);
-    EXPECT_NE(std::vector<std::byte>(stored, stored + n), std::vector<std::byte>(n));
+    const auto values = [&](PageId page) {
+      std::vector<std::byte> bytes(n);
+      pages->device().download(view.region->values(view.frame(page), view.layer, 1), bytes);
+      return bytes;
+    };
+    EXPECT_EQ(values(3), values(4));
+    EXPECT_NE(values(3), std::vector<std::byte>(n));
   }
   // With the first window alone: the second is neither written nor read.
   pages->save(3, 0b011, bytes);
@@ -157,10 +162,11 @@ TEST(KvPages, AFrameIsWhereTheTableSaysAndNoPageSharesIt) {
   tails.set(30, 1);
   pages->clear(30);
   const std::vector<float> x(16, 0.5F);
-  pages->store(kernels(), {30, 3, 0, 0}, x.data(), x.data());
+  store_token(kernels(), *pages, {30, 3, 0, 0}, x.data(), x.data());
   const auto value = [&](FrameId frame) {
     uint16_t half = 0;
-    std::memcpy(&half, tails.region().values(frame, 0, 0) + 3 * 16 * 2, 2);
+    pages->device().download(tails.region().values(frame, 0, 0) + 3 * 16 * 2,
+                             std::as_writable_bytes(std::span(&half, 1)));
     return half;
   };
   EXPECT_EQ(value(1), 0x3800);  // 0.5
@@ -183,7 +189,7 @@ TEST(KvPages, ACopyTakesTheTailAlong) {
   ASSERT_TRUE(pages.has_value());
   std::vector<float> x(16, 0.5F);
   pages->clear(0);
-  pages->store(kernels(), {0, 3, 0, 0}, x.data(), x.data());
+  store_token(kernels(), *pages, {0, 3, 0, 0}, x.data(), x.data());
   pages->copy(0, 2);
   const KvRegion& tail = *pages->newest(0).region;
   std::vector<std::byte> first(static_cast<size_t>(tail.frame_bytes()));
@@ -208,11 +214,12 @@ TEST(KvPages, ATokenWrittenOverAnotherLeavesNothingOfIt) {
       pages->clear(0);
       pages->clear(1);
       for (int64_t slot = 0; slot < kPageTokens; ++slot) {
-        pages->store(kernels(), {0, slot, 0, 0}, x.data() + slot * head_dim, x.data());
-        pages->store(kernels(), {1, slot, 0, 0}, x.data() + head_dim * kPageTokens, x.data() + 3);
+        store_token(kernels(), *pages, {0, slot, 0, 0}, x.data() + slot * head_dim, x.data());
+        store_token(kernels(), *pages, {1, slot, 0, 0}, x.data() + head_dim * kPageTokens,
+                    x.data() + 3);
       }
       for (int64_t slot = kPageTokens - 1; slot >= 0; --slot) {
-        pages->store(kernels(), {1, slot, 0, 0}, x.data() + slot * head_dim, x.data());
+        store_token(kernels(), *pages, {1, slot, 0, 0}, x.data() + slot * head_dim, x.data());
       }
       std::vector<std::byte> first(static_cast<size_t>(pages->saved_bytes()));
       std::vector<std::byte> second(first.size());

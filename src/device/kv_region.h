@@ -18,9 +18,9 @@
 #include <span>
 #include <vector>
 
-#include "base/buffer.h"
 #include "device/batch.h"
 #include "device/cache_layout.h"
+#include "device/device.h"
 
 namespace ruv {
 
@@ -28,42 +28,33 @@ class KvRegion {
  public:
   static constexpr int64_t kRunFrames = 16;
 
-  // Memory for n_frames pages of these layers. Fails: out_of_memory.
-  static Result<KvRegion> create(std::vector<KvShape> layers, int64_t n_frames);
+  // Memory of `device`, which must outlive it, for n_frames pages of these layers. Fails:
+  // out_of_memory.
+  static Result<KvRegion> create(Device& device, std::vector<KvShape> layers, int64_t n_frames);
 
   int64_t n_frames() const { return n_frames_; }
   int64_t n_layers() const { return static_cast<int64_t>(layers_.size()); }
-  int64_t n_bytes() const { return memory_.n_bytes(); }
+  int64_t n_bytes() const { return memory_.n_bytes; }
   // Bytes of one frame.
   int64_t frame_bytes() const { return run_bytes_ / kRunFrames; }
   const KvShape& shape(int64_t layer) const { return at(layer).shape; }
 
-  std::byte* keys(FrameId frame, int64_t layer, int64_t head) const {
+  Address keys(FrameId frame, int64_t layer, int64_t head) const {
     return numbers_of(key_stream(frame, layer, head), frame, at(layer).key_bytes);
   }
-  std::byte* values(FrameId frame, int64_t layer, int64_t head) const {
+  Address values(FrameId frame, int64_t layer, int64_t head) const {
     return numbers_of(value_stream(frame, layer, head), frame, at(layer).value_bytes);
   }
-  std::byte* state(FrameId frame, int64_t layer) const {
-    return run_of(frame) + at(layer).begin + frame % kRunFrames * at(layer).shape.state_bytes;
+  Address state(FrameId frame, int64_t layer) const {
+    return run_of(frame) + (at(layer).begin + frame % kRunFrames * at(layer).shape.state_bytes);
   }
   // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
-  uint16_t* key_scales(FrameId frame, int64_t layer, int64_t head) const {
+  Address key_scales(FrameId frame, int64_t layer, int64_t head) const {
     return scales_of(key_stream(frame, layer, head), frame, at(layer).key_bytes, at(layer));
   }
-  uint16_t* value_scales(FrameId frame, int64_t layer, int64_t head) const {
+  Address value_scales(FrameId frame, int64_t layer, int64_t head) const {
     return scales_of(value_stream(frame, layer, head), frame, at(layer).value_bytes, at(layer));
   }
-
-  // Writes the key and the value of one token, `slot` within the frame. Requires: keys are rotated
-  // if the type says so.
-  struct Place {
-    FrameId frame;
-    int64_t slot;
-    int64_t layer;
-    int64_t head;
-  };
-  void store(const Kernels& kernels, Place to, const float* key, const float* value) const;
 
   void clear(FrameId frame) const;
   void copy(FrameId from, FrameId to) const;
@@ -79,39 +70,38 @@ class KvRegion {
     int64_t key_stream = 0, value_stream = 0;  // bytes of a head in a run
   };
 
-  KvRegion(std::vector<Layer> layers, int64_t run_bytes, int64_t n_frames, Buffer memory)
-      : layers_(std::move(layers)),
+  KvRegion(Device& device, std::vector<Layer> layers, int64_t run_bytes, int64_t n_frames,
+           DeviceMemory memory)
+      : device_(&device),
+        layers_(std::move(layers)),
         run_bytes_(run_bytes),
         n_frames_(n_frames),
         memory_(std::move(memory)) {}
 
   const Layer& at(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
-  std::byte* run_of(FrameId frame) const { return memory_.get() + frame / kRunFrames * run_bytes_; }
-  std::byte* key_stream(FrameId frame, int64_t layer, int64_t head) const {
-    return run_of(frame) + at(layer).begin + head * at(layer).key_stream;
+  Address run_of(FrameId frame) const { return memory_.start + frame / kRunFrames * run_bytes_; }
+  Address key_stream(FrameId frame, int64_t layer, int64_t head) const {
+    return run_of(frame) + (at(layer).begin + head * at(layer).key_stream);
   }
-  std::byte* value_stream(FrameId frame, int64_t layer, int64_t head) const {
+  Address value_stream(FrameId frame, int64_t layer, int64_t head) const {
     const Layer& l = at(layer);
-    return run_of(frame) + l.begin + l.shape.n_heads * l.key_stream + head * l.value_stream;
+    return run_of(frame) + (l.begin + l.shape.n_heads * l.key_stream + head * l.value_stream);
   }
-  static std::byte* numbers_of(std::byte* stream, FrameId frame, int64_t n_bytes) {
+  static Address numbers_of(Address stream, FrameId frame, int64_t n_bytes) {
     return stream + frame % kRunFrames * n_bytes;
   }
-  static uint16_t* scales_of(std::byte* stream, FrameId frame, int64_t n_bytes, const Layer& l) {
-    return reinterpret_cast<uint16_t*>(stream + kRunFrames * n_bytes +
-                                       frame % kRunFrames * l.scale_bytes);
+  static Address scales_of(Address stream, FrameId frame, int64_t n_bytes, const Layer& l) {
+    return stream + (kRunFrames * n_bytes + frame % kRunFrames * l.scale_bytes);
   }
   // Calls f(start, its bytes, its offset in the saved page) for each piece of a frame.
   template <class F>
   void for_pieces(FrameId frame, const F& f) const;
-  void store_f16(const Kernels& kernels, Place to, const float* key, const float* value) const;
-  void store_int8(const Kernels& kernels, Place to, const float* key, const float* value) const;
-  void store_codes(Place to, const float* key, const float* value) const;
 
+  Device* device_;
   std::vector<Layer> layers_;
   int64_t run_bytes_;
   int64_t n_frames_;
-  Buffer memory_;
+  DeviceMemory memory_;
 };
 
 }  // namespace ruv

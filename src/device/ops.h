@@ -14,9 +14,6 @@
 
 namespace ruv {
 
-// Norm weights and biases, float32.
-using Vector = std::vector<float>;
-
 // Angles of rotary positions: pair i of a head turns by position · inv_freq[i]; cos and sin are
 // scaled by `magnitude` (LongRoPE). The rotated part is 2 · inv_freq.size() numbers of the head.
 struct RopePlan {
@@ -34,6 +31,14 @@ struct AttendParams {
   float scale = 1.0F;     // of q · k
   float softcap = 0.0F;   // 0: none; else scores become cap · tanh(score / cap)
   int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
+};
+
+// The largest step that will be asked for.
+struct OpsLimits {
+  int64_t max_rows = 0;
+  int64_t max_k = 0;  // widest matmul input
+  int64_t max_head_dim = 0;
+  int64_t max_group = 0;  // query heads per key/value head
 };
 
 class Ops {

@@ -9,13 +9,13 @@ namespace ruv {
 namespace {
 
 // Logits of one row; the sampler changes them in place.
-std::span<float> row_of(View logits, int64_t i) {
+std::span<float> row_of(HostRows logits, int64_t i) {
   return {logits.row(i), static_cast<size_t>(logits.n_cols)};
 }
 
 // Reports tokens until one differs from its draft, or the answer ends, and counts the drafts that
 // were right. Throws std::bad_alloc.
-void advance(Sequence& sequence, const PackedRows& rows, View logits, int64_t now_ns,
+void advance(Sequence& sequence, const PackedRows& rows, HostRows logits, int64_t now_ns,
              int64_t& n_accepted) {
   for (bool is_right = true; is_right && !sequence.is_finished();) {
     const bool is_last = n_accepted == rows.n_drafts;
@@ -38,7 +38,7 @@ DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, PrefixC
       prefixes_(&prefixes),
       choices_(max_sequences, n_vocab) {}
 
-void DraftVerifier::choose(std::span<const PackedRows> rows, View logits) {
+void DraftVerifier::choose(std::span<const PackedRows> rows, HostRows logits) {
   choices_.clear();
   for (const PackedRows& packed : rows) {
     if (packed.first_output >= 0) {
@@ -48,7 +48,7 @@ void DraftVerifier::choose(std::span<const PackedRows> rows, View logits) {
   choices_.choose(*executor_);
 }
 
-int64_t DraftVerifier::accept(const PackedRows& rows, View logits, int64_t now_ns) {
+int64_t DraftVerifier::accept(const PackedRows& rows, HostRows logits, int64_t now_ns) {
   Sequence& sequence = *rows.sequence;
   sequence.drafted(rows.n_drafts);
   int64_t n_accepted = 0;

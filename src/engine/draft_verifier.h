@@ -18,11 +18,11 @@ class DraftVerifier {
                 int64_t max_sequences, int64_t n_vocab);
 
   // Chooses the token after the last known one, for all sequences that gave logits.
-  void choose(std::span<const PackedRows> rows, View logits);
+  void choose(std::span<const PackedRows> rows, HostRows logits);
   // Reports the tokens of one sequence and returns how many drafted ones were right. A sequence
   // that ends leaves what it computed to the prefix cache. Where memory is out, the sequence ends
   // with out_of_memory. Requires: its rows gave logits, and `choose` was called.
-  int64_t accept(const PackedRows& rows, View logits, int64_t now_ns);
+  int64_t accept(const PackedRows& rows, HostRows logits, int64_t now_ns);
 
  private:
   Executor* executor_;

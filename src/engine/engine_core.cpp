@@ -211,7 +211,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (packer_.rows().empty()) return false;
   if (on_prompts) on_prompts(packer_.prompts());
   const int64_t run_ns = clock_->now_ns();
-  const std::optional<StepOutput> output = executor_->run(packer_.batch(), stop);
+  const std::optional<StepResult> output = executor_->run(packer_.batch(), stop);
   if (!output || files_are_lost()) return true;
   ++n_steps_;
   advance(output->logits, start_ns, run_ns);
@@ -296,7 +296,7 @@ void EngineCore::erase_finished() {
 
 // Takes the step's logits: counts what was computed, chooses tokens, reports events, and passes the
 // measured time to the cost models.
-void EngineCore::advance(View logits, int64_t start_ns, int64_t run_ns) {
+void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
   verifier_.choose(packer_.rows(), logits);
   SpeculationMeter::Step step;

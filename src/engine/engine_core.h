@@ -84,7 +84,7 @@ class EngineCore {
   void start(Sequence& sequence, int64_t now_ns);
   void pack();
   void erase_finished();
-  void advance(View logits, int64_t start_ns, int64_t run_ns);
+  void advance(HostRows logits, int64_t start_ns, int64_t run_ns);
 
   const Model* model_;
   EngineOptions options_;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "device/cpu/cpu_ops.h"
+#include "base/worker_pool.h"
+#include "device/ops.h"
 
 namespace ruv {
 namespace {
 
-// The executor of a loaded model on the CPU.
+// The executor of a loaded model on its device.
 class ModelExecutor final : public Executor {
  public:
   ModelExecutor(const Model& model, const ExecutorLimits& limits, KvPages pages,
@@ -20,15 +21,22 @@ class ModelExecutor final : public Executor {
 
   Status make_ops(const ExecutorLimits& limits) {
     const HParams& h = model_->h;
-    ops_ = TRY(CpuOps::create(*model_->kernels, pool_, pages_,
-                              {.max_rows = std::max(limits.max_rows, limits.max_outputs),
-                               .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
-                               .max_head_dim = h.head_dim,
-                               .max_group = h.n_heads / h.n_kv_heads}));
+    ops_ =
+        TRY(model_->device->make_ops(*model_->kernels, pool_, pages_,
+                                     {.max_rows = std::max(limits.max_rows, limits.max_outputs),
+                                      .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
+                                      .max_head_dim = h.head_dim,
+                                      .max_group = h.n_heads / h.n_kv_heads}));
+    if (model_->device->shares_memory()) return {};
+    logits_.resize(static_cast<size_t>(limits.max_outputs * h.n_vocab));
+    hidden_.resize(static_cast<size_t>(limits.max_rows * h.n_embd));
     return {};
   }
-  std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) override {
-    return decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
+  std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) override {
+    const auto output = decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
+    if (!output) return std::nullopt;
+    return StepResult{model_->device->rows(output->logits, logits_),
+                      model_->device->rows(output->hidden, hidden_)};
   }
   KvPages& pages() override { return pages_; }
   void each(int64_t n, const std::function<void(int64_t)>& f) override {
@@ -41,7 +49,8 @@ class ModelExecutor final : public Executor {
   WorkerPool pool_;
   KvPages pages_;
   Activations activations_;
-  std::unique_ptr<CpuOps> ops_;
+  std::unique_ptr<Ops> ops_;
+  std::vector<float> logits_, hidden_;  // on the host, of devices that do not share its memory
 };
 
 }  // namespace
@@ -51,7 +60,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
                                                    const ExecutorLimits& limits) {
   const CacheLayout layout =
       model.cache_layout().with_type(limits.kv_type).for_context(limits.n_ctx);
-  KvPages pages = TRY(KvPages::create(layout, limits.n_pages, limits.frames));
+  KvPages pages = TRY(KvPages::create(layout, limits.n_pages, limits.frames, model.device));
   Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
   auto executor =
       std::make_unique<ModelExecutor>(model, limits, std::move(pages), std::move(activations));

@@ -22,6 +22,12 @@ struct ExecutorLimits {
   KvType kv_type = KvType::f16;
 };
 
+// What a step gives, for the host to read and change; valid until the next step.
+struct StepResult {
+  HostRows logits;  // (logit_rows, n_vocab)
+  HostRows hidden;  // (hidden_rows, n_embd), after the last norm
+};
+
 class Executor {
  public:
   // An executor on this machine's CPU. The model must outlive it. Fails: out_of_memory.
@@ -30,7 +36,7 @@ class Executor {
   virtual ~Executor() = default;
   // Computes a step; the result is valid until the next call. Nothing if `stop` became true before
   // the end.
-  virtual std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) = 0;
+  virtual std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) = 0;
   virtual KvPages& pages() = 0;
   // Calls f(0) … f(n - 1), on several threads if there are, and returns when all are done. f must
   // not throw.
@@ -39,7 +45,7 @@ class Executor {
   }
 
   // Computes a step that cannot be stopped.
-  StepOutput run(const Batch& batch) {
+  StepResult run(const Batch& batch) {
     static const StopFlag kNever{false};
     return *run(batch, kNever);
   }

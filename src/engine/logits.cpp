@@ -53,7 +53,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
     batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
     const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
     batch.want_logits(n_wanted);
-    const View logits = executor->run(batch.batch()).logits;
+    const HostRows logits = executor->run(batch.batch()).logits;
     if (const MappedFile* const damaged = damaged_file(model)) TRY(damaged->check_read());
     for (int64_t i = 0; i < logits.n_rows; ++i) {
       const int64_t position = first + n_rows - n_wanted + i;

@@ -13,7 +13,7 @@ namespace {
 
 class TeamExecutor final : public Executor {
  public:
-  std::optional<StepOutput> run(const Batch&, const StopFlag&) override { std::abort(); }
+  std::optional<StepResult> run(const Batch&, const StopFlag&) override { std::abort(); }
   KvPages& pages() override { std::abort(); }
   void each(int64_t n, const std::function<void(int64_t)>& f) override {
     pool_.run_items(n, [&](int, int64_t i) { f(i); });

@@ -25,7 +25,7 @@ class EqualStepsExecutor final : public Executor {
   EqualStepsExecutor(std::unique_ptr<Executor> real, std::shared_ptr<StepClock> clock)
       : real_(std::move(real)), clock_(std::move(clock)) {}
 
-  std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) override {
+  std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) override {
     clock_->advance();
     return real_->run(batch, stop);
   }

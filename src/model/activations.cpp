@@ -35,11 +35,11 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;
   for (const Part& p : parts) numbers += padded(p);
-  a.memory_ = TRY(Buffer::allocate(numbers * int64_t{sizeof(float)}));
-  float* next = a.memory_.as<float>();
+  a.memory_ = TRY(model.device->allocate(numbers * int64_t{sizeof(float)}));
+  Address next = a.memory_.start;
   for (const Part& p : parts) {
     *p.view = {next, p.n_rows, p.n_cols};
-    next += padded(p);
+    next = next + padded(p) * int64_t{sizeof(float)};
   }
   return a;
 }

@@ -23,7 +23,6 @@ class Binder {
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
       TRY(bind_layer(i, m_.layers.back()));
-      m_.layers.back().key_centre = key_centre(m_, i);
     }
     TRY(bind_output());
     m_.file->drop_pages();
@@ -37,19 +36,20 @@ class Binder {
     if (m_.h.n_vocab < 1)
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
                   m_.file->shown_tensor("token_embd.weight"));
-    m_.token_embd = WeightSource::lookup(std::move(embd));
+    m_.token_embd = TRY(source_.lookup(embd));
     if (m_.family->block.positions == Positions::learned) {
       m_.position_embd =
-          WeightSource::lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd)));
+          TRY(source_.lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd))));
       m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
     }
     return {};
   }
 
   Status bind_output() {
-    m_.output_norm = TRY(source_.norm("output_norm.weight", m_.h.n_embd));
+    m_.output_norm = TRY(source_.upload(TRY(source_.norm("output_norm.weight", m_.h.n_embd))));
     if (m_.family->block.norm == Norm::layer) {
-      m_.output_norm_bias = TRY(source_.vector("output_norm.bias", m_.h.n_embd));
+      m_.output_norm_bias =
+          TRY(source_.upload(TRY(source_.vector("output_norm.bias", m_.h.n_embd))));
     }
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
@@ -65,32 +65,39 @@ class Binder {
       if (plan.has(row.role)) TRY(bind_norm(row, plan, w[row.role]));
     }
     for (const RoleRow& row : role_rows()) {
-      if (plan.has(row.role)) TRY(bind_linear(row, plan, w[row.role]));
+      if (!plan.has(row.role)) continue;
+      std::vector<float> bias;
+      TRY(bind_linear(row, plan, w[row.role], bias));
+      if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
+      w[row.role].bias = TRY(source_.upload(std::move(bias)));
     }
     return {};
   }
 
   Status bind_norm(const NormRow& row, const LayerPlan& plan, NormWeights& norm) {
     const int64_t n = plan.extent(row.n);
-    norm.weight = TRY(source_.norm(fmt::format("{}{}.weight", prefix_, row.tensor), n));
+    const std::string name = fmt::format("{}{}", prefix_, row.tensor);
+    norm.weight = TRY(source_.upload(TRY(source_.norm(name + ".weight", n))));
     if (plan.norm != Norm::layer) return {};
-    norm.bias = TRY(source_.vector(fmt::format("{}{}.bias", prefix_, row.tensor), n));
+    norm.bias = TRY(source_.upload(TRY(source_.vector(name + ".bias", n))));
     return {};
   }
 
-  Status bind_linear(const RoleRow& row, const LayerPlan& plan, Linear& linear) {
+  // The matrix; its bias, still on the host, goes to `numbers`.
+  Status bind_linear(const RoleRow& row, const LayerPlan& plan, Linear& linear,
+                     std::vector<float>& numbers) {
     MatrixRows rows;
     if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
       TRY(read_fused(*fused, row, plan));
-      rows = part_of_fused(*fused, row.role, plan, linear.bias);
+      rows = part_of_fused(*fused, row.role, plan, numbers);
     } else {
       const int64_t n_out = plan.extent(row.n_out);
       rows = TRY(source_.matrix(name_of(row.tensor), n_out, plan.extent(row.n_in)));
-      linear.bias = TRY(bias(row, row.tensor, n_out));
+      numbers = TRY(bias(row, row.tensor, n_out));
     }
     const bool rotated = row.role == Role::q || row.role == Role::k;
     if (rotated && m_.file->rope_order() == RopeOrder::neighbours) {
-      reorder(rows, linear.bias, plan);
+      reorder(rows, numbers, plan);
     }
     linear.weight = TRY(source_.pack(rows));
     return {};
@@ -129,7 +136,7 @@ class Binder {
   }
 
   MatrixRows part_of_fused(const FusedRow& fused, Role role, const LayerPlan& plan,
-                           Vector& bias) const {
+                           std::vector<float>& bias) const {
     int64_t first = 0;
     for (const Role part : fused.parts) {
       if (part == role) break;
@@ -142,12 +149,12 @@ class Binder {
   }
 
   // Rows that rotate as neighbours become rows that rotate as halves; the decoder knows only these.
-  void reorder(MatrixRows& matrix, Vector& bias, const LayerPlan& plan) const {
+  void reorder(MatrixRows& matrix, std::vector<float>& bias, const LayerPlan& plan) const {
     if (plan.rope < 0) return;
     const RopePlan& rope = m_.rope.plans[static_cast<size_t>(plan.rope)];
     const auto n_dims = static_cast<int64_t>(2 * rope.inv_freq.size());
     const std::vector<const std::byte*> rows = matrix.rows;
-    const Vector old = bias;
+    const std::vector<float> old = bias;
     for (int64_t i = 0; i < std::ssize(rows); ++i) {
       const int64_t in_head = i % plan.head_dim;
       const int64_t from = i - in_head + halves_from_neighbours(in_head, n_dims);
@@ -164,19 +171,19 @@ class Binder {
 
   // What the file says under the role's key counts, true or false. Where it says nothing (GGUF), a
   // bias that one layer has all layers have.
-  Result<Vector> bias(const RoleRow& row, std::string_view tensor, int64_t n) const {
+  Result<std::vector<float>> bias(const RoleRow& row, std::string_view tensor, int64_t n) const {
     const std::string ending = fmt::format("{}.bias", tensor);
     const MetaValue* const value = m_.file->find(row.bias_key);
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
     const bool required = m_.family->block.*row.must_have_bias || biases_.contains(ending);
-    if (!(said != nullptr ? *said : required)) return Vector{};
+    if (!(said != nullptr ? *said : required)) return std::vector<float>();
     return source_.vector(prefix_ + ending, n);
   }
 
   struct Fused {
     const FusedRow* row = nullptr;  // null: none was read in this layer
     MatrixRows rows;
-    Vector bias;
+    std::vector<float> bias;
   };
 
   Model& m_;

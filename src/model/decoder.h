@@ -21,7 +21,7 @@ class Activations {
   Views rows(int64_t n_rows, int64_t n_outputs) const;
 
  private:
-  Buffer memory_;
+  DeviceMemory memory_;
   Views views_;
 };
 

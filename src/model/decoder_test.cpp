@@ -13,8 +13,6 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-Numbers numbers_of(View view) { return {view.start, view.start + view.n_rows * view.n_cols}; }
-
 bool same_bytes(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -44,15 +42,25 @@ class DecoderWorld {
     return *decode(*ops_, *model_, batch.batch(), *activations_, kPageTokens);
   }
   // The rows of the embedding table that the tokens stand for, as they enter the first layer.
-  Numbers embeddings(std::span<const Token> tokens) {
-    Numbers rows(tokens.size() * static_cast<size_t>(model_->h.n_embd));
-    ops_->embed({rows.data(), std::ssize(tokens), model_->h.n_embd}, model_->token_embd, tokens,
-                model_->h.embed_scale);
+  View embeddings(std::span<const Token> tokens) {
+    const View rows = make_view(std::ssize(tokens), model_->h.n_embd);
+    ops_->embed(rows, model_->token_embd, tokens, model_->h.embed_scale);
     return rows;
+  }
+  // Memory that lives as long as the world.
+  View make_view(int64_t n_rows, int64_t n_cols) {
+    memory_.push_back(*model_->device->allocate(n_rows * n_cols * int64_t{sizeof(float)}));
+    return {memory_.back().start, n_rows, n_cols};
+  }
+  Numbers numbers_of(View view) const {
+    Numbers numbers(static_cast<size_t>(view.n_rows * view.n_cols));
+    model_->device->download(view.start, std::as_writable_bytes(std::span(numbers)));
+    return numbers;
   }
 
  private:
   std::shared_ptr<const Model> model_;
+  std::vector<DeviceMemory> memory_;
   WorkerPool pool_{1};
   std::unique_ptr<KvPages> pages_;
   std::unique_ptr<Activations> activations_;
@@ -70,17 +78,17 @@ TEST(Decoder, ARowMayBringItsEmbedding) {
     text.begin_sequence(0, world.pages());
     text.add(kTokens);
     text.want_logits(std::ssize(kTokens));
-    const Numbers expected = numbers_of(world.step(text).logits);
+    const Numbers expected = world.numbers_of(world.step(text).logits);
 
-    Numbers image = world.embeddings(std::span(kTokens).subspan(1, 3));
+    const View image = world.embeddings(std::span(kTokens).subspan(1, 3));
     const std::vector<Position> positions = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}};
     BatchBuilder mixed;
     mixed.begin_sequence(0, world.pages());
     mixed.add(kTokens[0]);
-    mixed.add_embeddings({image.data(), 3, world.model().h.n_embd}, positions);
+    mixed.add_embeddings(image, positions);
     mixed.add(std::span(kTokens).subspan(4));
     mixed.want_logits(std::ssize(kTokens));
-    EXPECT_TRUE(same_bytes(numbers_of(world.step(mixed).logits), expected)) << name;
+    EXPECT_TRUE(same_bytes(world.numbers_of(world.step(mixed).logits), expected)) << name;
   }
 }
 
@@ -93,22 +101,21 @@ TEST(Decoder, HiddenStatesAreWhatLogitsAreMadeOf) {
   batch.want_hidden(4);
   batch.want_logits(2);
   const StepOutput output = world.step(batch);
-  const Numbers logits = numbers_of(output.logits);
+  const Numbers logits = world.numbers_of(output.logits);
   ASSERT_EQ(output.hidden.n_rows, 4);
   ASSERT_EQ(output.hidden.n_cols, world.model().h.n_embd);
-  Numbers again(logits.size());
-  world.ops().matmul({again.data(), 2, world.model().h.n_vocab}, output.hidden.rows(2, 2),
-                     world.model().output, {});
-  EXPECT_TRUE(same_bytes(again, logits));
+  const View again = world.make_view(2, world.model().h.n_vocab);
+  world.ops().matmul(again, output.hidden.rows(2, 2), world.model().output, {});
+  EXPECT_TRUE(same_bytes(world.numbers_of(again), logits));
 
   BatchBuilder hidden_only;
   hidden_only.begin_sequence(0, world.pages());
   hidden_only.add(kTokens);
   hidden_only.want_hidden();
-  const Numbers last = numbers_of(output.hidden.rows(3, 1));
+  const Numbers last = world.numbers_of(output.hidden.rows(3, 1));
   const StepOutput alone = world.step(hidden_only);
   EXPECT_EQ(alone.logits.n_rows, 0);
-  EXPECT_TRUE(same_bytes(numbers_of(alone.hidden), last));
+  EXPECT_TRUE(same_bytes(world.numbers_of(alone.hidden), last));
 }
 
 }  // namespace

@@ -24,12 +24,11 @@ MeanTurn mean_turn(double f, int64_t n) {
 
 }  // namespace
 
-Vector key_centre(const Model& model, int64_t layer) {
+std::vector<float> key_centre(const Model& model, int64_t layer, std::span<const float> bias) {
   const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
-  const Vector& bias = model.layers[static_cast<size_t>(layer)][Role::k].bias;
   const auto is_zero = [](float x) { return x == 0; };
   if (std::ranges::all_of(bias, is_zero) || plan.qk_norm || plan.attn_softcap > 0) return {};
-  Vector centre = bias;
+  std::vector<float> centre(bias.begin(), bias.end());
   if (plan.rope < 0) return centre;
   const RopePlan& rope = model.rope.plans[static_cast<size_t>(plan.rope)];
   const size_t n_pairs = rope.inv_freq.size();

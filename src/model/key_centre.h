@@ -11,6 +11,6 @@ namespace ruv {
 // it from all keys adds the same number to all scores of a query, which no softmax sees. Empty
 // where there is no bias, where a norm or a soft cap follows (then the shift would show), or where
 // the bias is nothing.
-Vector key_centre(const Model& model, int64_t layer);
+std::vector<float> key_centre(const Model& model, int64_t layer, std::span<const float> key_bias);
 
 }  // namespace ruv

@@ -56,7 +56,7 @@ class WeightLoader {
       if (options_.progress)
         options_.progress(LoadStage::packing, std::min(1.0, share_of(n_ready)));
     };
-    WeightSource source(*m_.file, *m_.kernels, pool_, std::move(plan));
+    WeightSource source(*m_.file, *m_.device, *m_.kernels, pool_, std::move(plan));
     TRY(bind_weights(m_, source));
     TRY(check_unused(m_, source));
     if (n_lacking != nullptr) *n_lacking = source.n_lacking();
@@ -176,6 +176,7 @@ Status read_numbers(Model& model, const std::string& path, const LoadOptions& op
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
+  model.device = new_device();
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
   collect_remarks(model, options);
   return {};
@@ -197,7 +198,7 @@ Status check_model(const std::string& path, const LoadOptions& options) {
   Model model;
   TRY(read_numbers(model, path, options));
   WorkerPool pool(1);
-  WeightSource source(*model.file, *model.kernels, pool, {.shapes_only = true});
+  WeightSource source(*model.file, *model.device, *model.kernels, pool, {.shapes_only = true});
   TRY(bind_weights(model, source));
   return check_unused(model, source);
 }

@@ -40,6 +40,7 @@ struct Model {
   HParams h;
   RopePlans rope;
   std::vector<LayerPlan> plans;      // one for each layer
+  std::shared_ptr<Device> device;    // whose memory has the weights
   const Kernels* kernels = nullptr;  // whose layout the weights have
   Weight token_embd;                 // plain rows
   Weight position_embd;              // plain rows; learned positions only

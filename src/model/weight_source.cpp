@@ -91,7 +91,7 @@ Result<MatrixRows> WeightSource::transposed(const TensorInfo& tensor) const {
   return result;
 }
 
-Result<Vector> WeightSource::vector(const std::string& name, int64_t n) const {
+Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t n) const {
   const TensorInfo& tensor = *TRY(find(name));
   if (tensor.n_elements() != n) {
     return fail(Code::corrupt, "{}: tensor '{}' has {} numbers, expected {}", file_->path(),
@@ -102,13 +102,13 @@ Result<Vector> WeightSource::vector(const std::string& name, int64_t n) const {
     return fail(Code::unsupported, "{}: tensor '{}': a vector of {} cannot be {}", file_->path(),
                 name, n, format.name);
   }
-  Vector result(static_cast<size_t>(n));
+  std::vector<float> result(static_cast<size_t>(n));
   format.decode(tensor.bytes.data(), result.data(), n);
   return result;
 }
 
-Result<Vector> WeightSource::norm(const std::string& name, int64_t n) const {
-  Vector result = TRY(vector(name, n));
+Result<std::vector<float>> WeightSource::norm(const std::string& name, int64_t n) const {
+  std::vector<float> result = TRY(vector(name, n));
   if (file_->norms_minus_one()) {
     for (float& x : result) x += 1;
   }
@@ -140,40 +140,58 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
   return {};
 }
 
+Status WeightSource::write_copy(const Buffer& packed) {
+  for (int64_t at = 0; at < packed.n_bytes();) {
+    const int64_t n = std::min(kMaxPackedSlice, packed.n_bytes() - at);
+    std::memcpy(TRY(plan_.to->next(n)), packed.get() + at, static_cast<size_t>(n));
+    at += n;
+  }
+  return {};
+}
+
 Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
   const auto n_out = static_cast<int64_t>(matrix.rows.size());
   Weight weight = shape_of_weight(*kernels_, matrix.dtype, matrix.n_in, n_out);
   if (plan_.shapes_only) return weight;
   if (weight.kernel == nullptr) {
-    weight.rows = matrix.rows;
+    const int64_t row_bytes = format_of(matrix.dtype).bytes_of(matrix.n_in);
+    weight.plain = TRY(device_->take_rows(matrix.rows, row_bytes));
     return weight;
   }
   std::optional<PackedMatrix> entry;
   if (plan_.from != nullptr || plan_.to != nullptr) entry = entry_of(*file_, weight, matrix);
   if (entry && plan_.from != nullptr) {
     if (const PackedMatrix* const found = plan_.from->find(*entry); found != nullptr) {
-      weight.packed = plan_.from->bytes_of(*found);
+      weight.packed = TRY(device_->take(plan_.from->bytes_of(*found)));
       return weight;
     }
     ++n_lacking_;
   }
-  if (entry && plan_.to != nullptr) {
-    weight.packed = TRY(plan_.to->begin(std::move(*entry)));
-    TRY(pack_slices(weight, matrix, nullptr));
-    return weight;
+  const bool writes = entry && plan_.to != nullptr;
+  if (writes) {
+    const SharedBytes bytes = TRY(plan_.to->begin(std::move(*entry)));
+    if (device_->shares_memory()) {
+      TRY(pack_slices(weight, matrix, nullptr));
+      weight.packed = TRY(device_->take(bytes));
+      return weight;
+    }
   }
   Buffer own = TRY(Buffer::allocate(weight.n_groups() * weight.group_bytes()));
   TRY(pack_slices(weight, matrix, own.get()));
-  weight.packed = SharedBytes(std::move(own));
+  // The file can be read only when it is complete.
+  if (writes) TRY(write_copy(own));
+  weight.packed = TRY(device_->take(SharedBytes(std::move(own))));
   return weight;
 }
 
-Weight WeightSource::lookup(MatrixRows matrix) {
+Result<Weight> WeightSource::lookup(const MatrixRows& matrix) {
   Weight weight;
   weight.n_out = static_cast<int64_t>(matrix.rows.size());
   weight.n_in = matrix.n_in;
   weight.dtype = matrix.dtype;
-  weight.rows = std::move(matrix.rows);
+  if (plan_.shapes_only) return weight;
+  weight.plain =
+      TRY(device_->take_rows(matrix.rows, format_of(matrix.dtype).bytes_of(matrix.n_in)));
   return weight;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "device/cpu/pack_weight.h"
 #include "device/ops.h"
 #include "format/model_file.h"
 #include "model/hparams.h"
@@ -35,16 +36,20 @@ struct PackPlan {
 
 class WeightSource {
  public:
-  WeightSource(const ModelFile& file, const Kernels& kernels, WorkerPool& pool, PackPlan plan)
-      : file_(&file), kernels_(&kernels), pool_(&pool), plan_(std::move(plan)) {}
+  // Weights are for `device`, which must outlive this object, as must the others.
+  WeightSource(const ModelFile& file, Device& device, const Kernels& kernels, WorkerPool& pool,
+               PackPlan plan)
+      : file_(&file), device_(&device), kernels_(&kernels), pool_(&pool), plan_(std::move(plan)) {}
 
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
   // A vector as float32.
-  Result<Vector> vector(const std::string& name, int64_t n) const;
+  Result<std::vector<float>> vector(const std::string& name, int64_t n) const;
   // A norm's weights: 1 is added where the file stores them less one.
-  Result<Vector> norm(const std::string& name, int64_t n) const;
+  Result<std::vector<float>> norm(const std::string& name, int64_t n) const;
+  // Numbers on the device.
+  Result<Vector> upload(std::vector<float> numbers) { return device_->vector(std::move(numbers)); }
   // From the packed file, or packed slice by slice; pages of the model's file that were read are
   // given back on the way, so that the weights are hardly ever in memory twice. A matrix that the
   // packed file lacks is packed into memory of its own, and counted.
@@ -53,15 +58,17 @@ class WeightSource {
   // Whether the tensor was asked for.
   bool was_used(const std::string& name) const { return used_.contains(name); }
   // Plain rows for looking up, not multiplying.
-  static Weight lookup(MatrixRows matrix);
+  Result<Weight> lookup(const MatrixRows& matrix);
 
  private:
   Result<const TensorInfo*> find(const std::string& name) const;
   Result<MatrixRows> transposed(const TensorInfo& tensor) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
+  Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);
 
   const ModelFile* file_;
+  Device* device_;
   const Kernels* kernels_;
   WorkerPool* pool_;
   PackPlan plan_;

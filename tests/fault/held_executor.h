@@ -19,7 +19,7 @@ class HeldExecutor final : public Executor {
  public:
   explicit HeldExecutor(std::unique_ptr<Executor> held) : held_(std::move(held)) {}
 
-  std::optional<StepOutput> run(const Batch& batch, const StopFlag& stop) override {
+  std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) override {
     const bool fits = !held_one_ && std::ssize(batch.sequences) >= n_together_;
     const bool first = fits && n_passing_-- == 0;
     held_one_ |= first;
@@ -33,7 +33,7 @@ class HeldExecutor final : public Executor {
       const auto until = std::chrono::steady_clock::now() + kPatience;
       while (!stop && std::chrono::steady_clock::now() < until) std::this_thread::yield();
     }
-    std::optional<StepOutput> output = held_->run(batch, stop);
+    std::optional<StepResult> output = held_->run(batch, stop);
     if (first) {
       const std::lock_guard lock(mutex_);
       aborted_ = !output.has_value();

@@ -19,7 +19,7 @@ namespace {
 // Forwards every operation and keeps a copy of what it wrote.
 class NotingOps final : public Ops {
  public:
-  explicit NotingOps(Ops& ops) : ops_(ops) {}
+  NotingOps(Ops& ops, Device& device) : ops_(ops), device_(device) {}
   const std::vector<std::vector<float>>& notes() const { return notes_; }
 
   void begin(const Batch& batch, std::span<const RopePlan> plans) override {
@@ -75,9 +75,13 @@ class NotingOps final : public Ops {
   }
 
  private:
-  void note(View v) { notes_.emplace_back(v.start, v.start + v.n_rows * v.n_cols); }
+  void note(View v) {
+    notes_.emplace_back(static_cast<size_t>(v.n_rows * v.n_cols));
+    device_.download(v.start, std::as_writable_bytes(std::span(notes_.back())));
+  }
 
   Ops& ops_;
+  Device& device_;
   std::vector<std::vector<float>> notes_;
 };
 
@@ -154,7 +158,7 @@ TEST(Activations, EveryStepOfGptNanoSort) {
       batch.add(static_cast<int32_t>(inputs[sequence * kTokens + static_cast<size_t>(i)]));
     }
     batch.want_logits(kTokens);
-    NotingOps noting(*ops);
+    NotingOps noting(*ops, *m.device);
     (void)decode(noting, m, batch.batch(), activations, kTokens);
 
     const std::vector<std::vector<float>>& notes = noting.notes();

@@ -135,7 +135,7 @@ class ScriptedExecutor final : public Executor {
   // Of all that it was told to compute, in order.
   uint64_t trace() const { return trace_; }
 
-  std::optional<StepOutput> run(const Batch& batch, const StopFlag& /*stop*/) override {
+  std::optional<StepResult> run(const Batch& batch, const StopFlag& /*stop*/) override {
     StepShape shape;
     for (const BatchSequence& sequence : batch.sequences) {
       shape = shape + StepShape::of(sequence.first_position, sequence.n_rows);
@@ -154,7 +154,7 @@ class ScriptedExecutor final : public Executor {
     n_aborted_ += aborts_;
     if (std::exchange(aborts_, false)) return std::nullopt;
     EXPECT_EQ(n_outputs_, batch.logit_rows.size());
-    return StepOutput{{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_}, {}};
+    return StepResult{{logits_.data(), static_cast<int64_t>(n_outputs_), n_vocab_}, {}};
   }
   KvPages& pages() override { return pages_; }
 
@@ -175,14 +175,27 @@ class ScriptedExecutor final : public Executor {
   static PageId page_of(const BatchSequence& sequence, int64_t position) {
     return sequence.pages[static_cast<size_t>(position / kPageTokens)];
   }
-  static uint32_t& slot(const KvView& view, PageId page, int64_t position) {
+  static Address slot_address(const KvView& view, PageId page, int64_t position) {
     EXPECT_GE(view.frame(page), 0) << "position " << position << " has no frame";
-    std::byte* const keys = view.region->keys(std::max(0, view.frame(page)), view.layer, 0);
-    return reinterpret_cast<uint32_t*>(keys)[position % kPageTokens];
+    return view.region->keys(std::max(0, view.frame(page)), view.layer, 0) +
+           position % kPageTokens * int64_t{sizeof(uint32_t)};
+  }
+  uint32_t slot(const KvView& view, PageId page, int64_t position) const {
+    return download<uint32_t>(slot_address(view, page, position));
+  }
+  template <class T>
+  T download(Address from) const {
+    T value;
+    pages_.device().download(from, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  template <class T>
+  void upload(Address to, const T& value) const {
+    pages_.device().upload(to, std::as_bytes(std::span(&value, 1)));
   }
   bool has_state() const { return pages_.layout().layers.back().shape.state_bytes > 0; }
   int64_t n_token_layers() const { return pages_.n_layers() - has_state(); }
-  void* running_state(FrameId frame) const {
+  Address running_state(FrameId frame) const {
     const KvView& view = pages_.settled(pages_.n_layers() - 1);
     return view.region->state(frame, view.layer);
   }
@@ -219,8 +232,9 @@ class ScriptedExecutor final : public Executor {
   void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) {
     const PageId page = page_of(sequence, position);
     for (int64_t layer = 0; layer < n_token_layers(); ++layer) {
-      slot(pages_.settled(layer), page, position) = in_layer(layer, kept.store);
-      if (tiered()) slot(pages_.newest(layer), page, position) = in_layer(layer, kept.tail);
+      upload(slot_address(pages_.settled(layer), page, position), in_layer(layer, kept.store));
+      if (!tiered()) continue;
+      upload(slot_address(pages_.newest(layer), page, position), in_layer(layer, kept.tail));
     }
   }
 
@@ -236,8 +250,7 @@ class ScriptedExecutor final : public Executor {
     auto next_out = sequence.state_outs.begin();
     if (has_state()) {
       ASSERT_GE(sequence.state, 0);
-      RunningHash before;
-      std::memcpy(&before, running_state(sequence.state), sizeof before);
+      const auto before = download<RunningHash>(running_state(sequence.state));
       ASSERT_EQ(before, running) << "a state after " << before.n_tokens << " tokens";
     }
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
@@ -251,7 +264,7 @@ class ScriptedExecutor final : public Executor {
       write(sequence, position, kept);
       running.push(kept);
       for (; next_out != sequence.state_outs.end() && next_out->row == i; ++next_out) {
-        std::memcpy(running_state(next_out->frame), &running, sizeof running);
+        upload(running_state(next_out->frame), running);
       }
       if (n_outputs_ == batch.logit_rows.size() ||
           batch.logit_rows[n_outputs_] != static_cast<int32_t>(row))

@@ -33,6 +33,7 @@ CpuAttend::CpuAttend(const Kernels& kernels, WorkerPool& pool, const KvPages& pa
                      const AttendLimits& limits)
     : kernels_(&kernels),
       pool_(&pool),
+      device_(&static_cast<const CpuDevice&>(pages.device())),
       pages_(&pages),
       max_shared_tiles_(kTilesPerThread * pool.n_threads()) {
   tiles_.reserve(static_cast<size_t>(limits.max_rows) * 8);
@@ -168,9 +169,9 @@ void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch
 }
 
 // Query row r of the tile is batch row `r / group`, head `r % group` of the key/value head.
-float* CpuAttend::head_of(const Tile& tile, View view, const Call& call, int64_t r) {
+float* CpuAttend::head_of(const Tile& tile, View view, const Call& call, int64_t r) const {
   const int64_t dim = view.n_cols / call.params->n_heads;
-  return view.row(tile.sequence->row_begin + tile.first_row + r / call.group()) +
+  return device_->numbers(view.row(tile.sequence->row_begin + tile.first_row + r / call.group())) +
          (tile.kv_head * call.group() + r % call.group()) * dim;
 }
 
@@ -304,8 +305,8 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   const KvRegion& region = *chunk.view->region;
   for (int64_t i = 0; i < n; ++i) {
     const FrameId frame = chunk.view->frame(ids[pages.begin + i]);
-    s.key_pages[i] = region.keys(frame, chunk.view->layer, tile.kv_head);
-    s.value_pages[i] = region.values(frame, chunk.view->layer, tile.kv_head);
+    s.key_pages[i] = device_->pointer(region.keys(frame, chunk.view->layer, tile.kv_head));
+    s.value_pages[i] = device_->pointer(region.values(frame, chunk.view->layer, tile.kv_head));
   }
   find_scales(tile, chunk, s);
   s.n_values_ahead = std::min(n, kAheadPages);
@@ -315,23 +316,30 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   const KvView& next = view_of(tile, pages.end / kChunkPages, layer);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
     const FrameId frame = next.frame(ids[pages.end + i]);
-    s.value_pages[n + i] = next.region->keys(frame, next.layer, tile.kv_head);
+    s.value_pages[n + i] = device_->pointer(next.region->keys(frame, next.layer, tile.kv_head));
     if (next.type() != KvType::f16) {
-      __builtin_prefetch(next.region->key_scales(frame, next.layer, tile.kv_head));
-      __builtin_prefetch(next.region->value_scales(frame, next.layer, tile.kv_head));
+      const KvRegion& region_ahead = *next.region;
+      for (const Address scales : {region_ahead.key_scales(frame, next.layer, tile.kv_head),
+                                   region_ahead.value_scales(frame, next.layer, tile.kv_head)}) {
+        __builtin_prefetch(device_->pointer(scales));
+      }
     }
   }
 }
 
-void CpuAttend::find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s) {
+void CpuAttend::find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s) const {
   const KvType type = chunk.type();
   if (type == KvType::f16) return;
   const auto half = static_cast<float>(1 << code_bits(type) >> 1);
   const KvView& view = *chunk.view;
   for (int64_t page = chunk.pages.begin; page < chunk.pages.end; ++page) {
     const FrameId frame = view.frame(tile.sequence->pages[static_cast<size_t>(page)]);
-    const uint16_t* const key = view.region->key_scales(frame, view.layer, tile.kv_head);
-    const uint16_t* const value = view.region->value_scales(frame, view.layer, tile.kv_head);
+    const auto scales = [&](Address address) {
+      return reinterpret_cast<const uint16_t*>(device_->pointer(address));
+    };
+    const uint16_t* const key = scales(view.region->key_scales(frame, view.layer, tile.kv_head));
+    const uint16_t* const value =
+        scales(view.region->value_scales(frame, view.layer, tile.kv_head));
     const int64_t at = (page - chunk.pages.begin) * kPageTokens;
     for (int64_t t = 0; t < kPageTokens; ++t) {
       s.key_scales[at + t] = f32_of_bf16(key[t]);
@@ -427,7 +435,7 @@ void CpuAttend::merge(int64_t n, int64_t value_dim, const ChunkResult& chunk,
   }
 }
 
-void CpuAttend::finish(const Tile& tile, const Call& call, const AttendScratch& s) {
+void CpuAttend::finish(const Tile& tile, const Call& call, const AttendScratch& s) const {
   const int64_t value_dim = call.params->value_dim;
   for (int64_t r = 0; r < tile.n_rows * call.group(); ++r) {
     const float scale = 1.0F / s.sum[static_cast<size_t>(r)];

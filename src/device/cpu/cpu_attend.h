@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/worker_pool.h"
 #include "device/cpu/attend_scratch.h"
+#include "device/cpu/cpu_device.h"
 #include "device/kv_pages.h"
 #include "device/ops.h"
 
@@ -85,7 +86,7 @@ class CpuAttend {
   KvType type_of(const Call& call) const { return pages_->settled(call.params->layer).type(); }
   const KvView& view_of(const Tile& tile, int64_t chunk, int64_t layer) const;
   void find_pages(const Tile& tile, ChunkPages chunk, int64_t layer, AttendScratch& s) const;
-  static void find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s);
+  void find_scales(const Tile& tile, ChunkPages chunk, AttendScratch& s) const;
   void score(int64_t n, ChunkPages chunk, const AttendParams& params, AttendScratch& s) const;
   void soften(const Tile& tile, ChunkPages chunk, const Call& call, const ChunkResult& result,
               AttendScratch& s) const;
@@ -95,11 +96,12 @@ class CpuAttend {
   void gather(const Tile& tile, const Call& call, AttendScratch& s) const;
   static void start(int64_t n, int64_t value_dim, AttendScratch& s);
   void merge(int64_t n, int64_t value_dim, const ChunkResult& chunk, AttendScratch& s) const;
-  static void finish(const Tile& tile, const Call& call, const AttendScratch& s);
-  static float* head_of(const Tile& tile, View view, const Call& call, int64_t r);
+  void finish(const Tile& tile, const Call& call, const AttendScratch& s) const;
+  float* head_of(const Tile& tile, View view, const Call& call, int64_t r) const;
 
   const Kernels* kernels_;
   WorkerPool* pool_;
+  const CpuDevice* device_;
   const KvPages* pages_;
   std::vector<Tile> tiles_;
   std::vector<Piece> pieces_;

@@ -38,23 +38,24 @@ int n_pieces(const Weight& weight, int64_t n_rows, int n_threads) {
   return static_cast<int>((n + n_threads - 1) / n_threads * n_threads);
 }
 
-void add_bias(View out, const Vector& bias, int64_t first, int64_t last) {
+}  // namespace
+
+void CpuOps::add_bias(View out, const Vector& bias, int64_t first, int64_t last) const {
   if (bias.empty()) return;
+  const float* const added = numbers(bias);
   for (int64_t r = 0; r < out.n_rows; ++r) {
-    float* const row = out.row(r);
-    for (int64_t c = first; c < last; ++c) row[c] += bias[static_cast<size_t>(c)];
+    float* const to = row(out, r);
+    for (int64_t c = first; c < last; ++c) to[c] += added[c];
   }
 }
-
-}  // namespace
 
 int64_t CpuOps::act_bytes(int64_t n_rows, int64_t k) {
   const int64_t whole = (k + 31) / 32 * 32;
   return n_rows * (act_row_bytes(ActFormat::q8, whole) + act_row_bytes(ActFormat::bf16, whole));
 }
 
-std::byte* CpuOps::act_rows(const Buffer& converted, ActFormat format, View x) {
-  if (format == ActFormat::f32) return reinterpret_cast<std::byte*>(x.start);
+std::byte* CpuOps::act_rows(const Buffer& converted, ActFormat format, View x) const {
+  if (format == ActFormat::f32) return device_->pointer(x.start);
   return converted.get() +
          (format == ActFormat::bf16 ? x.n_rows * act_row_bytes(ActFormat::q8, x.n_cols) : 0);
 }
@@ -67,23 +68,23 @@ void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) 
 void CpuOps::matmul_each(std::span<const Product> products, View x) {
   const bool q8 = wants(products, ActFormat::q8);
   const bool bf16 = wants(products, ActFormat::bf16);
-  const auto convert_row = [&](int64_t row, const Buffer& to) {
+  const auto convert_row = [&](int64_t r, const Buffer& to) {
     if (q8) {
       std::byte* const out =
-          act_rows(to, ActFormat::q8, x) + row * act_row_bytes(ActFormat::q8, x.n_cols);
-      kernels_->quantize_row(x.row(row), reinterpret_cast<ActBlock*>(out), x.n_cols);
+          act_rows(to, ActFormat::q8, x) + r * act_row_bytes(ActFormat::q8, x.n_cols);
+      kernels_->quantize_row(row(x, r), reinterpret_cast<ActBlock*>(out), x.n_cols);
     }
     if (bf16) {
       std::byte* const out =
-          act_rows(to, ActFormat::bf16, x) + row * act_row_bytes(ActFormat::bf16, x.n_cols);
+          act_rows(to, ActFormat::bf16, x) + r * act_row_bytes(ActFormat::bf16, x.n_cols);
       // An odd last number has a partner: zero.
       std::memset(out + act_row_bytes(ActFormat::bf16, x.n_cols) - 4, 0, 4);
-      kernels_->to_bf16(x.row(row), reinterpret_cast<uint16_t*>(out), x.n_cols);
+      kernels_->to_bf16(row(x, r), reinterpret_cast<uint16_t*>(out), x.n_cols);
     }
   };
   const bool each = x.n_rows <= kRowsQuantizedByEach;
   if ((q8 || bf16) && !each) {
-    for_rows(x.n_rows, x.n_cols, [&](int64_t row) { convert_row(row, quantized_); });
+    for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert_row(r, quantized_); });
   }
   int64_t n_multiplies = 0;
   for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
@@ -92,7 +93,7 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
   const auto multiply_pieces = [&](int thread) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
     if ((q8 || bf16) && each) {
-      for (int64_t row = 0; row < x.n_rows; ++row) convert_row(row, act);
+      for (int64_t r = 0; r < x.n_rows; ++r) convert_row(r, act);
     }
     int64_t first = 0;
     int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
@@ -120,9 +121,10 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
   if (weight.kernel == nullptr) {
     multiply_plain(product, x, groups, piece.thread);
   } else {
-    kernel->run({.weights = weight.packed.get() + groups.begin * kernel->group_bytes(weight.n_in),
+    kernel->run({.weights = device_->pointer(weight.packed.start) +
+                            groups.begin * kernel->group_bytes(weight.n_in),
                  .act = act_rows(act, kernel->act, x),
-                 .out = product.out.start + groups.begin * mr,
+                 .out = device_->numbers(product.out.start) + groups.begin * mr,
                  .k = weight.n_in,
                  .n_groups = groups.end - groups.begin,
                  .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
@@ -144,14 +146,14 @@ void CpuOps::multiply_plain(const Product& product, View x, Range groups, int th
     const int64_t first = group * mr;
     const int64_t n_cols = std::min(mr, weight.n_out - first);
     for (int64_t lane = 0; lane < mr; ++lane) {
-      float* const row = decoded + lane * weight.n_in;
-      rows[lane] = lane < n_cols ? reinterpret_cast<const std::byte*>(row) : nullptr;
-      if (lane < n_cols) decode_row(weight, first + lane, row);
+      float* const to = decoded + lane * weight.n_in;
+      rows[lane] = lane < n_cols ? reinterpret_cast<const std::byte*>(to) : nullptr;
+      if (lane < n_cols) decode_row(weight, first + lane, to);
     }
     f32_gemm_->pack(packed, rows, weight.n_in);
     f32_gemm_->run({.weights = packed,
-                    .act = reinterpret_cast<const std::byte*>(x.start),
-                    .out = product.out.start + first,
+                    .act = device_->pointer(x.start),
+                    .out = device_->numbers(product.out.start) + first,
                     .k = weight.n_in,
                     .n_groups = 1,
                     .n_cols = n_cols,

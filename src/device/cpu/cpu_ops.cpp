@@ -6,18 +6,20 @@
 #include "base/check.h"
 #include "base/elementary.h"
 #include "device/cpu/cpu_attend.h"
+#include "device/cpu/store_token.h"
 
 namespace ruv {
 
-CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const CpuLimits& limits)
+CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const OpsLimits& limits)
     : kernels_(&kernels),
       pool_(&pool),
+      device_(&static_cast<const CpuDevice&>(pages.device())),
       pages_(&pages),
       limits_(limits),
       f32_gemm_(find_gemm(kernels, DType::f32)) {}
 
 Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPool& pool,
-                                               KvPages& pages, const CpuLimits& limits) {
+                                               KvPages& pages, const OpsLimits& limits) {
   CHECK(limits.max_head_dim <= kMaxHeadDim);
   std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
   ops->quantized_ = TRY(Buffer::allocate(act_bytes(limits.max_rows, limits.max_k)));
@@ -69,12 +71,13 @@ void CpuOps::begin(const Batch& batch, std::span<const RopePlan> plans) {
 }
 
 void CpuOps::decode_row(const Weight& table, int64_t row, float* out) const {
-  format_of(table.dtype).decode(table.rows[static_cast<size_t>(row)], out, table.n_in);
+  const Address at = table.plain.rows[static_cast<size_t>(row)];
+  format_of(table.dtype).decode(device_->pointer(at), out, table.n_in);
 }
 
 void CpuOps::embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) {
   for_rows(out.n_rows, out.n_cols, [&](int64_t i) {
-    float* const x = out.row(i);
+    float* const x = row(out, i);
     decode_row(table, tokens[static_cast<size_t>(i)], x);
     if (scale == 1.0F) return;
     for (int64_t c = 0; c < out.n_cols; ++c) x[c] *= scale;
@@ -82,38 +85,37 @@ void CpuOps::embed(View out, const Weight& table, std::span<const int32_t> token
 }
 
 void CpuOps::add_embedding(View x, const Weight& table, std::span<const Position> positions) {
-  float* const row = plain_scratch_[0].as<float>();
+  float* const decoded = plain_scratch_[0].as<float>();
   for (int64_t i = 0; i < x.n_rows; ++i) {
-    decode_row(table, positions[static_cast<size_t>(i)][0], row);
-    kernels_->add(x.row(i), row, x.n_cols);
+    decode_row(table, positions[static_cast<size_t>(i)][0], decoded);
+    kernels_->add(row(x, i), decoded, x.n_cols);
   }
 }
 
 void CpuOps::copy(View out, View x) {
-  std::memcpy(out.start, x.start, static_cast<size_t>(x.n_rows * x.n_cols) * sizeof(float));
+  std::memcpy(device_->pointer(out.start), device_->pointer(x.start),
+              static_cast<size_t>(x.n_bytes()));
 }
 
 void CpuOps::norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
                       NormParams params) const {
-  const auto n = static_cast<int64_t>(weight.size());
   if (params.kind == Norm::rms) {
-    kernels_->rms_norm(x, weight.data(), out, n, params.eps);
+    kernels_->rms_norm(x, numbers(weight), out, weight.size(), params.eps);
   } else {
-    kernels_->layer_norm(x, weight.data(), bias.empty() ? nullptr : bias.data(), out, n,
-                         params.eps);
+    kernels_->layer_norm(x, numbers(weight), numbers(bias), out, weight.size(), params.eps);
   }
 }
 
 void CpuOps::norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) {
   for_rows(x.n_rows, x.n_cols,
-           [&](int64_t i) { norm_row(out.row(i), x.row(i), weight, bias, params); });
+           [&](int64_t i) { norm_row(row(out, i), row(x, i), weight, bias, params); });
 }
 
 void CpuOps::add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                       NormParams params) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
-    kernels_->add(x.row(i), y.row(i), x.n_cols);
-    norm_row(out.row(i), x.row(i), weight, bias, params);
+    kernels_->add(row(x, i), row(y, i), x.n_cols);
+    norm_row(row(out, i), row(x, i), weight, bias, params);
   });
 }
 
@@ -124,7 +126,7 @@ void CpuOps::rope(View x, int64_t head_dim, const RopePlan& plan) {
   const auto n = static_cast<int64_t>(plan.inv_freq.size());
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     for (int64_t head = 0; head < x.n_cols; head += head_dim) {
-      kernels_->rope_half(x.row(i) + head, table.cos.data() + i * n, table.sin.data() + i * n,
+      kernels_->rope_half(row(x, i) + head, table.cos.data() + i * n, table.sin.data() + i * n,
                           2 * n);
     }
   });
@@ -133,27 +135,27 @@ void CpuOps::rope(View x, int64_t head_dim, const RopePlan& plan) {
 void CpuOps::gate(View gate, View up, Act act) {
   const auto kernel = act == Act::silu ? kernels_->silu_gate : kernels_->gelu_gate;
   for_rows(gate.n_rows, gate.n_cols * 4,
-           [&](int64_t i) { kernel(gate.row(i), up.row(i), gate.n_cols); });
+           [&](int64_t i) { kernel(row(gate, i), row(up, i), gate.n_cols); });
 }
 
 void CpuOps::activate(View x, Act act) {
   CHECK(act == Act::gelu_tanh);  // no family has an ungated SiLU; binding refuses it
-  for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernels_->gelu(x.row(i), x.n_cols); });
+  for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernels_->gelu(row(x, i), x.n_cols); });
 }
 
 void CpuOps::add(View x, View y) {
-  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(x.row(i), y.row(i), x.n_cols); });
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(row(x, i), row(y, i), x.n_cols); });
 }
 
 void CpuOps::gather(View out, View x, std::span<const int32_t> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(out.row(static_cast<int64_t>(i)), x.row(rows[i]),
+    std::memcpy(row(out, static_cast<int64_t>(i)), row(x, rows[i]),
                 static_cast<size_t>(x.n_cols) * sizeof(float));
   }
 }
 
 void CpuOps::softcap(View x, float cap) {
-  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(x.row(i), x.n_cols, cap); });
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(row(x, i), x.n_cols, cap); });
 }
 
 void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
@@ -171,15 +173,15 @@ void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, 
   const int64_t position = sequence.first_position + i;
   const PageId page = sequence.pages[static_cast<size_t>(position / kPageTokens)];
   for (int64_t head = 0; head < shape.n_heads; ++head) {
-    const float* key = k.row(sequence.row_begin + i) + head * shape.key_dim;
+    const float* key = row(k, sequence.row_begin + i) + head * shape.key_dim;
     float centred[kMaxHeadDim];
     if (!key_centre.empty()) {
-      const float* const centre = key_centre.data() + head * shape.key_dim;
+      const float* const centre = numbers(key_centre) + head * shape.key_dim;
       for (int64_t d = 0; d < shape.key_dim; ++d) centred[d] = key[d] - centre[d];
       key = centred;
     }
-    pages_->store(*kernels_, {page, position % kPageTokens, layer, head}, key,
-                  v.row(sequence.row_begin + i) + head * shape.value_dim);
+    store_token(*kernels_, *pages_, {page, position % kPageTokens, layer, head}, key,
+                row(v, sequence.row_begin + i) + head * shape.value_dim);
   }
 }
 

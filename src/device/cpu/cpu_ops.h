@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/worker_pool.h"
+#include "device/cpu/cpu_device.h"
 #include "device/kv_pages.h"
 #include "device/ops.h"
 
@@ -13,23 +14,16 @@ namespace ruv {
 
 class CpuAttend;
 
-// The largest step that will be asked for.
-struct CpuLimits {
-  int64_t max_rows = 0;
-  int64_t max_k = 0;  // widest matmul input
-  int64_t max_head_dim = 0;
-  int64_t max_group = 0;  // query heads per key/value head
-};
-
 // Steps of at most this many rows are quantised by every thread for itself, which is cheaper than a
 // barrier.
 inline constexpr int64_t kRowsQuantizedByEach = 4;
 
 class CpuOps final : public Ops {
  public:
-  // `pool` and `pages` must outlive it. Fails: out_of_memory.
+  // Computes on the device of `pages`, which must be a CpuDevice. `pool` and `pages` must outlive
+  // it. Fails: out_of_memory.
   static Result<std::unique_ptr<CpuOps>> create(const Kernels& kernels, WorkerPool& pool,
-                                                KvPages& pages, const CpuLimits& limits);
+                                                KvPages& pages, const OpsLimits& limits);
   ~CpuOps() override;
 
   void begin(const Batch& batch, std::span<const RopePlan> plans) override;
@@ -57,7 +51,7 @@ class CpuOps final : public Ops {
     std::vector<float> cos, sin;  // (rows, inv_freq.size())
   };
 
-  CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const CpuLimits& limits);
+  CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const OpsLimits& limits);
 
   // Runs f(row) for all rows, on all threads when there is enough to do.
   template <class F>
@@ -77,17 +71,25 @@ class CpuOps final : public Ops {
   };
   // Memory for n_rows rows of k activations in every converted format, and where one begins.
   static int64_t act_bytes(int64_t n_rows, int64_t k);
-  static std::byte* act_rows(const Buffer& converted, ActFormat format, View x);
+  std::byte* act_rows(const Buffer& converted, ActFormat format, View x) const;
+  void add_bias(View out, const Vector& bias, int64_t first, int64_t last) const;
   void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
   // Writes key and value of row i of a sequence to its page.
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                  const Vector& key_centre);
 
+  // Numbers of a row, of a vector (null: it is empty), and of a whole view.
+  float* row(View view, int64_t i) const { return device_->numbers(view.row(i)); }
+  const float* numbers(const Vector& vector) const {
+    return vector.empty() ? nullptr : device_->numbers(vector.memory.start);
+  }
+
   const Kernels* kernels_;
   WorkerPool* pool_;
+  const CpuDevice* device_;  // of the pages, and of all that operations are given
   KvPages* pages_;
-  CpuLimits limits_;
+  OpsLimits limits_;
   const Batch* batch_ = nullptr;
   std::vector<RopeTable> rope_tables_;
   Buffer quantized_;                   // rows in the formats kernels take

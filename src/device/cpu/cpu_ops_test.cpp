@@ -10,6 +10,8 @@
 
 #include "base/rng.h"
 #include "device/batch_builder.h"
+#include "device/cpu/pack_weight.h"
+#include "device/test_view.h"
 #include "tensor/half.h"
 
 namespace ruv {
@@ -57,7 +59,7 @@ class AttendWorld {
 
   // Makes three channels of all keys larger: what is the same for all keys changes no softmax.
   void shift_keys(float shift, bool known) {
-    Vector row(static_cast<size_t>(shape_.n_kv_heads * shape_.head_dim));
+    std::vector<float> row(static_cast<size_t>(shape_.n_kv_heads * shape_.head_dim));
     for (size_t i = 0; i < row.size(); ++i) {
       const int64_t d = static_cast<int64_t>(i) % shape_.head_dim;
       if (d < 9 && d % 3 == 0) row[i] = d == 3 ? -shift : shift;
@@ -76,14 +78,18 @@ class AttendWorld {
     BatchBuilder batch;
     batch.begin_sequence(first, page_ids_);
     batch.add(std::vector<int32_t>(static_cast<size_t>(n)));
-    std::vector<float> out(static_cast<size_t>(n * out_cols));
+    Device& device = pages_.device();
+    const Vector centre = *device.vector(key_centre_);
+    const TestView k(device, k_.data() + first * k_cols, n, k_cols);
+    const TestView v(device, v_.data() + first * v_cols, n, v_cols);
+    const TestView q(device, q_.data() + first * q_cols, n, q_cols);
+    const TestView out(device, nullptr, n, out_cols);
     ops_->begin(batch.batch(), {});
-    ops_->store_kv(1, {k_.data() + first * k_cols, n, k_cols},
-                   {v_.data() + first * v_cols, n, v_cols}, key_centre_);
-    ops_->attend({out.data(), n, out_cols}, {q_.data() + first * q_cols, n, q_cols},
+    ops_->store_kv(1, k.view(), v.view(), centre);
+    ops_->attend(out.view(), q.view(),
                  {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, shape_.value_dim(), 0.3F,
                   shape_.softcap, shape_.window});
-    return out;
+    return out.numbers();
   }
 
   double expected(int64_t position, int64_t head, int64_t d) const {
@@ -127,8 +133,9 @@ class AttendWorld {
         const bool wanted = i >= group->reach().first_page(first) && i < pages_for(end);
         if (!wanted && group->has(page)) {
           const FrameId frame = group->of(page);
-          std::memset(group->region().keys(frame, 0, 0), 0x7C,
-                      static_cast<size_t>(group->region().shape(0).key_bytes()));
+          const std::vector<std::byte> stale(
+              static_cast<size_t>(group->region().shape(0).key_bytes()), std::byte{0x7C});
+          pages_.device().upload(group->region().keys(frame, 0, 0), stale);
           group->set(page, -1);
         } else if (wanted && !group->has(page)) {
           group->set(page, static_cast<FrameId>(i % group->n_frames()));
@@ -143,7 +150,7 @@ class AttendWorld {
   KvPages pages_;
   std::unique_ptr<CpuOps> ops_;
   std::vector<float> q_, k_, v_;
-  Vector key_centre_;
+  std::vector<float> key_centre_;
   std::vector<PageId> page_ids_;
 };
 
@@ -302,16 +309,20 @@ TEST(CpuRope, APairTurnsByTheAxisOfItsPlan) {
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, 6, 6, 1}));
     BatchBuilder batch;
     batch.begin_sequence(0, {});
-    batch.add_embeddings({zero.data(), 1, 6}, std::vector<Position>{{7, 3, 5}});
-    std::vector<float> x = {1, 1, 1, 0, 0, 0};
+    const std::vector<float> ones = {1, 1, 1, 0, 0, 0};
+    const TestView embedded(pages.device(), zero.data(), 1, 6);
+    batch.add_embeddings(embedded.view(), std::vector<Position>{{7, 3, 5}});
+    const TestView turned(pages.device(), ones.data(), 1, 6);
     ops->begin(batch.batch(), {&image, 1});
-    ops->rope({x.data(), 1, 6}, 6, image);
+    ops->rope(turned.view(), 6, image);
+    const std::vector<float> x = turned.numbers();
     EXPECT_NEAR(x[0], std::cos(7 * 0.5), 1e-6) << kernels->isa;
     EXPECT_NEAR(x[1], std::cos(3 * 0.25), 1e-6) << kernels->isa;
     EXPECT_NEAR(x[2], std::cos(5 * 0.125), 1e-6) << kernels->isa;
-    std::vector<float> y = {1, 1, 1, 0, 0, 0};
+    const TestView other(pages.device(), ones.data(), 1, 6);
     ops->begin(batch.batch(), {&text, 1});
-    ops->rope({y.data(), 1, 6}, 6, text);
+    ops->rope(other.view(), 6, text);
+    const std::vector<float> y = other.numbers();
     EXPECT_NEAR(y[1], std::cos(7 * 0.25), 1e-6) << kernels->isa;
   }
 }
@@ -336,10 +347,13 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
     WorkerPool pool(2);
     KvPages pages = std::move(*KvPages::create(CacheLayout::uniform(1, {1, 8, 8}), 1));
     const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, n_in, 8, 1}));
-    const Weight weight = std::move(*pack_weight(*kernels, pool, DType::tq2_0, n_in, rows));
-    std::vector<float> out(static_cast<size_t>(2 * n_out));
-    const Vector bias(static_cast<size_t>(n_out), 1.5F);
-    ops->matmul({out.data(), 2, n_out}, {x.data(), 2, n_in}, weight, bias);
+    Device& device = pages.device();
+    const Weight weight = std::move(*pack_weight(device, *kernels, pool, DType::tq2_0, n_in, rows));
+    const Vector bias = *device.vector(std::vector<float>(static_cast<size_t>(n_out), 1.5F));
+    const TestView product(device, nullptr, 2, n_out);
+    const TestView input(device, x.data(), 2, n_in);
+    ops->matmul(product.view(), input.view(), weight, bias);
+    const std::vector<float> out = product.numbers();
     std::vector<float> decoded(static_cast<size_t>(n_in));
     for (int64_t row = 0; row < n_out; ++row) {
       format.decode(rows[static_cast<size_t>(row)], decoded.data(), n_in);

@@ -123,7 +123,7 @@ void DraftModel::pack() {
 
 void DraftModel::step() {
   const int64_t begin_ns = clock_.now_ns();
-  const View logits = executor_->run(batch_.batch()).logits;
+  const HostRows logits = executor_->run(batch_.batch()).logits;
   if (batch_.n_rows() == std::ssize(in_batch_)) {
     const double ms = static_cast<double>(clock_.now_ns() - begin_ns) * 1e-6;
     step_ms_ += (ms - step_ms_) * (step_ms_ == 0 ? 1 : kStepWeight);

@@ -1,4 +1,4 @@
-#include "device/weight.h"
+#include "device/cpu/pack_weight.h"
 
 namespace ruv {
 namespace {
@@ -39,16 +39,16 @@ void pack_groups(const Weight& weight, std::span<const std::byte* const> rows, R
   });
 }
 
-Result<Weight> pack_weight(const Kernels& kernels, WorkerPool& pool, DType dtype, int64_t n_in,
-                           std::vector<const std::byte*> rows) {
+Result<Weight> pack_weight(Device& device, const Kernels& kernels, WorkerPool& pool, DType dtype,
+                           int64_t n_in, std::span<const std::byte* const> rows) {
   Weight weight = shape_of_weight(kernels, dtype, n_in, static_cast<int64_t>(rows.size()));
   if (weight.kernel == nullptr) {
-    weight.rows = std::move(rows);
+    weight.plain = TRY(device.take_rows(rows, format_of(dtype).bytes_of(n_in)));
     return weight;
   }
   Buffer packed = TRY(Buffer::allocate(weight.n_groups() * weight.group_bytes()));
   pack_groups(weight, rows, {0, weight.n_groups()}, packed.get(), pool);
-  weight.packed = SharedBytes(std::move(packed));
+  weight.packed = TRY(device.take(SharedBytes(std::move(packed))));
   return weight;
 }
 

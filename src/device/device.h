@@ -1,0 +1,72 @@
+// Device: a machine part that has memory and computes. Weights, activations, keys and values are in
+// its memory; the rest of the engine has addresses of them and never looks there. CpuDevice shares
+// the host's memory, and moves nothing.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "device/view.h"
+
+namespace ruv {
+
+class KvPages;
+class Ops;
+class WorkerPool;
+struct Kernels;
+struct OpsLimits;
+
+// Numbers in device memory: a norm's weights or a bias. Empty: there are none.
+struct Vector {
+  DeviceMemory memory;
+
+  int64_t size() const { return memory.n_bytes / int64_t{sizeof(float)}; }
+  bool empty() const { return memory.n_bytes == 0; }
+};
+
+// Rows of bytes in device memory.
+struct PlainRows {
+  std::vector<Address> rows;
+  DeviceMemory memory;  // of the rows, where the device has copies
+
+  bool empty() const { return rows.empty(); }
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Zeroed memory on a boundary of 64 bytes. Fails: out_of_memory.
+  virtual Result<DeviceMemory> allocate(int64_t n_bytes) = 0;
+  // The device's form of bytes that do not change: the bytes themselves where it can read the
+  // host's memory, else a copy. Fails: out_of_memory.
+  virtual Result<DeviceMemory> take(SharedBytes bytes) = 0;
+  // The same for rows of row_bytes bytes each, which must outlive the result.
+  virtual Result<PlainRows> take_rows(std::span<const std::byte* const> rows,
+                                      int64_t row_bytes) = 0;
+  virtual void upload(Address to, Bytes from) = 0;
+  virtual void download(Address from, std::span<std::byte> to) = 0;
+  // Requires: the ranges do not overlap.
+  virtual void copy(Address to, Address from, int64_t n_bytes) = 0;
+  virtual void zero(Address at, int64_t n_bytes) = 0;
+  // Rows as the host can read and change them: in place, or a copy in `staging`, which has room for
+  // them. What the host changes is not seen by the device.
+  virtual HostRows rows(View view, std::span<float> staging) = 0;
+  // Whether the host's memory is the device's: then take() and rows() copy nothing.
+  virtual bool shares_memory() const = 0;
+
+  // Operations on this device, over `pages`, which it must have made. All must outlive them.
+  // `threads` are the host's, for devices that compute on them. Fails: out_of_memory.
+  virtual Result<std::unique_ptr<Ops>> make_ops(const Kernels& kernels, WorkerPool& threads,
+                                                KvPages& pages, const OpsLimits& limits) = 0;
+
+  // Numbers of the host as a Vector. Fails: out_of_memory.
+  Result<Vector> vector(std::vector<float> numbers);
+};
+
+// The device on which a loaded model computes: this machine's CPU.
+std::shared_ptr<Device> new_device();
+
+}  // namespace ruv
