@@ -310,7 +310,8 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
     sequence.computed(packed.n_tokens);
     has_prompts |= in_prompt;
     shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
-                                  packed.n_tokens + packed.n_drafts);
+                                  packed.n_tokens + packed.n_drafts,
+                                  packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;

@@ -169,7 +169,7 @@ class Planner {
       if (!runs(i) || !decodes(v) || decodes_.n_rows >= s_.limits.max_batch_tokens) continue;
       pages_.take(pages_.missing(v.n_pages, v.n_tokens));
       plan_.rows.push_back({i, 1, 0});
-      decodes_ = decodes_ + StepShape::of(v.n_computed, 1);
+      decodes_ = decodes_ + StepShape::of(v.n_computed, 1, 1);
     }
   }
 
@@ -284,7 +284,7 @@ class Planner {
       n = std::min(n, (n_held + n_spare) * s_.limits.page_tokens - v.n_tokens);
       if (n <= 0) continue;
       pages_.take(pages_.missing(n_held, v.n_tokens + n));
-      budget.spend(v.n_tokens, n);
+      budget.spend(StepShape::drafts(v.n_tokens, n));
       rows.n_drafts = n;
     }
   }

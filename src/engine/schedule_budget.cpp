@@ -20,10 +20,10 @@ int64_t StepBudget::rows_for(int64_t first, int64_t wanted) const {
   return std::max<int64_t>(0, std::min(n, cost_.rows_within(within_ms_ - ms_aside_, step_, first)));
 }
 
-void StepBudget::spend(int64_t first, int64_t n) {
-  n_rows_ -= n;
-  n_unpriced_ -= n;
-  step_ = step_ + StepShape::of(first, n);
+void StepBudget::spend(const StepShape& rows) {
+  n_rows_ -= rows.n_rows;
+  n_unpriced_ -= rows.n_rows;
+  step_ = step_ + rows;
 }
 
 void StepBudget::set_half_aside() {

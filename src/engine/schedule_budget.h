@@ -15,7 +15,7 @@ class StepBudget {
   int64_t rows_for(int64_t first, int64_t wanted) const;
   // Free rows of the step, whatever they cost.
   int64_t n_rows_free() const { return n_rows_; }
-  void spend(int64_t first, int64_t n);
+  void spend(const StepShape& rows);
 
   // Reserves half of what is left until it is released.
   void set_half_aside();

@@ -74,7 +74,7 @@ void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
   pages_.take(n_new);
   pages_.promise(-n_new);
   prompt.n_pages += n_new;
-  budget_.spend(first, n);
+  budget_.spend(StepShape::of(first, n));
   rows_.push_back({prompt.sequence, n, 0});
 }
 

@@ -105,7 +105,7 @@ TEST(Schedule, AChunkFollowsWhatStepsOfItsSizeTake) {
   s.cost = {.fixed_ms = 10, .row_ms = 0.5};
   s.running = {running(40, 39), running(40, 39), running(40, 39), running(40, 39), running(900, 7)};
   EXPECT_EQ(rows_of(plan_of(s), 4)->n_tokens, 24) << "12 ms for the streams, 12 for 24 rows";
-  for (const int64_t n : {16, 24}) s.cost.factors[StepCost::size_of(n)] = 1.5;
+  for (const int64_t n : {16, 17, 24}) s.cost.factors[StepCost::size_of(n)] = 1.5;
   EXPECT_EQ(rows_of(plan_of(s), 4)->n_tokens, 11) << "15 rows at the sum, 16 beyond it";
   s.cost.factors[StepCost::size_of(4)] = 1.5;
   EXPECT_EQ(rows_of(plan_of(s), 4)->n_tokens, 48) << "of 36 ms, since the streams take 18";

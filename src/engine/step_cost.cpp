@@ -7,13 +7,17 @@
 namespace ruv {
 namespace {
 
-constexpr size_t kParts = 4;
+constexpr size_t kParts = 5;
 using Parts = std::array<double, kParts>;
+// How strongly a part is drawn to its last value, in shares of its squares. Contexts are drawn more
+// than rows, since in the first prompts both grow together. Outputs are drawn to 0: beside a single
+// stream each step has one of them, which cannot be told from the fixed part.
+constexpr Parts kRidge = {1e-6, 1e-6, 1e-3, 1e-3, 1e-2};
 
 // What a step has of each part that StepCost adds up.
 Parts parts_of(const StepShape& shape) {
   return {1, static_cast<double>(shape.n_rows), shape.context / StepCost::kContextUnit,
-          shape.reach / StepCost::kContextUnit};
+          shape.reach / StepCost::kContextUnit, static_cast<double>(shape.n_outputs)};
 }
 
 // Weighted normal equations of ms ~ the sum of x[i] times the i-th part.
@@ -51,14 +55,13 @@ struct Normal {
  private:
   // The others are 0. Gauss-Seidel would creep here: rows and fixed part are nearly parallel.
   Parts solved(unsigned chosen, const Parts& before) const {
-    constexpr double kRidge = 1e-6;
     std::array<Parts, kParts> m = a;
     Parts y = b;
     for (size_t i = 0; i < kParts; ++i) {
       const bool in = (chosen >> i & 1) != 0 && a[i][i] > 0;
       for (size_t j = 0; j < kParts; ++j) m[i][j] = in && (chosen >> j & 1) != 0 ? a[i][j] : 0;
-      m[i][i] = in ? a[i][i] * (1 + kRidge) : 1;
-      y[i] = in ? b[i] + kRidge * a[i][i] * before[i] : 0;
+      m[i][i] = in ? a[i][i] * (1 + kRidge[i]) : 1;
+      y[i] = in ? b[i] + kRidge[i] * a[i][i] * before[i] : 0;
     }
     for (size_t k = 0; k < kParts; ++k) {  // m is positive definite: no pivots
       for (size_t i = 0; i < kParts; ++i) {
@@ -76,15 +79,17 @@ struct Normal {
 }  // namespace
 
 int StepCost::size_of(int64_t n_rows) {
-  const auto n = static_cast<uint64_t>(std::max<int64_t>(n_rows, 1));
+  if (n_rows <= kExactSizes) return static_cast<int>(std::max<int64_t>(n_rows, 1)) - 1;
+  const auto n = static_cast<uint64_t>(n_rows);
   const int octave = static_cast<int>(std::bit_width(n)) - 1;
-  const int half = octave > 0 ? static_cast<int>(n >> (octave - 1) & 1) : 0;
-  return std::min(2 * octave + half, kSizes - 1);
+  const int half = static_cast<int>(n >> (octave - 1) & 1);
+  return std::min(kExactSizes + 2 * (octave - 4) + half, kSizes - 1);
 }
 
 int64_t StepCost::first_of(int size) {
-  const int64_t octave = int64_t{1} << (size / 2);
-  return octave + (size % 2) * octave / 2;
+  if (size <= kExactSizes) return size + 1;
+  const int64_t octave = int64_t{16} << ((size - kExactSizes) / 2);
+  return octave + ((size - kExactSizes) % 2) * octave / 2;
 }
 
 // As if there were no last row.
@@ -116,16 +121,25 @@ int64_t StepCost::rows_within(double ms, const StepShape& step, int64_t first) c
 void StepTimer::add(const StepShape& shape, double ms) {
   if (shape.n_rows <= 0 || !(ms > 0)) return;
   Ring& ring = rings_[static_cast<size_t>(StepCost::size_of(shape.n_rows))];
-  ring.samples[static_cast<size_t>(ring.n++ % kKept)] = {shape, ms};
+  const Sample sample = {shape, ms};
+  ring.samples[static_cast<size_t>(ring.n++ % kKept)] = sample;
   ring.latest = ++n_added_;
   // The first steps of a size tell much; later each fit has some new samples.
   constexpr int kPeriod = 12;
-  if (ring.n - ring.n_forgotten <= kEnough || n_added_ % kPeriod == 0) fit();
+  if (ring.n - ring.n_forgotten <= kEnough || n_added_ % kPeriod == 0) fit(sample);
 }
 
-void StepTimer::fit() {
+void StepTimer::fit(const Sample& latest) {
   const auto n_seen = std::ranges::count_if(rings_, [](const Ring& ring) { return ring.n > 0; });
-  if (n_seen < 2) return;
+  if (n_seen < 2) {
+    const auto n_more = static_cast<double>(latest.shape.n_rows - 1);
+    const double one_ms = latest.ms / (1 + kGuessedSlope * n_more);
+    cost_ = {.fixed_ms = one_ms * (1 - kGuessedSlope),
+             .row_ms = one_ms * kGuessedSlope,
+             .guessed = true};
+    return;
+  }
+  if (cost_.guessed) cost_ = {};
   fit_sum();
   fit_factors();
 }
@@ -142,17 +156,19 @@ void StepTimer::fit_sum() {
         const Sample& s = ring.samples[static_cast<size_t>(i)];
         const double error = std::abs(cost_.sum_ms(s.shape) - s.ms) / s.ms;
         const bool trusted = (pass == 0 && first) || error <= kTypicalError;
-        // Each size counts the same, however many samples of it there are.
-        const double weight = (trusted ? 1 : kTypicalError / error) / (s.ms * s.ms * n);
+        // Each size with enough samples counts the same.
+        const double weight =
+            (trusted ? 1 : kTypicalError / error) / (s.ms * s.ms * std::max(n, kEnough));
         normal.add(parts_of(s.shape), s.ms, weight);
       }
     }
-    Parts x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms, cost_.reach_ms};
+    Parts x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms, cost_.reach_ms, 0};
     normal.solve(x);
     cost_.fixed_ms = x[0];
     cost_.row_ms = x[1];
     cost_.context_ms = x[2];
     cost_.reach_ms = x[3];
+    cost_.output_ms = x[4];
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 double true_ms(const StepCost& cost, const StepShape& shape) {
   return cost.fixed_ms + cost.row_ms * static_cast<double>(shape.n_rows) +
-         (cost.context_ms * shape.context + cost.reach_ms * shape.reach) / StepCost::kContextUnit;
+         (cost.context_ms * shape.context + cost.reach_ms * shape.reach) / StepCost::kContextUnit +
+         cost.output_ms * static_cast<double>(shape.n_outputs);
 }
 
 StepShape shape_of(int64_t first, int64_t n) { return StepShape::of(first, n); }
@@ -51,24 +52,65 @@ TEST(StepCost, RowsWithinNoTimeIsNone) {
   EXPECT_GT((StepCost{10, 0, 0}).rows_within(11, {}, 10), 1 << 20) << "rows that cost nothing";
 }
 
-TEST(StepCost, SizesAreTwoToEachPowerOfTwo) {
-  EXPECT_EQ(StepCost::size_of(1), 0);
-  for (int size = 1; size < StepCost::kSizes; ++size) {
+TEST(StepCost, SmallSizesAreExactAndLargeOnesTwoToEachPowerOfTwo) {
+  EXPECT_EQ(StepCost::size_of(0), 0);
+  for (int size = 0; size < StepCost::kSizes; ++size) {
     const int64_t first = StepCost::first_of(size);
-    if (size == 1) continue;  // nothing lies between 1 and 2
     EXPECT_EQ(StepCost::size_of(first), size);
-    EXPECT_EQ(StepCost::size_of(first - 1), size == 2 ? 0 : size - 1);
+    EXPECT_EQ(StepCost::size_of(first - 1), std::max(0, size - 1));
   }
-  EXPECT_EQ(StepCost::first_of(7), 12);
+  for (int64_t n = 1; n <= 16; ++n) EXPECT_EQ(StepCost::size_of(n), n - 1);
+  EXPECT_EQ(StepCost::size_of(17), 16);
+  EXPECT_EQ(StepCost::size_of(23), 16);
+  EXPECT_EQ(StepCost::first_of(StepCost::size_of(30)), 24);
+  EXPECT_EQ(StepCost::first_of(StepCost::size_of(40)), 32);
   EXPECT_EQ(StepCost::size_of(int64_t{1} << 40), StepCost::kSizes - 1);
 }
 
-TEST(StepTimer, SaysNothingBeforeItSawTwoSizes) {
+TEST(StepTimer, GuessesBeforeItSawTwoSizes) {
   StepTimer timer;
-  for (int i = 0; i < 50; ++i) timer.add(shape_of(i, 1), 20);
+  EXPECT_EQ(timer.cost().step_ms(shape_of(0, 1)), 0);
+  for (int i = 0; i < 50; ++i) timer.add(shape_of(i, 3), 30);
   EXPECT_FALSE(timer.cost().measured());
+  EXPECT_DOUBLE_EQ(timer.cost().step_ms(shape_of(50, 3)), 30);
+  EXPECT_DOUBLE_EQ(timer.cost().step_ms(shape_of(50, 1)), 20);
+  EXPECT_DOUBLE_EQ(timer.cost().step_ms(shape_of(50, 5)), 40) << "a quarter for each further row";
   timer.add(shape_of(0, 100), 120);
   EXPECT_TRUE(timer.cost().measured());
+  EXPECT_NEAR(timer.cost().step_ms(shape_of(0, 100)), 120, 1);
+}
+
+TEST(StepTimer, KnowsWhichSizesAreDue) {
+  StepTimer timer;
+  EXPECT_FALSE(timer.has_seen(4));
+  EXPECT_FALSE(timer.is_due(4)) << "there is nothing to compare it with";
+  timer.add(shape_of(0, 4), 20);
+  EXPECT_TRUE(timer.has_seen(4));
+  EXPECT_FALSE(timer.has_seen(3));
+  EXPECT_FALSE(timer.is_due(4));
+  EXPECT_TRUE(timer.is_due(3));
+  timer.add(shape_of(0, 5), 21);
+  EXPECT_TRUE(timer.is_due(4)) << "one step is not enough";
+  for (int i = 0; i < 5; ++i) timer.add(shape_of(0, 4), 20);
+  for (int i = 0; i < 31; ++i) {
+    timer.add(shape_of(0, 5), 21);
+    EXPECT_FALSE(timer.is_due(4)) << i;
+  }
+  timer.add(shape_of(0, 5), 21);
+  EXPECT_TRUE(timer.is_due(4));
+}
+
+// A step of a new size that is slow because its memory is cold.
+TEST(StepTimer, AColdFirstStepChangesLittle) {
+  StepTimer timer;
+  for (int i = 0; i < 10; ++i) {
+    timer.add(shape_of(0, 1), 7.5);
+    timer.add(shape_of(0, 2), 7.6);
+  }
+  timer.add(shape_of(0, 3), 15);
+  EXPECT_NEAR(timer.cost().step_ms(shape_of(0, 2)), 7.6, 0.1);
+  EXPECT_LT(timer.cost().step_ms(shape_of(0, 3)), 9.5);
+  EXPECT_LT(timer.cost().step_ms(shape_of(0, 4)), 11);
 }
 
 TEST(StepTimer, TheFirstFitTrustsStepsThatWereHeldUpLess) {
@@ -204,6 +246,34 @@ TEST(StepTimer, FindsWhatReadingTheContextCosts) {
   }
   EXPECT_NEAR(timer.cost().reach_ms, 0.4, 0.1);
   EXPECT_NEAR(timer.cost().context_ms, 0.2, 0.04);
+}
+
+// Drafts have logits in each row, prompts at their end.
+TEST(StepTimer, FindsWhatOutputsCost) {
+  const StepCost cost{.fixed_ms = 10, .row_ms = 0.5, .output_ms = 0.4};
+  StepTimer timer;
+  Rng rng(9);
+  for (int i = 0; i < 600; ++i) {
+    const int64_t n = 1 + static_cast<int64_t>(rng.below(9));
+    const auto first = static_cast<int64_t>(rng.below(2000));
+    const StepShape shape = i % 4 == 0 ? shape_of(first, n * 20) : StepShape::of(first, n, n);
+    timer.add(shape, true_ms(cost, shape) * (0.97 + 0.06 * rng.uniform()));
+  }
+  EXPECT_NEAR(timer.cost().output_ms, 0.4, 0.1);
+  EXPECT_NEAR(timer.cost().row_ms, 0.5, 0.05);
+}
+
+// One stream after its prompt: each step has one output, which cannot be told from the fixed part.
+TEST(StepTimer, DoesNotTakeTheFixedPartForTheCostOfAnOutput) {
+  const StepCost cost{.fixed_ms = 10, .row_ms = 0.5};
+  StepTimer timer;
+  Rng rng(10);
+  for (int i = 0; i < 100; ++i) {
+    const StepShape shape = i == 0 ? StepShape::of(0, 90, 1) : StepShape::of(90 + i, 1, 1);
+    timer.add(shape, true_ms(cost, shape) * (0.95 + 0.1 * rng.uniform()));
+  }
+  EXPECT_LT(timer.cost().output_ms, 0.1);
+  EXPECT_NEAR(timer.cost().step_ms(StepShape::of(90, 5, 5)), 12.5, 1.5);
 }
 
 // A machine whose kernels take 12 rows well and 16 badly, as measured.

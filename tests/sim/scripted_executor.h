@@ -140,6 +140,7 @@ class ScriptedExecutor final : public Executor {
     for (const BatchSequence& sequence : batch.sequences) {
       shape = shape + StepShape::of(sequence.first_position, sequence.n_rows);
     }
+    shape.n_outputs = std::ssize(batch.logit_rows);
     clock_->advance_ns(static_cast<int64_t>(cost_.step_ms(shape) * 1e6));
     n_rows_ += batch.n_rows();
     follow(batch);
