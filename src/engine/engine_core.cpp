@@ -25,7 +25,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       pool_(executor_->pages().n_pages(), frames_),
       prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
-      speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model)),
+      speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model), timer_),
       input_(options, pool_, prefixes_, tenants_),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,
               options.max_sequences, options.max_sequences + kMaxDraftRows),
@@ -301,7 +301,6 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
   verifier_.choose(packer_.rows(), logits);
   SpeculationMeter::Step step;
   step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
-  const double rows_ms = static_cast<double>(now_ns - run_ns) * 1e-6;
   bool has_prompts = false;
   StepShape shape;
   for (const PackedRows& packed : packer_.rows()) {
@@ -325,9 +324,9 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
     tenants_.generated(sequence.tenant(), n_new);
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
-  timer_.add(shape, rows_ms);
+  timer_.add(shape, static_cast<double>(now_ns - run_ns) * 1e-6);
   input_.computed(has_prompts, step.n_sequences > 0);
-  if (!has_prompts) speculator_.record_step(step, rows_ms);
+  if (!has_prompts) speculator_.record_step(step);
   erase_finished();
 }
 

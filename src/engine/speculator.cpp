@@ -24,7 +24,7 @@ SequenceDrafts& Speculator::drafts_of(Sequence& sequence) {
     drafts.reset(new SequenceDrafts{
         .drafter =
             SequenceDrafter(&history_, sequence.scope(), sequence.n_vocab(), sequence.n_ctx()),
-        .length = DraftLength(costs_, rates_),
+        .length = DraftLength(*costs_, rates_),
         .timeline = {},
         .draft = {},
         .chance = {}});
@@ -37,9 +37,12 @@ int64_t Speculator::wanted(Sequence& sequence) {
 }
 
 void Speculator::propose(std::span<Sequence* const> decoding, int64_t max_drafts) {
-  n_sequences_ = std::ssize(decoding);
-  n_granted_ = 0;
-  n_left_ = meter_.plain_due(n_sequences_) ? 0 : max_drafts;
+  plain_ = {};
+  for (const Sequence* const sequence : decoding) {
+    plain_ = plain_ + StepShape::of(sequence->n_computed(), 1, 1);
+  }
+  step_ = plain_;
+  n_left_ = costs_->is_due(plain_.n_rows) ? 0 : max_drafts;
   for (Sequence* const sequence : decoding) {
     if (sequence->drafts() != nullptr) sequence->drafts()->n_wanted = 0;
     if (const int64_t n_most = most_for(*sequence, n_left_); n_most > 0) {
@@ -59,11 +62,16 @@ void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   drafts.chance = {.source = draft.source,
                    .n_matched = draft.n_matched,
                    .n_available = std::ssize(draft.tokens),
-                   .n_rows = n_sequences_ + n_granted_,
-                   .n_sequences = n_sequences_};
+                   .step = step_,
+                   .n_tokens = sequence.n_tokens(),
+                   .n_sequences = plain_.n_rows};
   drafts.n_wanted = drafts.length.choose(drafts.chance);
-  n_granted_ += drafts.n_wanted;
-  n_left_ -= drafts.n_wanted;
+  grant(sequence, drafts.n_wanted);
+}
+
+void Speculator::grant(const Sequence& sequence, int64_t n_drafts) {
+  step_ = step_ + StepShape::drafts(sequence.n_tokens(), n_drafts);
+  n_left_ -= n_drafts;
 }
 
 // Asks the draft model for the sequences without a draft, all in the same steps of that model.
@@ -76,8 +84,9 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
     SequenceDrafts& drafts = drafts_of(*sequence);
     const DraftChance chance = {.source = DraftSource::model,
                                 .n_available = n_most,
-                                .n_rows = n_sequences_ + n_granted_,
-                                .n_sequences = n_sequences_,
+                                .step = step_,
+                                .n_tokens = sequence->n_tokens(),
+                                .n_sequences = plain_.n_rows,
                                 .draft_token_ms = draft_model_->step_ms()};
     const int64_t n = drafts.length.choose(chance);
     if (n == 0) continue;
@@ -86,8 +95,7 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
     drafts.draft.source = DraftSource::model;
     drafts.draft.n_matched = 0;
     drafts.draft.tokens.clear();
-    n_granted_ += n;
-    n_left_ -= n;
+    grant(*sequence, n);
     asking_.push_back(sequence);
     turns_.push_back({&*drafts.timeline, sequence->tokens(), n, &drafts.draft.tokens});
   }
@@ -105,11 +113,6 @@ void Speculator::record(Sequence& sequence, int64_t n_drafted, int64_t n_accepte
   if (SequenceDrafts* const drafts = sequence.drafts().get(); drafts != nullptr) {
     drafts->length.record(drafts->chance, n_drafted, n_accepted);
   }
-}
-
-void Speculator::record_step(const SpeculationMeter::Step& step, double rows_ms) {
-  costs_.record(step.n_sequences + step.n_drafted, rows_ms);
-  meter_.record(step);
 }
 
 void Speculator::finished(const Sequence& sequence) {

@@ -9,6 +9,7 @@
 #include "engine/speculate/draft_model.h"
 #include "engine/speculate/drafter.h"
 #include "engine/speculate/speculative_stats.h"
+#include "engine/step_cost.h"
 
 namespace ruv {
 
@@ -31,9 +32,10 @@ class Speculator {
   static constexpr int64_t kMaxDraft = 16;
 
   // history_tokens: size of the history of finished answers, 16 bytes a token. `draft_model`: null
-  // for none.
-  Speculator(int64_t history_tokens, uint64_t seed, std::unique_ptr<DraftModel> draft_model)
-      : draft_model_(std::move(draft_model)), history_(history_tokens, seed) {}
+  // for none. `costs`, of the model to draft for, must outlive it.
+  Speculator(int64_t history_tokens, uint64_t seed, std::unique_ptr<DraftModel> draft_model,
+             const StepTimer& costs)
+      : draft_model_(std::move(draft_model)), costs_(&costs), history_(history_tokens, seed) {}
 
   // Drafts at most max_drafts tokens in all for a step in which these sequences decode;
   // wanted(sequence) then returns each one's number.
@@ -41,8 +43,8 @@ class Speculator {
   static int64_t wanted(Sequence& sequence);
   // Reports that n_drafted tokens of the draft were checked and the first n_accepted were right.
   void record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted);
-  // Reports a step without prompts; its rows alone took rows_ms.
-  void record_step(const SpeculationMeter::Step& step, double rows_ms);
+  // Reports a step without prompts.
+  void record_step(const SpeculationMeter::Step& step) { meter_.record(step); }
   // Reports that the sequence's answer is finished: it joins the history.
   void finished(const Sequence& sequence);
 
@@ -53,18 +55,19 @@ class Speculator {
   static constexpr int64_t kMaxModelDraft = 8;
 
   SequenceDrafts& drafts_of(Sequence& sequence);
+  void grant(const Sequence& sequence, int64_t n_drafts);
   void look_up(Sequence& sequence, int64_t n_most);
   void ask_model(std::span<Sequence* const> decoding);
 
   std::unique_ptr<DraftModel> draft_model_;
+  const StepTimer* costs_;
   DraftHistory history_;
-  StepCosts costs_;
   AcceptanceRates rates_{200};
   SpeculationMeter meter_;
   // For the step being planned.
-  int64_t n_sequences_ = 0;
+  StepShape plain_;  // one row of each sequence
+  StepShape step_;   // with the drafts that were granted
   int64_t n_left_ = 0;
-  int64_t n_granted_ = 0;
   std::vector<DraftModel::Turn> turns_;
   std::vector<Sequence*> asking_;
 };

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "engine/speculate/acceptance_rates.h"
-#include "engine/speculate/step_costs.h"
+#include "engine/step_cost.h"
 
 namespace ruv {
 
@@ -20,7 +20,8 @@ struct DraftChance {
   DraftSource source = DraftSource::sequence;
   int64_t n_matched = 0;
   int64_t n_available = 0;    // tokens that could be checked; 0: nothing to propose
-  int64_t n_rows = 1;         // of the step without these drafts, this sequence's row included
+  StepShape step;             // without these drafts, this sequence's row included
+  int64_t n_tokens = 0;       // of this sequence: its drafts follow them
   int64_t n_sequences = 1;    // that get a token in that step, this one included
   double draft_token_ms = 0;  // what making one draft token costs; look-ups cost nothing
 };
@@ -29,16 +30,15 @@ class DraftLength {
  public:
   static constexpr double kFreeTokens = 2;
   static constexpr double kLossShare = 0.02;
-  static constexpr double kMaxCredit = 4;       // credit that gains may build up, in plain tokens
-  static constexpr double kMinGain = 1.02;      // predicted speed-up below which nothing is drafted
-  static constexpr int64_t kMeasureEvery = 32;  // one of this many steps is plain, to measure it
+  static constexpr double kMaxCredit = 4;   // credit that gains may build up, in plain tokens
+  static constexpr double kMinGain = 1.02;  // predicted speed-up below which nothing is drafted
   static constexpr int64_t kTrialTokens = 2;
   static constexpr double kKnown = 8;       // observations after which trials become rare
   static constexpr int64_t kFirstWait = 8;  // steps between trials of a losing class; doubles
   static constexpr int64_t kLongestWait = 256;
 
   // `costs` and `rates` (of all sequences, learned here too) must outlive it.
-  DraftLength(const StepCosts& costs, AcceptanceRates& rates)
+  DraftLength(const StepTimer& costs, AcceptanceRates& rates)
       : costs_(&costs), shared_(&rates), own_(kMemory, &rates) {}
 
   // The number of tokens to draft now, at most n_available.
@@ -59,18 +59,19 @@ class DraftLength {
     std::optional<int64_t> next;  // token count at which the next one is due
   };
   bool trial_due(DraftClass kind) const;
+  double step_ms(const DraftChance& chance, int64_t n_drafted) const;
+  double most_ms(const DraftChance& chance, int64_t n_drafted) const;
   double plain_token_ms(const DraftChance& chance) const;
   double extra_tokens(const DraftChance& chance, int64_t n_drafted, double ms) const;
   int64_t affordable(const DraftChance& chance, int64_t n_drafted) const;
   int64_t best(const DraftChance& chance) const;
 
-  const StepCosts* costs_;
+  const StepTimer* costs_;
   AcceptanceRates* shared_;
   AcceptanceRates own_;
   std::array<Trial, DraftClass::kCount> trials_{};
   double loss_ = 0;
   int64_t n_tokens_ = 0;
-  int64_t n_since_plain_ = 0;
 };
 
 }  // namespace ruv

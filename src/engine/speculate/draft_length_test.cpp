@@ -48,6 +48,7 @@ struct SimulatedRun {
 
 class LengthSimulation {
  public:
+  static constexpr int64_t kPlainEvery = 32;  // as Speculator
   explicit LengthSimulation(const SimulatedMachine& machine) : machine_(machine) {}
 
   SimulatedRun run(int64_t n_tokens, const SimulatedText& text) {
@@ -55,12 +56,16 @@ class LengthSimulation {
     SimulatedRun outcome;
     for (int64_t token = 0; token < n_tokens;) {
       const SimulatedGuess g = text(rng_, token);
-      const DraftChance chance{.n_matched = g.n_matched, .n_available = g.n_available};
-      const int64_t n = length.choose(chance);
+      const DraftChance chance{.n_matched = g.n_matched,
+                               .n_available = g.n_available,
+                               .step = StepShape::of(token, 1, 1),
+                               .n_tokens = token + 1};
+      const int64_t n = costs_.is_due(1) ? 0 : length.choose(chance);
       EXPECT_LE(n, g.n_available);
       const int64_t n_accepted = std::min(n, g.n_right);
       const double ms = machine_.ms(1 + n, token);
-      costs_.record(1 + n, ms * (1 + machine_.noise * (2 * rng_.uniform() - 1)));
+      costs_.add(StepShape::of(token, 1 + n, 1 + n),
+                 ms * (1 + machine_.noise * (2 * rng_.uniform() - 1)));
       length.record(chance, n, n_accepted);
       outcome.ms += ms;
       for (int64_t i = 0; i <= n_accepted; ++i) outcome.plain_ms += machine_.ms(1, token++);
@@ -74,7 +79,7 @@ class LengthSimulation {
  private:
   SimulatedMachine machine_;
   Rng rng_{11};
-  StepCosts costs_;
+  StepTimer costs_;
   AcceptanceRates rates_{200};
 };
 
@@ -196,19 +201,37 @@ TEST(DraftLengthTest, PlainStepsStayInBetweenForTheComparison) {
   EXPECT_GT(static_cast<double>(outcome.n_drafting), 0.9 * n_steps);
 }
 
+constexpr int64_t kDepth = 100;
+
+// Steps of 1 to n_rows rows on a machine.
+StepTimer measured_costs(int64_t n_rows, const std::function<double(double)>& ms) {
+  StepTimer costs;
+  for (int i = 0; i < 8; ++i) {
+    for (int64_t rows = 1; rows <= n_rows; ++rows) {
+      costs.add(StepShape::of(kDepth, rows, rows), ms(static_cast<double>(rows)));
+    }
+  }
+  return costs;
+}
+
+DraftChance chance_of(int64_t n_available, int64_t n_sequences = 1) {
+  StepShape step;
+  for (int64_t i = 0; i < n_sequences; ++i) step = step + StepShape::of(kDepth, 1, 1);
+  return {.n_matched = 20,
+          .n_available = n_available,
+          .step = step,
+          .n_tokens = kDepth + 1,
+          .n_sequences = n_sequences};
+}
+
 TEST(DraftLengthTest, NeighboursInTheBatchMakeDraftsLessWorthwhile) {
   // Steps of 8 sequences cost far more per row than a lone one on this machine.
-  StepCosts costs;
+  const StepTimer costs = measured_costs(
+      32, [](double rows) { return rows <= 6 ? 10 + 0.5 * rows : 13 + 4 * (rows - 6); });
   AcceptanceRates rates(200);
-  for (int64_t rows = 1; rows <= 32; ++rows) {
-    costs.record(rows, rows <= 6 ? 10 + 0.5 * static_cast<double>(rows)
-                                 : 13 + 4 * static_cast<double>(rows - 6));
-  }
   const DraftLength length(costs, rates);
-  const DraftChance alone{.n_matched = 20, .n_available = 8};
-  DraftChance crowded = alone;
-  crowded.n_rows = crowded.n_sequences = 8;
-  EXPECT_GT(length.choose(alone), length.choose(crowded));
+  const DraftChance alone = chance_of(8);
+  EXPECT_GT(length.choose(alone), length.choose(chance_of(8, 8)));
   // A draft model that costs half a step for each token is not worth it either.
   DraftChance model = alone;
   model.source = DraftSource::model;
@@ -216,12 +239,22 @@ TEST(DraftLengthTest, NeighboursInTheBatchMakeDraftsLessWorthwhile) {
   EXPECT_LT(length.choose(model), length.choose(alone));
 }
 
-TEST(DraftLengthTest, GainsDoNotPayForLossesWithoutLimit) {
-  StepCosts costs;
+TEST(DraftLengthTest, StopsBeforeARowThatBeginsATile) {
+  const StepTimer costs =
+      measured_costs(17, [](double rows) { return 10 + 4 * std::ceil(rows / 4); });
   AcceptanceRates rates(200);
-  for (int64_t rows = 1; rows <= 9; ++rows) costs.record(rows, 10 + static_cast<double>(rows));
+  for (int i = 0; i < 100; ++i) rates.record(DraftClass::of(DraftSource::sequence, 20), 8, 6);
+  const DraftLength length(costs, rates);
+  for (const int64_t n_available : {3, 4}) {
+    EXPECT_EQ(length.choose(chance_of(n_available)), 3);
+  }
+}
+
+TEST(DraftLengthTest, GainsDoNotPayForLossesWithoutLimit) {
+  const StepTimer costs = measured_costs(9, [](double rows) { return 10 + rows; });
+  AcceptanceRates rates(200);
   DraftLength length(costs, rates);
-  const DraftChance chance{.n_matched = 20, .n_available = 8};
+  const DraftChance chance = chance_of(8);
   for (int i = 0; i < 500; ++i) length.record(chance, 8, 8);
   EXPECT_EQ(length.n_tokens(), 4500);
   EXPECT_EQ(length.loss(), -DraftLength::kMaxCredit);
@@ -230,13 +263,15 @@ TEST(DraftLengthTest, GainsDoNotPayForLossesWithoutLimit) {
 }
 
 TEST(DraftLengthTest, NothingIsDraftedBeforeAStepIsMeasured) {
-  StepCosts costs;
+  StepTimer costs;
   AcceptanceRates rates(200);
   const DraftLength length(costs, rates);
-  EXPECT_EQ(length.choose({.n_matched = 40, .n_available = 8}), 0);
-  costs.record(1, 10);
-  EXPECT_GT(length.choose({.n_matched = 40, .n_available = 8}), 0);
-  EXPECT_EQ(length.choose({.n_matched = 40, .n_available = 0}), 0);
+  EXPECT_EQ(length.choose(chance_of(8)), 0);
+  costs.add(StepShape::of(kDepth, 1, 1), 10);
+  const int64_t n = length.choose(chance_of(8));
+  EXPECT_GT(n, 0);
+  EXPECT_LE(n, 2) << "as many as may cost a plain step each";
+  EXPECT_EQ(length.choose(chance_of(0)), 0);
 }
 
 }  // namespace

@@ -13,16 +13,10 @@ void SpeculationMeter::record(const Step& step) {
     plain.ms = plain.ms * kFading + step.ms;
     plain.n_tokens = plain.n_tokens * kFading + static_cast<double>(step.n_tokens);
   }
-  plain.n_drafted_since = step.n_drafted == 0 ? 0 : plain.n_drafted_since + 1;
   if (plain.n_tokens <= 0) return;
   measured_ms_ += step.ms;
   plain_ms_ += plain.ms / plain.n_tokens * static_cast<double>(step.n_tokens);
   any_drafts_ = any_drafts_ || step.n_drafted > 0;
-}
-
-bool SpeculationMeter::plain_due(int64_t n_sequences) const {
-  if (n_sequences < 1 || n_sequences > kMaxSequences) return false;
-  return plain_[static_cast<size_t>(n_sequences)].n_drafted_since >= kPlainEvery;
 }
 
 SpeculativeStats SpeculationMeter::stats() const {

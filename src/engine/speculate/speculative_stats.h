@@ -12,7 +12,6 @@ namespace ruv {
 class SpeculationMeter {
  public:
   static constexpr int64_t kMaxSequences = 64;  // larger steps are counted, not compared
-  static constexpr int64_t kPlainEvery = 32;
 
   // A step, without prompt chunks, in which n_sequences decoded.
   struct Step {
@@ -24,9 +23,6 @@ class SpeculationMeter {
   };
   // Adds a step; a plain one updates the reference for its number of sequences.
   void record(const Step& step);
-  // Whether the next step should be plain: among the last kPlainEvery steps of as many sequences
-  // none was, and without plain steps there is nothing to compare with.
-  bool plain_due(int64_t n_sequences) const;
   // Totals since the start, and the measured speed-up.
   SpeculativeStats stats() const;
 
@@ -36,7 +32,6 @@ class SpeculationMeter {
   struct Plain {
     double ms = 0;
     double n_tokens = 0;
-    int64_t n_drafted_since = 0;  // steps
   };
   std::array<Plain, kMaxSequences + 1> plain_{};
   SpeculativeStats stats_;

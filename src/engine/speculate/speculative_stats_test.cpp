@@ -30,21 +30,6 @@ TEST(SpeculativeStatsTest, ComparesWithPlainStepsOfAsManySequences) {
   EXPECT_DOUBLE_EQ(meter.stats().speed_up, 80.0 / 85);
 }
 
-TEST(SpeculativeStatsTest, AsksForPlainStepsNowAndThen) {
-  SpeculationMeter meter;
-  const SpeculationMeter::Step drafted{.n_sequences = 3, .n_drafted = 2, .n_tokens = 4, .ms = 9};
-  for (int64_t i = 0; i < SpeculationMeter::kPlainEvery; ++i) {
-    EXPECT_FALSE(meter.plain_due(3)) << i;
-    meter.record(drafted);
-  }
-  EXPECT_TRUE(meter.plain_due(3));
-  EXPECT_FALSE(meter.plain_due(2));
-  EXPECT_FALSE(meter.plain_due(0));
-  EXPECT_FALSE(meter.plain_due(100000));
-  meter.record({.n_sequences = 3, .n_tokens = 3, .ms = 8});
-  EXPECT_FALSE(meter.plain_due(3));
-}
-
 TEST(SpeculativeStatsTest, AnEmptyRecordHasNoRates) {
   const SpeculativeStats stats;
   EXPECT_EQ(stats.acceptance(), 0);
