@@ -93,8 +93,8 @@ struct SpeculativeStats {
   int64_t n_accepted = 0;  // of these, right
   int64_t n_passes = 0;    // sequences' turns in a step that decodes, with or without drafts
   int64_t n_tokens = 0;    // generated in these passes
-  // Speed with drafts over speed without them: the time that the plain steps measured in between
-  // would have taken for the same tokens, over the time it took. 0: not measured yet.
+  // Speed with drafts over speed without them: the time that plain steps would have taken for the
+  // same tokens, by the measured cost of a step, over the time it took. 0: nothing was drafted.
   double speed_up = 0;
 
   // n_accepted / n_drafted; 0 when nothing was drafted.

@@ -299,8 +299,8 @@ void EngineCore::erase_finished() {
 void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
   verifier_.choose(packer_.rows(), logits);
-  SpeculationMeter::Step step;
-  step.ms = static_cast<double>(now_ns - start_ns) * 1e-6;
+  const auto ms_since = [&](int64_t ns) { return static_cast<double>(now_ns - ns) * 1e-6; };
+  SpeculativeStats step;
   bool has_prompts = false;
   StepShape shape;
   for (const PackedRows& packed : packer_.rows()) {
@@ -314,7 +314,7 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (in_prompt) prefixes_.keep(sequence);
     if (packed.first_output < 0) continue;
-    ++step.n_sequences;
+    ++step.n_passes;
     step.n_drafted += packed.n_drafts;
     const int64_t n_before = sequence.n_tokens();
     step.n_accepted += verifier_.accept(packed, logits, now_ns);
@@ -324,9 +324,9 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
     tenants_.generated(sequence.tenant(), n_new);
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
-  timer_.add(shape, static_cast<double>(now_ns - run_ns) * 1e-6);
-  input_.computed(has_prompts, step.n_sequences > 0);
-  if (!has_prompts) speculator_.record_step(step);
+  timer_.add(shape, ms_since(run_ns));
+  input_.computed(has_prompts, step.n_passes > 0);
+  if (!has_prompts) speculator_.record_step(step, ms_since(start_ns));
   erase_finished();
 }
 

@@ -115,6 +115,23 @@ void Speculator::record(Sequence& sequence, int64_t n_drafted, int64_t n_accepte
   }
 }
 
+void Speculator::record_step(const SpeculativeStats& step, double ms) {
+  stats_.n_drafted += step.n_drafted;
+  stats_.n_accepted += step.n_accepted;
+  stats_.n_passes += step.n_passes;
+  stats_.n_tokens += step.n_tokens;
+  if (plain_.n_rows == 0) return;
+  measured_ms_ += ms;
+  plain_ms_ += costs_->cost().step_ms(plain_) / static_cast<double>(plain_.n_rows) *
+               static_cast<double>(step.n_tokens);
+}
+
+SpeculativeStats Speculator::stats() const {
+  SpeculativeStats stats = stats_;
+  if (stats.n_drafted > 0 && measured_ms_ > 0) stats.speed_up = plain_ms_ / measured_ms_;
+  return stats;
+}
+
 void Speculator::finished(const Sequence& sequence) {
   if (!sequence.params().speculative) return;
   const int64_t begin = std::max<int64_t>(0, sequence.n_prompt() - kPromptTail);

@@ -8,8 +8,8 @@
 #include "engine/speculate/draft_length.h"
 #include "engine/speculate/draft_model.h"
 #include "engine/speculate/drafter.h"
-#include "engine/speculate/speculative_stats.h"
 #include "engine/step_cost.h"
+#include "ruv/engine.h"
 
 namespace ruv {
 
@@ -43,12 +43,14 @@ class Speculator {
   static int64_t wanted(Sequence& sequence);
   // Reports that n_drafted tokens of the draft were checked and the first n_accepted were right.
   void record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted);
-  // Reports a step without prompts.
-  void record_step(const SpeculationMeter::Step& step) { meter_.record(step); }
+  // Reports the step that was proposed for, unless it had prompts: its counts, without speed_up,
+  // and its time, drafting included.
+  void record_step(const SpeculativeStats& step, double ms);
   // Reports that the sequence's answer is finished: it joins the history.
   void finished(const Sequence& sequence);
 
-  SpeculativeStats stats() const { return meter_.stats(); }
+  // Totals since the start, and the speed-up beside what plain steps cost.
+  SpeculativeStats stats() const;
 
  private:
   // The most tokens that the draft model drafts; each takes a step of it.
@@ -63,7 +65,9 @@ class Speculator {
   const StepTimer* costs_;
   DraftHistory history_;
   AcceptanceRates rates_{200};
-  SpeculationMeter meter_;
+  SpeculativeStats stats_;
+  double measured_ms_ = 0;
+  double plain_ms_ = 0;  // what plain steps would have taken for the same tokens
   // For the step being planned.
   StepShape plain_;  // one row of each sequence
   StepShape step_;   // with the drafts that were granted
