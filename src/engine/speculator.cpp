@@ -82,12 +82,13 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
     const int64_t n_most = std::min(most_for(*sequence, n_left_), kMaxModelDraft);
     if (n_most < 1 || wanted(*sequence) > 0) continue;
     SequenceDrafts& drafts = drafts_of(*sequence);
-    const DraftChance chance = {.source = DraftSource::model,
-                                .n_available = n_most,
-                                .step = step_,
-                                .n_tokens = sequence->n_tokens(),
-                                .n_sequences = plain_.n_rows,
-                                .draft_token_ms = draft_model_->step_ms()};
+    const DraftChance chance = {
+        .source = DraftSource::model,
+        .n_available = n_most,
+        .step = step_,
+        .n_tokens = sequence->n_tokens(),
+        .n_sequences = plain_.n_rows,
+        .draft_token_ms = draft_model_->cost().step_ms(StepShape::of(sequence->n_tokens(), 1, 1))};
     const int64_t n = drafts.length.choose(chance);
     if (n == 0) continue;
     if (!drafts.timeline) drafts.timeline.emplace(*draft_model_);
@@ -100,7 +101,7 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
     turns_.push_back({&*drafts.timeline, sequence->tokens(), n, &drafts.draft.tokens});
   }
   if (turns_.empty()) return;
-  draft_model_->propose(turns_);
+  draft_model_->propose(turns_, *clock_);
   for (Sequence* const sequence : asking_) {
     SequenceDrafts& drafts = *sequence->drafts();
     sequence->cut_draft(drafts.draft.tokens);

@@ -32,10 +32,13 @@ class Speculator {
   static constexpr int64_t kMaxDraft = 16;
 
   // history_tokens: size of the history of finished answers, 16 bytes a token. `draft_model`: null
-  // for none. `costs`, of the model to draft for, must outlive it.
+  // for none. `costs`, of the model to draft for, and the clock must outlive it.
   Speculator(int64_t history_tokens, uint64_t seed, std::unique_ptr<DraftModel> draft_model,
-             const StepTimer& costs)
-      : draft_model_(std::move(draft_model)), costs_(&costs), history_(history_tokens, seed) {}
+             const StepTimer& costs, const Clock& clock)
+      : draft_model_(std::move(draft_model)),
+        costs_(&costs),
+        clock_(&clock),
+        history_(history_tokens, seed) {}
 
   // Drafts at most max_drafts tokens in all for a step in which these sequences decode;
   // wanted(sequence) then returns each one's number.
@@ -63,6 +66,7 @@ class Speculator {
 
   std::unique_ptr<DraftModel> draft_model_;
   const StepTimer* costs_;
+  const Clock* clock_;
   DraftHistory history_;
   AcceptanceRates rates_{200};
   SpeculativeStats stats_;

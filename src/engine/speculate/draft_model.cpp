@@ -8,8 +8,6 @@
 namespace ruv {
 namespace {
 
-constexpr double kStepWeight = 0.1;  // of a measured step among earlier ones
-
 Status check_limits(const DraftModelLimits& limits) {
   if (limits.n_ctx < 1 || limits.max_sequences < 1 || limits.n_pages < 0 ||
       limits.max_batch_tokens < limits.max_sequences) {
@@ -60,7 +58,7 @@ DraftModel::DraftModel(const Model& draft, const DraftModelLimits& limits,
       executor_(std::move(executor)),
       pool_(limits.n_pages) {}
 
-void DraftModel::propose(std::span<const Turn> turns) {
+void DraftModel::propose(std::span<const Turn> turns, const Clock& clock) {
   CHECK(static_cast<int64_t>(turns.size()) <= limits_.max_sequences);
   drafting_.clear();
   for (const Turn& turn : turns) {
@@ -69,7 +67,7 @@ void DraftModel::propose(std::span<const Turn> turns) {
   }
   while (!drafting_.empty()) {
     pack();
-    step();
+    step(clock);
   }
   for (const Turn& turn : turns) {
     turn.timeline->text_.translate(turn.timeline->drafted_, *turn.out);
@@ -103,6 +101,7 @@ bool DraftModel::prepare(const Turn& turn) {
 // end in this step drafts in a later call.
 void DraftModel::pack() {
   batch_.clear();
+  shape_ = {};
   in_batch_.clear();
   for (const Turn* turn : drafting_) {
     DraftTimeline& timeline = *turn->timeline;
@@ -115,19 +114,18 @@ void DraftModel::pack() {
       batch_.add(timeline.token(place));
       timeline.computed_.push_back(timeline.token(place));
     }
-    if (timeline.n_computed() < timeline.n_known()) continue;
+    const bool is_read = timeline.n_computed() == timeline.n_known();
+    shape_ = shape_ + StepShape::of(first, n_rows, is_read ? 1 : 0);
+    if (!is_read) continue;
     batch_.want_logits();
     in_batch_.push_back(turn);
   }
 }
 
-void DraftModel::step() {
-  const int64_t begin_ns = clock_.now_ns();
+void DraftModel::step(const Clock& clock) {
+  const int64_t begin_ns = clock.now_ns();
   const HostRows logits = executor_->run(batch_.batch()).logits;
-  if (batch_.n_rows() == std::ssize(in_batch_)) {
-    const double ms = static_cast<double>(clock_.now_ns() - begin_ns) * 1e-6;
-    step_ms_ += (ms - step_ms_) * (step_ms_ == 0 ? 1 : kStepWeight);
-  }
+  costs_.add(shape_, static_cast<double>(clock.now_ns() - begin_ns) * 1e-6);
   drafting_.clear();
   const auto n_usable = static_cast<size_t>(model_->n_usable_tokens());
   for (size_t i = 0; i < in_batch_.size(); ++i) {

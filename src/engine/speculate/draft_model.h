@@ -10,6 +10,7 @@
 #include "device/batch_builder.h"
 #include "engine/executor.h"
 #include "engine/speculate/draft_text.h"
+#include "engine/step_cost.h"
 
 namespace ruv {
 
@@ -59,13 +60,13 @@ class DraftModel {
   // Drafts the likeliest continuations, all turns in the same steps. `out` stays empty if the draft
   // model has not read the whole sequence yet (one call reads max_batch_tokens), if pages or
   // context do not suffice, or if it expects the answer to be over. Requires: at most max_sequences
-  // turns, each with its own timeline.
-  void propose(std::span<const Turn> turns);
+  // turns, each with its own timeline. `clock` measures its steps.
+  void propose(std::span<const Turn> turns, const Clock& clock);
 
   // Whether ids need no translation.
   bool same_vocabulary() const { return vocabularies_.equal(); }
-  // The recent average time of a step that drafts one token for each turn. 0: not measured yet.
-  double step_ms() const { return step_ms_; }
+  // What a step of this model costs.
+  const StepCost& cost() const { return costs_.cost(); }
   const PagePool& pool() const { return pool_; }
 
  private:
@@ -77,16 +78,16 @@ class DraftModel {
   bool prepare(const Turn& turn);
   // Builds the batch of the next step.
   void pack();
-  void step();
+  void step(const Clock& clock);
 
   const Model* model_;
   DraftModelLimits limits_;
   VocabularyPair vocabularies_;
   std::unique_ptr<Executor> executor_;
   PagePool pool_;
-  SteadyClock clock_;
-  double step_ms_ = 0;
+  StepTimer costs_;
   BatchBuilder batch_;
+  StepShape shape_;                    // of batch_
   std::vector<const Turn*> drafting_;  // turns that still want tokens
   // The ones among them whose next token the step gives, in order.
   std::vector<const Turn*> in_batch_;
