@@ -6,7 +6,6 @@
 
 #include "base/allocation.h"
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/thread.h"
 
 namespace ruv {
@@ -21,11 +20,12 @@ constexpr int64_t kDrainNs = 5'000'000'000;
 }  // namespace
 
 DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& memory,
-                   PrefixTree& tree, std::function<void(std::string_view)> note)
+                   PrefixTree& tree, const Clock& clock, std::function<void(std::string_view)> note)
     : store_(std::move(store)),
       pool_(&pool),
       memory_(&memory),
       tree_(&tree),
+      clock_(&clock),
       note_(std::move(note)),
       bytes_(static_cast<size_t>(memory.saved_bytes())) {
   for (const PageStore::Record& record : store_->records()) {
@@ -36,9 +36,9 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& me
 
 // Writes what is unwritten within a time limit, then joins the thread.
 DiskTier::~DiskTier() {
-  const int64_t until_ns = SteadyClock().now_ns() + kDrainNs;
+  const int64_t until_ns = clock_->now_ns() + kDrainNs;
   poll([](uint64_t) {});
-  while (!idle() && SteadyClock().now_ns() < until_ns) {
+  while (!idle() && clock_->now_ns() < until_ns) {
     {
       Lock lock(mutex_);
       done_.wait_for(lock, std::chrono::milliseconds(100),
@@ -123,6 +123,7 @@ void DiskTier::poll(const std::function<void(uint64_t)>& on_restored) {
   }
   if (written != nullptr) {
     writing_ = false;
+    if (written->failed) resume_ns_ = clock_->now_ns() + kWritePauseNs;
     finish(*written);
   }
   forget_dropped();
@@ -140,10 +141,7 @@ void DiskTier::forget_dropped() {
 
 // Takes the next batch from the tree, unless one is being written or writing has failed recently.
 void DiskTier::begin_write() {
-  {
-    const Lock lock(mutex_);
-    if (SteadyClock().now_ns() < resume_ns_) return;
-  }
+  if (clock_->now_ns() < resume_ns_) return;
   std::unique_ptr<Write> write;
   const auto plan = [&] {
     write = std::make_unique<Write>();
@@ -236,8 +234,7 @@ void DiskTier::work() {
       synced = false;
       lock.lock();
       // A parent that was dropped in the meantime is not a disk error.
-      if (!status.ok() && status.code() != Code::not_found)
-        resume_ns_ = SteadyClock().now_ns() + kWritePauseNs;
+      write->failed = !status.ok() && status.code() != Code::not_found;
       written_ = std::move(write);
     }
     done_.notify_all();

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "cache/page_store.h"
 #include "cache/prefix_tree.h"
@@ -33,7 +34,7 @@ class DiskTier {
  public:
   // `store` must have been opened for pages of `memory`. All references must outlive the tier.
   DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& memory, PrefixTree& tree,
-           std::function<void(std::string_view)> note);
+           const Clock& clock, std::function<void(std::string_view)> note);
   // Writes what is unwritten, for at most a few seconds.
   ~DiskTier();
 
@@ -63,6 +64,7 @@ class DiskTier {
     PrefixTree::WriteBatch batch;
     std::vector<KvPages::Groups> groups;  // that each page has, held for writing
     std::vector<int64_t> records;         // of the leading pages of the batch that were written
+    bool failed = false;                  // by the disk
   };
 
   void work();
@@ -82,12 +84,14 @@ class DiskTier {
   PagePool* pool_;
   KvPages* memory_;
   PrefixTree* tree_;
+  const Clock* clock_;
   std::function<void(std::string_view)> note_;
   std::vector<std::byte> bytes_;  // of one page; the tier's thread
 
   // The engine's thread:
   int64_t n_restoring_ = 0;
   bool writing_ = false;
+  int64_t resume_ns_ = 0;  // no writes before this time, after a failure
   int64_t n_restored_pages_ = 0;
   int64_t n_failed_restores_ = 0;
   std::vector<int64_t> dropped_;  // dropped by the store and still known to the tree
@@ -99,7 +103,6 @@ class DiskTier {
   std::list<Restore> read_;
   std::unique_ptr<Write> to_write_;
   std::unique_ptr<Write> written_;
-  int64_t resume_ns_ = 0;  // no writes before this time, after a failure
   bool stopping_ = false;
   // A separate mutex, since on_result_ takes locks under which has_results is called.
   Mutex on_result_mutex_;

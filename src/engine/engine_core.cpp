@@ -23,7 +23,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       executor_(std::move(parts.executor)),
       frames_(frames_of(executor_->pages())),
       pool_(executor_->pages().n_pages(), frames_),
-      prefixes_(pool_, executor_->pages(), options.kv, std::move(parts.store)),
+      prefixes_(pool_, executor_->pages(), options.kv, clock, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model), timer_, clock),
       input_(options, pool_, prefixes_, tenants_),

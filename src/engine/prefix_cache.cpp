@@ -26,14 +26,14 @@ CacheMiss reason_of(PrefixTree::Miss miss) {
 int64_t tenant_pages(const KvCacheConfig& config) { return pages_for(config.max_tenant_tokens); }
 
 PrefixCache::PrefixCache(PagePool& pool, KvPages& memory, const KvCacheConfig& config,
-                         std::unique_ptr<PageStore> store)
+                         const Clock& clock, std::unique_ptr<PageStore> store)
     : pool_(&pool),
       memory_(&memory),
       keeps_(config.keep_prefixes),
       disk_max_bytes_(config.disk_max_bytes),
       tree_(pool, {.max_pages_per_tenant = tenant_pages(config)}) {
   if (store == nullptr) return;
-  disk_ = std::make_unique<DiskTier>(std::move(store), pool, memory, tree_, config.note);
+  disk_ = std::make_unique<DiskTier>(std::move(store), pool, memory, tree_, clock, config.note);
 }
 
 bool PrefixCache::uses(const Sequence& sequence) const {

@@ -17,8 +17,8 @@ int64_t tenant_pages(const KvCacheConfig& config);
 // No function throws std::bad_alloc: when memory is out, less is cached and found.
 class PrefixCache {
  public:
-  // `pool` and `memory` must outlive the cache. `store`: null if nothing is kept on disk.
-  PrefixCache(PagePool& pool, KvPages& memory, const KvCacheConfig& config,
+  // `pool`, `memory` and `clock` must outlive the cache. `store`: null if nothing is kept on disk.
+  PrefixCache(PagePool& pool, KvPages& memory, const KvCacheConfig& config, const Clock& clock,
               std::unique_ptr<PageStore> store);
 
   // Whether the sequence uses the cache and contributes to it.
