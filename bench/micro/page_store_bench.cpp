@@ -58,7 +58,7 @@ void measure(const Load& load, bool sealed) {
     if (!store) fail_with(store.error());
     for (int64_t i = 0; i < load.n_pages; ++i) {
       const int64_t parent = i % 64 == 0 ? -1 : ids.back();
-      const auto id = (*store)->append(parent, "", PageTokens{}, load.page(i));
+      const auto id = (*store)->append(parent, "", PageCells{}, load.page(i));
       if (!id) fail_with(id.error());
       ids.push_back(*id);
     }

@@ -17,7 +17,7 @@
 namespace ruv {
 namespace {
 
-using Text = std::vector<Token>;
+using Text = std::vector<PrefixCell>;
 
 double now_us() {
   return std::chrono::duration<double, std::micro>(
@@ -27,7 +27,7 @@ double now_us() {
 
 Text random_text(Rng& rng, size_t n) {
   Text text(n);
-  for (Token& token : text) token = static_cast<Token>(rng.below(128000));
+  for (PrefixCell& cell : text) cell = PrefixCell(static_cast<Token>(rng.below(128000)));
   return text;
 }
 
@@ -100,7 +100,7 @@ void print_speed(int64_t n_tokens) {
     texts.push_back(std::move(text));
   }
   size_t of_texts = 0;
-  for (const Text& text : texts) of_texts += text.capacity() * sizeof(Token) + 16;
+  for (const Text& text : texts) of_texts += text.capacity() * sizeof(PrefixCell) + 16;
   const PrefixTree::Stats stats = tree.stats();
   const double tokens = static_cast<double>(stats.memory_tokens);
   std::cout << Json{{"what", "memory"},
@@ -116,6 +116,9 @@ void print_speed(int64_t n_tokens) {
     return texts[static_cast<size_t>(i) * 7919 % texts.size()];
   };
   const auto print = [](const Json& line) { std::cout << line.dump() << std::endl; };
+  const std::vector<Token> prompt(8192, 7);
+  Text cells;
+  print(timed("cells of 8k tokens", 2000, nothing, [&](int) { set_cells(prompt, cells); }));
   print(timed("match, 8k tokens known", 2000, nothing,
               [&](int i) { tree.match("", any(i), match); }));
   Text other;

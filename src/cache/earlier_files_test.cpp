@@ -1,10 +1,12 @@
-// Files that an earlier build wrote are read still, and what is not random is written the same.
+// Files that an earlier build wrote are still read, or refused by the name of their version; what
+// is not random is written the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/hash.h"
 #include "cache/page_store_record.h"
+#include "cache/test_page_store.h"
 #include "cache/test_session.h"
 
 namespace ruv {
@@ -20,23 +22,37 @@ constexpr std::string_view kSealedSession =
     "93e83c3be134af9cd94d94b02010c97c06ca568c50a1d52d43ac8eb3b51da17b69b12f378724e8a1"
     "b8088788b3c34f5a4da802994f42360a55655b95a2995a4a44744fcff6fb1a4bcafe8d0c0451";
 constexpr std::string_view kSealedSegmentNonceAndTag =
-    "27c86b7b092eda25d5fbae7b348630719a345d8893a411d717e7cc460429e1327e3cd72950dcda4d";
+    "3b4abd5c5b1a7afab2092bdd0f084de45cc9a1b1b5b9efdf6bdd395fdb224db2ff546f6d99ea3638";
 constexpr std::string_view kSealedRecord =
-    "52555650414745310b07d2426f85dda45c2715d922313e4cccaa8a5f37b703bed7b860a4dce92c9e"
-    "f516f4ec6788eaa9d9a67243471f92f38405774b5644349aabf9c93124ae40698ce89276257830c4"
-    "6640f2a191e5d316e55997922aaa2bd0f8f00065566558e536f0451dad4a01bb4ae91cc57cba2349"
-    "9599fcfdd4012dbd87993ec2bbbe972e3f1e730fbd79f5cfdbf9b95614708e759af1c962f0db50f7"
-    "e361901fe3fddc2db49acd35c6d929b4b22b4f4f1eb07012c0767cfe646cb5fb4362b1ad457fffad"
-    "c9287bbfbf0bad50a31d463746d2e5998caa11b59bc667a5f29991de5553de3c26e6c0dae96f2935"
-    "52d30db1079a88f00751dd37a9c20f26baaacf4c307485645b2cd9e8087f0e7aa0fac24abfb89be0"
-    "b1cada2b0b08622677a751c9b975496c66606a0e118343d3990af9de0e406f78b67f35efc6040b20"
-    "5ea7202aafb04cf04be0ee8ef55115802bb385dae4d6612dac83395e3d5fbf21b59fedb64b161664"
-    "9735c550d0c3a598098e781be01c1176669f16bb256a401bb724339d4fad3098226d6dfcf7ab6b41"
-    "2dc08790c190561f08c6c06434aa88ce30f088bcea803d8f49af2622d4d390c06b501728dcf3ef5d"
-    "f269a398bc56e8aa74b8dedda5b845919cbd330ebe4063ddfdcc4e5c42183e4eb4eba8a49d5dbbbe"
-    "e390786cb3535a4fcb1a73260db416a99fd1543a65df6d931ae92d2065442009";
+    "5255565041474532cab34e396938036aa92bcf820ad2f277e2ee2da72f668064b8ca04457f5c5b08"
+    "f1e80f4b8884a6a5bfc42cf1192588a6b41021dbf7f5f1c137919d22e2af29f7a68e0fdf1df4d8f3"
+    "a38130ace213c7077af12c24521e6578a7a87d6fc0f62f00597f892d6570d98a07cb63d999a3f174"
+    "647fa44ecab78f89202bcbdc7d2588c132675f6902ba62c7981e43f6d690c7855531e2af88cec428"
+    "e7b5ebd5da18e8c84d6628826782a03e83d6896ce1ffee7f477d5c389c38e0a91d2a0678bad81e56"
+    "904ac9b7c4c3c090ea94ede98a5b37609450e2a1fb4b088cda16d44c9cab47a1f557168c8c251d2f"
+    "3f883f923eb460189444b0fdcc47c606176fbee162ef9b5ba8766f3fa453a51b7317f1178e486156"
+    "2dae5b5456029db92a578d65977f24db78ae63f7ddd040a2215c4645c0e62f669dcfc7f21c8ec895"
+    "5f7f87148f0f0cb7da48c57b39a92c15890a0d8b5b25f50fcac4e8d246ac0f97ed42f53f2378c6f8"
+    "256ff2fd827e714365c1d77627f5c427130b23b9e7904e8110d23321e9ad48146854af919ddf224b"
+    "1e9106f7936039c0bc38ff44591788817d3b101539b4da005154ed462c1e09a97c5a28e5ed2d1985"
+    "95d96fcec130b27b3583579175870fce579148c88338133cedf14c8bef58389b6d08e00d53e73253"
+    "1e055814f68cac2ce7ee0c61b8dfb489c6e460679b302d5318c55b9a13f5ca3242c4fe631a68a2ed"
+    "fff876ee155f2decc79fa873b7c10a58c9e6d6c4d4808ebc2b2abcb7e542922b8f33e8df7a8d17fb"
+    "6c0ddbbe30e2c21f944b880a084aff2a";
 constexpr std::string_view kSealedPayload =
-    "21caa53af80280c41a64e066b0977d8d781f19fb596f275fb12ab1674524b737";
+    "f806007e870e14073c69d3878e538f4b226632aaa5b072e796444deef5bc9c37";
+// A segment of version 1 with one record; what is not given of 512 bytes is zero.
+constexpr std::string_view kVersion1Header =
+    "52555650414745530100000000000000030000000000000020000000000000000700000000000000"
+    "08000000000000000000000000000000000000000000000000000000000000000000000000000000"
+    "00000000000000000900000000000000663136207061676573";
+constexpr std::string_view kVersion1HeaderHash = "4a7b6ad8e2557017";
+constexpr std::string_view kVersion1Record =
+    "525556504147453171a77b99f68bd630000000000000000000000000000000000000000000000000"
+    "0000000000000000d8245d5e4cfcbbd500000000000000000500000003000000ffffffffffffffff"
+    "95408934c670dbd96a76c29ea10950a4640000006500000066000000670000006800000069000000"
+    "6a0000006b0000006c0000006d0000006e0000006f00000070000000710000007200000073000000"
+    "0300000000000000616e6e";
 
 std::vector<std::byte> bytes_of(std::string_view digits) {
   std::vector<std::byte> bytes;
@@ -51,7 +67,10 @@ RecordLabel a_label() {
   label.id = (int64_t{3} << 32) | 5;
   label.before = prefix_of_scope("ann");
   label.scope = "ann";
-  for (size_t i = 0; i < label.tokens.size(); ++i) label.tokens[i] = static_cast<Token>(100 + i);
+  for (size_t i = 0; i < label.cells.size(); ++i) {
+    label.cells[i] = PrefixCell(static_cast<Token>(100 + i));
+  }
+  label.cells[3] = PrefixCell::of_hash(3);
   return label;
 }
 
@@ -83,8 +102,8 @@ TEST(EarlierFiles, SealedSessionsAreRead) {
 TEST(EarlierFiles, PlainPagesHaveTheSameBytes) {
   const RecordCodec codec = a_codec(std::nullopt);
   std::vector<std::byte> payload = a_payload();
-  EXPECT_EQ(hash_bytes(codec.segment_header(3)), 0xa808d9e738965902U);
-  EXPECT_EQ(hash_bytes(codec.close(a_label(), payload)), 0x1ed95bcf16c27115U);
+  EXPECT_EQ(hash_bytes(codec.segment_header(3)), 0x97c334ef99dc2102U);
+  EXPECT_EQ(hash_bytes(codec.close(a_label(), payload)), 0x2343b771b22003b6U);
   EXPECT_EQ(payload, a_payload());
 }
 
@@ -100,11 +119,45 @@ TEST(EarlierFiles, SealedPagesAreRead) {
   const std::optional<RecordLabel> label = codec.open_label(header);
   ASSERT_TRUE(label);
   EXPECT_EQ(label->id, a_label().id);
-  EXPECT_EQ(label->tokens, a_label().tokens);
+  EXPECT_EQ(label->cells, a_label().cells);
   EXPECT_EQ(label->scope, "ann");
   std::vector<std::byte> payload = bytes_of(kSealedPayload);
   EXPECT_TRUE(codec.open_payload(header, payload));
   EXPECT_EQ(payload, a_payload());
+}
+
+// Version 1 had tokens of 4 bytes in place of cells.
+TEST(EarlierFiles, PagesOfVersion1AreIgnoredByNameAndRemovedFirst) {
+  std::vector<std::byte> file = bytes_of(kVersion1Header);
+  const auto add = [&](const std::vector<std::byte>& bytes, size_t at) {
+    file.resize(at);
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  };
+  add(bytes_of(kVersion1HeaderHash), 504);
+  add(bytes_of(kVersion1Record), 512);
+  add(a_payload(), 1024);
+  file.resize(1088);
+  StoreFolder folder;
+  const std::string path = folder.path() + "/" + PageSegment::file_name(3);
+  write_file(path, std::string(as_text(file)));
+  std::vector<std::string> notes;
+  PageStoreConfig config;
+  config.folder = folder.path();
+  config.model_hash[0] = 7;
+  config.model_hash[1] = 8;
+  config.layout = "f16 pages";
+  config.payload_bytes = 32;
+  config.max_bytes = PageStore::min_bytes(config.payload_bytes);
+  config.note = [&](std::string_view line) { notes.emplace_back(line); };
+  const auto store = PageStore::open(config).value();
+  EXPECT_EQ(notes, std::vector{path + ": of format version 1, this build reads 2; ignored"});
+  EXPECT_TRUE(store->records().empty());
+  EXPECT_EQ(store->stats().n_bytes, 1088);
+  for (int i = 0; std::filesystem::exists(path); ++i) {
+    ASSERT_LT(i, 100);
+    ASSERT_TRUE(store->append(-1, "", cells_of(i), a_payload()).has_value());
+  }
+  EXPECT_EQ(store->stats().n_written, store->stats().n_records);
 }
 
 }  // namespace

@@ -41,21 +41,21 @@ void make_prefix_right(std::span<std::byte> label, std::map<int64_t, ruv::Prefix
   const auto parent = get<int64_t>(label, 8);
   auto before = get<ruv::PrefixHash>(label, 16);
   if (parent == -1) {
-    const size_t n_scope = std::min<uint64_t>(get<uint64_t>(label, 96), ruv::kMaxScopeBytes);
-    before = ruv::prefix_of_scope(ruv::as_text(label.subspan(104, n_scope)));
+    const size_t n_scope = std::min<uint64_t>(get<uint64_t>(label, 160), ruv::kMaxScopeBytes);
+    before = ruv::prefix_of_scope(ruv::as_text(label.subspan(168, n_scope)));
   } else if (const auto known = prefixes.find(parent); known != prefixes.end()) {
     before = known->second;
   }
   std::memcpy(label.data() + 16, &before, sizeof before);
   const auto id = get<int64_t>(label, 0);
-  prefixes.emplace(id, ruv::prefix_with(before, get<ruv::PageTokens>(label, 32)));
+  prefixes.emplace(id, ruv::prefix_with(before, get<ruv::PageCells>(label, 32)));
 }
 
 // The places are those of docs/formats/page-store.md.
 void make_hashes_right(std::span<std::byte> file) {
   if (file.size() < ruv::kSegmentHeaderBytes) return;
   put(file, 504, ruv::hash_bytes(file.first(504)));
-  std::string origin("RUVPAGE1");
+  std::string origin("RUVPAGE2");
   origin.append(16, '\0');  // the model's hash
   const uint64_t n_payload = kPayload;
   origin.append(reinterpret_cast<const char*>(&n_payload), sizeof n_payload);
@@ -84,10 +84,10 @@ void use(const ruv::PageStoreConfig& config, bool add) {
         status.code() != ruv::Code::not_found)
       std::abort();
     if (!add || !status.ok() || ids.size() > 8) continue;
-    const auto child = (*store)->append(record.id, "", record.tokens, payload);
+    const auto child = (*store)->append(record.id, "", record.cells, payload);
     if (!child || !(*store)->read(*child, payload).ok()) std::abort();
   }
-  const auto first = (*store)->append(-1, "s", ruv::PageTokens{}, payload);
+  const auto first = (*store)->append(-1, "s", ruv::PageCells{}, payload);
   if (!first || ids.contains(*first)) std::abort();
   if ((*store)->stats().n_bytes > config.max_bytes) std::abort();
 }

@@ -38,7 +38,7 @@ std::vector<PageStore::Record> PageStore::records() const {
     if (!missing.contains(item.parent) && segment.read(item.place.slot, header).ok())
       label = codec_.open_label(header);
     if (label && label->id == item.id && label->prefix() == item.prefix) {
-      records.push_back({item.id, item.parent, std::move(label->scope), label->tokens});
+      records.push_back({item.id, item.parent, std::move(label->scope), label->cells});
     } else {
       missing.insert(item.id);
     }
@@ -47,10 +47,10 @@ std::vector<PageStore::Record> PageStore::records() const {
 }
 
 Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
-                                         std::span<const Token> tokens, Bytes payload) const {
-  if (tokens.size() != kPageTokens || payload.size() != codec_.payload_bytes())
-    return fail(Code::invalid, "page store: {} tokens in {} bytes; a page has {} in {}",
-                tokens.size(), payload.size(), kPageTokens, codec_.payload_bytes());
+                                         std::span<const PrefixCell> cells, Bytes payload) const {
+  if (cells.size() != kPageTokens || payload.size() != codec_.payload_bytes())
+    return fail(Code::invalid, "page store: {} cells in {} bytes; a page has {} in {}",
+                cells.size(), payload.size(), kPageTokens, codec_.payload_bytes());
   if (scope.size() > kMaxScopeBytes)
     return fail(Code::invalid, "page store: a scope of {} bytes; at most {}", scope.size(),
                 kMaxScopeBytes);
@@ -59,7 +59,7 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
   RecordLabel label;
   label.parent = parent;
   label.scope = scope;
-  std::copy(tokens.begin(), tokens.end(), label.tokens.begin());
+  std::ranges::copy(cells, label.cells.begin());
   const Lock lock(mutex_);
   const RecordIndex::Entry* const before = index_.find(parent);
   if (before == nullptr) return fail(Code::not_found, "page store: no record {}", parent);
@@ -68,13 +68,13 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
 }
 
 Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
-                                  std::span<const Token> tokens, Bytes payload) {
+                                  std::span<const PrefixCell> cells, Bytes payload) {
   {
     const Lock lock(mutex_);
     if (++n_appended_ % kAppendsPerTick == 0) ++tick_;
     index_.touch(parent, tick_);  // before room is made, which might cost it its place
   }
-  RecordLabel label = TRY(label_for(parent, scope, tokens, payload));
+  RecordLabel label = TRY(label_for(parent, scope, cells, payload));
   TRY(make_room());
   TRY(begin_segment_when_full());
   const RecordIndex::Place place{active_->number(), active_->n_slots()};

@@ -45,10 +45,10 @@ class PageStore {
   ~PageStore();
 
   struct Record {
-    int64_t id = -1;      // never used again for other tokens, also after a restart
+    int64_t id = -1;      // never used again for other cells, also after a restart
     int64_t parent = -1;  // the record of the page before; -1: the first page of its scope
     std::string scope;    // of first pages only
-    PageTokens tokens = {};
+    PageCells cells = {};
   };
   // All records, parents before their children. Reads their labels again, so it costs I/O.
   std::vector<Record> records() const;
@@ -57,7 +57,7 @@ class PageStore {
   // parent -1. When the folder is full, copies up to kMovesPerAppend other records. Fails: invalid
   // (sizes, the scope), not_found (the parent has been removed), out_of_memory (disk full),
   // internal. After a failure the store is unchanged and later calls may succeed.
-  Result<int64_t> append(int64_t parent, std::string_view scope, std::span<const Token> tokens,
+  Result<int64_t> append(int64_t parent, std::string_view scope, std::span<const PrefixCell> cells,
                          Bytes payload);
   // Returns when everything appended survives a loss of power. (It survives the end of this process
   // anyway.)
@@ -114,7 +114,7 @@ class PageStore {
   void keep_bound();
 
   Result<RecordLabel> label_for(int64_t parent, std::string_view scope,
-                                std::span<const Token> tokens, Bytes payload) const;
+                                std::span<const PrefixCell> cells, Bytes payload) const;
   Status make_room();
   Status begin_segment_when_full();
   Status write(const RecordHeader& header, Bytes payload);

@@ -9,8 +9,8 @@ namespace ruv {
 namespace {
 
 constexpr std::string_view kSegmentMagic = "RUVPAGES";
-constexpr std::string_view kRecordMagic = "RUVPAGE1";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kRecordMagic = "RUVPAGE2";
+constexpr uint32_t kVersion = 2;
 constexpr std::string_view kKeyContext = "ruvpages";
 // Labels and payloads share a record's nonce, so each has a key of its own.
 enum PageKeyUse : size_t { kHeaders, kLabels, kPayloads };
@@ -33,7 +33,7 @@ constexpr size_t kSegmentHash = 504;
 // Record header:
 //   0 magic │ 8 tag or hash of the label │ 24 nonce │ 48 tag or hash of the payload │ 64 label
 // Label:
-//   0 id │ 8 parent │ 16 prefix before │ 32 tokens │ 96 length of the scope │ 104 scope
+//   0 id │ 8 parent │ 16 prefix before │ 32 cells │ 160 length of the scope │ 168 scope
 constexpr HeaderField kMagic = {0, 8};
 constexpr HeaderField kLabelTag = {8, 16};
 constexpr HeaderField kNonce = {24, 24};
@@ -42,8 +42,8 @@ constexpr HeaderField kLabel = {64, kRecordHeaderBytes - 64};
 constexpr HeaderField kHashed = {24,
                                  kRecordHeaderBytes - 24};  // in plain records, by the label's hash
 constexpr HeaderField kPayloadBinding = {8, 40};            // the label's tag and the nonce
-constexpr size_t kScopeLength = 96;
-constexpr size_t kScope = 104;
+constexpr size_t kScopeLength = 160;
+constexpr size_t kScope = 168;
 static_assert(kScope + kMaxScopeBytes <= kLabel.size);
 static_assert(kNonce.size == kSealNonceBytes);
 static_assert(kLabelTag.size == kSealTagBytes);
@@ -85,10 +85,10 @@ PrefixHash prefix_of_scope(std::string_view scope) {
   return {{hash_bytes(as_bytes(scope), 1), hash_bytes(as_bytes(scope), 2)}};
 }
 
-PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens) {
-  std::array<std::byte, sizeof before + sizeof tokens> text;
+PrefixHash prefix_with(const PrefixHash& before, const PageCells& cells) {
+  std::array<std::byte, sizeof before + sizeof cells> text;
   put(text, 0, before);
-  put(text, sizeof before, tokens);
+  put(text, sizeof before, cells);
   return {{hash_bytes(text, 1), hash_bytes(text, 2)}};
 }
 
@@ -166,7 +166,7 @@ RecordHeader RecordCodec::close(const RecordLabel& label, std::span<std::byte> p
   put(text, 0, label.id);
   put(text, 8, label.parent);
   put(text, 16, label.before);
-  put(text, 32, label.tokens);
+  put(text, 32, label.cells);
   put(text, kScopeLength, static_cast<uint64_t>(label.scope.size()));
   put_bytes(text.subspan(kScope), as_bytes(label.scope));
   if (sealed()) {
@@ -200,9 +200,10 @@ std::optional<RecordLabel> RecordCodec::read_label(Bytes text) const {
   label.id = get<int64_t>(text, 0);
   label.parent = get<int64_t>(text, 8);
   label.before = get<PrefixHash>(text, 16);
-  label.tokens = get<PageTokens>(text, 32);
+  label.cells = get<PageCells>(text, 32);
   const auto n_scope = get<uint64_t>(text, kScopeLength);
   if (n_scope > kMaxScopeBytes || label.id < 0 || label.parent < -1) return std::nullopt;
+  if (!std::ranges::all_of(label.cells, &PrefixCell::is_valid)) return std::nullopt;
   label.scope = as_text(text.subspan(kScope, n_scope));
   const bool first = label.parent == -1;
   if (first ? label.before != prefix_of_scope(label.scope) : !label.scope.empty())

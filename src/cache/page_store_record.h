@@ -1,5 +1,5 @@
 // The bytes of the page store's files: the header of a segment and the header of a page record,
-// plain (hashes notice damage) or sealed (XChaCha20-Poly1305 hides and authenticates tokens, scope
+// plain (hashes notice damage) or sealed (XChaCha20-Poly1305 hides and authenticates cells, scope
 // and payload). docs/formats/page-store.md has the layout.
 #pragma once
 
@@ -11,39 +11,37 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "cache/prefix_cell.h"
 #include "cache/sealing.h"
-#include "kernels/kernels.h"
-#include "ruv/token.h"
 
 namespace ruv {
 
 inline constexpr size_t kSegmentHeaderBytes = 512;
-inline constexpr size_t kRecordHeaderBytes = 512;
+inline constexpr size_t kRecordHeaderBytes = 576;
 inline constexpr size_t kMaxScopeBytes = 344;
 inline constexpr size_t kMaxLayoutBytes = 400;
 
 using SegmentHeader = std::array<std::byte, kSegmentHeaderBytes>;
 using RecordHeader = std::array<std::byte, kRecordHeaderBytes>;
-using PageTokens = std::array<Token, kPageTokens>;
 
-// Stands for a scope and all tokens up to the end of a page: two hashes of the prefix before it and
-// of its tokens.
+// Stands for a scope and all cells up to the end of a page: two hashes of the prefix before it and
+// of its cells.
 struct PrefixHash {
   uint64_t words[2] = {};
   bool operator==(const PrefixHash&) const = default;
 };
 PrefixHash prefix_of_scope(std::string_view scope);
-PrefixHash prefix_with(const PrefixHash& before, const PageTokens& tokens);
+PrefixHash prefix_with(const PrefixHash& before, const PageCells& cells);
 
 // What a record says of itself besides its payload.
 struct RecordLabel {
   int64_t id = 0;
   int64_t parent = -1;  // the record of the page before; -1: the first page of its scope
   PrefixHash before;    // of the parent, or of the scope
-  PageTokens tokens = {};
+  PageCells cells = {};
   std::string scope;  // of first pages; otherwise empty
 
-  PrefixHash prefix() const { return prefix_with(before, tokens); }
+  PrefixHash prefix() const { return prefix_with(before, cells); }
 };
 
 // Writes and checks the bytes of one store's files. Immutable: any number of threads.

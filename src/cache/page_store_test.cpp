@@ -82,7 +82,7 @@ TEST_F(PageStoreTest, RecordsComeParentsFirstAndSurviveRestarts) {
       ASSERT_TRUE(pages.contains(record.id));
       EXPECT_TRUE(seen.contains(record.parent));
       EXPECT_EQ(record.parent, parents[record.id]);
-      EXPECT_EQ(record.tokens, tokens_of(pages[record.id]));
+      EXPECT_EQ(record.cells, cells_of(pages[record.id]));
       EXPECT_EQ(record.scope, record.parent == -1 ? "s" : "");
       EXPECT_TRUE(holds_page(*store, record.id, pages[record.id]));
       EXPECT_TRUE(seen.insert(record.id).second);
@@ -105,16 +105,15 @@ TEST_F(PageStoreTest, RecordsComeParentsFirstAndSurviveRestarts) {
 TEST_F(PageStoreTest, WrongArgumentsAreRefusedAndChangeNothing) {
   const auto store = open();
   const std::vector<std::byte> payload(kPayload);
-  const std::vector<Token> tokens(kPageTokens);
-  const std::vector<Token> few(kPageTokens - 1);
+  const std::vector<PrefixCell> cells(kPageTokens);
+  const std::vector<PrefixCell> few(kPageTokens - 1);
   EXPECT_EQ(store->append(-1, "", few, payload).error().code(), Code::invalid);
-  EXPECT_EQ(store->append(-1, "", tokens, Bytes(payload).first(3)).error().code(), Code::invalid);
-  EXPECT_EQ(store->append(77, "", tokens, payload).error().code(), Code::not_found);
-  EXPECT_EQ(store->append(-1, std::string(345, 'x'), tokens, payload).error().code(),
-            Code::invalid);
-  EXPECT_EQ(store->append(-1, std::string(344, 'x'), tokens, payload).has_value(), true);
+  EXPECT_EQ(store->append(-1, "", cells, Bytes(payload).first(3)).error().code(), Code::invalid);
+  EXPECT_EQ(store->append(77, "", cells, payload).error().code(), Code::not_found);
+  EXPECT_EQ(store->append(-1, std::string(345, 'x'), cells, payload).error().code(), Code::invalid);
+  EXPECT_EQ(store->append(-1, std::string(344, 'x'), cells, payload).has_value(), true);
   EXPECT_EQ(store->records().at(0).scope.size(), 344U);
-  EXPECT_EQ(store->append(store->records()[0].id, "x", tokens, payload).error().code(),
+  EXPECT_EQ(store->append(store->records()[0].id, "x", cells, payload).error().code(),
             Code::invalid);
   EXPECT_EQ(store->stats().n_records, 1);
 }
@@ -229,7 +228,7 @@ TEST_F(PageStoreTest, DamagedRecordIsDroppedWithItsDescendants) {
   EXPECT_TRUE(store->take_dropped().empty());
   EXPECT_EQ(store->read(ids[4], payload).code(), Code::not_found);
   EXPECT_TRUE(holds_page(*store, ids[1], 1));
-  EXPECT_EQ(store->append(ids[4], "", tokens_of(1), payload).error().code(), Code::not_found);
+  EXPECT_EQ(store->append(ids[4], "", cells_of(1), payload).error().code(), Code::not_found);
 }
 
 TEST_F(PageStoreTest, ForeignFilesAreIgnoredWithANoteAndLeftAlone) {
@@ -240,7 +239,7 @@ TEST_F(PageStoreTest, ForeignFilesAreIgnoredWithANoteAndLeftAlone) {
   }
   const std::string ours = read_file(segment());
   std::string newer = ours;
-  newer[8] = 2;
+  newer[8] = 3;
   std::string damaged = ours;
   damaged[40] ^= 1;
   const auto expect_ignored = [&](const PageStoreConfig& with, const std::string& reason) {
@@ -276,7 +275,7 @@ TEST_F(PageStoreTest, ForeignFilesAreIgnoredWithANoteAndLeftAlone) {
   other.key.emplace().fill(1);
   expect_ignored(other, "not encrypted, and a key is given");
   write_file(segment(), newer);
-  expect_ignored(config(), "of format version 2, this build reads 1");
+  expect_ignored(config(), "of format version 3, this build reads 2");
   write_file(segment(), damaged);
   expect_ignored(config(), "its header is damaged");
   write_file(segment(), std::string(5000, 'x'));
@@ -307,7 +306,7 @@ TEST_F(PageStoreTest, StrangersInTheFolderAreNotedAndNeverOpenedOrRemoved) {
   std::filesystem::remove(outside);
 }
 
-TEST_F(PageStoreTest, AKeyHidesTokensScopeAndPayload) {
+TEST_F(PageStoreTest, AKeyHidesCellsScopeAndPayload) {
   PageStoreConfig with = config();
   with.key.emplace().fill(42);
   int64_t id = -1;
@@ -320,9 +319,8 @@ TEST_F(PageStoreTest, AKeyHidesTokensScopeAndPayload) {
   const std::string file = read_file(segment());
   EXPECT_EQ(file.find("secret"), std::string::npos);
   for (int page = 3; page < 7; ++page) {
-    const PageTokens tokens = tokens_of(page);
-    for (const Token& token : tokens) {
-      EXPECT_EQ(file.find(std::string(reinterpret_cast<const char*>(&token), sizeof token)),
+    for (const PrefixCell& cell : cells_of(page)) {
+      EXPECT_EQ(file.find(std::string(reinterpret_cast<const char*>(&cell), sizeof(uint32_t))),
                 std::string::npos);
     }
     const std::vector<std::byte> payload = payload_of(page);
@@ -362,7 +360,7 @@ TEST_F(PageStoreTest, SealedRecordsCannotBeSwapped) {
   EXPECT_EQ(store->stats().n_records, 0);
 }
 
-// Two stores give the same ids to the same tokens in two scopes. What one of them wrote below its
+// Two stores give the same ids to the same cells in two scopes. What one of them wrote below its
 // first page has no place in the other, whole as it is.
 class PageStoreOfTwoScopes : public PageStoreTest, public ::testing::WithParamInterface<bool> {
  protected:
@@ -434,7 +432,7 @@ TEST_F(PageStoreTest, AnIdThatIsStillToBeGivenIsNoRecords) {
     RecordLabel label;
     label.id = segment_number << 32 | slot;
     label.before = prefix_of_scope("");
-    label.tokens = tokens_of(2);
+    label.cells = cells_of(2);
     std::vector<std::byte> payload = payload_of(2);
     const RecordHeader header = codec.close(label, payload);
     std::string record(as_text(header));
@@ -447,6 +445,23 @@ TEST_F(PageStoreTest, AnIdThatIsStillToBeGivenIsNoRecords) {
   EXPECT_EQ(n_with_third(1, 7), 2) << "a later slot";
   EXPECT_EQ(n_with_third(2, 0), 2) << "a later segment";
   EXPECT_EQ(n_with_third(0, 2), 2) << "no segment";
+}
+
+// Neither a token nor a row of a medium.
+TEST_F(PageStoreTest, ALabelWithACellOfNoKindIsDamaged) {
+  const RecordCodec codec =
+      RecordCodec::create({.layout = "plain", .payload_bytes = kPayload}, std::nullopt).value();
+  const auto is_read = [&](uint64_t bits) {
+    RecordLabel label;
+    label.before = prefix_of_scope("");
+    label.cells[9] = PrefixCell::of_bits(bits);
+    std::vector<std::byte> payload = payload_of(0);
+    return codec.open_label(codec.close(label, payload)).has_value();
+  };
+  EXPECT_TRUE(is_read(INT32_MAX));
+  EXPECT_TRUE(is_read(uint64_t{1} << 63));
+  EXPECT_FALSE(is_read(uint64_t{1} << 31));
+  EXPECT_FALSE(is_read(~uint64_t{0} >> 1));
 }
 
 // A process that was killed while it moved a record leaves two copies: the older one is about to
@@ -520,7 +535,7 @@ TEST_F(PageStoreTest, TheBoundHoldsAndRecentUseDecides) {
 // Dropping whole segments keeps nearly what dropping single records by last use would.
 TEST_F(PageStoreTest, HitsAreNearlyThoseOfLeastRecentlyUsed) {
   const auto store = open();
-  const auto n_fitting = static_cast<size_t>(config().max_bytes / 1536);
+  const auto n_fitting = static_cast<size_t>(config().max_bytes / 1600);
   std::map<int, int64_t> ids;
   std::map<int64_t, int> pages;
   std::vector<int> recent;  // least recently used first, at most n_fitting

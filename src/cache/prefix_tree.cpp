@@ -19,28 +19,15 @@ constexpr uint8_t kMostHits = 3;
 // The number of evicted pages that are remembered. A power of two.
 constexpr size_t kEvictedSlots = 4096;
 
-uint64_t path_hash(uint64_t before, std::span<const Token> block) {
+uint64_t path_hash(uint64_t before, std::span<const PrefixCell> block) {
   return hash_bytes(std::as_bytes(block), before);
 }
 
-int64_t common_length(std::span<const Token> a, std::span<const Token> b) {
-  const size_t n = std::min(a.size(), b.size());
-  size_t i = 0;
-  while (i < n && a[i] == b[i]) ++i;
-  return static_cast<int64_t>(i);
-}
+int64_t n_pages_of(std::span<const PrefixCell> text) { return pages_for(std::ssize(text)); }
 
-bool sorts_before(std::span<const Token> a, std::span<const Token> b) {
-  const auto i = static_cast<size_t>(common_length(a, b));
-  if (i == a.size() || i == b.size()) return a.size() < b.size();
-  return a[i] < b[i];
-}
-
-int64_t n_pages_of(std::span<const Token> tokens) { return pages_for(std::ssize(tokens)); }
-
-std::span<const Token> block_at(std::span<const Token> tokens, int64_t page) {
+std::span<const PrefixCell> block_at(std::span<const PrefixCell> text, int64_t page) {
   const auto begin = static_cast<size_t>(page) * kPageTokens;
-  return tokens.subspan(begin, std::min<size_t>(kPageTokens, tokens.size() - begin));
+  return text.subspan(begin, std::min<size_t>(kPageTokens, text.size() - begin));
 }
 
 }  // namespace
@@ -63,16 +50,16 @@ std::vector<PrefixTree::NodeId>::const_iterator PrefixTree::place_of(const Node&
                                                                      Block block) const {
   return std::lower_bound(
       parent.children.begin(), parent.children.end(), block,
-      [this](NodeId child, Block wanted) { return sorts_before(node(child).block(), wanted); });
+      [this](NodeId child, Block wanted) { return node(child).block.sorts_before(wanted); });
 }
 
 // In sorted order, one of the two neighbours shares the longest prefix with a new text.
 PrefixTree::Nearest PrefixTree::nearest(const Node& parent, Block block) const {
   Nearest best;
   const auto place = place_of(parent, block);
-  if (place != parent.children.end()) best = {*place, common_length(node(*place).block(), block)};
+  if (place != parent.children.end()) best = {*place, node(*place).block.n_common(block)};
   if (best.n_common < static_cast<int64_t>(block.size()) && place != parent.children.begin()) {
-    const Nearest before = {place[-1], common_length(node(place[-1]).block(), block)};
+    const Nearest before = {place[-1], node(place[-1]).block.n_common(block)};
     const bool in_memory = node(before.child).page >= 0;
     if (before.n_common + in_memory > best.n_common) best = before;
   }
@@ -85,23 +72,23 @@ PrefixTree::Miss PrefixTree::reason(const Node& parent, Block block, const Neare
     if (evicted_[hash % kEvictedSlots] == hash) return Miss::evicted;
   }
   if (found.child >= 0)
-    return found.n_common == node(found.child).n_tokens ? Miss::unknown : Miss::diverged;
+    return found.n_common == node(found.child).n_tokens() ? Miss::unknown : Miss::diverged;
   return parent.is_root() || parent.children.empty() ? Miss::unknown : Miss::diverged;
 }
 
 template <class Visit>
-PrefixTree::Miss PrefixTree::walk(std::string_view scope, std::span<const Token> tokens,
+PrefixTree::Miss PrefixTree::walk(std::string_view scope, std::span<const PrefixCell> text,
                                   const Visit& visit) const {
-  if (tokens.empty()) return Miss::none;
+  if (text.empty()) return Miss::none;
   const auto entry = scopes_.find(scope);
   if (entry == scopes_.end()) {
     Node empty;
     empty.path_hash = hash_bytes(as_bytes(scope));
-    return reason(empty, block_at(tokens, 0), {});
+    return reason(empty, block_at(text, 0), {});
   }
   NodeId at = entry->second.root;
-  for (int64_t page = 0; page < n_pages_of(tokens); ++page) {
-    const Block block = block_at(tokens, page);
+  for (int64_t page = 0; page < n_pages_of(text); ++page) {
+    const Block block = block_at(text, page);
     const Nearest found = nearest(node(at), block);
     if (found.child >= 0) visit(found.child, found.n_common);
     if (found.n_common < static_cast<int64_t>(block.size())) return reason(node(at), block, found);
@@ -110,18 +97,18 @@ PrefixTree::Miss PrefixTree::walk(std::string_view scope, std::span<const Token>
   return Miss::none;
 }
 
-void PrefixTree::match(std::string_view scope, std::span<const Token> tokens, Match& out) const {
+void PrefixTree::match(std::string_view scope, std::span<const PrefixCell> text, Match& out) const {
   out.n_tokens = 0;
   out.entries.clear();
-  out.miss = walk(scope, tokens, [&](NodeId child, int64_t n_common) {
+  out.miss = walk(scope, text, [&](NodeId child, int64_t n_common) {
     out.entries.push_back({node(child).page, node(child).record});
     out.n_tokens += n_common;
   });
 }
 
-void PrefixTree::touch(std::string_view scope, std::span<const Token> tokens) {
+void PrefixTree::touch(std::string_view scope, std::span<const PrefixCell> text) {
   ++now_;
-  walk(scope, tokens, [&](NodeId child, int64_t) { refresh(child, true); });
+  walk(scope, text, [&](NodeId child, int64_t) { refresh(child, true); });
 }
 
 TreeLeaf PrefixTree::leaf_of(NodeId id) const {
@@ -184,10 +171,9 @@ PrefixTree::NodeId PrefixTree::new_node(NodeId parent, Block block) {
   }
   const NodeId id = first_free_;
   Node& made = node(id);
+  made.block.assign(block);
   first_free_ = made.parent;
   ++n_nodes_;
-  std::copy(block.begin(), block.end(), made.tokens.begin());
-  made.n_tokens = static_cast<uint8_t>(block.size());
   made.parent = parent;
   if (parent < 0) return id;
   Node& above = node(parent);
@@ -208,7 +194,9 @@ void PrefixTree::remove_node(NodeId id) noexcept {
   const NodeId parent = gone.parent;
   if (parent >= 0) {
     Node& above = node(parent);
-    above.children.erase(place_of(above, gone.block()));
+    const PageCells cells = gone.block.cells();
+    const Block block = Block(cells).first(static_cast<size_t>(gone.n_tokens()));
+    above.children.erase(place_of(above, block));
   }
   gone = Node();
   gone.parent = first_free_;
@@ -239,7 +227,7 @@ void PrefixTree::attach_page(NodeId id, PageId page) {
   kept.page = page;
   ++above.n_children_in_memory;
   ++kept.scope->tenant->n_pages;
-  n_memory_tokens_ += kept.n_tokens;
+  n_memory_tokens_ += kept.n_tokens();
   update_unwritten(id);
 }
 
@@ -258,10 +246,10 @@ void PrefixTree::drop_page(NodeId id) noexcept {
   pool_.uncache(kept.page);
   kept.page = -1;
   --kept.scope->tenant->n_pages;
-  n_memory_tokens_ -= kept.n_tokens;
+  n_memory_tokens_ -= kept.n_tokens();
   update_unwritten(id);
   if (kept.record >= 0) return;
-  if (kept.n_tokens == kPageTokens) evicted_[kept.path_hash % kEvictedSlots] = kept.path_hash;
+  if (kept.n_tokens() == kPageTokens) evicted_[kept.path_hash % kEvictedSlots] = kept.path_hash;
   remove_node(id);
 }
 
@@ -286,7 +274,7 @@ bool PrefixTree::keep_in(NodeId id, PageId& page) {
 // Whether the caller's page has a frame and the equal, not full page of the tree has lost its own.
 bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
   const Node& known = node(id);
-  return known.n_tokens == static_cast<int64_t>(block.size()) && known.page >= 0 &&
+  return known.n_tokens() == static_cast<int64_t>(block.size()) && known.page >= 0 &&
          std::ranges::any_of(pool_.frames(), [&](const PageFrames& group) {
            return group.has(page) && !group.has(known.page);
          });
@@ -297,14 +285,14 @@ bool PrefixTree::is_worth_more(NodeId id, Block block, PageId page) const {
 void PrefixTree::grow(NodeId id, Block block, PageId page) {
   Node& known = node(id);
   CHECK(known.page >= 0 && known.record < 0 && known.children.empty());
+  const int64_t n_before = known.n_tokens();
+  known.block.assign(block);
+  n_memory_tokens_ += known.n_tokens() - n_before;
   if (known.page != page) {
     pool_.cache(page);
     pool_.uncache(known.page);
     known.page = page;
   }
-  n_memory_tokens_ += static_cast<int64_t>(block.size()) - known.n_tokens;
-  std::copy(block.begin(), block.end(), known.tokens.begin());
-  known.n_tokens = static_cast<uint8_t>(block.size());
   known.path_hash = path_hash(node(known.parent).path_hash, block);
   refresh(id, false);
   update_unwritten(id);
@@ -322,7 +310,7 @@ PrefixTree::NodeId PrefixTree::keep(NodeId parent, Block block, PageId& page) {
     refresh(known.child, false);  // the same beginning or more is there; its owner may write on
     return -1;
   }
-  if (known.child >= 0 && known.n_common == node(known.child).n_tokens) {
+  if (known.child >= 0 && known.n_common == node(known.child).n_tokens()) {
     grow(known.child, block, page);
     return known.child;
   }
@@ -334,17 +322,17 @@ PrefixTree::NodeId PrefixTree::keep(NodeId parent, Block block, PageId& page) {
   return id;
 }
 
-void PrefixTree::insert(std::string_view scope, std::span<const Token> tokens,
+void PrefixTree::insert(std::string_view scope, std::span<const PrefixCell> text,
                         std::span<PageId> pages, bool keep_partial) {
   const auto n_kept = static_cast<int64_t>(
-      keep_partial ? n_pages_of(tokens) : static_cast<int64_t>(tokens.size()) / kPageTokens);
+      keep_partial ? n_pages_of(text) : static_cast<int64_t>(text.size()) / kPageTokens);
   CHECK(static_cast<int64_t>(pages.size()) >= n_kept);
   if (n_kept == 0) return;
   ++now_;
   NodeId at = root_of(scope);
   const KeptRoot root(*this, at);
   for (int64_t page = 0; page < n_kept && at >= 0; ++page)
-    at = keep(at, block_at(tokens, page), pages[static_cast<size_t>(page)]);
+    at = keep(at, block_at(text, page), pages[static_cast<size_t>(page)]);
 }
 
 // Evicting.

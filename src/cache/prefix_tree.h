@@ -1,7 +1,9 @@
-// PrefixTree: which texts have their keys and values in pages, in memory or on disk. A radix tree
-// over tokens whose edges are one page (kPageTokens tokens) long. Texts that diverge inside a page
-// become siblings, so no edge is ever split and every page has one node. docs/pages.md describes
-// the states of a page, its holders, and how the value of keeping it is computed.
+// PrefixTree: which texts have their keys and values in pages, in memory or on disk. A text is a
+// list of prefix cells, one for each token or row of a medium; where this file counts tokens, rows
+// count as such. A radix tree over cells whose edges are one page (kPageTokens cells) long. Texts
+// that diverge inside a page become siblings, so no edge is ever split and every page has one node.
+// docs/pages.md describes the states of a page, its holders, and how the value of keeping it is
+// computed.
 #pragma once
 
 #include <array>
@@ -12,9 +14,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cache/cell_block.h"
 #include "cache/leaf_order.h"
 #include "cache/page_pool.h"
-#include "ruv/token.h"
+#include "cache/prefix_cell.h"
 
 namespace ruv {
 
@@ -52,23 +55,23 @@ class PrefixTree {
     Miss miss = Miss::none;
   };
 
-  // Finds the longest known prefix of `tokens`. Different scopes share nothing; the part of `scope`
+  // Finds the longest known prefix of `text`. Different scopes share nothing; the part of `scope`
   // before the first '\0' is the tenant. The result is valid until the tree changes: share() the
   // pages first. If the match ends within a page, only the first n_tokens % kPageTokens slots of
-  // that page belong to this text: copy it. O(n tokens); allocates only what `out` lacks.
-  void match(std::string_view scope, std::span<const Token> tokens, Match& out) const;
+  // that page belong to this text: copy it. O(n cells); allocates only what `out` lacks.
+  void match(std::string_view scope, std::span<const PrefixCell> text, Match& out) const;
 
   // Records that this text is used now, which raises the value of its cached pages.
-  void touch(std::string_view scope, std::span<const Token> tokens);
+  void touch(std::string_view scope, std::span<const PrefixCell> text);
 
-  // Caches `tokens`, whose keys and values are in `pages`: computed or restored from disk, held by
+  // Caches `text`, whose keys and values are in `pages`: computed or restored from disk, held by
   // the caller, one for each begun page. Where the tree already has an equal page, pages[i] becomes
   // that one and the caller's hold moves to it (PagePool::exchange); equal beginnings have equal
   // bytes. A last page that is not full is cached only with keep_partial; its owner may continue to
   // write after the tokens. Pages beyond max_pages are not cached. On std::bad_alloc the tree is
   // consistent and has what it had and possibly the first of the new pages, and `pages` are all
   // still held.
-  void insert(std::string_view scope, std::span<const Token> tokens, std::span<PageId> pages,
+  void insert(std::string_view scope, std::span<const PrefixCell> text, std::span<PageId> pages,
               bool keep_partial);
 
   // Evicts n pages that only the tree holds, the least valuable first, or all of them when there
@@ -81,7 +84,7 @@ class PrefixTree {
     int64_t parent_record = -1;  // of the page before it; -1: it is a first page, or `parent` is
     int64_t parent = -1;         // index, in the same batch, of the page before it; -1: not there
     std::string scope;
-    std::array<Token, kPageTokens> tokens = {};
+    PageCells cells = {};
   };
   struct WriteBatch {
     std::vector<Unwritten> pages;  // parents before children
@@ -94,12 +97,12 @@ class PrefixTree {
   void next_unwritten(int64_t n, WriteBatch& out) const;
   bool has_unwritten() const { return first_unwritten_ >= 0; }
 
-  // Reports that `tokens`, after the page of record `parent` (-1: at the start of `scope`), are on
+  // Reports that `cells`, after the page of record `parent` (-1: at the start of `scope`), are on
   // disk as `record`: loaded at start or just written, even if the page was evicted in between.
-  // False, with nothing changed, when `parent` is not known, or when the record or these tokens are
-  // on disk already; then the record is useless. Requires: kPageTokens tokens, record >= 0. On
+  // False, with nothing changed, when `parent` is not known, or when the record or these cells are
+  // on disk already; then the record is useless. Requires: kPageTokens cells, record >= 0. On
   // std::bad_alloc the record stays unknown.
-  bool add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
+  bool add_record(std::string_view scope, int64_t parent, std::span<const PrefixCell> cells,
                   int64_t record);
   // Reports that a record is gone or unreadable. It and all records after it, which can no longer
   // be reached (the store drops them too), are forgotten. Pages in memory stay and wait to be
@@ -113,7 +116,7 @@ class PrefixTree {
     int64_t disk_pages = 0;    // records, whether in memory too or not
     int64_t known_tokens = 0;  // in memory or on disk
     int64_t scopes = 0;
-    int64_t index_bytes = 0;  // memory of the tree itself, about
+    int64_t index_bytes = 0;  // memory of the tree itself, about; without that of rows of media
   };
   Stats stats() const;
   int64_t tenant_pages(std::string_view tenant) const;  // in memory
@@ -124,7 +127,7 @@ class PrefixTree {
 
  private:
   using NodeId = int32_t;
-  using Block = std::span<const Token>;  // the tokens of one page, or fewer
+  using Block = std::span<const PrefixCell>;  // the cells of one page, or fewer
 
   struct Tenant {
     int64_t id = 0;
@@ -137,29 +140,28 @@ class PrefixTree {
     std::string_view name;  // its key in scopes_
     std::string_view tenant_name() const { return name.substr(0, name.find('\0')); }
   };
-  // A begun page of a text, or (without tokens) the root of a scope. Children are sorted by their
-  // tokens, and none is a prefix of another.
+  // A begun page of a text, or (without cells) the root of a scope. Children are sorted by their
+  // cells, and none is a prefix of another.
   struct Node {
-    std::array<Token, kPageTokens> tokens = {};
+    [[no_unique_address]] CellBlock block;  // the next two fit into its padding
+    uint8_t n_hits = 0;
+    bool unwritten = false;  // in the list
     std::vector<NodeId> children;
     Scope* scope = nullptr;  // nullptr: not in use, parent is the next such
     int64_t record = -1;
     int64_t value = 0;  // LeafOrder's, when nothing in memory is below
     int64_t used = 0;
-    uint64_t path_hash = 0;  // of the scope and all tokens up to here
+    uint64_t path_hash = 0;  // of the scope and all cells up to here
     NodeId parent = -1;
     NodeId next_unwritten = -1;
     NodeId previous_unwritten = -1;
     PageId page = -1;
     int32_t n_pages_before = 0;
     int32_t n_children_in_memory = 0;
-    uint8_t n_tokens = 0;
-    uint8_t n_hits = 0;
-    bool unwritten = false;  // in the list
 
-    Block block() const { return {tokens.data(), n_tokens}; }
+    int64_t n_tokens() const { return block.size(); }
     bool is_leaf() const { return page >= 0 && n_children_in_memory == 0; }
-    bool is_root() const { return scope != nullptr && n_tokens == 0; }
+    bool is_root() const { return scope != nullptr && n_tokens() == 0; }
   };
   // The child that shares the most tokens with a block; -1: no child shares any.
   struct Nearest {
@@ -197,7 +199,7 @@ class PrefixTree {
   Nearest nearest(const Node& parent, Block block) const;
   // Calls visit(child, tokens found in it) along the longest known prefix.
   template <class Visit>
-  Miss walk(std::string_view scope, std::span<const Token> tokens, const Visit& visit) const;
+  Miss walk(std::string_view scope, std::span<const PrefixCell> text, const Visit& visit) const;
   Miss reason(const Node& parent, Block block, const Nearest& found) const;
 
   NodeId root_of(std::string_view scope);

@@ -6,6 +6,19 @@
 #include "cache/prefix_tree.h"
 
 namespace ruv {
+namespace {
+
+std::vector<PrefixCell> cells_of(const CellBlock& block) {
+  const PageCells cells = block.cells();
+  return {cells.begin(), cells.begin() + block.size()};
+}
+
+// Siblings are sorted, and none is the beginning of another.
+bool may_follow(const std::vector<PrefixCell>& before, const std::vector<PrefixCell>& after) {
+  return before < after && std::ranges::mismatch(before, after).in1 != before.end();
+}
+
+}  // namespace
 
 bool PrefixTree::consistent() const {
   int64_t n_used = 0, n_pages = 0, n_leaves = 0, n_records = 0, n_tokens = 0, n_roots = 0;
@@ -25,7 +38,7 @@ bool PrefixTree::consistent() const {
     seen[static_cast<size_t>(at.page)] = true;
     ++n_pages;
     ++tenants[at.scope->tenant].n_pages;
-    n_tokens += at.n_tokens;
+    n_tokens += at.n_tokens();
   }
   for (const auto& [tenant, counted] : tenants)
     if (tenant->n_pages != counted.n_pages || tenant->n_scopes != counted.n_scopes) return false;
@@ -41,15 +54,10 @@ bool PrefixTree::consistent(NodeId id) const {
   int32_t n_in_memory = 0;
   for (size_t i = 0; i < at.children.size(); ++i) {
     const Node& child = node(at.children[i]);
-    if (child.parent != id || child.scope != at.scope || child.n_tokens == 0) return false;
+    if (child.parent != id || child.scope != at.scope || child.n_tokens() == 0) return false;
     n_in_memory += child.page >= 0;
     if (i == 0) continue;
-    const Block before = node(at.children[i - 1]).block(), block = child.block();
-    if (!std::lexicographical_compare(before.begin(), before.end(), block.begin(), block.end()) ||
-        std::equal(
-            before.begin(), before.end(), block.begin(),
-            block.begin() + static_cast<std::ptrdiff_t>(std::min(before.size(), block.size()))))
-      return false;
+    if (!may_follow(cells_of(node(at.children[i - 1]).block), cells_of(child.block))) return false;
   }
   if (n_in_memory != at.n_children_in_memory) return false;
   if (at.is_root()) {
@@ -57,7 +65,7 @@ bool PrefixTree::consistent(NodeId id) const {
            at.scope->root == id && at.path_hash == hash_bytes(as_bytes(at.scope->name));
   }
   const Node& above = node(at.parent);
-  const bool full = at.n_tokens == kPageTokens;
+  const bool full = at.n_tokens() == kPageTokens;
   const bool to_write =
       at.page >= 0 && at.record < 0 && full && (above.is_root() || above.record >= 0);
   if ((at.page < 0 && at.record < 0) || (!full && (at.record >= 0 || !at.children.empty())))
@@ -70,7 +78,8 @@ bool PrefixTree::consistent(NodeId id) const {
       return false;
   }
   if (at.n_pages_before != (above.is_root() ? 0 : above.n_pages_before + 1)) return false;
-  if (at.path_hash != hash_bytes(std::as_bytes(at.block()), above.path_hash)) return false;
+  const std::vector<PrefixCell> cells = cells_of(at.block);
+  if (at.path_hash != hash_bytes(std::as_bytes(std::span(cells)), above.path_hash)) return false;
   if (at.record >= 0) {
     const auto entry = records_.find(at.record);
     if (entry == records_.end() || entry->second != id) return false;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <numeric>
 
 #include "cache/leaf_order.h"
 #include "cache/prefix_tree.h"
@@ -12,11 +11,11 @@
 namespace ruv {
 namespace {
 
-using Text = std::vector<Token>;
+using Text = std::vector<PrefixCell>;
 
 Text text(int n, Token first) {
   Text tokens(static_cast<size_t>(n));
-  std::iota(tokens.begin(), tokens.end(), first);
+  for (PrefixCell& cell : tokens) cell = PrefixCell(first++);
   return tokens;
 }
 
@@ -25,7 +24,7 @@ struct Forest {
   Forest() : pool(64), tree(pool, {.max_pages_per_tenant = 60}) {
     for (const Token last : {100, 200, 300}) {
       Text tokens = text(40, 0);
-      tokens.back() = last;
+      tokens.back() = PrefixCell(last);
       keep(tokens);
     }
     tree.add_record("", -1, text(16, 0), 1);
@@ -93,11 +92,32 @@ TEST(PrefixTreeFault, Insert) {
             5);
   EXPECT_GT(fail_each_allocation([&](Forest& forest) {
               Text tokens = text(60, 0);
-              tokens[20] = 7;
+              tokens[20] = PrefixCell(7);
               forest.tree.insert("", tokens, forest.pages, true);
               EXPECT_EQ(forest.found("", tokens), 60);
             }),
             2);
+  // Rows of media, which need memory of their own: after the page that is not full, and in it.
+  EXPECT_GT(fail_each_allocation([&](Forest& forest) {
+              Text tokens = text(60, 0);
+              std::fill(tokens.begin() + 39, tokens.end(), PrefixCell::of_hash(1));
+              tokens[35] = PrefixCell::of_hash(2);
+              forest.tree.insert("", tokens, forest.pages, true);
+              EXPECT_EQ(forest.found("", tokens), 60);
+            }),
+            2);
+}
+
+TEST(PrefixTreeFault, GrowByRows) {
+  if (!allocations_can_fail) GTEST_SKIP() << "not under a sanitizer";
+  Text tokens = text(40, 0);
+  tokens.back() = PrefixCell(100);
+  tokens.resize(48, PrefixCell::of_hash(1));
+  EXPECT_GT(fail_each_allocation([&](Forest& forest) {
+              forest.tree.insert("", tokens, forest.pages, true);
+              EXPECT_EQ(forest.found("", tokens), 48);
+            }),
+            0);
 }
 
 TEST(PrefixTreeFault, AddRecord) {

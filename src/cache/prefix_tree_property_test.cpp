@@ -12,15 +12,15 @@
 namespace ruv {
 namespace {
 
-using Text = std::vector<Token>;
+using Text = std::vector<PrefixCell>;
 
 int64_t n_common(const Text& a, const Text& b) {
   return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
 }
 
-// What stands in for the keys and values of the last token: it depends on all before.
-uint64_t state_after(uint64_t before, Token token) {
-  return (before ^ static_cast<uint64_t>(token + 1)) * 0x9E3779B97F4A7C15ULL;
+// What stands in for the keys and values of the last cell: it depends on all before.
+uint64_t state_after(uint64_t before, PrefixCell cell) {
+  return (before ^ (cell.bits() + 1)) * 0x9E3779B97F4A7C15ULL;
 }
 
 class Play {
@@ -84,13 +84,19 @@ class Play {
                                     std::string_view("b\0x", 3)};
     return std::string(all[rng_.below(4)]);
   }
+  // Two tokens, and rarely a row of a medium whose low half is a token's.
+  PrefixCell some_cell() {
+    const uint64_t word = rng_.below(2);
+    const bool row = rng_.below(24) == 0;
+    return row ? PrefixCell::of_hash(word << 32 | word) : PrefixCell(static_cast<Token>(word));
+  }
   Text some_text() {
     Text text;
     if (!kept_.empty() && rng_.below(8) != 0) {
       text = kept_[rng_.below(kept_.size())].second;
       text.resize(rng_.below(text.size() + 1));
     }
-    for (uint64_t n = rng_.below(40); n > 0; --n) text.push_back(static_cast<Token>(rng_.below(2)));
+    for (uint64_t n = rng_.below(40); n > 0; --n) text.push_back(some_cell());
     return text;
   }
 
@@ -100,7 +106,7 @@ class Play {
   static std::vector<uint64_t> states_of(std::string_view scope, const Text& tokens) {
     std::vector<uint64_t> states;
     uint64_t state = std::hash<std::string_view>()(scope);
-    for (Token token : tokens) states.push_back(state = state_after(state, token));
+    for (PrefixCell cell : tokens) states.push_back(state = state_after(state, cell));
     return states;
   }
 
@@ -160,8 +166,7 @@ class Play {
   void go_on(size_t at) {
     Sequence& sequence = sequences_[at];
     const size_t n = sequence.tokens.size();
-    for (uint64_t i = rng_.below(30); i > 0; --i)
-      sequence.tokens.push_back(static_cast<Token>(rng_.below(2)));
+    for (uint64_t i = rng_.below(30); i > 0; --i) sequence.tokens.push_back(some_cell());
     compute(sequence, n);
   }
   void keep(size_t at) {
@@ -215,7 +220,7 @@ class Play {
           page.parent >= 0 ? ids[static_cast<size_t>(page.parent)] : page.parent_record;
       Record record = parent >= 0 ? disk_.at(parent) : Record{page.scope, {}, {}};
       ASSERT_TRUE(parent < 0 || page.scope.empty());
-      record.tokens.insert(record.tokens.end(), page.tokens.begin(), page.tokens.end());
+      record.tokens.insert(record.tokens.end(), page.cells.begin(), page.cells.end());
       record.states = states_of(record.scope, record.tokens);
       for (size_t i = record.states.size() - kPageTokens; i < record.states.size(); ++i)
         ASSERT_EQ(slot(page.page, static_cast<int64_t>(i)), record.states[i]);
@@ -229,7 +234,7 @@ class Play {
   void tell_of_records() {
     for (const auto& [parent, id] : untold_) {
       const Record& record = disk_.at(id);
-      const std::span<const Token> all(record.tokens);
+      const std::span<const PrefixCell> all(record.tokens);
       if (tree_.add_record(record.scope, parent, all.last(kPageTokens), id)) {
         told_.insert(id);
         ASSERT_FALSE(tree_.add_record(record.scope, parent, all.last(kPageTokens), n_records_));

@@ -9,7 +9,7 @@ namespace ruv {
 // Adds the node to the list of pages to write, or removes it, according to its state.
 void PrefixTree::update_unwritten(NodeId id) noexcept {
   Node& page = node(id);
-  const bool wanted = page.page >= 0 && page.record < 0 && page.n_tokens == kPageTokens &&
+  const bool wanted = page.page >= 0 && page.record < 0 && page.n_tokens() == kPageTokens &&
                       (node(page.parent).is_root() || node(page.parent).record >= 0);
   if (wanted == page.unwritten) return;
   page.unwritten = wanted;
@@ -35,7 +35,7 @@ void PrefixTree::next_unwritten(int64_t n, WriteBatch& out) const {
     ids.push_back(id);
     next.page = page.page;
     next.parent = parent;
-    next.tokens = page.tokens;
+    next.cells = page.block.cells();
     if (parent < 0) next.parent_record = node(page.parent).record;
     if (node(page.parent).is_root()) next.scope = page.scope->name;
     out.held.push_back(page.page);
@@ -49,7 +49,7 @@ void PrefixTree::next_unwritten(int64_t n, WriteBatch& out) const {
     for (size_t i = begin; i < ids.size() && !full(); ++i) {
       for (const NodeId child : node(ids[i]).children) {
         if (full()) break;
-        if (node(child).page >= 0 && node(child).n_tokens == kPageTokens)
+        if (node(child).page >= 0 && node(child).n_tokens() == kPageTokens)
           add(child, static_cast<int64_t>(i));
       }
     }
@@ -62,23 +62,23 @@ void PrefixTree::set_record(NodeId id, int64_t record) noexcept {
   for (const NodeId child : node(id).children) update_unwritten(child);
 }
 
-bool PrefixTree::add_record(std::string_view scope, int64_t parent, std::span<const Token> tokens,
-                            int64_t record) {
-  CHECK(tokens.size() == kPageTokens && record >= 0);
+bool PrefixTree::add_record(std::string_view scope, int64_t parent,
+                            std::span<const PrefixCell> cells, int64_t record) {
+  CHECK(cells.size() == kPageTokens && record >= 0);
   const auto above = records_.find(parent);
   if ((parent >= 0 && above == records_.end()) || records_.contains(record)) return false;
   NodeId at = parent >= 0 ? above->second : root_of(scope);
   const KeptRoot root(*this, parent >= 0 ? node(at).scope->root : at);
-  const Nearest known = nearest(node(at), tokens);
+  const Nearest known = nearest(node(at), cells);
   const bool same = known.n_common == kPageTokens;
   if (same && node(known.child).record >= 0) return false;
   const auto entry = records_.try_emplace(record, known.child).first;
   if (!same) {
     Undo undo([&, entry = entry] { records_.erase(entry); });
-    entry->second = new_node(at, tokens);
+    entry->second = new_node(at, cells);
     undo.keep();
-    // A page that was not full, with a beginning of these tokens: a full one on disk is more.
-    if (known.child >= 0 && known.n_common == node(known.child).n_tokens) drop_page(known.child);
+    // A page that was not full, with a beginning of these cells: a full one on disk is more.
+    if (known.child >= 0 && known.n_common == node(known.child).n_tokens()) drop_page(known.child);
   }
   set_record(entry->second, record);
   return true;

@@ -3,19 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
 #include <set>
+
+#include "cache/content_cells.h"
 
 namespace ruv {
 namespace {
 
-using Text = std::vector<Token>;
+using Text = std::vector<PrefixCell>;
 using Miss = PrefixTree::Miss;
 
 // Tokens first, first + 1, …
 Text text(int n, Token first = 0) {
   Text tokens(static_cast<size_t>(n));
-  std::iota(tokens.begin(), tokens.end(), first);
+  for (PrefixCell& cell : tokens) cell = PrefixCell(first++);
   return tokens;
 }
 Text operator+(Text a, const Text& b) {
@@ -294,6 +296,63 @@ TEST(PrefixTree, LimitOfOnePageMovesOn) {
   EXPECT_EQ(cache.pool.n_cached(), 1);
 }
 
+// --- Media -------------------------------------------------------------------------------------
+
+// Rows of one medium, the first of them being its row `first`.
+Text rows(int n, std::string_view content, int64_t first = 0) {
+  const ContentCells cells(as_bytes(content), {1, 2});
+  Text all;
+  for (int64_t row = first; row < first + n; ++row) all.push_back(cells.at(row));
+  return all;
+}
+
+TEST(PrefixTree, TextsWithTheSameMediumShareIt) {
+  Cache cache;
+  const Text before = text(20) + rows(40, "heron");
+  cache.keep(before + text(10, 100));
+  EXPECT_EQ(cache.found(text(20) + rows(40, "heron") + text(10, 100)), 70);
+  EXPECT_EQ(cache.found(before + text(10, 200)), 60);
+  EXPECT_EQ(cache.found(text(20) + rows(30, "heron") + text(10, 100)), 50) << "cut after 30 rows";
+}
+
+TEST(PrefixTree, TextsThatDifferInOneRowShareNothingAfterIt) {
+  Cache cache;
+  const Text same = rows(30, "heron") + text(50);
+  for (const int at : {0, 15, 16, 31}) {
+    Text left = text(at) + rows(1, "wren") + same;
+    Text right = text(at) + rows(1, "robin") + same;
+    cache.keep(left, std::to_string(at));
+    EXPECT_EQ(cache.found(right, std::to_string(at)), at);
+    cache.keep(right, std::to_string(at));
+    EXPECT_EQ(cache.found(left, std::to_string(at)), at + 81);
+    EXPECT_EQ(cache.found(right, std::to_string(at)), at + 81);
+  }
+}
+
+TEST(PrefixTree, ARowMatchesNeitherATokenNorAnotherRow) {
+  Cache cache;
+  cache.keep(rows(32, "heron"));
+  EXPECT_EQ(cache.found(rows(32, "heron", 1)), 0) << "the same medium, cut at its beginning";
+  const auto low_half = static_cast<Token>(rows(1, "heron")[0].bits() & INT32_MAX);
+  EXPECT_EQ(cache.found(text(1, low_half)), 0);
+  cache.keep(text(16, low_half));
+  EXPECT_EQ(cache.found(text(16, low_half)), 16);
+  EXPECT_EQ(cache.found(rows(32, "heron")), 32);
+}
+
+TEST(PrefixTree, APartialPageGrowsByRows) {
+  Cache cache;
+  const Text all = text(18) + rows(20, "heron") + text(10, 100);
+  auto pages = cache.pages_for(all);
+  for (size_t n = 17; n <= all.size(); ++n) {
+    const auto part = std::span(all).first(n);
+    cache.tree.insert("", part, pages, true);
+    EXPECT_TRUE(cache.tree.consistent());
+    EXPECT_EQ(cache.found(all), static_cast<int64_t>(n));
+  }
+  cache.release(pages);
+}
+
 // --- Disk --------------------------------------------------------------------------------------
 
 Text part(const Text& tokens, int page) {
@@ -319,12 +378,26 @@ TEST(PrefixTreeDisk, WholePagesAreWrittenParentsFirst) {
   ASSERT_EQ(batch.pages.size(), 1U) << "the partial page is not written";
   EXPECT_EQ(batch.pages[0].page, pages[2]);
   EXPECT_EQ(batch.pages[0].parent_record, 11);
-  EXPECT_EQ(batch.pages[0].tokens, (std::array<Token, 16>{32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
-                                                          42, 43, 44, 45, 46, 47}));
+  EXPECT_TRUE(std::ranges::equal(batch.pages[0].cells, text(16, 32)));
   EXPECT_EQ(std::set<PageId>(batch.held.begin(), batch.held.end()),
             std::set<PageId>(pages.begin(), pages.begin() + 3));
   EXPECT_TRUE(cache.tree.add_record("scope", 11, part(text(56), 2), 12));
   EXPECT_FALSE(cache.tree.has_unwritten());
+}
+
+TEST(PrefixTreeDisk, RowsOfMediaAreWrittenAndLoaded) {
+  Cache cache;
+  const Text all = text(8) + rows(32, "heron");
+  cache.keep(all);
+  PrefixTree::WriteBatch batch;
+  cache.tree.next_unwritten(9, batch);
+  ASSERT_EQ(batch.pages.size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(batch.pages[0].cells, part(all, 0)));
+  Cache later;
+  EXPECT_TRUE(later.tree.add_record("", -1, batch.pages[0].cells, 1));
+  EXPECT_TRUE(later.tree.add_record("", 1, batch.pages[1].cells, 2));
+  EXPECT_EQ(later.found(all), 32);
+  EXPECT_EQ(later.found(text(8) + rows(32, "wren")), 8);
 }
 
 TEST(PrefixTreeDisk, HeldBatchKeepsTheBooksExact) {
@@ -383,7 +456,7 @@ TEST(PrefixTreeDisk, PageEvictedWhileItIsWrittenIsKnownFromDisk) {
   cache.tree.next_unwritten(1, batch);
   cache.tree.evict(1);
   EXPECT_EQ(cache.found(text(16)), 0);
-  EXPECT_TRUE(cache.tree.add_record(batch.pages[0].scope, -1, batch.pages[0].tokens, 3));
+  EXPECT_TRUE(cache.tree.add_record(batch.pages[0].scope, -1, batch.pages[0].cells, 3));
   EXPECT_EQ(cache.find(text(16)).entries.at(0).record, 3);
 }
 

@@ -1,4 +1,4 @@
-// Pages that tests store: every page has a number from which its tokens and bytes follow.
+// Pages that tests store: every page has a number from which its cells and bytes follow.
 #pragma once
 
 #include <algorithm>
@@ -31,11 +31,15 @@ class StoreFolder {
   std::string path_;
 };
 
-inline PageTokens tokens_of(int page) {
+// Tokens, and some rows of media.
+inline PageCells cells_of(int page) {
   Rng rng(static_cast<uint64_t>(page));
-  PageTokens tokens;
-  for (Token& token : tokens) token = static_cast<Token>(rng.next() >> 33);
-  return tokens;
+  PageCells cells;
+  for (PrefixCell& cell : cells) {
+    const uint64_t word = rng.next();
+    cell = word % 4 == 0 ? PrefixCell::of_hash(word) : PrefixCell(static_cast<Token>(word >> 33));
+  }
+  return cells;
 }
 
 inline std::vector<std::byte> payload_of(int page, int64_t n_bytes = kPayload) {
@@ -50,7 +54,7 @@ inline std::vector<std::byte> payload_of(int page, int64_t n_bytes = kPayload) {
 
 inline Result<int64_t> append_page(PageStore& store, int64_t parent, int page,
                                    std::string_view scope = "") {
-  return store.append(parent, scope, tokens_of(page), payload_of(page));
+  return store.append(parent, scope, cells_of(page), payload_of(page));
 }
 
 inline bool holds_page(const PageStore& store, int64_t id, int page) {

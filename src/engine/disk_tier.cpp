@@ -29,7 +29,7 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& me
       note_(std::move(note)),
       bytes_(static_cast<size_t>(memory.saved_bytes())) {
   for (const PageStore::Record& record : store_->records()) {
-    tree_->add_record(record.scope, record.parent, record.tokens, record.id);
+    tree_->add_record(record.scope, record.parent, record.cells, record.id);
   }
   CHECK(start_thread(thread_, [this] { work(); }));
 }
@@ -167,7 +167,7 @@ void DiskTier::begin_write() {
 void DiskTier::finish(Restore& restore) {
   const auto n = static_cast<size_t>(restore.n_done);
   const auto insert = [&] {
-    tree_->insert(restore.scope, std::span(restore.tokens).first(n * kPageTokens),
+    tree_->insert(restore.scope, std::span(restore.cells).first(n * kPageTokens),
                   std::span(restore.pages).first(n), false);
   };
   if (!try_allocating(insert)) restore.n_done = 0;  // read, but the tree will not learn of it
@@ -183,7 +183,7 @@ void DiskTier::finish(const Write& write) {
     const PrefixTree::Unwritten& page = write.batch.pages[i];
     const int64_t parent =
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
-    const auto add = [&] { tree_->add_record(page.scope, parent, page.tokens, write.records[i]); };
+    const auto add = [&] { tree_->add_record(page.scope, parent, page.cells, write.records[i]); };
     if (!try_allocating(add)) break;  // later pages need this one; they will be written again
   }
   for (size_t i = 0; i < write.groups.size(); ++i) {
@@ -282,7 +282,7 @@ Status DiskTier::write_pages(Write& write) {
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
     write.records.push_back(
         TRY(store_->append(parent, parent < 0 ? std::string_view(page.scope) : std::string_view(),
-                           page.tokens, bytes_)));
+                           page.cells, bytes_)));
   }
   return {};
 }

@@ -20,9 +20,9 @@ namespace ruv {
 struct Restore {
   uint64_t id = 0;
   std::string scope;
-  std::vector<Token> tokens;  // of the pages, kPageTokens each
-  std::vector<PageId> pages;  // all held; empty ones where there is a record to read
-  // The pages in memory of the same tokens, also held where an empty one is read: holders of a page
+  std::vector<PrefixCell> cells;  // of the pages, kPageTokens each
+  std::vector<PageId> pages;      // all held; empty ones where there is a record to read
+  // The pages in memory of the same cells, also held where an empty one is read: holders of a page
   // of the tree hold those before it.
   std::vector<PageId> in_memory;
   std::vector<int64_t> records;         // -1: in memory already

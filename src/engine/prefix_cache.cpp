@@ -40,11 +40,18 @@ bool PrefixCache::uses(const Sequence& sequence) const {
   return keeps_ && sequence.params().cache_prefix;
 }
 
+// The only place where a sequence's tokens become cells. They are made again for each call, which
+// is cheap beside a match; cells kept in every waiting sequence would take twice the memory of
+// tokens.
+void PrefixCache::make_key(const Sequence& sequence) { set_cells(sequence.tokens(), key_); }
+
 // At most all but the last token: the row of that one gives the logits with which the answer
 // begins.
 void PrefixCache::match(const Sequence& sequence) {
-  const std::span<const Token> tokens = sequence.tokens();
-  const auto look = [&] { tree_.match(sequence.scope(), tokens.first(tokens.size() - 1), match_); };
+  const auto look = [&] {
+    make_key(sequence);
+    tree_.match(sequence.scope(), std::span(key_).first(key_.size() - 1), match_);
+  };
   if (!try_allocating(look)) {
     match_ = {};
     match_.miss = PrefixTree::Miss::unknown;
@@ -130,8 +137,7 @@ void PrefixCache::share(Sequence& sequence, int64_t now_ns) {
     match_.n_tokens = 0;
   }
   ++n_changes_;
-  tree_.touch(sequence.scope(),
-              std::span(sequence.tokens()).first(static_cast<size_t>(match_.n_tokens)));
+  tree_.touch(sequence.scope(), std::span(key_).first(static_cast<size_t>(match_.n_tokens)));
   ++lookups_;
   hits_ += match_.n_tokens > 0;
   prompt_tokens_ += sequence.n_tokens();
@@ -167,7 +173,8 @@ void PrefixCache::keep(Sequence& sequence) {
   ++n_changes_;
   // What is not kept is computed again.
   (void)try_allocating([&] {
-    tree_.insert(sequence.scope(), std::span(sequence.tokens()).first(n),
+    make_key(sequence);
+    tree_.insert(sequence.scope(), std::span(key_).first(n),
                  sequence.pages().exchangeable().first(n_pages), true);
   });
 }
@@ -187,10 +194,10 @@ bool PrefixCache::begin_restore(const Sequence& sequence) {
 
 // What is read: pages that are only on disk, and those that lack their frame in a window.
 bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
-  const std::span<const Token> tokens =
-      std::span(sequence.tokens())
-          .first(static_cast<size_t>(sequence.n_tokens() - 1) / kPageTokens * kPageTokens);
-  tree_.match(sequence.scope(), tokens, match_);
+  make_key(sequence);
+  const std::span<const PrefixCell> cells =
+      std::span(key_).first((key_.size() - 1) / kPageTokens * kPageTokens);
+  tree_.match(sequence.scope(), cells, match_);
   // Pages from disk have no tails: of tiered types only whole groups are useful.
   const int64_t unit = memory_->tails() != nullptr ? kGroupPages : 1;
   match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens / unit * unit));
@@ -211,7 +218,7 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
   match_.entries.resize(n_pages);
   restore.id = sequence.id();
   restore.scope = sequence.scope();
-  restore.tokens.assign(tokens.begin(), tokens.begin() + std::ssize(match_.entries) * kPageTokens);
+  restore.cells.assign(cells.begin(), cells.begin() + std::ssize(match_.entries) * kPageTokens);
   for (size_t i = 0; i < n_pages; ++i) {
     restore.records.push_back(must_be_read(i) ? match_.entries[i].record : -1);
     restore.groups.push_back(must_be_read(i) ? groups_read(static_cast<int64_t>(i), position) : 0);

@@ -47,6 +47,7 @@ class PrefixCache {
   void fill(KvCacheStats& stats) const;
 
  private:
+  void make_key(const Sequence& sequence);
   void match(const Sequence& sequence);
   void cut_match(int64_t n_pages);
   void cut_to_resumable();
@@ -64,6 +65,7 @@ class PrefixCache {
   int64_t disk_max_bytes_;
   PrefixTree tree_;
   std::unique_ptr<DiskTier> disk_;
+  std::vector<PrefixCell> key_;  // the cells of the sequence that was asked about last
   PrefixTree::Match match_;
   int64_t n_changes_ = 1;
   int64_t lookups_ = 0;

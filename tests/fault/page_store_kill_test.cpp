@@ -56,7 +56,7 @@ class Killed : public testing::Test {
       for (uint64_t n = rng.below(4) + 1; n > 0; --n, ++page) {
         const int64_t parent = known[rng.below(known.size())];
         const Result<int64_t> id =
-            (*store)->append(parent, "", tokens_of(page), payload_of(page, kLargePayload));
+            (*store)->append(parent, "", cells_of(page), payload_of(page, kLargePayload));
         if (!id && id.error().code() != Code::not_found) ::_exit(2);
         if (!id) continue;
         known.push_back(*id);
@@ -114,10 +114,10 @@ class Killed : public testing::Test {
       int page = known == acknowledged_.end() ? -1 : static_cast<int>(known->second.page);
       // What was appended and not acknowledged may be there: at most a batch or two.
       for (int next = n_pages_; page < 0 && next < n_pages_ + 8; ++next) {
-        if (tokens_of(next) == record.tokens) page = next;
+        if (cells_of(next) == record.cells) page = next;
       }
       EXPECT_GE(page, 0) << "a record nobody wrote";
-      EXPECT_EQ(record.tokens, tokens_of(page));
+      EXPECT_EQ(record.cells, cells_of(page));
       EXPECT_TRUE((*store)->read(record.id, payload).ok());
       EXPECT_EQ(payload, payload_of(page, kLargePayload));
       if (known == acknowledged_.end()) acknowledged_[record.id] = {record.id, record.parent, page};

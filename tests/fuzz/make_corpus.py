@@ -267,12 +267,12 @@ def session_file_seeds():
 
 def page_store_seeds():
     """A byte for the target (1: make hashes right, 2: append), then a segment of 64-byte pages."""
-    def record(slot, parent, scope=b"", token=7):
+    def record(slot, parent, scope=b"", cell=7):
         label = struct.pack("<2q", 1 << 32 | slot, parent) + bytes(16)
-        label += struct.pack("<16iQ", *range(token, token + 16), len(scope)) + scope
-        return b"RUVPAGE1" + bytes(56) + label.ljust(448, b"\0") + bytes(range(64))
+        label += struct.pack("<16QQ", *range(cell, cell + 16), len(scope)) + scope
+        return b"RUVPAGE2" + bytes(56) + label.ljust(512, b"\0") + bytes(range(64))
 
-    def segment(*records, number=1, sealed=0, version=1):
+    def segment(*records, number=1, sealed=0, version=2):
         head = struct.pack("<8sIIQQ", b"RUVPAGES", version, sealed, number, 64) + bytes(56)
         return (head + struct.pack("<Q", 4) + b"fuzz").ljust(512, b"\0") + b"".join(records)
 
@@ -282,7 +282,9 @@ def page_store_seeds():
     yield "torn", b"\3" + segment(*chain)[:-1]
     yield "ring", b"\1" + segment(record(0, 1 << 32 | 1), record(1, 1 << 32))
     yield "sealed", b"\1" + segment(record(0, -1), sealed=1)
-    yield "newer", b"\1" + segment(version=2)
+    yield "rows", b"\3" + segment(record(0, -1, cell=1 << 63), record(1, 1 << 32, cell=1 << 62))
+    yield "earlier", b"\1" + segment(version=1)
+    yield "newer", b"\1" + segment(version=3)
     yield "damaged", b"\0" + segment(*chain)
 
 
