@@ -22,7 +22,7 @@ void LeafOrder::add(const TreeLeaf& leaf) {
   const auto [at, added] = all_.insert(leaf);
   CHECK(added);
   if (!by_tenant_) return;
-  Undo undo([&] { all_.erase(at); });
+  Undo undo([&, at = at] { all_.erase(at); });
   of_tenants_.insert(leaf);
   undo.keep();
 }
