@@ -97,6 +97,20 @@ TEST(CellBlock, ComparesTokensAndRows) {
   EXPECT_FALSE(rows.sorts_before(some_cells(8, true)));
   EXPECT_TRUE(rows.sorts_before(some_cells(9, true)));
   EXPECT_FALSE(rows.sorts_before(some_cells(7, true)));
+  std::vector<PrefixCell> longer = some_cells(8, true);
+  longer.emplace_back(Token{0});
+  EXPECT_TRUE(rows.sorts_before(longer));
+}
+
+TEST(CellBlock, WholePagesOfEqualLowHalvesDiffer) {
+  std::vector<PrefixCell> cells = some_cells(kPageTokens, false);
+  cells.back() = PrefixCell::of_hash(cells.back().bits());
+  CellBlock tokens, row_at_end;
+  tokens.assign(some_cells(kPageTokens, false));
+  row_at_end.assign(cells);
+  EXPECT_EQ(tokens.n_common(cells), kPageTokens - 1);
+  EXPECT_EQ(row_at_end.n_common(some_cells(kPageTokens, false)), kPageTokens - 1);
+  EXPECT_EQ(row_at_end.n_common(cells), kPageTokens);
 }
 
 TEST(CellBlock, KeepsItsCellsWhenMemoryRunsOut) {
