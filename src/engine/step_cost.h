@@ -93,11 +93,13 @@ class StepTimer {
   const StepCost& cost() const { return cost_; }
   // Whether a step of this size class has been added.
   bool has_seen(int64_t n_rows) const { return ring_of(n_rows).n > 0; }
-  // Whether a step of this size class should be measured: none was among the last kRefreshes, or,
-  // while the class has no factor, the last step was of another one.
+  // Whether a step of this size class should be measured: the first kFirst at once, the next ones
+  // until it has a factor every kSeconds steps, then every kRefreshes.
   bool is_due(int64_t n_rows) const {
     const auto size = static_cast<size_t>(StepCost::size_of(n_rows));
-    return n_added_ - rings_[size].latest >= (cost_.factors[size] > 0 ? kRefreshes : 1);
+    const int64_t n_since = n_added_ - rings_[size].latest;
+    if (cost_.factors[size] > 0) return n_since >= kRefreshes;
+    return n_since >= (rings_[size].n < kFirst ? 1 : kSeconds);
   }
 
  private:
@@ -115,6 +117,9 @@ class StepTimer {
   // Steps after which a size is due again. Lower values follow the machine more closely and make
   // more steps do without drafts.
   static constexpr int64_t kRefreshes = 32;
+  // At the start, when little is known: a plain step costs a process that drafts well a few tokens.
+  static constexpr int kFirst = 2;
+  static constexpr int64_t kSeconds = 8;
   // While all steps have had one size, each further row is taken to cost this share of a step of
   // one row.
   static constexpr double kGuessedSlope = 0.25;

@@ -91,7 +91,13 @@ TEST(StepTimer, KnowsWhichSizesAreDue) {
   EXPECT_TRUE(timer.is_due(3));
   timer.add(shape_of(0, 5), 21);
   EXPECT_TRUE(timer.is_due(4)) << "one step is not enough";
-  for (int i = 0; i < 5; ++i) timer.add(shape_of(0, 4), 20);
+  timer.add(shape_of(0, 4), 20);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_FALSE(timer.is_due(4)) << i;
+    timer.add(shape_of(0, 5), 21);
+  }
+  EXPECT_TRUE(timer.is_due(4)) << "two are, for a while";
+  for (int i = 0; i < 4; ++i) timer.add(shape_of(0, 4), 20);
   for (int i = 0; i < 31; ++i) {
     timer.add(shape_of(0, 5), 21);
     EXPECT_FALSE(timer.is_due(4)) << i;
