@@ -19,10 +19,8 @@ class PageList {
   PageList(PageList&& other) noexcept
       : pool_(other.pool_),
         pages_(std::exchange(other.pages_, {})),
-        pinned_(other.pinned_),
-        state_(std::move(other.state_)) {
-    std::ranges::fill(other.pinned_, Range{0, 0});
-  }
+        pinned_(std::exchange(other.pinned_, {})),
+        state_(std::move(other.state_)) {}
   PageList& operator=(PageList&&) = delete;
   ~PageList() { clear(); }
 
@@ -55,7 +53,9 @@ class PageList {
   // page that drafts began.
   void trim(int64_t n_tokens);
   // Pages pinned in group `group` of PagePool::frames().
-  int64_t n_pinned(size_t group) const { return pinned_[group].end - pinned_[group].begin; }
+  int64_t n_pinned(size_t group) const {
+    return group < pinned_.size() ? pinned_[group].end - pinned_[group].begin : 0;
+  }
   void clear();
 
  private:

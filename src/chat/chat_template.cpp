@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/thread.h"
+#include "base/once.h"
 #include "chat/jinja/run.h"
 
 namespace ruv {
 
 struct ChatTemplate::Program {
   jinja::TemplateProgram parsed;
-  mutable std::once_flag asked;
+  mutable Once asked;
   mutable TemplateCapabilities capabilities;
 };
 
@@ -27,7 +27,7 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view
 }
 
 const TemplateCapabilities& ChatTemplate::capabilities() const {
-  std::call_once(program_->asked, [this] {
+  program_->asked.run([this] {
     program_->capabilities = find_capabilities(*this);
     program_->capabilities.generation_blocks = program_->parsed.has_generation;
   });

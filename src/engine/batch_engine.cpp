@@ -84,8 +84,7 @@ HealedPrompt BatchEngine::healed(const Request& request) {
   if (std::ranges::any_of(prompt, [&](Token id) { return id >= n_known; })) {
     return {prompt.size(), {}};
   }
-  std::call_once(prefixes_once_,
-                 [&] { prefixes_ = std::make_unique<const TokenPrefixes>(tokenizer); });
+  prefixes_once_.run([&] { prefixes_ = std::make_unique<const TokenPrefixes>(tokenizer); });
   return heal_prompt(tokenizer, *prefixes_, prompt, static_cast<size_t>(request.n_fixed_tokens));
 }
 

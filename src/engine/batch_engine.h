@@ -2,6 +2,7 @@
 // EngineCore; other threads reach it through locked lists of new requests and cancels.
 #pragma once
 
+#include "base/once.h"
 #include "base/thread.h"
 #include "engine/engine_core.h"
 
@@ -39,7 +40,7 @@ class BatchEngine final : public Engine {
   EngineOptions options_;
   std::shared_ptr<const Clock> clock_;
   EngineCore core_;  // the engine thread's, but for make_sequence
-  std::once_flag prefixes_once_;
+  Once prefixes_once_;
   std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals
   StopFlag stop_step_{false};
 

@@ -71,8 +71,10 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::create_kind(TokenizerSpec sp
 Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)) {}
 
 const TokenIndex& Tokenizer::by_text() const {
-  std::call_once(by_text_made_, [&] {
-    for (const std::string& text : spec_.tokens) by_text_.add(text);
+  by_text_made_.run([&] {
+    TokenIndex index;  // kept only when whole: memory may run out in between
+    for (const std::string& text : spec_.tokens) index.add(text);
+    by_text_ = std::move(index);
   });
   return by_text_;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/once.h"
 #include "base/result.h"
 #include "base/thread.h"
 #include "text/token_sink.h"
@@ -91,7 +92,7 @@ class Tokenizer {
 
  private:
   static Result<std::shared_ptr<const Tokenizer>> create_kind(TokenizerSpec spec);
-  mutable std::once_flag by_text_made_;
+  mutable Once by_text_made_;
   mutable TokenIndex by_text_;
 };
 

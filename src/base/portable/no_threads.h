@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>  // std::call_once, which needs no threads
 #include <optional>
 #include <utility>
 

@@ -115,6 +115,7 @@ void BpeCore::note_characters() {
 }
 
 void BpeCore::find_parts() const {
+  parts_.clear();  // an earlier call may have run out of memory
   std::array<bool, 128> seen{};
   for (size_t i = 0; i < vocabulary_.size(); ++i) {
     for_each_part(vocabulary_.text(static_cast<Token>(i)), [&](std::string_view character) {
@@ -133,7 +134,7 @@ bool BpeCore::may_be_part(std::string_view character) const {
   const WordKey key = key_of(character);
   const uint64_t hash = hash_of(key);
   if (((part_bits_[(hash >> 6) % part_bits_.size()] >> (hash & 63)) & 1) == 0) return false;
-  std::call_once(parts_found_, [&] { find_parts(); });
+  parts_found_.run([&] { find_parts(); });
   return std::binary_search(parts_.begin(), parts_.end(), key, comes_before);
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <memory>
 
+#include "base/once.h"
 #include "base/thread.h"
 #include "text/bpe/merge_trees.h"
 #include "text/bpe/vocabulary.h"
@@ -123,7 +124,7 @@ class BpeCore {
   // With merges by text: characters that are not tokens but occur in longer ones. part_bits_ has a
   // bit per hash of those; their keys, in order, are collected when a bit first says yes.
   std::vector<uint64_t> part_bits_;
-  mutable std::once_flag parts_found_;
+  mutable Once parts_found_;
   mutable std::vector<WordKey> parts_;
   mutable Mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> pool_;
