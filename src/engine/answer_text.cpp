@@ -27,8 +27,16 @@ size_t AnswerText::n_healed_bytes(Token id) const {
   return n_forced_ == 0 ? 0 : std::min(n_forced_, tokenizer_->token_bytes(id, false).size());
 }
 
-bool AnswerText::is_healed(Token id) const {
-  return n_forced_ > 0 && tokenizer_->token_bytes(id, false).size() <= n_forced_;
+int64_t AnswerText::n_healed(std::span<const Token> next) const {
+  size_t n_forced = n_forced_;
+  int64_t n = 0;
+  for (const Token id : next) {
+    const size_t n_bytes = n_forced == 0 ? 1 : tokenizer_->token_bytes(id, false).size();
+    if (n_bytes > n_forced) break;
+    n_forced -= n_bytes;
+    ++n;
+  }
+  return n;
 }
 
 // Healed bytes are counted in tokens, skipped text in decoded bytes: a character may be split over

@@ -23,8 +23,8 @@ class AnswerText {
   void heal(std::span<const Token> taken_back, size_t n_bytes);
   // How many bytes of the next token the prompt already had.
   size_t n_healed_bytes(Token id) const;
-  // Whether the prompt had all bytes of a token that comes next.
-  bool is_healed(Token id) const;
+  // How many of the tokens that come next the prompt had whole.
+  int64_t n_healed(std::span<const Token> next) const;
 
   // Adds a token; returns the text that is now certain to belong to the answer.
   std::string push(Token id);

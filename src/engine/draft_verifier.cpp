@@ -3,6 +3,8 @@
 // nothing else.
 #include "engine/draft_verifier.h"
 
+#include <algorithm>
+
 #include "base/allocation.h"
 
 namespace ruv {
@@ -14,48 +16,62 @@ std::span<float> row_of(HostRows logits, int64_t i) {
 }
 
 // Reports tokens until one differs from its draft, or the answer ends, and counts the drafts that
-// were right. Throws std::bad_alloc.
-void advance(Sequence& sequence, const PackedRows& rows, HostRows logits, int64_t now_ns,
-             int64_t& n_accepted) {
-  for (bool is_right = true; is_right && !sequence.is_finished();) {
+// were right. False: memory ran out when a row was chosen. Throws std::bad_alloc.
+bool advance(Sequence& sequence, const PackedRows& rows, int64_t now_ns, int64_t& n_accepted) {
+  while (!sequence.is_finished()) {
+    if (!sequence.can_advance()) return false;
     const bool is_last = n_accepted == rows.n_drafts;
     const Token draft =
         is_last ? Token{-1} : sequence.drafts()->draft.tokens[static_cast<size_t>(n_accepted)];
-    const std::span<float> row = row_of(logits, rows.first_output + n_accepted);
-    is_right = sequence.advance(row, draft, now_ns);
-    if (!is_right) return;
+    if (!sequence.advance(draft, now_ns)) return true;
     ++n_accepted;
     if (!sequence.is_finished()) sequence.computed(1);  // the draft's own row
   }
+  return true;
 }
 
 }  // namespace
 
 DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, PrefixCache& prefixes,
-                             int64_t max_sequences, int64_t n_vocab)
+                             int64_t max_outputs, int64_t n_vocab)
     : executor_(&executor),
       speculator_(&speculator),
       prefixes_(&prefixes),
-      choices_(max_sequences, n_vocab) {}
+      choices_(max_outputs, n_vocab) {}
+
+HostWork DraftVerifier::begin(std::span<const PackedRows> rows) {
+  masked_.clear();
+  for (const PackedRows& packed : rows) {
+    if (packed.first_output < 0) continue;
+    packed.sequence->begin_step(packed.n_drafts);
+    if (packed.sequence->is_constrained()) masked_.push_back({packed.sequence, false});
+  }
+  return {std::ssize(masked_), [this](int64_t i) {
+            Masked& masked = masked_[static_cast<size_t>(i)];
+            masked.failed = !try_allocating([&] { masked.sequence->build_masks(); });
+          }};
+}
 
 void DraftVerifier::choose(std::span<const PackedRows> rows, HostRows logits) {
   choices_.clear();
   for (const PackedRows& packed : rows) {
-    if (packed.first_output >= 0) {
-      choices_.add(*packed.sequence, row_of(logits, packed.first_output));
+    const auto is_lost = [&](const Masked& m) { return m.sequence == packed.sequence && m.failed; };
+    if (packed.first_output < 0 || std::ranges::any_of(masked_, is_lost)) continue;
+    for (int64_t row = 0; row <= packed.n_drafts; ++row) {
+      choices_.add(*packed.sequence, row, row_of(logits, packed.first_output + row));
     }
   }
   choices_.choose(*executor_);
 }
 
-int64_t DraftVerifier::accept(const PackedRows& rows, HostRows logits, int64_t now_ns) {
+int64_t DraftVerifier::accept(const PackedRows& rows, int64_t now_ns) {
   Sequence& sequence = *rows.sequence;
   sequence.drafted(rows.n_drafts);
   int64_t n_accepted = 0;
-  const bool has_memory = !sequence.choosing_failed() && try_allocating([&] {
-    advance(sequence, rows, logits, now_ns, n_accepted);
-  });
-  if (!has_memory) sequence.run_out_of_memory(now_ns);
+  bool was_chosen = false;
+  const bool has_memory =
+      try_allocating([&] { was_chosen = advance(sequence, rows, now_ns, n_accepted); });
+  if (!has_memory || !was_chosen) sequence.run_out_of_memory(now_ns);
   speculator_->record(sequence, rows.n_drafts, n_accepted);
   if (!sequence.is_finished()) return n_accepted;
   prefixes_->keep(sequence);

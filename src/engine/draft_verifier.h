@@ -1,6 +1,6 @@
-// DraftVerifier: turns the logits of a step into tokens. The first row of each sequence is chosen
-// by all threads together; rows after it are drafts, which count as long as each is what the row
-// before it chose.
+// DraftVerifier: turns the logits of a step into tokens. All rows are chosen by all threads
+// together; the rows after a sequence's first are drafts, which count as long as each is what the
+// row before it chose.
 #pragma once
 
 #include <span>
@@ -13,21 +13,32 @@ namespace ruv {
 
 class DraftVerifier {
  public:
-  // All outlive it. At most max_sequences sequences in a step.
+  // All outlive it. At most max_outputs rows of logits in a step.
   DraftVerifier(Executor& executor, Speculator& speculator, PrefixCache& prefixes,
-                int64_t max_sequences, int64_t n_vocab);
+                int64_t max_outputs, int64_t n_vocab);
 
-  // Chooses the token after the last known one, for all sequences that gave logits.
+  // What can be decided before the step has logits: which tokens constraints allow in its rows. A
+  // sequence for which memory runs out meanwhile gets no choices. Throws std::bad_alloc. Requires:
+  // `rows` stay until the work is done.
+  HostWork begin(std::span<const PackedRows> rows);
+  // Chooses the tokens after all rows that gave logits. Requires: the work of begin() is done.
   void choose(std::span<const PackedRows> rows, HostRows logits);
   // Reports the tokens of one sequence and returns how many drafted ones were right. A sequence
   // that ends leaves what it computed to the prefix cache. Where memory is out, the sequence ends
   // with out_of_memory. Requires: its rows gave logits, and `choose` was called.
-  int64_t accept(const PackedRows& rows, HostRows logits, int64_t now_ns);
+  int64_t accept(const PackedRows& rows, int64_t now_ns);
 
  private:
+  // A sequence whose constraint is asked beside the step.
+  struct Masked {
+    Sequence* sequence;
+    bool failed;  // memory ran out
+  };
+
   Executor* executor_;
   Speculator* speculator_;
   PrefixCache* prefixes_;
+  std::vector<Masked> masked_;  // in the order of the step's rows
   StepChoices choices_;
 };
 

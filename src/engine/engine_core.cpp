@@ -29,7 +29,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       input_(options, pool_, prefixes_, tenants_),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,
               options.max_sequences, options.max_sequences + kMaxDraftRows),
-      verifier_(*executor_, speculator_, prefixes_, options.max_sequences, model.h.n_vocab) {}
+      verifier_(*executor_, speculator_, prefixes_, options.max_sequences + kMaxDraftRows,
+                model.h.n_vocab) {}
 
 FrameLimits EngineCore::frames_for_steps(const EngineOptions& options) {
   return {.n_lists = options.max_sequences,
@@ -211,7 +212,8 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (packer_.rows().empty()) return false;
   if (on_prompts) on_prompts(packer_.prompts());
   const int64_t run_ns = clock_->now_ns();
-  const std::optional<StepResult> output = executor_->run(packer_.batch(), stop);
+  const std::optional<StepResult> output =
+      executor_->run(packer_.batch(), stop, verifier_.begin(packer_.rows()));
   if (!output || files_are_lost()) return true;
   ++n_steps_;
   advance(output->logits, start_ns, run_ns);
@@ -317,7 +319,7 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
     ++step.n_passes;
     step.n_drafted += packed.n_drafts;
     const int64_t n_before = sequence.n_tokens();
-    step.n_accepted += verifier_.accept(packed, logits, now_ns);
+    step.n_accepted += verifier_.accept(packed, now_ns);
     sequence.pages().finish_step(sequence.n_computed());
     const int64_t n_new = sequence.n_tokens() - n_before;
     step.n_tokens += n_new;

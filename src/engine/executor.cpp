@@ -39,9 +39,10 @@ class ModelExecutor final : public Executor {
                       model_->device->rows(output->hidden, hidden_)};
   }
   KvPages& pages() override { return pages_; }
-  void each(int64_t n, const std::function<void(int64_t)>& f) override {
-    pool_.run_items(n, [&](int, int64_t i) { f(i); });
+  void each(int64_t n, const std::function<void(int, int64_t)>& f) override {
+    pool_.run_items(n, f);
   }
+  int n_threads() const override { return pool_.n_threads(); }
 
  private:
   const Model* model_;

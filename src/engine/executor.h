@@ -28,6 +28,13 @@ struct StepResult {
   HostRows hidden;  // (hidden_rows, n_embd), after the last norm
 };
 
+// Work of the host that needs no result of a step: f(0) … f(n - 1), in any order, on any threads. f
+// must not throw.
+struct HostWork {
+  int64_t n = 0;
+  std::function<void(int64_t)> f;
+};
+
 class Executor {
  public:
   // An executor on this machine's CPU. The model must outlive it. Fails: out_of_memory.
@@ -37,12 +44,20 @@ class Executor {
   // Computes a step; the result is valid until the next call. Nothing if `stop` became true before
   // the end.
   virtual std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) = 0;
-  virtual KvPages& pages() = 0;
-  // Calls f(0) … f(n - 1), on several threads if there are, and returns when all are done. f must
-  // not throw.
-  virtual void each(int64_t n, const std::function<void(int64_t)>& f) {
-    for (int64_t i = 0; i < n; ++i) f(i);
+  // The same, with work that is done when it returns. A device that computes by itself does the
+  // step meanwhile; here all threads share the work, then the step.
+  virtual std::optional<StepResult> run(const Batch& batch, const StopFlag& stop,
+                                        const HostWork& beside) {
+    each(beside.n, [&](int, int64_t i) { beside.f(i); });
+    return run(batch, stop);
   }
+  virtual KvPages& pages() = 0;
+  // Calls f(thread, 0) … f(thread, n - 1), on several threads if there are, thread < n_threads(),
+  // and returns when all are done. f must not throw.
+  virtual void each(int64_t n, const std::function<void(int, int64_t)>& f) {
+    for (int64_t i = 0; i < n; ++i) f(0, i);
+  }
+  virtual int n_threads() const { return 1; }
 
   // Computes a step that cannot be stopped.
   StepResult run(const Batch& batch) {

@@ -70,26 +70,35 @@ bool Sequence::ends_answer(Token id) const {
   return !params_.ignore_eos && model_->tokenizer != nullptr && model_->tokenizer->ends_answer(id);
 }
 
-bool Sequence::wants_likeliest() const {
-  return chooser_.takes_likeliest() && params_.max_tokens != 0;
+void Sequence::begin_step(int64_t n_drafts) {
+  std::span<const Token> draft;
+  if (n_drafts > 0) draft = std::span(drafts_->draft.tokens).first(static_cast<size_t>(n_drafts));
+  chooser_.begin_step(draft);
 }
 
-void Sequence::choose(std::span<float> logits) {
+bool Sequence::wants_likeliest(int64_t row) const {
+  return chooser_.takes_likeliest(row) && params_.max_tokens != 0;
+}
+
+// Drafted tokens that the prompt had are not part of the answer.
+void Sequence::choose(int64_t row, std::span<float> logits, SampleScratch& scratch) {
   if (params_.max_tokens == 0) return;
-  chooser_.choose(logits.first(static_cast<size_t>(n_vocab())), tokens_, n_generated());
+  std::span<const Token> draft;
+  if (row > 0) draft = std::span(drafts_->draft.tokens).first(static_cast<size_t>(row));
+  chooser_.choose(row, logits.first(static_cast<size_t>(n_vocab())),
+                  {tokens_, draft, n_generated() + row - text_.n_healed(draft)}, scratch);
 }
 
-bool Sequence::advance(std::span<float> logits, Token guess, int64_t now_ns) {
+bool Sequence::advance(Token guess, int64_t now_ns) {
   times_.first_token(now_ns);
   if (params_.max_tokens == 0) {
     emit({}, FinishReason::length, now_ns);
     return false;
   }
-  if (!chooser_.has_choice()) choose(logits);
   TokenChooser::Choice choice = chooser_.take();
   const Token id = choice.id;
   n_accepted_ += id == guess;
-  if (text_.is_healed(id)) {
+  if (text_.n_healed({&id, 1}) > 0) {
     reproduce(id, now_ns);
   } else if (ends_answer(id)) {
     emit({}, FinishReason::stop, now_ns);

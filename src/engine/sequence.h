@@ -86,17 +86,23 @@ class Sequence {
   void computed(int64_t n) { n_computed_ += n; }
   // Releases all pages; everything must be computed again.
   void preempted();
-  // Chooses the next token from the logits after the last one, which it changes; `advance` reports
-  // it. Sequences may choose on different threads at once.
-  void choose(std::span<float> logits);
+  // The next step gives the logits after the last known token and after each of the first n_drafts
+  // tokens of its draft: row i follows i drafted tokens. Throws std::bad_alloc.
+  void begin_step(int64_t n_drafts);
+  // Decides which tokens the constraint allows in each row. Throws std::bad_alloc. Sequences may do
+  // that, and choose rows, on different threads at once. Requires: is_constrained().
+  void build_masks() { chooser_.build_masks(); }
+  bool is_constrained() const { return chooser_.is_constrained(); }
+  // Chooses the token after a row from its logits, which it changes. Throws std::bad_alloc.
+  void choose(int64_t row, std::span<float> logits, SampleScratch& scratch);
   // Whether the choice is simply the likeliest token, which other code may then find.
-  bool wants_likeliest() const;
-  void choose(Token likeliest) { chooser_.choose(likeliest); }
-  void fail_choosing() { chooser_.fail(); }
-  bool choosing_failed() const { return chooser_.failed(); }
-  // Reports the choice, making it now if it was not made before. Returns whether it equals the
-  // drafted token `guess` (-1: none).
-  bool advance(std::span<float> logits, Token guess, int64_t now_ns);
+  bool wants_likeliest(int64_t row) const;
+  void choose(int64_t row, Token likeliest) { chooser_.choose(row, likeliest); }
+  // Whether the next row was chosen, so that advance() can report it.
+  bool can_advance() const { return params_.max_tokens == 0 || chooser_.has_choice(); }
+  // Reports the choice of the next row. Returns whether it equals the drafted token `guess` (-1:
+  // none). Requires: can_advance().
+  bool advance(Token guess, int64_t now_ns);
   // Whether the last event has been sent.
   bool is_finished() const { return is_finished_; }
   // Ends the answer from outside. Throws nothing.

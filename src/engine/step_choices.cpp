@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
 #include "base/allocation.h"
 
@@ -15,48 +14,53 @@ constexpr int64_t kPart = 32 * kArgmaxBlock;
 
 }  // namespace
 
-StepChoices::StepChoices(int64_t max_sequences, int64_t n_vocab) {
-  items_.reserve(static_cast<size_t>(max_sequences * ((n_vocab + kPart - 1) / kPart)));
+StepChoices::StepChoices(int64_t max_rows, int64_t n_vocab) {
+  items_.reserve(static_cast<size_t>(max_rows * ((n_vocab + kPart - 1) / kPart)));
 }
 
-void StepChoices::add(Sequence& sequence, std::span<float> logits) {
-  if (!sequence.wants_likeliest()) {
-    items_.push_back({&sequence, logits, -1});
+void StepChoices::add(Sequence& sequence, int64_t row, std::span<float> logits) {
+  if (!sequence.wants_likeliest(row)) {
+    items_.push_back({&sequence, row, logits, -1});
     return;
   }
   logits = logits.first(static_cast<size_t>(sequence.n_vocab()));
   for (size_t first = 0; first < logits.size(); first += kPart) {
     const size_t n = std::min<size_t>(kPart, logits.size() - first);
-    items_.push_back({&sequence, logits.subspan(first, n), static_cast<Token>(first)});
+    items_.push_back({&sequence, row, logits.subspan(first, n), static_cast<Token>(first)});
   }
 }
 
-void StepChoices::choose(Item& item) {
+void StepChoices::choose(Item& item, SampleScratch& scratch) {
   if (item.first >= 0) {
     item.likeliest = argmax(item.logits);
     return;
   }
-  if (!try_allocating([&] { item.sequence->choose(item.logits); })) item.sequence->fail_choosing();
+  // Without memory the row stays without a choice.
+  (void)try_allocating([&] { item.sequence->choose(item.row, item.logits, scratch); });
+}
+
+// Joins the parts of one row, from item i on. Returns the first item of the next row.
+size_t StepChoices::choose_of_parts(size_t i) {
+  Sequence* const sequence = items_[i].sequence;
+  const int64_t row = items_[i].row;
+  Token id = 0;
+  float best = -std::numeric_limits<float>::infinity();
+  for (; i < items_.size() && items_[i].sequence == sequence && items_[i].row == row; ++i) {
+    const float logit = items_[i].logits[static_cast<size_t>(items_[i].likeliest)];
+    if (!(logit > best)) continue;
+    best = logit;
+    id = items_[i].first + items_[i].likeliest;
+  }
+  sequence->choose(row, id);
+  return i;
 }
 
 void StepChoices::choose(Executor& executor) {
-  executor.each(std::ssize(items_), [this](int64_t i) { choose(items_[static_cast<size_t>(i)]); });
-  for (size_t i = 0; i < items_.size();) {
-    Sequence* const sequence = items_[i].sequence;
-    if (items_[i].first < 0) {
-      ++i;
-      continue;
-    }
-    Token id = 0;
-    float best = -std::numeric_limits<float>::infinity();
-    for (; i < items_.size() && items_[i].sequence == sequence; ++i) {
-      const float logit = items_[i].logits[static_cast<size_t>(items_[i].likeliest)];
-      if (!(logit > best)) continue;
-      best = logit;
-      id = items_[i].first + items_[i].likeliest;
-    }
-    sequence->choose(id);
-  }
+  scratch_.resize(static_cast<size_t>(executor.n_threads()));
+  executor.each(std::ssize(items_), [this](int thread, int64_t i) {
+    choose(items_[static_cast<size_t>(i)], scratch_[static_cast<size_t>(thread)]);
+  });
+  for (size_t i = 0; i < items_.size();) i = items_[i].first < 0 ? i + 1 : choose_of_parts(i);
 }
 
 }  // namespace ruv

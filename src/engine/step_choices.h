@@ -1,6 +1,5 @@
-// StepChoices: chooses the next tokens of all sequences of a step on all threads, before the first
-// one is reported. Choosing among 150,000 tokens costs one thread about 3 % of a step of 8
-// sequences.
+// StepChoices: chooses the tokens after all rows of a step on all threads, before the first one is
+// reported. Choosing among 150,000 tokens costs one thread about 3 % of a step of 8 sequences.
 #pragma once
 
 #include <span>
@@ -13,28 +12,31 @@ namespace ruv {
 
 class StepChoices {
  public:
-  // Allocates for max_sequences sequences and a vocabulary of n_vocab; nothing is allocated later.
-  StepChoices(int64_t max_sequences, int64_t n_vocab);
+  // Allocates for max_rows rows of logits and a vocabulary of n_vocab; what is allocated later are
+  // the threads' working memories, once.
+  StepChoices(int64_t max_rows, int64_t n_vocab);
 
   void clear() { items_.clear(); }
-  // `logits`: the logits after the sequence's last known token.
-  void add(Sequence& sequence, std::span<float> logits);
-  // Chooses for every sequence added. A sequence for which that failed has
-  // Sequence::choosing_failed.
+  // `logits`: those of row `row` of the sequence, see Sequence::begin_step.
+  void add(Sequence& sequence, int64_t row, std::span<float> logits);
+  // Chooses for every row added. Where memory ran out, a row has no choice.
   void choose(Executor& executor);
 
  private:
   // A part of a greedy row, or a whole row.
   struct Item {
     Sequence* sequence;
+    int64_t row;
     std::span<float> logits;
     Token first;          // id of the part's first logit; -1: the sequence chooses by itself
     Token likeliest = 0;  // of the part
   };
 
-  static void choose(Item& item);
+  static void choose(Item& item, SampleScratch& scratch);
+  size_t choose_of_parts(size_t i);
 
   std::vector<Item> items_;
+  std::vector<SampleScratch> scratch_;  // one for each thread
 };
 
 }  // namespace ruv

@@ -30,7 +30,8 @@ class EqualStepsExecutor final : public Executor {
     return real_->run(batch, stop);
   }
   KvPages& pages() override { return real_->pages(); }
-  void each(int64_t n, const std::function<void(int64_t)>& f) override { real_->each(n, f); }
+  void each(int64_t n, const std::function<void(int, int64_t)>& f) override { real_->each(n, f); }
+  int n_threads() const override { return real_->n_threads(); }
 
  private:
   std::unique_ptr<Executor> real_;

@@ -6,55 +6,70 @@
 namespace ruv {
 
 TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab)
-    : n_logprobs_(params.n_logprobs), n_vocab_(n_vocab), sampler_(params, seed, n_vocab) {}
+    : n_logprobs_(params.n_logprobs), n_vocab_(n_vocab), sampler_(params), rng_(seed) {}
 
-// The mask is allocated once, here, where running out of memory refuses the request.
+// The first row's mask is allocated here, where running out of memory refuses the request.
 void TokenChooser::constrain(std::unique_ptr<TokenConstraint> constraint) {
   constraint_ = std::move(constraint);
-  mask_.emplace(n_vocab_);
+  masks_.emplace_back(n_vocab_);
 }
 
-bool TokenChooser::takes_likeliest() const {
-  return sampler_.takes_likeliest() && !constrained() && n_logprobs_ < 0;
-}
-
-void TokenChooser::choose(std::span<float> logits, std::span<const Token> history,
-                          int64_t n_generated) {
-  std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
-  if (n_logprobs_ >= 0) own.assign(logits.begin(), logits.end());
-  if (constrained()) {
-    mask_->clear();
-    constraint_->allow(*mask_);
-    mask_->apply(logits);
-  }
-  const Token id = sampler_.sample(logits, history, n_generated);
-  std::optional<Event::Logprobs> logprobs;
-  if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
-  choice_ = {id, std::move(logprobs)};
-}
-
-// The constraint advances with the token that is reported.
-TokenChooser::Choice TokenChooser::take() {
-  Choice choice = *std::exchange(choice_, std::nullopt);
-  if (constrained()) constraint_->accept(choice.id);
-  return choice;
-}
-
-// Each draft token is asked of a copy of the constraint, which then advances along the draft. That
-// costs one mask per draft token; the row it saves costs a part of a forward pass.
+// A copy of the constraint advances along the draft.
 void TokenChooser::cut(std::vector<Token>& draft) const {
-  if (!constrained()) return;
+  if (!is_constrained() || draft.empty()) return;
   const std::unique_ptr<TokenConstraint> ahead = constraint_->clone();
-  TokenMask mask(n_vocab_);
   const auto is_forbidden = [&](Token id) {
     if (ahead->done()) return false;
-    mask.clear();
-    ahead->allow(mask);
-    if (!mask.has(id)) return true;
+    if (!ahead->allows(id)) return true;
     ahead->accept(id);
     return false;
   };
   draft.erase(std::ranges::find_if(draft, is_forbidden), draft.end());
+}
+
+void TokenChooser::begin_step(std::span<const Token> draft) {
+  next_ = 0;
+  n_masks_ = 0;
+  draft_.assign(draft.begin(), draft.end());
+  rows_.resize(1 + draft.size());
+  Rng ahead = rng_;
+  for (Row& row : rows_) row = {sampler_.draws() ? ahead.uniform() : 0, std::nullopt};
+}
+
+void TokenChooser::build_masks() {
+  const std::unique_ptr<TokenConstraint> ahead = draft_.empty() ? nullptr : constraint_->clone();
+  for (size_t row = 0;; ++row) {
+    if (row == masks_.size()) masks_.emplace_back(n_vocab_);
+    masks_[row].clear();
+    (row == 0 ? *constraint_ : *ahead).allow(masks_[row]);
+    n_masks_ = row + 1;
+    if (row == draft_.size()) return;
+    ahead->accept(draft_[row]);
+    if (ahead->done()) return;
+  }
+}
+
+bool TokenChooser::takes_likeliest(int64_t row) const {
+  return sampler_.takes_likeliest() && static_cast<size_t>(row) >= n_masks_ && n_logprobs_ < 0;
+}
+
+void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHistory& history,
+                          SampleScratch& scratch) {
+  std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
+  if (n_logprobs_ >= 0) own.assign(logits.begin(), logits.end());
+  if (static_cast<size_t>(row) < n_masks_) masks_[static_cast<size_t>(row)].apply(logits);
+  const Token id = sampler_.sample(logits, history, row_of(row).uniform, scratch);
+  std::optional<Event::Logprobs> logprobs;
+  if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
+  row_of(row).choice = {id, std::move(logprobs)};
+}
+
+// Constraint and random numbers advance with the tokens that are taken.
+TokenChooser::Choice TokenChooser::take() {
+  Choice choice = *std::exchange(rows_[next_++].choice, std::nullopt);
+  if (sampler_.draws()) rng_.next();
+  if (is_constrained()) constraint_->accept(choice.id);
+  return choice;
 }
 
 }  // namespace ruv

@@ -1,11 +1,16 @@
-// TokenChooser: which token comes next in one sequence. Logits pass the sequence's constraint, then
-// its sampler; the choice waits here until the engine reports it. Different sequences may choose on
-// different threads at once.
+// TokenChooser: which tokens come next in one sequence. Each row of logits of a step passes the
+// sequence's constraint, then its sampler; the choices wait here until the engine takes them.
+//
+// A step has a row after the last known token and one after each token of a draft. A row is chosen
+// as if the draft before it were right: it has the mask and the random number that it would have
+// then. So all rows of all sequences are chosen at once, on any thread, and those after a wrong
+// draft token are never taken.
 #pragma once
 
 #include <memory>
 #include <optional>
 
+#include "base/rng.h"
 #include "engine/sample/sampler.h"
 #include "text/token_constraint.h"
 
@@ -18,38 +23,55 @@ class TokenChooser {
 
   // Tokens are limited by `constraint` until it is done.
   void constrain(std::unique_ptr<TokenConstraint> constraint);
-  // Whether the choice is the likeliest token of the logits as they are, so that the caller may
+  // Cuts a draft before the first token that the constraint would not allow there, so that no row
+  // of a step is spent on it.
+  void cut(std::vector<Token>& draft) const;
+
+  // The next step gives the logits after the last known token and after each token of `draft`,
+  // which was cut. Forgets choices that were not taken. Throws std::bad_alloc.
+  void begin_step(std::span<const Token> draft);
+  // Whether rows of the step need masks.
+  bool is_constrained() const { return constraint_ != nullptr && !constraint_->done(); }
+  // Builds the step's masks; needs none of its logits. Throws std::bad_alloc. Requires:
+  // is_constrained(), begin_step() was called.
+  void build_masks();
+
+  // Whether row `row` takes the likeliest token of the logits as they are, so that the caller may
   // find it in parts on several threads.
-  bool takes_likeliest() const;
-  // Chooses among the logits (n_vocab) after the last token, which it changes. `history` is prompt
-  // and answer so far, of which the last n_generated are the answer.
-  void choose(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
-  void choose(Token likeliest) { choice_ = {likeliest, {}}; }
-  // Memory ran out while it chose.
-  void fail() { failed_ = true; }
-  bool failed() const { return failed_; }
+  bool takes_likeliest(int64_t row) const;
+  // Chooses a row's token among its logits (n_vocab), which it changes. `history`: what comes
+  // before the row. Throws std::bad_alloc. Different rows may be chosen at once.
+  void choose(int64_t row, std::span<float> logits, const SampleHistory& history,
+              SampleScratch& scratch);
+  void choose(int64_t row, Token likeliest) { row_of(row).choice = {likeliest, {}}; }
 
   struct Choice {
     Token id;
     std::optional<Event::Logprobs> logprobs;
   };
-  bool has_choice() const { return choice_.has_value(); }
-  // The choice is now the sequence's next token. Requires: has_choice().
+  // Whether the next row was chosen; where memory ran out it was not.
+  bool has_choice() const { return next_ < rows_.size() && rows_[next_].choice.has_value(); }
+  // The choice of the next row is the sequence's next token. Requires: has_choice().
   Choice take();
-  // Cuts a draft before the first token that the constraint would not allow there, so that no row
-  // of a step is spent on it.
-  void cut(std::vector<Token>& draft) const;
 
  private:
-  bool constrained() const { return constraint_ != nullptr && !constraint_->done(); }
+  struct Row {
+    double uniform;  // its random number
+    std::optional<Choice> choice;
+  };
+  Row& row_of(int64_t row) { return rows_[static_cast<size_t>(row)]; }
 
   int32_t n_logprobs_;
   int64_t n_vocab_;
   Sampler sampler_;
+  Rng rng_;
   std::unique_ptr<TokenConstraint> constraint_;
-  std::optional<TokenMask> mask_;  // where there is a constraint
-  std::optional<Choice> choice_;
-  bool failed_ = false;
+  // What belongs to the step.
+  std::vector<Token> draft_;
+  std::vector<Row> rows_;
+  size_t next_ = 0;               // the row that is taken next
+  std::vector<TokenMask> masks_;  // of its first rows, until the constraint is done
+  size_t n_masks_ = 0;            // of masks_, which keeps its memory
 };
 
 }  // namespace ruv

@@ -13,6 +13,7 @@ class Ascending final : public TokenConstraint {
     return std::make_unique<Ascending>(*this);
   }
   bool done() const override { return n_ == 0; }
+  bool allows(Token id) const override { return id >= next_; }
   void allow(TokenMask& mask) const override {
     for (Token id = next_; id < n_vocab_; ++id) mask.add(id);
   }
@@ -35,24 +36,59 @@ GenerateParams greedy() {
   return params;
 }
 
-// The next token where token `best` is the likeliest and higher ids are likelier than lower ones.
-Token next(TokenChooser& chooser, Token best) {
+// Row `row` of a step where token `best` is the likeliest and higher ids are likelier than lower
+// ones.
+void choose(TokenChooser& chooser, int64_t row, Token best) {
   std::vector<float> logits(kVocab);
   for (Token id = 0; id < kVocab; ++id) logits[static_cast<size_t>(id)] = static_cast<float>(id);
   logits[static_cast<size_t>(best)] = 1000;
-  chooser.choose(logits, {}, 0);
+  SampleScratch scratch;
+  chooser.choose(row, logits, {}, scratch);
+}
+
+void begin(TokenChooser& chooser, const std::vector<Token>& draft) {
+  chooser.begin_step(draft);
+  if (chooser.is_constrained()) chooser.build_masks();
+}
+
+// The token of a step of one row.
+Token next(TokenChooser& chooser, Token best) {
+  begin(chooser, {});
+  choose(chooser, 0, best);
   return chooser.take().id;
 }
 
 TEST(TokenChooser, AConstraintLimitsUntilItIsDone) {
   TokenChooser chooser(greedy(), 1, kVocab);
-  EXPECT_TRUE(chooser.takes_likeliest());
+  begin(chooser, {});
+  EXPECT_TRUE(chooser.takes_likeliest(0));
   chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
-  EXPECT_FALSE(chooser.takes_likeliest());
+  begin(chooser, {});
+  EXPECT_FALSE(chooser.takes_likeliest(0));
   EXPECT_EQ(next(chooser, 12), 12);
   EXPECT_EQ(next(chooser, 12), 99);  // 12 may not come again
-  EXPECT_TRUE(chooser.takes_likeliest());
+  begin(chooser, {});
+  EXPECT_TRUE(chooser.takes_likeliest(0));
   EXPECT_EQ(next(chooser, 12), 12);
+}
+
+// Each row has the mask of its place in the draft; after the constraint's last token there is none.
+TEST(TokenChooser, RowsOfADraftHaveMasksOfTheirOwn) {
+  TokenChooser chooser(greedy(), 1, kVocab);
+  chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
+  const std::vector<Token> draft = {20, 30, 5};
+  begin(chooser, draft);
+  EXPECT_FALSE(chooser.takes_likeliest(1));
+  EXPECT_TRUE(chooser.takes_likeliest(2));
+  choose(chooser, 0, 20);
+  choose(chooser, 1, 15);  // not after 20
+  choose(chooser, 2, 5);
+  EXPECT_EQ(chooser.take().id, 20);
+  EXPECT_EQ(chooser.take().id, 99);
+  EXPECT_FALSE(chooser.is_constrained());
+  EXPECT_TRUE(chooser.has_choice());
+  begin(chooser, {});
+  EXPECT_FALSE(chooser.has_choice());  // what was not taken is forgotten
 }
 
 TEST(TokenChooser, ADraftIsCutWhereTheConstraintForbidsIt) {

@@ -147,6 +147,13 @@ void ForcedPrefix::allow(TokenMask& mask) const {
   mask.add(prefixes_->beginning_with(left));
 }
 
+bool ForcedPrefix::allows(Token id) const {
+  const std::string_view left = std::string_view(bytes_).substr(at_);
+  const std::string_view bytes = prefixes_->bytes(id);
+  return bytes.size() < left.size() ? !bytes.empty() && left.starts_with(bytes)
+                                    : bytes.starts_with(left);
+}
+
 void ForcedPrefix::accept(Token id) {
   at_ += std::min(prefixes_->bytes(id).size(), bytes_.size() - at_);
 }

@@ -172,6 +172,7 @@ TEST(ForcedPrefix, LeavesExactlyTheTokensThatFit) {
       const bool fits = !tokenizer->is_control(id) && !bytes.empty() &&
                         (bytes.starts_with(left) || left.starts_with(bytes));
       EXPECT_EQ(mask.has(id), fits) << left << " " << bytes;
+      EXPECT_EQ(prefix.allows(id), fits) << left << " " << bytes;
     }
   }
 }

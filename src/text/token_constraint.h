@@ -21,6 +21,9 @@ class TokenConstraint {
   // Adds the tokens that may come next to `mask`, at least one. Changes nothing, so several threads
   // may ask several constraints at once. Requires: !done(), an empty mask of the vocabulary.
   virtual void allow(TokenMask& mask) const = 0;
+  // Whether `allow` gives this token: for a draft's tokens, whose whole masks are built later.
+  // Requires: !done(), an id of the vocabulary.
+  virtual bool allows(Token id) const = 0;
   // Requires: !done(), a token that `allow` gives.
   virtual void accept(Token id) = 0;
 };

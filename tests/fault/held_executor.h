@@ -41,7 +41,8 @@ class HeldExecutor final : public Executor {
     return output;
   }
   KvPages& pages() override { return held_->pages(); }
-  void each(int64_t n, const std::function<void(int64_t)>& f) override { held_->each(n, f); }
+  void each(int64_t n, const std::function<void(int, int64_t)>& f) override { held_->each(n, f); }
+  int n_threads() const override { return held_->n_threads(); }
 
   // Both before the first request.
   void hold_steps_of(int64_t n_sequences) { n_together_ = n_sequences; }

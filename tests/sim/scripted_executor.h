@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/executor.h"
-#include "engine/sample/sampler.h"
+#include "engine/sample/test_sampler.h"
 #include "engine/step_cost.h"
 
 namespace ruv {
@@ -294,7 +294,7 @@ class ScriptedExecutor final : public Executor {
 inline std::vector<Token> scripted_answer(const Request& request, int64_t n_vocab, int64_t n_ctx,
                                           bool tiered = false) {
   const GenerateParams& params = request.params;
-  Sampler sampler(params, params.seed.value_or(0), n_vocab);
+  SequentialSampler sampler(params, params.seed.value_or(0));
   std::vector<Token> tokens = request.prompt;
   std::vector<float> logits(static_cast<size_t>(n_vocab));
   ScriptedState state(tiered);

@@ -30,18 +30,40 @@ float exp_below_zero(float x) {
   return std::bit_cast<float>(result & ~is_below);
 }
 
-}  // namespace
-
-Sampler::Sampler(const GenerateParams& params, uint64_t seed, int64_t n_vocab)
-    : params_(params), rng_(seed) {
-  if (params.temperature > 0) {
-    candidates_.reserve(static_cast<size_t>(n_vocab));
-    weights_.reserve(static_cast<size_t>(n_vocab));
-    if (params.top_k > 0) return;
-    all_weights_.reserve(static_cast<size_t>(n_vocab));
-    block_sums_.reserve(static_cast<size_t>(n_vocab / kArgmaxBlock) + 1);
-  }
+bool is_likelier(const SampleScratch::Candidate& a, const SampleScratch::Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
 }
+
+// The last n tokens of a history, sorted.
+void sort_last(const SampleHistory& history, size_t n, std::vector<Token>& to) {
+  const size_t n_draft = std::min(n, history.draft.size());
+  const std::span<const Token> tokens = history.tokens.last(n - n_draft);
+  const std::span<const Token> draft = history.draft.last(n_draft);
+  to.assign(tokens.begin(), tokens.end());
+  to.insert(to.end(), draft.begin(), draft.end());
+  std::sort(to.begin(), to.end());
+}
+
+// Nothing is cut, so the order of the tokens does not matter: that of their ids needs no sorting.
+Token draw_of_all(double total, Token likeliest, double uniform, const SampleScratch& from) {
+  double at = uniform * total;
+  size_t block = 0;
+  while (block + 1 < from.block_sums.size() && at >= from.block_sums[block]) {
+    at -= from.block_sums[block++];
+  }
+  const size_t begin = block * kArgmaxBlock;
+  const size_t end = std::min<size_t>(begin + kArgmaxBlock, from.all_weights.size());
+  Token last = likeliest;  // where rounding leaves something over
+  for (size_t i = begin; i < end; ++i) {
+    if (from.all_weights[i] == 0) continue;
+    last = static_cast<Token>(i);
+    at -= double{from.all_weights[i]};
+    if (at < 0) break;
+  }
+  return last;
+}
+
+}  // namespace
 
 // The largest of a block first, in lanes that compilers turn into vectors, then its place: several
 // times as fast as comparing one by one, which took 8 % of a step of 8 sequences.
@@ -72,61 +94,60 @@ Token argmax(std::span<const float> logits) {
   return place == logits.end() ? 0 : static_cast<Token>(place - logits.begin());
 }
 
-bool Sampler::is_likelier(const Candidate& a, const Candidate& b) {
-  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
-}
-
 bool Sampler::takes_likeliest() const {
   return params_.temperature <= 0 && params_.logit_bias.empty() &&
          params_.repetition_penalty == 1.0 && params_.presence_penalty == 0 &&
          params_.frequency_penalty == 0;
 }
 
-Token Sampler::sample(std::span<float> logits, std::span<const Token> history,
-                      int64_t n_generated) {
+Token Sampler::sample(std::span<float> logits, const SampleHistory& history, double uniform,
+                      SampleScratch& scratch) const {
   for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
-  penalize(logits, history, n_generated);
-  if (params_.temperature <= 0) return argmax(logits);
+  penalize(logits, history, scratch);
+  if (!draws()) return argmax(logits);
   if (params_.top_k > 0) {
-    keep_top_k(logits);
-    return draw_of_kept(weigh_kept());
+    keep_top_k(logits, scratch);
+    return draw_of_kept(weigh_kept(scratch), uniform, scratch);
   }
   const Token likeliest = argmax(logits);
-  const double total = weigh_all(logits, logits[static_cast<size_t>(likeliest)]);
+  const double total = weigh_all(logits, logits[static_cast<size_t>(likeliest)], scratch);
   if (!(total > 0)) return likeliest;
-  if (params_.top_p >= 1 && params_.min_p <= 0) return draw_of_all(total, likeliest);
-  keep_heaviest(logits, total);
-  weigh_kept();
-  return draw_of_kept(total);
+  if (params_.top_p >= 1 && params_.min_p <= 0) {
+    return draw_of_all(total, likeliest, uniform, scratch);
+  }
+  keep_heaviest(logits, total, scratch);
+  weigh_kept(scratch);
+  return draw_of_kept(total, uniform, scratch);
 }
 
-void Sampler::penalize(std::span<float> logits, std::span<const Token> history,
-                       int64_t n_generated) {
+void Sampler::penalize(std::span<float> logits, const SampleHistory& history,
+                       SampleScratch& to) const {
+  std::vector<Token>& seen = to.seen;
   if (params_.repetition_penalty != 1.0) {
-    const auto window =
-        std::min<size_t>(history.size(), static_cast<size_t>(params_.repetition_window));
-    seen_.assign(history.end() - static_cast<std::ptrdiff_t>(window), history.end());
-    std::sort(seen_.begin(), seen_.end());
-    seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+    sort_last(history,
+              std::min<size_t>(history.tokens.size() + history.draft.size(),
+                               static_cast<size_t>(params_.repetition_window)),
+              seen);
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
     const auto penalty = static_cast<float>(params_.repetition_penalty);
-    for (Token id : seen_) {
+    for (Token id : seen) {
       float& logit = logits[static_cast<size_t>(id)];
       logit = logit > 0 ? logit / penalty : logit * penalty;
     }
   }
   if (params_.presence_penalty == 0 && params_.frequency_penalty == 0) return;
-  seen_.assign(history.end() - n_generated, history.end());
-  std::sort(seen_.begin(), seen_.end());
-  for (size_t i = 0; i < seen_.size(); ++i) {
-    const bool first = i == 0 || seen_[i] != seen_[i - 1];
-    logits[static_cast<size_t>(seen_[i])] -=
+  sort_last(history, static_cast<size_t>(history.n_generated), seen);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const bool first = i == 0 || seen[i] != seen[i - 1];
+    logits[static_cast<size_t>(seen[i])] -=
         static_cast<float>(params_.frequency_penalty + (first ? params_.presence_penalty : 0.0));
   }
 }
 
 // Once k candidates are known, few later logits exceed the least of them: whole blocks are skipped,
 // and little is left to sort. For 150,000 logits and k = 40 this takes a fortieth of the time.
-void Sampler::keep_top_k(std::span<const float> logits) {
+void Sampler::keep_top_k(std::span<const float> logits, SampleScratch& to) const {
+  std::vector<SampleScratch::Candidate>& candidates = to.candidates;
   constexpr size_t kBlock = 64;
   constexpr size_t kRoom = 1024;
   const auto k = static_cast<size_t>(params_.top_k);
@@ -134,14 +155,14 @@ void Sampler::keep_top_k(std::span<const float> logits) {
   float least = -std::numeric_limits<float>::infinity();
   bool has_k = false;
   const auto cut = [&] {
-    if (candidates_.size() <= k) return;
-    const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(k) - 1;
-    std::nth_element(candidates_.begin(), last, candidates_.end(), is_likelier);
-    candidates_.resize(k);
-    least = candidates_.back().logit;
+    if (candidates.size() <= k) return;
+    const auto last = candidates.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+    std::nth_element(candidates.begin(), last, candidates.end(), is_likelier);
+    candidates.resize(k);
+    least = candidates.back().logit;
     has_k = true;
   };
-  candidates_.clear();
+  candidates.clear();
   for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
     const size_t end = std::min(begin + kBlock, logits.size());
     int n_above = 0;
@@ -149,26 +170,26 @@ void Sampler::keep_top_k(std::span<const float> logits) {
     if (has_k && n_above == 0) continue;
     for (size_t i = begin; i < end; ++i) {
       if (has_k && !(logits[i] > least)) continue;  // of equals the first stays
-      candidates_.push_back({logits[i], static_cast<Token>(i)});
+      candidates.push_back({logits[i], static_cast<Token>(i)});
     }
-    if (candidates_.size() >= room) cut();
+    if (candidates.size() >= room) cut();
   }
   cut();
-  std::sort(candidates_.begin(), candidates_.end(), is_likelier);
+  std::sort(candidates.begin(), candidates.end(), is_likelier);
 }
 
 // exp((logit - max) / temperature) of all tokens; returns their sum. With std::exp in doubles and
 // all tokens sorted, a draw from 150,000 took 30 ms, not 0.13.
-double Sampler::weigh_all(std::span<const float> logits, float max) {
+double Sampler::weigh_all(std::span<const float> logits, float max, SampleScratch& scratch) const {
   constexpr size_t kLanes = 16;
   const auto scale = static_cast<float>(1 / params_.temperature);
-  all_weights_.resize(logits.size());
-  block_sums_.clear();
+  scratch.all_weights.resize(logits.size());
+  scratch.block_sums.clear();
   double total = 0;
   for (size_t begin = 0; begin < logits.size(); begin += kArgmaxBlock) {
     const size_t n = std::min<size_t>(kArgmaxBlock, logits.size() - begin);
     const float* const from = logits.data() + begin;
-    float* const to = all_weights_.data() + begin;
+    float* const to = scratch.all_weights.data() + begin;
     for (size_t i = 0; i < n; ++i) to[i] = exp_below_zero((from[i] - max) * scale);
     float lanes[kLanes] = {};
     size_t i = 0;
@@ -177,31 +198,14 @@ double Sampler::weigh_all(std::span<const float> logits, float max) {
     }
     double sum = std::accumulate(lanes, lanes + kLanes, 0.0);
     for (; i < n; ++i) sum += double{to[i]};
-    block_sums_.push_back(sum);
+    scratch.block_sums.push_back(sum);
     total += sum;
   }
   return total;
 }
 
-// Nothing is cut, so the order of the tokens does not matter: that of their ids needs no sorting.
-Token Sampler::draw_of_all(double total, Token likeliest) {
-  double at = rng_.uniform() * total;
-  size_t block = 0;
-  while (block + 1 < block_sums_.size() && at >= block_sums_[block]) at -= block_sums_[block++];
-  const size_t begin = block * kArgmaxBlock;
-  const size_t end = std::min<size_t>(begin + kArgmaxBlock, all_weights_.size());
-  Token last = likeliest;  // where rounding leaves something over
-  for (size_t i = begin; i < end; ++i) {
-    if (all_weights_[i] == 0) continue;
-    last = static_cast<Token>(i);
-    at -= double{all_weights_[i]};
-    if (at < 0) break;
-  }
-  return last;
-}
-
 // Candidates: the heaviest tokens, as many as top-p and min-p may keep.
-void Sampler::keep_heaviest(std::span<const float> logits, double total) {
+void Sampler::keep_heaviest(std::span<const float> logits, double total, SampleScratch& to) const {
   constexpr size_t kBlock = 64;
   constexpr double kRounding = 1e-5;  // of weights and sums in float32
   const double wanted = std::min(1.0, params_.top_p + kRounding) * total;
@@ -211,49 +215,50 @@ void Sampler::keep_heaviest(std::span<const float> logits, double total) {
   do {
     from = std::max(from, least);
     const auto cut = static_cast<float>(from);
-    candidates_.clear();
+    to.candidates.clear();
     sum = 0;
     for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
       const size_t end = std::min(begin + kBlock, logits.size());
       int n_kept = 0;
-      for (size_t i = begin; i < end; ++i) n_kept += all_weights_[i] >= cut;
+      for (size_t i = begin; i < end; ++i) n_kept += to.all_weights[i] >= cut;
       if (n_kept == 0) continue;
       for (size_t i = begin; i < end; ++i) {
-        if (!(all_weights_[i] >= cut)) continue;
-        candidates_.push_back({logits[i], static_cast<Token>(i)});
-        sum += double{all_weights_[i]};
+        if (!(to.all_weights[i] >= cut)) continue;
+        to.candidates.push_back({logits[i], static_cast<Token>(i)});
+        sum += double{to.all_weights[i]};
       }
     }
     if (from <= least || from < 1e-30) break;  // what is below weighs nothing
     from /= 50;
   } while (sum < wanted);
-  std::sort(candidates_.begin(), candidates_.end(), is_likelier);
+  std::sort(to.candidates.begin(), to.candidates.end(), is_likelier);
 }
 
 // The sum.
-double Sampler::weigh_kept() {
-  weights_.clear();
-  const double max = candidates_.front().logit;
-  for (const Candidate& c : candidates_) {
-    weights_.push_back(exact_exp((double{c.logit} - max) / params_.temperature));
+double Sampler::weigh_kept(SampleScratch& to) const {
+  to.weights.clear();
+  const double max = to.candidates.front().logit;
+  for (const SampleScratch::Candidate& c : to.candidates) {
+    to.weights.push_back(exact_exp((double{c.logit} - max) / params_.temperature));
   }
-  return std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  return std::accumulate(to.weights.begin(), to.weights.end(), 0.0);
 }
 
-Token Sampler::draw_of_kept(double total) {
+Token Sampler::draw_of_kept(double total, double uniform, const SampleScratch& from) const {
   // Both cuts are of the distribution after temperature and top-k; the likeliest always stays.
   size_t kept = 0;
   double sum = 0;
-  while (kept < weights_.size() && (kept == 0 || (sum < params_.top_p * total &&
-                                                  weights_[kept] >= params_.min_p * weights_[0]))) {
-    sum += weights_[kept++];
+  while (kept < from.weights.size() &&
+         (kept == 0 ||
+          (sum < params_.top_p * total && from.weights[kept] >= params_.min_p * from.weights[0]))) {
+    sum += from.weights[kept++];
   }
-  double at = rng_.uniform() * sum;
+  double at = uniform * sum;
   for (size_t i = 0; i + 1 < kept; ++i) {
-    at -= weights_[i];
-    if (at < 0) return candidates_[i].id;
+    at -= from.weights[i];
+    if (at < 0) return from.candidates[i].id;
   }
-  return candidates_[kept - 1].id;
+  return from.candidates[kept - 1].id;
 }
 
 Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, int32_t n) {

@@ -1,52 +1,65 @@
 // Sampler: turns logits into one token. The steps, in order: logit bias; repetition, presence and
 // frequency penalties; then the likeliest token if the temperature is 0, otherwise temperature,
-// top-k, top-p, min-p and one random draw. Deterministic: equal logits, history and seed give equal
-// tokens.
+// top-k, top-p, min-p and one random draw. Deterministic: equal logits, history and random number
+// give equal tokens.
 //
-// One per sequence; not thread-safe. Without top-k the whole vocabulary is weighed but not sorted;
-// with it, blocks without a candidate are skipped.
+// A sampler only holds parameters, so several rows of one sequence may be sampled at once, each
+// with the random number of its place and the memory of its thread. Without top-k the whole
+// vocabulary is weighed but not sorted; with it, blocks without a candidate are skipped.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "base/rng.h"
 #include "ruv/engine.h"
 
 namespace ruv {
 
-class Sampler {
- public:
-  // Copies what it needs. Requires: params passed check_params for n_vocab.
-  Sampler(const GenerateParams& params, uint64_t seed, int64_t n_vocab);
+// What came before a row: prompt and answer so far, then the part of a draft that the row follows.
+// The last n_generated of all these are the answer.
+struct SampleHistory {
+  std::span<const Token> tokens;
+  std::span<const Token> draft = {};
+  int64_t n_generated = 0;
+};
 
-  // Chooses among `logits` (n_vocab), which it changes. `history` is the prompt and the answer so
-  // far; its last n_generated tokens are the answer.
-  Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
-  // Whether sample() would return the argmax of unchanged logits.
-  bool takes_likeliest() const;
-
- private:
+// Working memory of one thread: up to 20 bytes for each token of the vocabulary, allocated by the
+// first draw that needs them.
+struct SampleScratch {
   struct Candidate {
     float logit;
     Token id;
   };
-  static bool is_likelier(const Candidate& a, const Candidate& b);
-  void penalize(std::span<float> logits, std::span<const Token> history, int64_t n_generated);
-  void keep_top_k(std::span<const float> logits);
-  double weigh_all(std::span<const float> logits, float max);
-  Token draw_of_all(double total, Token likeliest);
-  void keep_heaviest(std::span<const float> logits, double total);
-  Token draw_of_kept(double total);
-  double weigh_kept();
+  std::vector<Candidate> candidates;  // likeliest first
+  std::vector<double> weights;        // of the candidates; the likeliest one's is 1
+  std::vector<float> all_weights;     // of all tokens, without top_k
+  std::vector<double> block_sums;     // of kArgmaxBlock of them
+  std::vector<Token> seen;
+};
+
+class Sampler {
+ public:
+  // Copies what it needs. Requires: params passed check_params.
+  explicit Sampler(const GenerateParams& params) : params_(params) {}
+
+  // Chooses among `logits` (n_vocab), which it changes. `uniform`: a random number in [0, 1), used
+  // if draws().
+  Token sample(std::span<float> logits, const SampleHistory& history, double uniform,
+               SampleScratch& scratch) const;
+  // Whether sample() would return the argmax of unchanged logits.
+  bool takes_likeliest() const;
+  // Whether a choice takes a random number.
+  bool draws() const { return params_.temperature > 0; }
+
+ private:
+  void penalize(std::span<float> logits, const SampleHistory& history, SampleScratch& to) const;
+  void keep_top_k(std::span<const float> logits, SampleScratch& to) const;
+  double weigh_all(std::span<const float> logits, float max, SampleScratch& to) const;
+  void keep_heaviest(std::span<const float> logits, double total, SampleScratch& to) const;
+  double weigh_kept(SampleScratch& to) const;
+  Token draw_of_kept(double total, double uniform, const SampleScratch& from) const;
 
   GenerateParams params_;
-  Rng rng_;
-  std::vector<Candidate> candidates_;  // likeliest first
-  std::vector<double> weights_;        // of the candidates; the likeliest one's is 1
-  std::vector<float> all_weights_;     // of all tokens, without top_k
-  std::vector<double> block_sums_;     // of kArgmaxBlock of them
-  std::vector<Token> seen_;
 };
 
 // Logits per block of argmax.

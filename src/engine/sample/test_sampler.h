@@ -1,0 +1,25 @@
+// A sampler that draws one token after another, as a sequence does.
+#pragma once
+
+#include "base/rng.h"
+#include "engine/sample/sampler.h"
+
+namespace ruv {
+
+class SequentialSampler {
+ public:
+  SequentialSampler(const GenerateParams& params, uint64_t seed) : sampler_(params), rng_(seed) {}
+
+  // `history`: prompt and answer so far; its last n_generated tokens are the answer.
+  Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated) {
+    const double uniform = sampler_.draws() ? rng_.uniform() : 0;
+    return sampler_.sample(logits, {history, {}, n_generated}, uniform, scratch_);
+  }
+
+ private:
+  Sampler sampler_;
+  Rng rng_;
+  SampleScratch scratch_;
+};
+
+}  // namespace ruv
