@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/range.h"
 #include "engine/step_cost.h"
 #include "ruv/params.h"
 
@@ -62,6 +64,10 @@ struct SequenceView {
   // -1: none.
   int64_t n_coming = 0;
   int64_t leader = -1;
+  // Prompt tokens that one step must compute together, such as the rows of an image that see each
+  // other: ranges of at most max_batch_tokens - max_sequences tokens, in order. n_computed is
+  // inside none of them.
+  std::span<const Range> whole = {};
   int64_t n_drafts = 0;  // running, decoding: draft rows that it asks for
   Priority priority = Priority::normal;
   int64_t waited_ms = 0;  // from its arrival to its first token; stays from then on

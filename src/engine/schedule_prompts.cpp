@@ -20,6 +20,17 @@ int64_t rounded(int64_t first, int64_t n, int64_t page_tokens) {
   return n > 4 * kRowTile ? n - n % kRowTile : n;
 }
 
+// The range that must be computed whole and has tokens on both sides of `at`; null: none.
+const Range* whole_around(const SequenceView& view, int64_t at) {
+  const auto found =
+      std::ranges::find_if(view.whole, [&](const Range& r) { return r.begin < at && at < r.end; });
+  return found == view.whole.end() ? nullptr : &*found;
+}
+
+bool begins_whole(const SequenceView& view) {
+  return whole_around(view, view.n_computed + 1) != nullptr;
+}
+
 }  // namespace
 
 void PromptSharing::share(std::span<StepPlan::Prompt> prompts) {
@@ -43,7 +54,9 @@ void PromptSharing::share_in_class(std::span<StepPlan::Prompt> prompts, bool fir
   const std::span<StepPlan::Prompt> others = prompts.subspan(1);
   if (first_class) kept_back_ = missing(urgent);
   budget_.set_half_aside();
+  // A whole range may need more than half of the rows.
   const bool ends =
+      begins_whole(*urgent.view) ||
       n_remaining(urgent) <= budget_.rows_for(urgent.view->n_computed, n_remaining(urgent));
   if (!ends) plan_others(others);
   budget_.release_half();
@@ -60,16 +73,28 @@ void PromptSharing::plan_others(std::span<StepPlan::Prompt> others) {
   for (StepPlan::Prompt& prompt : others) plan_chunk(prompt, 0);
 }
 
-void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
-  const int64_t first = prompt.view->n_computed;
+int64_t PromptSharing::rows_of_chunk(const StepPlan::Prompt& prompt, int64_t at_least) const {
+  const SequenceView& view = *prompt.view;
+  const int64_t first = view.n_computed;
   const int64_t wanted = n_remaining(prompt);
   const int64_t due = std::min({at_least, wanted, budget_.n_rows_free()});
-  int64_t n = std::max(budget_.rows_for(first, wanted), due);
   const int64_t holds = (prompt.n_pages + pages_.available() - kept_back_) * limits_.page_tokens;
-  n = std::min(n, holds - first);
+  int64_t n = std::min(std::max(budget_.rows_for(first, wanted), due), holds - first);
   if (n < wanted) n = rounded(first, n, limits_.page_tokens);
+  if (const Range* const whole = whole_around(view, first + n); whole != nullptr) {
+    n = whole->begin - first;
+    const int64_t n_whole = whole->end - first;
+    if (n == 0 && due > 0 && n_whole <= std::min(budget_.n_rows_free(), holds - first))
+      return n_whole;
+  }
   // Crumbs cost more than they bring.
-  if (n <= 0 || (due == 0 && n < std::min(wanted, limits_.useful_chunk_tokens / 2))) return;
+  return due == 0 && n < std::min(wanted, limits_.useful_chunk_tokens / 2) ? 0 : n;
+}
+
+void PromptSharing::plan_chunk(StepPlan::Prompt& prompt, int64_t at_least) {
+  const int64_t first = prompt.view->n_computed;
+  const int64_t n = rows_of_chunk(prompt, at_least);
+  if (n <= 0) return;
   const int64_t n_new = pages_.missing(prompt.n_pages, first + n);
   pages_.take(n_new);
   pages_.promise(-n_new);

@@ -25,6 +25,7 @@ class PromptSharing {
   // at_least: rows that are planned even if the step's time is spent, as long as rows and pages are
   // left.
   void plan_chunk(StepPlan::Prompt& prompt, int64_t at_least);
+  int64_t rows_of_chunk(const StepPlan::Prompt& prompt, int64_t at_least) const;
   int64_t missing(const StepPlan::Prompt& prompt) const {
     return pages_.missing(prompt.n_pages, prompt.view->n_tokens + 1);
   }

@@ -133,6 +133,36 @@ TEST(Schedule, NowAndThenTheStreamsGoAlone) {
   EXPECT_FALSE(plan_of(s).rows.empty()) << "with nobody decoding prompts go on";
 }
 
+// A range that must be computed together is in one step or waits, and the most urgent prompt's gets
+// a step whatever it costs.
+TEST(Schedule, AWholeRangeIsNotCut) {
+  const std::vector<Range> whole = {{40, 90}};
+  ScheduleSnapshot s;
+  s.limits.max_batch_tokens = 64;
+  s.n_free_pages = 100;
+  const auto n_rows_after = [&](int64_t n_computed) {
+    s.running[0] = running(200, n_computed);
+    s.running[0].whole = whole;
+    const StepPlan plan = plan_of(s);
+    const StepPlan::Rows* const rows = rows_of(plan, 0);
+    return rows == nullptr ? 0 : rows->n_tokens;
+  };
+  s.running.resize(1);
+  EXPECT_EQ(n_rows_after(0), 40);
+  EXPECT_EQ(n_rows_after(40), 56);  // up to a page's end
+  EXPECT_EQ(n_rows_after(90), 64);
+  // Beside a stream, which leaves time for less, and before a shorter prompt.
+  s.running.push_back(running(20, 19));
+  s.running.push_back(running(30, 0));
+  s.limits.max_mixed_tokens = 8;
+  EXPECT_EQ(n_rows_after(40), 50);
+  EXPECT_EQ(rows_of(plan_of(s), 2), nullptr);
+  EXPECT_EQ(n_rows_after(32), 4);  // half of the rows
+  // Without the pages it waits.
+  s.n_free_pages = 2;
+  EXPECT_EQ(n_rows_after(40), 0);
+}
+
 TEST(Schedule, ChunksShrinkAsTheContextGrows) {
   ScheduleSnapshot s;
   s.n_free_pages = 10000;
@@ -584,6 +614,12 @@ PlanWorld random_world(uint64_t seed) {
     r.tenant = std::to_string(below(3));
     r.prefix = below(2) == 0 ? "" : std::string(1, static_cast<char>('a' + below(3)));
     r.n_prefix = r.prefix.empty() ? 0 : 16 * (1 + (r.prefix[0] - 'a') * 2);
+    const int64_t n_most = limits.max_batch_tokens - limits.max_sequences;
+    for (int64_t at = r.n_prefix + below(40); below(2) == 0 && at < r.n_prompt;) {
+      const int64_t end = std::min(r.n_prompt, at + 1 + below(static_cast<int>(n_most)));
+      r.whole.push_back({at, end});
+      at = end + below(20);
+    }
     r.n_drafts = below(3) == 0 ? below(6) : 0;
     r.n_accepted = below(4);
     requests.push_back(r);

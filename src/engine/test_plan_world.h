@@ -22,10 +22,11 @@ struct PlanRequest {
   Priority priority = Priority::normal;
   int64_t timeout_ms = -1;
   std::string tenant = {};
-  std::string prefix = {};  // requests of one name share their first tokens
-  int64_t n_prefix = 0;     // so many, in whole pages
-  int64_t n_drafts = 0;     // wanted beside each generated token
-  int64_t n_accepted = 0;   // of them, when granted
+  std::string prefix = {};        // requests of one name share their first tokens
+  int64_t n_prefix = 0;           // so many, in whole pages
+  int64_t n_drafts = 0;           // wanted beside each generated token
+  int64_t n_accepted = 0;         // of them, when granted
+  std::vector<Range> whole = {};  // of the prompt, after its prefix
 };
 
 struct PlanOutcome {
@@ -150,6 +151,7 @@ class PlanWorld {
     SequenceView v;
     v.n_tokens = life.n_tokens;
     v.n_computed = life.n_computed;
+    v.whole = request(life).whole;
     v.priority = request(life).priority;
     v.tenant = life.tenant;
     const double until = life.first_token_ms >= 0 ? life.first_token_ms : now_ms_;
@@ -242,6 +244,12 @@ class PlanWorld {
       if (!failure_.empty()) return;
       const SequenceView& v = viewed(rows.sequence);
       expect(rows.n_tokens > 0 && v.n_computed + rows.n_tokens <= v.n_tokens, "no such tokens");
+      expect(std::ranges::none_of(v.whole,
+                                  [&](const Range& r) {
+                                    const int64_t end = v.n_computed + rows.n_tokens;
+                                    return r.begin < end && end < r.end;
+                                  }),
+             "a whole range is cut");
       expect(rows.n_drafts >= 0 && rows.n_drafts <= v.n_drafts, "drafts that nobody wants");
       n_rows += rows.n_tokens + rows.n_drafts;
     }
