@@ -14,6 +14,7 @@
 #include "bench_steps.h"
 #include "command_line.h"
 #include "commands.h"
+#include "device/cpu/cpu_packing.h"
 #include "kernels/roofline.h"
 #include "model/model.h"
 #include "open_model.h"
@@ -54,7 +55,7 @@ double least_prefill_seconds(const Model& model, BenchReport& report) {
   for (const LayerWeights& layer : model.layers) {
     for (const Linear& linear : layer.linears) {
       const Weight& w = linear.weight;
-      const bool is_integer = w.kernel != nullptr && w.kernel->act == ActFormat::q8;
+      const bool is_integer = w.is_packed() && kernel_of(w)->act == ActFormat::q8;
       operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w.n_out * w.n_in);
     }
   }

@@ -83,7 +83,7 @@ class Bench {
  private:
   // The CPU's addresses are pointers.
   static View view(const std::vector<float>& numbers, int64_t n_rows, int64_t n_cols) {
-    return {CpuDevice().address(numbers.data()), n_rows, n_cols};
+    return {CpuDevice(kernels()).address(numbers.data()), n_rows, n_cols};
   }
   void begin(int64_t first, int64_t n) {
     batch_.clear();

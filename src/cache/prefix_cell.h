@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernels.h"
 #include "ruv/token.h"
+#include "tensor/page.h"
 
 namespace ruv {
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/buffer.h"
@@ -14,8 +15,8 @@ namespace ruv {
 
 class KvPages;
 class Ops;
+class Packing;
 class WorkerPool;
-struct Kernels;
 struct OpsLimits;
 
 // Numbers in device memory: a norm's weights or a bias. Empty: there are none.
@@ -57,16 +58,25 @@ class Device {
   // Whether the host's memory is the device's: then take() and rows() copy nothing.
   virtual bool shares_memory() const = 0;
 
+  // The form in which it multiplies matrices.
+  virtual const Packing& packing() const = 0;
   // Operations on this device, over `pages`, which it must have made. All must outlive them.
   // `threads` are the host's, for devices that compute on them. Fails: out_of_memory.
-  virtual Result<std::unique_ptr<Ops>> make_ops(const Kernels& kernels, WorkerPool& threads,
-                                                KvPages& pages, const OpsLimits& limits) = 0;
+  virtual Result<std::unique_ptr<Ops>> make_ops(WorkerPool& threads, KvPages& pages,
+                                                const OpsLimits& limits) = 0;
 
   // Numbers of the host as a Vector. Fails: out_of_memory.
   Result<Vector> vector(std::vector<float> numbers);
 };
 
-// The device on which a loaded model computes: this machine's CPU.
-std::shared_ptr<Device> new_device();
+struct DeviceChoice {
+  std::string isa = {};  // instruction set of the CPU; empty: the best that this machine has
+  // Without arithmetic that only some machines have, so that results are those of every machine.
+  bool portable = false;
+};
+// The device on which a model computes: this machine's CPU. Fails: unsupported (isa).
+Result<std::shared_ptr<Device>> choose_device(const DeviceChoice& choice);
+// That of an empty choice.
+std::shared_ptr<Device> default_device();
 
 }  // namespace ruv

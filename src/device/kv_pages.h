@@ -43,7 +43,7 @@ class KvPages {
   // without limits).
   static Result<KvPages> create(const CacheLayout& layout, int64_t n_pages,
                                 const std::optional<FrameLimits>& limits = {},
-                                std::shared_ptr<Device> device = new_device());
+                                std::shared_ptr<Device> device = default_device());
 
   // Memory of all frames of pages that are created so.
   static int64_t bytes_for(const CacheLayout& layout, int64_t n_pages,

@@ -1,8 +1,8 @@
 // KvShape: what a layer keeps of each token, in pages of kPageTokens tokens.
 #pragma once
 
-#include "kernels/kernels.h"
 #include "ruv/kv_type.h"
+#include "tensor/page.h"
 
 namespace ruv {
 

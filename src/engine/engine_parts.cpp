@@ -90,9 +90,9 @@ std::string layout_of(const Model& model, const EngineOptions& o, const KvPages&
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
   const KvType type = *o.kv.type;
   const std::string group = is_tiered(type) ? fmt::format(" by {}", kGroupTokens) : "";
-  return fmt::format("isa {}, kv {}{}{}, {}, rope {}", model.kernels->isa, kv_type_name(type),
-                     group, rotates_keys(type) ? " centred, rotated" : "", layers_of(pages),
-                     extended ? "extended" : "original");
+  return fmt::format("isa {}, kv {}{}{}, {}, rope {}", model.device->packing().name(),
+                     kv_type_name(type), group, rotates_keys(type) ? " centred, rotated" : "",
+                     layers_of(pages), extended ? "extended" : "original");
 }
 
 // Null: nothing is kept on disk.
@@ -102,7 +102,7 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
   if (model.file == nullptr) {
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
-  const ContentKey key = content_key(*model.file, *model.kernels);
+  const ContentKey key = content_key(*model.file, model.device->packing());
   return open_page_store(o.kv, key.words, layout_of(model, o, pages), pages.saved_bytes());
 }
 

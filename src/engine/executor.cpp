@@ -22,7 +22,7 @@ class ModelExecutor final : public Executor {
   Status make_ops(const ExecutorLimits& limits) {
     const HParams& h = model_->h;
     ops_ =
-        TRY(model_->device->make_ops(*model_->kernels, pool_, pages_,
+        TRY(model_->device->make_ops(pool_, pages_,
                                      {.max_rows = std::max(limits.max_rows, limits.max_outputs),
                                       .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
                                       .max_head_dim = h.head_dim,

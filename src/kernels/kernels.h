@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tensor/dtype.h"
+#include "tensor/page.h"
 
 namespace ruv {
 
@@ -61,7 +62,6 @@ struct GemmKernel {
 
 // Attention works on pages of kPageTokens tokens. Keys of one page and head are stored transposed
 // (head_dim, kPageTokens), values (kPageTokens, head_dim), both f16.
-inline constexpr int kPageTokens = 16;
 
 // Pages of one head in the order of their positions, followed by n_ahead pages that later calls
 // will read: a kernel asks for them early, because pages lie anywhere.

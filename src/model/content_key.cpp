@@ -41,7 +41,7 @@ void add_tensor(KeyText& key, const TensorInfo& tensor) {
 
 }  // namespace
 
-ContentKey content_key(const ModelFile& file, const Kernels& kernels) {
+ContentKey content_key(const ModelFile& file, const Packing& packing) {
   // All at once: a disk that is asked for one piece after the other takes 50 times as long.
   for (const TensorInfo& tensor : file.tensors()) {
     for (uint64_t i = 0; i < kSampledPieces; ++i) {
@@ -49,7 +49,7 @@ ContentKey content_key(const ModelFile& file, const Kernels& kernels) {
     }
   }
   KeyText key;
-  add_kernels(key, kernels);
+  add_packing(key, packing);
   key.text(file.container());
   key.text(file.architecture());
   key.number(file.metadata().size());

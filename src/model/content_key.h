@@ -2,8 +2,8 @@
 // how it is computed, not where its files lie or when they were written.
 #pragma once
 
+#include "device/packing.h"
 #include "format/model_file.h"
-#include "kernels/kernels.h"
 
 namespace ruv {
 
@@ -13,9 +13,9 @@ struct ContentKey {
 };
 
 // Hash of all metadata, of every tensor's name, type, shape and kSampledPieces pieces of its bytes,
-// and of the kernels (add_kernels). A tensor changed only between its pieces goes unseen. Some
+// and of the packing (add_packing). A tensor changed only between its pieces goes unseen. Some
 // milliseconds for a file of 1 GB; the memory of what it read is given back.
-ContentKey content_key(const ModelFile& file, const Kernels& kernels);
+ContentKey content_key(const ModelFile& file, const Packing& packing);
 
 // The first and the last bytes of a tensor, and pieces at equal distances between.
 inline constexpr uint64_t kSampledPieces = 4;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "device/cpu/cpu_packing.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
@@ -28,7 +29,7 @@ class ContentKeys : public testing::Test {
   static ContentKey key_of(const std::string& path, const Kernels& table = kernels()) {
     const auto file = ModelFile::open(path);
     EXPECT_TRUE(file.has_value()) << file.error().message();
-    return content_key(**file, table);
+    return content_key(**file, CpuPacking(table));
   }
   // Where a tensor's bytes begin in the file.
   uint64_t place_of(std::string_view tensor, uint64_t& n_bytes) const {

@@ -5,8 +5,9 @@
 
 #include <cstring>
 
+#include "base/worker_pool.h"
 #include "device/batch_builder.h"
-#include "device/cpu/cpu_ops.h"
+#include "device/ops.h"
 
 namespace ruv {
 namespace {
@@ -29,10 +30,10 @@ class DecoderWorld {
     pages_->clear(0);
     activations_ = std::make_unique<Activations>(
         std::move(*Activations::create(*model_, kPageTokens, kPageTokens)));
-    ops_ = std::move(
-        *CpuOps::create(*model_->kernels, pool_, *pages_,
-                        {kPageTokens, std::max({h.n_ff, h.n_embd, h.n_heads * h.head_dim}),
-                         h.head_dim, h.n_heads / h.n_kv_heads}));
+    ops_ = std::move(*model_->device->make_ops(
+        pool_, *pages_,
+        {kPageTokens, std::max({h.n_ff, h.n_embd, h.n_heads * h.head_dim}), h.head_dim,
+         h.n_heads / h.n_kv_heads}));
   }
 
   const Model& model() const { return *model_; }
@@ -64,7 +65,7 @@ class DecoderWorld {
   WorkerPool pool_{1};
   std::unique_ptr<KvPages> pages_;
   std::unique_ptr<Activations> activations_;
-  std::unique_ptr<CpuOps> ops_;
+  std::unique_ptr<Ops> ops_;
   std::vector<PageId> page_ids_ = {0};
 };
 

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "device/packing.h"
 #include "model/model.h"
 
 namespace ruv {
@@ -10,7 +11,7 @@ ModelInfo model_info(const Model& model) {
   ModelInfo info;
   info.name = model.file->text("general.name").value_or(file_name_of(model.file->path()));
   info.architecture = model.family->name;
-  info.isa = model.kernels->isa;
+  info.isa = model.device->packing().name();
   info.n_layers = model.h.n_layers;
   info.n_embd = model.h.n_embd;
   info.n_heads = model.h.n_heads;

@@ -39,11 +39,11 @@ class WeightLoader {
         pool_(pool),
         options_(options),
         cache_(options),
-        n_packed_(packed_bytes_of(*model.file, *model.kernels)) {}
+        n_packed_(packed_bytes_of(*model.file, model.device->packing())) {}
 
   Status run() {
     if (!cache_.takes(n_packed_)) return pack_only();
-    const PackedKey key = packed_key(*m_.file, *m_.kernels);
+    const PackedKey key = packed_key(*m_.file, m_.device->packing());
     if (const std::optional<PackedFile> file = cache_.find(key, pool_)) return take(key, *file);
     const std::unique_ptr<PackedFileWriter> writer = cache_.begin(key, n_packed_);
     return writer == nullptr ? pack_only() : pack_to(key, *writer);
@@ -56,7 +56,7 @@ class WeightLoader {
       if (options_.progress)
         options_.progress(LoadStage::packing, std::min(1.0, share_of(n_ready)));
     };
-    WeightSource source(*m_.file, *m_.device, *m_.kernels, pool_, std::move(plan));
+    WeightSource source(*m_.file, *m_.device, pool_, std::move(plan));
     TRY(bind_weights(m_, source));
     TRY(check_unused(m_, source));
     if (n_lacking != nullptr) *n_lacking = source.n_lacking();
@@ -138,20 +138,11 @@ void bind_text(Model& m) {
   }
 }
 
-// Where no weight is multiplied in a way of this machine's own, portable kernels cost nothing.
-Result<const Kernels*> choose_kernels(const LoadOptions& options, const ModelFile& file) {
-  if (options.isa.empty()) {
-    const auto tensors = file.tensors();
-    const bool has_bf16 = std::any_of(tensors.begin(), tensors.end(),
-                                      [](const TensorInfo& t) { return t.dtype == DType::bf16; });
-    return has_bf16 && !options.portable ? &kernels() : &portable_kernels();
-  }
-  const Kernels* const found = find_kernels(options.isa);
-  if (found == nullptr) {
-    return fail(Code::unsupported, "instruction set '{}' does not exist or cannot run here",
-                options.isa);
-  }
-  return found;
+// Where no weight is multiplied in a way of this machine's own, being portable costs nothing.
+DeviceChoice choice_of(const LoadOptions& options, const ModelFile& file) {
+  const bool has_bf16 = std::ranges::any_of(
+      file.tensors(), [](const TensorInfo& t) { return t.dtype == DType::bf16; });
+  return {.isa = options.isa, .portable = options.portable || !has_bf16};
 }
 
 void collect_remarks(Model& m, const LoadOptions& options) {
@@ -171,12 +162,11 @@ void collect_remarks(Model& m, const LoadOptions& options) {
 // Everything but the weights.
 Status read_numbers(Model& model, const std::string& path, const LoadOptions& options) {
   model.file = TRY(ModelFile::open(path, {options.ignored_keys}));
-  model.kernels = TRY(choose_kernels(options, *model.file));
+  model.device = TRY(choose_device(choice_of(options, *model.file)));
   TRY(Status(model.file->usable()));
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
-  model.device = new_device();
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
   collect_remarks(model, options);
   return {};
@@ -198,7 +188,7 @@ Status check_model(const std::string& path, const LoadOptions& options) {
   Model model;
   TRY(read_numbers(model, path, options));
   WorkerPool pool(1);
-  WeightSource source(*model.file, *model.device, *model.kernels, pool, {.shapes_only = true});
+  WeightSource source(*model.file, *model.device, pool, {.shapes_only = true});
   TRY(bind_weights(model, source));
   return check_unused(model, source);
 }

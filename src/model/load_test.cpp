@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "device/cpu/cpu_packing.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
@@ -58,7 +59,7 @@ class LoadPacked : public testing::Test {
 
 void expect_same(const Weight& a, const Weight& b) {
   ASSERT_EQ(a.n_out, b.n_out);
-  ASSERT_EQ(a.kernel, b.kernel);
+  ASSERT_EQ(a.form, b.form);
   ASSERT_EQ(a.packed.n_bytes, b.packed.n_bytes);
 }
 
@@ -143,7 +144,7 @@ TEST_F(LoadPacked, ABigModelChangedBetweenSamplesHasAnotherKey) {
   const auto key_of = [&] {
     const auto file = ModelFile::open(path);
     EXPECT_TRUE(file);
-    return packed_key(**file, kernels()).text();
+    return packed_key(**file, default_device()->packing()).text();
   };
   const auto before = key_of();
   EXPECT_EQ(key_of(), before);
@@ -322,7 +323,7 @@ TEST_F(LoadPacked, FilesThatLackAMatrixAreReplaced) {
   const auto good = load();
   const auto file = ModelFile::open(path_);
   ASSERT_TRUE(file.has_value());
-  const PackedKey key = packed_key(**file, *good->kernels);
+  const PackedKey key = packed_key(**file, good->device->packing());
   auto writer = PackedFileWriter::create(only_file(), key, 8 * kPackedBlock);
   ASSERT_TRUE(writer.has_value());
   ASSERT_TRUE((*writer)->flush().ok());
@@ -413,7 +414,7 @@ TEST_F(LoadPacked, TheFormatOfAModelIsThatOfMostBytes) {
   Model model;
   model.file = ModelFile::open(mostly_f32).value();
   model.family = find_family("llama");
-  model.kernels = &kernels();
+  model.device = default_device();
   EXPECT_EQ(model_info(model).format, "f32");
 }
 
@@ -476,7 +477,7 @@ TEST_F(LoadPacked, AModelKeepsItsPackedFile) {
 TEST_F(LoadPacked, TheHalvesOfAKeySayDifferentThings) {
   const auto file = ModelFile::open(path_);
   ASSERT_TRUE(file.has_value());
-  const PackedKey key = packed_key(**file, kernels());
+  const PackedKey key = packed_key(**file, default_device()->packing());
   EXPECT_NE(key.words[0], key.words[1]);
 }
 

@@ -39,11 +39,10 @@ struct Model {
   const FamilyRecord* family = nullptr;
   HParams h;
   RopePlans rope;
-  std::vector<LayerPlan> plans;      // one for each layer
-  std::shared_ptr<Device> device;    // whose memory has the weights
-  const Kernels* kernels = nullptr;  // whose layout the weights have
-  Weight token_embd;                 // plain rows
-  Weight position_embd;              // plain rows; learned positions only
+  std::vector<LayerPlan> plans;    // one for each layer
+  std::shared_ptr<Device> device;  // whose memory has the weights, in its form
+  Weight token_embd;               // plain rows
+  Weight position_embd;            // plain rows; learned positions only
   std::vector<LayerWeights> layers;
   Vector output_norm, output_norm_bias;
   Weight output;

@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/rng.h"
-#include "kernels/pack/layout.h"
 #include "model/key_text.h"
-#include "tensor/format.h"
 
 namespace ruv {
 namespace {
@@ -44,35 +41,16 @@ void add_file(KeyText& key, const MappedFile& mapped, std::span<const TensorInfo
   for (uint64_t i = 0; i < kSamples; ++i) key.number(hash_bytes(sample(i)));
 }
 
-// One group of two superblocks of arbitrary bits, packed.
-void add_packer(KeyText& key, const GemmKernel& kernel) {
-  constexpr int64_t kColumns = 512;
-  const auto row_bytes = static_cast<size_t>(format_of(kernel.weight).bytes_of(kColumns));
-  std::vector<std::byte> bits(row_bytes * static_cast<size_t>(kernel.mr));
-  Rng rng(1);
-  for (std::byte& b : bits) b = static_cast<std::byte>(rng.next());
-  std::vector<const std::byte*> rows;
-  for (int i = 0; i < kernel.mr; ++i)
-    rows.push_back(bits.data() + static_cast<size_t>(i) * row_bytes);
-  std::vector<std::byte> packed(static_cast<size_t>(kernel.group_bytes(kColumns)));
-  kernel.pack(packed.data(), rows.data(), kColumns);
-  key.number(static_cast<uint64_t>(kernel.weight));
-  key.number(static_cast<uint64_t>(kernel.mr));
-  key.number(packed.size());
-  key.number(hash_bytes(packed));
-}
-
 }  // namespace
 
-void add_kernels(KeyText& key, const Kernels& kernels) {
-  key.number(kPackedLayoutVersion);
-  key.text(kernels.isa);
-  for (const GemmKernel& kernel : kernels.gemm) add_packer(key, kernel);
+void add_packing(KeyText& key, const Packing& packing) {
+  key.text(packing.name());
+  for (const uint64_t number : packing.fingerprint()) key.number(number);
 }
 
-PackedKey packed_key(const ModelFile& file, const Kernels& kernels) {
+PackedKey packed_key(const ModelFile& file, const Packing& packing) {
   KeyText key;
-  add_kernels(key, kernels);
+  add_packing(key, packing);
   key.text(file.container());
   for (const MappedFile& mapped : file.files()) add_file(key, mapped, file.tensors());
   file.drop_pages();  // reading the samples loaded their neighbours too

@@ -1,22 +1,23 @@
-// What a packed-weights file depends on, as one key: the model's bytes, the kernels, the layouts.
+// What a packed-weights file depends on, as one key: the model's bytes and the
+// device's form of matrices.
 #pragma once
 
 #include <optional>
 
+#include "device/packing.h"
 #include "format/model_file.h"
-#include "kernels/kernels.h"
 #include "model/key_text.h"
 #include "model/packed_file.h"
 
 namespace ruv {
 
 // Without reading all weights (docs/adr/0013): of each file its size, times of change, everything
-// before the first tensor and samples of the rest; and the kernels, so that no change of a layout
+// before the first tensor and samples of the rest; and the packing, so that no change of a layout
 // goes unnoticed.
-PackedKey packed_key(const ModelFile& file, const Kernels& kernels);
+PackedKey packed_key(const ModelFile& file, const Packing& packing);
 
-// Adds what each packer of `kernels` makes of a fixed probe.
-void add_kernels(KeyText& key, const Kernels& kernels);
+// Adds all on which packed bytes depend.
+void add_packing(KeyText& key, const Packing& packing);
 
 // Where the rows lie in the model's files, in order, as a hash; nothing when one lies elsewhere.
 std::optional<uint64_t> hash_of_places(const ModelFile& file,

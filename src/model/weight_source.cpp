@@ -24,11 +24,11 @@ std::optional<PackedMatrix> entry_of(const ModelFile& file, const Weight& weight
   if (!places || matrix.name.size() > UINT16_MAX) return std::nullopt;
   return PackedMatrix{.name = matrix.name,
                       .dtype = static_cast<uint8_t>(weight.dtype),
-                      .mr = static_cast<uint8_t>(weight.kernel->mr),
+                      .mr = static_cast<uint8_t>(weight.group_rows),
                       .n_out = static_cast<uint64_t>(weight.n_out),
                       .n_in = static_cast<uint64_t>(weight.n_in),
                       .rows_hash = *places,
-                      .n_bytes = static_cast<uint64_t>(weight.n_groups() * weight.group_bytes())};
+                      .n_bytes = static_cast<uint64_t>(weight.packed_bytes())};
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ void WeightSource::ready(int64_t n_bytes) {
 
 // `to` null: into the packed file.
 Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to) {
-  const int64_t group_bytes = weight.group_bytes();
+  const int64_t group_bytes = weight.group_bytes;
   const int64_t most = std::max<int64_t>(1, kMaxPackedSlice / group_bytes);
   const int64_t n_slice = std::clamp<int64_t>(kSliceBytes / group_bytes,
                                               std::min<int64_t>(pool_->n_threads(), most), most);
@@ -134,7 +134,7 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
     const Range groups{group, std::min(group + n_slice, weight.n_groups())};
     const int64_t n_bytes = (groups.end - groups.begin) * group_bytes;
     std::byte* const at = to != nullptr ? to + group * group_bytes : TRY(plan_.to->next(n_bytes));
-    pack_groups(weight, matrix.rows, groups, at, *pool_);
+    device_->packing().pack(weight, matrix.rows, groups, at, *pool_);
     ready(n_bytes);
   }
   return {};
@@ -151,9 +151,9 @@ Status WeightSource::write_copy(const Buffer& packed) {
 
 Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
   const auto n_out = static_cast<int64_t>(matrix.rows.size());
-  Weight weight = shape_of_weight(*kernels_, matrix.dtype, matrix.n_in, n_out);
+  Weight weight = device_->packing().shape_of(matrix.dtype, matrix.n_in, n_out);
   if (plan_.shapes_only) return weight;
-  if (weight.kernel == nullptr) {
+  if (!weight.is_packed()) {
     const int64_t row_bytes = format_of(matrix.dtype).bytes_of(matrix.n_in);
     weight.plain = TRY(device_->take_rows(matrix.rows, row_bytes));
     return weight;
@@ -176,7 +176,7 @@ Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
       return weight;
     }
   }
-  Buffer own = TRY(Buffer::allocate(weight.n_groups() * weight.group_bytes()));
+  Buffer own = TRY(Buffer::allocate(weight.packed_bytes()));
   TRY(pack_slices(weight, matrix, own.get()));
   // The file can be read only when it is complete.
   if (writes) TRY(write_copy(own));
@@ -195,14 +195,14 @@ Result<Weight> WeightSource::lookup(const MatrixRows& matrix) {
   return weight;
 }
 
-int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels) {
+int64_t packed_bytes_of(const ModelFile& file, const Packing& packing) {
   int64_t n_bytes = 0;
   const bool tied = file.find_tensor("output.weight") == nullptr;
   for (const TensorInfo& tensor : file.tensors()) {
     const bool looked_up = tensor.name == "token_embd.weight" && !tied;
     if (tensor.shape.size() != 2 || tensor.transposed || looked_up) continue;
-    const Weight weight = shape_of_weight(kernels, tensor.dtype, tensor.shape[1], tensor.shape[0]);
-    if (weight.kernel != nullptr) n_bytes += weight.n_groups() * weight.group_bytes();
+    const Weight weight = packing.shape_of(tensor.dtype, tensor.shape[1], tensor.shape[0]);
+    if (weight.is_packed()) n_bytes += weight.packed_bytes();
   }
   return n_bytes;
 }

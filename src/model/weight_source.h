@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "device/cpu/pack_weight.h"
 #include "device/ops.h"
+#include "device/packing.h"
 #include "format/model_file.h"
 #include "model/hparams.h"
 #include "model/packed_file.h"
@@ -37,9 +37,8 @@ struct PackPlan {
 class WeightSource {
  public:
   // Weights are for `device`, which must outlive this object, as must the others.
-  WeightSource(const ModelFile& file, Device& device, const Kernels& kernels, WorkerPool& pool,
-               PackPlan plan)
-      : file_(&file), device_(&device), kernels_(&kernels), pool_(&pool), plan_(std::move(plan)) {}
+  WeightSource(const ModelFile& file, Device& device, WorkerPool& pool, PackPlan plan)
+      : file_(&file), device_(&device), pool_(&pool), plan_(std::move(plan)) {}
 
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
@@ -69,7 +68,6 @@ class WeightSource {
 
   const ModelFile* file_;
   Device* device_;
-  const Kernels* kernels_;
   WorkerPool* pool_;
   PackPlan plan_;
   mutable std::set<std::string, std::less<>> used_;
@@ -78,6 +76,6 @@ class WeightSource {
 };
 
 // Bytes of a model's matrices once packed, or nearly: fused projections are padded a little more.
-int64_t packed_bytes_of(const ModelFile& file, const Kernels& kernels);
+int64_t packed_bytes_of(const ModelFile& file, const Packing& packing);
 
 }  // namespace ruv

@@ -8,9 +8,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/worker_pool.h"
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
-#include "device/cpu/cpu_ops.h"
+#include "device/ops.h"
 #include "model/decoder.h"
 
 namespace ruv {
@@ -147,7 +148,7 @@ TEST(Activations, EveryStepOfGptNanoSort) {
     WorkerPool pool(1);
     KvPages pages = std::move(*KvPages::create(m.cache_layout(), 1));
     const auto ops =
-        std::move(*CpuOps::create(*m.kernels, pool, pages, {kTokens, m.h.n_ff, m.h.head_dim, 1}));
+        std::move(*m.device->make_ops(pool, pages, {kTokens, m.h.n_ff, m.h.head_dim, 1}));
     const Activations activations = std::move(*Activations::create(m, kTokens, kTokens));
     PagePool free_pages(1);
     PageList list(free_pages);

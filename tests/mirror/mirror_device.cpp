@@ -16,17 +16,19 @@ constexpr uint64_t kShift = uint64_t{1} << 53;
 
 }  // namespace
 
-std::shared_ptr<Device> new_device() { return std::make_shared<CpuDevice>(kShift); }
+std::shared_ptr<Device> new_device(const Kernels& kernels) {
+  return std::make_shared<CpuDevice>(kernels, kShift);
+}
 
 TEST(MirrorDeathTest, TheHostCannotReadADevicesMemory) {
-  const std::shared_ptr<Device> device = new_device();
+  const std::shared_ptr<Device> device = default_device();
   const DeviceMemory memory = *device->allocate(64);
   const auto* const pointer = reinterpret_cast<const volatile char*>(memory.start.bits());
   EXPECT_DEATH(std::exit(*pointer), "");
 }
 
 TEST(Mirror, WhatWasTakenIsACopy) {
-  const std::shared_ptr<Device> device = new_device();
+  const std::shared_ptr<Device> device = default_device();
   auto numbers = std::make_shared<std::vector<std::byte>>(8, std::byte{7});
   const DeviceMemory memory = *device->take(SharedBytes(Bytes(*numbers), numbers));
   std::ranges::fill(*numbers, std::byte{9});

@@ -55,9 +55,9 @@ void CpuDevice::zero(Address at, int64_t n_bytes) {
   std::memset(pointer(at), 0, static_cast<size_t>(n_bytes));
 }
 
-Result<std::unique_ptr<Ops>> CpuDevice::make_ops(const Kernels& kernels, WorkerPool& threads,
-                                                 KvPages& pages, const OpsLimits& limits) {
-  return TRY(CpuOps::create(kernels, threads, pages, limits));
+Result<std::unique_ptr<Ops>> CpuDevice::make_ops(WorkerPool& threads, KvPages& pages,
+                                                 const OpsLimits& limits) {
+  return TRY(CpuOps::create(*kernels_, threads, pages, limits));
 }
 
 HostRows CpuDevice::rows(View view, std::span<float> staging) {

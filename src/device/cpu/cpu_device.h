@@ -1,15 +1,15 @@
-// CpuDevice: the CPU and the host's memory. Addresses are pointers plus a constant, 0 but in tests:
-// any other makes each use of an address by the host a fault.
+// CpuDevice: the CPU, one table of kernels, and the host's memory. Addresses are pointers plus a
+// constant, 0 but in tests: any other makes each use of an address by the host a fault.
 #pragma once
 
-#include "device/device.h"
+#include "device/cpu/cpu_packing.h"
 
 namespace ruv {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() = default;
-  explicit CpuDevice(uint64_t shift) : shift_(shift) {}
+  explicit CpuDevice(const Kernels& kernels, uint64_t shift = 0)
+      : kernels_(&kernels), packing_(kernels), shift_(shift) {}
 
   Result<DeviceMemory> allocate(int64_t n_bytes) override;
   Result<DeviceMemory> take(SharedBytes bytes) override;
@@ -20,8 +20,11 @@ class CpuDevice : public Device {
   void zero(Address at, int64_t n_bytes) override;
   HostRows rows(View view, std::span<float> staging) override;
   bool shares_memory() const override { return shift_ == 0; }
-  Result<std::unique_ptr<Ops>> make_ops(const Kernels& kernels, WorkerPool& threads, KvPages& pages,
+  const Packing& packing() const override { return packing_; }
+  Result<std::unique_ptr<Ops>> make_ops(WorkerPool& threads, KvPages& pages,
                                         const OpsLimits& limits) override;
+
+  const Kernels& kernels() const { return *kernels_; }
 
   std::byte* pointer(Address address) const {
     return reinterpret_cast<std::byte*>(address.bits() - shift_);
@@ -32,7 +35,12 @@ class CpuDevice : public Device {
   }
 
  private:
-  uint64_t shift_ = 0;
+  const Kernels* kernels_;
+  CpuPacking packing_;
+  uint64_t shift_;
 };
+
+// The CPU with a table of kernels. Test programs have one of their own, with shifted addresses.
+std::shared_ptr<Device> new_device(const Kernels& kernels);
 
 }  // namespace ruv

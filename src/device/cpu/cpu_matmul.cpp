@@ -17,7 +17,7 @@ int64_t act_row_bytes(ActFormat format, int64_t k) {
 
 bool wants(std::span<const Ops::Product> products, ActFormat format) {
   return std::any_of(products.begin(), products.end(), [format](const Ops::Product& p) {
-    return p.weight->kernel != nullptr && p.weight->kernel->act == format;
+    return p.weight->is_packed() && kernel_of(*p.weight)->act == format;
   });
 }
 
@@ -114,23 +114,23 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
 
 void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece piece) const {
   const Weight& weight = *product.weight;
-  const GemmKernel* const kernel = weight.kernel != nullptr ? weight.kernel : f32_gemm_;
+  const GemmKernel* const kernel = weight.is_packed() ? kernel_of(weight) : f32_gemm_;
   const int64_t mr = kernel->mr;
   const Range groups = part_of((weight.n_out + mr - 1) / mr, piece.index, piece.n, kGroupsOfPiece);
   if (groups.begin >= groups.end) return;
-  if (weight.kernel == nullptr) {
+  if (!weight.is_packed()) {
     multiply_plain(product, x, groups, piece.thread);
   } else {
-    kernel->run({.weights = device_->pointer(weight.packed.start) +
-                            groups.begin * kernel->group_bytes(weight.n_in),
-                 .act = act_rows(act, kernel->act, x),
-                 .out = device_->numbers(product.out.start) + groups.begin * mr,
-                 .k = weight.n_in,
-                 .n_groups = groups.end - groups.begin,
-                 .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
-                 .n_rows = x.n_rows,
-                 .act_stride = act_row_bytes(kernel->act, x.n_cols),
-                 .out_stride = product.out.n_cols});
+    kernel->run(
+        {.weights = device_->pointer(weight.packed.start) + groups.begin * weight.group_bytes,
+         .act = act_rows(act, kernel->act, x),
+         .out = device_->numbers(product.out.start) + groups.begin * mr,
+         .k = weight.n_in,
+         .n_groups = groups.end - groups.begin,
+         .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
+         .n_rows = x.n_rows,
+         .act_stride = act_row_bytes(kernel->act, x.n_cols),
+         .out_stride = product.out.n_cols});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
 }

@@ -10,7 +10,6 @@
 
 #include "base/rng.h"
 #include "device/batch_builder.h"
-#include "device/cpu/pack_weight.h"
 #include "device/test_view.h"
 #include "tensor/half.h"
 
@@ -345,10 +344,11 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
   for (float& value : x) value = static_cast<float>(rng.uniform() - 0.5);
   for (const Kernels* kernels : all_kernels()) {
     WorkerPool pool(2);
-    KvPages pages = std::move(*KvPages::create(CacheLayout::uniform(1, {1, 8, 8}), 1));
-    const auto ops = std::move(*CpuOps::create(*kernels, pool, pages, {4, n_in, 8, 1}));
+    KvPages pages = std::move(
+        *KvPages::create(CacheLayout::uniform(1, {1, 8, 8}), 1, {}, new_device(*kernels)));
     Device& device = pages.device();
-    const Weight weight = std::move(*pack_weight(device, *kernels, pool, DType::tq2_0, n_in, rows));
+    const auto ops = std::move(*device.make_ops(pool, pages, {4, n_in, 8, 1}));
+    const Weight weight = std::move(*pack_weight(device, pool, DType::tq2_0, n_in, rows));
     const Vector bias = *device.vector(std::vector<float>(static_cast<size_t>(n_out), 1.5F));
     const TestView product(device, nullptr, 2, n_out);
     const TestView input(device, x.data(), 2, n_in);
