@@ -1,3 +1,5 @@
+// The two forms of a report: one JSON object with every number, for tools that compare runs, and a
+// table for people. A run that was not asked for is null in the first and absent in the second.
 #include "bench_report.h"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 namespace ruv {
 namespace {
 
+// The median; 0 where there is nothing.
 double middle_of(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
@@ -64,6 +67,7 @@ void print_machine(const MachineLimits& m) {
   fmt::print("; a call of all threads takes {:.0f} ns\n", m.barrier_ns);
 }
 
+// What more sequences at once cost: a step that reads the weights once serves all of them.
 void print_steps(const std::vector<SpeedRuns>& decode) {
   if (decode.size() < 2) return;
   fmt::print("\n{:<20}{:>12} {:>20}\n", "sequences at once", "ms a step",

@@ -1,3 +1,5 @@
+// One folder serves `run`, `serve` and `sessions`: pages of prefixes in it, sessions in a folder
+// below. Both are encrypted with the same key.
 #include "cache_folder.h"
 
 #include <array>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr const char* kKeyHelp = "File with 64 hexadecimal digits: encrypts what is in the folder";
 
+// No path gives no key. A line break after the digits is allowed, since editors add one.
 Result<std::optional<std::array<uint8_t, 32>>> read_key(const std::string& path) {
   std::optional<std::array<uint8_t, 32>> key;
   if (path.empty()) return key;
@@ -47,6 +50,7 @@ void add_session_flags(CommandLine& line, CacheFolder& cache) {
   line.text("--cache-key", cache.key_file, kKeyHelp);
 }
 
+// As the XDG base directory specification says: relative paths count as unset.
 std::string default_cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/ruvllm";

@@ -17,6 +17,7 @@
 namespace ruv {
 namespace {
 
+// The whole text as a number, without spaces or a plus sign.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -25,6 +26,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
+// Caught by CLI11 and reported by parse() as a wrong call.
 [[noreturn]] void refuse(const std::string& flag, const std::string& why) {
   throw CLI::ValidationError(flag, why);
 }
@@ -68,6 +70,7 @@ void set_row(const std::string& flag, const OptionRow& row, GenerateParams& para
   refuse(flag, status.message().substr(status.message().starts_with(name) ? name.size() : 0));
 }
 
+// max_tokens becomes --max-tokens.
 std::string flag_of(const OptionRow& row) {
   std::string flag = std::string("--") + row.name;
   for (char& c : flag) {
@@ -86,6 +89,7 @@ KvType kv_type_of(const std::string& text) {
   return *found;
 }
 
+// The row's text with its default.
 std::string help_of(const OptionRow& row) {
   const OptionValue value = row.get(GenerateParams{});
   if (const auto* whole = std::get_if<int64_t>(&value)) {

@@ -68,6 +68,7 @@ std::string kind_name(const TokenizerSpec& spec) {
   return spec.pre.empty() ? "byte-level bpe" : fmt::format("byte-level bpe, {}", spec.pre);
 }
 
+// A tokenizer may be absent, or there and of a kind that is not supported.
 void check_tokenizer(const ModelFile& file, FileReport& report) {
   Result<TokenizerSpec> spec = file.tokenizer_spec();
   report.tokenizer.present = spec || spec.error().code() != Code::not_found;
@@ -89,6 +90,7 @@ void check_template(const ModelFile& file, FileReport& report) {
   if (!parsed) report.chat_template.usable = parsed.error();
 }
 
+// What can be said without the weights. Fails as loading would.
 Status read_numbers(const ModelFile& file, FileReport& report) {
   const HParams h = TRY(read_hparams(file, *TRY(file.known_family())));
   report.numbers = h;
@@ -152,6 +154,7 @@ std::string model_name(const ModelFile& file) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
+// Why it does not work; null where it does.
 Json reason_json(const Status& status) {
   return status.ok() ? Json(nullptr) : Json(status.message());
 }

@@ -50,6 +50,7 @@ struct EncodedText {
 
 SpecialParsing parsing(bool special) { return special ? SpecialParsing::on : SpecialParsing::off; }
 
+// Whether the model itself would put the token there.
 bool begins_with_bos(const TokenizerSpec& spec, const Encoding& how) {
   return how.bos && spec.add_bos && spec.bos.has_value();
 }

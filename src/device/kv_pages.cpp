@@ -1,3 +1,6 @@
+// Each layer's settled_ view says in which region it is and what maps its pages to frames there.
+// Layers leave the main region one kind after the other: windows, then running states; what is left
+// has a frame for every page. Tails of tiered types are second copies, seen through newest_.
 #include "device/kv_pages.h"
 
 #include <algorithm>
@@ -55,6 +58,7 @@ Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
   return {};
 }
 
+// All layers that keep a running state share one group: a checkpoint is of all of them.
 Status KvPages::add_states(const std::optional<FrameLimits>& limits) {
   std::vector<KvShape> shapes;
   for (size_t i = 0; i < layout_.layers.size(); ++i) {
@@ -115,6 +119,7 @@ Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
   return {};
 }
 
+// Counts what create() would allocate, before there is a device.
 int64_t KvPages::bytes_for(const CacheLayout& layout, int64_t n_pages,
                            const std::optional<FrameLimits>& limits) {
   int64_t bytes = 0;
@@ -173,6 +178,7 @@ int64_t KvPages::saved_bytes() const {
   return n;
 }
 
+// Groups that are not saved leave zeros, so that all records have one size.
 void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const {
   size_t at = n_saved_;
   const auto save_group = [&](bool wanted, const KvRegion& region, FrameId frame) {

@@ -1,3 +1,5 @@
+// A run holds, layer by layer, the keys of each head for all its frames, then the values, then the
+// states. So attention reads the keys of neighbouring frames as one stream.
 #include "device/kv_region.h"
 
 namespace ruv {
@@ -18,6 +20,8 @@ Result<KvRegion> KvRegion::create(Device& device, std::vector<KvShape> layers, i
   return KvRegion(device, std::move(placed), run_bytes, n_frames, std::move(memory));
 }
 
+// Calls f(start, n_bytes, offset) for the parts of a frame, which lie apart in its run. `offset` is
+// a part's place in the bytes of a saved frame: their order is the format of records on disk.
 template <class F>
 void KvRegion::for_pieces(FrameId frame, const F& f) const {
   int64_t offset = 0;

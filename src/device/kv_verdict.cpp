@@ -1,3 +1,6 @@
+// The file is written by `ruvllm kv-gate` and read when an engine starts with a tiered type. It may
+// come from anywhere, so every number is checked; "passed" and "why" are for people, and the reader
+// decides again.
 #include "device/kv_verdict.h"
 
 #include <fmt/format.h>
@@ -11,7 +14,7 @@ namespace ruv {
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 1;  // of the file; others are refused
 
 Result<double> number_of(const Json& row, const char* name, std::string_view source) {
   const Json* found = row.find(name);

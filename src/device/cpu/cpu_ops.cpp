@@ -40,6 +40,7 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
 
 CpuOps::~CpuOps() = default;
 
+// Waking the team costs a few microseconds, in which one thread handles about this many numbers.
 bool CpuOps::worth_threads(int64_t numbers) const {
   return pool_->n_threads() > 1 && numbers >= 32768;
 }
@@ -70,6 +71,7 @@ void CpuOps::begin(const Batch& batch, std::span<const RopePlan> plans) {
   }
 }
 
+// Rows of a table for looking up stay in the file's format.
 void CpuOps::decode_row(const Weight& table, int64_t row, float* out) const {
   const Address at = table.plain.rows[static_cast<size_t>(row)];
   format_of(table.dtype).decode(device_->pointer(at), out, table.n_in);
@@ -167,6 +169,7 @@ void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
   }
 }
 
+// Keys of a layer less its centre, head by head.
 void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                        const Vector& key_centre) {
   const KvShape& shape = pages_->settled(layer).shape();

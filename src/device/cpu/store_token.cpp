@@ -1,3 +1,5 @@
+// A token is stored in the settled form of its layer and, for tiered types, in the f16 tail as
+// well. Keys of integer types are rotated first, which spreads outliers over all dimensions.
 #include "device/cpu/store_token.h"
 
 #include <algorithm>
