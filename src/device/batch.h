@@ -12,6 +12,8 @@
 
 namespace ruv {
 
+struct Adapter;
+
 using PageId = int32_t;
 
 // Where a row is, for positional encodings. Text counts along all three axes alike; an image's rows
@@ -30,7 +32,7 @@ struct StateOut {
 // Rows [row_begin, row_begin + n_rows) of the batch continue one sequence at first_position.
 // `pages` hold its keys and values, page i the positions from i · kPageTokens. Layers that keep a
 // running state read the one before the first row in frame `state`, leave it as it is, and write
-// `state_outs`, which ascend by row.
+// `state_outs`, which ascend by row. `adapter` must outlive the step.
 struct BatchSequence {
   int64_t row_begin = 0;
   int64_t n_rows = 0;
@@ -38,6 +40,7 @@ struct BatchSequence {
   std::span<const PageId> pages;
   FrameId state = -1;  // -1: no layer keeps one
   std::span<const StateOut> state_outs = {};
+  const Adapter* adapter = nullptr;  // null: the model as it is
 };
 
 // Rows [row_begin, row_begin + rows.n_rows) enter the model as these embeddings (n_rows, n_embd),
@@ -54,6 +57,7 @@ struct Batch {
   std::vector<BatchSequence> sequences;
   std::vector<int32_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<int32_t> hidden_rows;  // rows whose hidden state is wanted, ascending
+  bool has_adapters = false;         // some sequence has one
 
   int64_t n_rows() const { return static_cast<int64_t>(tokens.size()); }
   int64_t n_logits() const { return static_cast<int64_t>(logit_rows.size()); }

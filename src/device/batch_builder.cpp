@@ -19,6 +19,7 @@ void BatchBuilder::clear() {
   batch_.sequences.clear();
   batch_.logit_rows.clear();
   batch_.hidden_rows.clear();
+  batch_.has_adapters = false;
 }
 
 // Rows that follow are counted into the last sequence.
@@ -29,6 +30,11 @@ void BatchBuilder::begin_sequence(int64_t first_position, std::span<const PageId
 void BatchBuilder::set_state(FrameId before, std::span<const StateOut> outs) {
   batch_.sequences.back().state = before;
   batch_.sequences.back().state_outs = outs;
+}
+
+void BatchBuilder::set_adapter(const Adapter* adapter) {
+  batch_.sequences.back().adapter = adapter;
+  batch_.has_adapters |= adapter != nullptr;
 }
 
 void BatchBuilder::add(int32_t token) {

@@ -18,6 +18,9 @@ class BatchBuilder {
   void begin_sequence(int64_t first_position, std::span<const PageId> pages);
   // Running states of the sequence: the frame of the one before its first row, and what is wanted.
   void set_state(FrameId before, std::span<const StateOut> outs);
+  // The rows of the sequence are computed with this adapter, which must outlive the step; null: the
+  // model as it is.
+  void set_adapter(const Adapter* adapter);
   // The next row of the sequence is a token, at the position that follows in text.
   void add(int32_t token);
   void add(std::span<const int32_t> tokens);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "device/adapter.h"
+
 namespace ruv {
 namespace {
 
@@ -52,11 +54,31 @@ TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
   EXPECT_EQ(batch.sequences[0].n_rows, 4);
 }
 
+TEST(BatchBuilder, ASequenceMayHaveAnAdapter) {
+  const Adapter adapter;
+  BatchBuilder builder;
+  builder.begin_sequence(0, {});
+  builder.set_adapter(nullptr);
+  EXPECT_FALSE(builder.batch().has_adapters);
+  builder.begin_sequence(0, {});
+  builder.set_adapter(&adapter);
+  builder.begin_sequence(0, {});
+  builder.set_adapter(nullptr);
+  builder.begin_sequence(0, {});
+  const Batch& batch = builder.batch();
+  EXPECT_TRUE(batch.has_adapters);
+  EXPECT_EQ(batch.sequences[1].adapter, &adapter);
+  EXPECT_TRUE(batch.sequences[0].adapter == nullptr && batch.sequences[2].adapter == nullptr &&
+              batch.sequences[3].adapter == nullptr);
+}
+
 TEST(BatchBuilder, ClearLeavesNothing) {
+  const Adapter adapter;
   const Address image(4096);
   const std::vector<Position> place = {{0, 0, 0}};
   BatchBuilder builder;
   builder.begin_sequence(0, {});
+  builder.set_adapter(&adapter);
   builder.add_embeddings({image, 1, 3}, place);
   builder.want_logits();
   builder.want_hidden();
@@ -64,6 +86,7 @@ TEST(BatchBuilder, ClearLeavesNothing) {
   const Batch& batch = builder.batch();
   EXPECT_EQ(batch.n_rows() + batch.n_logits() + batch.n_hidden(), 0);
   EXPECT_TRUE(batch.positions.empty() && batch.embedded.empty() && batch.sequences.empty());
+  EXPECT_FALSE(batch.has_adapters);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "device/adapter.h"
 #include "device/batch.h"
 #include "device/weight.h"
 #include "tensor/nonlinear.h"
@@ -31,6 +32,13 @@ struct AttendParams {
   float scale = 1.0F;     // of q · k
   float softcap = 0.0F;   // 0: none; else scores become cap · tanh(score / cap)
   int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
+};
+
+// Memory for products of low rank. They are computed some rows at a time, so that it stays small;
+// more rows in it give longer calls.
+struct LowRankScratch {
+  View inner;  // (rows at a time, largest rank)
+  View outer;  // (rows at a time, widest product)
 };
 
 // The largest step that will be asked for.
@@ -72,6 +80,12 @@ class Ops {
     const Vector* bias;
   };
   virtual void matmul_each(std::span<const Product> products, View x);
+  // Adds what the sequences' adapters have for this product of x: in rows of each sequence,
+  // out += scale · B · (A · x), the last product rounded before it is added. Neighbours with one
+  // adapter are multiplied together. Rows of sequences without one are not read. Requires: a
+  // scratch as wide as out and as the ranks; out, x and scratch do not overlap.
+  virtual void add_low_rank(View out, View x, const Batch& batch, size_t product,
+                            const LowRankScratch& scratch);
   // Rotates every head of every row by its position in the batch, in place.
   virtual void rope(View x, int64_t head_dim, const RopePlan& plan) = 0;
   // Appends keys (n_rows, heads · key_dim) and values (n_rows, heads · value_dim), as wide as the
@@ -85,6 +99,8 @@ class Ops {
   virtual void gate(View gate, View up, Act act) = 0;
   // x = act(x)
   virtual void activate(View x, Act act) = 0;
+  // x = factor · x
+  virtual void scale(View x, float factor) = 0;
   // x += y
   virtual void add(View x, View y) = 0;
   // x += y; out = norm(x)

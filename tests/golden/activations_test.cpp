@@ -63,6 +63,10 @@ class NotingOps final : public Ops {
     ops_.activate(x, act);
     note(x);
   }
+  void scale(View x, float factor) override {
+    ops_.scale(x, factor);
+    note(x);
+  }
   void add(View x, View y) override {
     ops_.add(x, y);
     note(x);

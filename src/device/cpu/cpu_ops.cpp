@@ -145,6 +145,13 @@ void CpuOps::activate(View x, Act act) {
   for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernels_->gelu(row(x, i), x.n_cols); });
 }
 
+void CpuOps::scale(View x, float factor) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    float* const numbers = row(x, i);
+    for (int64_t c = 0; c < x.n_cols; ++c) numbers[c] *= factor;
+  });
+}
+
 void CpuOps::add(View x, View y) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(row(x, i), row(y, i), x.n_cols); });
 }

@@ -38,6 +38,7 @@ class CpuOps final : public Ops {
   void attend(View out, View q, const AttendParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
+  void scale(View x, float factor) override;
   void add(View x, View y) override;
   void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                 NormParams params) override;

@@ -1,0 +1,34 @@
+// Adapter: what one fine-tuning adds to the products of a model, as matrices of low rank on a
+// device. A step computes any mix of adapters beside one copy of the model's weights.
+#pragma once
+
+#include <vector>
+
+#include "device/weight.h"
+
+namespace ruv {
+
+// Added to a product of x: scale · B · (A · x).
+struct LowRank {
+  Weight a;  // (rank, n_in)
+  Weight b;  // (n_out, rank)
+  float scale = 0;
+
+  bool empty() const { return a.empty(); }
+  int64_t rank() const { return a.n_out; }
+};
+
+// One entry for each product that a step of the model computes, empty where nothing is added.
+// Which number a product has is the model's affair (model/adapter.h). Immutable once made.
+struct Adapter {
+  std::vector<LowRank> products;
+
+  // The largest rank of an entry.
+  int64_t max_rank() const {
+    int64_t most = 0;
+    for (const LowRank& added : products) most = added.rank() > most ? added.rank() : most;
+    return most;
+  }
+};
+
+}  // namespace ruv
