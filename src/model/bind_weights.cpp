@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "format/row_order.h"
+#include "model/file_rows.h"
 #include "model/key_centre.h"
 
 namespace ruv {
@@ -95,9 +95,9 @@ class Binder {
       rows = TRY(source_.matrix(name_of(row.tensor), n_out, plan.extent(row.n_in)));
       numbers = TRY(bias(row, row.tensor, n_out));
     }
-    const bool rotated = row.role == Role::q || row.role == Role::k;
-    if (rotated && m_.file->rope_order() == RopeOrder::neighbours) {
-      reorder(rows, numbers, plan);
+    if (is_rotated(row.role) && m_.file->rope_order() == RopeOrder::neighbours) {
+      rotate_as_halves(rows.rows, plan, m_.rope);
+      rotate_as_halves(numbers, plan, m_.rope);
     }
     linear.weight = TRY(source_.pack(rows));
     return {};
@@ -120,15 +120,11 @@ class Binder {
     return nullptr;
   }
 
-  int64_t n_out_of(Role role, const LayerPlan& plan) const {
-    return plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
-  }
-
   // Read once for all parts, since a transposed one is copied. `row`: of any part.
   Status read_fused(const FusedRow& fused, const RoleRow& row, const LayerPlan& plan) {
     if (fused_.row == &fused) return {};
     int64_t n_out = 0;
-    for (const Role part : fused.parts) n_out += n_out_of(part, plan);
+    for (const Role part : fused.parts) n_out += n_rows_of(part, plan);
     fused_.rows = TRY(source_.matrix(name_of(fused.tensor), n_out, plan.extent(row.n_in)));
     fused_.bias = TRY(bias(row, fused.tensor, n_out));
     fused_.row = &fused;
@@ -137,30 +133,11 @@ class Binder {
 
   MatrixRows part_of_fused(const FusedRow& fused, Role role, const LayerPlan& plan,
                            std::vector<float>& bias) const {
-    int64_t first = 0;
-    for (const Role part : fused.parts) {
-      if (part == role) break;
-      first += n_out_of(part, plan);
+    const Range range = rows_in_fused(fused.parts, role, plan);
+    if (!fused_.bias.empty()) {
+      bias.assign(fused_.bias.begin() + range.begin, fused_.bias.begin() + range.end);
     }
-    const int64_t n_out = n_out_of(role, plan);
-    const auto begin = fused_.bias.begin() + (fused_.bias.empty() ? 0 : first);
-    bias.assign(begin, begin + (fused_.bias.empty() ? 0 : n_out));
-    return fused_.rows.part(first, n_out);
-  }
-
-  // Rows that rotate as neighbours become rows that rotate as halves; the decoder knows only these.
-  void reorder(MatrixRows& matrix, std::vector<float>& bias, const LayerPlan& plan) const {
-    if (plan.rope < 0) return;
-    const RopePlan& rope = m_.rope.plans[static_cast<size_t>(plan.rope)];
-    const auto n_dims = static_cast<int64_t>(2 * rope.inv_freq.size());
-    const std::vector<const std::byte*> rows = matrix.rows;
-    const std::vector<float> old = bias;
-    for (int64_t i = 0; i < std::ssize(rows); ++i) {
-      const int64_t in_head = i % plan.head_dim;
-      const int64_t from = i - in_head + halves_from_neighbours(in_head, n_dims);
-      matrix.rows[static_cast<size_t>(i)] = rows[static_cast<size_t>(from)];
-      if (!bias.empty()) bias[static_cast<size_t>(i)] = old[static_cast<size_t>(from)];
-    }
+    return fused_.rows.part(range.begin, range.end - range.begin);
   }
 
   // "blk.3.attn_q.bias": some layer has this bias.

@@ -1,0 +1,46 @@
+// How files lay out the rows of a role's matrix: as a part of a fused matrix, or within heads in an
+// order of their own. What holds for a weight holds for all that has one entry per row of it: its
+// bias, and the B matrix of an adapter.
+#pragma once
+
+#include "base/range.h"
+#include "format/row_order.h"
+#include "model/layer_plan.h"
+
+namespace ruv {
+
+// Rows of the role's matrix in a layer with this plan.
+inline int64_t n_rows_of(Role role, const LayerPlan& plan) {
+  return plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
+}
+
+// Where the role's rows are in a matrix of all `parts`, which has those of one after those of
+// another. Requires: it is one of them.
+inline Range rows_in_fused(std::span<const Role> parts, Role role, const LayerPlan& plan) {
+  int64_t first = 0;
+  for (const Role part : parts) {
+    if (part == role) break;
+    first += n_rows_of(part, plan);
+  }
+  return {first, first + n_rows_of(role, plan)};
+}
+
+// Whether rows of the role may come in the order of neighbours (format/row_order.h).
+constexpr bool is_rotated(Role role) { return role == Role::q || role == Role::k; }
+
+// Entries for rows that rotate as neighbours become entries for rows that rotate as halves; the
+// decoder knows only these.
+template <class T>
+void rotate_as_halves(std::vector<T>& entries, const LayerPlan& plan, const RopePlans& ropes) {
+  if (plan.rope < 0) return;
+  const RopePlan& rope = ropes.plans[static_cast<size_t>(plan.rope)];
+  const auto n_dims = static_cast<int64_t>(2 * rope.inv_freq.size());
+  const std::vector<T> neighbours = entries;
+  for (int64_t i = 0; i < std::ssize(entries); ++i) {
+    const int64_t in_head = i % plan.head_dim;
+    const int64_t from = i - in_head + halves_from_neighbours(in_head, n_dims);
+    entries[static_cast<size_t>(i)] = neighbours[static_cast<size_t>(from)];
+  }
+}
+
+}  // namespace ruv
