@@ -21,12 +21,12 @@ class ModelExecutor final : public Executor {
 
   Status make_ops(const ExecutorLimits& limits) {
     const HParams& h = model_->h;
-    ops_ =
-        TRY(model_->device->make_ops(pool_, pages_,
-                                     {.max_rows = std::max(limits.max_rows, limits.max_outputs),
-                                      .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim}),
-                                      .max_head_dim = h.head_dim,
-                                      .max_group = h.n_heads / h.n_kv_heads}));
+    ops_ = TRY(model_->device->make_ops(
+        pool_, pages_,
+        {.max_rows = std::max(limits.max_rows, limits.max_outputs),
+         .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim, limits.max_rank}),
+         .max_head_dim = h.head_dim,
+         .max_group = h.n_heads / h.n_kv_heads}));
     if (model_->device->shares_memory()) return {};
     logits_.resize(static_cast<size_t>(limits.max_outputs * h.n_vocab));
     hidden_.resize(static_cast<size_t>(limits.max_rows * h.n_embd));
@@ -62,7 +62,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Model& model,
   const CacheLayout layout =
       model.cache_layout().with_type(limits.kv_type).for_context(limits.n_ctx);
   KvPages pages = TRY(KvPages::create(layout, limits.n_pages, limits.frames, model.device));
-  Activations activations = TRY(Activations::create(model, limits.max_rows, limits.max_outputs));
+  Activations activations =
+      TRY(Activations::create(model, limits.max_rows, limits.max_outputs, limits.max_rank));
   auto executor =
       std::make_unique<ModelExecutor>(model, limits, std::move(pages), std::move(activations));
   TRY(executor->make_ops(limits));

@@ -18,7 +18,8 @@ struct ExecutorLimits {
   std::optional<FrameLimits> frames = {};  // of windows and tails; unset: each page has its own
   int64_t max_rows = 0;
   int64_t max_outputs = 0;
-  int64_t n_ctx = 0;  // longest sequence
+  int64_t max_rank = 0;  // of adapters; 0: steps have none
+  int64_t n_ctx = 0;     // longest sequence
   KvType kv_type = KvType::f16;
 };
 

@@ -6,6 +6,10 @@
 namespace ruv {
 namespace {
 
+// Rows that an adapter's products are computed for at a time: enough for a matmul to use its
+// weights many times and for all threads, few enough that the widest result stays in the cache.
+constexpr int64_t kLowRankRows = 64;
+
 // The most numbers that a row of any layer has.
 int64_t widest(const Model& model, LayerSize extent) {
   int64_t most = 0;
@@ -13,9 +17,17 @@ int64_t widest(const Model& model, LayerSize extent) {
   return most;
 }
 
+// The most numbers that a product of any layer gives for a row.
+int64_t widest_product(const Model& model) {
+  int64_t most = 0;
+  for (const RoleRow& row : role_rows()) most = std::max(most, widest(model, row.n_out));
+  return most;
+}
+
 }  // namespace
 
-Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs) {
+Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs,
+                                        int64_t max_rank) {
   const HParams& h = model.h;
   Activations a;
   struct Part {
@@ -25,12 +37,20 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t q_cols = widest(model, LayerSize::q);
   const int64_t kv_cols = widest(model, LayerSize::kv);
   const int64_t ff_cols = widest(model, LayerSize::ff);
+  const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const Part parts[] = {
-      {&a.views_.x, max_rows, h.n_embd},  {&a.views_.h, max_rows, h.n_embd},
-      {&a.views_.h2, max_rows, h.n_embd}, {&a.views_.q, max_rows, q_cols},
-      {&a.views_.k, max_rows, kv_cols},   {&a.views_.v, max_rows, kv_cols},
-      {&a.views_.attn, max_rows, q_cols}, {&a.views_.gate, max_rows, ff_cols},
-      {&a.views_.up, max_rows, ff_cols},  {&a.views_.logits, max_outputs, h.n_vocab},
+      {&a.views_.x, max_rows, h.n_embd},
+      {&a.views_.h, max_rows, h.n_embd},
+      {&a.views_.h2, max_rows, h.n_embd},
+      {&a.views_.q, max_rows, q_cols},
+      {&a.views_.k, max_rows, kv_cols},
+      {&a.views_.v, max_rows, kv_cols},
+      {&a.views_.attn, max_rows, q_cols},
+      {&a.views_.gate, max_rows, ff_cols},
+      {&a.views_.up, max_rows, ff_cols},
+      {&a.views_.logits, max_outputs, h.n_vocab},
+      {&a.views_.low_rank.inner, block_rows, max_rank},
+      {&a.views_.low_rank.outer, block_rows, widest_product(model)},
   };
   const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;

@@ -2,6 +2,8 @@
 // is. Shapes: x (rows, n_embd) is the residual stream; q (rows, n_heads·head_dim).
 #include "model/decoder.h"
 
+#include "model/adapter.h"
+
 namespace ruv {
 namespace {
 
@@ -16,10 +18,23 @@ void apply(Ops& ops, View out, View x, const NormWeights& w, const LayerPlan& p)
   ops.norm(out, x, w.weight, w.bias, {p.norm, p.norm_eps});
 }
 
+// What the batch's adapters add to the products of one layer.
+struct Adapting {
+  Ops& ops;
+  const Batch& batch;
+  const LowRankScratch& scratch;
+  int64_t layer;
+
+  // After `out` = W · x of this role.
+  void operator()(Role role, View out, View x) const {
+    if (batch.has_adapters) ops.add_low_rank(out, x, batch, product_of(layer, role), scratch);
+  }
+};
+
 // In: a.h, the normalised stream. Out: a.h, what is added to the stream. `ropes` are the plans of
 // this context length.
 void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
-               const Activations::Views& a) {
+               const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View q = cut(a.q, p.extent(LayerSize::q));
@@ -29,6 +44,9 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const Ops::Product qkv[] = {product(q, w[Role::q]), product(k, w[Role::k]),
                               product(v, w[Role::v])};
   ops.matmul_each(qkv, a.h);
+  adapt(Role::q, q, a.h);
+  adapt(Role::k, k, a.h);
+  adapt(Role::v, v, a.h);
   if (p.qk_norm) {
     apply(ops, q.split(p.head_dim), q.split(p.head_dim), w[NormRole::q], p);
     apply(ops, k.split(p.head_dim), k.split(p.head_dim), w[NormRole::k], p);
@@ -48,11 +66,13 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
               .softcap = p.attn_softcap,
               .window = p.window});
   ops.matmul(a.h, out, w[Role::o].weight, w[Role::o].bias);
+  adapt(Role::o, a.h, out);
   if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
 }
 
 // In: a.h2, the normalised stream. Out: a.h.
-void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a) {
+void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                  const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View gate = cut(a.gate, p.n_ff);
@@ -60,12 +80,16 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   if (p.feed_forward == FeedForward::gated) {
     const Ops::Product gate_up[] = {product(gate, w[Role::gate]), product(up, w[Role::up])};
     ops.matmul_each(gate_up, a.h2);
+    adapt(Role::gate, gate, a.h2);
+    adapt(Role::up, up, a.h2);
     ops.gate(gate, up, p.act);
   } else {
     ops.matmul(gate, a.h2, w[Role::up].weight, w[Role::up].bias);
+    adapt(Role::up, gate, a.h2);
     ops.activate(gate, p.act);
   }
   ops.matmul(a.h, gate, w[Role::down].weight, w[Role::down].bias);
+  adapt(Role::down, a.h, gate);
   if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::ffn_post], p);
 }
 
@@ -110,9 +134,10 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     const NormWeights& ffn_norm = m.layers[static_cast<size_t>(i)][NormRole::ffn];
-    attention(ops, m, i, ropes, a);
+    const Adapting adapt{ops, batch, a.low_rank, i};
+    attention(ops, m, i, ropes, a, adapt);
     ops.add_norm(a.x, a.h, a.h2, ffn_norm.weight, ffn_norm.bias, norm);
-    feed_forward(ops, m, i, a);
+    feed_forward(ops, m, i, a, adapt);
     if (i + 1 < m.h.n_layers) {
       const NormWeights& next = m.layers[static_cast<size_t>(i) + 1][NormRole::attn];
       ops.add_norm(a.x, a.h, a.h, next.weight, next.bias, norm);

@@ -8,15 +8,18 @@
 
 namespace ruv {
 
-// Memory of one step: views of max_rows rows, and logits of max_outputs rows.
+// Memory of one step: views of max_rows rows, logits of max_outputs rows, and what products of
+// adapters up to rank max_rank need; 0: steps have no adapters.
 class Activations {
  public:
   // Fails: out_of_memory.
-  static Result<Activations> create(const Model& model, int64_t max_rows, int64_t max_outputs);
+  static Result<Activations> create(const Model& model, int64_t max_rows, int64_t max_outputs,
+                                    int64_t max_rank = 0);
 
   // The views cut to the rows of a batch.
   struct Views {
     View x, h, h2, q, k, v, attn, gate, up, logits;
+    LowRankScratch low_rank;  // not cut
   };
   Views rows(int64_t n_rows, int64_t n_outputs) const;
 
@@ -31,7 +34,8 @@ using StopFlag = std::atomic<bool>;
 // Computes one step for sequences of up to n_ctx tokens. Stores keys and values of every row in the
 // batch's pages. Gives nothing where `stop` became true before the last layer: the slots of the
 // batch's rows then hold anything. Requires: pages cover every position; ids and positions are in
-// range; the batch has at most as many rows, and wants as many logits, as the activations have.
+// range; the batch has at most as many rows, and wants as many logits, as the activations have; its
+// adapters were made for the model and are of ranks that the activations have room for.
 std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch, const Activations& a,
                                  int64_t n_ctx, const StopFlag* stop = nullptr);
 

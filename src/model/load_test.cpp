@@ -434,13 +434,14 @@ TEST_F(LoadPacked, WhatPackingTookIsSaid) {
 // Each part of a step's memory begins on a cache line of its own and has room for its numbers.
 TEST_F(LoadPacked, PartsOfAStepsMemoryDoNotOverlap) {
   const auto model = load();
-  constexpr int64_t kRows = 3, kOutputs = 2;
-  const auto activations = Activations::create(*model, kRows, kOutputs);
+  constexpr int64_t kRows = 3, kOutputs = 2, kRank = 5;
+  const auto activations = Activations::create(*model, kRows, kOutputs, kRank);
   ASSERT_TRUE(activations.has_value());
   const Activations::Views views = activations->rows(kRows, kOutputs);
   const View* before = nullptr;
-  for (const View* view : {&views.x, &views.h, &views.h2, &views.q, &views.k, &views.v, &views.attn,
-                           &views.gate, &views.up, &views.logits}) {
+  for (const View* view :
+       {&views.x, &views.h, &views.h2, &views.q, &views.k, &views.v, &views.attn, &views.gate,
+        &views.up, &views.logits, &views.low_rank.inner, &views.low_rank.outer}) {
     EXPECT_EQ((view->start.bits() - views.x.start.bits()) % 64, 0);
     EXPECT_EQ(view->n_rows, view == &views.logits ? kOutputs : kRows);
     if (before != nullptr) {

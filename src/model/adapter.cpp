@@ -1,0 +1,97 @@
+#include "model/adapter.h"
+
+#include <cmath>
+
+#include "model/file_rows.h"
+
+namespace ruv {
+namespace {
+
+const RoleRow& row_of(Role role) { return role_rows()[static_cast<size_t>(role)]; }
+
+// "adapter: layer 3, attn_q+attn_k", the beginning of every message.
+std::string name_of(const AdapterMatrices& m) {
+  std::string name = fmt::format("adapter: layer {}", m.layer);
+  const char* between = ", ";
+  for (const Role role : m.roles) {
+    name += fmt::format("{}{}", between, row_of(role).tensor);
+    between = "+";
+  }
+  return name;
+}
+
+Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
+  const auto rank = std::ssize(m.a.rows);
+  int64_t n_out = 0;
+  for (const Role role : m.roles) {
+    if (!plan.has(role)) {
+      return fail(Code::invalid, "{}: the model has no {} there", name_of(m), row_of(role).tensor);
+    }
+    n_out += n_rows_of(role, plan);
+    const int64_t n_in = plan.extent(row_of(role).n_in);
+    if (rank < 1 || m.a.n_in != n_in) {
+      return fail(Code::invalid, "{}: A is ({}, {}), expected (rank, {}) with a rank of at least 1",
+                  name_of(m), rank, m.a.n_in, n_in);
+    }
+  }
+  if (std::ssize(m.b.rows) != n_out || m.b.n_in != rank) {
+    return fail(Code::invalid, "{}: B is ({}, {}), expected ({}, {})", name_of(m),
+                std::ssize(m.b.rows), m.b.n_in, n_out, rank);
+  }
+  if (!std::isfinite(m.scale)) {
+    return fail(Code::invalid, "{}: the scale is {}", name_of(m), m.scale);
+  }
+  return {};
+}
+
+// Rows of an unpacked format would have to be kept, and blocks may not be cut.
+Status check_format(const Packing& packing, const AdapterMatrices& m) {
+  for (const MatrixRows* matrix : {&m.a, &m.b}) {
+    const Format& format = format_of(matrix->dtype);
+    if (matrix->n_in % format.block_size != 0 ||
+        !packing.shape_of(matrix->dtype, matrix->n_in, 1).is_packed()) {
+      return fail(Code::unsupported, "{}: rows of {} numbers cannot be {}; write them as f16",
+                  name_of(m), matrix->n_in, format.name);
+    }
+  }
+  return {};
+}
+
+Status check(const Model& model, const AdapterMatrices& m) {
+  if (m.layer < 0 || m.layer >= model.h.n_layers) {
+    return fail(Code::invalid, "{}: the model has {} layers", name_of(m), model.h.n_layers);
+  }
+  TRY(check_shapes(model.plans[static_cast<size_t>(m.layer)], m));
+  return check_format(model.device->packing(), m);
+}
+
+}  // namespace
+
+Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
+                             RopeOrder order, WorkerPool& pool) {
+  const auto pack = [&](const MatrixRows& rows) {
+    return pack_weight(*model.device, pool, rows.dtype, rows.n_in, rows.rows);
+  };
+  Adapter adapter;
+  adapter.products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
+  for (const AdapterMatrices& m : matrices) {
+    TRY(check(model, m));
+    const LayerPlan& plan = model.plans[static_cast<size_t>(m.layer)];
+    const Weight a = TRY(pack(m.a));
+    for (const Role role : m.roles) {
+      LowRank& added = adapter.products[product_of(m.layer, role)];
+      if (!added.empty()) {
+        return fail(Code::invalid, "{}: {} is there twice", name_of(m), row_of(role).tensor);
+      }
+      const Range range = rows_in_fused(m.roles, role, plan);
+      MatrixRows b = m.b.part(range.begin, range.end - range.begin);
+      if (is_rotated(role) && order == RopeOrder::neighbours) {
+        rotate_as_halves(b.rows, plan, model.rope);
+      }
+      added = {a, TRY(pack(b)), m.scale};
+    }
+  }
+  return adapter;
+}
+
+}  // namespace ruv

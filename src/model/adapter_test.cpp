@@ -1,0 +1,127 @@
+// What make_adapter refuses, and what it makes of roles that share a matrix. What adapters compute
+// is in tests/golden/adapter_test.cpp.
+#include "model/adapter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/test_adapter.h"
+
+namespace ruv {
+namespace {
+
+constexpr Role kQ[] = {Role::q};
+constexpr Role kDown[] = {Role::down};
+constexpr Role kGate[] = {Role::gate};
+constexpr Role kGateUp[] = {Role::gate, Role::up};
+
+class MakeAdapter : public testing::Test {
+ protected:
+  void SetUp() override { load("llama2"); }
+  void load(const std::string& name) {
+    model_ = *load_model(RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf");
+  }
+  AdapterMatrices matrices(int64_t layer, std::span<const Role> roles, int64_t rank = 4) {
+    return random_matrices(*model_, layer, roles, rank, rng_);
+  }
+  // "" where it is made.
+  std::string refusal(std::span<const AdapterMatrices> matrices, Code code = Code::invalid) {
+    WorkerPool pool(1);
+    const Result<Adapter> adapter = make_adapter(*model_, matrices, RopeOrder::halves, pool);
+    if (adapter) return "";
+    EXPECT_EQ(adapter.error().code(), code);
+    return adapter.error().message();
+  }
+  std::string refusal(const AdapterMatrices& one, Code code = Code::invalid) {
+    return refusal(std::span(&one, 1), code);
+  }
+  const HParams& h() const { return model_->h; }
+
+  std::shared_ptr<const Model> model_;
+  Rng rng_{1};
+};
+
+TEST_F(MakeAdapter, ShapesThatDoNotFitAreRefusedByLayerAndRole) {
+  AdapterMatrices m = matrices(1, kQ);
+  EXPECT_EQ(refusal(m), "");
+  m.a.n_in -= 1;
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 1, attn_q: A is (4, {}), expected (rank, {}) "
+                                    "with a rank of at least 1",
+                                    h().n_embd - 1, h().n_embd));
+  m = matrices(1, kDown);
+  m.b.rows.pop_back();
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 1, ffn_down: B is ({}, 4), expected ({}, 4)",
+                                    h().n_embd - 1, h().n_embd));
+  m = matrices(0, kDown);
+  m.b.n_in = 3;
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 0, ffn_down: B is ({0}, 3), expected ({0}, 4)",
+                                    h().n_embd));
+  m = matrices(0, kGateUp);
+  m.b.rows.resize(m.b.rows.size() / 2);
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 0, ffn_gate+ffn_up: B is ({}, 4), expected "
+                                    "({}, 4)",
+                                    h().n_ff, 2 * h().n_ff));
+  m = matrices(0, kQ);
+  m.a.rows.clear();
+  m.b.n_in = 0;
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 0, attn_q: A is (0, {0}), expected (rank, {0}) "
+                                    "with a rank of at least 1",
+                                    h().n_embd));
+}
+
+TEST_F(MakeAdapter, WhatTheModelDoesNotHaveIsRefused) {
+  AdapterMatrices m = matrices(0, kQ);
+  for (const int64_t layer : {int64_t{-1}, h().n_layers}) {
+    m.layer = layer;
+    EXPECT_EQ(refusal(m), fmt::format("adapter: layer {}, attn_q: the model has {} layers", layer,
+                                      h().n_layers));
+  }
+  load("gpt2");
+  EXPECT_EQ(refusal(matrices(0, kGate)),
+            "adapter: layer 0, ffn_gate: the model has no ffn_gate there");
+}
+
+TEST_F(MakeAdapter, ARoleHasOneEntry) {
+  const AdapterMatrices both[] = {matrices(0, kGate), matrices(0, kGateUp)};
+  EXPECT_EQ(refusal(both), "adapter: layer 0, ffn_gate+ffn_up: ffn_gate is there twice");
+  const AdapterMatrices layers[] = {matrices(0, kGate), matrices(1, kGate)};
+  EXPECT_EQ(refusal(layers), "");
+}
+
+TEST_F(MakeAdapter, NumbersThatCannotBeComputedAreRefused) {
+  AdapterMatrices m = matrices(0, kQ);
+  m.scale = INFINITY;
+  EXPECT_EQ(refusal(m), "adapter: layer 0, attn_q: the scale is inf");
+  m = matrices(0, kQ);
+  m.b.dtype = DType::q8_0;
+  EXPECT_EQ(refusal(m, Code::unsupported),
+            "adapter: layer 0, attn_q: rows of 4 numbers cannot be q8_0; write them as f16");
+  m = matrices(0, kQ);
+  m.a.dtype = DType::tq2_0;
+  EXPECT_EQ(refusal(m, Code::unsupported),
+            fmt::format("adapter: layer 0, attn_q: rows of {} numbers cannot be tq2_0; write them "
+                        "as f16",
+                        h().n_embd));
+}
+
+// Matrices in the formats that adapters come in are packed as they are.
+TEST_F(MakeAdapter, RolesThatShareAMatrixShareA) {
+  WorkerPool pool(1);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const AdapterMatrices m = random_matrices(*model_, 1, kGateUp, 4, rng_, dtype);
+    const Adapter adapter = *make_adapter(*model_, std::span(&m, 1), RopeOrder::halves, pool);
+    const LowRank& gate = adapter.products[product_of(1, Role::gate)];
+    const LowRank& up = adapter.products[product_of(1, Role::up)];
+    EXPECT_EQ(gate.a.packed.start, up.a.packed.start);
+    EXPECT_EQ(gate.b.n_out + up.b.n_out, 2 * h().n_ff);
+    EXPECT_EQ(gate.b.dtype, dtype);
+    EXPECT_EQ(gate.scale, m.scale);
+    EXPECT_EQ(adapter.max_rank(), 4);
+    EXPECT_EQ(std::ranges::count_if(adapter.products, &LowRank::empty),
+              h().n_layers * static_cast<int64_t>(kRoles) - 2);
+  }
+}
+
+}  // namespace
+}  // namespace ruv

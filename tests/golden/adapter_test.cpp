@@ -1,0 +1,287 @@
+// Steps with adapters: what they compute, and that others in the batch do not matter.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "base/file.h"
+#include "device/batch_builder.h"
+#include "engine/executor.h"
+#include "kernels/kernels.h"
+#include "model/test_adapter.h"
+
+namespace ruv {
+namespace {
+
+using Numbers = std::vector<float>;
+
+const std::vector<Token> kTokens = {3, 14, 15, 9, 2, 6, 5, 3, 5};
+constexpr int64_t kPages = 8;
+
+std::string golden_path(const std::string& name) {
+  return RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf";
+}
+
+// An executor in whose pages sequence i has page i.
+class AdapterWorld {
+ public:
+  explicit AdapterWorld(const std::string& path, const std::string& isa = "", int n_threads = 1) {
+    LoadOptions options;
+    options.isa = isa;
+    auto model = load_model(path, options);
+    EXPECT_TRUE(model.has_value()) << model.error().message();
+    model_ = *model;
+    executor_ = std::move(*Executor::create(*model_, {.n_threads = n_threads,
+                                                      .n_pages = kPages,
+                                                      .max_rows = 64,
+                                                      .max_outputs = 64,
+                                                      .max_rank = 8,
+                                                      .n_ctx = kPageTokens}));
+    for (PageId page = 0; page < kPages; ++page) {
+      page_ids_.push_back(page);
+      executor_->pages().clear(page);
+    }
+  }
+
+  const Model& model() const { return *model_; }
+  // The next n tokens of a sequence, all of whose logits are wanted.
+  void add(PageId sequence, int64_t n, const Adapter* adapter) {
+    int64_t& first = n_computed_[sequence];
+    batch_.begin_sequence(first, std::span(page_ids_).subspan(static_cast<size_t>(sequence), 1));
+    batch_.set_adapter(adapter);
+    batch_.add(std::span(kTokens).subspan(static_cast<size_t>(first), static_cast<size_t>(n)));
+    batch_.want_logits(n);
+    first += n;
+  }
+  // Logits of all rows that were added since the last step, by sequence.
+  std::map<PageId, Numbers> step() {
+    const HostRows logits = executor_->run(batch_.batch()).logits;
+    std::map<PageId, Numbers> result;
+    for (const BatchSequence& sequence : batch_.batch().sequences) {
+      Numbers& numbers = result[sequence.pages.front()];
+      const float* const begin = logits.row(sequence.row_begin);
+      numbers.insert(numbers.end(), begin, begin + sequence.n_rows * logits.n_cols);
+    }
+    batch_.clear();
+    return result;
+  }
+  // Logits of all tokens in a sequence of its own.
+  Numbers logits(const Adapter* adapter) {
+    n_computed_.erase(0);
+    add(0, std::ssize(kTokens), adapter);
+    return step()[0];
+  }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<PageId> page_ids_;
+  std::map<PageId, int64_t> n_computed_;
+  BatchBuilder batch_;
+};
+
+bool same_bytes(const Numbers& a, const Numbers& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// A golden model's file whose matrices can be changed.
+class ChangedModel {
+ public:
+  explicit ChangedModel(const std::string& name)
+      : file_(std::move(*ModelFile::open(golden_path(name)))),
+        bytes_(*read_text_file(golden_path(name))),
+        path_(testing::TempDir() + "ruv_adapter_" + std::to_string(getpid()) + ".gguf") {}
+  ~ChangedModel() { unlink(path_.c_str()); }
+
+  const ModelFile& file() const { return *file_; }
+  // The numbers of a tensor, to read and change; empty: there is none.
+  std::span<float> numbers(const std::string& tensor) {
+    const TensorInfo* const info = file_->find_tensor(tensor);
+    if (info == nullptr) return {};
+    EXPECT_EQ(info->dtype, DType::f32);
+    const auto at = info->bytes.data() - file_->files()[0].bytes().data();
+    return {reinterpret_cast<float*>(&bytes_[static_cast<size_t>(at)]),
+            static_cast<size_t>(info->n_elements())};
+  }
+  // A model of the numbers as they are now.
+  std::unique_ptr<AdapterWorld> world() {
+    std::ofstream(path_, std::ios::binary) << bytes_;
+    return std::make_unique<AdapterWorld>(path_);
+  }
+
+ private:
+  std::unique_ptr<ModelFile> file_;
+  std::string bytes_, path_;
+};
+
+// A matrix of a layer in its file and the roles whose rows it has.
+struct FileMatrix {
+  std::string name;  // "blk.1.attn_qkv"
+  int64_t layer;
+  std::span<const Role> roles;
+  int64_t n_out, n_in;
+};
+
+std::vector<FileMatrix> matrices_of(const Model& model) {
+  std::vector<FileMatrix> all;
+  for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
+    const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
+    const auto add = [&](std::string_view tensor, std::span<const Role> roles) {
+      std::string name = fmt::format("blk.{}.{}", layer, tensor);
+      const TensorInfo* const info = model.file->find_tensor(name + ".weight");
+      if (info == nullptr) return;
+      int64_t n_out = 0;
+      for (const Role role : roles) {
+        n_out += plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
+      }
+      // The name of a fused matrix may be that of a part.
+      if (info->shape[0] != n_out) return;
+      all.push_back({std::move(name), layer, roles, n_out, info->shape[1]});
+    };
+    for (const RoleRow& row : role_rows()) add(row.tensor, {&row.role, 1});
+    for (const FusedRow& fused : fused_rows()) add(fused.tensor, fused.parts);
+  }
+  return all;
+}
+
+// An adapter of one matrix that has the same bytes as the merged weights. A picks the last input,
+// B and the scale are powers of two, so that B · A · x is exact; and the model's own weights of the
+// last input are zero, so that its sum, which goes along the inputs in order, ends with one rounded
+// addition of the same number in both.
+struct ExactMatrix {
+  AdapterMatrices adapter;
+  Numbers merged;  // the last column
+
+  ExactMatrix(const FileMatrix& m, Rng& rng) {
+    Numbers a(static_cast<size_t>(2 * m.n_in));
+    a[static_cast<size_t>(m.n_in - 1)] = 1.0F;
+    a[static_cast<size_t>(2 * m.n_in - 1)] = -4.0F;
+    Numbers b;
+    for (int64_t i = 0; i < m.n_out; ++i) {
+      const float size = static_cast<float>(1 << rng.below(4)) * 0x1p-3F;
+      const bool second = rng.below(2) == 1;
+      b.insert(b.end(), {second ? 0.0F : size, second ? size : 0.0F});
+      merged.push_back(0.5F * (second ? -4.0F : 1.0F) * size);
+    }
+    adapter = {m.layer, m.roles, host_matrix(a, m.n_in), host_matrix(b, 2), 0.5F};
+  }
+};
+
+void set_last_column(std::span<float> matrix, int64_t n_in, const Numbers& column) {
+  for (size_t row = 0; row < column.size(); ++row) {
+    matrix[row * static_cast<size_t>(n_in) + static_cast<size_t>(n_in - 1)] = column[row];
+  }
+}
+
+class MergedAdapter : public testing::TestWithParam<const char*> {};
+
+TEST_P(MergedAdapter, EachMatrixGivesTheBytesOfMergedWeights) {
+  ChangedModel file(GetParam());
+  const std::vector<FileMatrix> matrices =
+      matrices_of(AdapterWorld(golden_path(GetParam())).model());
+  for (const FileMatrix& m : matrices) {
+    set_last_column(file.numbers(m.name + ".weight"), m.n_in,
+                    Numbers(static_cast<size_t>(m.n_out)));
+    for (float& number : file.numbers(m.name + ".bias")) number = 0;
+  }
+  const std::unique_ptr<AdapterWorld> world = file.world();
+  int64_t n_products = 0, n_tested = 0;
+  for (const FileMatrix& m : matrices) n_tested += std::ssize(m.roles);
+  for (const LayerPlan& plan : world->model().plans) {
+    for (const RoleRow& row : role_rows()) n_products += plan.has(row.role) ? 1 : 0;
+  }
+  ASSERT_EQ(n_tested, n_products) << "every product of every layer";
+  const Numbers plain = world->logits(nullptr);
+  WorkerPool pool(1);
+  Rng rng(1);
+  const auto compare = [&](std::span<const AdapterMatrices> parts, const std::string& what) {
+    const Result<Adapter> adapter =
+        make_adapter(world->model(), parts, file.file().rope_order(), pool);
+    ASSERT_TRUE(adapter.has_value()) << adapter.error().message();
+    const Numbers adapted = world->logits(&*adapter);
+    EXPECT_FALSE(same_bytes(adapted, plain)) << what;
+    EXPECT_TRUE(same_bytes(adapted, file.world()->logits(nullptr))) << what;
+  };
+  std::vector<AdapterMatrices> all;
+  for (const FileMatrix& m : matrices) {
+    const ExactMatrix exact(m, rng);
+    all.push_back(exact.adapter);
+    set_last_column(file.numbers(m.name + ".weight"), m.n_in, exact.merged);
+    compare(std::span(&all.back(), 1), m.name);
+    set_last_column(file.numbers(m.name + ".weight"), m.n_in,
+                    Numbers(static_cast<size_t>(m.n_out)));
+  }
+  Rng again(1);
+  for (const FileMatrix& m : matrices) {
+    set_last_column(file.numbers(m.name + ".weight"), m.n_in, ExactMatrix(m, again).merged);
+  }
+  compare(all, "all at once");
+}
+
+// Rows ordered to rotate as neighbours; several norms; fused matrices; a dense feed-forward.
+INSTANTIATE_TEST_SUITE_P(Models, MergedAdapter,
+                         testing::Values("llama2", "gemma2", "gemma3", "phi3", "gpt2", "qwen3"),
+                         [](const auto& test) { return test.param; });
+
+// Adapters a and b and the model as it is, together and cut into chunks, against each alone.
+TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
+  for (const char* name : {"llama2", "gemma3"}) {
+    AdapterWorld alone(golden_path(name));
+    AdapterWorld together(golden_path(name), "", 3);
+    const Adapter a = random_adapter(alone.model(), 8, 1), b = random_adapter(alone.model(), 3, 2);
+    const Adapter* const adapters[] = {&a, &b, nullptr, &a, &b, &b};
+    const int64_t chunks[][3] = {{9, 0, 0}, {4, 5, 0}, {1, 1, 7}, {3, 0, 6}, {2, 7, 0}, {0, 4, 5}};
+    std::map<PageId, Numbers> got;
+    for (size_t step = 0; step < 3; ++step) {
+      for (size_t i = 0; i < std::size(adapters); ++i) {
+        if (chunks[i][step] == 0) continue;
+        together.add(static_cast<PageId>(i), chunks[i][step], adapters[i]);
+      }
+      for (const auto& [sequence, logits] : together.step()) {
+        got[sequence].insert(got[sequence].end(), logits.begin(), logits.end());
+      }
+    }
+    const Numbers plain = alone.logits(nullptr);
+    EXPECT_FALSE(same_bytes(alone.logits(&a), alone.logits(&b)));
+    for (size_t i = 0; i < std::size(adapters); ++i) {
+      const Numbers expected = alone.logits(adapters[i]);
+      EXPECT_TRUE(same_bytes(got[static_cast<PageId>(i)], expected)) << name << " " << i;
+      EXPECT_EQ(same_bytes(expected, plain), adapters[i] == nullptr) << name << " " << i;
+    }
+  }
+}
+
+uint64_t hash_of(const Numbers& numbers) {
+  uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const std::byte b : std::as_bytes(std::span(numbers))) {
+    hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001B3ULL;
+  }
+  return hash;
+}
+
+struct AdapterLogitsCase {
+  DType dtype;
+  uint64_t expected;
+};
+
+// As SameLogits: one hash for all tables of all machines. f32 and f16 agree because the matrices
+// have few bits.
+TEST(SameLogitsWithAdapter, OnEveryInstructionSet) {
+  constexpr AdapterLogitsCase kCases[] = {{DType::f32, 0x2BD9961B0B130FA2ULL},
+                                          {DType::f16, 0x2BD9961B0B130FA2ULL},
+                                          {DType::bf16, 0xCB8FB85B08D82F45ULL}};
+  for (const Kernels* table : all_kernels()) {
+    if (!table->portable) continue;
+    AdapterWorld world(golden_path("llama2"), table->isa);
+    for (const AdapterLogitsCase& c : kCases) {
+      const Adapter adapter = random_adapter(world.model(), 5, 3, c.dtype);
+      EXPECT_EQ(hash_of(world.logits(&adapter)), c.expected)
+          << table->isa << " " << format_of(c.dtype).name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruv
