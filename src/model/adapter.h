@@ -1,6 +1,6 @@
 // Makes an Adapter (device/adapter.h) for a model from matrices on the host, as files of adapters
 // have them: the B rows of projections that the file fuses, or whose heads it orders for rotating
-// neighbours, are brought to the decoder's order as the model's own rows are.
+// neighbours, are put in the decoder's order as the model's own rows are.
 #pragma once
 
 #include "base/worker_pool.h"
