@@ -31,6 +31,9 @@ struct EngineOptions {
   // step.
   int64_t max_batch_tokens = 512;
   KvCacheConfig kv = {};
+  // Largest rank of the requests' adapters; 0: they have none. Raising it takes a little memory for
+  // each step's rows.
+  int64_t max_adapter_rank = 0;
   // A smaller model that drafts tokens, preferably with the same vocabulary; null: drafts come from
   // the texts alone.
   std::shared_ptr<const Model> draft_model = nullptr;
@@ -72,6 +75,8 @@ struct ServiceTerms {
   int64_t timeout_ms = 0;
 };
 
+struct LoadedAdapter;
+
 struct Request {
   std::vector<Token> prompt;  // at least one token
   GenerateParams params = {};
@@ -82,6 +87,10 @@ struct Request {
   // Token healing keeps this many tokens at the start of the prompt.
   int64_t n_fixed_tokens = 0;
   ServiceTerms terms = {};
+  // What its steps add to the model's products; null: nothing. Requests with different adapters
+  // share steps and the model's weights, but no cached prefixes. Files of adapters cannot be loaded
+  // yet.
+  std::shared_ptr<const LoadedAdapter> adapter = {};
 };
 
 using RequestId = uint64_t;
@@ -121,7 +130,8 @@ class Engine {
   virtual ~Engine() = default;
 
   // Fails: invalid (empty prompt, id out of range, prompt + 1 longer than n_ctx: both numbers are
-  // named; parameters out of range), unavailable (queue full), internal (condition()).
+  // named; parameters out of range; an adapter of another model or of a larger rank), unavailable
+  // (queue full), internal (condition()).
   virtual Result<RequestId> submit(Request request) = 0;
   // Ends a request with finish `cancelled` within one step; unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;

@@ -22,6 +22,7 @@ struct LowRank {
 // Which number a product has is the model's affair (model/adapter.h). Immutable once made.
 struct Adapter {
   std::vector<LowRank> products;
+  uint64_t key = 0;  // a hash of the contents: what is computed with equal ones is equal
 
   // The largest rank of an entry.
   int64_t max_rank() const {

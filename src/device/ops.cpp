@@ -30,7 +30,9 @@ void Ops::add_low_rank(View out, View x, const Batch& batch, size_t product,
     for (; s != batch.sequences.end() && s->adapter == adapter; ++s) end += s->n_rows;
     if (adapter == nullptr || adapter->products[product].empty()) continue;
     const LowRank& added = adapter->products[product];
-    DCHECK(added.rank() <= scratch.inner.n_cols && out.n_cols <= scratch.outer.n_cols);
+    // Without scratch the loop below would not end.
+    CHECK(scratch.inner.n_rows > 0 && added.rank() <= scratch.inner.n_cols &&
+          out.n_cols <= scratch.outer.n_cols);
     const int64_t most = scratch.inner.n_rows;
     for (int64_t row = first; row < end; row += most) {
       add_block(added, row, std::min(most, end - row));

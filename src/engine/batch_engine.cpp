@@ -72,7 +72,19 @@ Status BatchEngine::check(const Request& request) const {
     return fail(Code::invalid, "timeout_ms: {} is negative; 0 means no limit",
                 request.terms.timeout_ms);
   }
+  TRY(check_adapter(request));
   return check_params(request.params, model_->n_usable_tokens());
+}
+
+Status BatchEngine::check_adapter(const Request& request) const {
+  if (request.adapter == nullptr) return {};
+  if (request.adapter->model != model_.get()) {
+    return fail(Code::invalid, "adapter: made for another model");
+  }
+  const int64_t rank = request.adapter->adapter.max_rank();
+  if (rank <= options_.max_adapter_rank) return {};
+  return fail(Code::invalid, "adapter: its rank is {}, and max_adapter_rank of the engine is {}",
+              rank, options_.max_adapter_rank);
 }
 
 HealedPrompt BatchEngine::healed(const Request& request) {

@@ -32,6 +32,7 @@ class BatchEngine final : public Engine {
   void publish();
   // The checks of submit().
   Status check(const Request& request) const;
+  Status check_adapter(const Request& request) const;
   // Applies token healing if the request asks for it.
   HealedPrompt healed(const Request& request);
   Result<RequestId> take(Request request);

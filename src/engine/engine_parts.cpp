@@ -114,7 +114,7 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
       o.kv.max_tokens < 0 || o.kv.max_tenant_tokens < 0 || o.kv.tail_tokens < 0 ||
-      o.n_threads < 0) {
+      o.n_threads < 0 || o.max_adapter_rank < 0) {
     return fail(Code::invalid, "engine options: a size is negative or zero");
   }
   if (o.n_ctx > n_ctx_train) {
@@ -142,6 +142,7 @@ Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete
        .frames = frame_limits(complete, layout_for(model, complete), complete.kv.tail_tokens),
        .max_rows = complete.max_batch_tokens,
        .max_outputs = complete.max_sequences + EngineCore::kMaxDraftRows,
+       .max_rank = complete.max_adapter_rank,
        .n_ctx = complete.n_ctx,
        .kv_type = *complete.kv.type}));
   parts.store = TRY(store_for(model, complete, parts.executor->pages()));

@@ -5,6 +5,7 @@
 
 #include "base/allocation.h"
 #include "base/check.h"
+#include "cache/page_store.h"
 
 namespace ruv {
 namespace {
@@ -13,6 +14,14 @@ namespace {
 uint64_t draw_seed() {
   std::random_device device;
   return ((static_cast<uint64_t>(device()) << 32) | device()) >> 11;
+}
+
+// Neither name has a NUL, so scopes with and without an adapter differ.
+std::string scope_of(const ServiceTerms& terms, const Adapter* adapter) {
+  std::string scope = terms.tenant + '\0' + terms.cache_salt;
+  if (adapter != nullptr) scope += fmt::format("{}{:016x}", '\0', adapter->key);
+  static_assert(2 * kMaxTermBytes + 18 <= kMaxScopeBytes);
+  return scope;
 }
 
 }  // namespace
@@ -25,7 +34,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
-      scope_(terms_.tenant + '\0' + terms_.cache_salt),
+      adapter_(std::move(request.adapter)),
+      scope_(scope_of(terms_, adapter())),
       tokens_(std::move(request.prompt)),
       n_prompt_(static_cast<int64_t>(tokens_.size())),
       answer_begin_(n_prompt_),

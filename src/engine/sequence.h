@@ -9,7 +9,7 @@
 #include "engine/sequence_times.h"
 #include "engine/speculator.h"
 #include "engine/token_chooser.h"
-#include "model/model.h"
+#include "model/adapter.h"
 #include "ruv/engine.h"
 #include "text/healing.h"
 
@@ -39,9 +39,11 @@ class Sequence {
   void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
 
   RequestId id() const { return id_; }
-  // The scope in which its prefixes are shared: tenant and salt.
+  // The scope in which its prefixes are shared: tenant, salt and adapter.
   const std::string& scope() const { return scope_; }
   const ServiceTerms& terms() const { return terms_; }
+  // Null: the model as it is.
+  const Adapter* adapter() const { return adapter_ == nullptr ? nullptr : &adapter_->adapter; }
   int32_t tenant() const { return tenant_; }
   void set_tenant(int32_t tenant) { tenant_ = tenant; }
   int64_t n_cached() const { return n_cached_; }
@@ -125,6 +127,7 @@ class Sequence {
   const Model* model_;
   int64_t n_ctx_;
   ServiceTerms terms_;
+  std::shared_ptr<const LoadedAdapter> adapter_;
   std::string scope_;
   int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;

@@ -38,6 +38,7 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   if (sequence.in_prompt()) prompts_.push_back(sequence.id());
   batch_.begin_sequence(first, sequence.pages().pages());
   batch_.set_state(sequence.pages().state().before(), sequence.pages().state().after());
+  batch_.set_adapter(sequence.adapter());
   batch_.add(std::span(sequence.tokens())
                  .subspan(static_cast<size_t>(first), static_cast<size_t>(packed.n_tokens)));
   if (packed.n_drafts > 0) {

@@ -1,8 +1,10 @@
 #include "model/adapter.h"
 
+#include <bit>
 #include <cmath>
 
 #include "model/file_rows.h"
+#include "model/key_text.h"
 
 namespace ruv {
 namespace {
@@ -65,6 +67,21 @@ Status check(const Model& model, const AdapterMatrices& m) {
   return check_format(model.device->packing(), m);
 }
 
+// Everything that decides what the matrices add.
+uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
+  KeyText key;
+  key.number(before);
+  key.number(static_cast<uint64_t>(m.layer));
+  for (const Role role : m.roles) key.number(static_cast<uint64_t>(role));
+  key.number(std::bit_cast<uint32_t>(m.scale));
+  for (const MatrixRows* matrix : {&m.a, &m.b}) {
+    const auto n_bytes = static_cast<size_t>(format_of(matrix->dtype).bytes_of(matrix->n_in));
+    key.number(static_cast<uint64_t>(matrix->dtype));
+    for (const std::byte* const row : matrix->rows) key.number(hash_bytes({row, n_bytes}));
+  }
+  return key.hash(1);
+}
+
 }  // namespace
 
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
@@ -74,8 +91,10 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
   };
   Adapter adapter;
   adapter.products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
+  adapter.key = static_cast<uint64_t>(order);
   for (const AdapterMatrices& m : matrices) {
     TRY(check(model, m));
+    adapter.key = hash_of(adapter.key, m);
     const LayerPlan& plan = model.plans[static_cast<size_t>(m.layer)];
     const Weight a = TRY(pack(m.a));
     for (const Role role : m.roles) {

@@ -24,6 +24,12 @@ struct AdapterMatrices {
   float scale = 1;              // usually alpha / rank
 };
 
+// An adapter with the model that it was made for, as a request has it.
+struct LoadedAdapter {
+  Adapter adapter;
+  const Model* model = nullptr;
+};
+
 // Packs the matrices for the model's device, in their own formats; the host's are not needed
 // afterwards. `order` is that of the rows of q and k in heads that rotate. Requires: each of
 // `matrices` has a role. Fails, naming layer and role: invalid (shapes that do not fit the model, a
