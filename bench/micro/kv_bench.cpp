@@ -57,7 +57,7 @@ class Side {
     for (int64_t t = 0; t < depth_; ++t) {
       for (int64_t i = 0; i < pages.n_layers() * shape.n_heads; ++i) {
         const float* const at = x.data() + (t + i) % 63 * shape.key_dim;
-        store_token(static_cast<const CpuDevice&>(*model.device).kernels(), pages,
+        store_token(static_cast<const CpuDevice&>(*model.device).kernel_table(), pages,
                     {ids_[static_cast<size_t>(t / kPageTokens)], t % kPageTokens, i / shape.n_heads,
                      i % shape.n_heads},
                     at, at + 3);

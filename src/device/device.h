@@ -1,6 +1,13 @@
 // Device: a machine part that has memory and computes. Weights, activations, keys and values are in
 // its memory; the rest of the engine has addresses of them and never looks there. CpuDevice shares
 // the host's memory, and moves nothing.
+//
+// Order: calls of one thread take effect in the order in which they were made; download() and
+// rows() wait until what they read is there. Threads: operations, and memory that they use, belong
+// to the thread that computes. Any thread may call the functions of memory for bytes that no
+// operation uses meanwhile, as the page store's does. Failure: a device that is lost (a driver
+// that reset it, memory that broke) does nothing any more and says so in failure(); what uses a
+// result asks first.
 #pragma once
 
 #include <memory>
@@ -55,6 +62,10 @@ class Device {
   // Rows as the host can read and change them: in place, or a copy in `staging`, which has room for
   // them. What the host changes is not seen by the device.
   virtual HostRows rows(View view, std::span<float> staging) = 0;
+  // Why it can do nothing any more, from now on; ok while all is well. Any thread.
+  virtual Status failure() const { return {}; }
+  // All memory that it has, in bytes, however much of it is in use.
+  virtual int64_t memory_bytes() const = 0;
   // Whether the host's memory is the device's: then take() and rows() copy nothing.
   virtual bool shares_memory() const = 0;
 

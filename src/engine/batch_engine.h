@@ -22,7 +22,7 @@ class BatchEngine final : public Engine {
   SpeculativeStats speculative_stats() const override;
   const Model& model() const override { return *model_; }
   int64_t n_ctx() const override { return options_.n_ctx; }
-  Status condition() const override { return check_files(*model_, options_); }
+  Status condition() const override { return check_usable(*model_, options_); }
 
  private:
   // The loop of the engine thread.

@@ -167,7 +167,19 @@ bool EngineCore::step(const StopFlag& stop) {
   return goes_on;
 }
 
-Status check_files(const Model& model, const EngineOptions& options) {
+namespace {
+
+Status check_device(const Model& model) {
+  const Status status = model.device == nullptr ? Status() : model.device->failure();
+  if (status.ok()) return {};
+  return fail(Code::internal, "the device can compute no more: {}", status.message());
+}
+
+}  // namespace
+
+Status check_usable(const Model& model, const EngineOptions& options) {
+  TRY(check_device(model));
+  if (options.draft_model != nullptr) TRY(check_device(*options.draft_model));
   const MappedFile* file = damaged_file(model);
   if (file == nullptr && options.draft_model != nullptr) file = damaged_file(*options.draft_model);
   if (file == nullptr) return {};
@@ -178,15 +190,18 @@ Status check_files(const Model& model, const EngineOptions& options) {
               path.substr(path.find_last_of('/') + 1));
 }
 
-// If a file of the model was truncated or became unreadable, ends every request: the last step's
-// results may come from zeros, so none of them is kept or reported.
-bool EngineCore::files_are_lost() {
-  const Status lost = check_files(*model_, options_);
+// If the device failed, or a file of the model was truncated or became unreadable, ends every
+// request: the last step's results may come from zeros, so none of them is kept or reported.
+bool EngineCore::model_is_lost() {
+  const Status lost = check_usable(*model_, options_);
   if (lost.ok()) return false;
   if (!std::exchange(told_of_loss_, true) && options_.kv.note) {
-    const MappedFile* const own = damaged_file(*model_);
-    const MappedFile& file = own != nullptr ? *own : *damaged_file(*options_.draft_model);
-    options_.kv.note(file.check_read().message() + "; every request is refused until a restart");
+    const MappedFile* file = damaged_file(*model_);
+    if (file == nullptr && options_.draft_model != nullptr) {
+      file = damaged_file(*options_.draft_model);
+    }
+    const Status whole = file == nullptr ? lost : file->check_read();  // with the file's folder
+    options_.kv.note(whole.message() + "; every request is refused until a restart");
   }
   for (const auto& sequence : lists_.running) end(*sequence, FinishReason::error, lost);
   lists_.running.clear();
@@ -202,7 +217,7 @@ bool EngineCore::files_are_lost() {
 
 // One step: intake of results, drafts, plan, batch, forward pass, tokens.
 bool EngineCore::plan_and_compute(const StopFlag& stop) {
-  if (files_are_lost()) return true;
+  if (model_is_lost()) return true;
   const int64_t start_ns = clock_->now_ns();
   take_results();
   expire_restoring(start_ns);
@@ -214,7 +229,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   const int64_t run_ns = clock_->now_ns();
   const std::optional<StepResult> output =
       executor_->run(packer_.batch(), stop, verifier_.begin(packer_.rows()));
-  if (!output || files_are_lost()) return true;
+  if (!output || model_is_lost()) return true;
   ++n_steps_;
   advance(output->logits, start_ns, run_ns);
   return true;

@@ -71,7 +71,7 @@ class EngineCore {
 
  private:
   bool plan_and_compute(const StopFlag& stop);
-  bool files_are_lost();
+  bool model_is_lost();
   void give_up(Sequence& sequence);
   void give_up_youngest();
   void guess();
@@ -107,8 +107,8 @@ class EngineCore {
   bool told_of_loss_ = false;
 };
 
-// Why the model can no longer be used, for clients: with its file's name but not the folder; ok
-// while all is well. May be called from any thread.
-Status check_files(const Model& model, const EngineOptions& options);
+// Why the model can no longer be used, for clients: its device failed, or a file of it was cut,
+// which is named without its folder; ok while all is well. May be called from any thread.
+Status check_usable(const Model& model, const EngineOptions& options);
 
 }  // namespace ruv

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "base/file.h"
-#include "base/machine.h"
 #include "device/kv_verdict.h"
 #include "engine/engine_core.h"
 #include "model/content_key.h"
@@ -39,10 +38,10 @@ CacheLayout layout_for(const Model& model, const EngineOptions& o) {
   return model.cache_layout().with_type(*o.kv.type).for_context(o.n_ctx);
 }
 
-// The most tokens, up to `most`, that a quarter of the machine's memory holds.
+// The most tokens, up to `most`, that a quarter of the device's memory holds.
 int64_t affordable_tokens(const Model& model, const EngineOptions& o, int64_t most) {
   const CacheLayout layout = layout_for(model, o);
-  const int64_t memory = machine_memory_bytes() / 4;
+  const int64_t memory = model.device->memory_bytes() / 4;
   const auto is_affordable = [&](int64_t n_pages) {
     const FrameLimits limits = frame_limits(o, layout, kept_tokens(o, n_pages * kPageTokens));
     return KvPages::bytes_for(layout, n_pages, limits) <= memory;

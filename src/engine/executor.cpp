@@ -33,7 +33,14 @@ class ModelExecutor final : public Executor {
     return {};
   }
   std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) override {
+    return run(batch, stop, {});
+  }
+  std::optional<StepResult> run(const Batch& batch, const StopFlag& stop,
+                                const HostWork& beside) override {
+    const bool computes_here = model_->device->shares_memory();
+    if (computes_here) work(beside);
     const auto output = decode(*ops_, *model_, batch, activations_, n_ctx_, &stop);
+    if (!computes_here) work(beside);  // the device has the step; rows() below waits for it
     if (!output) return std::nullopt;
     return StepResult{model_->device->rows(output->logits, logits_),
                       model_->device->rows(output->hidden, hidden_)};
@@ -45,6 +52,10 @@ class ModelExecutor final : public Executor {
   int n_threads() const override { return pool_.n_threads(); }
 
  private:
+  void work(const HostWork& beside) {
+    each(beside.n, [&](int, int64_t i) { beside.f(i); });
+  }
+
   const Model* model_;
   int64_t n_ctx_;
   WorkerPool pool_;

@@ -45,8 +45,8 @@ class Executor {
   // Computes a step; the result is valid until the next call. Nothing if `stop` became true before
   // the end.
   virtual std::optional<StepResult> run(const Batch& batch, const StopFlag& stop) = 0;
-  // The same, with work that is done when it returns. A device that computes by itself does the
-  // step meanwhile; here all threads share the work, then the step.
+  // The same, with work that is done when it returns. All threads share the work, then the step;
+  // where another device computes, the host works after giving it the step.
   virtual std::optional<StepResult> run(const Batch& batch, const StopFlag& stop,
                                         const HostWork& beside) {
     each(beside.n, [&](int, int64_t i) { beside.f(i); });

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/machine.h"
 #include "device/cpu/cpu_ops.h"
 
 namespace ruv {
@@ -59,6 +60,8 @@ Result<std::unique_ptr<Ops>> CpuDevice::make_ops(WorkerPool& threads, KvPages& p
                                                  const OpsLimits& limits) {
   return TRY(CpuOps::create(*kernels_, threads, pages, limits));
 }
+
+int64_t CpuDevice::memory_bytes() const { return machine_memory_bytes(); }
 
 HostRows CpuDevice::rows(View view, std::span<float> staging) {
   if (shift_ == 0) return {numbers(view.start), view.n_rows, view.n_cols};

@@ -19,12 +19,13 @@ class CpuDevice : public Device {
   void copy(Address to, Address from, int64_t n_bytes) override;
   void zero(Address at, int64_t n_bytes) override;
   HostRows rows(View view, std::span<float> staging) override;
+  int64_t memory_bytes() const override;
   bool shares_memory() const override { return shift_ == 0; }
   const Packing& packing() const override { return packing_; }
   Result<std::unique_ptr<Ops>> make_ops(WorkerPool& threads, KvPages& pages,
                                         const OpsLimits& limits) override;
 
-  const Kernels& kernels() const { return *kernels_; }
+  const Kernels& kernel_table() const { return *kernels_; }
 
   std::byte* pointer(Address address) const {
     return reinterpret_cast<std::byte*>(address.bits() - shift_);
