@@ -41,6 +41,13 @@ struct LowRankScratch {
   View outer;  // (rows at a time, widest product)
 };
 
+struct ShortConvParams {
+  int64_t layer = 0;  // whose running states are read and written
+  // (n_taps, n_cols): a filter per column, the tap of the oldest row first.
+  const Vector* taps = nullptr;
+  const Vector* bias = nullptr;  // (n_cols); empty: none
+};
+
 // The largest step that will be asked for.
 struct OpsLimits {
   int64_t max_rows = 0;
@@ -95,6 +102,14 @@ class Ops {
   virtual void store_kv(int64_t layer, View k, View v, const Vector& key_centre) = 0;
   // out = softmax(q · keys) · values per head, over the pages of the batch; causal.
   virtual void attend(View out, View q, const AttendParams& params) = 0;
+  // A gated causal convolution along the rows of each sequence. `bcx` has rows of three parts,
+  // b, c and x, each as wide as `out`:
+  //   out[r] = c[r] · (bias + Σ taps[t] · (b · x)[r - (n_taps - 1) + t])
+  // What lies before a sequence's first row is in its running state, which is the newest
+  // n_taps - 1 rows of b · x, oldest first. Writes the states that the batch asks for; `b` holds
+  // b · x afterwards. Requires: out and bcx do not overlap; a state frame for each sequence if
+  // n_taps > 1.
+  virtual void short_conv(View out, View bcx, const ShortConvParams& params) = 0;
   // gate = act(gate) · up
   virtual void gate(View gate, View up, Act act) = 0;
   // x = act(x)

@@ -55,6 +55,10 @@ class NotingOps final : public Ops {
     ops_.attend(out, q, params);
     note(out);
   }
+  void short_conv(View out, View bcx, const ShortConvParams& params) override {
+    ops_.short_conv(out, bcx, params);
+    note(out);
+  }
   void gate(View gate, View up, Act act) override {
     ops_.gate(gate, up, act);
     note(gate);

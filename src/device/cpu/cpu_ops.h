@@ -36,6 +36,7 @@ class CpuOps final : public Ops {
   void rope(View x, int64_t head_dim, const RopePlan& plan) override;
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
   void attend(View out, View q, const AttendParams& params) override;
+  void short_conv(View out, View bcx, const ShortConvParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
   void scale(View x, float factor) override;
@@ -79,6 +80,10 @@ class CpuOps final : public Ops {
   // Writes key and value of row i of a sequence to its page.
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                  const Vector& key_centre);
+
+  // The convolution of one sequence, in some of its columns.
+  void short_conv_of(const BatchSequence& sequence, Range columns, View out, View bcx,
+                     const ShortConvParams& params) const;
 
   // Numbers of a row, of a vector (null: it is empty), and of a whole view.
   float* row(View view, int64_t i) const { return device_->numbers(view.row(i)); }
