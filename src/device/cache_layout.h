@@ -25,11 +25,20 @@ struct CacheLayout {
   static CacheLayout uniform(int64_t n_layers, const KvShape& shape) {
     return {std::vector<KvLayer>(static_cast<size_t>(n_layers), KvLayer{shape})};
   }
-  // The same layers with all keys and values of this type.
+  // The same layers with all keys and values of this type. Running states stay what they are.
   CacheLayout with_type(KvType type) const {
     CacheLayout layout = *this;
-    for (KvLayer& layer : layout.layers) layer.shape.type = type;
+    for (KvLayer& layer : layout.layers) {
+      if (layer.shape.state_bytes == 0) layer.shape.type = type;
+    }
     return layout;
+  }
+  // The type of the keys and values; f16 where no layer keeps any.
+  KvType type() const {
+    for (const KvLayer& layer : layers) {
+      if (layer.shape.state_bytes == 0) return layer.shape.type;
+    }
+    return KvType::f16;
   }
   // For sequences of at most n_ctx tokens: a window that holds them all is none.
   CacheLayout for_context(int64_t n_ctx) const {
@@ -39,25 +48,26 @@ struct CacheLayout {
     }
     return layout;
   }
-  // Bytes of a page in all layers of this window.
-  int64_t page_bytes(int64_t window) const {
-    int64_t n = 0;
-    for (const KvLayer& layer : layers) n += layer.window == window ? layer.shape.page_bytes() : 0;
-    return n;
-  }
-  // Bytes of a page that every layer keeps.
+  // Bytes of the keys and values of a page, in all layers.
   int64_t page_bytes() const {
     int64_t n = 0;
-    for (const KvLayer& layer : layers) n += layer.shape.page_bytes();
+    for (const KvLayer& layer : layers) n += layer.shape.page_bytes() - layer.shape.state_bytes;
+    return n;
+  }
+  // Bytes of one running state, of all layers.
+  int64_t state_bytes() const {
+    int64_t n = 0;
+    for (const KvLayer& layer : layers) n += layer.shape.state_bytes;
     return n;
   }
   int64_t bytes_per_token() const { return page_bytes() / kPageTokens; }
   // Bytes that a sequence of n_tokens tokens needs.
   int64_t held_bytes(int64_t n_tokens) const {
-    int64_t n = 0;
+    int64_t n = state_bytes();
     for (const KvLayer& layer : layers) {
       const bool is_full = layer.window == 0 || layer.window > n_tokens;
-      n += layer.shape.page_bytes() * pages_for(is_full ? n_tokens : layer.window);
+      n += (layer.shape.page_bytes() - layer.shape.state_bytes) *
+           pages_for(is_full ? n_tokens : layer.window);
     }
     return n;
   }

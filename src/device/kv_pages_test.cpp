@@ -90,6 +90,26 @@ TEST(KvPages, MemoryIsThatOfTheStoreAndOfTheTailsThereAre) {
   EXPECT_EQ(bytes(KvType::int8, few), bytes(KvType::int8, {}));
 }
 
+// A layer with a state has neither keys nor a type for them, and its bytes do not grow with the
+// text.
+TEST(KvPages, ARunningStateHasNoTypeAndIsThereOnce) {
+  const KvShape shape = square(2, 8, KvType::f16);
+  const CacheLayout f16 = {
+      {{KvShape{.state_bytes = 4096}}, {shape}, {KvShape{.state_bytes = 512}}}};
+  EXPECT_EQ(f16.state_bytes(), 4608);
+  EXPECT_EQ(f16.page_bytes(), shape.page_bytes());
+  EXPECT_EQ(f16.held_bytes(5 * kPageTokens), 5 * shape.page_bytes() + 4608);
+  const CacheLayout int4 = f16.with_type(KvType::int4);
+  EXPECT_EQ(int4.type(), KvType::int4);
+  const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
+  const Result<KvPages> pages = KvPages::create(int4, 8, limits);
+  ASSERT_TRUE(pages.has_value());
+  EXPECT_EQ(pages->newest(0).region, pages->settled(0).region);
+  EXPECT_EQ(pages->newest(2).region, pages->settled(2).region);
+  EXPECT_EQ(pages->settled(2).shape().state_bytes, 512);
+  EXPECT_NE(pages->newest(1).region, pages->settled(1).region);
+}
+
 TEST(KvPages, LayersOfOneWindowShareItsFrames) {
   const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
   Result<KvPages> pages = KvPages::create(mixed(KvType::int8), 4000, limits);

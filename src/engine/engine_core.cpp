@@ -357,7 +357,7 @@ Engine::Load EngineCore::load() const {
 
 KvCacheStats EngineCore::kv_stats() const {
   KvCacheStats stats;
-  stats.type = executor_->pages().settled(0).type();
+  stats.type = executor_->pages().layout().type();
   stats.page_tokens = kPageTokens;
   stats.page_bytes = executor_->pages().layout().page_bytes();
   stats.memory_bytes = executor_->pages().n_bytes();
