@@ -69,6 +69,13 @@ void PageList::pin(int64_t first, int64_t end) {
   }
 }
 
+void PageList::begin_step(BatchBuilder& batch, int64_t first, int64_t n_known, int64_t n_drafts) {
+  pin(first, first + n_known + n_drafts);
+  state_.plan(first, n_known, n_drafts, pages_);
+  batch.begin_sequence(first, pages_);
+  batch.set_state(state_.before(), state_.after());
+}
+
 // The newest checkpoint stays pinned until there is a newer one.
 void PageList::finish_step(int64_t n_computed) {
   const int64_t page = state_.finish(n_computed, pages_);

@@ -9,6 +9,7 @@
 #include "base/range.h"
 #include "cache/page_pool.h"
 #include "cache/sequence_state.h"
+#include "device/batch_builder.h"
 
 namespace ruv {
 
@@ -42,13 +43,12 @@ class PageList {
   // all of them; those that the row at `first` reads have their frames. `end` may be the end of the
   // page before `first`, whose own page is then about to be appended as a copy.
   void pin(int64_t first, int64_t end);
-  // Plans the running states of a step: n_known rows from position `first`, then n_drafts that may
-  // turn out wrong. finish_step() takes those after n_computed tokens.
-  void plan_state(int64_t first, int64_t n_known, int64_t n_drafts) {
-    state_.plan(first, n_known, n_drafts, pages_);
-  }
+  // Begins the sequence in `batch` for n_known rows from position `first`, then n_drafts that may
+  // turn out wrong: pins what they read and write, and plans the running states after the last
+  // known row and each draft. The rows must then be added. finish_step() takes the states after
+  // n_computed tokens, once the step is over.
+  void begin_step(BatchBuilder& batch, int64_t first, int64_t n_known, int64_t n_drafts = 0);
   void finish_step(int64_t n_computed);
-  const SequenceState& state() const { return state_; }
   // After a step, with n_tokens in the list: keeps pinned what the next row reads and at most one
   // page that drafts began.
   void trim(int64_t n_tokens);

@@ -48,12 +48,12 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   for (int64_t first = 0; first < n; first += chunk) {
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
-    pages.pin(first, first + n_rows);
-    batch.begin_sequence(first, pages.pages());
+    pages.begin_step(batch, first, n_rows);
     batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
     const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
     batch.want_logits(n_wanted);
     const HostRows logits = executor->run(batch.batch()).logits;
+    pages.finish_step(first + n_rows);
     if (const MappedFile* const damaged = damaged_file(model)) TRY(damaged->check_read());
     for (int64_t i = 0; i < logits.n_rows; ++i) {
       const int64_t position = first + n_rows - n_wanted + i;

@@ -33,11 +33,8 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   if (!reserve(sequence, end)) return;
   const bool gives_logits = end == sequence.n_tokens();
   if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
-  sequence.pages().pin(first, end + packed.n_drafts);
-  sequence.pages().plan_state(first, packed.n_tokens, packed.n_drafts);
+  sequence.pages().begin_step(batch_, first, packed.n_tokens, packed.n_drafts);
   if (sequence.in_prompt()) prompts_.push_back(sequence.id());
-  batch_.begin_sequence(first, sequence.pages().pages());
-  batch_.set_state(sequence.pages().state().before(), sequence.pages().state().after());
   batch_.set_adapter(sequence.adapter());
   batch_.add(std::span(sequence.tokens())
                  .subspan(static_cast<size_t>(first), static_cast<size_t>(packed.n_tokens)));
