@@ -53,6 +53,14 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(key);
   }
   // Keys that a field implies without naming them.
+  if (hf.block_keys) {
+    claim(
+        "block_ff_dim tie_embedding block_auto_adjust_ff_dim block_ffn_dim_multiplier "
+        "block_multiple_of");
+  }
+  if (family.block.mixers == Mixers::short_conv) {
+    claim("layer_types full_attn_idxs conv_L_cache conv_bias");
+  }
   if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");

@@ -12,7 +12,8 @@
   X(gemma3)             \
   X(phi3)               \
   X(gpt2)               \
-  X(starcoder2)
+  X(starcoder2)         \
+  X(lfm2)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

@@ -22,12 +22,16 @@ enum class Positions : uint8_t { rope, learned };
 // Which layers see only the newest keys, where the file does not say it per layer. The window's
 // width is the file's; without one no layer has a window.
 enum class Windows : uint8_t { none, all, periodic };
+// What mixes the tokens of a layer: attention in all of them; or a gated short convolution in those
+// for which the file counts no key heads.
+enum class Mixers : uint8_t { attention, short_conv };
 enum class EmbedScale : uint8_t { none, sqrt_dim };
 
 // The choices of one block, the same in all layers.
 struct BlockSpec {
   Norm norm = Norm::rms;
   NormPlace norm_place = NormPlace::pre;
+  Mixers mixers = Mixers::attention;
   Positions positions = Positions::rope;
   // Biases that must be there whatever the file says; others are used where it has them.
   bool qkv_bias = false;  // q, k and v
@@ -50,7 +54,8 @@ struct SoftCap {
 struct TensorName {
   std::string_view gguf = {};
   std::string_view hf = {};
-  bool conv1d = false;  // a matrix is stored transposed, (n_in, n_out)
+  bool conv1d = false;     // a matrix is stored transposed, (n_in, n_out)
+  bool depthwise = false;  // filters are stored as (n, 1, length), in GGUF files as (n, length)
 };
 
 // What the tokenizer of a GGUF file means where its keys do not say it.
@@ -73,7 +78,8 @@ struct FamilyRecord {
   int64_t width_scaled_depth = 0;
 
   // GGUF files only.
-  bool neighbour_rows = false;  // rows of q and k are ordered to rotate (2i, 2i + 1)
+  bool neighbour_rows = false;                 // rows of q and k are ordered to rotate (2i, 2i + 1)
+  std::string_view last_norm = "output_norm";  // the norm before the output matrix
   VocabDefaults vocab = {};
 
   // Checkpoints only.

@@ -41,6 +41,10 @@ struct HfClass {
   bool gelu_is_tanh = false;  // "gelu" in the config means the tanh form
   std::string_view norm_eps_key = "rms_norm_eps";
   double norm_eps = 1e-6;
+  // block_ff_dim and tie_embedding win over the usual names, and the feed-forward's width is made
+  // of the one that is given (block_auto_adjust_ff_dim, block_ffn_dim_multiplier,
+  // block_multiple_of).
+  bool block_keys = false;
   int64_t max_positions = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // 0: as many as heads

@@ -46,7 +46,8 @@ std::string_view gguf_keys() {
          "rope.scaling.short_factor rope.scaling.long_factor rope.freq_divisors "
          "attn_logit_softcapping final_logit_softcapping expert_count hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
-         "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx ";
+         "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
+         "conv_bias ";
 }
 
 std::string_view gguf_keys_without_effect() {

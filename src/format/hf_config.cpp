@@ -87,8 +87,10 @@ Status ConfigReader::read_sizes() {
   out_.set("embedding_length", width_, config_.path_of(width));
   const std::string_view inner = gpt ? "n_inner" : "intermediate_size";
   const bool four_times = gpt && !config_.is_set(inner);
-  out_.set("feed_forward_length", four_times ? 4 * width_ : TRY(config_.positive(inner)),
-           config_.path_of(inner));
+  const int64_t n_ff = four_times       ? 4 * width_
+                       : hf_.block_keys ? TRY(read_block_width(config_))
+                                        : TRY(config_.positive(inner));
+  out_.set("feed_forward_length", n_ff, config_.path_of(inner));
   const std::string_view positions = alias("max_position_embeddings", "n_positions");
   max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
   out_.set("context_length", max_positions_, config_.path_of(positions));
@@ -111,6 +113,9 @@ Status ConfigReader::read_heads() {
     n_kv_heads = TRY(config_.positive_or(kKvHeads, hf_.n_kv_heads != 0 ? hf_.n_kv_heads : n_heads));
   }
   out_.set("attention.head_count_kv", n_kv_heads, config_.path_of(kKvHeads));
+  if (block_.mixers == Mixers::short_conv) {
+    TRY(read_hf_short_conv(config_, n_layers_, n_kv_heads, out_));
+  }
   if (!hf_.ignores_head_dim && config_.is_set("head_dim")) {
     head_dim_ = TRY(config_.positive("head_dim"));
   } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
@@ -139,9 +144,10 @@ Status ConfigReader::read_block() {
   std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
-  config_out_.tied_embeddings = TRY(config_.truth("tie_word_embeddings")).value_or(hf_.tied);
-  out_.set("tie_word_embeddings", config_out_.tied_embeddings,
-           config_.path_of("tie_word_embeddings"));
+  const std::string_view tied =
+      hf_.block_keys ? name_of({"tie_embedding", "tie_word_embeddings"}) : "tie_word_embeddings";
+  config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
+  out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
   return read_biases();
 }
 
@@ -392,6 +398,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   }
   if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
   if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
+  if (gguf_name.find(".shortconv.") != gguf_name.npos) return flag_of(*this, "conv_bias");
   return false;
 }
 

@@ -4,6 +4,7 @@
 // them.
 //
 // Keys beyond what GGUF files have, all after "<architecture>.":
+//   conv_bias                          truth value: convolutions and their projections have biases
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
 //   attention_bias, attention_output_bias, mlp_bias       truth values: q, k and v have biases, the

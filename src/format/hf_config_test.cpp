@@ -98,6 +98,63 @@ TEST(HfConfig, Llama3ScalingInBothForms) {
   }
 }
 
+std::vector<int64_t> kv_heads(const Json& json) {
+  const HfConfig config = parse(json);
+  const auto found = config.metadata.find("lfm2.attention.head_count_kv");
+  if (found == config.metadata.end()) return {};
+  return std::get<std::shared_ptr<const MetaArray>>(found->second)->integers;
+}
+
+TEST(HfConfig, LayersOfLfm2AreConvolutionsOrAttention) {
+  using Counts = std::vector<int64_t>;
+  Json json = small("Lfm2ForCausalLM");
+  json["num_hidden_layers"] = 3;
+  EXPECT_EQ(kv_heads(json), (Counts{8, 8, 8}));
+  json["full_attn_idxs"] = Json::array({1, 7, 1});
+  EXPECT_EQ(kv_heads(json), (Counts{0, 8, 0}));
+  json["layer_types"] = Json::array({"conv", "conv", "full_attention"});
+  json["num_key_value_heads"] = 2;
+  EXPECT_EQ(kv_heads(json), (Counts{0, 0, 2}));
+  const HfConfig config = parse(json);
+  EXPECT_EQ(config.usable.message(), "");
+  EXPECT_EQ(integer(config, "shortconv.l_cache"), 3);
+  EXPECT_EQ(number(config, "attention.layer_norm_rms_epsilon"), 1e-5);
+  EXPECT_EQ(number(config, "rope.freq_base"), 1e6);
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_FALSE(config.has_tensor("blk.0.shortconv.conv.bias"));
+  json["conv_L_cache"] = 5;
+  json["conv_bias"] = true;
+  json["tie_embedding"] = false;
+  EXPECT_EQ(integer(parse(json), "shortconv.l_cache"), 5);
+  EXPECT_TRUE(parse(json).has_tensor("blk.0.shortconv.conv.bias"));
+  EXPECT_FALSE(parse(json).tied_embeddings);
+  json["layer_types"] = Json::array({"conv", "sliding_attention", "conv"});
+  EXPECT_NE(error_of(json.dump()).find("has the kind \"sliding_attention\""), std::string::npos);
+  json["layer_types"] = Json::array({"conv"});
+  EXPECT_NE(error_of(json.dump()).find("one text for each layer"), std::string::npos);
+}
+
+TEST(HfConfig, TheFeedForwardOfLfm2IsRoundedToBlocks) {
+  Json json = small("Lfm2ForCausalLM");
+  const auto width = [&] { return integer(parse(json), "feed_forward_length"); };
+  json["intermediate_size"] = 100;
+  EXPECT_EQ(width(), 256);
+  json["block_multiple_of"] = 8;
+  EXPECT_EQ(width(), 72);  // 66
+  json["block_ffn_dim_multiplier"] = 1.5;
+  EXPECT_EQ(width(), 104);  // 99
+  json["block_ff_dim"] = 50;
+  EXPECT_EQ(width(), 56);  // 49
+  json["block_auto_adjust_ff_dim"] = false;
+  EXPECT_EQ(width(), 50);
+  json.erase("block_ff_dim");
+  json.erase("intermediate_size");
+  EXPECT_EQ(width(), 12288);
+  json["block_auto_adjust_ff_dim"] = true;
+  json["block_ffn_dim_multiplier"] = 1e300;
+  EXPECT_FALSE(parse_hf_config(json.dump(), "config.json"));
+}
+
 TEST(HfConfig, WindowsOfMistralAndQwen) {
   Json mistral = small("MistralForCausalLM");
   EXPECT_EQ(integer(parse(mistral), "attention.sliding_window"), 4096);  // the class's default

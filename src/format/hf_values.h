@@ -34,6 +34,13 @@ struct HfHead {
 // each kind of layer. Fails: corrupt, unsupported.
 Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out);
 
+// Which of n_layers layers are convolutions, by a count of 0 key heads, and what they are. Fails:
+// corrupt, unsupported.
+Status read_hf_short_conv(const Members& config, int64_t n_layers, int64_t n_kv_heads,
+                          HfValues& out);
+// The feed-forward's width of a class with block_keys. Fails: corrupt.
+Result<int64_t> read_block_width(const Members& config);
+
 // Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.
 Status check_hf_keys(const Members& config, HfValues& out);
 Status check_hf_outer_keys(const Members& config, HfValues& out);

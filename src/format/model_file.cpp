@@ -81,6 +81,15 @@ Result<int64_t> ModelFile::integer(std::string_view key) const {
   return of_another_type(*this, key, "an integer", *value);
 }
 
+Result<std::vector<int64_t>> ModelFile::integers(std::string_view key) const {
+  const MetaValue* const value = find(key);
+  const auto* const array =
+      value == nullptr ? nullptr : std::get_if<std::shared_ptr<const MetaArray>>(value);
+  if (array == nullptr) return std::vector<int64_t>{TRY(integer(key))};
+  if ((*array)->integers.size() == (*array)->size()) return (*array)->integers;
+  return of_another_type(*this, key, "integers", *value);
+}
+
 Result<double> ModelFile::number(std::string_view key) const {
   const MetaValue* value = find(key);
   if (value == nullptr) return absent(*this, key);

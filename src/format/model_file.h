@@ -86,6 +86,8 @@ class ModelFile {
   const MetaValue* find(std::string_view key) const;
   // As find, converted; fails not_found naming the key, corrupt when of another type.
   Result<int64_t> integer(std::string_view key) const;
+  // An array of integers, or one integer alone. Fails: as integer().
+  Result<std::vector<int64_t>> integers(std::string_view key) const;
   Result<double> number(std::string_view key) const;
   // `otherwise` when absent. Fails corrupt also where it is not finite.
   Result<double> number_or(std::string_view key, double otherwise) const;

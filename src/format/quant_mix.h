@@ -33,8 +33,8 @@ struct MixFacts {
   bool tied_embeddings = false;  // no "output.weight": the token embedding is also the output
 };
 
-// True for matrices that a multiplication reads row by row. Norms, biases, positions and the expert
-// gate stay float32. `n_dims` counts the dimensions of the tensor.
+// True for matrices that a multiplication reads row by row. Norms, biases, positions, filters and
+// the expert gate stay float32. `n_dims` counts the dimensions of the tensor.
 bool is_quantizable(std::string_view name, size_t n_dims);
 
 // The format of a quantisable tensor whose rows have `n_columns` numbers.

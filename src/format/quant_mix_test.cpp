@@ -41,6 +41,8 @@ TEST(QuantMix, OnlyMatricesOfMultiplicationsAreQuantised) {
   EXPECT_FALSE(is_quantizable("blk.0.attn_q_norm.weight", 2));
   EXPECT_FALSE(is_quantizable("blk.0.ffn_gate_inp.weight", 2));
   EXPECT_FALSE(is_quantizable("position_embd.weight", 2));
+  EXPECT_FALSE(is_quantizable("blk.0.shortconv.conv.weight", 2));
+  EXPECT_TRUE(is_quantizable("blk.0.shortconv.in_proj.weight", 2));
   EXPECT_FALSE(is_quantizable("rope_freqs.weight", 1));
 }
 

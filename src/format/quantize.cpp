@@ -39,7 +39,9 @@ MixFacts facts_of(const ModelFile& model) {
   facts.n_layers = model.integer("block_count").value_or(0);
   facts.n_experts = model.integer("expert_count").value_or(0);
   const int64_t n_heads = model.integer("attention.head_count").value_or(1);
-  const int64_t n_kv_heads = model.integer("attention.head_count_kv").value_or(n_heads);
+  // Layers without key heads have no matrices that depend on their number.
+  const auto counts = model.integers("attention.head_count_kv").value_or(std::vector{n_heads});
+  const int64_t n_kv_heads = counts.empty() ? 0 : std::ranges::max(counts);
   if (n_kv_heads > 0) facts.heads_per_kv_head = n_heads / n_kv_heads;
   facts.tied_embeddings = model.find_tensor("output.weight") == nullptr;
   return facts;

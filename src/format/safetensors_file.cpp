@@ -171,6 +171,9 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     std::swap(tensor.shape[0], tensor.shape[1]);
     tensor.transposed = true;
   }
+  if (name.depthwise && tensor.shape.size() == 3 && tensor.shape[1] == 1) {
+    tensor.shape = {tensor.shape[0], tensor.shape[2]};
+  }
   tensors_.push_back(std::move(tensor));
   return {};
 }

@@ -230,12 +230,16 @@ void expect_same_model(const ModelFile& folder, const ModelFile& gguf) {
     if (tensor.name.starts_with("rope_")) continue;  // in configs these are numbers
     EXPECT_NE(folder.find_tensor(tensor.name), nullptr) << tensor.name;
   }
+  const std::string_view kv_heads = "attention.head_count_kv";
+  if (gguf.find(kv_heads) != nullptr) {
+    EXPECT_EQ(folder.integers(kv_heads).value(), gguf.integers(kv_heads).value());
+  }
   for (const std::string_view key :
        {"block_count", "embedding_length", "feed_forward_length", "context_length",
-        "attention.head_count", "attention.head_count_kv", "attention.key_length",
-        "rope.dimension_count", "rope.freq_base", "attention.layer_norm_rms_epsilon",
-        "attention.layer_norm_epsilon", "attention.sliding_window", "attn_logit_softcapping",
-        "final_logit_softcapping", "rope.scaling.factor", "rope.scaling.attn_factor",
+        "attention.head_count", "shortconv.l_cache", "attention.key_length", "rope.dimension_count",
+        "rope.freq_base", "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon",
+        "attention.sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
+        "rope.scaling.factor", "rope.scaling.attn_factor",
         "rope.scaling.original_context_length"}) {
     if (gguf.find(key) == nullptr || folder.find(key) == nullptr) continue;
     const double expected = gguf.number(key).value();

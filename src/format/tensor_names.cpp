@@ -157,7 +157,9 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
     // Checkpoints of a class without a head lack the "model.".
     auto numbers = match(row.hf, stem);
     if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), stem);
-    if (numbers) return {fill(row.gguf, *numbers) + std::string(ending), row.conv1d, true};
+    if (numbers) {
+      return {fill(row.gguf, *numbers) + std::string(ending), row.conv1d, row.depthwise, true};
+    }
   }
   return {std::string(hf_name)};
 }

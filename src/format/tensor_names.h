@@ -13,8 +13,9 @@
 namespace ruv {
 
 struct MappedName {
-  std::string gguf;     // as given when no row of the table fits
-  bool conv1d = false;  // stored (n_in, n_out) when it is a matrix
+  std::string gguf;        // as given when no row of the table fits
+  bool conv1d = false;     // stored (n_in, n_out) when it is a matrix
+  bool depthwise = false;  // stored (n, 1, length)
   bool mapped = false;
 };
 

@@ -40,6 +40,26 @@ TEST(TensorNames, TheSameHfNameMeansAnotherNormInSandwichFamilies) {
             "blk.4.post_ffw_norm.weight");
 }
 
+TEST(TensorNames, LayersOfLfm2) {
+  EXPECT_EQ(gguf("model.embedding_norm.weight", "lfm2"), "token_embd_norm.weight");
+  EXPECT_EQ(gguf("model.layers.0.operator_norm.weight", "lfm2"), "blk.0.attn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.2.self_attn.q_proj.weight", "lfm2"), "blk.2.attn_q.weight");
+  EXPECT_EQ(gguf("model.layers.2.self_attn.q_layernorm.weight", "lfm2"),
+            "blk.2.attn_q_norm.weight");
+  EXPECT_EQ(gguf("model.layers.2.self_attn.k_layernorm.weight", "lfm2"),
+            "blk.2.attn_k_norm.weight");
+  EXPECT_EQ(gguf("model.layers.2.self_attn.out_proj.weight", "lfm2"), "blk.2.attn_output.weight");
+  EXPECT_EQ(gguf("model.layers.0.conv.in_proj.weight", "lfm2"), "blk.0.shortconv.in_proj.weight");
+  EXPECT_EQ(gguf("model.layers.0.conv.out_proj.bias", "lfm2"), "blk.0.shortconv.out_proj.bias");
+  EXPECT_EQ(gguf("model.layers.0.ffn_norm.weight", "lfm2"), "blk.0.ffn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.0.feed_forward.w1.weight", "lfm2"), "blk.0.ffn_gate.weight");
+  EXPECT_EQ(gguf("model.layers.0.feed_forward.w2.weight", "lfm2"), "blk.0.ffn_down.weight");
+  EXPECT_EQ(gguf("model.layers.0.feed_forward.w3.weight", "lfm2"), "blk.0.ffn_up.weight");
+  const MappedName conv = names("lfm2").gguf_of("model.layers.0.conv.conv.weight");
+  EXPECT_EQ(conv.gguf, "blk.0.shortconv.conv.weight");
+  EXPECT_TRUE(conv.depthwise);
+}
+
 TEST(TensorNames, WrappersComeOff) {
   EXPECT_EQ(gguf("language_model.model.layers.1.mlp.up_proj.weight", "gemma3"),
             "blk.1.ffn_up.weight");

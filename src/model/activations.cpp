@@ -36,6 +36,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   };
   const int64_t q_cols = widest(model, LayerSize::q);
   const int64_t kv_cols = widest(model, LayerSize::kv);
+  const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest(model, LayerSize::ff);
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const Part parts[] = {
@@ -46,6 +47,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.k, max_rows, kv_cols},
       {&a.views_.v, max_rows, kv_cols},
       {&a.views_.attn, max_rows, q_cols},
+      {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
       {&a.views_.up, max_rows, ff_cols},
       {&a.views_.logits, max_outputs, h.n_vocab},
@@ -66,8 +68,8 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view :
-       {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn, &cut.gate, &cut.up}) {
+  for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn, &cut.conv,
+                     &cut.gate, &cut.up}) {
     view->n_rows = n_rows;
   }
   cut.logits.n_rows = n_outputs;

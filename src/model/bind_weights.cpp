@@ -46,10 +46,10 @@ class Binder {
   }
 
   Status bind_output() {
-    m_.output_norm = TRY(source_.upload(TRY(source_.norm("output_norm.weight", m_.h.n_embd))));
+    const std::string norm(m_.family->last_norm);
+    m_.output_norm = TRY(source_.upload(TRY(source_.norm(norm + ".weight", m_.h.n_embd))));
     if (m_.family->block.norm == Norm::layer) {
-      m_.output_norm_bias =
-          TRY(source_.upload(TRY(source_.vector("output_norm.bias", m_.h.n_embd))));
+      m_.output_norm_bias = TRY(source_.upload(TRY(source_.vector(norm + ".bias", m_.h.n_embd))));
     }
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
@@ -71,6 +71,24 @@ class Binder {
       if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
       w[row.role].bias = TRY(source_.upload(std::move(bias)));
     }
+    if (plan.mixer == Mixer::short_conv) TRY(bind_convolution(plan, w));
+    return {};
+  }
+
+  // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
+  Status bind_convolution(const LayerPlan& plan, LayerWeights& w) {
+    constexpr std::string_view kTensor = "shortconv.conv";
+    const auto n_taps = static_cast<size_t>(plan.n_conv_taps);
+    const auto n_embd = static_cast<size_t>(plan.n_embd);
+    const std::vector<float> filters =
+        TRY(source_.filters(name_of(kTensor), plan.n_embd, plan.n_conv_taps));
+    std::vector<float> taps(filters.size());
+    for (size_t i = 0; i < filters.size(); ++i) {
+      taps[i % n_taps * n_embd + i / n_taps] = filters[i];
+    }
+    w.conv_taps = TRY(source_.upload(std::move(taps)));
+    const RoleRow& row = role_rows()[static_cast<size_t>(Role::conv_in)];
+    w.conv_bias = TRY(source_.upload(TRY(bias(row, kTensor, plan.n_embd))));
     return {};
   }
 

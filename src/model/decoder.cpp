@@ -67,6 +67,29 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
               .window = p.window});
   ops.matmul(a.h, out, w[Role::o].weight, w[Role::o].bias);
   adapt(Role::o, a.h, out);
+}
+
+// In and out as attention. Uses a.h2.
+void short_conv(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                const Adapting& adapt) {
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  ops.matmul(a.conv, a.h, w[Role::conv_in].weight, w[Role::conv_in].bias);
+  adapt(Role::conv_in, a.conv, a.h);
+  ops.short_conv(a.h2, a.conv, {.layer = i, .taps = &w.conv_taps, .bias = &w.conv_bias});
+  ops.matmul(a.h, a.h2, w[Role::conv_out].weight, w[Role::conv_out].bias);
+  adapt(Role::conv_out, a.h, a.h2);
+}
+
+// What lets the layer's tokens act on each other. In and out as attention.
+void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
+         const Activations::Views& a, const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  if (p.mixer == Mixer::short_conv) {
+    short_conv(ops, m, i, a, adapt);
+  } else {
+    attention(ops, m, i, ropes, a, adapt);
+  }
   if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
 }
 
@@ -135,7 +158,7 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     const NormWeights& ffn_norm = m.layers[static_cast<size_t>(i)][NormRole::ffn];
     const Adapting adapt{ops, batch, a.low_rank, i};
-    attention(ops, m, i, ropes, a, adapt);
+    mix(ops, m, i, ropes, a, adapt);
     ops.add_norm(a.x, a.h, a.h2, ffn_norm.weight, ffn_norm.bias, norm);
     feed_forward(ops, m, i, a, adapt);
     if (i + 1 < m.h.n_layers) {

@@ -18,7 +18,7 @@ class Activations {
 
   // The views cut to the rows of a batch.
   struct Views {
-    View x, h, h2, q, k, v, attn, gate, up, logits;
+    View x, h, h2, q, k, v, attn, conv, gate, up, logits;
     LowRankScratch low_rank;  // not cut
   };
   Views rows(int64_t n_rows, int64_t n_outputs) const;

@@ -2,6 +2,7 @@
 // value.
 #include "model/hparams.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/kv_pages.h"
@@ -62,13 +63,51 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
   return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
 }
 
+// The key heads of each layer: one number for all, or an array of one for each. Layers that have
+// any have equally many.
+Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  constexpr std::string_view kKey = "attention.head_count_kv";
+  std::vector<int64_t> counts = {h.n_heads};
+  if (file.find(kKey) != nullptr) counts = TRY(file.integers(kKey));
+  if (counts.size() == 1) counts.resize(static_cast<size_t>(h.n_layers), counts[0]);
+  if (std::ssize(counts) != h.n_layers) {
+    return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
+                file.shown_key(kKey), counts.size(), h.n_layers);
+  }
+  const int64_t most = std::ranges::max(counts);
+  for (const int64_t n : counts) {
+    const bool is_conv = n == 0 && block.mixers == Mixers::short_conv;
+    if (n < 0 || n > kMaxDimension || (n == 0 && !is_conv)) {
+      return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
+                  file.shown_key(kKey), n, kMaxDimension);
+    }
+    if (n != most && !is_conv) {
+      return fail(Code::unsupported, "{}: '{}': layers with {} and {} key heads in one model",
+                  file.path(), file.shown_key(kKey), n, most);
+    }
+  }
+  h.kv_heads = std::move(counts);
+  h.n_kv_heads = most > 0 ? most : h.n_heads;
+  return {};
+}
+
+// A running state has its size in bytes, with room in 64 bits for thousands of them.
+Status read_convolutions(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kKey = "shortconv.l_cache";
+  constexpr int64_t kMaxTaps = 1024;
+  h.n_conv_taps = TRY(read_dimension(file, kKey));
+  if (h.n_conv_taps <= kMaxTaps) return {};
+  return fail(Code::corrupt, "{}: '{}' = {} is above {}", file.path(), file.shown_key(kKey),
+              h.n_conv_taps, kMaxTaps);
+}
+
 Status check_heads(const ModelFile& file, const HParams& h) {
   if (h.n_heads % h.n_kv_heads != 0) {
     return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
                 file.shown_key("attention.head_count"), h.n_heads,
                 file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
-  if (h.head_dim > kMaxHeadDim || h.n_heads > 4096 || h.n_layers > 4096) {
+  if (h.head_dim > kMaxHeadDim || h.n_heads > 4096) {
     return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
                 file.path(), h.n_layers, h.n_heads, h.head_dim);
   }
@@ -100,7 +139,11 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   h.n_heads = TRY(read_dimension(file, "attention.head_count"));
-  h.n_kv_heads = TRY(dimension_or(file, "attention.head_count_kv", h.n_heads));
+  if (h.n_layers > 4096) {
+    return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
+  }
+  TRY(read_kv_heads(file, family.block, h));
+  if (family.block.mixers == Mixers::short_conv) TRY(read_convolutions(file, h));
   h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));

@@ -45,6 +45,11 @@ class Numbers {
     EXPECT_TRUE(file) << file.error().message();
     return std::move(*file);
   }
+  Numbers& set_integers(std::string_view key, std::vector<int64_t> integers) {
+    auto array = std::make_shared<MetaArray>();
+    array->integers = std::move(integers);
+    return set(key, std::shared_ptr<const MetaArray>(array));
+  }
   HParams read() const {
     const auto file = open();
     auto h = read_hparams(*file, *find_family(architecture_));
@@ -201,6 +206,49 @@ TEST(LayerPlans, LayersDifferWhereTheFileOrTheFamilySaysIt) {
   EXPECT_EQ(scaled[3].attn_scale, scaled[0].attn_scale / 4);
   EXPECT_FALSE(scaled[0].has(NormRole::attn_post));
   EXPECT_TRUE(scaled[0].has(Role::gate));
+}
+
+// What a layer is for follows from its count of key heads.
+TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
+  Numbers numbers("lfm2");
+  numbers.set("shortconv.l_cache", int64_t{3});
+  numbers.set_integers("attention.head_count_kv", {0, 2, 0, 2});
+  const HParams h = numbers.read();
+  EXPECT_EQ(h.n_kv_heads, 2);
+  const auto plans = numbers.plans();
+  EXPECT_TRUE(plans[0].has(Role::conv_in) && plans[0].has(Role::conv_out));
+  EXPECT_FALSE(plans[0].has(Role::q) || plans[0].has(Role::o) || plans[0].has(NormRole::k));
+  EXPECT_EQ(plans[0].extent(LayerSize::conv), 3 * 64);
+  EXPECT_FALSE(plans[1].has(Role::conv_in) || plans[1].has(Role::conv_out));
+  EXPECT_TRUE(plans[1].has(Role::k) && plans[1].has(NormRole::q) && plans[0].has(NormRole::attn));
+  const CacheLayout layout = cache_layout(plans);
+  EXPECT_EQ(layout.layers[0].shape, KvShape{.state_bytes = 2 * 64 * 4});
+  EXPECT_EQ(layout.layers[1].shape.n_heads, 2);
+  EXPECT_EQ(layout.layers[1].shape.state_bytes, 0);
+  numbers.set_integers("attention.head_count_kv", {0, 0, 0, 0});
+  EXPECT_EQ(numbers.read().n_kv_heads, 4);
+  EXPECT_EQ(cache_layout(numbers.plans()).page_bytes(), 0);
+}
+
+TEST(HParamsKvHeads, CountsByLayerMustFitTheModel) {
+  const auto error = [](const char* family, std::vector<int64_t> counts) {
+    const auto file = Numbers(family)
+                          .set("shortconv.l_cache", int64_t{3})
+                          .set_integers("attention.head_count_kv", std::move(counts))
+                          .open();
+    const auto h = read_hparams(*file, *find_family(family));
+    return h ? std::string() : h.error().message();
+  };
+  EXPECT_EQ(error("llama", {2, 2, 2, 2}), "");
+  EXPECT_NE(error("llama", {2, 0, 2, 2}).find("= 0 is out of range"), std::string::npos);
+  EXPECT_NE(error("llama", {2, 1, 2, 2}).find("layers with 1 and 2 key heads"), std::string::npos);
+  EXPECT_NE(error("lfm2", {2, 0, 1, 0}).find("layers with 1 and 2 key heads"), std::string::npos);
+  EXPECT_NE(error("lfm2", {2, -1, 2, 0}).find("= -1 is out of range"), std::string::npos);
+  EXPECT_NE(error("lfm2", {2, 0}).find("has 2 numbers for 4 layers"), std::string::npos);
+  const auto file = Numbers("lfm2").set("shortconv.l_cache", int64_t{2000}).open();
+  EXPECT_EQ(read_hparams(*file, *find_family("lfm2")).error().code(), Code::corrupt);
+  const auto silent = Numbers("lfm2").open();
+  EXPECT_EQ(read_hparams(*silent, *find_family("lfm2")).error().code(), Code::not_found);
 }
 
 TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {

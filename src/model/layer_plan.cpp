@@ -29,11 +29,30 @@ Result<std::vector<bool>> windowed_layers(const ModelFile& file, BlockSpec block
 
 }  // namespace
 
+bool LayerPlan::has(Role role) const {
+  switch (role) {
+    case Role::q:
+    case Role::k:
+    case Role::v:
+    case Role::o:
+      return mixer == Mixer::attention;
+    case Role::conv_in:
+    case Role::conv_out:
+      return mixer == Mixer::short_conv;
+    case Role::gate:
+      return feed_forward == FeedForward::gated;
+    case Role::up:
+    case Role::down:
+      return true;
+  }
+  return false;
+}
+
 bool LayerPlan::has(NormRole role) const {
   switch (role) {
     case NormRole::q:
     case NormRole::k:
-      return qk_norm;
+      return qk_norm && mixer == Mixer::attention;
     case NormRole::attn_post:
     case NormRole::ffn_post:
       return norm_place == NormPlace::sandwich;
@@ -52,6 +71,8 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return n_heads * head_dim;
     case LayerSize::kv:
       return n_kv_heads * head_dim;
+    case LayerSize::conv:
+      return mixer == Mixer::short_conv ? 3 * n_embd : 0;
     case LayerSize::ff:
       return n_ff;
     case LayerSize::head:
@@ -63,6 +84,11 @@ int64_t LayerPlan::extent(LayerSize e) const {
 CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   CacheLayout layout;
   for (const LayerPlan& p : plans) {
+    if (p.mixer == Mixer::short_conv) {
+      const int64_t n_numbers = (p.n_conv_taps - 1) * p.n_embd;
+      layout.layers.push_back({{.state_bytes = n_numbers * int64_t{sizeof(float)}}});
+      continue;
+    }
     layout.layers.push_back(
         {{.n_heads = p.n_kv_heads, .key_dim = p.head_dim, .value_dim = p.head_dim}, p.window});
   }
@@ -75,16 +101,20 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
-    const int64_t window = windowed[static_cast<size_t>(i)] ? h.window : 0;
+    const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
+    const bool attends = n_kv_heads > 0;
+    const int64_t window = attends && windowed[static_cast<size_t>(i)] ? h.window : 0;
     layers.push_back({.n_embd = h.n_embd,
                       .norm = block.norm,
                       .norm_eps = h.norm_eps,
                       .norm_place = block.norm_place,
-                      .n_heads = h.n_heads,
-                      .n_kv_heads = h.n_kv_heads,
+                      .mixer = attends ? Mixer::attention : Mixer::short_conv,
+                      .n_conv_taps = attends ? 0 : h.n_conv_taps,
+                      .n_heads = attends ? h.n_heads : 0,
+                      .n_kv_heads = n_kv_heads,
                       .head_dim = h.head_dim,
                       .qk_norm = block.qk_norm,
-                      .rope = rope.index_for(window),
+                      .rope = attends ? rope.index_for(window) : -1,
                       .window = window,
                       .attn_scale = h.attn_scale_of(i),
                       .attn_softcap = h.attn_softcap,

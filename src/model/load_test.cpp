@@ -280,7 +280,7 @@ TEST_F(ChangedModel, ABiasThatOneLayerHasAllLayersHave) {
 
 TEST(CheckModel, TakesEveryGoldenModelAndSaysWhatIsMissingByTheFilesOwnNames) {
   for (const char* name :
-       {"llama2", "llama3", "gemma2", "gemma3", "phi3_longrope", "gpt2", "starcoder2"}) {
+       {"llama2", "llama3", "gemma2", "gemma3", "phi3_longrope", "gpt2", "starcoder2", "lfm2"}) {
     for (const char* form : {"", "/model.gguf"}) {
       const std::string path = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + form;
       EXPECT_EQ(check_model(path).message(), "");

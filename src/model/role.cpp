@@ -12,6 +12,8 @@ constexpr RoleRow kRoleRows[] = {
     {Role::k, "attn_k", kv, embd, "attention_bias", kQkvBias},
     {Role::v, "attn_v", kv, embd, "attention_bias", kQkvBias},
     {Role::o, "attn_output", embd, q, "attention_output_bias", kAllBias},
+    {Role::conv_in, "shortconv.in_proj", conv, embd, "conv_bias", kAllBias},
+    {Role::conv_out, "shortconv.out_proj", embd, embd, "conv_bias", kAllBias},
     {Role::up, "ffn_up", ff, embd, "mlp_bias", kAllBias},
     {Role::gate, "ffn_gate", ff, embd, "mlp_bias", kAllBias},
     {Role::down, "ffn_down", embd, ff, "mlp_bias", kAllBias},

@@ -11,16 +11,18 @@
 namespace ruv {
 
 // Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
-// half; gate: beside it where the feed-forward is gated.
-enum class Role : uint8_t { q, k, v, o, up, gate, down };
-inline constexpr size_t kRoles = 7;
-// Norms. q and k are per head; the "post" ones follow attention and feed-forward.
+// half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
+// short convolution.
+enum class Role : uint8_t { q, k, v, o, conv_in, conv_out, up, gate, down };
+inline constexpr size_t kRoles = 9;
+// Norms. q and k are per head; attn comes before attention or convolution; the "post" ones follow
+// attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
 inline constexpr size_t kNormRoles = 6;
 
 // A length that a layer's plan gives a number: of the residual stream, all query heads, all key
-// heads, the feed-forward's inner vector, one head.
-enum class LayerSize : uint8_t { embd, q, kv, ff, head };
+// heads, the three parts that go into a convolution, the feed-forward's inner vector, one head.
+enum class LayerSize : uint8_t { embd, q, kv, conv, ff, head };
 
 struct RoleRow {
   Role role;

@@ -107,6 +107,16 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
   return result;
 }
 
+Result<std::vector<float>> WeightSource::filters(const std::string& name, int64_t n,
+                                                 int64_t length) const {
+  const TensorInfo& tensor = *TRY(find(name));
+  if (tensor.shape != std::vector{n, length}) {
+    return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {})", file_->path(),
+                quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "), n, length);
+  }
+  return vector(name, n * length);
+}
+
 Result<std::vector<float>> WeightSource::norm(const std::string& name, int64_t n) const {
   std::vector<float> result = TRY(vector(name, n));
   if (file_->norms_minus_one()) {

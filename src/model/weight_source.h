@@ -45,6 +45,8 @@ class WeightSource {
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
   // A vector as float32.
   Result<std::vector<float>> vector(const std::string& name, int64_t n) const;
+  // n filters of `length` numbers each, one after the other.
+  Result<std::vector<float>> filters(const std::string& name, int64_t n, int64_t length) const;
   // A norm's weights: 1 is added where the file stores them less one.
   Result<std::vector<float>> norm(const std::string& name, int64_t n) const;
   // Numbers on the device.

@@ -31,10 +31,10 @@ double bound_of(std::string_view isa) {
   return kBounds.at(isa);
 }
 
-constexpr const char* kFamilies[] = {"llama2", "llama3",    "llama_bias",    "mistral",
-                                     "qwen2",  "qwen3",     "gemma",         "gemma2",
-                                     "gemma3", "phi3",      "phi3_longrope", "phi3_longrope_window",
-                                     "gpt2",   "starcoder2"};
+constexpr const char* kFamilies[] = {
+    "llama2", "llama3",     "llama_bias", "mistral", "qwen2",         "qwen3",
+    "gemma",  "gemma2",     "gemma3",     "phi3",    "phi3_longrope", "phi3_longrope_window",
+    "gpt2",   "starcoder2", "lfm2"};
 
 std::vector<std::string> isas() {
   std::vector<std::string> names;

@@ -56,6 +56,7 @@ LONGROPE = {
     "short_factor": [1.0, 1.1, 1.2, 1.3],
     "long_factor": [1.0, 2.5, 4.0, 7.5],
 }
+LFM2_LAYERS = ["conv", "full_attention", "conv", "conv", "full_attention"]
 
 # family: config.json beyond COMMON (a value of None removes a key), and the knobs: changes of the
 # config that must change the logits.
@@ -137,6 +138,17 @@ FAMILIES = {
                     "intermediate_size": 64},
                    [{"norm_epsilon": 1e-5}, {"sliding_window": None}, {"hidden_act": "gelu"},
                     {"rope_theta": 500.0}]),
+    # Convolutions before, between and after attention. No key has its default value.
+    "lfm2": ({"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "hidden_act": None,
+              "rms_norm_eps": None, "norm_eps": 1e-3, "tie_word_embeddings": True,
+              "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 1,
+              "num_hidden_layers": 5, "intermediate_size": 36, "block_auto_adjust_ff_dim": True,
+              "block_ffn_dim_multiplier": 1.3, "block_multiple_of": 8, "conv_L_cache": 4,
+              "conv_bias": False, "layer_types": LFM2_LAYERS, "pad_token_id": 0},
+             [{"norm_eps": 1e-5}, {"rope_theta": 500.0}, {"num_key_value_heads": 2},
+              {"block_ffn_dim_multiplier": 1.0}, {"block_multiple_of": 10},
+              {"block_auto_adjust_ff_dim": False}, {"conv_L_cache": 3}, {"conv_bias": True},
+              {"layer_types": LFM2_LAYERS[::-1]}]),
 }
 
 
@@ -173,7 +185,8 @@ def fill(model, seed):
                 centre, spread = 1.0, 0.2
                 if after and sandwich(model):
                     centre, spread = (0.025, 0.008) if "attention" in name else (0.3, 0.1)
-                if name in ("model.norm.weight", "transformer.ln_f.weight"):
+                if name in ("model.norm.weight", "model.embedding_norm.weight",
+                            "transformer.ln_f.weight"):
                     # Of both signs: else a tied head mostly repeats the token it has just read.
                     centre, spread = 0.0, 1.0
                 p.copy_(centre + spread * noise - (1 if gemma else 0))
@@ -183,9 +196,11 @@ def fill(model, seed):
                 p.copy_(0.2 * noise)
             else:
                 gain = 0.8
-                if "o_proj" in name or "attn.c_proj" in name:
+                if "conv.conv" in name:
+                    gain = 0.2 * math.sqrt(p.shape[1])
+                elif "o_proj" in name or "self_attn.out_proj" in name or "attn.c_proj" in name:
                     gain = 0.05 if is_plain_gemma(model) else 0.012
-                elif "down_proj" in name or "mlp.c_proj" in name:
+                elif "down_proj" in name or "w2" in name or "mlp.c_proj" in name:
                     gain = 1.0 if gpt2 else 0.3
                 elif "c_fc" in name:
                     gain = 1.6  # far enough from 0 that the two GELUs differ
@@ -285,6 +300,11 @@ LAYER_NAMES = {
     "post_attention_layernorm": "ffn_norm",
     "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
     "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
+    "operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "conv.in_proj": "shortconv.in_proj",
+    "conv.conv": "shortconv.conv", "conv.out_proj": "shortconv.out_proj",
+    "self_attn.out_proj": "attn_output", "self_attn.q_layernorm": "attn_q_norm",
+    "self_attn.k_layernorm": "attn_k_norm", "feed_forward.w1": "ffn_gate",
+    "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down",
 }
 # With a norm after each half of a block, "post_attention_layernorm" is what it says.
 SANDWICH_NAMES = {
@@ -294,7 +314,7 @@ SANDWICH_NAMES = {
 OUTER_NAMES = {
     "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
     "transformer.wte": "token_embd", "transformer.wpe": "position_embd",
-    "transformer.ln_f": "output_norm",
+    "transformer.ln_f": "output_norm", "model.embedding_norm": "token_embd_norm",
 }
 
 
@@ -326,7 +346,7 @@ def write_gguf(family, config, model, path):
         w.add_head_count(c.n_head)
         w.add_layer_norm_eps(c.layer_norm_epsilon)
     else:
-        add_decoder_numbers(w, arch, config)
+        add_decoder_numbers(w, arch, config, model)
     for name, p in model.state_dict().items():
         if name == "lm_head.weight" and config.get("tie_word_embeddings", True):
             continue
@@ -339,6 +359,8 @@ def write_gguf(family, config, model, path):
             x = x + 1
         if arch == "gpt2" and x.ndim == 2 and ".h." in name:
             x = x.T  # Conv1D holds (in, out)
+        if name.endswith("conv.conv.weight"):
+            x = x[:, 0]
         w.add_tensor(gguf_name(name, arch in ("gemma2", "gemma3")),
                      np.ascontiguousarray(x, dtype=np.float32))
     add_rope_factors(w, family, config, model)
@@ -348,22 +370,27 @@ def write_gguf(family, config, model, path):
     w.close()
 
 
-def add_decoder_numbers(w, arch, config):
+def add_decoder_numbers(w, arch, config, model):
     heads = config["num_attention_heads"]
     head_dim = config.get("head_dim", config["hidden_size"] // heads)
     rope = config.get("rope_parameters", {})
     w.add_context_length(config["max_position_embeddings"])
     w.add_embedding_length(config["hidden_size"])
-    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_feed_forward_length(model.model.layers[0].feed_forward.w1.out_features
+                              if arch == "lfm2" else config["intermediate_size"])
     w.add_block_count(config["num_hidden_layers"])
     w.add_head_count(heads)
-    w.add_head_count_kv(config["num_key_value_heads"])
+    n_kv_heads = config["num_key_value_heads"]
+    if arch == "lfm2":
+        w.add_shortconv_l_cache(config["conv_L_cache"])
+        n_kv_heads = [0 if kind == "conv" else n_kv_heads for kind in config["layer_types"]]
+    w.add_head_count_kv(n_kv_heads)
     w.add_key_length(head_dim)
     w.add_value_length(head_dim)
     if "norm_epsilon" in config:
         w.add_layer_norm_eps(config["norm_epsilon"])
     else:
-        w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+        w.add_layer_norm_rms_eps(config["norm_eps" if arch == "lfm2" else "rms_norm_eps"])
     w.add_rope_freq_base(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
     if arch in ("llama", "phi3"):
         w.add_rope_dimension_count(head_dim)

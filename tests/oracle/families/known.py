@@ -22,6 +22,9 @@ BASES = {
              "n_embd": 40, "n_layer": 2, "n_head": 4, "n_positions": 64},
     "starcoder2": {"model_type": "starcoder2", "architectures": ["Starcoder2ForCausalLM"],
                    **COMMON},
+    "lfm2": {"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], **COMMON,
+             "num_hidden_layers": 3, "block_multiple_of": 8,
+             "layer_types": ["conv", "full_attention", "conv"]},
 }
 SHORT, LONG = [1, 1.1, 1.2, 1.3, 1.4], [1, 2.1, 3.2, 4.3, 5.4]
 LONGROPE = {"type": "longrope", "short_factor": SHORT, "long_factor": LONG}
@@ -107,5 +110,15 @@ KNOWN = [
     of("yarn", "llama", "either",
        {"rope_scaling": {"rope_type": "yarn", "factor": 4.0,
                          "original_max_position_embeddings": 32}}),
+    of("only_convolutions", "lfm2", "logits", {"layer_types": ["conv"] * 3}),
+    of("only_attention", "lfm2", "logits", {"layer_types": "absent"}),
+    of("indices_beside_types", "lfm2", "logits", {"full_attn_idxs": [0, 1]}),
+    of("index_of_no_layer", "lfm2", "logits",
+       {"layer_types": "absent", "full_attn_idxs": [1, 1, 7]}),
+    of("one_tap", "lfm2", "logits", {"conv_L_cache": 1}),
+    of("long_filter", "lfm2", "logits", {"conv_L_cache": 40, "conv_bias": True}),
+    of("width_of_blocks", "lfm2", "logits", {"block_ff_dim": 30, "intermediate_size": "absent"}),
+    of("windows", "lfm2", "refused",
+       {"layer_types": ["conv", "sliding_attention", "conv"], "sliding_window": 8}),
     of("dynamic", "llama", "either", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}),
 ]

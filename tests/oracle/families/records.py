@@ -297,6 +297,39 @@ class Starcoder2(Family):
         d.put("residual_dropout", 0.1, absent=0.8)
 
 
+class Lfm2(Family):
+    name = model_type = "lfm2"
+    hf_class, base_class = "Lfm2ForCausalLM", "Lfm2Model"
+    inert = {"tie_embedding", "block_dim", "num_heads", "use_pos_enc", "block_use_swiglu"}
+
+    def settings(self, d):
+        c = d.config
+        d.put("norm_eps", 1e-5, 1e-6, 1e-2, absent=0.2)
+        d.put("tie_word_embeddings", True, False, False, absent=0.2)
+        d.put("tie_embedding", True, False, absent=0.9, null=0)
+        c.setdefault("num_key_value_heads", c["num_attention_heads"])
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.put("conv_L_cache", 1, 2, 3, 4, 5, 9, absent=0.2)
+        d.put("conv_bias", True, False, absent=0.4)
+        n = c["num_hidden_layers"] = d.pick(1, 2, 3, 4, 5)
+        if d.chance(0.6):
+            kinds = ("conv", "conv", "full_attention") * 8 + ("sliding_attention",)
+            c["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+        if d.chance(0.4):
+            c["full_attn_idxs"] = sorted(i for i in range(n + 1) if d.chance(0.4))
+        d.put("block_auto_adjust_ff_dim", True, False, absent=0.3)
+        d.put("block_ffn_dim_multiplier", 1.0, 1.3, 0.5, 2, absent=0.3)
+        d.put("block_multiple_of", 1, 3, 8, 32, 256, absent=0.1)
+        if d.chance(0.2):
+            c["block_ff_dim"] = d.pick(9, 16, 40)
+            if d.chance(0.5):
+                del c["intermediate_size"]
+        for name, value in {"block_dim": 99, "num_heads": 3, "use_pos_enc": True,
+                            "block_use_swiglu": False}.items():
+            if d.chance(0.1):
+                c[name] = value
+
+
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Qwen2(), Qwen3(), Gemma1(), Gemma2(), Gemma3(), Phi3(), Gpt2(),
-    Starcoder2())}
+    Starcoder2(), Lfm2())}

@@ -51,7 +51,7 @@ def role_of(name, shape, model_type, heat):
     if len(shape) == 1 and name.endswith("weight"):
         if name.endswith("norm.weight") and "layers" not in name or "ln_f" in name:
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read
-        if "q_norm" in name or "k_norm" in name:
+        if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm")):
             return heat + shift, 0.4
         if sandwich and ("post_attention" in name or "post_feedforward" in name):
             return 0.6 + shift, 0.3
@@ -63,6 +63,8 @@ def role_of(name, shape, model_type, heat):
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn")):
         gain = heat
+    if "conv.conv" in name:
+        return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
     conv1d = model_type == "gpt2"
     return 0.0, round(gain * math.sqrt(3.0 / shape[0 if conv1d else 1]), 6)
 
