@@ -101,7 +101,8 @@ SpeedRuns measure_decode(const BenchCall& call, int64_t n_sequences, BenchSteps&
   runs.n_sequences = n_sequences;
   runs.depth = call.shape.depth;
   runs.step_bytes = model.weight_bytes_per_token +
-                    n_sequences * steps.kv_bytes_per_token() * (call.shape.depth + n_steps / 2);
+                    n_sequences * steps.kv_bytes_per_token() * (call.shape.depth + n_steps / 2) +
+                    n_sequences * steps.state_bytes();
   double before = reader.best_gb_s(1);
   for (int64_t i = 0; i < call.n_repeats; ++i) {
     const double seconds = steps.decode_seconds(n_sequences);

@@ -19,14 +19,19 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
   const int64_t longest = shape.depth + std::max({shape.n_prompt, shape.n_generate, int64_t{1}});
   const int64_t n_pages = pages_for(longest) +
                           (shape.max_sequences - 1) * pages_for(shape.depth + shape.n_generate + 1);
-  std::unique_ptr<BenchSteps> steps(new BenchSteps(model, shape, n_pages));
   const int64_t most_rows = std::max(std::min(longest, kChunkTokens), shape.max_sequences);
-  steps->executor_ = TRY(Executor::create(model, {.n_threads = shape.n_threads,
-                                                  .n_pages = n_pages,
-                                                  .max_rows = most_rows,
-                                                  .max_outputs = shape.max_sequences,
-                                                  .n_ctx = longest,
-                                                  .kv_type = shape.kv_type}));
+  // Every page keeps its frame in every group: the same positions are computed again and again.
+  const FrameLimits frames = {
+      .n_lists = shape.max_sequences, .n_rows = most_rows, .n_kept = n_pages};
+  std::unique_ptr<Executor> executor =
+      TRY(Executor::create(model, {.n_threads = shape.n_threads,
+                                   .n_pages = n_pages,
+                                   .frames = frames,
+                                   .max_rows = most_rows,
+                                   .max_outputs = shape.max_sequences,
+                                   .n_ctx = longest,
+                                   .kv_type = shape.kv_type}));
+  std::unique_ptr<BenchSteps> steps(new BenchSteps(model, shape, std::move(executor)));
   for (int64_t i = 0; i < shape.max_sequences; ++i) {
     steps->sequences_.emplace_back(steps->pool_);
     const int64_t n_tokens = i == 0 ? longest : shape.depth + shape.n_generate;
@@ -40,11 +45,13 @@ Token BenchSteps::random_token() {
 }
 
 void BenchSteps::run_chunk(int64_t sequence, int64_t first, int64_t n) {
+  PageList& pages = sequences_[static_cast<size_t>(sequence)];
   batch_.clear();
-  batch_.begin_sequence(first, sequences_[static_cast<size_t>(sequence)].pages());
+  pages.begin_step(batch_, first, n);
   for (int64_t i = 0; i < n; ++i) batch_.add(random_token());
   batch_.want_logits();
   executor_->run(batch_.batch());
+  pages.finish_step(first + n);
 }
 
 void BenchSteps::fill_context(int64_t n_sequences) {
@@ -67,12 +74,14 @@ double BenchSteps::decode_seconds(int64_t n_sequences, int64_t most) {
   const int64_t start = SteadyClock().now_ns();
   for (int64_t step = 0; step < n; ++step) {
     batch_.clear();
-    for (int64_t i = 0; i < n_sequences; ++i) {
-      batch_.begin_sequence(shape_.depth + step, sequences_[static_cast<size_t>(i)].pages());
+    const std::span sequences = std::span(sequences_).first(static_cast<size_t>(n_sequences));
+    for (PageList& pages : sequences) {
+      pages.begin_step(batch_, shape_.depth + step, 1);
       batch_.add(random_token());
       batch_.want_logits();
     }
     executor_->run(batch_.batch());
+    for (PageList& pages : sequences) pages.finish_step(shape_.depth + step + 1);
   }
   return seconds_since(start);
 }

@@ -21,6 +21,8 @@ struct BenchShape {
   KvType kv_type = KvType::f16;
 };
 
+// Timed steps begin at the same depth again and again. Keys and values are then what they were; a
+// running state is not, which changes what is computed and not how long it takes.
 class BenchSteps {
  public:
   // Tokens of one step of a prefill, as the engine cuts prompts.
@@ -32,6 +34,8 @@ class BenchSteps {
 
   // Keys and values of one token in all layers.
   int64_t kv_bytes_per_token() const { return executor_->pages().layout().bytes_per_token(); }
+  // Bytes of running states that a step reads and writes for each sequence, whatever its length.
+  int64_t state_bytes() const { return 2 * executor_->pages().layout().state_bytes(); }
   // Fills the context of the first n_sequences, once; later calls fill only what is missing.
   void fill_context(int64_t n_sequences);
   // Seconds of n_prompt tokens of one sequence after the context, or of the first `most` of them.
@@ -42,8 +46,12 @@ class BenchSteps {
   double decode_seconds(int64_t n_sequences, int64_t most = kAll);
 
  private:
-  BenchSteps(const Model& model, const BenchShape& shape, int64_t n_pages)
-      : shape_(shape), n_vocab_(model.h.n_vocab), pool_(n_pages) {}
+  BenchSteps(const Model& model, const BenchShape& shape, std::unique_ptr<Executor> executor)
+      : shape_(shape),
+        n_vocab_(model.h.n_vocab),
+        executor_(std::move(executor)),
+        frames_(frames_of(executor_->pages())),
+        pool_(executor_->pages().n_pages(), frames_) {}
 
   // One step of one sequence's rows [first, first + n).
   void run_chunk(int64_t sequence, int64_t first, int64_t n);
@@ -52,6 +60,7 @@ class BenchSteps {
   BenchShape shape_;
   int64_t n_vocab_;
   std::unique_ptr<Executor> executor_;
+  std::vector<PageFrames> frames_;  // windows, tails and running states, as in an engine
   PagePool pool_;
   std::vector<PageList> sequences_;
   int64_t n_filled_ = 0;

@@ -200,6 +200,7 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
   out["needs"] = {{"weight_bytes", report.weight_bytes},
                   {"kv", std::string(kv_type_name(report.kv_type))},
                   {"kv_bytes_per_token", report.cache.bytes_per_token()},
+                  {"state_bytes", report.cache.state_bytes()},
                   {"full_context_tokens", report.n_ctx()},
                   {"full_context_bytes", report.full_bytes()},
                   {"machine_bytes", report.machine_bytes}};
@@ -252,6 +253,10 @@ void print_needs(const FileReport& report) {
       fmt::format("{} per token, keys and values in {}{}",
                   readable_bytes(report.cache.bytes_per_token()), kv_type_name(report.kv_type),
                   is_narrow ? fmt::format(" as heads are narrower than {}", kNarrowHead) : ""));
+  if (report.cache.state_bytes() > 0) {
+    print_fact("states", fmt::format("{} per sequence, whatever its length",
+                                     readable_bytes(report.cache.state_bytes())));
+  }
   print_fact("full context",
              fmt::format("{} in all; this machine has {}", readable_bytes(report.full_bytes()),
                          readable_bytes(report.machine_bytes)));

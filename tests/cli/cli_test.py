@@ -22,6 +22,7 @@ from program import Program, Terminal, call, call_json, call_lines, environment
 
 IM_START, IM_END = 4092, 4093
 QUESTION = "Tell me about yourself."
+WITH_STATES = "tests/golden/models/lfm2/model.gguf"  # layers that keep a running state
 
 
 def temporary_file(content, suffix=""):
@@ -334,6 +335,13 @@ class Chat(CommandTest):
 
 
 class Info(CommandTest):
+    def test_running_states(self):
+        model = os.path.join(Program.source, WITH_STATES)
+        needs = call_json("info", "--model", model, "--json")["needs"]
+        self.assertEqual(needs["state_bytes"], 3 * 3 * 16 * 4)
+        self.assertEqual(needs["kv_bytes_per_token"], 2 * 2 * 8 * 2)  # of two layers, one head of 8
+        self.assertIn("576 B per sequence", call("info", "--model", model).stdout)
+
     def test_json(self):
         out = call_json("info", "--model", Program.model, "--json")
         self.assertEqual(out["architecture"], "qwen2")
@@ -917,6 +925,15 @@ class Bench(CommandTest):
             self.assertEqual(runs["depth"], 40)
         read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
         self.assertEqual(read, [n * out["kv_bytes_per_token"] * 42 for n in (1, 3)])
+
+    def test_running_states_are_counted_once_for_each_sequence(self):
+        out = call_json("bench", "--model", os.path.join(Program.source, WITH_STATES),
+                        "--packed-cache", "off", "-p", "20", "-n", "4", "-r", "2", "-d", "20",
+                        "-b", "1,3", "-t", "2", "--kv", "int4", "--json")
+        self.assertEqual(out["architecture"], "lfm2")
+        states = 2 * 3 * 3 * 16 * 4  # read and written: three layers, three rows of 16
+        read = [runs["step_bytes"] - out["weight_bytes_per_token"] for runs in out["batches"]]
+        self.assertEqual(read, [n * (out["kv_bytes_per_token"] * 22 + states) for n in (1, 3)])
 
     def test_cache_size_is_that_of_the_run(self):
         sizes = [call_json("bench", "--model", Program.model, "-p", "0", "-n", "2", "-r", "1", "--kv",
