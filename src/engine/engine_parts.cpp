@@ -63,6 +63,14 @@ Status check_kv(const KvCacheConfig& kv) {
   return check_kv_type(*kv.type, verdicts);
 }
 
+// "8 heads of 128", or what else a layer keeps.
+std::string shape_text(const KvShape& shape) {
+  if (shape.state_bytes > 0) return fmt::format("states of {} bytes", shape.state_bytes);
+  const std::string values =
+      shape.value_dim != shape.key_dim ? fmt::format(" and {}", shape.value_dim) : "";
+  return fmt::format("{} heads of {}{}", shape.n_heads, shape.key_dim, values);
+}
+
 // "28 layers, 8 heads of 128", for each run of equal layers.
 std::string layers_of(const KvPages& pages) {
   const std::vector<KvLayer>& layers = pages.layout().layers;
@@ -75,11 +83,9 @@ std::string layers_of(const KvPages& pages) {
       return layers[i].shape == shape && layers[i].window == layers[first].window;
     };
     for (n = 1; first + n < layers.size() && is_same(first + n);) ++n;
-    const std::string values =
-        shape.value_dim != shape.key_dim ? fmt::format(" and {}", shape.value_dim) : "";
     const std::string of_window = window > 0 ? fmt::format(" in windows of {}", window) : "";
-    text += fmt::format("{}{} layers, {} heads of {}{}{}", first > 0 ? ", " : "", n, shape.n_heads,
-                        shape.key_dim, values, of_window);
+    text +=
+        fmt::format("{}{} layers, {}{}", first > 0 ? ", " : "", n, shape_text(shape), of_window);
   }
   return text;
 }

@@ -32,6 +32,12 @@ Token DraftTimeline::token(int64_t place) const {
 Result<std::unique_ptr<DraftModel>> DraftModel::create(const Model& draft, const Model& target,
                                                        const DraftModelLimits& limits) {
   TRY(check_limits(limits));
+  if (draft.cache_layout().state_bytes() > 0) {
+    return fail(Code::unsupported,
+                "draft model: '{}' keeps running states, which cannot go back to the first wrong "
+                "draft; use a model whose layers are all attention",
+                draft.family->name);
+  }
   VocabularyPair vocabularies = TRY(VocabularyPair::create(
       target.tokenizer.get(), target.n_usable_tokens(), draft.tokenizer.get(), draft.h.n_vocab));
   DraftModelLimits complete = limits;

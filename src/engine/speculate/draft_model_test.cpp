@@ -222,6 +222,9 @@ TEST_F(DraftModelTest, RefusesLimitsAndVocabulariesByName) {
   EXPECT_NE(refusal(*nano_, *nano_, {.n_ctx = 10, .max_sequences = 9, .max_batch_tokens = 8})
                 .find("max_batch_tokens 8"),
             std::string::npos);
+  const auto states = load_model(RUV_SOURCE_DIR "/tests/golden/models/lfm2").value();
+  EXPECT_NE(refusal(*states, *states, {.n_ctx = 32}).find("'lfm2' keeps running states"),
+            std::string::npos);
   const auto pair = VocabularyPair::create(nullptr, 100, nano_->tokenizer.get(), 4096);
   ASSERT_FALSE(pair.has_value());
   EXPECT_NE(std::string(pair.error().message()).find("4096"), std::string::npos);
