@@ -33,7 +33,7 @@ Told answer_to(Engine& engine, const Asked& asked) {
   return one.wait()[0];
 }
 
-constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3", "phi3", "gpt2"};
+constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3", "phi3", "gpt2", "lfm2"};
 
 struct SameBytesCase {
   const char* model;
@@ -54,7 +54,7 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
       *model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv = {.type = kv_type}});
   ASSERT_TRUE(alone.has_value()) << alone.error().message();
 
-  const int kVariations = kv_type == KvType::f16 ? 170 : 60;  // of each of six models
+  const int kVariations = kv_type == KvType::f16 ? 170 : 60;  // of each model
   int compared = 0;
   for (int variation = 0; variation < kVariations; ++variation) {
     Rng rng(static_cast<uint64_t>(variation) * 7919 + 1);
