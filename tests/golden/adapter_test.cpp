@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "cache/page_list.h"
 #include "device/batch_builder.h"
 #include "engine/executor.h"
 #include "kernels/kernels.h"
@@ -24,7 +25,7 @@ std::string golden_path(const std::string& name) {
   return RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf";
 }
 
-// An executor in whose pages sequence i has page i.
+// An executor with sequences of up to one page each, numbered.
 class AdapterWorld {
  public:
   explicit AdapterWorld(const std::string& path, const std::string& isa = "", int n_threads = 1) {
@@ -33,52 +34,66 @@ class AdapterWorld {
     auto model = load_model(path, options);
     EXPECT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
-    executor_ = std::move(*Executor::create(*model_, {.n_threads = n_threads,
-                                                      .n_pages = kPages,
-                                                      .max_rows = 64,
-                                                      .max_outputs = 64,
-                                                      .max_rank = 8,
-                                                      .n_ctx = kPageTokens}));
-    for (PageId page = 0; page < kPages; ++page) {
-      page_ids_.push_back(page);
-      executor_->pages().clear(page);
-    }
+    executor_ = std::move(
+        *Executor::create(*model_, {.n_threads = n_threads,
+                                    .n_pages = kPages,
+                                    .frames = FrameLimits{.n_lists = kPages, .n_rows = 64},
+                                    .max_rows = 64,
+                                    .max_outputs = 64,
+                                    .max_rank = 8,
+                                    .n_ctx = kPageTokens}));
+    frames_ = frames_of(executor_->pages());
+    pool_ = std::make_unique<PagePool>(kPages, frames_);
   }
 
   const Model& model() const { return *model_; }
   // The next n tokens of a sequence, all of whose logits are wanted.
-  void add(PageId sequence, int64_t n, const Adapter* adapter) {
-    int64_t& first = n_computed_[sequence];
-    batch_.begin_sequence(first, std::span(page_ids_).subspan(static_cast<size_t>(sequence), 1));
+  void add(int sequence, int64_t n, const Adapter* adapter) {
+    Timeline& at = timelines_.try_emplace(sequence, *pool_).first->second;
+    EXPECT_TRUE(at.pages.grow(at.n_computed + n, executor_->pages()));
+    at.pages.begin_step(batch_, at.n_computed, n);
     batch_.set_adapter(adapter);
-    batch_.add(std::span(kTokens).subspan(static_cast<size_t>(first), static_cast<size_t>(n)));
+    batch_.add(
+        std::span(kTokens).subspan(static_cast<size_t>(at.n_computed), static_cast<size_t>(n)));
     batch_.want_logits(n);
-    first += n;
+    at.n_computed += n;
+    added_.push_back(sequence);
   }
   // Logits of all rows that were added since the last step, by sequence.
-  std::map<PageId, Numbers> step() {
+  std::map<int, Numbers> step() {
     const HostRows logits = executor_->run(batch_.batch()).logits;
-    std::map<PageId, Numbers> result;
-    for (const BatchSequence& sequence : batch_.batch().sequences) {
-      Numbers& numbers = result[sequence.pages.front()];
-      const float* const begin = logits.row(sequence.row_begin);
-      numbers.insert(numbers.end(), begin, begin + sequence.n_rows * logits.n_cols);
+    std::map<int, Numbers> result;
+    for (size_t i = 0; i < added_.size(); ++i) {
+      const BatchSequence& rows = batch_.batch().sequences[i];
+      const float* const begin = logits.row(rows.row_begin);
+      result[added_[i]].assign(begin, begin + rows.n_rows * logits.n_cols);
+      Timeline& at = timelines_.at(added_[i]);
+      at.pages.finish_step(at.n_computed);
     }
+    added_.clear();
     batch_.clear();
     return result;
   }
   // Logits of all tokens in a sequence of its own.
   Numbers logits(const Adapter* adapter) {
-    n_computed_.erase(0);
+    timelines_.erase(0);
     add(0, std::ssize(kTokens), adapter);
     return step()[0];
   }
 
  private:
+  struct Timeline {
+    explicit Timeline(PagePool& pool) : pages(pool) {}
+    PageList pages;
+    int64_t n_computed = 0;
+  };
+
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Executor> executor_;
-  std::vector<PageId> page_ids_;
-  std::map<PageId, int64_t> n_computed_;
+  std::vector<PageFrames> frames_;
+  std::unique_ptr<PagePool> pool_;
+  std::map<int, Timeline> timelines_;
+  std::vector<int> added_;
   BatchBuilder batch_;
 };
 
@@ -222,22 +237,23 @@ TEST_P(MergedAdapter, EachMatrixGivesTheBytesOfMergedWeights) {
 
 // Rows ordered to rotate as neighbours; several norms; fused matrices; a dense feed-forward.
 INSTANTIATE_TEST_SUITE_P(Models, MergedAdapter,
-                         testing::Values("llama2", "gemma2", "gemma3", "phi3", "gpt2", "qwen3"),
+                         testing::Values("llama2", "gemma2", "gemma3", "phi3", "gpt2", "qwen3",
+                                         "lfm2"),
                          [](const auto& test) { return test.param; });
 
 // Adapters a and b and the model as it is, together and cut into chunks, against each alone.
 TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
-  for (const char* name : {"llama2", "gemma3"}) {
+  for (const char* name : {"llama2", "gemma3", "lfm2"}) {
     AdapterWorld alone(golden_path(name));
     AdapterWorld together(golden_path(name), "", 3);
     const Adapter a = random_adapter(alone.model(), 8, 1), b = random_adapter(alone.model(), 3, 2);
     const Adapter* const adapters[] = {&a, &b, nullptr, &a, &b, &b};
     const int64_t chunks[][3] = {{9, 0, 0}, {4, 5, 0}, {1, 1, 7}, {3, 0, 6}, {2, 7, 0}, {0, 4, 5}};
-    std::map<PageId, Numbers> got;
+    std::map<int, Numbers> got;
     for (size_t step = 0; step < 3; ++step) {
       for (size_t i = 0; i < std::size(adapters); ++i) {
         if (chunks[i][step] == 0) continue;
-        together.add(static_cast<PageId>(i), chunks[i][step], adapters[i]);
+        together.add(static_cast<int>(i), chunks[i][step], adapters[i]);
       }
       for (const auto& [sequence, logits] : together.step()) {
         got[sequence].insert(got[sequence].end(), logits.begin(), logits.end());
@@ -247,7 +263,7 @@ TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
     EXPECT_FALSE(same_bytes(alone.logits(&a), alone.logits(&b)));
     for (size_t i = 0; i < std::size(adapters); ++i) {
       const Numbers expected = alone.logits(adapters[i]);
-      EXPECT_TRUE(same_bytes(got[static_cast<PageId>(i)], expected)) << name << " " << i;
+      EXPECT_TRUE(same_bytes(got[static_cast<int>(i)], expected)) << name << " " << i;
       EXPECT_EQ(same_bytes(expected, plain), adapters[i] == nullptr) << name << " " << i;
     }
   }
