@@ -302,7 +302,7 @@ Result<Datum> expand_tabs_method(const BuiltinCall& call) {
 
 Result<Datum> ascii_method(const BuiltinCall& call) {
   const std::string& text = self(call).bytes();
-  return Datum(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0; }));
+  return Datum(std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; }));
 }
 
 Result<Datum> format_method(const BuiltinCall& call) {
