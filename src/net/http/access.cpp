@@ -27,10 +27,12 @@ bool is_port(std::string_view text) {
   return text.size() <= 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Without white space and the characters that end a host in a URL.
+// ASCII without white space and the characters that end a host in a URL.
 bool is_name(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
-    return c <= ' ' || c == 0x7F || std::string_view("/@?#\\").find(c) != std::string_view::npos;
+    const auto byte = static_cast<unsigned char>(c);  // char is signed on x86, not on Arm
+    return byte <= ' ' || byte >= 0x7F ||
+           std::string_view("/@?#\\").find(c) != std::string_view::npos;
   });
 }
 

@@ -28,7 +28,7 @@ TEST(HostName, IsTakenFromTheHeader) {
   EXPECT_EQ(host_name("[::1]:8080"), "::1");
   EXPECT_EQ(host_name("[::1]"), "::1");
   for (const char* wrong : {"", ":80", "[::1", "[::1]x", "a:b", "a:123456", "a b", "u@localhost",
-                            "localhost/x", "::1"}) {
+                            "localhost/x", "::1", "caf\xC3\xA9", "a\x7F"}) {
     EXPECT_EQ(host_name(wrong), "") << wrong;
   }
 }
