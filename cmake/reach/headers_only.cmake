@@ -1,12 +1,5 @@
-# Third-party libraries for a system whose own are not installed: the headers of this machine's
-# packages, which do not depend on the system, and nothing to link.
+# Compiling without linking: there are no libraries to link, and nothing of the system need run.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-set(CMAKE_PREFIX_PATH ${CMAKE_CURRENT_LIST_DIR}/packages)
 set(RUV_COMPILE_ONLY ON)
-set(RUV_SODIUM sodium CACHE STRING "")
-set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/third_party)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/third_party)
-foreach(header boost fmt tl simdjson.h utf8proc.h sodium.h sodium)
-  file(CREATE_LINK /usr/include/${header} ${CMAKE_BINARY_DIR}/third_party/${header} SYMBOLIC)
-endforeach()
 set(CMAKE_USER_MAKE_RULES_OVERRIDE ${CMAKE_CURRENT_LIST_DIR}/archives.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/third_party.cmake)

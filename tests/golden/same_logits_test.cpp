@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -148,8 +149,10 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
   const std::string path = folder + "/" + c.weights + "_.gguf";
   const Status written = quantize_model(**plain, c.weights, path);
   ASSERT_TRUE(written.ok()) << written.message();
+  std::string tables;  // printed, so that a run under an emulator shows which it has
   for (const Kernels* table : all_kernels()) {
     if (!table->portable) continue;
+    tables += std::string(" ") + table->isa;
     LoadOptions options;
     options.isa = table->isa;
     const auto model = load_model(path, options);
@@ -161,6 +164,7 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
   const auto model = load_model(path, options);
   ASSERT_TRUE(model.has_value()) << model.error().message();
   EXPECT_EQ(hex(logits_hash(**model, c.kv, c.n_tokens)), hex(c.expected)) << "portable";
+  std::printf("tables:%s\n", tables.c_str());
   std::filesystem::remove_all(folder);
 }
 
