@@ -8,6 +8,7 @@ namespace ruv {
 void BatchBuilder::reserve(int64_t max_rows, int64_t max_sequences, int64_t max_outputs) {
   batch_.tokens.reserve(static_cast<size_t>(max_rows));
   batch_.positions.reserve(static_cast<size_t>(max_rows));
+  batch_.embedded.reserve(static_cast<size_t>(max_rows));
   batch_.sequences.reserve(static_cast<size_t>(max_sequences));
   batch_.logit_rows.reserve(static_cast<size_t>(max_outputs));
 }
@@ -25,6 +26,7 @@ void BatchBuilder::clear() {
 // Rows that follow are counted into the last sequence.
 void BatchBuilder::begin_sequence(int64_t first_position, std::span<const PageId> pages) {
   batch_.sequences.push_back({batch_.n_rows(), 0, first_position, pages});
+  next_position_ = first_position;
 }
 
 void BatchBuilder::set_state(FrameId before, std::span<const StateOut> outs) {
@@ -38,8 +40,8 @@ void BatchBuilder::set_adapter(const Adapter* adapter) {
 }
 
 void BatchBuilder::add(int32_t token) {
-  BatchSequence& sequence = batch_.sequences.back();
-  const auto position = static_cast<int32_t>(sequence.first_position + sequence.n_rows++);
+  ++batch_.sequences.back().n_rows;
+  const auto position = static_cast<int32_t>(next_position_++);
   batch_.tokens.push_back(token);
   batch_.positions.push_back({position, position, position});
 }
@@ -52,6 +54,7 @@ void BatchBuilder::add_embeddings(View rows, std::span<const Position> positions
   DCHECK(rows.n_rows == std::ssize(positions));
   batch_.embedded.push_back({batch_.n_rows(), rows});
   batch_.sequences.back().n_rows += rows.n_rows;
+  next_position_ += rows.n_rows;
   batch_.tokens.insert(batch_.tokens.end(), positions.size(), 0);
   batch_.positions.insert(batch_.positions.end(), positions.begin(), positions.end());
 }

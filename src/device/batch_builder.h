@@ -1,5 +1,5 @@
 // BatchBuilder: packs the rows of one step. Sequences come one after another; each row is a token
-// or an embedding, at the next position of its sequence.
+// or an embedding, in the next place of its sequence.
 #pragma once
 
 #include "device/batch.h"
@@ -21,7 +21,10 @@ class BatchBuilder {
   // The rows of the sequence are computed with this adapter, which must outlive the step; null: the
   // model as it is.
   void set_adapter(const Adapter* adapter);
-  // The next row of the sequence is a token, at the position that follows in text.
+  // The position of the sequence's next token; the tokens after it follow. Without this call it is
+  // the token's place. Text after an image has a smaller one: one more than the image's largest.
+  void set_position(int64_t position) { next_position_ = position; }
+  // The next row of the sequence is a token.
   void add(int32_t token);
   void add(std::span<const int32_t> tokens);
   // The next rows of the sequence are embeddings (n, n_embd), one at each of `positions`; their
@@ -40,6 +43,7 @@ class BatchBuilder {
   int64_t want(std::vector<int32_t>& rows, int64_t n);
 
   Batch batch_;
+  int64_t next_position_ = 0;  // of the next token
 };
 
 }  // namespace ruv

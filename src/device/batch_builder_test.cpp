@@ -54,6 +54,36 @@ TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
   EXPECT_EQ(batch.sequences[0].n_rows, 4);
 }
 
+// A grid of 2 by 2 has four places and two positions, so the text after it moves up; what it may
+// attend to follows from its place all the same.
+TEST(BatchBuilder, TextAfterAnImageHasAPositionBeforeItsPlace) {
+  const std::vector<Position> grid = {{1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, 2, 2}};
+  BatchBuilder builder;
+  builder.begin_sequence(0, {});
+  builder.add(5);
+  builder.add_embeddings({Address(4096), 4, 3}, grid);
+  builder.set_position(3);
+  builder.add(Rows{6, 7});
+  builder.begin_sequence(7, {});
+  builder.set_position(5);
+  builder.add(8);
+  builder.begin_sequence(9, {});
+  builder.add(9);
+
+  const Batch& batch = builder.batch();
+  EXPECT_EQ(batch.positions, (std::vector<Position>{{0, 0, 0},
+                                                    grid[0],
+                                                    grid[1],
+                                                    grid[2],
+                                                    grid[3],
+                                                    {3, 3, 3},
+                                                    {4, 4, 4},
+                                                    {5, 5, 5},
+                                                    {9, 9, 9}}));
+  EXPECT_EQ(batch.sequences[0].n_rows, 7);
+  EXPECT_EQ(batch.sequences[1].first_position, 7);
+}
+
 TEST(BatchBuilder, ASequenceMayHaveAnAdapter) {
   const Adapter adapter;
   BatchBuilder builder;
