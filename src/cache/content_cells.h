@@ -9,10 +9,10 @@ namespace ruv {
 
 class ContentCells {
  public:
-  // `content`: all that decides the medium's embeddings, thus its bytes and how they are cut and
-  // scaled. Two contents have equal cells by a chance of 2^-63 for each row. Any caller that knows
-  // `key` can look for such pairs, so it must be secret. The same key after a restart finds the
-  // pages on disk again. Reads all of `content` twice.
+  // `content`: all that decides the medium's embeddings and the positions of its rows, thus its
+  // bytes and how they are cut and scaled. Two contents have equal cells by a chance of 2^-63 for
+  // each row. Any caller that knows `key` can look for such pairs, so it must be secret. The same
+  // key after a restart finds the pages on disk again. Reads all of `content` twice.
   ContentCells(Bytes content, HashKey key);
 
   // Requires: row >= 0, counted from the medium's first row.
