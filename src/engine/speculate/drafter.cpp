@@ -16,6 +16,13 @@ void SequenceDrafter::accept(std::span<const Token> tokens) {
   n_tokens_ += static_cast<int64_t>(tokens.size());
 }
 
+// One place in the text that equals no other, outside the vocabulary.
+void SequenceDrafter::skip(int64_t n) {
+  const auto barrier = static_cast<Token>(-1 - n_tokens_);
+  automaton_.append({&barrier, 1});
+  n_tokens_ += n;
+}
+
 void SequenceDrafter::propose(int64_t max_tokens, Draft& out) const {
   out.clear();
   if (max_tokens < 1) return;

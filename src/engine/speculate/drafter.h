@@ -36,9 +36,12 @@ class SequenceDrafter {
 
   // Appends the prompt first, then what is generated.
   void accept(std::span<const Token> tokens);
+  // The next n places of the sequence have no tokens: no match and no draft reaches over them.
+  void skip(int64_t n);
   // Proposes at most max_tokens tokens; none when no match is long enough.
   void propose(int64_t max_tokens, Draft& out) const;
 
+  // Places so far, skipped ones too.
   int64_t n_tokens() const { return n_tokens_; }
   int64_t n_bytes() const { return automaton_.n_bytes(); }
 

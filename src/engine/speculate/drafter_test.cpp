@@ -137,6 +137,28 @@ TEST(DrafterTest, OnlyTokensOfTheVocabularyAreProposed) {
   EXPECT_TRUE(draft.empty());
 }
 
+// Two images between equal words.
+TEST(DrafterTest, NothingReachesOverSkippedPlaces) {
+  DraftHistory history(1000, 1);
+  SequenceDrafter drafter(&history, "", kVocabulary, 200);
+  Draft draft;
+  drafter.accept(Tokens{1, 2, 3, 4});
+  drafter.skip(30);
+  drafter.propose(8, draft);
+  EXPECT_TRUE(draft.empty());
+  drafter.accept(Tokens{5, 6, 1, 2, 3, 4});
+  EXPECT_EQ(drafter.n_tokens(), 40);
+  drafter.propose(8, draft);
+  EXPECT_EQ(draft.tokens, Tokens{}) << "an image follows there";
+  drafter.skip(30);
+  drafter.propose(8, draft);
+  EXPECT_TRUE(draft.empty()) << "another image";
+  drafter.accept(Tokens{5, 6});
+  drafter.propose(8, draft);
+  EXPECT_EQ(draft.tokens, (Tokens{1, 2, 3, 4}));
+  EXPECT_EQ(draft.n_matched, 2) << "of the words after the image only";
+}
+
 TEST(DrafterTest, DraftsKeepTheirPromisesOnRandomTexts) {
   Rng rng(9);
   DraftHistory history(4096, 2);
