@@ -40,16 +40,11 @@ bool PrefixCache::uses(const Sequence& sequence) const {
   return keeps_ && sequence.params().cache_prefix;
 }
 
-// The only place where a sequence's tokens become cells. They are made again for each call, which
-// is cheap beside a match; cells kept in every waiting sequence would take twice the memory of
-// tokens.
-void PrefixCache::make_key(const Sequence& sequence) { set_cells(sequence.tokens(), key_); }
-
 // At most all but the last token: the row of that one gives the logits with which the answer
 // begins.
 void PrefixCache::match(const Sequence& sequence) {
   const auto look = [&] {
-    make_key(sequence);
+    sequence.make_cells(key_);
     tree_.match(sequence.scope(), std::span(key_).first(key_.size() - 1), match_);
   };
   if (!try_allocating(look)) {
@@ -59,15 +54,26 @@ void PrefixCache::match(const Sequence& sequence) {
   // Pages that are only on disk cannot be shared yet.
   const auto on_disk = [](const PrefixTree::Entry& entry) { return entry.page < 0; };
   cut_match(std::ranges::find_if(match_.entries, on_disk) - match_.entries.begin());
-  cut_to_resumable();
+  cut_to_resumable(sequence);
 }
 
-void PrefixCache::cut_to_resumable() {
-  // Checkpoints of running states are at the ends of pages.
-  if (pool_->states() != nullptr) cut_match(match_.n_tokens / kPageTokens);
-  cut_match(n_resumable([&](int64_t i, int64_t position) {
-    return pool_->readable(match_.entries[static_cast<size_t>(i)].page, i, position);
-  }));
+void PrefixCache::cut_to_resumable(const Sequence& sequence) {
+  do {
+    // Checkpoints of running states are at the ends of pages.
+    if (pool_->states() != nullptr) cut_match(match_.n_tokens / kPageTokens);
+    cut_match(n_resumable([&](int64_t i, int64_t position) {
+      return pool_->readable(match_.entries[static_cast<size_t>(i)].page, i, position);
+    }));
+  } while (cut_to_edge(sequence));
+}
+
+// Shortens a match that ends inside a span of rows that one step computes.
+bool PrefixCache::cut_to_edge(const Sequence& sequence) {
+  const int64_t edge = sequence.media().edge_before(match_.n_tokens);
+  if (edge == match_.n_tokens) return false;
+  match_.n_tokens = edge;
+  match_.entries.resize(static_cast<size_t>(pages_for(edge)));
+  return true;
 }
 
 // The most leading pages of the match after which a sequence can continue: is_readable(page,
@@ -161,7 +167,7 @@ void PrefixCache::hold_match(Sequence& sequence) {
   if (copied) return;
   sequence.pages().clear();
   cut_match(n_whole);
-  cut_to_resumable();
+  cut_to_resumable(sequence);
   hold_match(sequence);
 }
 
@@ -173,7 +179,7 @@ void PrefixCache::keep(Sequence& sequence) {
   ++n_changes_;
   // What is not kept is computed again.
   (void)try_allocating([&] {
-    make_key(sequence);
+    sequence.make_cells(key_);
     tree_.insert(sequence.scope(), std::span(key_).first(n),
                  sequence.pages().exchangeable().first(n_pages), true);
   });
@@ -192,21 +198,31 @@ bool PrefixCache::begin_restore(const Sequence& sequence) {
   return begun;
 }
 
+// As many of the first n pages as the sequence could resume after if they came from disk. Such
+// pages have no tails: of tiered types only whole groups are useful.
+int64_t PrefixCache::n_restorable(const Sequence& sequence, int64_t n) const {
+  const int64_t unit = memory_->tails() != nullptr ? kGroupPages : 1;
+  for (;;) {
+    n = n / unit * unit;
+    const int64_t edge = sequence.media().edge_before(n * kPageTokens);
+    if (edge == n * kPageTokens) return n;
+    n = edge / kPageTokens;
+  }
+}
+
 // What is read: pages that are only on disk, and those that lack their frame in a window.
 bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
-  make_key(sequence);
+  sequence.make_cells(key_);
   const std::span<const PrefixCell> cells =
       std::span(key_).first((key_.size() - 1) / kPageTokens * kPageTokens);
   tree_.match(sequence.scope(), cells, match_);
-  // Pages from disk have no tails: of tiered types only whole groups are useful.
-  const int64_t unit = memory_->tails() != nullptr ? kGroupPages : 1;
-  match_.entries.resize(static_cast<size_t>(match_.n_tokens / kPageTokens / unit * unit));
+  match_.entries.resize(static_cast<size_t>(n_restorable(sequence, match_.n_tokens / kPageTokens)));
   match_.n_tokens = std::ssize(match_.entries) * kPageTokens;
   const auto n = n_resumable([&](int64_t i, int64_t position) {
     const PrefixTree::Entry& entry = match_.entries[static_cast<size_t>(i)];
     return entry.record >= 0 || pool_->readable(entry.page, i, position);
   });
-  match_.entries.resize(static_cast<size_t>(n / unit * unit));
+  match_.entries.resize(static_cast<size_t>(n_restorable(sequence, n)));
   const int64_t position = std::ssize(match_.entries) * kPageTokens;
   const auto must_be_read = [&](size_t i) {
     const PageId page = match_.entries[i].page;

@@ -47,14 +47,15 @@ class PrefixCache {
   void fill(KvCacheStats& stats) const;
 
  private:
-  void make_key(const Sequence& sequence);
   void match(const Sequence& sequence);
   void cut_match(int64_t n_pages);
-  void cut_to_resumable();
+  void cut_to_resumable(const Sequence& sequence);
+  bool cut_to_edge(const Sequence& sequence);
   template <class F>
   int64_t n_resumable(const F& is_readable) const;
   int64_t n_changes() const;
   void hold_match(Sequence& sequence);
+  int64_t n_restorable(const Sequence& sequence, int64_t n) const;
   bool plan_restore(const Sequence& sequence, Restore& restore);
   KvPages::Groups groups_read(int64_t i, int64_t position) const;
   bool hold_for_restore(Restore& restore);
@@ -65,7 +66,10 @@ class PrefixCache {
   int64_t disk_max_bytes_;
   PrefixTree tree_;
   std::unique_ptr<DiskTier> disk_;
-  std::vector<PrefixCell> key_;  // the cells of the sequence that was asked about last
+  // The cells of the sequence that was asked about last. Made again for each question, which is
+  // cheap beside a match; kept in every waiting sequence they would take twice the memory of
+  // tokens.
+  std::vector<PrefixCell> key_;
   PrefixTree::Match match_;
   int64_t n_changes_ = 1;
   int64_t lookups_ = 0;

@@ -54,6 +54,7 @@ void ScheduleInput::computed(bool has_prompts, bool has_streams) {
 SequenceView ScheduleInput::view_of(const Sequence& sequence, int64_t now_ns) {
   SequenceView view;
   view.n_tokens = sequence.n_tokens();
+  view.whole = sequence.media().whole();
   view.tenant = sequence.tenant();
   view.priority = sequence.terms().priority;
   view.waited_ms = sequence.waited_ms(now_ns);
@@ -96,10 +97,7 @@ void ScheduleInput::find_leader(Sequence& sequence, const SequenceLists& lists) 
   if (!prefixes_->uses(sequence)) return;
   const auto compare = [&](const std::unique_ptr<Sequence>& other) {
     if (other->scope() != sequence.scope() || !prefixes_->uses(*other)) return;
-    const auto n = std::mismatch(sequence.tokens().begin(), sequence.tokens().end(),
-                                 other->tokens().begin(), other->tokens().end())
-                       .first -
-                   sequence.tokens().begin();
+    const int64_t n = sequence.n_shared(*other);
     if (n > best.n_tokens) best = {other->id(), n};
   };
   std::ranges::for_each(lists.running, compare);

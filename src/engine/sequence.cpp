@@ -53,6 +53,33 @@ void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
   chooser_.constrain(std::make_unique<ForcedPrefix>(prefixes, healed.prefix));
 }
 
+void Sequence::make_cells(std::vector<PrefixCell>& cells) const {
+  set_cells(tokens_, cells);
+  media_.write_cells(cells);
+}
+
+int64_t Sequence::n_shared(const Sequence& other) const {
+  const auto differ = std::ranges::mismatch(tokens_, other.tokens_).in1;
+  return media_.edge_before(media_.n_equal(other.media_, differ - tokens_.begin()));
+}
+
+void Sequence::add_rows(int64_t n, BatchBuilder& batch) const {
+  const auto part = [](auto& all, Range places) {
+    return std::span(all).subspan(static_cast<size_t>(places.begin),
+                                  static_cast<size_t>(places.end - places.begin));
+  };
+  const auto add_tokens = [&](Range places) {
+    batch.set_position(media_.position_of(places.begin));
+    batch.add(part(tokens_, places));
+  };
+  const auto add_embeddings = [&](const MediaSpan& span, Range places) {
+    const Range rows = {places.begin - span.rows.begin, places.end - span.rows.begin};
+    const View all = {span.embeddings.start, std::ssize(span.positions), model_->h.n_embd};
+    batch.add_embeddings(all.rows(rows.begin, rows.end - rows.begin), part(span.positions, rows));
+  };
+  media_.each_part({n_computed_, n_computed_ + n}, add_tokens, add_embeddings);
+}
+
 int64_t Sequence::n_tokens_left() const {
   const int64_t n_room = n_ctx_ - n_tokens();
   return params_.max_tokens < 0 ? n_room : std::min(n_room, params_.max_tokens - n_generated());

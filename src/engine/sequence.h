@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "cache/page_list.h"
+#include "device/batch_builder.h"
 #include "engine/answer_text.h"
+#include "engine/prompt_media.h"
 #include "engine/sequence_times.h"
 #include "engine/speculator.h"
 #include "engine/token_chooser.h"
@@ -34,6 +36,10 @@ class Sequence {
   Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
            int64_t now_ns);
 
+  // The prompt's media; none before. Throws std::bad_alloc. Requires: nothing is computed yet;
+  // spans that passed check_media.
+  void set_media(std::vector<MediaSpan> spans) { media_ = PromptMedia(std::move(spans)); }
+
   // Replaces the prompt's last tokens by `healed.prefix`. Requires: nothing is computed yet;
   // `prefixes` outlives the sequence.
   void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
@@ -51,7 +57,18 @@ class Sequence {
   const GenerateParams& params() const { return params_; }
   int64_t n_prompt() const { return answer_begin_; }
   bool in_prompt() const { return n_computed_ + 1 < n_tokens(); }
+  // With placeholders where the prompt has media(): neither what is computed nor what prefixes are
+  // known by, which add_rows() and make_cells() give.
   const std::vector<Token>& tokens() const { return tokens_; }
+  const PromptMedia& media() const { return media_; }
+  // Sets `cells` to those of all its places. Throws std::bad_alloc.
+  void make_cells(std::vector<PrefixCell>& cells) const;
+  // The places at the beginning that it could share with `other`: their cells are equal, and it
+  // could resume after them.
+  int64_t n_shared(const Sequence& other) const;
+  // Adds its next n places to a step that it has begun there. Throws nothing within the reserved
+  // size of the batch.
+  void add_rows(int64_t n, BatchBuilder& batch) const;
   int64_t n_tokens() const { return static_cast<int64_t>(tokens_.size()); }
   int64_t n_computed() const { return n_computed_; }
   // What the scheduler sees of a waiting sequence. `as_of`: the cache state that `cached`
@@ -131,6 +148,7 @@ class Sequence {
   std::string scope_;
   int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;
+  PromptMedia media_;
   int64_t n_prompt_;      // as it was given
   int64_t answer_begin_;  // the first token that is not the prompt's
   int64_t n_computed_ = 0;

@@ -16,6 +16,19 @@ int64_t most_for(const Sequence& sequence, int64_t n_left) {
   return std::min({Speculator::kMaxDraft, n_left, sequence.n_tokens_left() - 1});
 }
 
+// Reports what is new in the sequence. Rows of media are left out.
+void follow(const Sequence& sequence, SequenceDrafter& drafter) {
+  const auto accept = [&](Range places) {
+    drafter.accept(std::span(sequence.tokens())
+                       .subspan(static_cast<size_t>(places.begin),
+                                static_cast<size_t>(places.end - places.begin)));
+  };
+  const auto skip = [&](const MediaSpan&, Range places) {
+    drafter.skip(places.end - places.begin);
+  };
+  sequence.media().each_part({drafter.n_tokens(), sequence.n_tokens()}, accept, skip);
+}
+
 }  // namespace
 
 SequenceDrafts& Speculator::drafts_of(Sequence& sequence) {
@@ -54,8 +67,7 @@ void Speculator::propose(std::span<Sequence* const> decoding, int64_t max_drafts
 
 void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   SequenceDrafts& drafts = drafts_of(sequence);
-  drafts.drafter.accept(
-      std::span(sequence.tokens()).subspan(static_cast<size_t>(drafts.drafter.n_tokens())));
+  follow(sequence, drafts.drafter);
   drafts.drafter.propose(n_most, drafts.draft);
   sequence.cut_draft(drafts.draft.tokens);
   const Draft& draft = drafts.draft;
@@ -80,7 +92,8 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
   asking_.clear();
   for (Sequence* const sequence : decoding) {
     const int64_t n_most = std::min(most_for(*sequence, n_left_), kMaxModelDraft);
-    if (n_most < 1 || wanted(*sequence) > 0) continue;
+    // The draft model cannot read media.
+    if (n_most < 1 || wanted(*sequence) > 0 || !sequence->media().empty()) continue;
     SequenceDrafts& drafts = drafts_of(*sequence);
     const DraftChance chance = {
         .source = DraftSource::model,
@@ -135,7 +148,7 @@ SpeculativeStats Speculator::stats() const {
 
 void Speculator::finished(const Sequence& sequence) {
   if (!sequence.params().speculative) return;
-  const int64_t begin = std::max<int64_t>(0, sequence.n_prompt() - kPromptTail);
+  const int64_t begin = std::max(sequence.n_prompt() - kPromptTail, sequence.media().end());
   history_.add(sequence.scope(), std::span(sequence.tokens()).subspan(static_cast<size_t>(begin)));
 }
 

@@ -28,16 +28,18 @@ bool StepPacker::reserve(Sequence& sequence, int64_t n_tokens) {
 
 void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   const int64_t first = sequence.n_computed();
-  PackedRows packed{&sequence, std::min(rows.n_tokens, sequence.n_tokens() - first), 0, -1};
-  const int64_t end = first + packed.n_tokens;
-  if (!reserve(sequence, end)) return;
+  // A sequence that has just started may have found less of its prefix than the plan expected, so
+  // that the planned rows would end inside a span that must stay whole.
+  const int64_t end =
+      sequence.media().edge_before(std::min(first + rows.n_tokens, sequence.n_tokens()));
+  PackedRows packed{&sequence, end - first, 0, -1};
+  if (end == first || !reserve(sequence, end)) return;
   const bool gives_logits = end == sequence.n_tokens();
   if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
   sequence.pages().begin_step(batch_, first, packed.n_tokens, packed.n_drafts);
   if (sequence.in_prompt()) prompts_.push_back(sequence.id());
   batch_.set_adapter(sequence.adapter());
-  batch_.add(std::span(sequence.tokens())
-                 .subspan(static_cast<size_t>(first), static_cast<size_t>(packed.n_tokens)));
+  sequence.add_rows(packed.n_tokens, batch_);
   if (packed.n_drafts > 0) {
     batch_.add(
         std::span(sequence.drafts()->draft.tokens).first(static_cast<size_t>(packed.n_drafts)));

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/batch_engine.h"
 #include "engine/test_gate_file.h"
 #include "fault/patience.h"
-#include "ruv/engine.h"
 
 namespace ruv {
 
@@ -20,6 +20,7 @@ struct Asked {
   std::vector<Token> prompt;
   GenerateParams params;
   ServiceTerms terms = {};
+  std::vector<MediaSpan> media = {};
 };
 
 struct Told {
@@ -40,7 +41,7 @@ struct Told {
 // Requests and what came of them. Outlives the engine, or waits for all before.
 class AskedEngine {
  public:
-  explicit AskedEngine(Engine& engine) : engine_(&engine) {}
+  explicit AskedEngine(Engine& engine) : engine_(static_cast<BatchEngine*>(&engine)) {}
   AskedEngine(const AskedEngine&) = delete;
   AskedEngine& operator=(const AskedEngine&) = delete;
   ~AskedEngine() { (void)wait(); }
@@ -57,7 +58,7 @@ class AskedEngine {
     request.params = asked.params;
     request.terms = asked.terms;
     request.on_event = [this, told](const Event& event) { hear(*told, event); };
-    const Result<RequestId> id = engine_->submit(std::move(request));
+    const Result<RequestId> id = engine_->submit(std::move(request), asked.media);
     EXPECT_TRUE(id.has_value()) << id.error().message();
     const std::lock_guard lock(mutex_);
     if (id) told->id = *id;
@@ -102,7 +103,7 @@ class AskedEngine {
     over_.notify_all();
   }
 
-  Engine* engine_;
+  BatchEngine* engine_;
   std::mutex mutex_;
   std::condition_variable over_;
   int64_t n_heard_ = 0;
