@@ -31,7 +31,8 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
             << " drafts accepted, " << total.demoted_pages << " pages demoted, "
             << total.passed_pages << " left a window, " << total.reused_behind_windows
             << " tokens reused there, " << total.reused_checkpoints
-            << " tokens before checkpoints\n";
+            << " tokens before checkpoints, " << total.reused_media << " after media, "
+            << total.preempted_media << " preemptions with media\n";
   if (count < 1000) return;
   EXPECT_GT(total.cancelled, 0);
   EXPECT_GT(total.aborted_steps, 0);
@@ -44,6 +45,8 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.passed_pages, 0);
   EXPECT_GT(total.reused_behind_windows, 0);
   EXPECT_GT(total.reused_checkpoints, 0);
+  EXPECT_GT(total.reused_media, 0);
+  EXPECT_GT(total.preempted_media, 0);
 }
 
 TEST(EngineSimulation, ASeedRepeatsExactly) {

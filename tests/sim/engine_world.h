@@ -35,6 +35,8 @@ class EngineWorld {
     int64_t passed_pages = 0;           // that left a window's frames
     int64_t reused_behind_windows = 0;  // tokens
     int64_t reused_checkpoints = 0;     // tokens before them
+    int64_t reused_media = 0;           // answers that began after a medium in their prompt
+    int64_t preempted_media = 0;        // preemptions where prompts have media
 
     void add(const Coverage& other) {
       requests += other.requests;
@@ -53,6 +55,8 @@ class EngineWorld {
       passed_pages += other.passed_pages;
       reused_behind_windows += other.reused_behind_windows;
       reused_checkpoints += other.reused_checkpoints;
+      reused_media += other.reused_media;
+      preempted_media += other.preempted_media;
     }
   };
 
@@ -70,7 +74,9 @@ class EngineWorld {
     options_.max_batch_tokens = options_.max_sequences + 1 + below(80);
     options_.kv.max_tokens = kPageTokens * n_pages_;
     options_.kv.keep_prefixes = rng_.below(8) != 0;
+    has_media_ = rng_.below(3) == 0;
     model_.h.n_vocab = n_vocab_;
+    model_.h.n_embd = 1;
     auto executor = std::make_unique<ScriptedExecutor>(
         n_pages_, n_vocab_, clock_, ScriptedLayers{tiered_, windows_, has_state_}, frame_limits());
     executor_ = executor.get();
@@ -109,8 +115,20 @@ class EngineWorld {
   }
   bool is_small() const { return tiered_ || !windows_.empty() || has_state_; }
 
+  struct Prompt {
+    std::vector<Token> tokens;
+    std::vector<MediaSpan> media;
+
+    // A medium that is cut is no medium: its placeholders become text.
+    void cut(size_t n) {
+      tokens.resize(n);
+      std::erase_if(media,
+                    [&](const MediaSpan& span) { return span.rows.end > static_cast<int64_t>(n); });
+    }
+  };
   struct Life {
     Request request;
+    std::vector<MediaSpan> media;
     int64_t arrives_ns = 0;
     std::vector<Token> expected;
     std::vector<Token> answer;
@@ -129,33 +147,57 @@ class EngineWorld {
     return tokens;
   }
 
+  // With media of a few contents, some of which must stay whole.
+  Prompt random_text(int64_t n) {
+    Prompt text = {random_tokens(n), {}};
+    if (!has_media_) return text;
+    const int64_t most_whole =
+        std::min<int64_t>(40, options_.max_batch_tokens - options_.max_sequences);
+    for (int64_t at = below(20); at < n;) {
+      const bool whole = rng_.below(2) == 0;
+      const auto n_rows = static_cast<int32_t>(1 + below(whole ? most_whole : 40));
+      if (at + n_rows > n) break;
+      const auto content = static_cast<int32_t>(1 + below(3));
+      text.media.push_back(scripted_media(content, at, n_rows, whole, rng_.below(2) == 0));
+      std::fill_n(text.tokens.begin() + at, n_rows, Token{0});
+      at += n_rows + below(20);
+    }
+    return text;
+  }
+
   // Begins as a text of a few, as an earlier conversation, or as nothing else.
-  std::vector<Token> random_prompt(const std::vector<std::vector<Token>>& texts) {
-    std::vector<Token> prompt;
+  Prompt random_prompt(const std::vector<Prompt>& texts) {
+    Prompt prompt;
     if (!lives_.empty() && rng_.below(4) == 0) {
       const Life& earlier = lives_[rng_.below(lives_.size())];
-      prompt = earlier.request.prompt;
-      prompt.insert(prompt.end(), earlier.expected.begin(), earlier.expected.end());
+      prompt = {earlier.request.prompt, earlier.media};
+      prompt.tokens.insert(prompt.tokens.end(), earlier.expected.begin(), earlier.expected.end());
     } else if (rng_.below(3) != 0) {
       prompt = texts[rng_.below(texts.size())];
-      prompt.resize(rng_.below(prompt.size() + 1));
+      prompt.cut(rng_.below(prompt.tokens.size() + 1));
     }
-    const std::vector<Token> tail = random_tokens(1 + below(rng_.below(3) == 0 ? longest() : 20));
-    prompt.insert(prompt.end(), tail.begin(), tail.end());
-    const auto most = static_cast<size_t>(options_.n_ctx - 1);
-    if (prompt.size() > most) prompt.resize(most);
+    const auto n_before = std::ssize(prompt.tokens);
+    Prompt tail = random_text(1 + below(rng_.below(3) == 0 ? longest() : 20));
+    prompt.tokens.insert(prompt.tokens.end(), tail.tokens.begin(), tail.tokens.end());
+    for (MediaSpan& span : tail.media) {
+      span.rows = {span.rows.begin + n_before, span.rows.end + n_before};
+      prompt.media.push_back(std::move(span));
+    }
+    prompt.cut(std::min(prompt.tokens.size(), static_cast<size_t>(options_.n_ctx - 1)));
     return prompt;
   }
 
   void make_requests() {
-    std::vector<std::vector<Token>> texts;
-    for (int i = 0; i < 3; ++i) texts.push_back(random_tokens(1 + below(longest())));
+    std::vector<Prompt> texts;
+    for (int i = 0; i < 3; ++i) texts.push_back(random_text(1 + below(longest())));
     const int64_t n = 1 + below(12);
     const int64_t mean_gap_ms = 1 + below(120);
     int64_t at_ns = clock_.now_ns();
     for (int64_t i = 0; i < n; ++i) {
       Life life;
-      life.request.prompt = random_prompt(texts);
+      Prompt prompt = random_prompt(texts);
+      life.request.prompt = std::move(prompt.tokens);
+      life.media = std::move(prompt.media);
       GenerateParams& params = life.request.params;
       params.max_tokens = rng_.below(12) == 0 ? -1 : below(50);
       params.temperature = rng_.below(3) == 0 ? 0.8 : 0;
@@ -169,7 +211,7 @@ class EngineWorld {
       terms.tenant = rng_.below(3) == 0 ? "other" : "";
       terms.timeout_ms = rng_.below(6) == 0 ? 1 + below(800) : 0;
       life.arrives_ns = at_ns += below(mean_gap_ms * 2) * 1'000'000;
-      life.expected = scripted_answer(life.request, n_vocab_, options_.n_ctx, tiered_);
+      life.expected = scripted_answer(life.request, n_vocab_, options_.n_ctx, tiered_, life.media);
       lives_.push_back(std::move(life));
     }
   }
@@ -180,7 +222,9 @@ class EngineWorld {
       const size_t i = n_arrived_;
       Request request = lives_[i].request;
       request.on_event = [this, i](const Event& event) { receive(lives_[i], event); };
-      core_->add(core_->make_sequence(static_cast<RequestId>(i + 1), std::move(request)));
+      auto sequence = core_->make_sequence(static_cast<RequestId>(i + 1), std::move(request));
+      sequence->set_media(lives_[i].media);
+      core_->add(std::move(sequence));
       ++covered_.requests;
     }
   }
@@ -192,6 +236,9 @@ class EngineWorld {
     life.code = event.status.code();
     if (event.finish == FinishReason::none) return;
     covered_.accepted_drafts += event.timings.n_accepted_tokens;
+    if (!life.media.empty()) {
+      covered_.reused_media += event.timings.n_cached_tokens >= life.media[0].rows.end;
+    }
     const bool whole = event.finish == FinishReason::stop || event.finish == FinishReason::length;
     covered_.finished += whole;
     covered_.cancelled += event.finish == FinishReason::cancelled;
@@ -231,6 +278,7 @@ class EngineWorld {
     covered_.trace = executor_->trace();
     covered_.aborted_steps = executor_->n_aborted();
     covered_.preemptions = stats.preemptions;
+    if (has_media_) covered_.preempted_media = stats.preemptions;
     covered_.reused_tokens = stats.reused_tokens;
     covered_.evicted_pages = core_->prefixes().tree().stats().evicted_pages;
     covered_.demoted_pages = stats.demoted_pages;
@@ -248,6 +296,7 @@ class EngineWorld {
   bool tiered_ = false;
   std::vector<int64_t> windows_;
   bool has_state_ = false;
+  bool has_media_ = false;
   ScriptedExecutor* executor_ = nullptr;  // the core's
   std::unique_ptr<EngineCore> core_;
   const StopFlag never_{false};

@@ -1,8 +1,9 @@
 // ScriptedExecutor: an executor without a model. What it keeps in a token's slot of a page, and the
 // logits it gives, are hashes of all slots before it, read from the pages, of tiered pages as
 // attention reads them: a wrong, stale or shared page or tail changes the answer. Layers with a
-// window keep a hash of what the first layer keeps, and are read as far as a window reaches.
-// scripted_answer says what the answer must be, without pages.
+// window keep a hash of what the first layer keeps, and are read as far as a window reaches. A row
+// of a medium is one number, which says what it is part of. scripted_answer says what the answer
+// must be, without pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "cache/content_cells.h"
 #include "engine/executor.h"
+#include "engine/prompt_media.h"
 #include "engine/sample/test_sampler.h"
 #include "engine/step_cost.h"
 
@@ -39,11 +42,13 @@ class ScriptedState {
  public:
   explicit ScriptedState(bool tiered) : tiered_(tiered) {}
 
-  // The next token; returns what its slot keeps.
-  ScriptedSlot push(Token token) {
+  // The next token, or number of a medium's row; `shift`: by how much its position is smaller than
+  // its place. Returns what its slot keeps.
+  ScriptedSlot push(Token token, int64_t shift = 0) {
     last_ = token;
     begin_group();
-    const uint32_t kept = mix(sum_ ^ static_cast<uint64_t>(token)) | 1;
+    const auto placed = static_cast<uint64_t>(token) ^ static_cast<uint64_t>(shift) << 32;
+    const uint32_t kept = mix(sum_ ^ placed) | 1;
     const ScriptedSlot slot = {tiered_ ? mix(kept) | 1 : kept, kept};
     push_kept(slot);
     return slot;
@@ -85,6 +90,37 @@ class ScriptedState {
   uint64_t old_sum_ = 1;  // of what the store keeps
   Token last_ = 0;
 };
+
+// What the number of a medium's row says.
+struct ScriptedRow {
+  int32_t content = 0;
+  int32_t n_rows = 0;  // of the medium, below 128
+  int32_t row = 0;
+  bool whole = false;
+
+  Token number() const { return ((content * 128 + n_rows) * 128 + row) * 2 + whole; }
+  static ScriptedRow of(Token number) {
+    return {number >> 15, number >> 8 & 127, number >> 1 & 127, (number & 1) != 0};
+  }
+};
+
+// `n_rows` rows, all at one position or, as text is, at one each.
+inline MediaSpan scripted_media(int32_t content, int64_t begin, int32_t n_rows, bool whole,
+                                bool as_text) {
+  MediaSpan span;
+  span.rows = {begin, begin + n_rows};
+  span.whole = whole;
+  const int32_t all[] = {content, n_rows, whole, as_text};
+  const ContentCells cells(std::as_bytes(std::span(all)), {1, 2});
+  std::vector<float> embeddings;
+  for (int32_t row = 0; row < n_rows; ++row) {
+    span.cells.push_back(cells.at(row));
+    span.positions.push_back(as_text ? Position{row, row, row} : Position{0, 0, 0});
+    embeddings.push_back(static_cast<float>(ScriptedRow{content, n_rows, row, whole}.number()));
+  }
+  span.embeddings = default_device()->vector(std::move(embeddings)).value().memory;
+  return span;
+}
 
 // The running state: of all tokens so far.
 struct RunningHash {
@@ -143,6 +179,7 @@ class ScriptedExecutor final : public Executor {
     shape.n_outputs = std::ssize(batch.logit_rows);
     clock_->advance_ns(static_cast<int64_t>(cost_.step_ms(shape) * 1e6));
     n_rows_ += batch.n_rows();
+    numbers_ = numbers_of(batch);
     follow(batch);
     writers_.clear();
     logits_.assign(batch.logit_rows.size() * static_cast<size_t>(n_vocab_), -1);
@@ -164,7 +201,7 @@ class ScriptedExecutor final : public Executor {
     const auto add = [&](int64_t value) {
       trace_ = (trace_ ^ static_cast<uint64_t>(value)) * 0x100000001B3ULL + 1;
     };
-    for (const Token token : batch.tokens) add(token);
+    for (const Token number : numbers_) add(number);
     for (const Position& position : batch.positions) add(position[0]);
     for (const int32_t row : batch.logit_rows) add(row);
     for (const BatchSequence& sequence : batch.sequences) {
@@ -239,6 +276,20 @@ class ScriptedExecutor final : public Executor {
     }
   }
 
+  // The tokens of the batch, and the numbers of its embeddings.
+  std::vector<Token> numbers_of(const Batch& batch) const {
+    std::vector<Token> numbers = batch.tokens;
+    for (const EmbeddedRows& embedded : batch.embedded) {
+      for (int64_t i = 0; i < embedded.rows.n_rows; ++i) {
+        const auto number = static_cast<Token>(download<float>(embedded.rows.row(i)));
+        const ScriptedRow row = ScriptedRow::of(number);
+        EXPECT_TRUE(!row.whole || embedded.rows.n_rows == row.n_rows) << "a medium was cut";
+        numbers[static_cast<size_t>(embedded.row_begin + i)] = number;
+      }
+    }
+    return numbers;
+  }
+
   void compute(const Batch& batch, const BatchSequence& sequence) {
     ASSERT_LE(sequence.first_position + sequence.n_rows, std::ssize(sequence.pages) * kPageTokens);
     ScriptedState state(tiered());
@@ -257,11 +308,10 @@ class ScriptedExecutor final : public Executor {
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
       const auto row = static_cast<size_t>(sequence.row_begin + i);
       const int64_t position = sequence.first_position + i;
-      ASSERT_EQ(batch.positions[row][0], position);
       const PageId page = page_of(sequence, position);
       const auto writer = writers_.emplace(page, &sequence).first;
       ASSERT_EQ(writer->second, &sequence) << "two sequences write page " << page;
-      const ScriptedSlot kept = state.push(batch.tokens[row]);
+      const ScriptedSlot kept = state.push(numbers_[row], position - batch.positions[row][0]);
       write(sequence, position, kept);
       running.push(kept);
       for (; next_out != sequence.state_outs.end() && next_out->row == i; ++next_out) {
@@ -287,24 +337,43 @@ class ScriptedExecutor final : public Executor {
   uint64_t trace_ = 0xCBF29CE484222325ULL;
   size_t n_outputs_ = 0;
   std::map<PageId, const BatchSequence*> writers_;
+  std::vector<Token> numbers_;  // of the step's rows
   std::vector<float> logits_;
 };
 
 // What an engine must answer. Requires: a seed and max_tokens are given, or the context ends it.
 inline std::vector<Token> scripted_answer(const Request& request, int64_t n_vocab, int64_t n_ctx,
-                                          bool tiered = false) {
+                                          bool tiered = false,
+                                          const std::vector<MediaSpan>& spans = {}) {
   const GenerateParams& params = request.params;
   SequentialSampler sampler(params, params.seed.value_or(0));
   std::vector<Token> tokens = request.prompt;
   std::vector<float> logits(static_cast<size_t>(n_vocab));
   ScriptedState state(tiered);
-  for (const Token token : tokens) state.push(token);
+  const PromptMedia media(spans);
+  const auto push_tokens = [&](Range places) {
+    for (int64_t at = places.begin; at < places.end; ++at) {
+      state.push(tokens[static_cast<size_t>(at)], at - media.position_of(at));
+    }
+  };
+  const auto push_rows = [&](const MediaSpan& span, Range places) {
+    for (int64_t at = places.begin; at < places.end; ++at) {
+      const int64_t row = at - span.rows.begin;
+      float number = 0;
+      default_device()->download(span.embeddings.start + row * int64_t{sizeof number},
+                                 std::as_writable_bytes(std::span(&number, 1)));
+      state.push(static_cast<Token>(number), at - span.positions[static_cast<size_t>(row)][0]);
+    }
+  };
+  media.each_part({0, std::ssize(tokens)}, push_tokens, push_rows);
+  // Of what follows the prompt.
+  const int64_t shift = std::ssize(tokens) - media.position_of(std::ssize(tokens));
   std::vector<Token> answer;
   while (std::ssize(answer) != params.max_tokens && std::ssize(tokens) < n_ctx) {
     state.logits(logits);
     const Token id = sampler.sample(logits, tokens, std::ssize(answer));
     if (std::ranges::find(params.stop_tokens, id) != params.stop_tokens.end()) break;
-    state.push(id);
+    state.push(id, shift);
     tokens.push_back(id);
     answer.push_back(id);
   }
