@@ -233,6 +233,51 @@ TEST_P(EngineMedia, DraftsReachOverNoMediumAndChangeNothing) {
   EXPECT_GT(n_drafted, 0);
 }
 
+// A draft would be offered where the end of a text is found in an earlier answer or its prompt.
+TEST_P(EngineMedia, NothingOfAMediumIsDrafted) {
+  for (const bool has_media : {false, true}) {
+    const auto engine = equal_steps_engine(model_, {.n_threads = 1});
+    Asked earlier = {text_, greedy(4), {}, {}};
+    std::fill_n(earlier.prompt.end() - 14, 11, kPlaceholder);
+    Asked text = earlier;
+    if (has_media) put(earlier, cat_, std::ssize(earlier.prompt) - 14);
+    tell(*engine, earlier);
+    text.params.max_tokens = 2;
+    text.prompt[0] ^= 1;
+    text.params.speculative = false;  // leaves nothing to draft from
+    tell(*engine, text);
+    text.params.speculative = true;
+    // Its last token is all that is left to compute, so that the first step may have drafts.
+    EXPECT_EQ(tell(*engine, text).timings.n_drafted_tokens, has_media ? 0 : 1);
+  }
+}
+
+// It would read placeholders.
+TEST_P(EngineMedia, ADraftModelIsNotAskedAboutMedia) {
+  const auto engine = equal_steps_engine(model_, {.n_threads = 1, .draft_model = model_});
+  Asked text = {text_, greedy(3), {}, {}};
+  EXPECT_GT(tell(*engine, text).timings.n_drafted_tokens, 0);
+  put(text, cat_, 20);
+  EXPECT_EQ(tell(*engine, text).timings.n_drafted_tokens, 0);
+}
+
+// A medium is no text whose end could be tokenized in another way.
+TEST(EngineMediaHealing, AMediumAtTheEndOfAPromptIsNotTakenBack) {
+  const auto model = load_model(RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf").value();
+  const auto engine = std::move(*Engine::create(model, {.n_threads = 1, .n_ctx = 64}));
+  const auto ask = [&](bool has_media, bool healing) {
+    Asked asked = {tokenize(*model, "Once upon a ti").value(), greedy(8), {}, {}};
+    asked.params.token_healing = healing;
+    const int64_t last = std::ssize(asked.prompt) - 1;
+    if (has_media) asked.media = {media_like(*model, {asked.prompt.back()}, last)};
+    AskedEngine one(*engine);
+    one.ask(asked);
+    return one.wait()[0];
+  };
+  EXPECT_FALSE(ask(false, true).same_bytes(ask(false, false)));
+  EXPECT_TRUE(ask(true, true).same_bytes(ask(true, false)));
+}
+
 // Steps by hand, so that requests meet.
 class MediaCore {
  public:

@@ -8,6 +8,7 @@
 #include "cache/test_page_store.h"
 #include "device/kv_shape.h"
 #include "engine/test_equal_steps.h"
+#include "engine/test_media.h"
 #include "fault/damage.h"
 #include "property/asked_engine.h"
 
@@ -34,6 +35,7 @@ struct Reached {
   int64_t preempted = 0;
   int64_t restored = 0;
   int64_t damaged = 0;
+  int64_t after_media = 0;  // answers that began after a medium
   // Of tiered pages:
   int64_t inside_group = 0;  // answers that began on kept tails
   int64_t demoted = 0;
@@ -46,8 +48,8 @@ struct Reached {
     const bool windowed = given.windowed;
     for (const int64_t n :
          {given.states ? 1 : inside_page, whole_prompt, drafted, evicted, preempted, restored,
-          damaged, tiered ? inside_group : 1, tiered ? demoted : 1, windowed ? behind_window : 1,
-          windowed ? passed : 1}) {
+          damaged, after_media, tiered ? inside_group : 1, tiered ? demoted : 1,
+          windowed ? behind_window : 1, windowed ? passed : 1}) {
       if (n == 0) return false;
     }
     return true;
@@ -61,7 +63,7 @@ class CachedWorld {
       : given_(given), model_(model), plain_(plain), n_ctx_(n_ctx), rng_(seed) {
     const int64_t n_vocab = model_info(*model).n_vocab;
     for (int i = 0; i < 3; ++i) {
-      texts_.push_back(random_tokens(n_ctx / 2, rng_.below(2) == 0 ? 6 : n_vocab));
+      texts_.push_back({random_tokens(n_ctx / 2, rng_.below(2) == 0 ? 6 : n_vocab), {}});
     }
     n_vocab_ = n_vocab;
   }
@@ -70,6 +72,7 @@ class CachedWorld {
     const int n_lives = rng_.below(2) == 0 ? 3 : 1;
     EngineOptions options = random_options();
     if (n_lives > 1) options.kv.disk_folder = folder_.path();
+    if (rng_.below(3) == 0) add_media(options.max_batch_tokens - options.max_sequences);
     for (int life = 0; life < n_lives; ++life) {
       {
         const auto engine = random_engine(options);
@@ -89,6 +92,17 @@ class CachedWorld {
   }
 
  private:
+  struct Text {
+    std::vector<Token> tokens;
+    std::vector<MediaSpan> media;
+
+    // A medium that is cut is none: its placeholders become text.
+    void cut(int64_t n) {
+      tokens.resize(static_cast<size_t>(n));
+      std::erase_if(media, [&](const MediaSpan& span) { return span.rows.end > n; });
+    }
+  };
+
   int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
 
   std::vector<Token> random_tokens(int64_t n, int64_t n_different) {
@@ -120,20 +134,39 @@ class CachedWorld {
     return std::move(*engine);
   }
 
-  std::vector<Token> random_prompt() {
-    std::vector<Token> prompt;
+  // Two media, in various places of the texts.
+  void add_media(int64_t most_whole) {
+    const std::vector<Token> ids[] = {random_tokens(1 + below(20), n_vocab_),
+                                      random_tokens(1 + below(20), n_vocab_)};
+    for (Text& text : texts_) {
+      for (int64_t at = below(20);;) {
+        const std::vector<Token>& shown = ids[rng_.below(2)];
+        const int64_t n = std::ssize(shown);
+        if (at + n > std::ssize(text.tokens)) break;
+        const MediaKind kind = rng_.below(2) == 0 ? MediaKind::text : MediaKind::image;
+        text.media.push_back(media_like(*model_, shown, at, kind));
+        text.media.back().whole = n <= most_whole && rng_.below(2) == 0;
+        std::fill_n(text.tokens.begin() + at, n, Token{4});
+        at += n + below(30);
+      }
+    }
+  }
+
+  Text random_prompt() {
+    Text text;
+    std::vector<Token>& prompt = text.tokens;
     if (!conversations_.empty() && rng_.below(3) == 0) {
-      prompt = conversations_[rng_.below(conversations_.size())];
+      text = conversations_[rng_.below(conversations_.size())];
     } else {
-      prompt = texts_[rng_.below(texts_.size())];
+      text = texts_[rng_.below(texts_.size())];
     }
     const auto n = below(std::ssize(prompt) + 1);
     switch (rng_.below(4)) {
       case 0:
-        prompt.resize(static_cast<size_t>(n / 16 * 16));  // ends with a page
+        text.cut(n / 16 * 16);  // ends with a page
         break;
       case 1:
-        prompt.resize(static_cast<size_t>(n));
+        text.cut(n);
         break;
       default:
         break;
@@ -141,13 +174,15 @@ class CachedWorld {
     if (prompt.empty() || rng_.below(3) != 0) {
       for (const Token token : random_tokens(1 + below(30), n_vocab_)) prompt.push_back(token);
     }
-    if (std::ssize(prompt) > n_ctx_ * 3 / 4) prompt.resize(static_cast<size_t>(n_ctx_ * 3 / 4));
-    return prompt;
+    text.cut(std::min<int64_t>(std::ssize(prompt), n_ctx_ * 3 / 4));
+    return text;
   }
 
   Asked random_asked() {
     Asked asked;
-    asked.prompt = random_prompt();
+    Text text = random_prompt();
+    asked.prompt = std::move(text.tokens);
+    asked.media = std::move(text.media);
     GenerateParams& params = asked.params;
     params.max_tokens = below(24);
     params.temperature = rng_.below(2) == 0 ? 0.0 : 0.9;
@@ -186,8 +221,11 @@ class CachedWorld {
           << " tokens \"" << told[i].text << "\" " << told[i].status.message() << ", expected "
           << expected.ids.size() << " \"" << expected.text << "\"";
       count(told[i], reached);
-      std::vector<Token> conversation = asked[i].prompt;
-      conversation.insert(conversation.end(), told[i].ids.begin(), told[i].ids.end());
+      if (!asked[i].media.empty()) {
+        reached.after_media += told[i].timings.n_cached_tokens >= asked[i].media[0].rows.end;
+      }
+      Text conversation = {asked[i].prompt, asked[i].media};
+      conversation.tokens.insert(conversation.tokens.end(), told[i].ids.begin(), told[i].ids.end());
       conversations_.push_back(std::move(conversation));
     }
   }
@@ -221,8 +259,8 @@ class CachedWorld {
   int64_t n_vocab_ = 0;
   Rng rng_;
   StoreFolder folder_;
-  std::vector<std::vector<Token>> texts_;
-  std::vector<std::vector<Token>> conversations_;
+  std::vector<Text> texts_;
+  std::vector<Text> conversations_;
 };
 
 class CachedBytes : public testing::TestWithParam<CachedBytesCase> {};
@@ -258,6 +296,7 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   EXPECT_GT(reached.preempted, 0);
   EXPECT_GT(reached.restored, 0);
   EXPECT_GT(reached.damaged, 0);
+  EXPECT_GT(reached.after_media, 0);
   EXPECT_EQ(reached.inside_group > 0, tiered);
   EXPECT_EQ(reached.demoted > 0, tiered);
   EXPECT_EQ(reached.behind_window > 0, GetParam().windowed);
