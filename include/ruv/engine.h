@@ -53,6 +53,8 @@ struct Event {
   // How many bytes of the first of these ids the prompt already had
   // (GenerateParams::token_healing); they are not in `text`. Only in an answer's first token.
   int64_t n_healed_bytes = 0;
+  // In the last event of a request for a hidden state: (n_embd) numbers, after the last norm.
+  std::vector<float> hidden;
   // Different from `none` only in the last event of a request.
   FinishReason finish = FinishReason::none;
   // Set in the last event: the time it took, the seed that was used, the reason of `error`.
@@ -77,6 +79,10 @@ struct ServiceTerms {
 
 struct LoadedAdapter;
 
+// What a request is answered with: generated tokens, or the hidden state after the prompt's last
+// token and nothing else.
+enum class RequestOutput : uint8_t { tokens, hidden };
+
 struct Request {
   std::vector<Token> prompt;  // at least one token
   GenerateParams params = {};
@@ -87,6 +93,8 @@ struct Request {
   // Token healing keeps this many tokens at the start of the prompt.
   int64_t n_fixed_tokens = 0;
   ServiceTerms terms = {};
+  // With `hidden`, the params have no effect.
+  RequestOutput output = RequestOutput::tokens;
   // What its steps add to the model's products; null: nothing. Requests with different adapters
   // share steps and the model's weights, but no cached prefixes. Files of adapters cannot be loaded
   // yet.
@@ -139,8 +147,9 @@ class Engine {
   // Submits and returns the answer to read from. Request::on_event, when set, is called as well.
   // Fails: as submit.
   Result<Stream> stream(Request request);
-  // The hidden state after the last token of `prompt`, (n_embd) numbers of length 1. Not there yet:
-  // fails with `unsupported`.
+  // The hidden state after the last token of `prompt`: (n_embd) numbers, scaled to a Euclidean
+  // length of 1. Cached prefixes are used, and kept. Only models trained for it give vectors whose
+  // distance means much. Waits. Fails: as stream, deadline, internal.
   Result<std::vector<float>> embed(std::vector<Token> prompt, const ServiceTerms& terms = {});
 
   struct Load {

@@ -92,7 +92,9 @@ Status BatchEngine::check_adapter(const Request& request) const {
 
 HealedPrompt BatchEngine::healed(const Request& request, std::span<const MediaSpan> media) {
   const std::vector<Token>& prompt = request.prompt;
-  if (!request.params.token_healing || model_->tokenizer == nullptr) return {prompt.size(), {}};
+  const bool writes = request.output == RequestOutput::tokens;
+  if (!writes || !request.params.token_healing || model_->tokenizer == nullptr)
+    return {prompt.size(), {}};
   const Tokenizer& tokenizer = *model_->tokenizer;
   // The embedding table may be larger than the vocabulary: nothing is known about such ids.
   const Token n_known = tokenizer.vocab_size();

@@ -1,8 +1,11 @@
 // Engine::create and names.
 #include "ruv/engine.h"
 
+#include <cmath>
+
 #include "base/thread.h"
 #include "engine/batch_engine.h"
+#include "ruv/stream.h"
 
 namespace ruv {
 
@@ -50,8 +53,22 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }
 
-Result<std::vector<float>> Engine::embed(std::vector<Token>, const ServiceTerms&) {
-  return fail(Code::unsupported, "embeddings are not supported yet");
+// The length is a sum in the order of the numbers, in double precision: the same on every machine.
+Result<std::vector<float>> Engine::embed(std::vector<Token> prompt, const ServiceTerms& terms) {
+  Request request;
+  request.prompt = std::move(prompt);
+  request.terms = terms;
+  request.output = RequestOutput::hidden;
+  Stream answer = TRY(stream(std::move(request)));
+  std::vector<float> vector;
+  TRY(answer.collect([&](const Event& event) { vector = event.hidden; }));
+  if (vector.empty()) return fail(Code::internal, "the request ended before its vector was there");
+  double squares = 0;
+  for (const float x : vector) squares += double{x} * double{x};
+  if (!(squares > 0)) return vector;
+  const double length = std::sqrt(squares);
+  for (float& x : vector) x = static_cast<float>(double{x} / length);
+  return vector;
 }
 
 }  // namespace ruv

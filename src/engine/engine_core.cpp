@@ -231,7 +231,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
       executor_->run(packer_.batch(), stop, verifier_.begin(packer_.rows()));
   if (!output || model_is_lost()) return true;
   ++n_steps_;
-  advance(output->logits, start_ns, run_ns);
+  advance(*output, start_ns, run_ns);
   return true;
 }
 
@@ -311,11 +311,20 @@ void EngineCore::erase_finished() {
   std::erase_if(lists_.running, [](const auto& sequence) { return sequence->is_finished(); });
 }
 
-// Takes the step's logits: counts what was computed, chooses tokens, reports events, and passes the
-// measured time to the cost models.
-void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
+// Its prefix stays for others.
+void EngineCore::report_hidden(Sequence& sequence, std::span<const float> hidden, int64_t now_ns) {
+  if (!try_allocating([&] { sequence.finish(hidden, now_ns); })) {
+    sequence.run_out_of_memory(now_ns);
+  }
+  prefixes_.keep(sequence);
+  tenants_.close(sequence.tenant());
+}
+
+// Takes the step's results: counts what was computed, chooses tokens, reports events, and passes
+// the measured time to the cost models.
+void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run_ns) {
   const int64_t now_ns = clock_->now_ns();
-  verifier_.choose(packer_.rows(), logits);
+  verifier_.choose(packer_.rows(), result.logits);
   const auto ms_since = [&](int64_t ns) { return static_cast<double>(now_ns - ns) * 1e-6; };
   SpeculativeStats step;
   bool has_prompts = false;
@@ -330,6 +339,10 @@ void EngineCore::advance(HostRows logits, int64_t start_ns, int64_t run_ns) {
                                   packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (in_prompt) prefixes_.keep(sequence);
+    if (packed.hidden_output >= 0) {
+      const float* const row = result.hidden.row(packed.hidden_output);
+      report_hidden(sequence, {row, static_cast<size_t>(result.hidden.n_cols)}, now_ns);
+    }
     if (packed.first_output < 0) continue;
     ++step.n_passes;
     step.n_drafted += packed.n_drafts;

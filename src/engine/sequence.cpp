@@ -31,6 +31,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
     : id_(id),
       params_(std::move(request.params)),
       on_event_(std::move(request.on_event)),
+      output_(request.output),
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
@@ -169,6 +170,13 @@ void Sequence::reproduce(Token id, int64_t now_ns) {
   const std::string text = text_.push(id);
   DCHECK(text.empty());
   if (n_tokens() == n_ctx_) emit({}, FinishReason::length, now_ns);
+}
+
+void Sequence::finish(std::span<const float> hidden, int64_t now_ns) {
+  times_.first_token(now_ns);
+  Event event;
+  event.hidden.assign(hidden.begin(), hidden.end());
+  emit(std::move(event), FinishReason::stop, now_ns);
 }
 
 void Sequence::finish(FinishReason reason, const Status& status, int64_t now_ns) {

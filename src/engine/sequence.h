@@ -87,7 +87,9 @@ class Sequence {
   int64_t n_tokens_left() const;
   int64_t n_vocab() const { return model_->n_usable_tokens(); }
   int64_t n_ctx() const { return n_ctx_; }
-  bool may_draft() const { return params_.speculative; }
+  bool may_draft() const { return params_.speculative && !wants_hidden(); }
+  // Its last row gives a hidden state, which ends it, and no logits.
+  bool wants_hidden() const { return output_ == RequestOutput::hidden; }
   // Truncates a draft before the first token that cannot occur there.
   void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
   // Created when it first drafts.
@@ -122,6 +124,9 @@ class Sequence {
   // Reports the choice of the next row. Returns whether it equals the drafted token `guess` (-1:
   // none). Requires: can_advance().
   bool advance(Token guess, int64_t now_ns);
+  // Reports the hidden state of the last row, which ends the request. Throws std::bad_alloc.
+  // Requires: wants_hidden().
+  void finish(std::span<const float> hidden, int64_t now_ns);
   // Whether the last event has been sent.
   bool is_finished() const { return is_finished_; }
   // Ends the answer from outside. Throws nothing.
@@ -141,6 +146,7 @@ class Sequence {
   RequestId id_;
   GenerateParams params_;
   std::function<void(const Event&)> on_event_;
+  RequestOutput output_;
   const Model* model_;
   int64_t n_ctx_;
   ServiceTerms terms_;

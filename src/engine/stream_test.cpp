@@ -101,12 +101,5 @@ TEST_F(StreamTest, MayOutliveItsEngine) {
   EXPECT_FALSE(stream.next());
 }
 
-TEST_F(StreamTest, EmbeddingsAreRefusedByName) {
-  const auto vector = engine()->embed(question());
-  ASSERT_FALSE(vector);
-  EXPECT_EQ(vector.error().code(), Code::unsupported);
-  EXPECT_NE(vector.error().message().find("embeddings"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace ruv
