@@ -18,8 +18,8 @@ namespace ruv {
 struct MediaSpan {
   Range rows;                     // their places in the prompt
   std::vector<PrefixCell> cells;  // of each row (cache/content_cells.h)
-  // Of each row, relative to the position that a token in the place of the first would have. Text
-  // after the span continues with one more than the largest.
+  // One for each row, relative to the position that a token in the place of the first would have.
+  // Text after the span continues with one more than the largest.
   std::vector<Position> positions;
   DeviceMemory embeddings;  // (rows, n_embd) float32 numbers, on the model's device
   // The rows see each other: one step computes all of them, and a cached prefix never ends inside.
