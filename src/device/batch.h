@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/range.h"
 #include "device/view.h"
 
 namespace ruv {
@@ -50,10 +51,13 @@ struct EmbeddedRows {
   View rows;
 };
 
+// What a row attends to of its own sequence: the keys before it and its own. Rows of one block see
+// each other as well: an image's rows, or the whole text of an encoder.
 struct Batch {
   std::vector<int32_t> tokens;      // one per row; 0 where the row brings an embedding
   std::vector<Position> positions;  // one per row
   std::vector<EmbeddedRows> embedded;
+  std::vector<Range> blocks;  // of rows, ascending, each within one sequence
   std::vector<BatchSequence> sequences;
   std::vector<int32_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<int32_t> hidden_rows;  // rows whose hidden state is wanted, ascending

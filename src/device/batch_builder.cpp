@@ -9,6 +9,7 @@ void BatchBuilder::reserve(int64_t max_rows, int64_t max_sequences, int64_t max_
   batch_.tokens.reserve(static_cast<size_t>(max_rows));
   batch_.positions.reserve(static_cast<size_t>(max_rows));
   batch_.embedded.reserve(static_cast<size_t>(max_rows));
+  batch_.blocks.reserve(static_cast<size_t>(max_rows));
   batch_.sequences.reserve(static_cast<size_t>(max_sequences));
   batch_.logit_rows.reserve(static_cast<size_t>(max_outputs));
 }
@@ -17,6 +18,7 @@ void BatchBuilder::clear() {
   batch_.tokens.clear();
   batch_.positions.clear();
   batch_.embedded.clear();
+  batch_.blocks.clear();
   batch_.sequences.clear();
   batch_.logit_rows.clear();
   batch_.hidden_rows.clear();
@@ -57,6 +59,11 @@ void BatchBuilder::add_embeddings(View rows, std::span<const Position> positions
   next_position_ += rows.n_rows;
   batch_.tokens.insert(batch_.tokens.end(), positions.size(), 0);
   batch_.positions.insert(batch_.positions.end(), positions.begin(), positions.end());
+}
+
+void BatchBuilder::see_each_other(int64_t n) {
+  DCHECK(n <= batch_.sequences.back().n_rows);
+  batch_.blocks.push_back({n_rows() - n, n_rows()});
 }
 
 int64_t BatchBuilder::want(std::vector<int32_t>& rows, int64_t n) {

@@ -30,6 +30,8 @@ class BatchBuilder {
   // The next rows of the sequence are embeddings (n, n_embd), one at each of `positions`; their
   // memory must outlive the step. Requires: as many positions as rows.
   void add_embeddings(View rows, std::span<const Position> positions);
+  // The sequence's last `n` rows see each other. Requires: it has so many, none in a block before.
+  void see_each_other(int64_t n);
   // The logits of the sequence's last `n` rows are wanted. Returns the index of the first in
   // StepOutput::logits. Requires: the sequence has n rows, none of them asked for before.
   int64_t want_logits(int64_t n = 1);

@@ -43,6 +43,7 @@ TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
   builder.begin_sequence(0, pages);
   builder.add(5);
   builder.add_embeddings({image, 2, 3}, grid);
+  builder.see_each_other(2);
   builder.add(6);
 
   const Batch& batch = builder.batch();
@@ -52,6 +53,11 @@ TEST(BatchBuilder, EmbeddingsBringTheirOwnPositions) {
   EXPECT_EQ(batch.embedded[0].row_begin, 1);
   EXPECT_EQ(batch.embedded[0].rows.n_rows, 2);
   EXPECT_EQ(batch.sequences[0].n_rows, 4);
+  ASSERT_EQ(batch.blocks.size(), 1U);
+  EXPECT_EQ(batch.blocks[0].begin, 1);
+  EXPECT_EQ(batch.blocks[0].end, 3);
+  builder.clear();
+  EXPECT_TRUE(builder.batch().blocks.empty());
 }
 
 // A grid of 2 by 2 has four places and two positions, so the text after it moves up; what it may

@@ -69,6 +69,26 @@ class EngineMedia : public testing::TestWithParam<const char*> {
     return tell(engine, asked);
   }
 
+  // The 12 likeliest tokens after the rows that `add_prompt` adds to a batch.
+  template <class AddPrompt>
+  Tokens computed(const AddPrompt& add_prompt) const {
+    const auto executor = std::move(*Executor::create(
+        *model_, {.n_threads = 1, .n_pages = 4, .max_rows = 64, .max_outputs = 1, .n_ctx = 64}));
+    const std::vector<PageId> pages = {0, 1, 2, 3};
+    Tokens answer;
+    while (answer.size() < 12) {
+      for (const PageId page : pages) executor->pages().clear(page);
+      BatchBuilder batch;
+      batch.begin_sequence(0, pages);
+      add_prompt(batch);
+      batch.add(answer);
+      batch.want_logits();
+      const HostRows logits = executor->run(batch.batch()).logits;
+      answer.push_back(argmax({logits.row(0), static_cast<size_t>(logits.n_cols)}));
+    }
+    return answer;
+  }
+
   std::shared_ptr<const Model> model_;
   const Tokens text_ = random_tokens(1, 45);
   const Tokens cat_ = random_tokens(2, 11);
@@ -90,8 +110,28 @@ TEST_P(EngineMedia, EmbeddingsOfTokensGiveTheAnswerOfTheTokens) {
     const Told expected = tell(*engine, text);
     EXPECT_TRUE(tell(*engine, described(cat_, sea_)).same_bytes(expected)) << max_batch_tokens;
     EXPECT_FALSE(tell(*engine, described(dog_, sea_)).same_bytes(expected));
-    if (max_batch_tokens < 24) continue;
-    EXPECT_TRUE(without_cache(described(cat_, sea_, true), *engine).same_bytes(expected));
+  }
+}
+
+// Computed without an engine. Whatever part of the prompt is cached or in the step.
+TEST_P(EngineMedia, RowsOfAWholeMediumSeeEachOther) {
+  const auto expected = computed([&](BatchBuilder& batch) {
+    batch.add(std::span(text_).first(6));
+    batch.add(cat_);
+    batch.see_each_other(11);
+    batch.add(sea_);
+    batch.see_each_other(13);
+    batch.add(std::span(text_).subspan(30));
+  });
+  for (const int64_t max_batch_tokens : {18, 24, 512}) {
+    const auto engine = EngineMedia::engine({.n_threads = 1,
+                                             .max_sequences = 4,
+                                             .max_batch_tokens = max_batch_tokens,
+                                             .kv = {.type = KvType::f16}});
+    EXPECT_EQ(tell(*engine, described(cat_, sea_, true)).ids, expected);
+    EXPECT_EQ(tell(*engine, described(cat_, sea_, true)).ids, expected);
+    const Told causal = without_cache(described(cat_, sea_), *engine);
+    EXPECT_FALSE(causal.same_bytes(without_cache(described(cat_, sea_, true), *engine)));
   }
 }
 
@@ -100,9 +140,6 @@ TEST_P(EngineMedia, TextAfterAnImageContinuesItsPositions) {
   Asked asked = {text_, greedy(12), {}, {}};
   put(asked, cat_, 6, false, MediaKind::image);
   put(asked, sea_, 20, false, MediaKind::image);
-  const auto executor = std::move(*Executor::create(
-      *model_, {.n_threads = 1, .n_pages = 4, .max_rows = 64, .max_outputs = 1, .n_ctx = 64}));
-  const std::vector<PageId> pages = {0, 1, 2, 3};
   const auto image = [&](const Tokens& ids, int32_t first, BatchBuilder& batch) {
     const MediaSpan span = media_like(*model_, ids, 0, MediaKind::image);
     std::vector<Position> positions = span.positions;
@@ -112,23 +149,16 @@ TEST_P(EngineMedia, TextAfterAnImageContinuesItsPositions) {
     batch.add_embeddings({span.embeddings.start, std::ssize(ids), model_->h.n_embd}, positions);
     return span;
   };
-  Tokens answer;
-  while (answer.size() < 12) {
-    for (const PageId page : pages) executor->pages().clear(page);
-    BatchBuilder batch;
-    batch.begin_sequence(0, pages);
+  std::vector<MediaSpan> shown;  // until the step is over
+  const Tokens answer = computed([&](BatchBuilder& batch) {
     batch.add(std::span(text_).first(6));
-    const MediaSpan first = image(cat_, 6, batch);  // 11 rows, up to 3 on the largest axis
+    shown.push_back(image(cat_, 6, batch));  // 11 rows, up to 3 on the largest axis
     batch.set_position(10);
     batch.add(std::span(text_).subspan(17, 3));
-    const MediaSpan second = image(sea_, 13, batch);  // 13 rows, up to 3
+    shown.push_back(image(sea_, 13, batch));  // 13 rows, up to 3
     batch.set_position(17);
     batch.add(std::span(text_).subspan(33));
-    batch.add(answer);
-    batch.want_logits();
-    const HostRows logits = executor->run(batch.batch()).logits;
-    answer.push_back(argmax({logits.row(0), static_cast<size_t>(logits.n_cols)}));
-  }
+  });
   EXPECT_EQ(tell(*engine({.n_threads = 1, .kv = {.type = KvType::f16}}), asked).ids, answer);
 }
 
@@ -231,34 +261,6 @@ TEST_P(EngineMedia, DraftsReachOverNoMediumAndChangeNothing) {
     n_drafted += told.timings.n_drafted_tokens;
   }
   EXPECT_GT(n_drafted, 0);
-}
-
-// A draft would be offered where the end of a text is found in an earlier answer or its prompt.
-TEST_P(EngineMedia, NothingOfAMediumIsDrafted) {
-  for (const bool has_media : {false, true}) {
-    const auto engine = equal_steps_engine(model_, {.n_threads = 1});
-    Asked earlier = {text_, greedy(4), {}, {}};
-    std::fill_n(earlier.prompt.end() - 14, 11, kPlaceholder);
-    Asked text = earlier;
-    if (has_media) put(earlier, cat_, std::ssize(earlier.prompt) - 14);
-    tell(*engine, earlier);
-    text.params.max_tokens = 2;
-    text.prompt[0] ^= 1;
-    text.params.speculative = false;  // leaves nothing to draft from
-    tell(*engine, text);
-    text.params.speculative = true;
-    // Its last token is all that is left to compute, so that the first step may have drafts.
-    EXPECT_EQ(tell(*engine, text).timings.n_drafted_tokens, has_media ? 0 : 1);
-  }
-}
-
-// It would read placeholders.
-TEST_P(EngineMedia, ADraftModelIsNotAskedAboutMedia) {
-  const auto engine = equal_steps_engine(model_, {.n_threads = 1, .draft_model = model_});
-  Asked text = {text_, greedy(3), {}, {}};
-  EXPECT_GT(tell(*engine, text).timings.n_drafted_tokens, 0);
-  put(text, cat_, 20);
-  EXPECT_EQ(tell(*engine, text).timings.n_drafted_tokens, 0);
 }
 
 // A medium is no text whose end could be tokenized in another way.

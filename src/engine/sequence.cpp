@@ -77,6 +77,7 @@ void Sequence::add_rows(int64_t n, BatchBuilder& batch) const {
     const Range rows = {places.begin - span.rows.begin, places.end - span.rows.begin};
     const View all = {span.embeddings.start, std::ssize(span.positions), model_->h.n_embd};
     batch.add_embeddings(all.rows(rows.begin, rows.end - rows.begin), part(span.positions, rows));
+    if (span.whole) batch.see_each_other(rows.end - rows.begin);
   };
   media_.each_part({n_computed_, n_computed_ + n}, add_tokens, add_embeddings);
 }

@@ -19,10 +19,16 @@ constexpr int64_t kAheadPages = kChunkPages;
 constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
-// Positions [first, last) that a query at `position` sees.
-Range visible_keys(int64_t position, int64_t window) {
-  const int64_t first = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
-  return {first, position + 1};
+// The positions that row `row` of the sequence sees: those up to its own, the newest `window` of
+// them, and its block. Both ends ascend with the row.
+Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row, int64_t window) {
+  const int64_t position = sequence.first_position + row;
+  Range keys = {window > 0 ? std::max<int64_t>(0, position - window + 1) : 0, position + 1};
+  if (batch.blocks.empty()) return keys;
+  const int64_t at = sequence.row_begin + row;
+  const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);
+  if (block == batch.blocks.end() || block->begin > at) return keys;
+  return {std::min(keys.begin, position - (at - block->begin)), position + (block->end - at)};
 }
 
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -59,8 +65,8 @@ Result<std::unique_ptr<CpuAttend>> CpuAttend::create(const Kernels& kernels, Wor
 }
 
 void CpuAttend::run(const Batch& batch, View out, View q, const AttendParams& params) {
-  const Call call{out, q, &params};
-  const int64_t numbers = make_tiles(batch, call);
+  const Call call{&batch, out, q, &params};
+  const int64_t numbers = make_tiles(call);
   if (pool_->n_threads() < 2 || numbers < 32768) {
     for (const Tile& tile : tiles_) attend_tile(tile, call, *scratch_[0]);
   } else if (make_pieces(call)) {
@@ -70,22 +76,25 @@ void CpuAttend::run(const Batch& batch, View out, View q, const AttendParams& pa
   }
 }
 
-int64_t CpuAttend::make_tiles(const Batch& batch, const Call& call) {
+int64_t CpuAttend::make_tiles(const Call& call) {
   const int64_t rows_per_tile = std::max<int64_t>(1, kTileRows / call.group());
   const KvType type = type_of(call);
   tiles_.clear();
   int64_t numbers = 0;
-  for (const BatchSequence& sequence : batch.sequences) {
+  const auto seen = [&](const BatchSequence& sequence, int64_t row) {
+    return visible_keys(*call.batch, sequence, row, call.params->window);
+  };
+  for (const BatchSequence& sequence : call.batch->sequences) {
     for (int64_t row = 0, n_rows = 0; row < sequence.n_rows; row += n_rows) {
       const int64_t first = sequence.first_position + row;
       n_rows = std::min(rows_per_tile, sequence.n_rows - row);
       if (is_tiered(type)) n_rows = std::min(n_rows, kGroupTokens - first % kGroupTokens);
-      const Range chunks = {
-          visible_keys(first, call.params->window).begin / kChunkTokens,
-          rounded_up(first + n_rows, kChunkTokens) / kChunkTokens};  // the last row sees the most
-      numbers += n_rows * (first + n_rows) * call.q.n_cols;
+      const Range keys = {seen(sequence, row).begin, seen(sequence, row + n_rows - 1).end};
+      const Range chunks = {keys.begin / kChunkTokens,
+                            rounded_up(keys.end, kChunkTokens) / kChunkTokens};
+      numbers += n_rows * keys.end * call.q.n_cols;
       for (int64_t head = 0; head < call.params->n_kv_heads; ++head) {
-        tiles_.push_back({&sequence, head, row, n_rows, chunks, nullptr});
+        tiles_.push_back({&sequence, head, row, n_rows, keys, chunks, nullptr});
       }
     }
   }
@@ -209,10 +218,9 @@ void CpuAttend::attend_chunk(const Tile& tile, int64_t chunk, const Call& call,
                              const ChunkResult& result, AttendScratch& s) const {
   const AttendParams& params = *call.params;
   const int64_t begin = chunk * kChunkTokens;
-  const int64_t first_position = tile.sequence->first_position + tile.first_row;
-  const int64_t unseen = visible_keys(first_position, params.window).begin - begin;
+  const int64_t unseen = tile.keys.begin - begin;
   const int64_t first = begin + std::max<int64_t>(0, unseen / kSkipTokens * kSkipTokens);
-  const int64_t last = std::min(begin + kChunkTokens, first_position + tile.n_rows);
+  const int64_t last = std::min(begin + kChunkTokens, tile.keys.end);
   const ChunkPages pages = {&view_of(tile, chunk, params.layer),
                             {first / kPageTokens, rounded_up(last, kPageTokens) / kPageTokens}};
   const int64_t n = tile.n_rows * call.group();
@@ -311,8 +319,8 @@ void CpuAttend::find_pages(const Tile& tile, ChunkPages chunk, int64_t layer,
   find_scales(tile, chunk, s);
   s.n_values_ahead = std::min(n, kAheadPages);
   std::copy_n(s.value_pages, s.n_values_ahead, s.key_pages + n);
-  const int64_t last_position = tile.sequence->first_position + tile.first_row + tile.n_rows - 1;
-  s.n_keys_ahead = std::clamp<int64_t>(last_position / kPageTokens + 1 - pages.end, 0, kAheadPages);
+  const int64_t n_seen = rounded_up(tile.keys.end, kPageTokens) / kPageTokens;
+  s.n_keys_ahead = std::clamp<int64_t>(n_seen - pages.end, 0, kAheadPages);
   const KvView& next = view_of(tile, pages.end / kChunkPages, layer);
   for (int64_t i = 0; i < s.n_keys_ahead; ++i) {
     const FrameId frame = next.frame(ids[pages.end + i]);
@@ -363,7 +371,7 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
   for (int64_t r = 0; r < tile.n_rows * group; ++r) {
     float* const scores = s.scores.data() + r * kChunkTokens;
     const Range seen =
-        visible_keys(tile.sequence->first_position + tile.first_row + r / group, params.window);
+        visible_keys(*call.batch, *tile.sequence, tile.first_row + r / group, params.window);
     const int64_t first = std::clamp<int64_t>(seen.begin - keys.begin, 0, n_scores);
     const int64_t last = std::clamp<int64_t>(seen.end - keys.begin, 0, n_scores);
     const int64_t n = rounded_up(last, kPageTokens);

@@ -32,7 +32,7 @@ class CpuAttend {
                                                    const KvPages& pages,
                                                    const AttendLimits& limits);
 
-  // out = softmax(q · keys) · values per head; causal.
+  // out = softmax(q · keys) · values per head. A row sees the keys up to its own (Batch::blocks).
   void run(const Batch& batch, View out, View q, const AttendParams& params);
 
  private:
@@ -41,7 +41,8 @@ class CpuAttend {
     int64_t kv_head;
     int64_t first_row;  // within the sequence
     int64_t n_rows;
-    Range chunks;    // that its rows see
+    Range keys;      // positions that some row of it sees
+    Range chunks;    // that they are in
     float* results;  // of its chunks, where threads share the tile
   };
   // A piece of a tile that threads share.
@@ -58,6 +59,7 @@ class CpuAttend {
   };
   // One call of run.
   struct Call {
+    const Batch* batch;
     View out, q;
     const AttendParams* params;
     int64_t group() const { return params->n_heads / params->n_kv_heads; }
@@ -74,7 +76,7 @@ class CpuAttend {
             const AttendLimits& limits);
 
   // Returns the numbers read, a measure of the work.
-  int64_t make_tiles(const Batch& batch, const Call& call);
+  int64_t make_tiles(const Call& call);
   // Cuts the tiles into pieces; false where they are enough for the threads or memory is not.
   bool make_pieces(const Call& call);
   void run_tiles(const Call& call);

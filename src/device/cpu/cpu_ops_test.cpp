@@ -67,6 +67,15 @@ class AttendWorld {
     if (known) key_centre_ = row;
   }
 
+  // Positions that see each other; steps must not cut them.
+  void set_blocks(std::vector<Range> blocks) { blocks_ = std::move(blocks); }
+  int64_t edge_before(int64_t position) const {
+    for (const Range& block : blocks_) {
+      if (block.begin < position && position < block.end) return block.begin;
+    }
+    return position;
+  }
+
   // Stores and attends rows [first, first + n).
   std::vector<float> step(int64_t first, int64_t n) {
     const int64_t q_cols = shape_.n_heads * shape_.head_dim;
@@ -76,7 +85,12 @@ class AttendWorld {
     give_frames(first, first + n);
     BatchBuilder batch;
     batch.begin_sequence(first, page_ids_);
-    batch.add(std::vector<int32_t>(static_cast<size_t>(n)));
+    for (int64_t end = first + 1; end <= first + n; ++end) {
+      batch.add(0);
+      for (const Range& block : blocks_) {
+        if (block.end == end) batch.see_each_other(block.end - block.begin);
+      }
+    }
     Device& device = pages_.device();
     const Vector centre = *device.vector(key_centre_);
     const TestView k(device, k_.data() + first * k_cols, n, k_cols);
@@ -93,15 +107,19 @@ class AttendWorld {
 
   double expected(int64_t position, int64_t head, int64_t d) const {
     const int64_t kv_head = head / (shape_.n_heads / shape_.n_kv_heads);
-    const int64_t first =
-        shape_.window > 0 ? std::max<int64_t>(0, position - shape_.window + 1) : 0;
+    Range seen = {shape_.window > 0 ? std::max<int64_t>(0, position - shape_.window + 1) : 0,
+                  position + 1};
+    for (const Range& block : blocks_) {
+      if (block.begin > position || position >= block.end) continue;
+      seen = {std::min(seen.begin, block.begin), block.end};
+    }
     const auto at = [&](const std::vector<float>& x, int64_t token, int64_t heads, int64_t h,
                         int64_t i) {
       return double{x[static_cast<size_t>((token * heads + h) * shape_.head_dim + i)]};
     };
     double sum = 0;
     double total = 0;
-    for (int64_t t = first; t <= position; ++t) {
+    for (int64_t t = seen.begin; t < seen.end; ++t) {
       double score = 0;
       for (int64_t i = 0; i < shape_.head_dim; ++i) {
         score +=
@@ -150,42 +168,58 @@ class AttendWorld {
   std::unique_ptr<CpuOps> ops_;
   std::vector<float> q_, k_, v_;
   std::vector<float> key_centre_;
+  std::vector<Range> blocks_;
   std::vector<PageId> page_ids_;
 };
 
-TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
+// In one page, over the end of a chunk, over a window of 20.
+const std::vector<Range> kBlocks = {{1, 5}, {14, 60}, {60, 61}, {250, 280}};
+
+void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
   const Shape shapes[] = {{4, 2, 16, 0, 0},  {3, 3, 24, 20, 0},   {8, 1, 8, 0, 5},
                           {40, 1, 16, 0, 0}, {4, 2, 24, 0, 0, 8}, {4, 2, 24, 50, 0, -16}};
-  for (const Kernels* kernels : all_kernels()) {
-    for (const Shape& shape : shapes) {
-      const int64_t n = 300;  // more than one chunk of keys
-      AttendWorld world(*kernels, shape, n, 2);
-      const std::vector<float> out = world.step(0, n);
-      for (int64_t position : {0, 1, 15, 16, 17, 255, 256, 299}) {
-        for (int64_t head = 0; head < shape.n_heads; ++head) {
-          const int64_t d = (head * 5) % shape.value_dim();
-          const float seen =
-              out[static_cast<size_t>((position * shape.n_heads + head) * shape.value_dim() + d)];
-          ASSERT_NEAR(seen, world.expected(position, head, d), 2e-5)
-              << kernels->isa << " position " << position << " head " << head;
-        }
+  for (const Shape& shape : shapes) {
+    const int64_t n = 300;  // more than one chunk of keys
+    AttendWorld world(kernels, shape, n, 2);
+    world.set_blocks(blocks);
+    const std::vector<float> out = world.step(0, n);
+    for (int64_t position : {0, 1, 15, 16, 17, 59, 60, 255, 256, 299}) {
+      for (int64_t head = 0; head < shape.n_heads; ++head) {
+        const int64_t d = (head * 5) % shape.value_dim();
+        const float seen =
+            out[static_cast<size_t>((position * shape.n_heads + head) * shape.value_dim() + d)];
+        ASSERT_NEAR(seen, world.expected(position, head, d), 2e-5)
+            << kernels.isa << " position " << position << " head " << head;
       }
     }
   }
 }
 
+TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
+  for (const Kernels* kernels : all_kernels()) expect_softmax(*kernels, {});
+}
+
+TEST(CpuAttend, RowsOfABlockSeeEachOther) {
+  for (const Kernels* kernels : all_kernels()) expect_softmax(*kernels, kBlocks);
+}
+
 // Whole prompts, chunks of them and single rows, which threads share chunk by chunk.
-void expect_same_bytes_of_any_split(const Kernels& kernels, const Shape& shape, KvType type) {
+void expect_same_bytes_of_any_split(const Kernels& kernels, const Shape& shape, KvType type,
+                                    const std::vector<Range>& blocks = {}) {
   const int64_t n = is_tiered(type) ? 600 : 900;
   AttendWorld whole(kernels, shape, n, 1, type);
+  whole.set_blocks(blocks);
   const std::vector<float> expected = whole.step(0, n);
   Rng rng(11);
   for (int threads = 1; threads <= (is_tiered(type) ? 2 : 3); ++threads) {
     AttendWorld parts(kernels, shape, n, threads, type);
+    parts.set_blocks(blocks);
     std::vector<float> seen;
     for (int64_t at = 0; at < n;) {
       const uint64_t most = rng.below(2) == 0 ? 1 : 200;
-      const int64_t step = std::min(n - at, 1 + static_cast<int64_t>(rng.below(most)));
+      const int64_t end = std::min(n, at + 1 + static_cast<int64_t>(rng.below(most)));
+      const int64_t step = parts.edge_before(end) - at;
+      if (step == 0) continue;
       const std::vector<float> out = parts.step(at, step);
       seen.insert(seen.end(), out.begin(), out.end());
       at += step;
@@ -203,6 +237,9 @@ TEST(CpuAttend, AnySplitOfTheRowsGivesTheSameBytes) {
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
       for (const KvType type : kKvTypes) expect_same_bytes_of_any_split(*kernels, shape, type);
+    }
+    for (const KvType type : kKvTypes) {
+      expect_same_bytes_of_any_split(*kernels, shapes[0], type, kBlocks);
     }
   }
 }
