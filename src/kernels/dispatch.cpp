@@ -55,10 +55,19 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.sum_words, from.sum_words);
 }
 
-[[maybe_unused]] Kernels renamed(Kernels vectors, const NamedPeak& by) {
-  vectors.isa = by.isa;
-  vectors.int8_peak = by.int8_peak;
-  return vectors;
+// What both leave null is inherited from the reference.
+Kernels merged(const Kernels& bytes, const Kernels& vectors) {
+  Kernels all = bytes;
+  inherit_all(all, vectors);
+  inherit_all(all, kRefBytes);
+  inherit_all(all, kRefVectors);
+  return all;
+}
+
+[[maybe_unused]] Kernels renamed(Kernels bytes, const NamedPeak& by) {
+  bytes.isa = by.isa;
+  bytes.int8_peak = by.int8_peak;
+  return bytes;
 }
 
 #if defined(RUV_KERNELS_AVX2)
@@ -77,17 +86,16 @@ bool has_avxvnni() {
 class Tables {
  public:
   Tables() {
-    Kernels ref = kRefKernels;
-    ref.gemm = ref_gemm();
-    merged_[0] = ref;
+    merged_[0] = merged(kRefBytes, kRefVectors);
+    merged_[0].gemm = ref_gemm();
     pointers_[0] = &merged_[0];
     n_ = 1;
 #if defined(RUV_KERNELS_AVX2)
     // F16C, which the builtin does not know by every compiler, came before AVX2 on every machine.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      add(kAvx2Vectors, {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
+      add(merged(kAvx2Bytes, kAvx2Vectors), {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
       if (has_avxvnni()) {
-        add(renamed(kAvx2Vectors, kAvxVnniPeak),
+        add(merged(renamed(kAvx2Bytes, kAvxVnniPeak), kAvx2Vectors),
             {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
       }
     }
@@ -95,16 +103,17 @@ class Tables {
 #if defined(RUV_KERNELS_AVX512)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-      add(kAvx512BwVectors, {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
+      add(merged(kAvx512BwBytes, kAvx512Vectors),
+          {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
       if (__builtin_cpu_supports("avx512vnni")) add_avx512();
     }
 #endif
 #if defined(RUV_KERNELS_NEON)
     constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
     if ((getauxval(AT_HWCAP) & kNeeded) == kNeeded) {
-      add(kNeonVectors, {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks});
+      add(merged(kNeonBytes, kNeonVectors), {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks});
       if ((getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0) {
-        add(renamed(kNeonVectors, kNeonI8mmPeak),
+        add(merged(renamed(kNeonBytes, kNeonI8mmPeak), kNeonVectors),
             {&kNeonFloats, &kNeonI8mmBlocks, &kNeonI8mmSuperblocks});
       }
     }
@@ -116,9 +125,9 @@ class Tables {
  private:
 #if defined(RUV_KERNELS_AVX512)
   void add_avx512() {
-    add(kAvx512Vectors, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+    Kernels pairs = merged(kAvx512Bytes, kAvx512Vectors);
+    add(pairs, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
     if (!__builtin_cpu_supports("avx512bf16")) return;
-    Kernels pairs = kAvx512Vectors;
     pairs.isa = "avx512bf16";
     pairs.portable = false;
     pairs.to_bf16 = kAvx512Bf16.to_bf16;
@@ -127,7 +136,7 @@ class Tables {
   }
 #endif
 
-  void add(const Kernels& vectors, std::initializer_list<const GemmTable*> families) {
+  void add(const Kernels& table, std::initializer_list<const GemmTable*> families) {
     auto& rows = rows_[n_];
     size_t n = 0;
     const auto add_new = [&](const GemmKernel& row) {
@@ -137,8 +146,7 @@ class Tables {
     };
     for (const GemmTable* family : families) std::for_each_n(family->rows, family->n, add_new);
     std::ranges::for_each(ref_gemm(), add_new);
-    merged_[n_] = vectors;
-    inherit_all(merged_[n_], kRefKernels);
+    merged_[n_] = table;
     merged_[n_].gemm = {rows.data(), n};
     pointers_[n_] = &merged_[n_];
     ++n_;

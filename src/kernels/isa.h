@@ -12,14 +12,14 @@ struct GemmTable {
   int n;
 };
 
-// Complete but for `gemm`, which comes from ref_gemm().
-extern const Kernels kRefKernels;
+// Together complete but for `gemm`, which comes from ref_gemm().
+extern const Kernels kRefVectors, kRefBytes;
 
-// Element-wise, reduction and attention kernels; `gemm` is empty, null entries inherit ref.
-extern const Kernels kAvx2Vectors;
-extern const Kernels kAvx512BwVectors;
-extern const Kernels kAvx512Vectors;
-extern const Kernels kNeonVectors;
+// Kernels in floats, and attention over pages of integers; `gemm` is empty, and what both leave
+// null is inherited from the reference. AVX-512 with VNNI and without differ in integers only.
+extern const Kernels kAvx2Vectors, kAvx2Bytes;
+extern const Kernels kAvx512Vectors, kAvx512BwBytes, kAvx512Bytes;
+extern const Kernels kNeonVectors, kNeonBytes;
 
 // AVX-VNNI takes the rest of its table from AVX2, I8MM from NEON.
 struct NamedPeak {

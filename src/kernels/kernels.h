@@ -177,66 +177,66 @@ struct CodeWeights {
 
 struct Kernels {
   // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "avx512bf16", "neon", "neon_i8mm"
-  const char* isa;
+  const char* isa = nullptr;
   // It computes the bytes that every other table with this computes. Only avx512bf16 does not: it
   // multiplies bf16 weights by activations rounded to bf16.
   bool portable = true;
-  std::span<const GemmKernel> gemm;
+  std::span<const GemmKernel> gemm = {};
 
   // k float32 to k/32 ActBlock. Requires: k a multiple of 32.
-  void (*quantize_row)(const float* x, ActBlock* out, int64_t k);
+  void (*quantize_row)(const float* x, ActBlock* out, int64_t k) = nullptr;
   // out = x / sqrt(mean(x²) + eps) · weight, float32 (n). out may be x.
-  void (*rms_norm)(const float* x, const float* weight, float* out, int64_t n, float eps);
+  void (*rms_norm)(const float* x, const float* weight, float* out, int64_t n, float eps) = nullptr;
   // out = (x - mean) / sqrt(var + eps) · weight + bias. bias may be null. out may be x.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out, int64_t n,
-                     float eps);
+                     float eps) = nullptr;
   // x += y
-  void (*add)(float* x, const float* y, int64_t n);
+  void (*add)(float* x, const float* y, int64_t n) = nullptr;
   // gate = act(gate) · up: SiLU x·σ(x), GELU 0.5x(1+tanh(√(2/π)(x+0.044715x³))).
-  void (*silu_gate)(float* gate, const float* up, int64_t n);
-  void (*gelu_gate)(float* gate, const float* up, int64_t n);
+  void (*silu_gate)(float* gate, const float* up, int64_t n) = nullptr;
+  void (*gelu_gate)(float* gate, const float* up, int64_t n) = nullptr;
   // x = gelu_tanh(x)
-  void (*gelu)(float* x, int64_t n);
+  void (*gelu)(float* x, int64_t n) = nullptr;
   // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).
-  void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims);
+  void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims) = nullptr;
   // x = cap · tanh(x / cap)
-  void (*softcap)(float* x, int64_t n, float cap);
+  void (*softcap)(float* x, int64_t n, float cap) = nullptr;
   // x[i] = exp(x[i] - max), returns the sum in a fixed order that
   // entries of -infinity at the end do not change. n a multiple of kPageTokens.
-  float (*exp_sum)(float* x, int64_t n, float max);
+  float (*exp_sum)(float* x, int64_t n, float max) = nullptr;
 
   // The greatest of n numbers, -infinity when n is 0. n a multiple of kPageTokens.
-  float (*largest)(const float* x, int64_t n);
-  void (*page_scores)(const ScoreArgs& args);
-  void (*page_values)(const ValueArgs& args);
+  float (*largest)(const float* x, int64_t n) = nullptr;
+  void (*page_scores)(const ScoreArgs& args) = nullptr;
+  void (*page_values)(const ValueArgs& args) = nullptr;
   // total = total · old + x · fresh
-  void (*blend)(float* total, const float* x, int64_t n, float old, float fresh);
+  void (*blend)(float* total, const float* x, int64_t n, float old, float fresh) = nullptr;
   // n float32 to int8 in [-127, 127], rounded to nearest even.
-  HeadQuant (*quantize_head)(const float* x, int8_t* q, int64_t n);
-  void (*byte_scores)(const ByteScoreArgs& args);
+  HeadQuant (*quantize_head)(const float* x, int8_t* q, int64_t n) = nullptr;
+  void (*byte_scores)(const ByteScoreArgs& args) = nullptr;
   // p[i] = exp(scores[i] - max); out[i] = p[i] · token_scale[i] · unit rounded to int16; returns
   // Σ p as exp_sum does. Requires: scores[i] <= max, token_scale[i] · unit in [0, 32767].
   float (*byte_weights)(const float* scores, const float* token_scale, int16_t* out, int64_t n,
-                        float max, float unit);
-  void (*byte_values)(const ByteValueArgs& args);
-  void (*code_scores)(const CodeScoreArgs& args);
+                        float max, float unit) = nullptr;
+  void (*byte_values)(const ByteValueArgs& args) = nullptr;
+  void (*code_scores)(const CodeScoreArgs& args) = nullptr;
   // byte_weights, and the sum that the least values of the tokens give.
   CodeWeights (*code_weights)(const float* scores, const float* token_scale, const float* token_low,
-                              int16_t* out, int64_t n, float max, float unit);
-  void (*code_values)(const CodeValueArgs& args);
+                              int16_t* out, int64_t n, float max, float unit) = nullptr;
+  void (*code_values)(const CodeValueArgs& args) = nullptr;
   // n float32 to f16, round to nearest even.
-  void (*to_f16)(const float* x, uint16_t* out, int64_t n);
+  void (*to_f16)(const float* x, uint16_t* out, int64_t n) = nullptr;
   // n float32 to bf16, round to nearest even.
-  void (*to_bf16)(const float* x, uint16_t* out, int64_t n);
+  void (*to_bf16)(const float* x, uint16_t* out, int64_t n) = nullptr;
   // Runs `rounds` rounds of independent int8 dot products and returns the multiply-adds done; the
   // fastest this instruction set multiplies int8, for rooflines. *sink keeps the work alive.
-  int64_t (*int8_peak)(int64_t rounds, int32_t* sink);
+  int64_t (*int8_peak)(int64_t rounds, int32_t* sink) = nullptr;
   // The same of float32 multiply-adds, and of bf16 pairs added up in float32; the latter is null
   // where the machine has no such instruction.
-  int64_t (*f32_peak)(int64_t rounds, float* sink);
-  int64_t (*bf16_peak)(int64_t rounds, float* sink);
+  int64_t (*f32_peak)(int64_t rounds, float* sink) = nullptr;
+  int64_t (*bf16_peak)(int64_t rounds, float* sink) = nullptr;
   // Sum of n words, read as fast as this instruction set reads; for rooflines. n a multiple of 64.
-  uint64_t (*sum_words)(const uint64_t* words, int64_t n);
+  uint64_t (*sum_words)(const uint64_t* words, int64_t n) = nullptr;
 };
 
 // The best table this machine can run, chosen once; RUV_ISA=<its name> forces one that can run here

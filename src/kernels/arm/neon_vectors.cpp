@@ -1,9 +1,9 @@
-// NEON element-wise, reduction and attention kernels.
-#include "kernels/arm/neon_bytes.inc.h"
+// NEON element-wise, reduction and attention kernels, in floats.
+#include "kernels/arm/neon.inc.h"
 #include "kernels/generic/vector_table.inc.h"
 
 namespace ruv {
 
-constinit const Kernels kNeonVectors = vector_table<Neon, NeonBytes>("neon");
+constinit const Kernels kNeonVectors = vector_table<Neon>("neon");
 
 }  // namespace ruv

@@ -1,19 +1,18 @@
-// The element-wise, reduction and attention entries of an instruction set's table: a vector policy
-// V, and one for pages of integers.
+// The entries of an instruction set's table that compute in floats: element-wise kernels,
+// reductions and attention over pages of halves, over a vector policy V.
 #pragma once
 
-#include "kernels/generic/code_pages.inc.h"
+#include "kernels/generic/pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
 namespace {
 
-template <class V, class ByteV>
+template <class V>
 constexpr Kernels vector_table(const char* isa) {
   return {
       .isa = isa,
-      .gemm = {},
       .quantize_row = Vectors<V>::quantize_row,
       .rms_norm = Vectors<V>::rms_norm,
       .layer_norm = Vectors<V>::layer_norm,
@@ -28,18 +27,8 @@ constexpr Kernels vector_table(const char* isa) {
       .page_scores = Pages<V, HalfNumbers<V>>::scores,
       .page_values = Pages<V, HalfNumbers<V>>::values,
       .blend = Vectors<V>::blend,
-      .quantize_head = Bytes<ByteV>::quantize,
-      .byte_scores = Pages<ByteV, ByteNumbers<ByteV>>::scores,
-      .byte_weights = Bytes<ByteV>::weights,
-      .byte_values = Pages<ByteV, ByteNumbers<ByteV>>::values,
-      .code_scores = Codes<ByteV>::scores,
-      .code_weights = Codes<ByteV>::weights,
-      .code_values = Codes<ByteV>::values,
       .to_f16 = Vectors<V>::to_f16,
-      .to_bf16 = nullptr,
-      .int8_peak = V::int8_peak,
       .f32_peak = Peaks<V>::f32,
-      .bf16_peak = nullptr,
       .sum_words = V::sum_words,
   };
 }

@@ -1,9 +1,9 @@
-// AVX2 element-wise, reduction and attention kernels.
+// AVX2 element-wise, reduction and attention kernels, in floats.
 #include "kernels/generic/vector_table.inc.h"
-#include "kernels/x86/avx2_bytes.inc.h"
+#include "kernels/x86/avx2.inc.h"
 
 namespace ruv {
 
-constinit const Kernels kAvx2Vectors = vector_table<Avx2, Avx2Bytes>("avx2");
+constinit const Kernels kAvx2Vectors = vector_table<Avx2>("avx2");
 
 }  // namespace ruv

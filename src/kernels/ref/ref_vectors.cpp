@@ -1,5 +1,5 @@
-// The reference table: the kernels that are written once over a vector policy, by the one that
-// needs no instruction set.
+// The reference's kernels in floats: written once over a vector policy, here by the one that needs
+// no instruction set.
 #include "kernels/generic/vector_table.inc.h"
 #include "kernels/ref/plain.inc.h"
 
@@ -12,8 +12,8 @@ void to_bf16(const float* x, uint16_t* out, int64_t n) {
 
 }  // namespace
 
-constinit const Kernels kRefKernels = [] {
-  Kernels table = vector_table<Plain, PlainBytes>("ref");
+constinit const Kernels kRefVectors = [] {
+  Kernels table = vector_table<Plain>("ref");
   table.to_bf16 = to_bf16;
   return table;
 }();
