@@ -8,7 +8,9 @@
 namespace ruv {
 
 void Ops::matmul_each(std::span<const Product> products, View x) {
-  for (const Product& p : products) matmul(p.out, x, *p.weight, *p.bias);
+  for (const Product& p : products) {
+    matmul(p.out, x.rows(p.first_row, p.out.n_rows), *p.weight, *p.bias);
+  }
 }
 
 // Each row is computed for itself, so it does not matter how the rows are cut.

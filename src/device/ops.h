@@ -41,6 +41,22 @@ struct LowRankScratch {
   View outer;  // (rows at a time, widest product)
 };
 
+// The most experts that a layer may have; a row's shares of all of them are on a thread's stack.
+inline constexpr int64_t kMaxExperts = 1024;
+
+// Memory for the rows that experts have chosen. As many rows as the largest step has are enough;
+// more let a step compute more experts together.
+struct ExpertScratch {
+  View rows;      // (rows at a time, width of the stream)
+  View gate, up;  // (rows at a time, inner width of an expert)
+};
+
+struct ExpertsParams {
+  std::span<const Weight> gate, up, down;  // of each expert
+  Act act = Act::silu;
+  const ExpertScratch* scratch = nullptr;
+};
+
 struct ShortConvParams {
   int64_t layer = 0;  // whose running states are read and written
   // (n_taps, n_cols): a filter per column, the tap of the oldest row first.
@@ -54,6 +70,8 @@ struct OpsLimits {
   int64_t max_k = 0;  // widest matmul input
   int64_t max_head_dim = 0;
   int64_t max_group = 0;  // query heads per key/value head
+  int64_t max_experts = 0;
+  int64_t max_chosen = 0;  // experts of a row
 };
 
 class Ops {
@@ -80,11 +98,12 @@ class Ops {
                     NormParams params) = 0;
   // out = x · Wᵀ (+ bias). Requires: out and x do not overlap.
   virtual void matmul(View out, View x, const Weight& weight, const Vector& bias) = 0;
-  // Several products of one x.
+  // Several products of one x, each of out.n_rows rows of it from `first_row` on.
   struct Product {
     View out;
     const Weight* weight;
     const Vector* bias;
+    int64_t first_row = 0;
   };
   virtual void matmul_each(std::span<const Product> products, View x);
   // Adds what the sequences' adapters have for this product of x: in rows of each sequence,
@@ -110,6 +129,16 @@ class Ops {
   // b · x afterwards. Requires: out and bcx do not overlap; a state frame for each sequence if
   // n_taps > 1.
   virtual void short_conv(View out, View bcx, const ShortConvParams& params) = 0;
+  // The experts of each row. `logits` has one number for each of up to kMaxExperts; a row's
+  // experts are those with the greatest, of equal ones the first. A row of `routes`, (n_rows,
+  // 2 · chosen), has their numbers, ascending, and then their weights: the softmax of all logits of
+  // the row, divided by the sum of the chosen ones if `renormalise`.
+  virtual void route(View routes, View logits, bool renormalise) = 0;
+  // Gated feed-forwards, of each row those that it was routed to:
+  //   out = Σ weight · down_e(act(gate_e · x) · (up_e · x)), in the order of routes
+  // Matrices of experts that no row chose are not read. Requires: out, x and scratch do not
+  // overlap.
+  virtual void experts(View out, View x, View routes, const ExpertsParams& params) = 0;
   // gate = act(gate) · up
   virtual void gate(View gate, View up, Act act) = 0;
   // x = act(x)

@@ -87,7 +87,7 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
     for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert_row(r, quantized_); });
   }
   int64_t n_multiplies = 0;
-  for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * x.n_rows;
+  for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * p.out.n_rows;
   const int n_threads = worth_threads(n_multiplies) ? pool_->n_threads() : 1;
   alignas(64) std::atomic<int64_t> next_piece{0};
   const auto multiply_pieces = [&](int thread) {
@@ -98,7 +98,7 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
     int64_t first = 0;
     int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
     for (const Product& product : products) {
-      const int n = n_pieces(*product.weight, x.n_rows, n_threads);
+      const int n = n_pieces(*product.weight, product.out.n_rows, n_threads);
       for (; piece < first + n; piece = next_piece.fetch_add(1, std::memory_order_relaxed)) {
         multiply(product, x, act, {thread, static_cast<int>(piece - first), n});
       }
@@ -121,15 +121,16 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
   if (!weight.is_packed()) {
     multiply_plain(product, x, groups, piece.thread);
   } else {
+    const int64_t act_stride = act_row_bytes(kernel->act, x.n_cols);
     kernel->run(
         {.weights = device_->pointer(weight.packed.start) + groups.begin * weight.group_bytes,
-         .act = act_rows(act, kernel->act, x),
+         .act = act_rows(act, kernel->act, x) + product.first_row * act_stride,
          .out = device_->numbers(product.out.start) + groups.begin * mr,
          .k = weight.n_in,
          .n_groups = groups.end - groups.begin,
          .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
-         .n_rows = x.n_rows,
-         .act_stride = act_row_bytes(kernel->act, x.n_cols),
+         .n_rows = product.out.n_rows,
+         .act_stride = act_stride,
          .out_stride = product.out.n_cols});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
@@ -152,12 +153,12 @@ void CpuOps::multiply_plain(const Product& product, View x, Range groups, int th
     }
     f32_gemm_->pack(packed, rows, weight.n_in);
     f32_gemm_->run({.weights = packed,
-                    .act = device_->pointer(x.start),
+                    .act = device_->pointer(x.row(product.first_row)),
                     .out = device_->numbers(product.out.start) + first,
                     .k = weight.n_in,
                     .n_groups = 1,
                     .n_cols = n_cols,
-                    .n_rows = x.n_rows,
+                    .n_rows = product.out.n_rows,
                     .act_stride = x.n_cols * int64_t{sizeof(float)},
                     .out_stride = product.out.n_cols});
   }

@@ -31,6 +31,11 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
     ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
                                                        ops->f32_gemm_->group_bytes(limits.max_k))));
   }
+  const auto n_routes = static_cast<size_t>(limits.max_rows * limits.max_chosen);
+  ops->routed_.begin.resize(static_cast<size_t>(limits.max_experts) + 1);
+  ops->routed_.rows.resize(n_routes);
+  ops->routed_.weights.resize(n_routes);
+  ops->expert_products_.reserve(static_cast<size_t>(2 * limits.max_experts));
   ops->attend_ = TRY(CpuAttend::create(kernels, pool, pages,
                                        {.max_rows = limits.max_rows,
                                         .max_head_dim = limits.max_head_dim,

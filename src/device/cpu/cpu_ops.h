@@ -37,6 +37,8 @@ class CpuOps final : public Ops {
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
   void attend(View out, View q, const AttendParams& params) override;
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
+  void route(View routes, View logits, bool renormalise) override;
+  void experts(View out, View x, View routes, const ExpertsParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
   void scale(View x, float factor) override;
@@ -85,6 +87,17 @@ class CpuOps final : public Ops {
   void short_conv_of(const BatchSequence& sequence, Range columns, View out, View bcx,
                      const ShortConvParams& params) const;
 
+  // The rows of a step by the experts that they chose: those of expert e are
+  // [begin[e], begin[e + 1]), ascending.
+  struct RowsOfExperts {
+    std::vector<int64_t> begin;
+    std::vector<int32_t> rows;
+    std::vector<float> weights;
+  };
+  void sort_by_expert(View routes, int64_t n_experts);
+  // Adds what these experts give for their rows to `out`. Requires: the scratch has room for them.
+  void add_experts(View out, View x, Range experts, const ExpertsParams& params);
+
   // Numbers of a row, of a vector (null: it is empty), and of a whole view.
   float* row(View view, int64_t i) const { return device_->numbers(view.row(i)); }
   const float* numbers(const Vector& vector) const {
@@ -101,6 +114,8 @@ class CpuOps final : public Ops {
   Buffer quantized_;                   // rows in the formats kernels take
   std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
   std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
+  RowsOfExperts routed_;
+  std::vector<Product> expert_products_;
   std::unique_ptr<CpuAttend> attend_;
   const GemmKernel* f32_gemm_;
 };

@@ -1,0 +1,250 @@
+// Routing and experts against their meaning, on every instruction set, and rows in any company
+// against rows alone.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <limits>
+
+#include "base/rng.h"
+#include "device/cpu/cpu_ops.h"
+#include "device/test_view.h"
+
+namespace ruv {
+namespace {
+
+using Numbers = std::vector<float>;
+
+constexpr int64_t kWidth = 64, kInner = 96, kExperts = 5, kMaxRows = 40, kMaxChosen = 5;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+bool same_bytes(const Numbers& a, const Numbers& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+Numbers random_numbers(int64_t n, uint64_t seed) {
+  Rng rng(seed);
+  Numbers x(static_cast<size_t>(n));
+  for (float& v : x) v = static_cast<float>(rng.uniform() * 2 - 1);
+  return x;
+}
+
+// Matrices (n_out, n_in) of all experts on the host.
+struct HostMatrices {
+  int64_t n_out, n_in;
+  std::vector<Numbers> matrices;
+
+  HostMatrices(int64_t n_out_, int64_t n_in_, uint64_t seed) : n_out(n_out_), n_in(n_in_) {
+    for (uint64_t e = 0; e < kExperts; ++e) {
+      matrices.push_back(random_numbers(n_out * n_in, seed + e));
+    }
+  }
+  double product(int64_t expert, const std::vector<double>& x, int64_t out) const {
+    double sum = 0;
+    const Numbers& w = matrices[static_cast<size_t>(expert)];
+    for (int64_t i = 0; i < n_in; ++i) {
+      sum += double{w[static_cast<size_t>(out * n_in + i)]} * x[static_cast<size_t>(i)];
+    }
+    return sum;
+  }
+};
+
+const HostMatrices kGate(kInner, kWidth, 100), kUp(kInner, kWidth, 200), kDown(kWidth, kInner, 300);
+
+class ExpertWorld {
+ public:
+  explicit ExpertWorld(const Kernels& kernels, DType dtype = DType::f32, int n_threads = 1,
+                       int64_t rows_at_a_time = kMaxRows)
+      : pool_(n_threads),
+        pages_(std::move(
+            *KvPages::create(CacheLayout::uniform(1, {1, 4, 4}), 1, {}, new_device(kernels)))),
+        ops_(std::move(*CpuOps::create(kernels, pool_, pages_,
+                                       {.max_rows = kMaxRows,
+                                        .max_k = kInner,
+                                        .max_head_dim = 4,
+                                        .max_group = 1,
+                                        .max_experts = 1024,
+                                        .max_chosen = kMaxChosen}))),
+        gate_(packed(kGate, dtype)),
+        up_(packed(kUp, dtype)),
+        down_(packed(kDown, dtype)),
+        rows_(pages_.device(), nullptr, rows_at_a_time, kWidth),
+        inner_(pages_.device(), nullptr, rows_at_a_time, kInner),
+        other_(pages_.device(), nullptr, rows_at_a_time, kInner) {}
+
+  // Rows of the numbers of `n_chosen` experts and their weights.
+  Numbers routes(const Numbers& logits, int64_t n_experts, int64_t n_chosen, bool renormalise) {
+    const int64_t n_rows = std::ssize(logits) / n_experts;
+    const TestView in(pages_.device(), logits.data(), n_rows, n_experts);
+    const TestView out(pages_.device(), nullptr, n_rows, 2 * n_chosen);
+    ops_->route(out.view(), in.view(), renormalise);
+    return out.numbers();
+  }
+  Numbers experts(const Numbers& x, const Numbers& routes) {
+    const int64_t n_rows = std::ssize(x) / kWidth;
+    const TestView in(pages_.device(), x.data(), n_rows, kWidth);
+    const TestView route(pages_.device(), routes.data(), n_rows, std::ssize(routes) / n_rows);
+    const Numbers before(x.size(), kNaN);
+    const TestView out(pages_.device(), before.data(), n_rows, kWidth);
+    const ExpertScratch scratch{rows_.view(), inner_.view(), other_.view()};
+    ops_->experts(out.view(), in.view(), route.view(), {gate_, up_, down_, Act::silu, &scratch});
+    return out.numbers();
+  }
+  // Whoever reads an expert's matrices from now on reads address 0.
+  void forget(size_t expert) {
+    for (auto* matrices : {&gate_, &up_, &down_}) {
+      (*matrices)[expert].packed = {};
+      (*matrices)[expert].plain = {};
+    }
+  }
+
+ private:
+  std::vector<Weight> packed(const HostMatrices& host, DType dtype) {
+    std::vector<Weight> weights;
+    const Format& format = format_of(dtype);
+    const auto row_bytes = static_cast<size_t>(format.bytes_of(host.n_in));
+    for (const Numbers& matrix : host.matrices) {
+      std::vector<std::byte>& bytes =
+          encoded_.emplace_back(row_bytes * static_cast<size_t>(host.n_out));
+      std::vector<const std::byte*> rows;
+      for (int64_t i = 0; i < host.n_out; ++i) {
+        rows.push_back(bytes.data() + static_cast<size_t>(i) * row_bytes);
+        format.encode(&matrix[static_cast<size_t>(i * host.n_in)],
+                      bytes.data() + static_cast<size_t>(i) * row_bytes, host.n_in);
+      }
+      weights.push_back(*pack_weight(pages_.device(), pool_, dtype, host.n_in, rows));
+    }
+    return weights;
+  }
+
+  std::deque<std::vector<std::byte>> encoded_;
+  WorkerPool pool_;
+  KvPages pages_;
+  std::unique_ptr<CpuOps> ops_;
+  std::vector<Weight> gate_, up_, down_;
+  TestView rows_, inner_, other_;
+};
+
+Numbers row_of(const Numbers& all, size_t n_rows, size_t i) {
+  const size_t n = all.size() / n_rows;
+  return {all.begin() + static_cast<std::ptrdiff_t>(i * n),
+          all.begin() + static_cast<std::ptrdiff_t>((i + 1) * n)};
+}
+
+class Experts : public testing::TestWithParam<const Kernels*> {
+ protected:
+  ExpertWorld world_{*GetParam()};
+};
+
+TEST_P(Experts, ARowGoesToItsGreatestLogits) {
+  const Numbers routes = world_.routes({0.5F, 2, -1, 2, 1}, 5, 3, false);
+  EXPECT_EQ(Numbers(routes.begin(), routes.begin() + 3), (Numbers{1, 3, 4}));
+  const double sum = std::exp(0.5) + 2 * std::exp(2.0) + std::exp(-1.0) + std::exp(1.0);
+  EXPECT_NEAR(routes[3], std::exp(2.0) / sum, 1e-6);
+  EXPECT_NEAR(routes[5], std::exp(1.0) / sum, 1e-6);
+  const Numbers whole = world_.routes({0.5F, 2, -1, 2, 1}, 5, 3, true);
+  EXPECT_NEAR(whole[3] + whole[4] + whole[5], 1, 1e-6);
+  EXPECT_NEAR(whole[5], std::exp(1.0) / (2 * std::exp(2.0) + std::exp(1.0)), 1e-6);
+}
+
+TEST_P(Experts, OfEqualLogitsTheFirstCount) {
+  EXPECT_EQ(row_of(world_.routes({1, 1, 1, 1, 1}, 5, 2, true), 2, 0), (Numbers{0, 1}));
+  EXPECT_EQ(row_of(world_.routes({0, 1, 0, 1, 1}, 5, 2, true), 2, 0), (Numbers{1, 3}));
+}
+
+TEST_P(Experts, LogitsThatAreNoNumbersChooseExpertsThatExist) {
+  for (const float x :
+       {kNaN, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    const Numbers routes = world_.routes(Numbers(17, x), 17, 3, true);
+    EXPECT_EQ(row_of(routes, 2, 0), (Numbers{0, 1, 2}));
+  }
+}
+
+TEST_P(Experts, AllOfThemMayBeChosenOfAnyNumber) {
+  for (const int64_t n : {1, 5, 16, 17, 1000, 1024}) {
+    const int64_t n_chosen = std::min(n, kMaxChosen);
+    const Numbers routes =
+        world_.routes(random_numbers(3 * n, static_cast<uint64_t>(n)), n, n_chosen, true);
+    for (size_t r = 0; r < 3; ++r) {
+      const Numbers route = row_of(routes, 3, r);
+      float sum = 0;
+      for (size_t i = 0; i < route.size() / 2; ++i) {
+        EXPECT_LT(route[i], static_cast<float>(n));
+        EXPECT_GT(route[i], i > 0 ? route[i - 1] : -1);
+        sum += route[route.size() / 2 + i];
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+  }
+}
+
+TEST_P(Experts, GiveWeightedSumsOfFeedForwards) {
+  const Numbers x = random_numbers(2 * kWidth, 7);
+  const Numbers got = world_.experts(x, {1, 4, 0.25F, 0.75F, 0, 4, 2, -1});
+  for (const auto& [row, chosen, weights] :
+       {std::tuple(size_t{0}, std::array{1, 4}, std::array{0.25, 0.75}),
+        std::tuple(size_t{1}, std::array{0, 4}, std::array{2.0, -1.0})}) {
+    const Numbers input = row_of(x, 2, row);
+    const std::vector<double> in(input.begin(), input.end());
+    for (int64_t out = 0; out < kWidth; ++out) {
+      double want = 0;
+      for (size_t i = 0; i < 2; ++i) {
+        std::vector<double> inner;
+        for (int64_t j = 0; j < kInner; ++j) {
+          const double gate = kGate.product(chosen[i], in, j);
+          inner.push_back(gate / (1 + std::exp(-gate)) * kUp.product(chosen[i], in, j));
+        }
+        want += weights[i] * kDown.product(chosen[i], inner, out);
+      }
+      EXPECT_NEAR(row_of(got, 2, row)[static_cast<size_t>(out)], want, 2e-3);
+    }
+  }
+}
+
+// A step of one row reads its experts only.
+TEST_P(Experts, ThoseThatNoRowChoseAreNotRead) {
+  const Numbers x = random_numbers(kWidth, 8);
+  const Numbers routes = {1, 3, 0.5F, 0.5F};
+  const Numbers want = world_.experts(x, routes);
+  for (const size_t other : {0U, 2U, 4U}) world_.forget(other);
+  EXPECT_TRUE(same_bytes(world_.experts(x, routes), want));
+}
+
+// Rows in any company, on any number of threads and with little scratch; and on every instruction
+// set the bytes of the reference.
+TEST_P(Experts, ARowHasTheSameBytesInAnyCompany) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::q8_0}) {
+    const Numbers x = random_numbers(kMaxRows * kWidth, 9);
+    const Numbers logits = random_numbers(kMaxRows * kExperts, 10);
+    ExpertWorld reference(*all_kernels().front(), dtype);
+    const Numbers routes = reference.routes(logits, kExperts, 3, true);
+    const Numbers want = reference.experts(x, routes);
+    for (const int n_threads : {1, 3}) {
+      ExpertWorld world(*GetParam(), dtype, n_threads);
+      EXPECT_TRUE(same_bytes(world.routes(logits, kExperts, 3, true), routes));
+      EXPECT_TRUE(same_bytes(world.experts(x, routes), want));
+    }
+    ExpertWorld small(*GetParam(), dtype, 2, kMaxRows / 2);
+    ExpertWorld alone(*GetParam(), dtype, 1, 1);
+    const size_t half = kMaxRows / 2;
+    const auto part = [&](const Numbers& all, size_t first, size_t n) {
+      const size_t width = all.size() / kMaxRows;
+      const auto at = all.begin() + static_cast<std::ptrdiff_t>(first * width);
+      return Numbers(at, at + static_cast<std::ptrdiff_t>(n * width));
+    };
+    EXPECT_TRUE(same_bytes(small.experts(part(x, half, half), part(routes, half, half)),
+                           part(want, half, half)));
+    for (size_t i = 0; i < kMaxRows; i += 7) {
+      EXPECT_TRUE(
+          same_bytes(alone.routes(part(logits, i, 1), kExperts, 3, true), part(routes, i, 1)));
+      EXPECT_TRUE(same_bytes(alone.experts(part(x, i, 1), part(routes, i, 1)), part(want, i, 1)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, Experts, testing::ValuesIn(all_kernels()),
+                         [](const auto& info) { return std::string(info.param->isa); });
+
+}  // namespace
+}  // namespace ruv
