@@ -38,11 +38,21 @@ double ms_since(int64_t start_ns) {
 
 int64_t file_bytes_of(const Weight& w) { return w.n_out * format_of(w.dtype).bytes_of(w.n_in); }
 
-int64_t weight_file_bytes(const Model& model) {
-  int64_t bytes = file_bytes_of(model.output);
-  for (const LayerWeights& layer : model.layers) {
-    for (const Linear& linear : layer.linears) bytes += file_bytes_of(linear.weight);
+// Calls f(weight) for the matrices of all layers that a token is multiplied by. Which experts these
+// are does not matter.
+template <class F>
+void for_each_used(const Model& model, F&& f) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    for (const RoleRow& row : role_rows()) {
+      const auto n = static_cast<size_t>(model.plans[i].n_matrices_used(row.role));
+      for (const Weight& weight : model.layers[i][row.role].matrices().first(n)) f(weight);
+    }
   }
+}
+
+int64_t weight_file_bytes_per_token(const Model& model) {
+  int64_t bytes = file_bytes_of(model.output);
+  for_each_used(model, [&](const Weight& weight) { bytes += file_bytes_of(weight); });
   return bytes;
 }
 
@@ -52,13 +62,10 @@ double least_prefill_seconds(const Model& model, BenchReport& report) {
   const MachineLimits& m = report.machine;
   const bool has_bf16 = m.bf16_gop_s > 0;
   std::array<double, 2> operations{};  // integer, float
-  for (const LayerWeights& layer : model.layers) {
-    for (const Linear& linear : layer.linears) {
-      const Weight& w = linear.weight;
-      const bool is_integer = w.is_packed() && kernel_of(w)->act == ActFormat::q8;
-      operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w.n_out * w.n_in);
-    }
-  }
+  for_each_used(model, [&](const Weight& w) {
+    const bool is_integer = w.is_packed() && kernel_of(w)->act == ActFormat::q8;
+    operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w.n_out * w.n_in);
+  });
   const char* float_name = has_bf16 ? "bf16" : "f32";
   report.prefill_limit = operations[1] == 0   ? std::string("int8")
                          : operations[0] == 0 ? std::string(float_name)
@@ -146,7 +153,7 @@ Result<BenchReport> measure(const BenchCall& call) {
   report.load_ms = ms_since(start_ns);
   report.first_token_ms = TRY(first_token_ms(*model, call.shape.n_threads, start_ns));
   report.model = model_info(*model);
-  report.weight_file_bytes_per_token = weight_file_bytes(*model);
+  report.weight_file_bytes_per_token = weight_file_bytes_per_token(*model);
   report.n_threads = call.shape.n_threads > 0 ? call.shape.n_threads : available_cores();
   const auto steps = TRY(BenchSteps::create(*model, call.shape));
   report.kv_bytes_per_token = steps->kv_bytes_per_token();

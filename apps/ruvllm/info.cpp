@@ -191,6 +191,7 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
     out["numbers"] = {{"n_layers", h.n_layers},       {"n_embd", h.n_embd},
                       {"n_heads", h.n_heads},         {"n_kv_heads", h.n_kv_heads},
                       {"head_dim", h.head_dim},       {"n_ff", h.n_ff},
+                      {"n_experts", h.n_experts},     {"n_experts_used", h.n_experts_used},
                       {"n_ctx_train", h.n_ctx_train}, {"window", h.window}};
   }
   out["tokenizer"] = part_json(report.tokenizer);
@@ -238,6 +239,10 @@ void print_tensors(const ModelFile& file) {
 void print_numbers(const HParams& h) {
   print_fact("layers",
              fmt::format("{} of width {}, feed-forward {}", h.n_layers, h.n_embd, h.n_ff));
+  if (h.n_experts > 0) {
+    print_fact("experts", fmt::format("{}, {} for each token, of width {}", h.n_experts,
+                                      h.n_experts_used, h.n_ff_expert));
+  }
   print_fact("heads", fmt::format("{}, {} for keys and values, of width {}", h.n_heads,
                                   h.n_kv_heads, h.head_dim));
   const std::string window = h.window > 0 ? fmt::format(", window {}", h.window) : "";

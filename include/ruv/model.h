@@ -77,10 +77,12 @@ struct ModelInfo {
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
   int64_t n_ff = 0;
+  int64_t n_experts = 0;  // in layers that have them; 0: no layer has
+  int64_t n_experts_used = 0;
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
   int64_t weight_bytes = 0;            // memory of the packed weights
-  int64_t weight_bytes_per_token = 0;  // read once for each decoded token
+  int64_t weight_bytes_per_token = 0;  // read for a decoded token, of experts those it uses
   int64_t kv_bytes_per_token = 0;      // f16 keys and values of all layers
   bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;

@@ -21,12 +21,9 @@ class ModelExecutor final : public Executor {
 
   Status make_ops(const ExecutorLimits& limits) {
     const HParams& h = model_->h;
-    ops_ = TRY(model_->device->make_ops(
-        pool_, pages_,
-        {.max_rows = std::max(limits.max_rows, limits.max_outputs),
-         .max_k = std::max({h.n_embd, h.n_ff, h.n_heads * h.head_dim, limits.max_rank}),
-         .max_head_dim = h.head_dim,
-         .max_group = h.n_heads / h.n_kv_heads}));
+    const int64_t max_rows = std::max(limits.max_rows, limits.max_outputs);
+    ops_ = TRY(
+        model_->device->make_ops(pool_, pages_, ops_limits(*model_, max_rows, limits.max_rank)));
     if (model_->device->shares_memory()) return {};
     logits_.resize(static_cast<size_t>(limits.max_outputs * h.n_vocab));
     hidden_.resize(static_cast<size_t>(limits.max_rows * h.n_embd));

@@ -23,6 +23,8 @@ std::string_view window_keys(HfWindows windows) {
       return {};
     case HfWindows::all:
       return "sliding_window";
+    case HfWindows::optional:
+      return "sliding_window use_sliding_window";
     case HfWindows::upper:
       return "sliding_window use_sliding_window max_window_layers layer_types";
     case HfWindows::periodic:
@@ -66,7 +68,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
   if (hf.scales_attention) claim("scale_attn_weights scale_attn_by_inverse_layer_idx");
-  if (hf.experts) claim("num_local_experts num_experts num_experts_per_tok");
+  if (hf.experts != HfExperts::none) claim("num_local_experts num_experts num_experts_per_tok");
+  if (hf.experts == HfExperts::by_layer) {
+    claim("moe_intermediate_size norm_topk_prob decoder_sparse_step mlp_only_layers");
+  }
   return keys;
 }
 

@@ -7,6 +7,7 @@
   X(llama)              \
   X(qwen2)              \
   X(qwen3)              \
+  X(qwen3moe)           \
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \

@@ -70,6 +70,7 @@ struct VocabDefaults {
 struct FamilyRecord {
   std::string_view name = {};  // general.architecture of GGUF files
   BlockSpec block = {};
+  bool experts = false;  // layers may have gated experts, by the file's numbers
   EmbedScale embed_scale = EmbedScale::none;
   SoftCap attn_softcap = {}, final_softcap = {};
   float local_rope_base = 0;  // base of windowed layers where it differs; 0: the same

@@ -19,8 +19,15 @@ struct NeutralKey {
 enum class HfWindows : uint8_t {
   none,      // the class has no window; keys about one are ignored
   all,       // sliding_window, on all layers
+  optional,  // the same, where use_sliding_window is true
   upper,     // use_sliding_window; layers from max_window_layers on, or layer_types
   periodic,  // layer_types, or all but every n-th layer
+};
+// Which layers have experts, and which keys say so.
+enum class HfExperts : uint8_t {
+  none,
+  everywhere,  // all layers, as wide as intermediate_size, their weights renormalised
+  by_layer,    // decoder_sparse_step and mlp_only_layers; moe_intermediate_size; norm_topk_prob
 };
 enum class HfRope : uint8_t {
   none,
@@ -63,8 +70,8 @@ struct HfClass {
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
   bool biases_by_default = false;
   bool tied = false;
-  bool nested = false;   // the decoder's settings are in text_config
-  bool experts = false;  // num_local_experts
+  bool nested = false;  // the decoder's settings are in text_config
+  HfExperts experts = HfExperts::none;
 
   std::string_view without_effect = {};  // keys between spaces
   std::span<const NeutralKey> neutral = {};

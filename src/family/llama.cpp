@@ -1,5 +1,4 @@
-// Llama 2 and 3, Mistral (whose files name a window), and Mixtral, which is refused for its
-// experts.
+// Llama 2 and 3, Mistral (whose files name a window), and Mixtral, which has experts.
 #include "family/families.h"
 
 namespace ruv::family {
@@ -26,13 +25,14 @@ constexpr HfClass kClasses[] = {
      .n_kv_heads = 8,
      .windows = HfWindows::all,
      .rope_base = 1e6,
-     .experts = true,
+     .experts = HfExperts::everywhere,
      .without_effect = "output_router_logits router_aux_loss_coef router_jitter_noise"},
 };
 }
 
 constinit const FamilyRecord llama{.name = "llama",
                                    .block = {.windows = Windows::all},
+                                   .experts = true,
                                    // The converter of this architecture alone moves rows.
                                    .neighbour_rows = true,
                                    .classes = kClasses};

@@ -19,7 +19,10 @@ constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
                                    {"logit_scale", " 0 1 "},
                                    {"embedding_scale", " 0 1 "},
                                    {"residual_scale", " 0 1 "},
-                                   {"expert_shared_count", " 0 "}};
+                                   {"interleave_moe_layer_step", " 0 1 "},
+                                   {"expert_shared_count", " 0 "},
+                                   {"expert_weights_scale", " 0 1 "},
+                                   {"expert_gating_func", " 0 1 "}};  // softmax, also as default
 
 struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
@@ -44,18 +47,19 @@ std::string_view gguf_keys() {
          "rope.scaling.factor rope.scaling.factor_swa rope.scaling.original_context_length "
          "rope.scaling.attn_factor rope.scaling.low_freq_factor rope.scaling.high_freq_factor "
          "rope.scaling.short_factor rope.scaling.long_factor rope.freq_divisors "
-         "attn_logit_softcapping final_logit_softcapping expert_count hidden_act "
+         "attn_logit_softcapping final_logit_softcapping expert_count expert_used_count "
+         "expert_feed_forward_length "
+         "expert_weights_norm hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
          "conv_bias ";
 }
 
 std::string_view gguf_keys_without_effect() {
-  // YaRN is refused by its type; without it its numbers mean nothing, nor those of experts.
+  // YaRN is refused by its type; without it its numbers mean nothing.
   return " tensor_data_layout pooling_type rope.scaling.finetuned rope.scaling.yarn_log_multiplier "
          "rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
-         "rope.scaling.yarn_beta_slow expert_used_count expert_feed_forward_length "
-         "expert_weights_scale expert_weights_norm expert_gating_func interleave_moe_layer_step ";
+         "rope.scaling.yarn_beta_slow ";
 }
 
 std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }

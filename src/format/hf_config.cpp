@@ -33,7 +33,7 @@ class ConfigReader {
     TRY(read_attention_scale());
     TRY(read_windows());
     TRY(read_hf_rope(config_, {head_dim_, max_positions_}, out_));
-    TRY(read_experts());
+    TRY(read_hf_experts(config_, n_layers_, out_));
     return check_hf_keys(config_, out_);
   }
 
@@ -51,7 +51,6 @@ class ConfigReader {
   Status read_windows();
   Status read_upper_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
-  Status read_experts();
   Status read_bias(std::string_view name, bool always, std::string_view key);
   void set_pattern(std::vector<bool> windowed, std::string_view name);
 
@@ -201,7 +200,8 @@ Status ConfigReader::read_attention_scale() {
 Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::none) return {};
   const bool upper = hf_.windows == HfWindows::upper;
-  const bool used = !upper || TRY(config_.truth("use_sliding_window")).value_or(false);
+  const bool has_switch = upper || hf_.windows == HfWindows::optional;
+  const bool used = !has_switch || TRY(config_.truth("use_sliding_window")).value_or(false);
   std::optional<int64_t> window;
   if (used && !config_.has("sliding_window")) {
     if (hf_.window > 0) window = hf_.window;
@@ -209,7 +209,7 @@ Status ConfigReader::read_windows() {
     window = TRY(config_.positive("sliding_window"));
   }
   if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
-  if (hf_.windows == HfWindows::all) return {};
+  if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
   if (upper) return read_upper_windows(window);
   if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
@@ -273,15 +273,6 @@ void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name
   pattern->bools = std::move(windowed);
   out_.set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern),
            config_.path_of(name));
-}
-
-Status ConfigReader::read_experts() {
-  if (!hf_.experts) return {};
-  const std::string_view name = name_of({"num_experts", "num_local_experts"});
-  out_.set("expert_count", TRY(config_.positive_or(name, 8)), config_.path_of(name));
-  out_.set("expert_used_count", TRY(config_.positive_or("num_experts_per_tok", 2)),
-           config_.path_of("num_experts_per_tok"));
-  return {};
 }
 
 // A name that may be shown as it is, since errors above quote it.

@@ -46,6 +46,9 @@ double number(const HfConfig& config, std::string_view key) { return value<doubl
 std::string text(const HfConfig& config, std::string_view key) {
   return value<std::string>(config, key);
 }
+std::vector<bool> layers_with_experts(const HfConfig& config) {
+  return value<std::shared_ptr<const MetaArray>>(config, "expert_layers")->bools;
+}
 bool has(const HfConfig& config, std::string_view key) {
   return config.metadata.contains(fmt::format("{}.{}", config.architecture, key));
 }
@@ -314,6 +317,51 @@ TEST(HfConfig, Mixtral) {
   EXPECT_EQ(config.architecture, "llama");
   EXPECT_EQ(integer(config, "expert_count"), 4);
   EXPECT_EQ(integer(config, "expert_used_count"), 2);
+  EXPECT_EQ(layers_with_experts(config), std::vector<bool>(6, true));
+  json["num_experts"] = 5;
+  EXPECT_NE(error_of(json.dump()).find("'num_local_experts' differs from num_experts"),
+            std::string::npos);
+}
+
+TEST(HfConfig, Qwen3Moe) {
+  Json json = small("Qwen3MoeForCausalLM");
+  json["num_key_value_heads"] = 2;
+  HfConfig config = parse(json);
+  EXPECT_EQ(config.architecture, "qwen3moe");
+  EXPECT_EQ(integer(config, "expert_count"), 128);
+  EXPECT_EQ(integer(config, "expert_used_count"), 8);
+  EXPECT_EQ(integer(config, "expert_feed_forward_length"), 768);
+  EXPECT_FALSE(value<bool>(config, "expert_weights_norm"));
+  EXPECT_FALSE(has(config, "attention.sliding_window"));
+  EXPECT_EQ(layers_with_experts(config), std::vector<bool>(6, true));
+  json["norm_topk_prob"] = true;
+  json["decoder_sparse_step"] = 2;
+  json["mlp_only_layers"] = Json::array();
+  json["mlp_only_layers"].push_back(3);
+  json["mlp_only_layers"].push_back(99);
+  json["sliding_window"] = 16;
+  json["use_sliding_window"] = true;
+  config = parse(json);
+  EXPECT_TRUE(value<bool>(config, "expert_weights_norm"));
+  EXPECT_EQ(integer(config, "attention.sliding_window"), 16);
+  EXPECT_EQ(layers_with_experts(config),
+            (std::vector<bool>{false, true, false, false, false, true}));
+}
+
+TEST(HfConfig, Qwen3MoeRefusesNumbersOfNoModel) {
+  const auto error = [](const char* key, Json value) {
+    Json json = small("Qwen3MoeForCausalLM");
+    json[key] = std::move(value);
+    return error_of(json.dump());
+  };
+  for (const char* key :
+       {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "decoder_sparse_step"}) {
+    EXPECT_NE(error(key, 0).find(key), std::string::npos) << key;
+    EXPECT_NE(error(key, "2").find(key), std::string::npos) << key;
+  }
+  EXPECT_NE(error("norm_topk_prob", 1).find("norm_topk_prob"), std::string::npos);
+  EXPECT_NE(error("mlp_only_layers", 1).find("mlp_only_layers"), std::string::npos);
+  EXPECT_NE(error("mlp_only_layers", {"1"}).find("mlp_only_layers"), std::string::npos);
 }
 
 TEST(HfConfig, UnknownArchitectureKeepsItsName) {

@@ -41,6 +41,10 @@ Status read_hf_short_conv(const Members& config, int64_t n_layers, int64_t n_kv_
 // The feed-forward's width of a class with block_keys. Fails: corrupt.
 Result<int64_t> read_block_width(const Members& config);
 
+// Numbers of experts, and which of n_layers layers have them. Nothing for classes without. Fails:
+// corrupt.
+Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
+
 // Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.
 Status check_hf_keys(const Members& config, HfValues& out);
 Status check_hf_outer_keys(const Members& config, HfValues& out);

@@ -60,6 +60,17 @@ TEST(TensorNames, LayersOfLfm2) {
   EXPECT_TRUE(conv.depthwise);
 }
 
+TEST(TensorNames, ExpertsOfQwen3Moe) {
+  EXPECT_EQ(gguf("model.layers.2.mlp.gate.weight", "qwen3moe"), "blk.2.ffn_gate_inp.weight");
+  EXPECT_EQ(gguf("model.layers.2.mlp.experts.11.gate_proj.weight", "qwen3moe"),
+            "blk.2.ffn_gate.11.weight");
+  EXPECT_EQ(gguf("model.layers.2.mlp.experts.0.up_proj.weight", "qwen3moe"),
+            "blk.2.ffn_up.0.weight");
+  EXPECT_EQ(gguf("model.layers.2.mlp.experts.5.down_proj.weight", "qwen3moe"),
+            "blk.2.ffn_down.5.weight");
+  EXPECT_EQ(gguf("model.layers.1.mlp.gate_proj.weight", "qwen3moe"), "blk.1.ffn_gate.weight");
+}
+
 TEST(TensorNames, WrappersComeOff) {
   EXPECT_EQ(gguf("language_model.model.layers.1.mlp.up_proj.weight", "gemma3"),
             "blk.1.ffn_up.weight");

@@ -50,6 +50,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
       {&a.views_.up, max_rows, ff_cols},
+      {&a.views_.router, max_rows, widest(model, LayerSize::experts)},
+      {&a.views_.routes, max_rows, 2 * h.n_experts_used},
+      {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, h.n_embd},
       {&a.views_.logits, max_outputs, h.n_vocab},
       {&a.views_.low_rank.inner, block_rows, max_rank},
       {&a.views_.low_rank.outer, block_rows, widest_product(model)},
@@ -63,17 +66,30 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
     *p.view = {next, p.n_rows, p.n_cols};
     next = next + padded(p) * int64_t{sizeof(float)};
   }
+  a.views_.expert.gate = a.views_.gate;
+  a.views_.expert.up = a.views_.up;
   return a;
 }
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
   for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn, &cut.conv,
-                     &cut.gate, &cut.up}) {
+                     &cut.gate, &cut.up, &cut.router, &cut.routes}) {
     view->n_rows = n_rows;
   }
   cut.logits.n_rows = n_outputs;
   return cut;
+}
+
+OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
+  const HParams& h = model.h;
+  return {
+      .max_rows = max_rows,
+      .max_k = std::max({h.n_embd, widest(model, LayerSize::ff), h.n_heads * h.head_dim, max_rank}),
+      .max_head_dim = h.head_dim,
+      .max_group = h.n_heads / h.n_kv_heads,
+      .max_experts = h.n_experts,
+      .max_chosen = h.n_experts_used};
 }
 
 }  // namespace ruv

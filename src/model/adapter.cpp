@@ -29,6 +29,9 @@ Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
     if (!plan.has(role)) {
       return fail(Code::invalid, "{}: the model has no {} there", name_of(m), row_of(role).tensor);
     }
+    if (!row_of(role).of_experts.empty()) {
+      return fail(Code::unsupported, "{}: adapters of experts are not supported", name_of(m));
+    }
     n_out += n_rows_of(role, plan);
     const int64_t n_in = plan.extent(row_of(role).n_in);
     if (rank < 1 || m.a.n_in != n_in) {

@@ -14,6 +14,7 @@ namespace {
 constexpr Role kQ[] = {Role::q};
 constexpr Role kDown[] = {Role::down};
 constexpr Role kGate[] = {Role::gate};
+constexpr Role kExpertUp[] = {Role::expert_up};
 constexpr Role kGateUp[] = {Role::gate, Role::up};
 
 class MakeAdapter : public testing::Test {
@@ -41,6 +42,16 @@ class MakeAdapter : public testing::Test {
   std::shared_ptr<const Model> model_;
   Rng rng_{1};
 };
+
+TEST_F(MakeAdapter, ExpertsAreRefusedByLayerAndRole) {
+  load("qwen3moe");
+  EXPECT_EQ(refusal(matrices(0, kQ)), "");
+  EXPECT_EQ(refusal(matrices(0, kExpertUp), Code::unsupported),
+            "adapter: layer 0, ffn_up_exps: adapters of experts are not supported");
+  EXPECT_EQ(refusal(matrices(0, kDown)),
+            "adapter: layer 0, ffn_down: the model has no ffn_down there");
+  EXPECT_EQ(refusal(matrices(1, kDown)), "") << "a dense layer";
+}
 
 TEST_F(MakeAdapter, ShapesThatDoNotFitAreRefusedByLayerAndRole) {
   AdapterMatrices m = matrices(1, kQ);

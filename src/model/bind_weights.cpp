@@ -66,6 +66,10 @@ class Binder {
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
+      if (!row.of_experts.empty()) {
+        TRY(bind_experts(row, plan, w[row.role]));
+        continue;
+      }
       std::vector<float> bias;
       TRY(bind_linear(row, plan, w[row.role], bias));
       if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
@@ -101,6 +105,23 @@ class Binder {
     return {};
   }
 
+  Status bind_experts(const RoleRow& row, const LayerPlan& plan, Linear& linear) {
+    const int64_t n_out = plan.extent(row.n_out);
+    const int64_t n_in = plan.extent(row.n_in);
+    std::vector<MatrixRows> matrices;
+    if (m_.file->container() == "gguf" && !source_.has(name_of_expert(row, 0))) {
+      matrices = TRY(source_.stacked(name_of(row.tensor), plan.n_matrices(row.role), n_out, n_in));
+    } else {
+      for (int64_t e = 0; e < plan.n_matrices(row.role); ++e) {
+        matrices.push_back(TRY(source_.matrix(name_of_expert(row, e), n_out, n_in)));
+      }
+    }
+    for (const MatrixRows& rows : matrices) {
+      linear.experts.push_back(TRY(source_.pack(rows)));
+    }
+    return {};
+  }
+
   // The matrix; its bias, still on the host, goes to `numbers`.
   Status bind_linear(const RoleRow& row, const LayerPlan& plan, Linear& linear,
                      std::vector<float>& numbers) {
@@ -117,12 +138,18 @@ class Binder {
       rotate_as_halves(rows.rows, plan, m_.rope);
       rotate_as_halves(numbers, plan, m_.rope);
     }
-    linear.weight = TRY(source_.pack(rows));
+    // A rounding of the activations would send rows to other experts.
+    const bool exact = row.role == Role::router && rows.dtype != DType::f32;
+    linear.weight = TRY(source_.pack(exact ? TRY(as_f32(rows)) : rows));
     return {};
   }
 
   std::string name_of(std::string_view tensor) const {
     return fmt::format("{}{}.weight", prefix_, tensor);
+  }
+
+  std::string name_of_expert(const RoleRow& row, int64_t expert) const {
+    return fmt::format("{}{}.{}.weight", prefix_, row.of_experts, expert);
   }
 
   // The fused matrix that holds the role in this file; null: it has a tensor of its own.

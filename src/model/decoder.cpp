@@ -93,9 +93,27 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
 }
 
+// In and out as dense_or_gated.
+void experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+             const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  const View logits = cut(a.router, p.n_experts);
+  const View routes = cut(a.routes, 2 * p.n_experts_used);
+  ops.matmul(logits, a.h2, w[Role::router].weight, w[Role::router].bias);
+  adapt(Role::router, logits, a.h2);
+  ops.route(routes, logits, p.renormalises);
+  ops.experts(a.h, a.h2, routes,
+              {.gate = w[Role::expert_gate].experts,
+               .up = w[Role::expert_up].experts,
+               .down = w[Role::expert_down].experts,
+               .act = p.act,
+               .scratch = &a.expert});
+}
+
 // In: a.h2, the normalised stream. Out: a.h.
-void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
-                  const Adapting& adapt) {
+void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                    const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View gate = cut(a.gate, p.n_ff);
@@ -113,6 +131,18 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   }
   ops.matmul(a.h, gate, w[Role::down].weight, w[Role::down].bias);
   adapt(Role::down, a.h, gate);
+}
+
+// In and out as dense_or_gated.
+void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                  const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  if (p.feed_forward == FeedForward::experts) {
+    experts(ops, m, i, a, adapt);
+  } else {
+    dense_or_gated(ops, m, i, a, adapt);
+  }
   if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::ffn_post], p);
 }
 

@@ -18,8 +18,9 @@ class Activations {
 
   // The views cut to the rows of a batch.
   struct Views {
-    View x, h, h2, q, k, v, attn, conv, gate, up, logits;
+    View x, h, h2, q, k, v, attn, conv, gate, up, router, routes, logits;
     LowRankScratch low_rank;  // not cut
+    ExpertScratch expert;     // not cut; it shares memory with gate and up
   };
   Views rows(int64_t n_rows, int64_t n_outputs) const;
 
@@ -27,6 +28,9 @@ class Activations {
   DeviceMemory memory_;
   Views views_;
 };
+
+// What operations must have room for to decode such steps.
+OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank = 0);
 
 // Whether a step is wanted no more; asked between layers.
 using StopFlag = std::atomic<bool>;

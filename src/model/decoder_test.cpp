@@ -25,15 +25,11 @@ class DecoderWorld {
     auto model = load_model(RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf");
     EXPECT_TRUE(model.has_value()) << model.error().message();
     model_ = *model;
-    const HParams& h = model_->h;
     pages_ = std::make_unique<KvPages>(std::move(*KvPages::create(model_->cache_layout(), 1)));
     pages_->clear(0);
     activations_ = std::make_unique<Activations>(
         std::move(*Activations::create(*model_, kPageTokens, kPageTokens)));
-    ops_ = std::move(*model_->device->make_ops(
-        pool_, *pages_,
-        {kPageTokens, std::max({h.n_ff, h.n_embd, h.n_heads * h.head_dim}), h.head_dim,
-         h.n_heads / h.n_kv_heads}));
+    ops_ = std::move(*model_->device->make_ops(pool_, *pages_, ops_limits(*model_, kPageTokens)));
   }
 
   const Model& model() const { return *model_; }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/kv_pages.h"
+#include "device/ops.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -31,15 +32,6 @@ Status check_activation(const ModelFile& file, const BlockSpec& block) {
               block.act == Act::silu ? "silu" : "the tanh form of gelu");
 }
 
-Status refuse_features(const ModelFile& file) {
-  if (file.find("expert_count") != nullptr && TRY(file.integer("expert_count")) > 0) {
-    return fail(Code::unsupported,
-                "{}: '{}': mixtures of experts are not supported yet; use a dense model",
-                file.path(), file.shown_key("expert_count"));
-  }
-  return {};
-}
-
 Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
   const auto scalar = static_cast<float>(TRY(file.number_or("attention.query_pre_attn_scalar", 0)));
@@ -61,6 +53,30 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
   if (value == nullptr) return absent;
   if (const bool* const truth = std::get_if<bool>(value)) return *truth;
   return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
+}
+
+// GGUF files without expert_weights_norm are of families that renormalise.
+Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  constexpr std::string_view kCount = "expert_count", kUsed = "expert_used_count";
+  if (file.find(kCount) == nullptr || TRY(file.integer(kCount)) == 0) return {};
+  if (!family.experts) {
+    return fail(Code::unsupported,
+                "{}: '{}': mixtures of experts are not supported in this family; use a dense model",
+                file.path(), file.shown_key(kCount));
+  }
+  h.n_experts = TRY(read_dimension(file, kCount));
+  h.n_experts_used = TRY(read_dimension(file, kUsed));
+  if (h.n_experts > kMaxExperts) {
+    return fail(Code::unsupported, "{}: '{}' = {} is above {}", file.path(), file.shown_key(kCount),
+                h.n_experts, kMaxExperts);
+  }
+  if (h.n_experts_used > h.n_experts) {
+    return fail(Code::corrupt, "{}: '{}' {} is above '{}' {}", file.path(), file.shown_key(kUsed),
+                h.n_experts_used, file.shown_key(kCount), h.n_experts);
+  }
+  h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
+  h.renormalises_experts = TRY(truth_or(file, "expert_weights_norm", true));
+  return {};
 }
 
 // The key heads of each layer: one number for all, or an array of one for each. Layers that have
@@ -132,12 +148,12 @@ Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
 }
 
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
-  TRY(refuse_features(file));
   TRY(check_activation(file, family.block));
   HParams h;
   h.n_layers = TRY(read_dimension(file, "block_count"));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
+  TRY(read_experts(file, family, h));
   h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   if (h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);

@@ -15,6 +15,10 @@ struct HParams {
   int64_t n_conv_taps = 0;        // rows that a convolution sums
   int64_t head_dim = 0;
   int64_t n_ff = 0;
+  int64_t n_experts = 0;  // 0: no layer has any
+  int64_t n_experts_used = 0;
+  int64_t n_ff_expert = 0;
+  bool renormalises_experts = false;
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
   int64_t window = 0;  // keys that a windowed layer sees, the own one included; 0: all
@@ -25,6 +29,11 @@ struct HParams {
   float final_softcap = 0;
   float embed_scale = 1;
 
+  // The share of a layer's experts that a row uses; 0: there are none.
+  double share_of_experts() const {
+    if (n_experts == 0) return 0;
+    return static_cast<double>(n_experts_used) / static_cast<double>(n_experts);
+  }
   float attn_scale_of(int64_t layer) const {
     return scale_by_inverse_layer ? attn_scale / static_cast<float>(layer + 1) : attn_scale;
   }

@@ -131,13 +131,51 @@ TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
   EXPECT_EQ(local(1), std::vector<bool>(4, false));
 }
 
-TEST(HParams, MixturesOfExpertsAreRefusedWhereThereAreExperts) {
-  EXPECT_EQ(Numbers("llama").set("expert_count", int64_t{0}).read().n_layers, 4);
-  const auto file = Numbers("llama").set("expert_count", int64_t{1}).open();
-  const auto h = read_hparams(*file, *find_family("llama"));
-  ASSERT_FALSE(h);
-  EXPECT_EQ(h.error().code(), Code::unsupported);
-  EXPECT_NE(h.error().message().find("'llama.expert_count'"), std::string::npos);
+// "code: message", or "" where the numbers are read.
+std::string refused_experts(const char* family, std::optional<int64_t> count,
+                            std::optional<int64_t> used, int64_t width = 8) {
+  Numbers numbers(family);
+  numbers.set("expert_feed_forward_length", width);
+  if (count) numbers.set("expert_count", *count);
+  if (used) numbers.set("expert_used_count", *used);
+  const auto file = numbers.open();
+  const auto h = read_hparams(*file, *find_family(family));
+  return h ? "" : fmt::format("{}: {}", code_name(h.error().code()), h.error().message());
+}
+
+TEST(HParams, NumbersOfExpertsHaveBounds) {
+  EXPECT_EQ(refused_experts("llama", {}, {}), "");
+  EXPECT_EQ(refused_experts("llama", 0, {}), "");
+  EXPECT_EQ(refused_experts("qwen3moe", 1, 1), "");
+  EXPECT_EQ(refused_experts("qwen3moe", 1024, 1024), "");
+  const auto expect = [](const std::string& refusal, std::string_view code, std::string_view part) {
+    EXPECT_TRUE(refusal.starts_with(code)) << refusal;
+    EXPECT_NE(refusal.find(part), std::string::npos) << refusal;
+  };
+  expect(refused_experts("qwen2", 4, 2), "unsupported", "'qwen2.expert_count'");
+  expect(refused_experts("llama", -1, 2), "corrupt", "'llama.expert_count' = -1");
+  expect(refused_experts("llama", 1025, 2), "unsupported", "'llama.expert_count' = 1025");
+  expect(refused_experts("llama", int64_t{1} << 40, 2), "corrupt", "'llama.expert_count'");
+  expect(refused_experts("llama", 4, {}), "not_found", "'llama.expert_used_count'");
+  expect(refused_experts("llama", 4, 0), "corrupt", "'llama.expert_used_count' = 0");
+  expect(refused_experts("llama", 4, 5), "corrupt", "'llama.expert_used_count' 5 is above");
+  expect(refused_experts("llama", 4, 2, 0), "corrupt", "'llama.expert_feed_forward_length' = 0");
+}
+
+TEST(HParams, ExpertsAreAsWideAsTheFileSaysAndRenormalised) {
+  const HParams usual =
+      Numbers("llama").set("expert_count", int64_t{4}).set("expert_used_count", int64_t{2}).read();
+  EXPECT_EQ(usual.n_ff_expert, usual.n_ff);
+  EXPECT_TRUE(usual.renormalises_experts);
+  EXPECT_EQ(usual.share_of_experts(), 0.5);
+  const HParams said = Numbers("qwen3moe")
+                           .set("expert_count", int64_t{4})
+                           .set("expert_used_count", int64_t{2})
+                           .set("expert_feed_forward_length", int64_t{24})
+                           .set("expert_weights_norm", false)
+                           .read();
+  EXPECT_EQ(said.n_ff_expert, 24);
+  EXPECT_FALSE(said.renormalises_experts);
 }
 
 TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
@@ -228,6 +266,24 @@ TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
   numbers.set_integers("attention.head_count_kv", {0, 0, 0, 0});
   EXPECT_EQ(numbers.read().n_kv_heads, 4);
   EXPECT_EQ(cache_layout(numbers.plans()).page_bytes(), 0);
+}
+
+TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
+  Numbers numbers("qwen3moe");
+  numbers.set("expert_count", int64_t{5}).set("expert_used_count", int64_t{3});
+  numbers.set("expert_feed_forward_length", int64_t{24});
+  auto layers = std::make_shared<MetaArray>();
+  layers->bools = {true, false, false, true};
+  numbers.set("expert_layers", std::shared_ptr<const MetaArray>(layers));
+  const auto plans = numbers.plans();
+  EXPECT_EQ(plans[0].n_matrices(Role::expert_up), 5);
+  EXPECT_EQ(plans[0].n_matrices_used(Role::expert_up), 3);
+  EXPECT_EQ(plans[0].n_matrices_used(Role::router), 1);
+  EXPECT_EQ(plans[0].extent(LayerSize::ff), 24);
+  EXPECT_FALSE(plans[0].has(Role::up) || plans[0].has(Role::gate) || plans[0].has(Role::down));
+  EXPECT_EQ(plans[1].extent(LayerSize::ff), 96);
+  EXPECT_TRUE(plans[1].has(Role::up) && plans[1].has(Role::gate) && plans[3].has(Role::router));
+  EXPECT_FALSE(plans[1].has(Role::router) || plans[1].has(Role::expert_down));
 }
 
 TEST(HParamsKvHeads, CountsByLayerMustFitTheModel) {

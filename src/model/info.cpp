@@ -18,6 +18,8 @@ ModelInfo model_info(const Model& model) {
   info.n_kv_heads = model.h.n_kv_heads;
   info.head_dim = model.h.head_dim;
   info.n_ff = model.h.n_ff;
+  info.n_experts = model.h.n_experts;
+  info.n_experts_used = model.h.n_experts_used;
   info.n_vocab = model.h.n_vocab;
   info.n_ctx_train = model.h.n_ctx_train;
   info.kv_bytes_per_token = model.cache_layout().bytes_per_token();
@@ -36,13 +38,19 @@ ModelInfo model_info(const Model& model) {
     if (bytes > most) info.format = format_of(dtype).name;
     most = std::max(most, bytes);
   }
+  info.weight_bytes = model.output.n_bytes();
   info.weight_bytes_per_token = model.output.n_bytes();
-  for (const LayerWeights& layer : model.layers) {
-    for (const Linear& linear : layer.linears) {
-      if (!linear.weight.empty()) info.weight_bytes_per_token += linear.weight.n_bytes();
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    for (const RoleRow& row : role_rows()) {
+      int64_t n_bytes = 0;
+      const auto matrices = model.layers[i][row.role].matrices();
+      for (const Weight& weight : matrices) n_bytes += weight.n_bytes();
+      info.weight_bytes += n_bytes;
+      if (matrices.empty()) continue;
+      info.weight_bytes_per_token +=
+          n_bytes / std::ssize(matrices) * model.plans[i].n_matrices_used(row.role);
     }
   }
-  info.weight_bytes = info.weight_bytes_per_token;
   return info;
 }
 

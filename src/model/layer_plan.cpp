@@ -27,25 +27,67 @@ Result<std::vector<bool>> windowed_layers(const ModelFile& file, BlockSpec block
   return windowed;
 }
 
+// Which layers have experts: by the file's numbers, or those with a router.
+Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HParams& h) {
+  constexpr std::string_view kKey = "expert_layers";
+  std::vector<bool> with_experts(static_cast<size_t>(h.n_layers), false);
+  if (h.n_experts == 0) return with_experts;
+  if (const MetaValue* const value = file.find(kKey); value != nullptr) {
+    const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
+    if (array != nullptr && (*array)->bools.size() == with_experts.size()) return (*array)->bools;
+    return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
+                file.shown_key(kKey), h.n_layers);
+  }
+  for (int64_t i = 0; i < h.n_layers; ++i) {
+    with_experts[static_cast<size_t>(i)] =
+        file.find_tensor(fmt::format("blk.{}.ffn_gate_inp.weight", i)) != nullptr;
+  }
+  return with_experts;
+}
+
+// What follows attention or convolution.
+void plan_feed_forward(LayerPlan& plan, const BlockSpec& block, const HParams& h, bool experts) {
+  plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
+  plan.act = block.act;
+  plan.n_ff = h.n_ff;
+  if (!experts) return;
+  plan.feed_forward = FeedForward::experts;
+  plan.n_ff = h.n_ff_expert;
+  plan.n_experts = h.n_experts;
+  plan.n_experts_used = h.n_experts_used;
+  plan.renormalises = h.renormalises_experts;
+}
+
 }  // namespace
 
-bool LayerPlan::has(Role role) const {
+int64_t LayerPlan::n_matrices(Role role) const {
+  const auto one_if = [](bool has) { return int64_t{has}; };
   switch (role) {
     case Role::q:
     case Role::k:
     case Role::v:
     case Role::o:
-      return mixer == Mixer::attention;
+      return one_if(mixer == Mixer::attention);
     case Role::conv_in:
     case Role::conv_out:
-      return mixer == Mixer::short_conv;
+      return one_if(mixer == Mixer::short_conv);
     case Role::gate:
-      return feed_forward == FeedForward::gated;
+      return one_if(feed_forward == FeedForward::gated);
     case Role::up:
     case Role::down:
-      return true;
+      return one_if(feed_forward != FeedForward::experts);
+    case Role::router:
+      return one_if(feed_forward == FeedForward::experts);
+    case Role::expert_up:
+    case Role::expert_gate:
+    case Role::expert_down:
+      return n_experts;
   }
-  return false;
+  return 0;
+}
+
+int64_t LayerPlan::n_matrices_used(Role role) const {
+  return n_matrices(role) > 1 ? n_experts_used : n_matrices(role);
 }
 
 bool LayerPlan::has(NormRole role) const {
@@ -75,6 +117,8 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return mixer == Mixer::short_conv ? 3 * n_embd : 0;
     case LayerSize::ff:
       return n_ff;
+    case LayerSize::experts:
+      return n_experts;
     case LayerSize::head:
       return head_dim;
   }
@@ -99,6 +143,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                                            const HParams& h, const RopePlans& rope) {
   const BlockSpec& block = family.block;
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
+  const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
@@ -117,10 +162,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                       .rope = attends ? rope.index_for(window) : -1,
                       .window = window,
                       .attn_scale = h.attn_scale_of(i),
-                      .attn_softcap = h.attn_softcap,
-                      .feed_forward = block.gated ? FeedForward::gated : FeedForward::dense,
-                      .act = block.act,
-                      .n_ff = h.n_ff});
+                      .attn_softcap = h.attn_softcap});
+    plan_feed_forward(layers.back(), block, h, with_experts[static_cast<size_t>(i)]);
   }
   return layers;
 }

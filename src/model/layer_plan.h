@@ -11,8 +11,9 @@
 
 namespace ruv {
 
-// dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)).
-enum class FeedForward : uint8_t { dense, gated };
+// dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
+// many gated ones, weighted.
+enum class FeedForward : uint8_t { dense, gated, experts };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them, or
 // through a convolution whose state is the newest few rows.
@@ -38,10 +39,16 @@ struct LayerPlan {
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
-  int64_t n_ff = 0;
+  int64_t n_ff = 0;  // of one expert, if there are any
 
-  // Whether the layer has a matrix or a norm for this.
-  bool has(Role role) const;
+  int64_t n_experts = 0;       // 0 in a layer without them
+  int64_t n_experts_used = 0;  // by a row
+  bool renormalises = false;   // the weights of a row's experts add up to 1
+
+  // The matrices that the layer has for this, and how many of them a row is multiplied by.
+  int64_t n_matrices(Role role) const;
+  int64_t n_matrices_used(Role role) const;
+  bool has(Role role) const { return n_matrices(role) > 0; }
   bool has(NormRole role) const;
   // The number of columns or rows that a matrix has in this layer.
   int64_t extent(LayerSize e) const;

@@ -75,16 +75,19 @@ void expect_same(const Model& a, const Model& b) {
   ASSERT_EQ(a.layers.size(), b.layers.size());
   for (size_t i = 0; i < a.layers.size(); ++i) {
     for (const RoleRow& row : role_rows()) {
-      const Weight& one = a.layers[i][row.role].weight;
-      const Weight& other = b.layers[i][row.role].weight;
-      expect_same(one, other);
-      EXPECT_EQ(bytes_of(a, one), bytes_of(b, other));
+      const auto some = a.layers[i][row.role].matrices();
+      const auto others = b.layers[i][row.role].matrices();
+      ASSERT_EQ(some.size(), others.size());
+      for (size_t j = 0; j < some.size(); ++j) {
+        expect_same(some[j], others[j]);
+        EXPECT_EQ(bytes_of(a, some[j]), bytes_of(b, others[j]));
+      }
     }
   }
 }
 
 TEST_F(LoadPacked, SecondLoadMapsTheSameBytes) {
-  for (const char* name : {"llama2", "phi3", "gpt2", "gemma2", "qwen3"}) {
+  for (const char* name : {"llama2", "phi3", "gpt2", "gemma2", "qwen3", "qwen3moe"}) {
     for (const char* form : {"", "/model.gguf"}) {
       const std::string path = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + form;
       for (const Kernels* kernels : all_kernels()) {
@@ -279,8 +282,8 @@ TEST_F(ChangedModel, ABiasThatOneLayerHasAllLayersHave) {
 }
 
 TEST(CheckModel, TakesEveryGoldenModelAndSaysWhatIsMissingByTheFilesOwnNames) {
-  for (const char* name :
-       {"llama2", "llama3", "gemma2", "gemma3", "phi3_longrope", "gpt2", "starcoder2", "lfm2"}) {
+  for (const char* name : {"llama2", "llama3", "gemma2", "gemma3", "phi3_longrope", "gpt2",
+                           "starcoder2", "lfm2", "qwen3moe", "mixtral"}) {
     for (const char* form : {"", "/model.gguf"}) {
       const std::string path = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + name + form;
       EXPECT_EQ(check_model(path).message(), "");
@@ -466,6 +469,44 @@ TEST_F(LoadPacked, TheWeightsOfAModelAreThoseThatAStepReads) {
   EXPECT_LE(info.weight_bytes, 2 * 4 * n_numbers);
   EXPECT_EQ(info.has_tokenizer, model->tokenizer != nullptr);
   EXPECT_EQ(info.has_chat_template, model->chat_template != nullptr);
+}
+
+TEST(WeightsOfExperts, AreCountedForAModelAndForAToken) {
+  const auto model = *load_model(RUV_SOURCE_DIR "/tests/golden/models/qwen3moe/model.gguf");
+  const ModelInfo info = model_info(*model);
+  EXPECT_EQ(info.n_experts, 5);
+  EXPECT_EQ(info.n_experts_used, 3);
+  int64_t unused = 0;
+  for (const LayerWeights& layer : model->layers) {
+    for (const Role role : {Role::expert_up, Role::expert_gate, Role::expert_down}) {
+      const auto experts = layer[role].matrices();
+      EXPECT_TRUE(experts.empty() || experts.size() == 5);
+      if (!experts.empty()) unused += 2 * experts[0].n_bytes();
+    }
+  }
+  EXPECT_GT(unused, 0);
+  EXPECT_EQ(info.weight_bytes - info.weight_bytes_per_token, unused);
+}
+
+TEST_F(ChangedModel, ExpertsThatDoNotFitTheNumbersAreRefused) {
+  const std::string golden = RUV_SOURCE_DIR "/tests/golden/models/qwen3moe/model.gguf";
+  const auto error = [&](const char* key, int64_t value) {
+    const std::string path = changed(golden, {{fmt::format("qwen3moe.{}", key), value}}, "");
+    const auto model = load_model(path);
+    EXPECT_EQ(check_model(path).message(), model ? "" : model.error().message());
+    return model ? std::string() : model.error().message();
+  };
+  EXPECT_EQ(error("expert_used_count", 5), "");
+  EXPECT_NE(error("expert_used_count", 6).find("'qwen3moe.expert_used_count' 6 is above"),
+            std::string::npos);
+  EXPECT_NE(error("expert_count", 4).find("'blk.0.ffn_gate_inp.weight' has shape"),
+            std::string::npos);
+  EXPECT_NE(error("expert_feed_forward_length", 21)
+                .find("'blk.0.ffn_up_exps.weight' has shape (5, 20, 16), expected (5, 21, 16)"),
+            std::string::npos);
+  EXPECT_NE(error("expert_count", 0).find("'blk.0.ffn_up.weight' is missing"), std::string::npos);
+  EXPECT_NE(error("expert_gating_func", 2).find("'qwen3moe.expert_gating_func' is 2"),
+            std::string::npos);
 }
 
 // A page of it that cannot be read any more is noticed there.

@@ -16,8 +16,14 @@ namespace ruv {
 
 // A matrix (n_out, n_in) with its bias (n_out). An empty bias is none.
 struct Linear {
-  Weight weight;
+  Weight weight;                // empty in roles of experts
+  std::vector<Weight> experts;  // of each, in roles of experts
   Vector bias;
+
+  // All matrices of the role.
+  std::span<const Weight> matrices() const {
+    return experts.empty() ? std::span(&weight, weight.empty() ? 0 : 1) : std::span(experts);
+  }
 };
 struct NormWeights {
   Vector weight, bias;

@@ -17,6 +17,10 @@ constexpr RoleRow kRoleRows[] = {
     {Role::up, "ffn_up", ff, embd, "mlp_bias", kAllBias},
     {Role::gate, "ffn_gate", ff, embd, "mlp_bias", kAllBias},
     {Role::down, "ffn_down", embd, ff, "mlp_bias", kAllBias},
+    {Role::router, "ffn_gate_inp", experts, embd, "mlp_bias", kAllBias},
+    {Role::expert_up, "ffn_up_exps", ff, embd, "mlp_bias", kAllBias, "ffn_up"},
+    {Role::expert_gate, "ffn_gate_exps", ff, embd, "mlp_bias", kAllBias, "ffn_gate"},
+    {Role::expert_down, "ffn_down_exps", embd, ff, "mlp_bias", kAllBias, "ffn_down"},
 };
 static_assert(std::size(kRoleRows) == kRoles);
 

@@ -12,17 +12,33 @@ namespace ruv {
 
 // Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
-// short convolution.
-enum class Role : uint8_t { q, k, v, o, conv_in, conv_out, up, gate, down };
-inline constexpr size_t kRoles = 9;
+// short convolution. router: gives each row a number for each expert; the roles of experts have as
+// many matrices.
+enum class Role : uint8_t {
+  q,
+  k,
+  v,
+  o,
+  conv_in,
+  conv_out,
+  up,
+  gate,
+  down,
+  router,
+  expert_up,
+  expert_gate,
+  expert_down
+};
+inline constexpr size_t kRoles = 13;
 // Norms. q and k are per head; attn comes before attention or convolution; the "post" ones follow
 // attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
 inline constexpr size_t kNormRoles = 6;
 
 // A length that a layer's plan gives a number: of the residual stream, all query heads, all key
-// heads, the three parts that go into a convolution, the feed-forward's inner vector, one head.
-enum class LayerSize : uint8_t { embd, q, kv, conv, ff, head };
+// heads, the three parts that go into a convolution, the inner vector of the feed-forward or of an
+// expert, the router's numbers, one head.
+enum class LayerSize : uint8_t { embd, q, kv, conv, ff, experts, head };
 
 struct RoleRow {
   Role role;
@@ -30,6 +46,9 @@ struct RoleRow {
   LayerSize n_out, n_in;
   std::string_view bias_key;        // of config.json: whether there is a bias
   bool BlockSpec::*must_have_bias;  // whatever the file says
+  // Set: each expert has a matrix, without a bias, and `tensor` has all of them, (experts, n_out,
+  // n_in). Checkpoints have "ffn_up.7" of this "ffn_up" in its place.
+  std::string_view of_experts = {};
 };
 struct NormRow {
   NormRole role;

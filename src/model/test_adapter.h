@@ -44,7 +44,7 @@ inline AdapterMatrices random_matrices(const Model& model, int64_t layer,
           host_matrix(small_numbers(n_out * rank, rng), rank, dtype), 2.0F};
 }
 
-// An adapter with random matrices for every product of the model.
+// An adapter with random matrices for every product of the model but those of experts.
 inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
                               DType dtype = DType::f32) {
   Rng rng(seed);
@@ -52,6 +52,7 @@ inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
   for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
     for (const RoleRow& row : role_rows()) {
       if (!model.plans[static_cast<size_t>(layer)].has(row.role)) continue;
+      if (!row.of_experts.empty()) continue;
       all.push_back(random_matrices(model, layer, {&row.role, 1}, rank, rng, dtype));
     }
   }

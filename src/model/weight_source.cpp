@@ -39,6 +39,19 @@ MatrixRows MatrixRows::part(int64_t first, int64_t n) const {
   return result;
 }
 
+Result<MatrixRows> as_f32(const MatrixRows& matrix) {
+  MatrixRows result{matrix.name, DType::f32, matrix.n_in, {}, nullptr};
+  const int64_t n = std::ssize(matrix.rows) * matrix.n_in;
+  result.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n * int64_t{sizeof(float)})));
+  float* to = result.owned->as<float>();
+  for (const std::byte* const row : matrix.rows) {
+    format_of(matrix.dtype).decode(row, to, matrix.n_in);
+    result.rows.push_back(reinterpret_cast<const std::byte*>(to));
+    to += matrix.n_in;
+  }
+  return result;
+}
+
 Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   const TensorInfo* const tensor = file_->find_tensor(name);
   if (tensor == nullptr) {
@@ -47,6 +60,13 @@ Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   }
   used_.insert(name);
   return tensor;
+}
+
+Status WeightSource::refuse_scale(const std::string& name) const {
+  const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
+  if (!has(scale)) return {};
+  return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
+              file_->path(), name, scale);
 }
 
 Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
@@ -59,11 +79,7 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                 quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "),
                 n_out < 0 ? "any" : std::to_string(n_out), n_in);
   }
-  const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
-  if (has(scale)) {
-    return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
-                file_->path(), name, scale);
-  }
+  TRY(refuse_scale(name));
   if (tensor.transposed && !plan_.shapes_only) return transposed(tensor);
   MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
   const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
@@ -72,6 +88,26 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
     result.rows[i] = tensor.bytes.data() + static_cast<int64_t>(i) * row_bytes;
   }
   return result;
+}
+
+Result<std::vector<MatrixRows>> WeightSource::stacked(const std::string& name, int64_t n,
+                                                      int64_t n_out, int64_t n_in) const {
+  const TensorInfo& tensor = *TRY(find(name));
+  if (tensor.shape != std::vector{n, n_out, n_in}) {
+    return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {}, {})",
+                file_->path(), quoted_name(file_->shown_tensor(name)),
+                fmt::join(tensor.shape, ", "), n, n_out, n_in);
+  }
+  TRY(refuse_scale(name));
+  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
+  const std::byte* row = tensor.bytes.data();
+  std::vector<MatrixRows> matrices;
+  for (int64_t i = 0; i < n; ++i) {
+    MatrixRows& matrix = matrices.emplace_back(
+        MatrixRows{fmt::format("{}[{}]", tensor.name, i), tensor.dtype, n_in, {}, nullptr});
+    for (int64_t j = 0; j < n_out; ++j, row += row_bytes) matrix.rows.push_back(row);
+  }
+  return matrices;
 }
 
 Result<MatrixRows> WeightSource::transposed(const TensorInfo& tensor) const {
@@ -210,9 +246,11 @@ int64_t packed_bytes_of(const ModelFile& file, const Packing& packing) {
   const bool tied = file.find_tensor("output.weight") == nullptr;
   for (const TensorInfo& tensor : file.tensors()) {
     const bool looked_up = tensor.name == "token_embd.weight" && !tied;
-    if (tensor.shape.size() != 2 || tensor.transposed || looked_up) continue;
-    const Weight weight = packing.shape_of(tensor.dtype, tensor.shape[1], tensor.shape[0]);
-    if (weight.is_packed()) n_bytes += weight.packed_bytes();
+    const bool stacked = tensor.shape.size() == 3;
+    if ((tensor.shape.size() != 2 && !stacked) || tensor.transposed || looked_up) continue;
+    const int64_t n_out = tensor.shape[stacked ? 1 : 0];
+    const Weight weight = packing.shape_of(tensor.dtype, tensor.shape.back(), n_out);
+    if (weight.is_packed()) n_bytes += weight.packed_bytes() * (stacked ? tensor.shape[0] : 1);
   }
   return n_bytes;
 }

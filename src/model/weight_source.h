@@ -24,6 +24,8 @@ struct MatrixRows {
   // Rows [first, first + n): a fused projection's part.
   MatrixRows part(int64_t first, int64_t n) const;
 };
+// The same matrix in float32, in memory of its own. Fails: out_of_memory.
+Result<MatrixRows> as_f32(const MatrixRows& matrix);
 
 // What pack() does besides packing. At most one of the first two is there.
 struct PackPlan {
@@ -43,6 +45,9 @@ class WeightSource {
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
+  // n matrices of a tensor (n, n_out, n_in). Fails: as matrix().
+  Result<std::vector<MatrixRows>> stacked(const std::string& name, int64_t n, int64_t n_out,
+                                          int64_t n_in) const;
   // A vector as float32.
   Result<std::vector<float>> vector(const std::string& name, int64_t n) const;
   // n filters of `length` numbers each, one after the other.
@@ -63,6 +68,7 @@ class WeightSource {
 
  private:
   Result<const TensorInfo*> find(const std::string& name) const;
+  Status refuse_scale(const std::string& name) const;
   Result<MatrixRows> transposed(const TensorInfo& tensor) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);

@@ -59,6 +59,14 @@ class NotingOps final : public Ops {
     ops_.short_conv(out, bcx, params);
     note(out);
   }
+  void route(View routes, View logits, bool renormalise) override {
+    ops_.route(routes, logits, renormalise);
+    note(routes);
+  }
+  void experts(View out, View x, View routes, const ExpertsParams& params) override {
+    ops_.experts(out, x, routes, params);
+    note(out);
+  }
   void gate(View gate, View up, Act act) override {
     ops_.gate(gate, up, act);
     note(gate);

@@ -88,6 +88,30 @@ FAMILIES = {
                "torch_dtype": None, "dtype": "float32", "use_sliding_window": False,
                "sliding_window": None, "max_window_layers": 2},
               [{"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}]),
+    # Experts between dense layers. No key has its default value.
+    "qwen3moe": ({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"],
+                  "tie_word_embeddings": True, "hidden_size": 16, "num_attention_heads": 2,
+                  "num_key_value_heads": 1, "head_dim": 8, "num_hidden_layers": 4,
+                  "intermediate_size": 24, "num_experts": 5, "num_experts_per_tok": 3,
+                  "moe_intermediate_size": 20, "norm_topk_prob": True, "mlp_only_layers": [1],
+                  "use_sliding_window": True, "sliding_window": WINDOW},
+                 [{"num_experts_per_tok": 2}, {"norm_topk_prob": False}, {"mlp_only_layers": [2]},
+                  {"decoder_sparse_step": 2}, {"num_experts": 6}, {"moe_intermediate_size": 24},
+                  {"use_sliding_window": False}, {"rope_theta": 500.0}]),
+    # As qwen3moe, with weights that do not add up to 1 and a step in place of a list.
+    "qwen3moe_sums": ({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"],
+                       "tie_word_embeddings": True, "hidden_size": 16, "num_attention_heads": 2,
+                       "num_key_value_heads": 1, "head_dim": 8, "num_hidden_layers": 3,
+                       "intermediate_size": 24, "num_experts": 7, "num_experts_per_tok": 2,
+                       "moe_intermediate_size": 12, "norm_topk_prob": False,
+                       "decoder_sparse_step": 2},
+                      [{"num_experts_per_tok": 3}, {"norm_topk_prob": True},
+                       {"decoder_sparse_step": 1}]),
+    "mixtral": ({"model_type": "mixtral", "architectures": ["MixtralForCausalLM"],
+                 "tie_word_embeddings": True, "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 1,
+                 "intermediate_size": 20, "num_local_experts": 5, "num_experts_per_tok": 3,
+                 "sliding_window": None},
+                [{"num_experts_per_tok": 2}, {"num_local_experts": 6}, {"rope_theta": 500.0}]),
     "gemma": ({**GEMMA, "model_type": "gemma", "architectures": ["GemmaForCausalLM"],
                "head_dim": 16, "num_key_value_heads": 1, "intermediate_size": 40}, []),
     "gemma2": ({**GEMMA, "model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"],
@@ -192,6 +216,10 @@ def fill(model, seed):
                 p.copy_(centre + spread * noise - (1 if gemma else 0))
             elif p.dim() == 1:
                 p.copy_(0.2 * noise)
+            elif "mlp.gate.weight" in name:
+                p.copy_(noise)  # logits far enough apart that roundings choose no other expert
+            elif p.dim() == 3 and "experts" in name:
+                p.copy_((0.3 if "down_proj" in name else 0.8) / math.sqrt(p.shape[2]) * noise)
             elif any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
                 p.copy_(0.2 * noise)
             else:
@@ -270,7 +298,7 @@ def make(family, out):
             fill(changed, seed)
             delta = float(np.abs(logits_of(changed, ids) - logits).max())
             assert delta > 5e-4, f"{family}: {knob} changes nothing ({delta})"
-    state = {k: v.contiguous() for k, v in model.state_dict().items()}
+    state = {k: v.contiguous() for k, v in checkpoint_of(model).items()}
     if config.get("tie_word_embeddings", True):
         state.pop("lm_head.weight", None)
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
@@ -285,6 +313,29 @@ def make(family, out):
     assert size <= 200 * 1024, f"{family}: {size} bytes"
 
 
+def checkpoint_of(model):
+    """The tensors as checkpoints have them: one matrix for each expert, of Mixtral under the names of
+    its first release."""
+    mixtral = model.config.model_type == "mixtral"
+    parts = ({"gate_proj": "w1", "up_proj": "w3", "down_proj": "w2"} if mixtral else
+             {part: part for part in ("gate_proj", "up_proj", "down_proj")})
+    state = {}
+    for name, w in model.state_dict().items():
+        stem = name.replace(".mlp.", ".block_sparse_moe.") if mixtral else name
+        if name.endswith("experts.gate_up_proj"):
+            for e, both in enumerate(w):
+                at = stem.replace("gate_up_proj", str(e))
+                gate, up = both.chunk(2)
+                state[f"{at}.{parts['gate_proj']}.weight"] = gate
+                state[f"{at}.{parts['up_proj']}.weight"] = up
+        elif name.endswith("experts.down_proj"):
+            for e, down in enumerate(w):
+                state[f"{stem.replace('down_proj', str(e))}.{parts['down_proj']}.weight"] = down
+        else:
+            state[stem] = w
+    return state
+
+
 def to_neighbours(w, n_heads):
     """Rows of q or k from halves (i, i + d/2) to neighbours (2i, 2i + 1), as in llama GGUF."""
     d = w.shape[0] // n_heads
@@ -296,7 +347,7 @@ LAYER_NAMES = {
     "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
     "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-    "mlp.gate_up_proj": "ffn_up", "input_layernorm": "attn_norm",
+    "mlp.gate": "ffn_gate_inp", "mlp.gate_up_proj": "ffn_up", "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",
     "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
     "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
@@ -331,7 +382,7 @@ def write_gguf(family, config, model, path):
     import gguf
     arch = {"llama2": "llama", "llama3": "llama", "mistral": "llama",
             "phi3_longrope": "phi3", "phi3_longrope_window": "phi3",
-            "llama_bias": "llama"}.get(family, family)
+            "llama_bias": "llama", "mixtral": "llama", "qwen3moe_sums": "qwen3moe"}.get(family, family)
     w = gguf.GGUFWriter(path, arch)
     w.add_name(f"golden-{family}")
     w.add_file_type(0)
@@ -351,6 +402,9 @@ def write_gguf(family, config, model, path):
         if name == "lm_head.weight" and config.get("tie_word_embeddings", True):
             continue
         x = p.float().numpy()
+        if "mlp.experts" in name:
+            add_experts(w, name, x)
+            continue
         if arch == "llama" and "q_proj" in name:
             x = to_neighbours(x, config["num_attention_heads"])
         if arch == "llama" and "k_proj" in name:
@@ -370,6 +424,16 @@ def write_gguf(family, config, model, path):
     w.close()
 
 
+def add_experts(w, name, x):
+    """Matrices of all experts of a layer, (experts, rows, columns)."""
+    layer = name.split(".")[2]
+    parts = ({"ffn_down_exps": x} if name.endswith("down_proj") else
+             dict(zip(("ffn_gate_exps", "ffn_up_exps"), np.split(x, 2, axis=1))))
+    for part, matrices in parts.items():
+        w.add_tensor(f"blk.{layer}.{part}.weight",
+                     np.ascontiguousarray(matrices, dtype=np.float32))
+
+
 def add_decoder_numbers(w, arch, config, model):
     heads = config["num_attention_heads"]
     head_dim = config.get("head_dim", config["hidden_size"] // heads)
@@ -379,6 +443,14 @@ def add_decoder_numbers(w, arch, config, model):
     w.add_feed_forward_length(model.model.layers[0].feed_forward.w1.out_features
                               if arch == "lfm2" else config["intermediate_size"])
     w.add_block_count(config["num_hidden_layers"])
+    n_experts = config.get("num_experts", config.get("num_local_experts"))
+    if n_experts:
+        w.add_expert_count(n_experts)
+        w.add_expert_used_count(config["num_experts_per_tok"])
+    if "moe_intermediate_size" in config:
+        w.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if not config.get("norm_topk_prob", True):
+        w.add_expert_weights_norm(False)
     w.add_head_count(heads)
     n_kv_heads = config["num_key_value_heads"]
     if arch == "lfm2":

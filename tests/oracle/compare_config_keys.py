@@ -27,7 +27,7 @@ CLASSES = {
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
     "gemma3": ("gemma3", "Gemma3Config"), "phi3": ("phi3", "Phi3Config"),
     "gpt2": ("gpt2", "GPT2Config"), "starcoder2": ("starcoder2", "Starcoder2Config"),
-    "lfm2": ("lfm2", "Lfm2Config"),
+    "lfm2": ("lfm2", "Lfm2Config"), "qwen3_moe": ("qwen3_moe", "Qwen3MoeConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model")

@@ -33,7 +33,8 @@ Told answer_to(Engine& engine, const Asked& asked) {
   return one.wait()[0];
 }
 
-constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3", "phi3", "gpt2", "lfm2"};
+constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3",
+                                   "phi3",   "gpt2",  "lfm2",   "qwen3moe"};
 
 struct SameBytesCase {
   const char* model;
