@@ -25,6 +25,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       pool_(executor_->pages().n_pages(), frames_),
       prefixes_(pool_, executor_->pages(), options.kv, clock, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
+      timer_(model.h.share_of_experts()),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model), timer_, clock),
       input_(options, pool_, prefixes_, tenants_),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,

@@ -7,17 +7,21 @@
 namespace ruv {
 namespace {
 
-constexpr size_t kParts = 5;
+constexpr size_t kParts = 6;
 using Parts = std::array<double, kParts>;
 // How strongly a part is drawn to its last value, in shares of its squares. Contexts are drawn more
 // than rows, since in the first prompts both grow together. Outputs are drawn to 0: beside a single
 // stream each step has one of them, which cannot be told from the fixed part.
-constexpr Parts kRidge = {1e-6, 1e-6, 1e-3, 1e-3, 1e-2};
+constexpr Parts kRidge = {1e-6, 1e-6, 1e-3, 1e-3, 1e-2, 1e-3};
 
 // What a step has of each part that StepCost adds up.
-Parts parts_of(const StepShape& shape) {
-  return {1, static_cast<double>(shape.n_rows), shape.context / StepCost::kContextUnit,
-          shape.reach / StepCost::kContextUnit, static_cast<double>(shape.n_outputs)};
+Parts parts_of(const StepShape& shape, const StepCost& cost) {
+  return {1,
+          static_cast<double>(shape.n_rows),
+          shape.context / StepCost::kContextUnit,
+          shape.reach / StepCost::kContextUnit,
+          static_cast<double>(shape.n_outputs),
+          cost.share_read(shape.n_rows)};
 }
 
 // Weighted normal equations of ms ~ the sum of x[i] times the i-th part.
@@ -110,8 +114,13 @@ int64_t StepCost::rows_within(double ms, const StepShape& step, int64_t first) c
   for (int size = kSizes - 1; size >= size_of(step.n_rows + 1); --size) {
     const double known = factors[static_cast<size_t>(size)];
     const double sum_within = ms / (known > 0 ? known : 1);
-    const auto n = static_cast<int64_t>(rows_of_sum(sum_within - sum_ms(step), first));
-    const int64_t end = size + 1 < kSizes ? first_of(size + 1) : step.n_rows + n + 1;
+    // Experts as if the size were full.
+    const bool last = size + 1 == kSizes;
+    const double more_read =
+        (last ? 1 : share_read(first_of(size + 1) - 1)) - share_read(step.n_rows);
+    const double left_ms = sum_within - sum_ms(step) - experts_ms * more_read;
+    const auto n = static_cast<int64_t>(rows_of_sum(left_ms, first));
+    const int64_t end = last ? step.n_rows + n + 1 : first_of(size + 1);
     const int64_t most = std::min(step.n_rows + n, end - 1);
     if (most > step.n_rows && most >= first_of(size)) return most - step.n_rows;
   }
@@ -136,10 +145,11 @@ void StepTimer::fit(const Sample& latest) {
     const double one_ms = latest.ms / (1 + kGuessedSlope * n_more);
     cost_ = {.fixed_ms = one_ms * (1 - kGuessedSlope),
              .row_ms = one_ms * kGuessedSlope,
+             .share_of_experts = cost_.share_of_experts,
              .guessed = true};
     return;
   }
-  if (cost_.guessed) cost_ = {};
+  if (cost_.guessed) cost_ = {.share_of_experts = cost_.share_of_experts};
   fit_sum();
   fit_factors();
 }
@@ -159,16 +169,17 @@ void StepTimer::fit_sum() {
         // Each size with enough samples counts the same.
         const double weight =
             (trusted ? 1 : kTypicalError / error) / (s.ms * s.ms * std::max(n, kEnough));
-        normal.add(parts_of(s.shape), s.ms, weight);
+        normal.add(parts_of(s.shape, cost_), s.ms, weight);
       }
     }
-    Parts x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms, cost_.reach_ms, 0};
+    Parts x = {cost_.fixed_ms, cost_.row_ms, cost_.context_ms, cost_.reach_ms, 0, cost_.experts_ms};
     normal.solve(x);
     cost_.fixed_ms = x[0];
     cost_.row_ms = x[1];
     cost_.context_ms = x[2];
     cost_.reach_ms = x[3];
     cost_.output_ms = x[4];
+    cost_.experts_ms = x[5];
   }
 }
 

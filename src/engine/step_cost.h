@@ -1,16 +1,17 @@
 // StepCost: a model of how long a step takes:
 //
-//   (fixed + rows · row + rows · context · c + context of each sequence · r + outputs · o)
-//     · factor of the size
+//   (fixed + rows · row + rows · context · c + context of each sequence · r + outputs · o
+//     + share of the experts that are read · e) · factor of the size
 //
-// `fixed` is mostly reading the weights once; a row pays for its arithmetic and for the tokens that
-// it attends to; a sequence pays once for reading its keys and values; an output pays for its
-// logits. The factor corrects for kernels that take rows in tiles. StepTimer learns the numbers
-// from the measured steps of one model. The scheduler asks it to fill a step up to a time, and
-// drafting asks it what more rows cost.
+// `fixed` is mostly reading the weights once, but those of experts only where a row uses them; a
+// row pays for its arithmetic and for the tokens that it attends to; a sequence pays once for
+// reading its keys and values; an output pays for its logits. The factor corrects for kernels that
+// take rows in tiles. StepTimer learns the numbers from the measured steps of one model. The
+// scheduler asks it to fill a step up to a time, and drafting asks it what more rows cost.
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,6 +48,8 @@ struct StepCost {
   double context_ms = 0;  // of one row and 1024 tokens of context
   double reach_ms = 0;    // of one sequence and 1024 tokens of context
   double output_ms = 0;
+  double experts_ms = 0;        // all experts of all layers
+  double share_of_experts = 0;  // that one row uses; 0: the model has none
   static constexpr double kContextUnit = 1024;
 
   // Size classes: each number of rows to 16 by itself, since drafts are chosen row by row, then two
@@ -59,12 +62,18 @@ struct StepCost {
   std::array<double, kSizes> factors = {};
   bool guessed = false;  // all steps so far had one size: more rows are a guess
 
+  // The share of the experts that n rows use, if each chooses without regard to the others: those
+  // of one text agree more, so that this is rather too much.
+  double share_read(int64_t n_rows) const {
+    return share_of_experts > 0 ? 1 - std::pow(1 - share_of_experts, static_cast<double>(n_rows))
+                                : 0;
+  }
   bool measured() const { return !guessed && (fixed_ms > 0 || row_ms > 0); }
   // The modelled time without the factor.
   double sum_ms(const StepShape& step) const {
     return fixed_ms + static_cast<double>(step.n_rows) * row_ms +
            (step.context * context_ms + step.reach * reach_ms) / kContextUnit +
-           static_cast<double>(step.n_outputs) * output_ms;
+           static_cast<double>(step.n_outputs) * output_ms + share_read(step.n_rows) * experts_ms;
   }
   // 0: no step has been measured.
   double step_ms(const StepShape& step) const { return sum_ms(step) * factor(step.n_rows); }
@@ -73,7 +82,7 @@ struct StepCost {
     return known > 0 ? known : 1;
   }
   // The most rows of one sequence, without outputs, that follow `first` tokens with which `step`
-  // takes at most `ms`. Requires: measured().
+  // takes at most `ms`; of models with experts it may be a few less. Requires: measured().
   int64_t rows_within(double ms, const StepShape& step, int64_t first) const;
 
  private:
@@ -88,8 +97,11 @@ struct StepCost {
 // is tried again. Not thread-safe.
 class StepTimer {
  public:
+  // The share of its experts that a row of the model uses; 0: it has none.
+  explicit StepTimer(double share_of_experts = 0) { cost_.share_of_experts = share_of_experts; }
+
   void add(const StepShape& shape, double ms);
-  // All zeros until a step has been added.
+  // Times are all zero until a step has been added.
   const StepCost& cost() const { return cost_; }
   // Whether a step of this size class has been added.
   bool has_seen(int64_t n_rows) const { return ring_of(n_rows).n > 0; }

@@ -44,6 +44,37 @@ TEST(StepCost, RowsWithinIsTheMostThatFit) {
   }
 }
 
+// The weights of experts that a step reads first grow with its rows and then no more.
+TEST(StepCost, RowsOfModelsWithExpertsReadMoreWeights) {
+  const StepCost cost{.fixed_ms = 10, .row_ms = 0.1, .experts_ms = 100, .share_of_experts = 0.125};
+  EXPECT_DOUBLE_EQ(cost.step_ms(shape_of(0, 1)), 10.1 + 12.5);
+  EXPECT_DOUBLE_EQ(cost.step_ms(shape_of(0, 2)), 10.2 + 100 * (1 - 0.875 * 0.875));
+  EXPECT_NEAR(cost.step_ms(shape_of(0, 200)), 10 + 20 + 100, 1e-6);
+  EXPECT_EQ((StepCost{.experts_ms = 100}).step_ms(shape_of(0, 5)), 0) << "there are none";
+  for (const int64_t n_before : {0, 1, 7, 40}) {
+    for (const double ms : {20.0, 30.0, 50.0, 70.0, 90.0, 105.0, 112.0, 118.0, 140.0, 500.0}) {
+      const int64_t n = cost.rows_within(ms, shape_of(0, n_before), 0);
+      const StepShape step = shape_of(0, n_before) + shape_of(0, n);
+      EXPECT_TRUE(n == 0 || cost.step_ms(step) <= ms) << n << " in " << ms;
+      const int64_t more = n + std::max<int64_t>(4, n / 2);
+      EXPECT_GT(cost.step_ms(shape_of(0, n_before) + shape_of(0, more)), ms);
+    }
+  }
+}
+
+TEST(StepTimer, FindsTheCostOfReadingExperts) {
+  const StepCost cost{.fixed_ms = 4, .row_ms = 0.2, .experts_ms = 80, .share_of_experts = 0.0625};
+  StepTimer timer(0.0625);
+  Rng rng(3);
+  for (int i = 0; i < 600; ++i) {
+    const StepShape shape = shape_of(0, 1 + static_cast<int64_t>(rng.below(i % 3 == 0 ? 200 : 12)));
+    timer.add(shape, cost.sum_ms(shape) * (0.98 + 0.04 * rng.uniform()));
+  }
+  EXPECT_NEAR(timer.cost().experts_ms, 80, 8);
+  EXPECT_NEAR(timer.cost().sum_ms(shape_of(0, 1)), cost.sum_ms(shape_of(0, 1)), 0.5);
+  EXPECT_NEAR(timer.cost().sum_ms(shape_of(0, 5)), cost.sum_ms(shape_of(0, 5)), 1.5);
+}
+
 TEST(StepCost, RowsWithinNoTimeIsNone) {
   const StepCost cost{10, 0.5, 2};
   EXPECT_EQ(cost.rows_within(0, {}, 10), 0);

@@ -62,7 +62,8 @@ DraftModel::DraftModel(const Model& draft, const DraftModelLimits& limits,
       limits_(limits),
       vocabularies_(vocabularies),
       executor_(std::move(executor)),
-      pool_(limits.n_pages) {}
+      pool_(limits.n_pages),
+      costs_(draft.h.share_of_experts()) {}
 
 void DraftModel::propose(std::span<const Turn> turns, const Clock& clock) {
   CHECK(static_cast<int64_t>(turns.size()) <= limits_.max_sequences);
