@@ -204,8 +204,9 @@ TEST_P(Families, LogitsOrRefusal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Families,
-                         testing::Values("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2",
-                                         "gemma3", "phi3", "gpt2", "starcoder2", "lfm2"),
+                         testing::Values("llama", "mistral", "mixtral", "qwen2", "qwen3",
+                                         "qwen3moe", "gemma", "gemma2", "gemma3", "phi3", "gpt2",
+                                         "starcoder2", "lfm2"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

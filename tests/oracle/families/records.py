@@ -142,6 +142,59 @@ class Qwen3(Qwen):
         d.put("attention_bias", True, False, absent=0.4)
 
 
+class Qwen3Moe(Family):
+    name, model_type = "qwen3moe", "qwen3_moe"
+    hf_class, base_class = "Qwen3MoeForCausalLM", "Qwen3MoeModel"
+    inert = {"router_aux_loss_coef", "max_window_layers"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        c["head_dim"] = d.head_dim
+        c.setdefault("num_key_value_heads", c["num_attention_heads"])
+        c["num_hidden_layers"] = d.pick(1, 2, 3, 4)
+        n = d.pick(1, 2, 3, 5, 8, 17)
+        c["num_experts" if d.chance(0.9) else "num_local_experts"] = n
+        c["num_experts_per_tok"] = d.pick(*range(1, min(n, 5) + 1))
+        if d.chance(0.03):
+            c["num_experts_per_tok"] = d.pick(0, n + 1)
+        c["moe_intermediate_size"] = d.pick(7, 8, 12, 33)
+
+    def settings(self, d):
+        self.common(d)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.put("attention_bias", True, False, absent=0.4)
+        d.put("norm_topk_prob", True, False, absent=0.2)
+        d.put("decoder_sparse_step", 1, 1, 2, 3, absent=0.4, null=0)
+        if d.chance(0.5):
+            layers = range(d.config["num_hidden_layers"] + 1)
+            d.config["mlp_only_layers"] = [i for i in layers if d.chance(0.3)]
+        d.put("use_sliding_window", True, False, absent=0.3)
+        d.window()
+        d.put("router_aux_loss_coef", 0.5, absent=0.8)
+
+
+class Mixtral(Family):
+    name = model_type = "mixtral"
+    hf_class, base_class = "MixtralForCausalLM", "MixtralModel"
+    inert = {"router_aux_loss_coef", "router_jitter_noise", "attention_bias"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        c.setdefault("num_key_value_heads", c["num_attention_heads"])
+        n = d.pick(1, 2, 3, 5, 8)
+        c["num_experts" if d.chance(0.1) else "num_local_experts"] = n
+        if n != 2 or d.chance(0.7):
+            c["num_experts_per_tok"] = d.pick(*range(1, min(n, 4) + 1))
+
+    def settings(self, d):
+        self.common(d)
+        d.rope(SCALED, d.head_dim, d.positions_limit)
+        d.window()
+        d.put("router_jitter_noise", 0.1, absent=0.8)
+
+
 class Gemma(Family):
     name = model_type = "gemma"
     hf_class, base_class = "GemmaForCausalLM", "GemmaModel"
@@ -331,5 +384,5 @@ class Lfm2(Family):
 
 
 FAMILIES = {record.name: record for record in (
-    Llama(), Mistral(), Qwen2(), Qwen3(), Gemma1(), Gemma2(), Gemma3(), Phi3(), Gpt2(),
-    Starcoder2(), Lfm2())}
+    Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
+    Phi3(), Gpt2(), Starcoder2(), Lfm2())}

@@ -33,9 +33,32 @@ def shapes_of(config):
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(parse_config(config),
                                                      attn_implementation="eager")
-        return {name: tuple(p.shape) for name, p in model.state_dict().items()}
+        shapes = {name: tuple(p.shape) for name, p in model.state_dict().items()}
+        return checkpoint_shapes(shapes, model.config.model_type)
     except Exception as error:
         raise Refused(one_line(error)) from error
+
+
+# What a checkpoint calls the parts of an expert.
+EXPERT_PARTS = {"mixtral": ("w1", "w3", "w2")}
+
+
+def checkpoint_shapes(shapes, model_type):
+    """Experts are one tensor in memory and a matrix each in a checkpoint."""
+    gate, up, down = EXPERT_PARTS.get(model_type, ("gate_proj", "up_proj", "down_proj"))
+    out = {}
+    for name, shape in shapes.items():
+        stored = name.replace(".mlp.", ".block_sparse_moe.") if model_type == "mixtral" else name
+        stem = stored.rsplit(".", 1)[0]
+        for e in range(shape[0]):
+            if name.endswith("experts.gate_up_proj"):
+                half = (shape[1] // 2, shape[2])
+                out |= {f"{stem}.{e}.{part}.weight": half for part in (gate, up)}
+            elif name.endswith("experts.down_proj"):
+                out[f"{stem}.{e}.{down}.weight"] = shape[1:]
+        if ".experts." not in name:
+            out[stored] = shape
+    return out
 
 
 def load_classes(configs):
@@ -54,7 +77,7 @@ class Model:
         try:
             self.model, info = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=torch.float32, attn_implementation="eager",
-                output_loading_info=True)
+                experts_implementation="eager", output_loading_info=True)
         except Exception as error:
             raise Refused(one_line(error)) from error
         self.model.eval()
@@ -110,16 +133,32 @@ def bf16_activations(model):
     kinds = (torch.nn.Linear, transformers.pytorch_utils.Conv1D)
     hooks = [m.register_forward_pre_hook(lambda _, args: (args[0].bfloat16().float(), *args[1:]))
              for m in model.modules() if isinstance(m, kinds)]
+    plain = torch.nn.functional.linear
+
+    def rounded(x, *rest):
+        return plain(x.bfloat16().float(), *rest)
+
+    def begin(module, args):
+        torch.nn.functional.linear = rounded
+
+    def end(module, args, out):
+        torch.nn.functional.linear = plain
+
+    for m in model.modules():
+        if type(m).__name__.endswith("Experts"):
+            hooks += [m.register_forward_pre_hook(begin), m.register_forward_hook(end)]
     try:
         yield
     finally:
+        torch.nn.functional.linear = plain
         for hook in hooks:
             hook.remove()
 
 
 @contextlib.contextmanager
 def half_matrices(model):
-    kept = {name: p.detach().clone() for name, p in model.named_parameters() if p.dim() == 2}
+    kept = {name: p.detach().clone() for name, p in model.named_parameters()
+            if p.dim() > 1 and not name.endswith("mlp.gate.weight")}  # routers stay as they are
     with torch.no_grad():
         for name, p in model.named_parameters():
             if name in kept:

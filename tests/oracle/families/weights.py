@@ -58,6 +58,8 @@ def role_of(name, shape, model_type, heat):
         return 1.0 + shift, 0.4
     if len(shape) == 1:
         return 0.0, 0.5
+    if name.endswith((".mlp.gate.weight", ".block_sparse_moe.gate.weight")):
+        return 0.0, round(2 * heat * math.sqrt(3.0 / shape[1]), 6)  # routes that differ
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
