@@ -1,6 +1,6 @@
 // The same logits from every instruction set: a small random Llama, written in each weight format
-// and asked with each type of keys and values, has one hash of all its logits. All tables of all
-// machines share the hashes committed here.
+// and asked with each type of keys and values, and one with experts, has one hash of all its
+// logits. All tables of all machines share the hashes committed here.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,13 +26,15 @@ constexpr int64_t kVocab = 96;
 constexpr int64_t kLayers = 2;
 constexpr int64_t kFf = 512;
 constexpr int64_t kKv = 128;  // two heads of 64
+constexpr int64_t kExpertFf = 256;
 
 struct Matrix {
   std::string name;
   std::vector<int64_t> shape;
 };
 
-std::vector<Matrix> matrices() {
+// n_experts 0: a gated feed-forward.
+std::vector<Matrix> matrices(int64_t n_experts) {
   std::vector<Matrix> all = {{"token_embd.weight", {kVocab, kEmbd}},
                              {"output_norm.weight", {kEmbd}},
                              {"output.weight", {kVocab, kEmbd}}};
@@ -44,9 +46,16 @@ std::vector<Matrix> matrices() {
     all.push_back({block + "attn_v.weight", {kKv, kEmbd}});
     all.push_back({block + "attn_output.weight", {kEmbd, kEmbd}});
     all.push_back({block + "ffn_norm.weight", {kEmbd}});
-    all.push_back({block + "ffn_gate.weight", {kFf, kEmbd}});
-    all.push_back({block + "ffn_up.weight", {kFf, kEmbd}});
-    all.push_back({block + "ffn_down.weight", {kEmbd, kFf}});
+    if (n_experts == 0) {
+      all.push_back({block + "ffn_gate.weight", {kFf, kEmbd}});
+      all.push_back({block + "ffn_up.weight", {kFf, kEmbd}});
+      all.push_back({block + "ffn_down.weight", {kEmbd, kFf}});
+      continue;
+    }
+    all.push_back({block + "ffn_gate_inp.weight", {n_experts, kEmbd}});
+    all.push_back({block + "ffn_gate_exps.weight", {n_experts, kExpertFf, kEmbd}});
+    all.push_back({block + "ffn_up_exps.weight", {n_experts, kExpertFf, kEmbd}});
+    all.push_back({block + "ffn_down_exps.weight", {n_experts, kEmbd, kExpertFf}});
   }
   return all;
 }
@@ -63,7 +72,7 @@ std::vector<float> random_weights(const Matrix& matrix, Rng& rng) {
   return x;
 }
 
-Status write_model(const std::string& path) {
+Status write_model(const std::string& path, int64_t n_experts) {
   GgufWriter writer = TRY(GgufWriter::create(path));
   writer.add_text("general.architecture", "llama");
   writer.add_u32("llama.context_length", 512);
@@ -74,7 +83,12 @@ Status write_model(const std::string& path) {
   writer.add_u32("llama.attention.head_count_kv", 2);
   writer.add_f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
   writer.add_f32("llama.rope.freq_base", 500000);
-  const std::vector<Matrix> all = matrices();
+  if (n_experts > 0) {
+    writer.add_u32("llama.expert_count", static_cast<uint32_t>(n_experts));
+    writer.add_u32("llama.expert_used_count", 3);
+    writer.add_u32("llama.expert_feed_forward_length", kExpertFf);
+  }
+  const std::vector<Matrix> all = matrices(n_experts);
   for (const Matrix& m : all) writer.declare_tensor(m.name, DType::f32, m.shape);
   TRY(writer.begin_tensors());
   Rng rng(7);
@@ -113,6 +127,7 @@ struct LogitsCase {
   KvType kv;
   int64_t n_tokens;  // 300: more than one chunk of keys
   uint64_t expected;
+  int64_t n_experts = 0;
 };
 
 // f32 and f16 agree because the weights have few bits.
@@ -135,6 +150,9 @@ constexpr LogitsCase kCases[] = {
     {"q6_k", KvType::int8, 20, 0x948D39748592F5C4ULL},
     {"iq4_nl", KvType::int8, 20, 0xCF8C1C8E2DC83749ULL},
     {"iq4_xs", KvType::int8, 20, 0x879EDDA937940EF3ULL},
+    {"f32", KvType::int8, 20, 0x1B37B3942E46EEABULL, 7},
+    {"q8_0", KvType::f16, 300, 0x2AAAAE1C23F7E085ULL, 7},
+    {"q4_k_m", KvType::int8, 20, 0xB7E9983F177B3343ULL, 7},
 };
 
 class SameLogits : public testing::TestWithParam<LogitsCase> {};
@@ -143,7 +161,7 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
   const LogitsCase& c = GetParam();
   const std::string folder = testing::TempDir() + "ruv_logits_" + std::to_string(getpid());
   std::filesystem::create_directories(folder);
-  ASSERT_TRUE(write_model(folder + "/f32.gguf").ok());
+  ASSERT_TRUE(write_model(folder + "/f32.gguf", c.n_experts).ok());
   const auto plain = ModelFile::open(folder + "/f32.gguf");
   ASSERT_TRUE(plain.has_value()) << plain.error().message();
   const std::string path = folder + "/" + c.weights + "_.gguf";
@@ -169,7 +187,8 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SameLogits, testing::ValuesIn(kCases), [](const auto& info) {
-  return std::string(info.param.weights) + "_" + std::string(kv_type_name(info.param.kv));
+  return std::string(info.param.weights) + "_" + std::string(kv_type_name(info.param.kv)) +
+         (info.param.n_experts > 0 ? "_experts" : "");
 });
 
 }  // namespace

@@ -314,6 +314,7 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
     {"window_and_softcap_int8", "tests/golden/models/gemma2/model.gguf", KvType::int8, 120, true},
     {"states_f16", "tests/golden/models/lfm2/model.gguf", KvType::f16, 120, false, true},
     {"learned_positions_f16", "tests/golden/models/gpt2/model.gguf", KvType::f16, 120},
+    {"experts_f16", "tests/golden/models/mixtral/model.gguf", KvType::f16, 60},
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, CachedBytes, testing::ValuesIn(kCachedBytesCases),
