@@ -1,6 +1,7 @@
 // CacheLayout: what the KV cache of a model keeps, layer by layer. Layers that read the same
 // tokens, all of them or the newest `window`, form a group; a group's pages are stored together
-// and given up together (device/kv_pages.h).
+// and given up together (device/kv_pages.h). Layers that keep a running state form one more group,
+// whether they keep tokens too or not: a checkpoint is of all of them.
 #pragma once
 
 #include <vector>
@@ -29,14 +30,14 @@ struct CacheLayout {
   CacheLayout with_type(KvType type) const {
     CacheLayout layout = *this;
     for (KvLayer& layer : layout.layers) {
-      if (layer.shape.state_bytes == 0) layer.shape.type = type;
+      if (layer.shape.has_tokens()) layer.shape.type = type;
     }
     return layout;
   }
   // The type of the keys and values; f16 where no layer keeps any.
   KvType type() const {
     for (const KvLayer& layer : layers) {
-      if (layer.shape.state_bytes == 0) return layer.shape.type;
+      if (layer.shape.has_tokens()) return layer.shape.type;
     }
     return KvType::f16;
   }
@@ -51,7 +52,7 @@ struct CacheLayout {
   // Bytes of the keys and values of a page, in all layers.
   int64_t page_bytes() const {
     int64_t n = 0;
-    for (const KvLayer& layer : layers) n += layer.shape.page_bytes() - layer.shape.state_bytes;
+    for (const KvLayer& layer : layers) n += layer.shape.page_bytes();
     return n;
   }
   // Bytes of one running state, of all layers.
@@ -66,8 +67,7 @@ struct CacheLayout {
     int64_t n = state_bytes();
     for (const KvLayer& layer : layers) {
       const bool is_full = layer.window == 0 || layer.window > n_tokens;
-      n += (layer.shape.page_bytes() - layer.shape.state_bytes) *
-           pages_for(is_full ? n_tokens : layer.window);
+      n += layer.shape.page_bytes() * pages_for(is_full ? n_tokens : layer.window);
     }
     return n;
   }

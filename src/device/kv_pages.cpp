@@ -35,21 +35,25 @@ Result<KvPages> KvPages::create(const CacheLayout& layout, int64_t n_pages,
 Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
   if (!limits) return {};
   std::set<int64_t> windows;
-  for (const KvLayer& layer : layout_.layers) windows.insert(layer.window);
+  for (const KvLayer& layer : layout_.layers) {
+    if (layer.shape.has_tokens()) windows.insert(layer.window);
+  }
   windows.erase(0);
   for (const int64_t window : windows) {
     const KvReach reach = KvReach::of_window(window);
     if (frames_for(reach, *limits, n_pages_) == n_pages_) continue;
+    const auto is_inside = [&](const KvLayer& layer) {
+      return layer.window == window && layer.shape.has_tokens();
+    };
     std::vector<KvShape> shapes;
     for (size_t i = 0; i < layout_.layers.size(); ++i) {
-      if (layout_.layers[i].window == window) {
-        settled_[i] = append(shapes, layout_.layers[i].shape);
-      }
+      const KvLayer& layer = layout_.layers[i];
+      if (is_inside(layer)) settled_[i] = append(shapes, layer.shape.tokens());
     }
     assigned_.push_back(std::make_unique<KvFrames>(
         TRY(KvFrames::create(*device_, reach, std::move(shapes), n_pages_, *limits))));
     for (size_t i = 0; i < layout_.layers.size(); ++i) {
-      if (layout_.layers[i].window != window) continue;
+      if (!is_inside(layout_.layers[i])) continue;
       settled_[i].region = &assigned_.back()->region();
       settled_[i].frames = assigned_.back()->table();
     }
@@ -61,17 +65,15 @@ Status KvPages::add_windows(const std::optional<FrameLimits>& limits) {
 // All layers that keep a running state share one group: a checkpoint is of all of them.
 Status KvPages::add_states(const std::optional<FrameLimits>& limits) {
   std::vector<KvShape> shapes;
-  for (size_t i = 0; i < layout_.layers.size(); ++i) {
-    const KvShape& shape = layout_.layers[i].shape;
-    if (shape.state_bytes > 0) settled_[i] = append(shapes, shape);
+  for (const KvLayer& layer : layout_.layers) {
+    state_index_.push_back(layer.shape.has_state() ? std::ssize(shapes) : -1);
+    if (layer.shape.has_state()) shapes.push_back(layer.shape.state());
   }
   if (shapes.empty()) return {};
   if (!limits) return fail(Code::unsupported, "KV pages: running states belong to sequences");
   assigned_.push_back(std::make_unique<KvFrames>(TRY(
       KvFrames::create(*device_, {KvReach::Kind::state}, std::move(shapes), n_pages_, *limits))));
-  for (size_t i = 0; i < layout_.layers.size(); ++i) {
-    if (layout_.layers[i].shape.state_bytes > 0) settled_[i].region = &assigned_.back()->region();
-  }
+  states_ = assigned_.back().get();
   n_saved_ = assigned_.size();
   return {};
 }
@@ -80,8 +82,9 @@ Status KvPages::add_main() {
   std::vector<KvShape> shapes;
   std::vector<size_t> layers;
   for (size_t i = 0; i < layout_.layers.size(); ++i) {
-    if (settled_[i].region != nullptr) continue;
-    settled_[i] = append(shapes, layout_.layers[i].shape);
+    const KvShape& shape = layout_.layers[i].shape;
+    if (settled_[i].region != nullptr || !shape.has_tokens()) continue;
+    settled_[i] = append(shapes, shape.tokens());
     layers.push_back(i);
   }
   main_ = std::make_unique<KvRegion>(TRY(KvRegion::create(*device_, std::move(shapes), n_pages_)));
@@ -94,7 +97,7 @@ Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
   if (!layout_.has_tiers()) return {};
   std::vector<KvShape> shapes;
   for (size_t i = 0; i < layout_.layers.size(); ++i) {
-    KvShape shape = layout_.layers[i].shape;
+    KvShape shape = layout_.layers[i].shape.tokens();
     if (!is_tiered(shape.type)) continue;
     shape.type = KvType::f16;
     newest_[i] = append(shapes, shape);
@@ -122,17 +125,17 @@ Status KvPages::add_tails(const std::optional<FrameLimits>& limits) {
 // Counts what create() would allocate, before there is a device.
 int64_t KvPages::bytes_for(const CacheLayout& layout, int64_t n_pages,
                            const std::optional<FrameLimits>& limits) {
-  int64_t bytes = 0;
+  const auto n_frames = [&](const KvReach& reach) {
+    return limits ? frames_for(reach, *limits, n_pages) : n_pages;
+  };
+  int64_t bytes = layout.state_bytes() * n_frames({KvReach::Kind::state});
   for (const KvLayer& layer : layout.layers) {
-    const bool has_state = layer.shape.state_bytes > 0;
-    const KvReach reach =
-        has_state ? KvReach{KvReach::Kind::state} : KvReach::of_window(layer.window);
-    const bool keeps_all = !limits || (layer.window == 0 && !has_state);
-    bytes += layer.shape.page_bytes() * (keeps_all ? n_pages : frames_for(reach, *limits, n_pages));
+    const KvReach window = KvReach::of_window(layer.window);
+    bytes += layer.shape.page_bytes() * (layer.window > 0 ? n_frames(window) : n_pages);
     if (!is_tiered(layer.shape.type)) continue;
     KvShape tail = layer.shape;
     tail.type = KvType::f16;
-    bytes += tail.page_bytes() * (limits ? frames_for(KvReach(), *limits, n_pages) : n_pages);
+    bytes += tail.page_bytes() * n_frames(KvReach());
   }
   return bytes;
 }

@@ -23,7 +23,7 @@ namespace ruv {
 
 // Where one layer's keys and values are.
 struct KvView {
-  const KvRegion* region = nullptr;
+  const KvRegion* region = nullptr;  // null: the layer keeps no tokens
   int64_t layer = 0;                // of the region
   const FrameId* frames = nullptr;  // by page; null: frame n belongs to page n
 
@@ -60,6 +60,10 @@ class KvPages {
   // What rows read of pages before their own group of kGroupTokens, and of that group.
   const KvView& settled(int64_t layer) const { return settled_[static_cast<size_t>(layer)]; }
   const KvView& newest(int64_t layer) const { return newest_[static_cast<size_t>(layer)]; }
+  // A layer's running state in a frame of the states' group. Requires: the layer keeps one.
+  Address state(FrameId frame, int64_t layer) const {
+    return states_->region().state(frame, state_index_[static_cast<size_t>(layer)]);
+  }
 
   // Groups whose frames must be assigned to pages. Windows come first, then states and tails if
   // there are.
@@ -104,6 +108,8 @@ class KvPages {
   std::vector<std::unique_ptr<KvFrames>> assigned_;
   size_t n_saved_ = 0;
   std::vector<KvView> settled_, newest_;  // by layer
+  const KvFrames* states_ = nullptr;      // one of assigned_; null: no layer keeps a state
+  std::vector<int64_t> state_index_;      // by layer: which of the states' region; -1: has none
 };
 
 }  // namespace ruv

@@ -110,6 +110,49 @@ TEST(KvPages, ARunningStateHasNoTypeAndIsThereOnce) {
   EXPECT_NE(pages->newest(1).region, pages->settled(1).region);
 }
 
+// A layer that attends and keeps a state is in two groups, with an index of its own in each.
+TEST(KvPages, ALayerMayKeepTokensAndAState) {
+  KvShape both = square(2, 8, KvType::f16);
+  both.state_bytes = 96;
+  CacheLayout layout = {{{both, 32}, {KvShape{.state_bytes = 64}}, {square(3, 8)}, {both, 0}, {}}};
+  EXPECT_EQ(layout.state_bytes(), 96 + 64 + 96);
+  EXPECT_EQ(layout.page_bytes(), 2 * both.page_bytes() + square(3, 8).page_bytes());
+  layout = layout.with_type(KvType::int4);
+  const FrameLimits limits = {.n_lists = 2, .n_rows = 16, .n_checkpoints = 3};
+  const Result<KvPages> pages = KvPages::create(layout, 4000, limits);
+  ASSERT_TRUE(pages.has_value());
+  ASSERT_EQ(pages->saved().size(), 2U);
+  const KvRegion& window = pages->saved()[0]->region();
+  const KvRegion& states = pages->saved()[1]->region();
+  EXPECT_EQ(states.n_layers(), 3);
+  EXPECT_EQ(states.frame_bytes(), layout.state_bytes());
+  EXPECT_EQ(states.n_bytes(), states.n_frames() * layout.state_bytes()) << "no frame is padding";
+  EXPECT_EQ(pages->settled(0).region, &window);
+  EXPECT_EQ(window.frame_bytes(), layout.layers[0].shape.page_bytes());
+  EXPECT_EQ(pages->settled(1).region, nullptr);
+  EXPECT_EQ(pages->settled(3).layer, 1);
+  EXPECT_EQ(pages->settled(4).region, nullptr);
+  EXPECT_EQ(pages->newest(0).type(), KvType::f16);
+  EXPECT_EQ(pages->state(2, 0), states.state(2, 0));
+  EXPECT_EQ(pages->state(2, 1), states.state(2, 1));
+  EXPECT_EQ(pages->state(2, 3), states.state(2, 2));
+}
+
+// What the budget is decided by is what is allocated, states once.
+TEST(KvPages, MemoryCountsEachStateOnce) {
+  KvShape both = square(2, 8);
+  both.state_bytes = 1 << 20;
+  const CacheLayout layout = {{{both, 0}, {KvShape{.state_bytes = 512}}}};
+  const FrameLimits limits = {.n_lists = 3, .n_rows = 16, .n_drafts = 2, .n_checkpoints = 4};
+  const Result<KvPages> pages = KvPages::create(layout, 64, limits);
+  ASSERT_TRUE(pages.has_value());
+  const int64_t n_frames = KvReach{KvReach::Kind::state}.enough_for(limits) + 4;
+  EXPECT_EQ(pages->n_bytes(), 64 * both.page_bytes() + n_frames * ((1 << 20) + 512));
+  EXPECT_EQ(pages->n_bytes(), KvPages::bytes_for(layout, 64, limits));
+  EXPECT_EQ(pages->held_bytes(40), 3 * both.page_bytes() + (1 << 20) + 512);
+  EXPECT_EQ(layout.held_bytes(40), pages->held_bytes(40));
+}
+
 TEST(KvPages, LayersOfOneWindowShareItsFrames) {
   const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
   Result<KvPages> pages = KvPages::create(mixed(KvType::int8), 4000, limits);

@@ -1,26 +1,33 @@
-// A run holds, layer by layer, the keys of each head for all its frames, then the values, then the
-// states. So attention reads the keys of neighbouring frames as one stream.
+// A run holds, layer by layer, the keys of each head for all its frames, then the values. So
+// attention reads the keys of neighbouring frames as one stream.
 #include "device/kv_region.h"
 
 namespace ruv {
 
 Result<KvRegion> KvRegion::create(Device& device, std::vector<KvShape> layers, int64_t n_frames) {
-  std::vector<Layer> placed;
-  int64_t run_bytes = 0;
+  KvRegion region(device, {}, n_frames);
   for (const KvShape& shape : layers) {
-    Layer layer = {shape, run_bytes, shape.key_bytes(), shape.value_bytes(), shape.scale_bytes()};
+    Layer layer;
+    layer.shape = shape;
+    layer.begin = region.run_bytes_;
+    layer.state_begin = region.state_bytes_;
+    layer.key_bytes = shape.key_bytes();
+    layer.value_bytes = shape.value_bytes();
+    layer.scale_bytes = shape.scale_bytes();
     layer.key_stream = kRunFrames * (layer.key_bytes + layer.scale_bytes);
     layer.value_stream = kRunFrames * (layer.value_bytes + layer.scale_bytes);
-    run_bytes +=
-        shape.n_heads * (layer.key_stream + layer.value_stream) + kRunFrames * shape.state_bytes;
-    placed.push_back(layer);
+    region.run_bytes_ += shape.n_heads * (layer.key_stream + layer.value_stream);
+    region.state_bytes_ += shape.state_bytes;
+    region.layers_.push_back(layer);
   }
   const int64_t n_runs = (n_frames + kRunFrames - 1) / kRunFrames;
-  DeviceMemory memory = TRY(device.allocate(n_runs * run_bytes));
-  return KvRegion(device, std::move(placed), run_bytes, n_frames, std::move(memory));
+  const int64_t run_bytes = n_runs * region.run_bytes_;
+  region.memory_ = TRY(device.allocate(run_bytes + n_frames * region.state_bytes_));
+  region.states_ = region.memory_.start + run_bytes;
+  return region;
 }
 
-// Calls f(start, n_bytes, offset) for the parts of a frame, which lie apart in its run. `offset` is
+// Calls f(start, n_bytes, offset) for the parts of a frame, which lie apart in the region. `offset` is
 // a part's place in the bytes of a saved frame: their order is the format of records on disk.
 template <class F>
 void KvRegion::for_pieces(FrameId frame, const F& f) const {
@@ -38,8 +45,8 @@ void KvRegion::for_pieces(FrameId frame, const F& f) const {
       piece(values(frame, layer, head), at(layer).value_bytes);
       piece(value_scales(frame, layer, head), at(layer).scale_bytes);
     }
-    piece(state(frame, layer), shape(layer).state_bytes);
   }
+  piece(states_of(frame), state_bytes_);
 }
 
 void KvRegion::clear(FrameId frame) const {
@@ -47,9 +54,9 @@ void KvRegion::clear(FrameId frame) const {
 }
 
 void KvRegion::copy(FrameId from, FrameId to) const {
+  if (state_bytes_ > 0) device_->copy(states_of(to), states_of(from), state_bytes_);
   for (int64_t layer = 0; layer < n_layers(); ++layer) {
     const Layer& l = at(layer);
-    device_->copy(state(to, layer), state(from, layer), l.shape.state_bytes);
     for (int64_t head = 0; head < l.shape.n_heads; ++head) {
       device_->copy(keys(to, layer, head), keys(from, layer, head), l.key_bytes);
       device_->copy(values(to, layer, head), values(from, layer, head), l.value_bytes);

@@ -12,7 +12,8 @@
 // int4, int2: as kernels/kernels.h says, of rotated keys (device/kv_codes.h); a scale and a least
 //       number per token.
 //
-// Of a layer that keeps a running state, a frame is one state.
+// Running states follow the runs: a frame of all layers is one piece, since a step reads all of it.
+// They are not rounded up to whole runs, which may be megabytes.
 #pragma once
 
 #include <span>
@@ -36,7 +37,7 @@ class KvRegion {
   int64_t n_layers() const { return static_cast<int64_t>(layers_.size()); }
   int64_t n_bytes() const { return memory_.n_bytes; }
   // Bytes of one frame.
-  int64_t frame_bytes() const { return run_bytes_ / kRunFrames; }
+  int64_t frame_bytes() const { return run_bytes_ / kRunFrames + state_bytes_; }
   const KvShape& shape(int64_t layer) const { return at(layer).shape; }
 
   Address keys(FrameId frame, int64_t layer, int64_t head) const {
@@ -46,7 +47,7 @@ class KvRegion {
     return numbers_of(value_stream(frame, layer, head), frame, at(layer).value_bytes);
   }
   Address state(FrameId frame, int64_t layer) const {
-    return run_of(frame) + (at(layer).begin + frame % kRunFrames * at(layer).shape.state_bytes);
+    return states_of(frame) + at(layer).state_begin;
   }
   // bf16 of every token: kPageTokens scales, followed by least numbers if the type has them.
   Address key_scales(FrameId frame, int64_t layer, int64_t head) const {
@@ -66,20 +67,17 @@ class KvRegion {
   struct Layer {
     KvShape shape;
     int64_t begin = 0;  // in a run
+    int64_t state_begin = 0;  // in a frame's states
     int64_t key_bytes = 0, value_bytes = 0, scale_bytes = 0;
     int64_t key_stream = 0, value_stream = 0;  // bytes of a head in a run
   };
 
-  KvRegion(Device& device, std::vector<Layer> layers, int64_t run_bytes, int64_t n_frames,
-           DeviceMemory memory)
-      : device_(&device),
-        layers_(std::move(layers)),
-        run_bytes_(run_bytes),
-        n_frames_(n_frames),
-        memory_(std::move(memory)) {}
+  KvRegion(Device& device, std::vector<Layer> layers, int64_t n_frames)
+      : device_(&device), layers_(std::move(layers)), n_frames_(n_frames) {}
 
   const Layer& at(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
   Address run_of(FrameId frame) const { return memory_.start + frame / kRunFrames * run_bytes_; }
+  Address states_of(FrameId frame) const { return states_ + frame * state_bytes_; }
   Address key_stream(FrameId frame, int64_t layer, int64_t head) const {
     return run_of(frame) + (at(layer).begin + head * at(layer).key_stream);
   }
@@ -99,8 +97,10 @@ class KvRegion {
 
   Device* device_;
   std::vector<Layer> layers_;
-  int64_t run_bytes_;
+  int64_t run_bytes_ = 0;
+  int64_t state_bytes_ = 0;  // of all layers in one frame
   int64_t n_frames_;
+  Address states_;
   DeviceMemory memory_;
 };
 

@@ -38,23 +38,29 @@ constexpr bool rotates_keys(KvType type) { return kv_type_row(type).rotates_keys
 // Bits of a code; 0 for types that have none.
 constexpr int code_bits(KvType type) { return is_tiered(type) ? kv_type_row(type).bits : 0; }
 
-// What one layer keeps. Byte counts are those of one page.
+// What one layer keeps: keys and values of its tokens, a running state of the sequence, or both.
+// Byte counts are those of one page, and of one state.
 struct KvShape {
-  int64_t n_heads = 0;  // of keys and of values
+  int64_t n_heads = 0;  // of keys and of values; 0: the layer keeps no tokens
   int64_t key_dim = 0;
   int64_t value_dim = 0;
   KvType type = KvType::f16;
-  // The size of a running state, which the layer keeps for a sequence in place of keys and values.
-  int64_t state_bytes = 0;
+  int64_t state_bytes = 0;  // 0: the layer keeps no state
+
+  bool has_tokens() const { return n_heads > 0; }
+  bool has_state() const { return state_bytes > 0; }
+  // The same keys and values, and the same state alone: they lie in different groups.
+  KvShape tokens() const { return {n_heads, key_dim, value_dim, type}; }
+  KvShape state() const { return {.state_bytes = state_bytes}; }
 
   // Numbers of one head's keys, and of its values.
   int64_t key_bytes() const { return number_bytes(key_dim); }
   int64_t value_bytes() const { return number_bytes(value_dim); }
   // Scales of one head's keys or values.
   int64_t scale_bytes() const { return kPageTokens * kv_type_row(type).scale_bytes; }
-  // All of them; of a layer with a running state those of one checkpoint.
+  // All of them.
   int64_t page_bytes() const {
-    return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes()) + state_bytes;
+    return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes());
   }
 
   bool operator==(const KvShape&) const = default;

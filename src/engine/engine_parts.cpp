@@ -65,7 +65,10 @@ Status check_kv(const KvCacheConfig& kv) {
 
 // "8 heads of 128", or what else a layer keeps.
 std::string shape_text(const KvShape& shape) {
-  if (shape.state_bytes > 0) return fmt::format("states of {} bytes", shape.state_bytes);
+  if (shape.has_state()) {
+    const std::string tokens = shape.has_tokens() ? shape_text(shape.tokens()) + " and " : "";
+    return fmt::format("{}states of {} bytes", tokens, shape.state_bytes);
+  }
   const std::string values =
       shape.value_dim != shape.key_dim ? fmt::format(" and {}", shape.value_dim) : "";
   return fmt::format("{} heads of {}{}", shape.n_heads, shape.key_dim, values);

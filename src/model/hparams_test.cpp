@@ -253,7 +253,7 @@ TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
   numbers.set_integers("attention.head_count_kv", {0, 2, 0, 2});
   const HParams h = numbers.read();
   EXPECT_EQ(h.n_kv_heads, 2);
-  const auto plans = numbers.plans();
+  auto plans = numbers.plans();
   EXPECT_TRUE(plans[0].has(Role::conv_in) && plans[0].has(Role::conv_out));
   EXPECT_FALSE(plans[0].has(Role::q) || plans[0].has(Role::o) || plans[0].has(NormRole::k));
   EXPECT_EQ(plans[0].extent(LayerSize::conv), 3 * 64);
@@ -263,6 +263,9 @@ TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
   EXPECT_EQ(layout.layers[0].shape, KvShape{.state_bytes = 2 * 64 * 4});
   EXPECT_EQ(layout.layers[1].shape.n_heads, 2);
   EXPECT_EQ(layout.layers[1].shape.state_bytes, 0);
+  plans[1].n_conv_taps = 4;  // a layer may have both
+  EXPECT_EQ(cache_layout(plans).layers[1].shape.tokens(), layout.layers[1].shape);
+  EXPECT_EQ(cache_layout(plans).state_bytes(), (3 + 2 + 2) * 64 * 4);
   numbers.set_integers("attention.head_count_kv", {0, 0, 0, 0});
   EXPECT_EQ(numbers.read().n_kv_heads, 4);
   EXPECT_EQ(cache_layout(numbers.plans()).page_bytes(), 0);

@@ -128,13 +128,13 @@ int64_t LayerPlan::extent(LayerSize e) const {
 CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   CacheLayout layout;
   for (const LayerPlan& p : plans) {
-    if (p.mixer == Mixer::short_conv) {
-      const int64_t n_numbers = (p.n_conv_taps - 1) * p.n_embd;
-      layout.layers.push_back({{.state_bytes = n_numbers * int64_t{sizeof(float)}}});
-      continue;
+    KvLayer layer;
+    layer.window = p.window;
+    if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.head_dim};
+    if (p.n_conv_taps > 0) {
+      layer.shape.state_bytes = (p.n_conv_taps - 1) * p.n_embd * int64_t{sizeof(float)};
     }
-    layout.layers.push_back(
-        {{.n_heads = p.n_kv_heads, .key_dim = p.head_dim, .value_dim = p.head_dim}, p.window});
+    layout.layers.push_back(layer);
   }
   return layout;
 }

@@ -54,8 +54,8 @@ struct LayerPlan {
   int64_t extent(LayerSize e) const;
 };
 
-// What layers with these plans keep: of each token, in f16, or a running state in f32, which is the
-// newest n_conv_taps - 1 inputs of the convolution.
+// What layers with these plans keep: keys and values of each token, in f16, where there are heads,
+// and where there is a convolution a running state in f32, its newest n_conv_taps - 1 inputs.
 CacheLayout cache_layout(std::span<const LayerPlan> plans);
 
 // One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).

@@ -66,7 +66,13 @@ class EngineWorld {
     for (int64_t n = rng_.below(6) == 0 ? 1 + below(2) : 0; n > 0; --n) {
       windows_.push_back(1 + below(rng_.below(2) == 0 ? 20 : 150));
     }
+    ScriptedLayers layers = {.tiered = tiered_, .windows = windows_};
     has_state_ = rng_.below(6) == 0;
+    if (has_state_) {
+      layers.has_both = rng_.below(2) == 0;
+      layers.has_state = !layers.has_both || rng_.below(2) == 0;
+      if (rng_.below(2) == 0) layers.state_bytes = 20'000;
+    }
     n_pages_ = is_small() ? 20 + below(60) : 2 + below(rng_.below(2) == 0 ? 6 : 30);
     options_.n_threads = 1;
     options_.n_ctx = kPageTokens * n_pages_ - below(kPageTokens);
@@ -78,7 +84,7 @@ class EngineWorld {
     model_.h.n_vocab = n_vocab_;
     model_.h.n_embd = 1;
     auto executor = std::make_unique<ScriptedExecutor>(
-        n_pages_, n_vocab_, clock_, ScriptedLayers{tiered_, windows_, has_state_}, frame_limits());
+        n_pages_, n_vocab_, clock_, layers, frame_limits());
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options_, clock_,
                                          EngineParts{.executor = std::move(executor)});

@@ -145,6 +145,8 @@ const LayoutCase kLayoutCases[] = {
     {"plain", {}},
     {"windows", {.windows = {40, 150}}},
     {"state", {.has_state = true}},
+    {"tokens_and_state_in_one_layer", {.has_both = true}},
+    {"large_states", {.has_state = true, .has_both = true, .state_bytes = 20'000}},
     {"windows_and_state", {.windows = {70, 33}, .has_state = true}},
     {"tiers_and_window", {.tiered = true, .windows = {100}}},
     {"everything", {.tiered = true, .windows = {20, 300}, .has_state = true}, false},

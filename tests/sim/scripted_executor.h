@@ -131,6 +131,10 @@ struct RunningHash {
     sum = sum * 0x9E3779B97F4A7C15ULL + slot.store;
     ++n_tokens;
   }
+  // As a layer keeps it: zeros before the first token, as in a cleared frame.
+  RunningHash in_layer(int64_t layer) const {
+    return {n_tokens == 0 ? 0 : sum ^ static_cast<uint64_t>(layer), n_tokens};
+  }
   bool operator==(const RunningHash&) const = default;
 };
 
@@ -138,15 +142,19 @@ struct RunningHash {
 struct ScriptedLayers {
   bool tiered = false;
   std::vector<int64_t> windows = {};  // of layers beside the first, which keeps all tokens
-  bool has_state = false;             // the last layer keeps a running state
+  bool has_state = false;             // the last layer keeps a running state and no tokens
+  bool has_both = false;              // the first layer keeps a running state beside its tokens
+  int64_t state_bytes = sizeof(RunningHash);  // at least as many
+
+  bool any_state() const { return has_state || has_both; }
 
   // Layers of unequal shapes, the keys of each with room for a number per token.
   CacheLayout layout() const {
     const KvType type = tiered ? KvType::int4 : KvType::f16;
-    CacheLayout layout = {{{{1, 8, 8, type}, 0}}};
+    CacheLayout layout = {{{{1, 8, 8, type, has_both ? state_bytes : 0}, 0}}};
     for (const int64_t window : windows)
       layout.layers.push_back({{2, 8, 4 + window % 5, type}, window});
-    if (has_state) layout.layers.push_back({KvShape{.state_bytes = sizeof(RunningHash)}});
+    if (has_state) layout.layers.push_back({KvShape{.state_bytes = state_bytes}});
     return layout;
   }
 };
@@ -160,6 +168,11 @@ class ScriptedExecutor final : public Executor {
         n_vocab_(n_vocab),
         clock_(&clock) {
     EXPECT_GE(pages_.settled(0).shape().key_bytes(), kPageTokens * int64_t{sizeof(uint32_t)});
+    for (int64_t layer = 0; layer < pages_.n_layers(); ++layer) {
+      const KvShape& shape = pages_.layout().layers[static_cast<size_t>(layer)].shape;
+      n_token_layers_ += shape.has_tokens();
+      if (shape.has_state()) state_layers_.push_back(layer);
+    }
   }
 
   // The next step stops in the middle, as if its flag had become true there.
@@ -231,11 +244,25 @@ class ScriptedExecutor final : public Executor {
   void upload(Address to, const T& value) const {
     pages_.device().upload(to, std::as_bytes(std::span(&value, 1)));
   }
-  bool has_state() const { return pages_.layout().layers.back().shape.state_bytes > 0; }
-  int64_t n_token_layers() const { return pages_.n_layers() - has_state(); }
-  Address running_state(FrameId frame) const {
-    const KvView& view = pages_.settled(pages_.n_layers() - 1);
-    return view.region->state(frame, view.layer);
+  // Every layer that keeps a state has it at both ends of its bytes, and each a different one.
+  void write_states(FrameId frame, const RunningHash& running) const {
+    for (const int64_t layer : state_layers_) {
+      upload(pages_.state(frame, layer), running.in_layer(layer));
+      upload(state_end(frame, layer), running.in_layer(layer));
+    }
+  }
+  void expect_states(FrameId frame, const RunningHash& running) const {
+    for (const int64_t layer : state_layers_) {
+      for (const Address at : {pages_.state(frame, layer), state_end(frame, layer)}) {
+        const auto before = download<RunningHash>(at);
+        ASSERT_EQ(before, running.in_layer(layer))
+            << "a state of layer " << layer << " after " << before.n_tokens << " tokens";
+      }
+    }
+  }
+  Address state_end(FrameId frame, int64_t layer) const {
+    const KvShape& shape = pages_.layout().layers[static_cast<size_t>(layer)].shape;
+    return pages_.state(frame, layer) + (shape.state_bytes - int64_t{sizeof(RunningHash)});
   }
   bool tiered() const { return is_tiered(pages_.settled(0).type()); }
 
@@ -254,7 +281,7 @@ class ScriptedExecutor final : public Executor {
   }
   // As far as attention reads: to the beginning of a block of kSkipTokens.
   void read_windows(PageId page, int64_t position, int64_t reader, ScriptedSlot kept) {
-    for (int64_t layer = 1; layer < n_token_layers(); ++layer) {
+    for (int64_t layer = 1; layer < n_token_layers_; ++layer) {
       const int64_t window = pages_.layout().layers[static_cast<size_t>(layer)].window;
       if (position < std::max<int64_t>(0, reader - window + 1) / kSkipTokens * kSkipTokens)
         continue;
@@ -269,7 +296,7 @@ class ScriptedExecutor final : public Executor {
   }
   void write(const BatchSequence& sequence, int64_t position, ScriptedSlot kept) {
     const PageId page = page_of(sequence, position);
-    for (int64_t layer = 0; layer < n_token_layers(); ++layer) {
+    for (int64_t layer = 0; layer < n_token_layers_; ++layer) {
       upload(slot_address(pages_.settled(layer), page, position), in_layer(layer, kept.store));
       if (!tiered()) continue;
       upload(slot_address(pages_.newest(layer), page, position), in_layer(layer, kept.tail));
@@ -300,10 +327,9 @@ class ScriptedExecutor final : public Executor {
       running.push(kept);
     }
     auto next_out = sequence.state_outs.begin();
-    if (has_state()) {
+    if (!state_layers_.empty()) {
       ASSERT_GE(sequence.state, 0);
-      const auto before = download<RunningHash>(running_state(sequence.state));
-      ASSERT_EQ(before, running) << "a state after " << before.n_tokens << " tokens";
+      expect_states(sequence.state, running);
     }
     for (int64_t i = 0; i < sequence.n_rows; ++i) {
       const auto row = static_cast<size_t>(sequence.row_begin + i);
@@ -315,7 +341,7 @@ class ScriptedExecutor final : public Executor {
       write(sequence, position, kept);
       running.push(kept);
       for (; next_out != sequence.state_outs.end() && next_out->row == i; ++next_out) {
-        upload(running_state(next_out->frame), running);
+        write_states(next_out->frame, running);
       }
       if (n_outputs_ == batch.logit_rows.size() ||
           batch.logit_rows[n_outputs_] != static_cast<int32_t>(row))
@@ -328,6 +354,8 @@ class ScriptedExecutor final : public Executor {
   }
 
   KvPages pages_;
+  int64_t n_token_layers_ = 0;  // the first ones
+  std::vector<int64_t> state_layers_;
   int64_t n_vocab_;
   FakeClock* clock_;
   StepCost cost_ = {.fixed_ms = 5, .row_ms = 0.5};

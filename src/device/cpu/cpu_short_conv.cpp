@@ -59,9 +59,8 @@ void CpuOps::short_conv_of(const BatchSequence& sequence, Range columns, View ou
                            const ShortConvParams& params) const {
   const int64_t n_cols = out.n_cols;
   const int64_t n_before = params.taps->size() / n_cols - 1;
-  const KvView& states = pages_->settled(params.layer);
   const auto state_in = [&](FrameId frame) {
-    return device_->numbers(states.region->state(frame, states.layer));
+    return device_->numbers(pages_->state(frame, params.layer));
   };
   CHECK(n_before == 0 || sequence.state >= 0);
   const ConvInputs inputs(row(bcx, sequence.row_begin), bcx.n_cols,

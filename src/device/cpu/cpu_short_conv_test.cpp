@@ -45,7 +45,9 @@ class ConvWorld {
     clear(0);
   }
 
-  void clear(FrameId frame) { region().clear(frame); }
+  void clear(FrameId frame) {
+    for (const auto& group : pages_.assigned()) group->region().clear(frame);
+  }
 
   // Rows [first, first + n) of the sequence, from the state in frame `before`.
   struct Part {
@@ -76,7 +78,7 @@ class ConvWorld {
   }
   Numbers state(FrameId frame) const {
     Numbers numbers(static_cast<size_t>((shape_.n_taps - 1) * shape_.n_cols));
-    pages_.device().download(region().state(frame, 0), std::as_writable_bytes(std::span(numbers)));
+    pages_.device().download(pages_.state(frame, 1), std::as_writable_bytes(std::span(numbers)));
     return numbers;
   }
 
@@ -102,7 +104,6 @@ class ConvWorld {
     const int64_t at = (token * 3 + part) * shape_.n_cols + col;
     return double{rows_[static_cast<size_t>(at)]};
   }
-  const KvRegion& region() const { return *pages_.settled(1).region; }
 
   ConvShape shape_;
   WorkerPool pool_;
