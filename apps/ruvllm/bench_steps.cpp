@@ -47,7 +47,7 @@ Token BenchSteps::random_token() {
 void BenchSteps::run_chunk(int64_t sequence, int64_t first, int64_t n) {
   PageList& pages = sequences_[static_cast<size_t>(sequence)];
   batch_.clear();
-  pages.begin_step(batch_, first, n);
+  pages.begin_step(batch_, {first, n});
   for (int64_t i = 0; i < n; ++i) batch_.add(random_token());
   batch_.want_logits();
   executor_->run(batch_.batch());
@@ -76,7 +76,7 @@ double BenchSteps::decode_seconds(int64_t n_sequences, int64_t most) {
     batch_.clear();
     const std::span sequences = std::span(sequences_).first(static_cast<size_t>(n_sequences));
     for (PageList& pages : sequences) {
-      pages.begin_step(batch_, shape_.depth + step, 1);
+      pages.begin_step(batch_, {shape_.depth + step, 1});
       batch_.add(random_token());
       batch_.want_logits();
     }

@@ -62,9 +62,8 @@ void PageFrames::pin(PageId page) {
     memory_->set(page, at);
   } else if (frame(at).n_pins == 0) {
     leave_queue(at);
-    frame(at).reused = true;
   }
-  ++frame(at).n_pins;
+  if (frame(at).n_pins++ == 0) ++frame(at).n_uses;
 }
 
 // The last unpin puts the frame at the end of a queue.
@@ -72,7 +71,7 @@ void PageFrames::unpin(PageId page, bool passed) {
   CHECK(has(page));
   const FrameId at = memory_->of(page);
   CHECK(frame(at).n_pins > 0);
-  if (--frame(at).n_pins == 0) enqueue(at, passed && !frame(at).reused ? kPassed : kKept);
+  if (--frame(at).n_pins == 0) enqueue(at, passed && frame(at).n_uses == 1 ? kPassed : kKept);
 }
 
 // If both pages have a frame, the one of `from` is given up: they are equal.
@@ -88,6 +87,7 @@ void PageFrames::move(PageId from, PageId to) {
   const FrameId other = memory_->of(to);
   if (frame(at).n_pins > 0) {
     if (frame(other).n_pins == 0) leave_queue(other);
+    frame(other).n_uses += frame(at).n_uses;
     frame(other).n_pins += std::exchange(frame(at).n_pins, 0);
     enqueue(at, kKept);
   }
@@ -103,16 +103,15 @@ void PageFrames::drop(PageId page) {
   enqueue(at, kEmpty);
 }
 
-FrameId PageFrames::take_loose(PageId page) {
-  if (page >= 0) pin(page);  // must not be taken
+FrameId PageFrames::take_loose() {
   const FrameId at = take();
   frame(at).loose = true;
-  if (page < 0) {
-    memory_->region().clear(at);
-    return at;
-  }
-  memory_->region().copy(memory_->of(page), at);
-  unpin(page, false);
+  return at;
+}
+
+FrameId PageFrames::take_zeroed() {
+  const FrameId at = take_loose();
+  memory_->region().clear(at);
   return at;
 }
 
@@ -122,21 +121,26 @@ void PageFrames::give_back(FrameId loose) {
   enqueue(loose, kEmpty);
 }
 
-void PageFrames::attach(FrameId loose, PageId page) {
+bool PageFrames::attach(FrameId loose, PageId page) {
   CHECK(frame(loose).loose);
-  if (has(page)) return give_back(loose);
+  if (has(page)) {
+    give_back(loose);
+    return false;
+  }
   frame(loose).loose = false;
   frame(loose).page = page;
   ++n_used_;
   memory_->set(page, loose);
   enqueue(loose, kKept);
+  return true;
 }
 
-void PageFrames::keep_copy(FrameId loose, PageId page) {
-  if (has(page)) return;
-  pin(page);
-  memory_->region().copy(loose, memory_->of(page));
-  unpin(page, false);
+void PageFrames::discard(PageId page) {
+  if (!has(page)) return;
+  const Frame& discarded = frame(memory_->of(page));
+  if (discarded.n_pins > 0 || discarded.n_uses > 1) return;
+  drop(page);
+  ++n_evicted_;
 }
 
 bool PageFrames::hold(PageId page) {

@@ -26,6 +26,7 @@ class PageFrames {
   int64_t n_evicted() const { return n_evicted_; }
 
   bool has(PageId page) const { return memory_->has(page); }
+  FrameId frame_of(PageId page) const { return memory_->of(page); }  // -1: has none
   // Keeps the page's frame until it has been unpinned as often. A page without a frame gets a
   // zeroed one. Requires: an unpinned frame.
   void pin(PageId page);
@@ -36,14 +37,18 @@ class PageFrames {
   // cached prefixes: running sequences never wait for the disk.
   bool hold(PageId page);
   void let_go(PageId page);
-  // Frames of running states belong to no page at first. take_loose() gives one with the bytes of
-  // the page's frame, or zeros without a page (-1). Requires: an unpinned frame.
-  FrameId take_loose(PageId page);
+  // Frames of running states belong to no page at first. That of take_loose() holds the bytes of
+  // its last use: a step writes all of a state, which may be megabytes. Requires: an unpinned
+  // frame.
+  FrameId take_loose();
+  FrameId take_zeroed();
   void give_back(FrameId loose);
-  // A loose frame becomes the page's, or is given back if the page has one already. Not pinned.
-  void attach(FrameId loose, PageId page);
-  // The page gets a copy of a loose frame, if it has no frame.
-  void keep_copy(FrameId loose, PageId page);
+  // A loose frame becomes the page's. False if the page has one already: the loose one is given
+  // back. Not pinned.
+  bool attach(FrameId loose, PageId page);
+  // Gives up the page's frame, unless it is pinned or was used again. For the caller that attached
+  // it, pinned it once and has unpinned it.
+  void discard(PageId page);
   // The only holder of `from` takes an equal page instead: its pins move, and the frame too if `to`
   // has none.
   void move(PageId from, PageId to);
@@ -62,9 +67,9 @@ class PageFrames {
   struct Frame {
     PageId page = -1;
     int32_t n_pins = 0;
-    bool reused = false;  // a sequence began in it
-    bool loose = false;   // taken, and of no page
-    FrameId next = -1;    // in its queue
+    int32_t n_uses = 0;  // how often it was pinned while it was not
+    bool loose = false;  // taken, and of no page
+    FrameId next = -1;   // in its queue
     FrameId previous = -1;
   };
 

@@ -61,7 +61,7 @@ void PageList::pin(int64_t first, int64_t end) {
   for (size_t group = 0; group < pinned_.size(); ++group) {
     const PageFrames& frames = pool_->frames()[group];
     const bool is_state = frames.reach().is_state();
-    if (is_state && state_.before() >= 0) continue;  // it has begun: no row reads a checkpoint
+    if (is_state && state_.has_begun()) continue;  // it has begun: no row reads a checkpoint
     const int64_t begin = frames.reach().first_page(first);
     const int64_t own = pages_for(std::min(first, end));
     for (int64_t i = begin; i < own; ++i) CHECK(frames.has(pages_[static_cast<size_t>(i)]));
@@ -69,19 +69,22 @@ void PageList::pin(int64_t first, int64_t end) {
   }
 }
 
-void PageList::begin_step(BatchBuilder& batch, int64_t first, int64_t n_known, int64_t n_drafts) {
-  pin(first, first + n_known + n_drafts);
-  state_.plan(first, n_known, n_drafts, pages_);
-  batch.begin_sequence(first, pages_);
+void PageList::begin_step(BatchBuilder& batch, const StepRows& rows) {
+  pin(rows.first, rows.first + rows.n_known + rows.n_drafts);
+  state_.plan(rows, pages_);
+  batch.begin_sequence(rows.first, pages_);
   batch.set_state(state_.before(), state_.after());
 }
 
 // The newest checkpoint stays pinned until there is a newer one.
 void PageList::finish_step(int64_t n_computed) {
-  const int64_t page = state_.finish(n_computed, pages_);
-  if (page < 0) return;
+  const SequenceState::Passed passed = state_.finish(n_computed, pages_);
+  if (passed.newest < 0) return;
   for (size_t group = 0; group < pinned_.size(); ++group) {
-    if (pool_->frames()[group].reach().is_state()) pin(group, {page, page + 1});
+    PageFrames& frames = pool_->frames()[group];
+    if (!frames.reach().is_state()) continue;
+    pin(group, {passed.newest, passed.newest + 1});
+    if (passed.useless >= 0) frames.discard(pages_[static_cast<size_t>(passed.useless)]);
   }
 }
 

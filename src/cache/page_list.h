@@ -43,11 +43,11 @@ class PageList {
   // all of them; those that the row at `first` reads have their frames. `end` may be the end of the
   // page before `first`, whose own page is then about to be appended as a copy.
   void pin(int64_t first, int64_t end);
-  // Begins the sequence in `batch` for n_known rows from position `first`, then n_drafts that may
-  // turn out wrong: pins what they read and write, and plans the running states after the last
-  // known row and each draft. The rows must then be added. finish_step() takes the states after
-  // n_computed tokens, once the step is over.
-  void begin_step(BatchBuilder& batch, int64_t first, int64_t n_known, int64_t n_drafts = 0);
+  // Begins the sequence in `batch` for known rows, then drafts that may turn out wrong: pins what
+  // they read and write, and plans the running states after the last known row and each draft. The
+  // rows must then be added. finish_step() takes the states after n_computed tokens, once the step
+  // is over.
+  void begin_step(BatchBuilder& batch, const StepRows& rows);
   void finish_step(int64_t n_computed);
   // After a step, with n_tokens in the list: keeps pinned what the next row reads and at most one
   // page that drafts began.

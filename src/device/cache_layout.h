@@ -4,6 +4,7 @@
 // whether they keep tokens too or not: a checkpoint is of all of them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "device/kv_shape.h"
@@ -13,6 +14,8 @@ namespace ruv {
 // Attention skips scores before this boundary if no row sees them, since the order in which softmax
 // sums repeats every 64 numbers. A window's oldest tokens are therefore read from here on.
 inline constexpr int64_t kSkipTokens = 64;
+// Larger: fewer checkpoints of large states, and more tokens that are computed again.
+inline constexpr int64_t kMostCheckpointPages = 128;
 
 struct KvLayer {
   KvShape shape;
@@ -62,6 +65,14 @@ struct CacheLayout {
     return n;
   }
   int64_t bytes_per_token() const { return page_bytes() / kPageTokens; }
+  // Checkpoints of a text are at least this many pages apart (cache/sequence_state.h): together
+  // they take no more memory than the keys and values between them, or are so far apart that a text
+  // which is resumed between two computes kMostCheckpointPages again at most.
+  int64_t checkpoint_pages() const {
+    const int64_t bytes = page_bytes();
+    if (state_bytes() >= kMostCheckpointPages * bytes) return kMostCheckpointPages;
+    return std::max<int64_t>(1, (state_bytes() + bytes - 1) / bytes);
+  }
   // Bytes that a sequence of n_tokens tokens needs.
   int64_t held_bytes(int64_t n_tokens) const {
     int64_t n = state_bytes();
@@ -94,8 +105,10 @@ struct KvReach {
   enum class Kind : uint8_t { window, state, tail };
   Kind kind = Kind::tail;
   int64_t window = 0;
+  int64_t checkpoint_pages = 1;  // of states: how far apart those are that a text keeps
 
   static KvReach of_window(int64_t window) { return {Kind::window, window}; }
+  static KvReach of_state(int64_t checkpoint_pages) { return {Kind::state, 0, checkpoint_pages}; }
   bool is_state() const { return kind == Kind::state; }
 
   // The first page that a row at `position` reads.
@@ -115,9 +128,9 @@ struct KvReach {
   // (PageList::trim). So m lists with b pages before pin b m + (n + 15 m) / 16 < (b + 1) m + n / 16
   // in a step of n rows, and (b + 1) m before it, when a started one may pin one more for a moment:
   // the page that it copies. A list has the state before the step, one for each row that may be its
-  // last, two for a page's end in the step, and pins its newest checkpoint.
+  // last, one for a page's end before that, and pins its newest checkpoint.
   int64_t enough_for(const FrameLimits& limits) const {
-    if (is_state()) return 5 * limits.n_lists + limits.n_drafts;
+    if (is_state()) return 4 * limits.n_lists + limits.n_drafts;
     return (pages_before() + 1) * limits.n_lists + limits.n_rows / kPageTokens + 1;
   }
 };

@@ -71,8 +71,9 @@ Status KvPages::add_states(const std::optional<FrameLimits>& limits) {
   }
   if (shapes.empty()) return {};
   if (!limits) return fail(Code::unsupported, "KV pages: running states belong to sequences");
-  assigned_.push_back(std::make_unique<KvFrames>(TRY(
-      KvFrames::create(*device_, {KvReach::Kind::state}, std::move(shapes), n_pages_, *limits))));
+  const KvReach reach = KvReach::of_state(layout_.checkpoint_pages());
+  assigned_.push_back(std::make_unique<KvFrames>(
+      TRY(KvFrames::create(*device_, reach, std::move(shapes), n_pages_, *limits))));
   states_ = assigned_.back().get();
   n_saved_ = assigned_.size();
   return {};
@@ -128,7 +129,7 @@ int64_t KvPages::bytes_for(const CacheLayout& layout, int64_t n_pages,
   const auto n_frames = [&](const KvReach& reach) {
     return limits ? frames_for(reach, *limits, n_pages) : n_pages;
   };
-  int64_t bytes = layout.state_bytes() * n_frames({KvReach::Kind::state});
+  int64_t bytes = layout.state_bytes() * n_frames(KvReach::of_state(1));
   for (const KvLayer& layer : layout.layers) {
     const KvReach window = KvReach::of_window(layer.window);
     bytes += layer.shape.page_bytes() * (layer.window > 0 ? n_frames(window) : n_pages);

@@ -106,7 +106,7 @@ TEST(KvPages, ARunningStateHasNoTypeAndIsThereOnce) {
   ASSERT_TRUE(pages.has_value());
   EXPECT_EQ(pages->newest(0).region, pages->settled(0).region);
   EXPECT_EQ(pages->newest(2).region, pages->settled(2).region);
-  EXPECT_EQ(pages->settled(2).shape().state_bytes, 512);
+  EXPECT_EQ(pages->saved().back()->region().shape(1).state_bytes, 512);
   EXPECT_NE(pages->newest(1).region, pages->settled(1).region);
 }
 
@@ -146,11 +146,26 @@ TEST(KvPages, MemoryCountsEachStateOnce) {
   const FrameLimits limits = {.n_lists = 3, .n_rows = 16, .n_drafts = 2, .n_checkpoints = 4};
   const Result<KvPages> pages = KvPages::create(layout, 64, limits);
   ASSERT_TRUE(pages.has_value());
-  const int64_t n_frames = KvReach{KvReach::Kind::state}.enough_for(limits) + 4;
+  const int64_t n_frames = KvReach::of_state(1).enough_for(limits) + 4;
   EXPECT_EQ(pages->n_bytes(), 64 * both.page_bytes() + n_frames * ((1 << 20) + 512));
   EXPECT_EQ(pages->n_bytes(), KvPages::bytes_for(layout, 64, limits));
   EXPECT_EQ(pages->held_bytes(40), 3 * both.page_bytes() + (1 << 20) + 512);
   EXPECT_EQ(layout.held_bytes(40), pages->held_bytes(40));
+}
+
+// The distance at which checkpoints take as much as the tokens between them.
+TEST(KvPages, CheckpointsAreAsFarApartAsTheirSizeDemands) {
+  const auto pages_apart = [](int64_t state_bytes) {
+    KvShape shape = square(2, 8);
+    shape.state_bytes = state_bytes;
+    return CacheLayout{{{shape}}}.checkpoint_pages();
+  };
+  const int64_t page = square(2, 8).page_bytes();
+  EXPECT_EQ(pages_apart(1), 1);
+  EXPECT_EQ(pages_apart(page), 1);
+  EXPECT_EQ(pages_apart(page + 1), 2);
+  EXPECT_EQ(pages_apart(7 * page), 7);
+  EXPECT_EQ(pages_apart(int64_t{1} << 40), kMostCheckpointPages);
 }
 
 TEST(KvPages, LayersOfOneWindowShareItsFrames) {

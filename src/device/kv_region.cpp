@@ -27,8 +27,8 @@ Result<KvRegion> KvRegion::create(Device& device, std::vector<KvShape> layers, i
   return region;
 }
 
-// Calls f(start, n_bytes, offset) for the parts of a frame, which lie apart in the region. `offset` is
-// a part's place in the bytes of a saved frame: their order is the format of records on disk.
+// Calls f(start, n_bytes, offset) for the parts of a frame, which lie apart in the region. `offset`
+// is a part's place in the bytes of a saved frame: their order is the format of records on disk.
 template <class F>
 void KvRegion::for_pieces(FrameId frame, const F& f) const {
   int64_t offset = 0;

@@ -66,7 +66,7 @@ class KvRegion {
  private:
   struct Layer {
     KvShape shape;
-    int64_t begin = 0;  // in a run
+    int64_t begin = 0;        // in a run
     int64_t state_begin = 0;  // in a frame's states
     int64_t key_bytes = 0, value_bytes = 0, scale_bytes = 0;
     int64_t key_stream = 0, value_stream = 0;  // bytes of a head in a run

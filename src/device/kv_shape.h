@@ -59,9 +59,7 @@ struct KvShape {
   // Scales of one head's keys or values.
   int64_t scale_bytes() const { return kPageTokens * kv_type_row(type).scale_bytes; }
   // All of them.
-  int64_t page_bytes() const {
-    return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes());
-  }
+  int64_t page_bytes() const { return n_heads * (key_bytes() + value_bytes() + 2 * scale_bytes()); }
 
   bool operator==(const KvShape&) const = default;
 

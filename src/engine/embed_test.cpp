@@ -54,7 +54,7 @@ class EmbedTest : public testing::Test {
     PageList pages(pool);
     EXPECT_TRUE(pages.grow(n, executor->pages()));
     BatchBuilder batch;
-    pages.begin_step(batch, 0, n);
+    pages.begin_step(batch, {0, n});
     batch.add(ids);
     batch.want_hidden();
     const HostRows hidden = executor->run(batch.batch()).hidden;

@@ -14,15 +14,13 @@ namespace {
 constexpr int64_t kDefaultMaxCtx = 32768;
 // One in this many tokens keeps its f16 form and is kept by layers with a window.
 constexpr int64_t kTailShare = 8;
-// Checkpoints of running states for cached prefixes, per sequence that may run.
-constexpr int64_t kCheckpointsPerSequence = 4;
 
 // What windows and tails need, and what cached prefixes may have of them: if anything, then at
 // least what one prefix needs.
 FrameLimits frame_limits(const EngineOptions& o, const CacheLayout& layout, int64_t kept_tokens) {
   FrameLimits limits = EngineCore::frames_for_steps(o);
   limits.n_kept = pages_for(kept_tokens);
-  limits.n_checkpoints = kept_tokens > 0 ? kCheckpointsPerSequence * o.max_sequences : 0;
+  limits.n_checkpoints = checkpoints_for(layout, o.max_sequences, kept_tokens);
   for (const KvLayer& layer : layout.layers) {
     if (layer.window == 0 || kept_tokens == 0) continue;
     limits.n_kept = std::max(limits.n_kept, KvReach::of_window(layer.window).pages_before());
@@ -115,6 +113,13 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
 }
 
 }  // namespace
+
+int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t kept_tokens) {
+  constexpr int64_t kMostPerSequence = 4;
+  if (kept_tokens == 0 || layout.state_bytes() == 0) return 0;
+  return std::clamp(kept_tokens * layout.bytes_per_token() / layout.state_bytes(), n_sequences,
+                    kMostPerSequence * n_sequences);
+}
 
 Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   if (!o.kv.type) o.kv.type = default_kv_type(model.h.head_dim);

@@ -23,6 +23,11 @@ struct EngineParts {
 // unsupported for a KV type without a verdict that allows it.
 Result<EngineOptions> complete_options(EngineOptions options, const Model& model);
 
+// How many checkpoints of running states cached prefixes get: four for each sequence that may run.
+// Where states are large fewer, which take as much memory as the keys and values of kept_tokens,
+// but one for each sequence, so that its text can be resumed at its end.
+int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t kept_tokens);
+
 // Builds the parts for complete options. `model` and the draft model must outlive them. Fails:
 // out_of_memory, and as opening the disk's pages and the draft model do.
 Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete);

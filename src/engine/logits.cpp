@@ -48,7 +48,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   for (int64_t first = 0; first < n; first += chunk) {
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
-    pages.begin_step(batch, first, n_rows);
+    pages.begin_step(batch, {first, n_rows});
     batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
     const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
     batch.want_logits(n_wanted);

@@ -51,7 +51,7 @@ class AdapterWorld {
   void add(int sequence, int64_t n, const Adapter* adapter) {
     Timeline& at = timelines_.try_emplace(sequence, *pool_).first->second;
     EXPECT_TRUE(at.pages.grow(at.n_computed + n, executor_->pages()));
-    at.pages.begin_step(batch_, at.n_computed, n);
+    at.pages.begin_step(batch_, {at.n_computed, n});
     batch_.set_adapter(adapter);
     batch_.add(
         std::span(kTokens).subspan(static_cast<size_t>(at.n_computed), static_cast<size_t>(n)));

@@ -83,8 +83,8 @@ class EngineWorld {
     has_media_ = rng_.below(3) == 0;
     model_.h.n_vocab = n_vocab_;
     model_.h.n_embd = 1;
-    auto executor = std::make_unique<ScriptedExecutor>(
-        n_pages_, n_vocab_, clock_, layers, frame_limits());
+    auto executor =
+        std::make_unique<ScriptedExecutor>(n_pages_, n_vocab_, clock_, layers, frame_limits());
     executor_ = executor.get();
     core_ = std::make_unique<EngineCore>(model_, options_, clock_,
                                          EngineParts{.executor = std::move(executor)});
