@@ -150,7 +150,8 @@ TEST(EarlierFiles, PagesOfVersion1AreIgnoredByNameAndRemovedFirst) {
   config.max_bytes = PageStore::min_bytes(config.payload_bytes);
   config.note = [&](std::string_view line) { notes.emplace_back(line); };
   const auto store = PageStore::open(config).value();
-  EXPECT_EQ(notes, std::vector{path + ": of format version 1, this build reads 2; ignored"});
+  EXPECT_EQ(notes,
+            std::vector{path + ": of format version 1, pages of this model have 2; ignored"});
   EXPECT_TRUE(store->records().empty());
   EXPECT_EQ(store->stats().n_bytes, 1088);
   for (int i = 0; std::filesystem::exists(path); ++i) {

@@ -1,5 +1,6 @@
 // Any bytes as a segment of a page store: opened, listed, read and added to. The first byte says
-// whether hashes are made right first, so that the fuzzer gets past them.
+// whether hashes are made right first, so that the fuzzer gets past them, whether records are added
+// below those that are there, and whether the store has checkpoints.
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -13,13 +14,15 @@ namespace {
 
 constexpr size_t kPayload = 64;
 constexpr size_t kStride = ruv::kRecordHeaderBytes + kPayload;
+constexpr size_t kState = 700;  // with its tag two slots
 constexpr std::string_view kLayout = "fuzz";
 
-ruv::PageStoreConfig config_in(const std::string& folder) {
+ruv::PageStoreConfig config_in(const std::string& folder, bool has_states) {
   ruv::PageStoreConfig config;
   config.folder = folder;
   config.layout = kLayout;
   config.payload_bytes = kPayload;
+  config.state_bytes = has_states ? kState : 0;
   config.max_bytes = 256 << 10;
   config.note = [](std::string_view line) { line.empty() ? std::abort() : (void)0; };
   return config;
@@ -41,7 +44,7 @@ void make_prefix_right(std::span<std::byte> label, std::map<int64_t, ruv::Prefix
   const auto parent = get<int64_t>(label, 8);
   auto before = get<ruv::PrefixHash>(label, 16);
   if (parent == -1) {
-    const size_t n_scope = std::min<uint64_t>(get<uint64_t>(label, 160), ruv::kMaxScopeBytes);
+    const size_t n_scope = std::min<uint32_t>(get<uint32_t>(label, 160), ruv::kMaxScopeBytes);
     before = ruv::prefix_of_scope(ruv::as_text(label.subspan(168, n_scope)));
   } else if (const auto known = prefixes.find(parent); known != prefixes.end()) {
     before = known->second;
@@ -52,7 +55,7 @@ void make_prefix_right(std::span<std::byte> label, std::map<int64_t, ruv::Prefix
 }
 
 // The places are those of docs/formats/page-store.md.
-void make_hashes_right(std::span<std::byte> file) {
+void make_hashes_right(std::span<std::byte> file, bool has_states) {
   if (file.size() < ruv::kSegmentHeaderBytes) return;
   put(file, 504, ruv::hash_bytes(file.first(504)));
   std::string origin("RUVPAGE2");
@@ -60,6 +63,8 @@ void make_hashes_right(std::span<std::byte> file) {
   const uint64_t n_payload = kPayload;
   origin.append(reinterpret_cast<const char*>(&n_payload), sizeof n_payload);
   origin.append(kLayout);
+  const uint64_t n_state = kState;
+  if (has_states) origin.append(reinterpret_cast<const char*>(&n_state), sizeof n_state);
   const uint64_t seed = ruv::hash_bytes(ruv::as_bytes(origin));
   std::map<int64_t, ruv::PrefixHash> prefixes;
   for (size_t at = ruv::kSegmentHeaderBytes; at + kStride <= file.size(); at += kStride) {
@@ -68,6 +73,11 @@ void make_hashes_right(std::span<std::byte> file) {
     const auto id = get<uint64_t>(record, 64);
     put(record, 48, ruv::hash_bytes(record.subspan(ruv::kRecordHeaderBytes), id));
     put(record, 8, ruv::hash_bytes(record.subspan(24, ruv::kRecordHeaderBytes - 24), seed));
+    const bool has_state = has_states && get<uint32_t>(record, 64 + 164) == 1;
+    if (!has_state || file.size() - at < 3 * kStride) continue;
+    const std::span<std::byte> state = file.subspan(at + kStride, 2 * kStride);
+    put(state, 0, ruv::hash_bytes(state.subspan(16, kState), ~id));
+    at += 2 * kStride;
   }
 }
 
@@ -77,15 +87,18 @@ void use(const ruv::PageStoreConfig& config, bool add) {
   if (!store) std::abort();
   std::set<int64_t> ids = {-1};
   std::array<std::byte, kPayload> payload;
+  std::array<std::byte, kState> state;
   for (const ruv::PageStore::Record& record : (*store)->records()) {
     if (!ids.contains(record.parent) || !ids.insert(record.id).second) std::abort();
-    const ruv::Status status = (*store)->read(record.id, payload);
+    const bool has_state = (*store)->has_state(record.id);
+    const auto wanted = std::span(state).first(has_state ? kState : 0);
+    const ruv::Status status = (*store)->read(record.id, payload, wanted);
     if (!status.ok() && status.code() != ruv::Code::corrupt &&
         status.code() != ruv::Code::not_found)
       std::abort();
     if (!add || !status.ok() || ids.size() > 8) continue;
-    const auto child = (*store)->append(record.id, "", record.cells, payload);
-    if (!child || !(*store)->read(*child, payload).ok()) std::abort();
+    const auto child = (*store)->append(record.id, "", record.cells, payload, wanted);
+    if (!child || !(*store)->read(*child, payload, wanted).ok()) std::abort();
   }
   const auto first = (*store)->append(-1, "s", ruv::PageCells{}, payload);
   if (!first || ids.contains(*first)) std::abort();
@@ -103,10 +116,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (!ruv::make_folder(folder).ok()) std::abort();
   const std::span<const std::byte> segment = std::as_bytes(std::span(bytes, size)).subspan(1);
   std::vector<std::byte> file(segment.begin(), segment.end());
-  if (bytes[0] % 2 != 0) make_hashes_right(file);
+  const bool has_states = bytes[0] / 4 % 2 != 0;
+  if (bytes[0] % 2 != 0) make_hashes_right(file, has_states);
   const std::string path = folder + "/" + ruv::PageSegment::file_name(1);
   if (!ruv::AppendFile::create(path)->append({file}).ok()) std::abort();
-  use(config_in(folder), bytes[0] / 2 % 2 != 0);
-  use(config_in(folder), false);
+  use(config_in(folder, has_states), bytes[0] / 2 % 2 != 0);
+  use(config_in(folder, has_states), false);
   return 0;
 }

@@ -15,9 +15,13 @@ constexpr uint64_t kAppendsPerTick = 16;
 
 }  // namespace
 
-bool PageStore::is_live(int64_t id, RecordIndex::Place place) const {
-  const RecordIndex::Entry* const entry = index_.find(id);
-  return id != RecordIndex::kNone && entry != nullptr && entry->place == place;
+// Null: the record was removed, or moved to another segment.
+const RecordIndex::Entry* PageStore::find_live(const PageSegment::Held& held,
+                                               uint32_t segment) const {
+  const RecordIndex::Entry* const entry = index_.find(held.id);
+  const bool is_here = held.id != RecordIndex::kNone && entry != nullptr &&
+                       entry->place.segment == segment && entry->place.slot == held.slot;
+  return is_here ? entry : nullptr;
 }
 
 std::vector<PageStore::Record> PageStore::records() const {
@@ -47,10 +51,14 @@ std::vector<PageStore::Record> PageStore::records() const {
 }
 
 Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
-                                         std::span<const PrefixCell> cells, Bytes payload) const {
+                                         std::span<const PrefixCell> cells, Bytes payload,
+                                         Bytes state) const {
   if (cells.size() != kPageTokens || payload.size() != codec_.payload_bytes())
     return fail(Code::invalid, "page store: {} cells in {} bytes; a page has {} in {}",
                 cells.size(), payload.size(), kPageTokens, codec_.payload_bytes());
+  if (!state.empty() && state.size() != codec_.state_bytes())
+    return fail(Code::invalid, "page store: a state of {} bytes, not {}", state.size(),
+                codec_.state_bytes());
   if (scope.size() > kMaxScopeBytes)
     return fail(Code::invalid, "page store: a scope of {} bytes; at most {}", scope.size(),
                 kMaxScopeBytes);
@@ -59,6 +67,7 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
   RecordLabel label;
   label.parent = parent;
   label.scope = scope;
+  label.has_state = !state.empty();
   std::ranges::copy(cells, label.cells.begin());
   const Lock lock(mutex_);
   const RecordIndex::Entry* const before = index_.find(parent);
@@ -68,24 +77,31 @@ Result<RecordLabel> PageStore::label_for(int64_t parent, std::string_view scope,
 }
 
 Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
-                                  std::span<const PrefixCell> cells, Bytes payload) {
+                                  std::span<const PrefixCell> cells, Bytes payload, Bytes state) {
   {
     const Lock lock(mutex_);
     if (++n_appended_ % kAppendsPerTick == 0) ++tick_;
     index_.touch(parent, tick_);  // before room is made, which might cost it its place
   }
-  RecordLabel label = TRY(label_for(parent, scope, cells, payload));
-  TRY(make_room());
-  TRY(begin_segment_when_full());
-  const RecordIndex::Place place{active_->number(), active_->n_slots()};
+  RecordLabel label = TRY(label_for(parent, scope, cells, payload, state));
+  TRY(make_room(label.has_state));
+  TRY(begin_segment_when_full(label.has_state));
+  const RecordIndex::Place place{active_->number(), active_->n_slots(), label.has_state};
   label.id = int64_t{place.segment} << 32 | place.slot;
   scratch_.assign(payload.begin(), payload.end());
+  state_.assign(state.begin(), state.end());
   const RecordHeader header = codec_.close(label, scratch_);
-  TRY(write(header, scratch_));
+  PageSegment::NewRecord record = {header, scratch_};
+  if (label.has_state) {
+    record.state_tag = codec_.close_state(header, label.id, state_);
+    record.state = state_;
+  }
+  TRY(write(record));
 
   const Lock lock(mutex_);
   const bool linked = index_.insert(label.id, parent, label.prefix(), place);
-  active_->ids.push_back(linked ? label.id : RecordIndex::kNone);
+  active_->records.push_back(
+      {place.slot, codec_.n_slots(label.has_state), linked ? label.id : RecordIndex::kNone});
   // It was removed to make room, or another thread found it damaged.
   if (!linked) return fail(Code::not_found, "page store: record {} is gone", parent);
   index_.touch(label.id, tick_);
@@ -93,8 +109,8 @@ Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
   return label.id;
 }
 
-Status PageStore::begin_segment_when_full() {
-  if (active_ && active_->n_bytes() + stride_ <= segment_bytes_) return {};
+Status PageStore::begin_segment_when_full(bool has_state) {
+  if (active_ && active_->n_bytes() + codec_.record_bytes(has_state) <= segment_bytes_) return {};
   if (active_ && unsynced_) TRY(active_->sync());
   unsynced_ = false;
   active_ = nullptr;
@@ -115,18 +131,19 @@ Status PageStore::begin_segment_when_full() {
   return {};
 }
 
-Status PageStore::write(const RecordHeader& header, Bytes payload) {
-  TRY(active_->append(header, payload));
+Status PageStore::write(const PageSegment::NewRecord& record) {
+  const int64_t n_before = active_->n_bytes();
+  TRY(active_->append(record, zeros_));
   unsynced_ = true;
   const Lock lock(mutex_);
-  stats_.n_bytes += stride_;
+  stats_.n_bytes += active_->n_bytes() - n_before;
   return {};
 }
 
 // Begins early enough that the records worth keeping have been moved before the segment is removed:
 // at most three quarters of a segment are moved, kMovesPerAppend for each record appended.
-Status PageStore::make_room() {
-  const int64_t needed = stride_ + static_cast<int64_t>(kSegmentHeaderBytes);
+Status PageStore::make_room(bool has_state) {
+  const int64_t needed = codec_.record_bytes(has_state) + static_cast<int64_t>(kSegmentHeaderBytes);
   const auto over = [&](int64_t more, int64_t limit) { return stats().n_bytes + more > limit; };
   int n_moves = kMovesPerAppend;
   while (over(needed, config_.max_bytes - segment_bytes_)) {
@@ -158,33 +175,36 @@ bool PageStore::drop_ignored() {
 }
 
 // The segment whose removal loses the least for the space it frees: the one with the highest mean
-// age of the records that go, after its recently used ones are moved. False: none can be removed.
+// age of the slots that go, after its recently used records are moved. False: none can be removed.
 bool PageStore::choose_victim() {
   const Lock lock(mutex_);
   const RecordIndex::Uses uses = index_.uses();
   double oldest = -1;
   for (const auto& [number, segment] : segments_) {
     if (segment == active_) continue;
-    std::vector<uint32_t> hot;
-    double age = 1;  // of empty segments too
-    for (uint32_t slot = 0; slot < segment->ids.size(); ++slot) {
-      const int64_t id = segment->ids[slot];
-      const uint64_t used = is_live(id, {number, slot}) ? index_.find(id)->used : uses.oldest;
-      if (used > uses.median) {
-        hot.push_back(slot);
-      } else {
-        age += static_cast<double>(tick_ - used);
-      }
+    std::vector<PageSegment::Held> hot;
+    int64_t n_hot_slots = 0;
+    // What is in no record is as old as anything.
+    double age =
+        1 + static_cast<double>(segment->n_slots()) * static_cast<double>(tick_ - uses.oldest);
+    for (const PageSegment::Held& held : segment->records) {
+      const RecordIndex::Entry* const entry = find_live(held, number);
+      const uint64_t used = entry != nullptr ? entry->used : uses.oldest;
+      const bool is_hot = used > uses.median;
+      age -= held.n_slots * static_cast<double>((is_hot ? tick_ : used) - uses.oldest);
+      if (!is_hot) continue;
+      hot.push_back(held);
+      n_hot_slots += held.n_slots;
     }
     // If moving would free too little, the whole segment goes, but only when no other choice is
     // left.
-    const size_t n_slots = segment->ids.size();
-    const bool worth_moving = hot.size() <= n_slots * 3 / 4;
-    age = worth_moving ? age / static_cast<double>(n_slots - hot.size() + 1) : 0;
+    const int64_t n_slots = segment->n_slots();
+    const bool worth_moving = n_hot_slots <= n_slots * 3 / 4;
+    age = worth_moving ? age / static_cast<double>(n_slots - n_hot_slots + 1) : 0;
     if (age <= oldest) continue;
     oldest = age;
     victim_ = segment;
-    moving_ = worth_moving ? std::move(hot) : std::vector<uint32_t>();
+    moving_ = worth_moving ? std::move(hot) : std::vector<PageSegment::Held>();
   }
   return victim_ != nullptr;
 }
@@ -192,22 +212,29 @@ bool PageStore::choose_victim() {
 // Copies a record unchanged, since a label does not contain its position. False: it cannot be
 // written.
 bool PageStore::move_one() {
-  const uint32_t slot = moving_.back();
+  const PageSegment::Held held = moving_.back();
   moving_.pop_back();
-  const RecordIndex::Place from{victim_->number(), slot};
-  const int64_t id = victim_->ids[slot];
+  const bool has_state = held.n_slots > 1;
   RecordHeader header;
   scratch_.resize(codec_.payload_bytes());
+  state_.resize(has_state ? codec_.state_bytes() : 0);
   {
     const Lock lock(mutex_);
-    if (!is_live(id, from)) return true;
+    if (find_live(held, victim_->number()) == nullptr) return true;
   }
-  if (!victim_->read(slot, header, scratch_).ok()) return true;
-  if (!begin_segment_when_full().ok() || !write(header, scratch_).ok()) return false;
+  if (!victim_->read(held.slot, header, scratch_).ok()) return true;
+  PageSegment::NewRecord record = {header, scratch_};
+  if (has_state) {
+    if (!victim_->read_state(held.slot, record.state_tag, state_).ok()) return true;
+    record.state = state_;
+  }
+  if (!begin_segment_when_full(has_state).ok()) return false;
+  const RecordIndex::Place to{active_->number(), active_->n_slots(), has_state};
+  if (!write(record).ok()) return false;
   const Lock lock(mutex_);
-  const bool live = is_live(id, from);
-  if (live) index_.move(id, {active_->number(), active_->n_slots() - 1});
-  active_->ids.push_back(live ? id : RecordIndex::kNone);
+  const bool live = find_live(held, victim_->number()) != nullptr;
+  if (live) index_.move(held.id, to);
+  active_->records.push_back({to.slot, held.n_slots, live ? held.id : RecordIndex::kNone});
   ++stats_.n_moved;
   return true;
 }
@@ -220,9 +247,8 @@ void PageStore::drop_victim() {
     note(fmt::format("{}: cannot be removed", segment->file().path()));
   const Lock lock(mutex_);
   const size_t n_before = dropped_.size();
-  for (uint32_t slot = 0; slot < segment->ids.size(); ++slot) {
-    const int64_t id = segment->ids[slot];
-    if (is_live(id, {segment->number(), slot})) index_.remove(id, dropped_);
+  for (const PageSegment::Held& held : segment->records) {
+    if (find_live(held, segment->number()) != nullptr) index_.remove(held.id, dropped_);
   }
   stats_.n_dropped += static_cast<int64_t>(dropped_.size() - n_before);
   stats_.n_bytes -= segment->n_bytes();
@@ -245,10 +271,13 @@ Status PageStore::flush() {
   return {};
 }
 
-Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
+Status PageStore::read(int64_t id, std::span<std::byte> payload, std::span<std::byte> state) const {
   if (payload.size() != codec_.payload_bytes())
     return fail(Code::invalid, "page store: a page has {} bytes, not {}", codec_.payload_bytes(),
                 payload.size());
+  if (!state.empty() && state.size() != codec_.state_bytes())
+    return fail(Code::invalid, "page store: a state has {} bytes, not {}", codec_.state_bytes(),
+                state.size());
   std::shared_ptr<const PageSegment> segment;  // its file stays open while it is dropped
   RecordIndex::Entry entry;
   {
@@ -256,27 +285,47 @@ Status PageStore::read(int64_t id, std::span<std::byte> payload) const {
     const RecordIndex::Entry* const found = index_.find(id);
     if (id == RecordIndex::kNone || found == nullptr)
       return fail(Code::not_found, "page store: no record {}", id);
+    if (!state.empty() && !found->place.has_state)
+      return fail(Code::not_found, "page store: record {} has no state", id);
     entry = *found;
     segment = segments_.at(entry.place.segment);
   }
-  RecordHeader header;
-  Status status = segment->read(entry.place.slot, header, payload);
-  if (status.ok()) {
-    const std::optional<RecordLabel> label = codec_.open_label(header);
-    const bool as_written = label && label->id == id && label->prefix() == entry.prefix &&
-                            codec_.open_payload(header, payload);
-    if (!as_written)
-      status = fail(Code::corrupt, "{}: offset {}: the page record is damaged",
-                    segment->file().path(), segment->offset_of(entry.place.slot));
-  }
+  Status status = read_record(*segment, entry, id, payload, state);
   const Lock lock(mutex_);
+  const RecordIndex::Entry* const now = index_.find(id);
   if (status.ok()) {
     ++stats_.n_read;
-  } else if (is_live(id, entry.place)) {
+  } else if (now != nullptr && now->place == entry.place) {
     ++stats_.n_damaged;
     index_.remove(id, dropped_);
   }
   return status;
+}
+
+Status PageStore::read_record(const PageSegment& segment, const RecordIndex::Entry& entry,
+                              int64_t id, std::span<std::byte> payload,
+                              std::span<std::byte> state) const {
+  const uint32_t slot = entry.place.slot;
+  RecordHeader header;
+  TRY(segment.read(slot, header, payload));
+  const std::optional<RecordLabel> label = codec_.open_label(header);
+  bool as_written = label && label->id == id && label->prefix() == entry.prefix &&
+                    label->has_state == entry.place.has_state &&
+                    codec_.open_payload(header, payload);
+  if (as_written && !state.empty()) {
+    StateTag tag;
+    TRY(segment.read_state(slot, tag, state));
+    as_written = codec_.open_state(header, id, tag, state);
+  }
+  if (as_written) return {};
+  return fail(Code::corrupt, "{}: offset {}: the page record is damaged", segment.file().path(),
+              segment.offset_of(slot));
+}
+
+bool PageStore::has_state(int64_t id) const {
+  const Lock lock(mutex_);
+  const RecordIndex::Entry* const entry = index_.find(id);
+  return id != RecordIndex::kNone && entry != nullptr && entry->place.has_state;
 }
 
 void PageStore::touch(int64_t id) {

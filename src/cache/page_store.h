@@ -1,8 +1,8 @@
-// PageStore: KV pages on disk, so that a cached prefix outlives memory and the process. Records are
-// appended to segment files of one folder; when the folder is full, whole segments are removed,
-// after moving their recently used records. It is a cache, not an archive: damaged, stale or
-// foreign data is treated as absent and never returns wrong bytes. Byte layout:
-// docs/formats/page-store.md.
+// PageStore: KV pages on disk, so that a cached prefix outlives memory and the process. A record is
+// a page, and the running states at its end where there is a checkpoint. Records are appended to
+// segment files of one folder; when the folder is full, whole segments are removed, after moving
+// their recently used records. It is a cache, not an archive: damaged, stale or foreign data is
+// treated as absent and never returns wrong bytes. Byte layout: docs/formats/page-store.md.
 #pragma once
 
 #include <array>
@@ -29,6 +29,7 @@ struct PageStoreConfig {
   uint64_t model_hash[2] = {};  // of the model's bytes
   std::string layout;           // all else that decides KV bytes: kernels' layout, precision, rope
   int64_t payload_bytes = 0;    // of one page
+  int64_t state_bytes = 0;      // of one checkpoint; 0: there are none
   int64_t max_bytes = 0;        // of all segment files in the folder
   std::optional<SealKey> key;   // if given, everything is encrypted
   std::function<void(std::string_view)> note = {};  // a line for each file or group of records that
@@ -53,19 +54,23 @@ class PageStore {
   // All records, parents before their children. Reads their labels again, so it costs I/O.
   std::vector<Record> records() const;
 
-  // Appends a page and returns its id. `scope` (at most kMaxScopeBytes) is for first pages, with
-  // parent -1. When the folder is full, copies up to kMovesPerAppend other records. Fails: invalid
-  // (sizes, the scope), not_found (the parent has been removed), out_of_memory (disk full),
-  // internal. After a failure the store is unchanged and later calls may succeed.
+  // Appends a page, with a checkpoint unless `state` is empty, and returns its id. `scope` (at most
+  // kMaxScopeBytes) is for first pages, with parent -1. When the folder is full, copies up to
+  // kMovesPerAppend other records. Fails: invalid (sizes, the scope), not_found (the parent has
+  // been removed), out_of_memory (disk full), internal. After a failure the store is unchanged and
+  // later calls may succeed.
   Result<int64_t> append(int64_t parent, std::string_view scope, std::span<const PrefixCell> cells,
-                         Bytes payload);
+                         Bytes payload, Bytes state = {});
   // Returns when everything appended survives a loss of power. (It survives the end of this process
   // anyway.)
   Status flush();
 
-  // Reads payload_bytes into `payload` and checks every bit. Fails: not_found; invalid (the size);
-  // corrupt, and then the record and its descendants are removed.
-  Status read(int64_t id, std::span<std::byte> payload) const;
+  // Reads payload_bytes into `payload`, and state_bytes into `state` unless it is empty, and checks
+  // every bit. Fails: not_found (a state too); invalid (a size); corrupt, and then the record and
+  // its descendants are removed.
+  Status read(int64_t id, std::span<std::byte> payload, std::span<std::byte> state = {}) const;
+  // Whether the record is there and has a checkpoint.
+  bool has_state(int64_t id) const;
   // Marks a record and its ancestors as used now, so that they are removed later.
   void touch(int64_t id);
   // Ids removed since the last call, to keep max_bytes or because they were damaged.
@@ -85,8 +90,8 @@ class PageStore {
   Stats stats() const;
 
   static constexpr int kMovesPerAppend = 4;
-  // The smallest allowed max_bytes for pages of this size.
-  static int64_t min_bytes(int64_t payload_bytes);
+  // The smallest allowed max_bytes for pages and checkpoints of these sizes.
+  static int64_t min_bytes(int64_t payload_bytes, int64_t state_bytes = 0);
 
  private:
   // A segment of another model, version or key. It counts for max_bytes and is removed first.
@@ -114,28 +119,32 @@ class PageStore {
   void keep_bound();
 
   Result<RecordLabel> label_for(int64_t parent, std::string_view scope,
-                                std::span<const PrefixCell> cells, Bytes payload) const;
-  Status make_room();
-  Status begin_segment_when_full();
-  Status write(const RecordHeader& header, Bytes payload);
+                                std::span<const PrefixCell> cells, Bytes payload,
+                                Bytes state) const;
+  Status make_room(bool has_state);
+  Status begin_segment_when_full(bool has_state);
+  Status write(const PageSegment::NewRecord& record);
+  Status read_record(const PageSegment& segment, const RecordIndex::Entry& entry, int64_t id,
+                     std::span<std::byte> payload, std::span<std::byte> state) const;
   bool drop_ignored();
   bool choose_victim();
   bool move_one();
   void drop_victim();
-  bool is_live(int64_t id, RecordIndex::Place place) const;
+  const RecordIndex::Entry* find_live(const PageSegment::Held& held, uint32_t segment) const;
 
   const PageStoreConfig config_;
   const RecordCodec codec_;
   const FileLock lock_;
-  const int64_t stride_;
   const int64_t segment_bytes_;  // a segment is full when the next record would pass this
 
   // Used by the writer only.
-  std::shared_ptr<PageSegment> active_;  // the newest segment, when it has room
-  std::shared_ptr<PageSegment> victim_;  // removed when moving_ is empty
-  std::vector<uint32_t> moving_;         // its slots that are worth keeping
-  std::vector<IgnoredFile> ignored_;     // oldest last
-  std::vector<std::byte> scratch_;       // one payload
+  std::shared_ptr<PageSegment> active_;    // the newest segment, when it has room
+  std::shared_ptr<PageSegment> victim_;    // removed when moving_ is empty
+  std::vector<PageSegment::Held> moving_;  // its records that are worth keeping
+  std::vector<IgnoredFile> ignored_;       // oldest last
+  std::vector<std::byte> scratch_;         // one payload
+  std::vector<std::byte> state_;           // one state
+  const std::vector<std::byte> zeros_;     // one slot
   uint32_t next_number_ = 1;
   bool unsynced_ = false;         // the active segment
   bool folder_unsynced_ = false;  // a new file in it

@@ -18,6 +18,7 @@ class RecordIndex {
   struct Place {
     uint32_t segment = 0;
     uint32_t slot = 0;
+    bool has_state = false;
     bool operator==(const Place&) const = default;
   };
   struct Entry {

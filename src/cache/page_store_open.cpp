@@ -13,14 +13,14 @@ constexpr std::string_view kLockName = "lock";
 constexpr uint32_t kHeadersAhead = 256;  // asked of the disk at once
 constexpr int64_t kLeastRecords = 8;     // segments of at least one record, and some of them
 
-int64_t segment_bytes_for(int64_t max_bytes, int64_t stride) {
+int64_t segment_bytes_for(int64_t max_bytes, int64_t largest_record) {
   constexpr int64_t kMebibyte = 1 << 20;
   // Larger segments for larger stores, so that few files need to be open.
   const int64_t wanted =
       std::clamp(max_bytes / 16, 8 * kMebibyte, std::max(256 * kMebibyte, max_bytes / 256));
   const auto largest = static_cast<int64_t>(PageSegment::kMaxBytes);
   const auto header = static_cast<int64_t>(kSegmentHeaderBytes);
-  return std::max(std::min({wanted, max_bytes / kLeastRecords, largest}), header + stride);
+  return std::max(std::min({wanted, max_bytes / kLeastRecords, largest}), header + largest_record);
 }
 
 Status check_config(const PageStoreConfig& config) {
@@ -28,12 +28,16 @@ Status check_config(const PageStoreConfig& config) {
   if (config.payload_bytes <= 0 || config.payload_bytes > kMaxPayload)
     return fail(Code::invalid, "page store: pages of {} bytes; 1 to {} can be stored",
                 config.payload_bytes, kMaxPayload);
+  if (config.state_bytes < 0 || config.state_bytes > kMaxPayload)
+    return fail(Code::invalid, "page store: states of {} bytes; up to {} can be stored",
+                config.state_bytes, kMaxPayload);
   if (config.layout.size() > kMaxLayoutBytes)
     return fail(Code::invalid, "page store: a layout name of {} bytes; at most {}",
                 config.layout.size(), kMaxLayoutBytes);
-  if (const int64_t least = PageStore::min_bytes(config.payload_bytes); config.max_bytes < least)
+  const int64_t least = PageStore::min_bytes(config.payload_bytes, config.state_bytes);
+  if (config.max_bytes < least)
     return fail(Code::invalid, "page store: max_bytes is {}; pages of {} bytes need at least {}",
-                config.max_bytes, config.payload_bytes, least);
+                config.max_bytes, config.payload_bytes + config.state_bytes, least);
   return {};
 }
 
@@ -60,17 +64,20 @@ bool is_unborn(const AppendFile& file) {
 
 }  // namespace
 
-int64_t PageStore::min_bytes(int64_t payload_bytes) {
+// A state is filled up to whole slots, which are a page's.
+int64_t PageStore::min_bytes(int64_t payload_bytes, int64_t state_bytes) {
   const auto headers = static_cast<int64_t>(kSegmentHeaderBytes + kRecordHeaderBytes);
-  return kLeastRecords * (headers + payload_bytes + 64);
+  const int64_t page = headers + payload_bytes + 64;
+  return kLeastRecords * (page + (state_bytes > 0 ? page + state_bytes : 0));
 }
 
 PageStore::PageStore(const PageStoreConfig& config, RecordCodec codec, FileLock lock)
     : config_(config),
       codec_(codec),
       lock_(std::move(lock)),
-      stride_(static_cast<int64_t>(codec.stride())),
-      segment_bytes_(segment_bytes_for(config.max_bytes, stride_)) {}
+      segment_bytes_(
+          segment_bytes_for(config.max_bytes, codec.record_bytes(config.state_bytes > 0))),
+      zeros_(codec.stride()) {}
 
 PageStore::~PageStore() = default;
 
@@ -80,6 +87,7 @@ Result<std::unique_ptr<PageStore>> PageStore::open(const PageStoreConfig& config
   std::copy(std::begin(config.model_hash), std::end(config.model_hash), origin.model_hash);
   origin.layout = config.layout;
   origin.payload_bytes = static_cast<uint64_t>(config.payload_bytes);
+  origin.state_bytes = static_cast<uint64_t>(config.state_bytes);
   const RecordCodec codec = TRY(RecordCodec::create(origin, config.key));
   TRY(make_folder(config.folder));
   FileLock lock = TRY(FileLock::take(fmt::format("{}/{}", config.folder, kLockName)));
@@ -151,22 +159,32 @@ std::vector<PageStore::FoundRecord> PageStore::scan(PageSegment& segment) {
   std::vector<FoundRecord> found;
   int64_t n_damaged = 0;
   RecordHeader header;
-  for (uint32_t slot = 0; slot < segment.n_slots(); ++slot) {
-    if (slot % kHeadersAhead == 0)
-      segment.expect_headers(slot, std::min(slot + kHeadersAhead, segment.n_slots()));
-    const RecordIndex::Place place{segment.number(), slot};
+  uint32_t n_expected = 0;
+  for (uint32_t slot = 0, n = 1; slot < segment.n_slots(); slot += n, n = 1) {
+    if (slot >= n_expected) {
+      n_expected = slot + std::min(kHeadersAhead, segment.n_slots() - slot);
+      segment.expect_headers(slot, n_expected);
+    }
+    RecordIndex::Place place{segment.number(), slot};
     std::optional<RecordLabel> label;
     if (segment.read(slot, header).ok()) label = codec_.open_label(header);
-    if (label && is_possible(label->id, place)) {
-      found.push_back({std::move(*label), place});
-    } else {
+    if (!label || !is_possible(label->id, place)) {
       ++n_damaged;
+      continue;
     }
+    n = codec_.n_slots(label->has_state);
+    if (n > segment.n_slots() - slot) {
+      segment.set_torn(slot);
+      break;
+    }
+    place.has_state = label->has_state;
+    segment.records.push_back({slot, n});
+    found.push_back({std::move(*label), place});
   }
   stats_.n_damaged += n_damaged;
   if (n_damaged > 0)
     note(fmt::format("{}: {} of {} records are damaged; ignored", segment.file().path(), n_damaged,
-                     segment.n_slots()));
+                     std::ssize(found) + n_damaged));
   return found;
 }
 
@@ -200,7 +218,7 @@ void PageStore::link_records() {
       }
       if (parent != RecordIndex::kNone && label.before != before) continue;
       index_.insert(label.id, parent, label.prefix(), child->place);
-      segments_.at(child->place.segment)->ids[child->place.slot] = label.id;
+      segments_.at(child->place.segment)->record_at(child->place.slot).id = label.id;
       open_parents.push_back(label.id);
     }
   }
@@ -217,7 +235,7 @@ void PageStore::age_records() {
     return a->file().modified_ns() < b->file().modified_ns();
   });
   for (const PageSegment* segment : order) {
-    for (const int64_t id : segment->ids) index_.touch(id, tick_);
+    for (const PageSegment::Held& held : segment->records) index_.touch(held.id, tick_);
     ++tick_;
   }
 }
@@ -227,7 +245,7 @@ void PageStore::choose_active() {
   const std::shared_ptr<PageSegment>& newest = segments_.rbegin()->second;
   const int64_t n_torn =
       newest->n_bytes() - static_cast<int64_t>(newest->offset_of(newest->n_slots()));
-  const bool has_room = newest->n_bytes() - n_torn + stride_ <= segment_bytes_;
+  const bool has_room = newest->n_bytes() - n_torn + codec_.record_bytes(false) <= segment_bytes_;
   if (!has_room || !newest->cut_torn().ok()) return;
   stats_.n_bytes -= n_torn;
   active_ = newest;

@@ -23,6 +23,7 @@ inline constexpr size_t kMaxLayoutBytes = 400;
 
 using SegmentHeader = std::array<std::byte, kSegmentHeaderBytes>;
 using RecordHeader = std::array<std::byte, kRecordHeaderBytes>;
+using StateTag = std::array<std::byte, kSealTagBytes>;
 
 // Stands for a scope and all cells up to the end of a page: two hashes of the prefix before it and
 // of its cells.
@@ -39,7 +40,8 @@ struct RecordLabel {
   int64_t parent = -1;  // the record of the page before; -1: the first page of its scope
   PrefixHash before;    // of the parent, or of the scope
   PageCells cells = {};
-  std::string scope;  // of first pages; otherwise empty
+  std::string scope;       // of first pages; otherwise empty
+  bool has_state = false;  // the running states at the end of the page follow it
 
   PrefixHash prefix() const { return prefix_with(before, cells); }
 };
@@ -52,15 +54,20 @@ class RecordCodec {
     uint64_t model_hash[2] = {};
     std::string layout;
     uint64_t payload_bytes = 0;
+    uint64_t state_bytes = 0;  // of a checkpoint; 0: the model has no running states
   };
 
   // Fails: internal (the encryption library does not start).
   static Result<RecordCodec> create(const Origin& origin, const std::optional<SealKey>& key);
 
   bool sealed() const { return keys_.sealed(); }
-  // From one record to the next: header and payload, to a multiple of 64 bytes.
+  // Bytes of a slot: header and payload, to a multiple of 64. A record takes one, and as many more
+  // as a state and its tag need if it has one.
   uint64_t stride() const;
+  uint32_t n_slots(bool has_state) const;
+  int64_t record_bytes(bool has_state) const;
   uint64_t payload_bytes() const { return origin_.payload_bytes; }
+  uint64_t state_bytes() const { return origin_.state_bytes; }
 
   SegmentHeader segment_header(uint32_t number) const;
   // Why a segment with this header is not read; empty: it is ours.
@@ -75,9 +82,15 @@ class RecordCodec {
   std::optional<RecordLabel> open_label(const RecordHeader& header) const;
   // Checks the payload against an opened header and unseals it in place; false: not as written.
   bool open_payload(const RecordHeader& header, std::span<std::byte> payload) const;
+  // The same for a state; it has a tag of its own, since most reads of a page do not need it.
+  // Requires: state_bytes() bytes.
+  StateTag close_state(const RecordHeader& header, int64_t id, std::span<std::byte> state) const;
+  bool open_state(const RecordHeader& header, int64_t id, const StateTag& tag,
+                  std::span<std::byte> state) const;
 
  private:
   RecordCodec(const Origin& origin, const std::optional<SealKey>& key);
+  uint32_t version() const;
   std::optional<RecordLabel> read_label(Bytes label) const;
 
   Origin origin_;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::string_view kSuffix = ".ruvpages";
 constexpr size_t kDigits = 8;
-constexpr std::byte kPadding[64] = {};
 
 }  // namespace
 
@@ -39,14 +38,13 @@ Result<std::unique_ptr<PageSegment>> PageSegment::create(const std::string& fold
 }
 
 PageSegment::PageSegment(AppendFile file, uint32_t number, uint64_t stride)
-    : file_(std::move(file)), number_(number), stride_(stride) {
-  ids.assign(n_slots(), -1);
-}
+    : file_(std::move(file)), number_(number), stride_(stride) {}
 
-// An incomplete record at the end does not count.
+// An incomplete slot at the end does not count.
 uint32_t PageSegment::n_slots() const {
   if (file_.n_bytes() < kSegmentHeaderBytes) return 0;
-  return static_cast<uint32_t>((file_.n_bytes() - kSegmentHeaderBytes) / stride_);
+  const uint64_t n = (file_.n_bytes() - kSegmentHeaderBytes) / stride_;
+  return std::min(static_cast<uint32_t>(n), n_whole_slots_);
 }
 
 // One piece of advice per header, since payloads lie between them.
@@ -56,13 +54,20 @@ void PageSegment::expect_headers(uint32_t begin, uint32_t end) const {
   }
 }
 
-Status PageSegment::append(const RecordHeader& header, Bytes payload) {
-  const size_t n_padding = stride_ - header.size() - payload.size();
-  return file_.append({header, payload, Bytes(kPadding).first(n_padding)});
+Status PageSegment::append(const NewRecord& record, Bytes zeros) {
+  const auto padding_after = [&](size_t n_bytes) {
+    return zeros.first((stride_ - n_bytes % stride_) % stride_);
+  };
+  const Bytes after_page = padding_after(record.header.size() + record.payload.size());
+  if (record.state.empty()) return file_.append({record.header, record.payload, after_page});
+  const Bytes after_state = padding_after(record.state_tag.size() + record.state.size());
+  return file_.append(
+      {record.header, record.payload, after_page, record.state_tag, record.state, after_state});
 }
 
 Status PageSegment::cut_torn() {
   const uint64_t end = offset_of(n_slots());
+  n_whole_slots_ = UINT32_MAX;
   return end < file_.n_bytes() ? file_.cut(end) : Status();
 }
 

@@ -275,7 +275,7 @@ TEST_F(PageStoreTest, ForeignFilesAreIgnoredWithANoteAndLeftAlone) {
   other.key.emplace().fill(1);
   expect_ignored(other, "not encrypted, and a key is given");
   write_file(segment(), newer);
-  expect_ignored(config(), "of format version 3, this build reads 2");
+  expect_ignored(config(), "of format version 3, pages of this model have 2");
   write_file(segment(), damaged);
   expect_ignored(config(), "its header is damaged");
   write_file(segment(), std::string(5000, 'x'));

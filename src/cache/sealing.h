@@ -33,7 +33,7 @@ Status start_sealing();
 // sealed. The memory is overwritten on destruction.
 class SealKeys {
  public:
-  static constexpr size_t kPurposes = 3;
+  static constexpr size_t kPurposes = 4;
 
   // `context` has 8 characters and names the kind of file.
   SealKeys(const std::optional<SealKey>& key, std::string_view context);

@@ -175,16 +175,17 @@ void KvPages::copy(PageId from, PageId to) const {
   }
 }
 
-// The page begins with one byte per group beside main: whether it follows, or zeros do.
+// The page begins with one byte per window: whether it follows, or zeros do. Where no layer keeps
+// tokens a page is a zero, so that it has bytes that can be checked.
 int64_t KvPages::saved_bytes() const {
   int64_t n = main_->frame_bytes();
-  for (const auto& group : saved()) n += 1 + group->region().frame_bytes();
-  return n;
+  for (const auto& group : windows()) n += 1 + group->region().frame_bytes();
+  return std::max<int64_t>(n, 1);
 }
 
-// Groups that are not saved leave zeros, so that all records have one size.
+// Windows that are not saved leave zeros, so that all pages have one size.
 void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const {
-  size_t at = n_saved_;
+  size_t at = windows().size();
   const auto save_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
     const auto to = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
     at += to.size();
@@ -195,28 +196,36 @@ void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const
     }
   };
   save_group((groups & 1) != 0, *main_, page);
-  for (size_t i = 0; i < n_saved_; ++i) {
+  for (size_t i = 0; i < windows().size(); ++i) {
     const bool wanted = (groups >> (i + 1) & 1) != 0;
     bytes[i] = std::byte{wanted};
-    save_group(wanted, assigned_[i]->region(), assigned_[i]->of(page));
+    save_group(wanted, windows()[i]->region(), windows()[i]->of(page));
   }
 }
 
 bool KvPages::load(PageId page, Groups groups, std::span<const std::byte> bytes) const {
-  for (size_t i = 0; i < n_saved_; ++i) {
+  for (size_t i = 0; i < windows().size(); ++i) {
     if ((groups >> (i + 1) & 1) != 0 && bytes[i] != std::byte{1}) return false;
   }
-  size_t at = n_saved_;
+  size_t at = windows().size();
   const auto load_group = [&](bool wanted, const KvRegion& region, FrameId frame) {
     const auto from = bytes.subspan(at, static_cast<size_t>(region.frame_bytes()));
     at += from.size();
     if (wanted) region.load(frame, from);
   };
   load_group((groups & 1) != 0, *main_, page);
-  for (size_t i = 0; i < n_saved_; ++i) {
-    load_group((groups >> (i + 1) & 1) != 0, assigned_[i]->region(), assigned_[i]->of(page));
+  for (size_t i = 0; i < windows().size(); ++i) {
+    load_group((groups >> (i + 1) & 1) != 0, windows()[i]->region(), windows()[i]->of(page));
   }
   return true;
+}
+
+void KvPages::save_state(PageId page, std::span<std::byte> bytes) const {
+  states_->region().save(states_->of(page), bytes);
+}
+
+void KvPages::load_state(PageId page, std::span<const std::byte> bytes) const {
+  states_->region().load(states_->of(page), bytes);
 }
 
 }  // namespace ruv

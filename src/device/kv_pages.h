@@ -24,8 +24,8 @@ namespace ruv {
 // Where one layer's keys and values are.
 struct KvView {
   const KvRegion* region = nullptr;  // null: the layer keeps no tokens
-  int64_t layer = 0;                // of the region
-  const FrameId* frames = nullptr;  // by page; null: frame n belongs to page n
+  int64_t layer = 0;                 // of the region
+  const FrameId* frames = nullptr;   // by page; null: frame n belongs to page n
 
   const KvShape& shape() const { return region->shape(layer); }
   KvType type() const { return shape().type; }
@@ -68,7 +68,7 @@ class KvPages {
   // Groups whose frames must be assigned to pages. Windows come first, then states and tails if
   // there are.
   std::span<const std::unique_ptr<KvFrames>> assigned() const { return assigned_; }
-  // The ones among them that are saved with a page: all but tails.
+  // The ones among them that are saved with a page: all but tails; states are the last.
   std::span<const std::unique_ptr<KvFrames>> saved() const {
     return std::span(assigned_).first(n_saved_);
   }
@@ -83,19 +83,30 @@ class KvPages {
   // Copies what both pages have frames for.
   void copy(PageId from, PageId to) const;
 
-  // A page as one run of saved_bytes() bytes, and back; without its tail. The bytes of groups that
-  // are not in `groups` are zero and not read. Pages of equal tokens of one model give equal bytes.
-  // load() fails, with nothing changed, where the bytes lack one of `groups`. Requires: the page
-  // has frames in `groups`.
+  // A page as one run of saved_bytes() bytes, and back; without its tail and its running states.
+  // The bytes of groups that are not in `groups` are zero and not read. Pages of equal tokens of
+  // one model give equal bytes. load() fails, with nothing changed, where the bytes lack one of
+  // `groups`. Requires: the page has frames in `groups`.
   int64_t saved_bytes() const;
   Groups all_groups() const { return (Groups{2} << n_saved_) - 1; }
   void save(PageId page, Groups groups, std::span<std::byte> bytes) const;
   bool load(PageId page, Groups groups, std::span<const std::byte> bytes) const;
+  // The running states at the end of a page: saved_state_bytes() bytes, which few pages have.
+  // Requires: the page has a frame in states_group(), which is 0 where no layer keeps a state.
+  int64_t saved_state_bytes() const {
+    return states_ != nullptr ? states_->region().frame_bytes() : 0;
+  }
+  Groups states_group() const { return states_ != nullptr ? Groups{1} << n_saved_ : 0; }
+  void save_state(PageId page, std::span<std::byte> bytes) const;
+  void load_state(PageId page, std::span<const std::byte> bytes) const;
 
  private:
   KvPages(CacheLayout layout, int64_t n_pages, std::shared_ptr<Device> device)
       : device_(std::move(device)), layout_(std::move(layout)), n_pages_(n_pages) {}
 
+  std::span<const std::unique_ptr<KvFrames>> windows() const {
+    return saved().first(n_saved_ - (states_ != nullptr));
+  }
   Status add_states(const std::optional<FrameLimits>& limits);
   Status add_main();
   Status add_windows(const std::optional<FrameLimits>& limits);

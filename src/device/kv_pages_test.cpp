@@ -153,6 +153,34 @@ TEST(KvPages, MemoryCountsEachStateOnce) {
   EXPECT_EQ(layout.held_bytes(40), pages->held_bytes(40));
 }
 
+// As a model without attention.
+TEST(KvPages, AllLayersMayKeepStatesOnly) {
+  const CacheLayout layout = {{{{.state_bytes = 4096}}, {{.state_bytes = 4096}}}};
+  EXPECT_EQ(layout.checkpoint_pages(), kMostCheckpointPages);
+  const FrameLimits limits = {.n_lists = 1, .n_rows = 16, .n_checkpoints = 1};
+  const Result<KvPages> pages = KvPages::create(layout, 8, limits);
+  ASSERT_TRUE(pages.has_value());
+  KvFrames& states = *pages->assigned().back();
+  states.set(3, 1);
+  const std::vector<std::byte> wanted = random_bytes(8192, 4);
+  ASSERT_EQ(pages->saved_state_bytes(), 8192);
+  pages->load_state(3, wanted);
+  std::vector<std::byte> page(static_cast<size_t>(pages->saved_bytes())), got(8192);
+  pages->save(3, pages->all_groups(), page);
+  EXPECT_TRUE(pages->load(3, pages->all_groups(), page));
+  states.set(3, 2);
+  pages->load_state(3, wanted);
+  states.set(3, 1);
+  states.set(5, 2);
+  pages->save_state(5, got);
+  EXPECT_EQ(got, wanted);
+  pages->clear(5);
+  pages->save_state(5, got);
+  EXPECT_EQ(got, std::vector<std::byte>(8192));
+  pages->save_state(3, got);
+  EXPECT_EQ(got, wanted);
+}
+
 // The distance at which checkpoints take as much as the tokens between them.
 TEST(KvPages, CheckpointsAreAsFarApartAsTheirSizeDemands) {
   const auto pages_apart = [](int64_t state_bytes) {

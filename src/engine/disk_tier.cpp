@@ -27,7 +27,8 @@ DiskTier::DiskTier(std::unique_ptr<PageStore> store, PagePool& pool, KvPages& me
       tree_(&tree),
       clock_(&clock),
       note_(std::move(note)),
-      bytes_(static_cast<size_t>(memory.saved_bytes())) {
+      bytes_(static_cast<size_t>(memory.saved_bytes())),
+      state_(static_cast<size_t>(memory.saved_state_bytes())) {
   for (const PageStore::Record& record : store_->records()) {
     tree_->add_record(record.scope, record.parent, record.cells, record.id);
   }
@@ -262,13 +263,16 @@ void DiskTier::tell(const Status& failure) const {
 void DiskTier::read_pages(Restore& restore) {
   for (size_t i = 0; i < restore.pages.size(); ++i) {
     if (restore.records[i] >= 0) {
-      const Status status = store_->read(restore.records[i], bytes_);
+      const bool wants_state = (restore.groups[i] & memory_->states_group()) != 0;
+      const std::span<std::byte> state = std::span(state_).first(wants_state ? state_.size() : 0);
+      const Status status = store_->read(restore.records[i], bytes_, state);
       if (!status.ok()) {
         tell(status);
         return;
       }
       // Without the windows' tokens nothing can be resumed after it.
       if (!memory_->load(restore.pages[i], restore.groups[i], bytes_)) return;
+      if (wants_state) memory_->load_state(restore.pages[i], state);
       store_->touch(restore.records[i]);
     }
     restore.n_done = static_cast<int64_t>(i) + 1;
@@ -277,12 +281,15 @@ void DiskTier::read_pages(Restore& restore) {
 
 Status DiskTier::write_pages(Write& write) {
   for (const PrefixTree::Unwritten& page : write.batch.pages) {
-    memory_->save(page.page, write.groups[write.records.size()], bytes_);
+    const KvPages::Groups groups = write.groups[write.records.size()];
+    memory_->save(page.page, groups, bytes_);
+    const bool has_state = (groups & memory_->states_group()) != 0;
+    if (has_state) memory_->save_state(page.page, state_);
     const int64_t parent =
         page.parent >= 0 ? write.records[static_cast<size_t>(page.parent)] : page.parent_record;
     write.records.push_back(
         TRY(store_->append(parent, parent < 0 ? std::string_view(page.scope) : std::string_view(),
-                           page.cells, bytes_)));
+                           page.cells, bytes_, has_state ? Bytes(state_) : Bytes())));
   }
   return {};
 }
@@ -299,13 +306,15 @@ void DiskTier::fill(KvCacheStats& stats) const {
 
 Result<std::unique_ptr<PageStore>> open_page_store(const KvCacheConfig& config,
                                                    const uint64_t (&model_hash)[2],
-                                                   const std::string& layout, int64_t page_bytes) {
+                                                   const std::string& layout,
+                                                   const KvPages& pages) {
   PageStoreConfig store;
   store.folder = config.disk_folder;
   store.model_hash[0] = model_hash[0];
   store.model_hash[1] = model_hash[1];
   store.layout = layout;
-  store.payload_bytes = page_bytes;
+  store.payload_bytes = pages.saved_bytes();
+  store.state_bytes = pages.saved_state_bytes();
   store.max_bytes = config.disk_max_bytes;
   store.key = config.disk_key;
   store.note = config.note;

@@ -51,6 +51,8 @@ class DiskTier {
   // restore.
   void poll(const std::function<void(uint64_t)>& on_restored);
   int64_t n_restoring() const { return n_restoring_; }
+  // Whether a record has the running states at the end of its page. Thread-safe.
+  bool has_state(int64_t record) const { return store_->has_state(record); }
 
   // Whether poll would do something. Thread-safe.
   bool has_results() const;
@@ -87,6 +89,7 @@ class DiskTier {
   const Clock* clock_;
   std::function<void(std::string_view)> note_;
   std::vector<std::byte> bytes_;  // of one page; the tier's thread
+  std::vector<std::byte> state_;  // of one checkpoint; the same
 
   // The engine's thread:
   int64_t n_restoring_ = 0;
@@ -113,6 +116,6 @@ class DiskTier {
 // Opens the store for a model's pages. `layout`: all that decides their bytes besides the model.
 Result<std::unique_ptr<PageStore>> open_page_store(const KvCacheConfig& config,
                                                    const uint64_t (&model_hash)[2],
-                                                   const std::string& layout, int64_t page_bytes);
+                                                   const std::string& layout, const KvPages& pages);
 
 }  // namespace ruv

@@ -109,7 +109,7 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
   const ContentKey key = content_key(*model.file, model.device->packing());
-  return open_page_store(o.kv, key.words, layout_of(model, o, pages), pages.saved_bytes());
+  return open_page_store(o.kv, key.words, layout_of(model, o, pages), pages);
 }
 
 }  // namespace

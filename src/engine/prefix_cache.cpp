@@ -216,13 +216,18 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
   const std::span<const PrefixCell> cells =
       std::span(key_).first((key_.size() - 1) / kPageTokens * kPageTokens);
   tree_.match(sequence.scope(), cells, match_);
-  match_.entries.resize(static_cast<size_t>(n_restorable(sequence, match_.n_tokens / kPageTokens)));
-  match_.n_tokens = std::ssize(match_.entries) * kPageTokens;
-  const auto n = n_resumable([&](int64_t i, int64_t position) {
+  const auto is_readable = [&](int64_t i, int64_t position) {
     const PrefixTree::Entry& entry = match_.entries[static_cast<size_t>(i)];
-    return entry.record >= 0 || pool_->readable(entry.page, i, position);
-  });
-  match_.entries.resize(static_cast<size_t>(n_restorable(sequence, n)));
+    if (entry.page >= 0 && pool_->readable(entry.page, i, position)) return true;
+    return entry.record >= 0 && (!needs_state(i, position) || disk_->has_state(entry.record));
+  };
+  // Fewer pages may end where other groups lack what a row reads.
+  for (int64_t n = match_.n_tokens / kPageTokens, before = -1; n != before;) {
+    before = n_restorable(sequence, n);
+    match_.entries.resize(static_cast<size_t>(before));
+    match_.n_tokens = before * kPageTokens;
+    n = n_resumable(is_readable);
+  }
   const int64_t position = std::ssize(match_.entries) * kPageTokens;
   const auto must_be_read = [&](size_t i) {
     const PageId page = match_.entries[i].page;
@@ -240,6 +245,12 @@ bool PrefixCache::plan_restore(const Sequence& sequence, Restore& restore) {
     restore.groups.push_back(must_be_read(i) ? groups_read(static_cast<int64_t>(i), position) : 0);
   }
   return hold_for_restore(restore);
+}
+
+// Whether a row at `position` reads the running states at the end of page i.
+bool PrefixCache::needs_state(int64_t i, int64_t position) const {
+  const PageFrames* const states = pool_->states();
+  return states != nullptr && i >= states->reach().first_page(position);
 }
 
 // The groups of page i that a row at `position` reads.

@@ -57,6 +57,7 @@ class PrefixCache {
   void hold_match(Sequence& sequence);
   int64_t n_restorable(const Sequence& sequence, int64_t n) const;
   bool plan_restore(const Sequence& sequence, Restore& restore);
+  bool needs_state(int64_t i, int64_t position) const;
   KvPages::Groups groups_read(int64_t i, int64_t position) const;
   bool hold_for_restore(Restore& restore);
 

@@ -266,15 +266,18 @@ def session_file_seeds():
 
 
 def page_store_seeds():
-    """A byte for the target (1: make hashes right, 2: append), then a segment of 64-byte pages."""
-    def record(slot, parent, scope=b"", cell=7):
+    """A byte for the target (1: make hashes right, 2: append, 4: states of 700 bytes), then a
+    segment of 64-byte pages."""
+    def record(slot, parent, scope=b"", cell=7, has_state=0):
         label = struct.pack("<2q", 1 << 32 | slot, parent) + bytes(16)
-        label += struct.pack("<16QQ", *range(cell, cell + 16), len(scope)) + scope
-        return b"RUVPAGE2" + bytes(56) + label.ljust(512, b"\0") + bytes(range(64))
+        label += struct.pack("<16Q2I", *range(cell, cell + 16), len(scope), has_state) + scope
+        state = bytes(range(256)) * 5 if has_state else b""
+        return b"RUVPAGE2" + bytes(56) + label.ljust(512, b"\0") + bytes(range(64)) + state
 
-    def segment(*records, number=1, sealed=0, version=2):
+    def segment(*records, number=1, sealed=0, version=2, n_state=0):
         head = struct.pack("<8sIIQQ", b"RUVPAGES", version, sealed, number, 64) + bytes(56)
-        return (head + struct.pack("<Q", 4) + b"fuzz").ljust(512, b"\0") + b"".join(records)
+        head = (head + struct.pack("<Q", 4) + b"fuzz").ljust(496, b"\0")
+        return head + struct.pack("<2Q", n_state, 0) + b"".join(records)
 
     chain = [record(0, -1, b"s"), record(1, 1 << 32), record(2, 1 << 32 | 1)]
     yield "none", b"\1" + segment()
@@ -286,6 +289,10 @@ def page_store_seeds():
     yield "earlier", b"\1" + segment(version=1)
     yield "newer", b"\1" + segment(version=3)
     yield "damaged", b"\0" + segment(*chain)
+    states = [record(0, -1, b"s", has_state=1), record(3, 1 << 32), record(4, 1 << 32 | 3, has_state=1)]
+    yield "states", b"\7" + segment(*states, version=3, n_state=700)
+    yield "torn_state", b"\7" + segment(*states, version=3, n_state=700)[:-700]
+    yield "stateless", b"\3" + segment(*states)
 
 
 # As in src/net/fuzz_route_body.cpp.

@@ -34,7 +34,7 @@ class EngineRestore : public testing::Test {
     EngineParts parts;
     parts.executor = std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_);
     const uint64_t hash[2] = {1, 2};
-    auto store = open_page_store(options_.kv, hash, "test", parts.executor->pages().saved_bytes());
+    auto store = open_page_store(options_.kv, hash, "test", parts.executor->pages());
     EXPECT_TRUE(store.has_value()) << store.error().message();
     parts.store = std::move(*store);
     return std::make_unique<EngineCore>(model_, options_, clock_, std::move(parts));

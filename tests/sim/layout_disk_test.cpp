@@ -44,9 +44,11 @@ class LayoutDisk : public testing::TestWithParam<LayoutCase> {
     EngineParts parts;
     parts.executor =
         std::make_unique<ScriptedExecutor>(kPages, kVocab, clock_, GetParam().layers, limits);
+    const KvPages& pages = parts.executor->pages();
+    page_bytes_ = pages.saved_bytes();
+    state_bytes_ = pages.saved_state_bytes();
     const uint64_t hash[2] = {1, 2};
-    auto store =
-        open_page_store(options_.kv, hash, GetParam().name, parts.executor->pages().saved_bytes());
+    auto store = open_page_store(options_.kv, hash, GetParam().name, pages);
     EXPECT_TRUE(store.has_value()) << store.error().message();
     parts.store = std::move(*store);
     return std::make_unique<EngineCore>(model_, options_, clock_, std::move(parts));
@@ -119,7 +121,8 @@ class LayoutDisk : public testing::TestWithParam<LayoutCase> {
   Rng rng_{7};
   std::vector<std::vector<Token>> texts_;
   RequestId n_requests_ = 0;
-  int64_t n_cached_ = 0;  // tokens
+  int64_t n_cached_ = 0;                      // tokens
+  int64_t page_bytes_ = 0, state_bytes_ = 0;  // of a record
   const StopFlag never_{false};
 };
 
@@ -139,6 +142,38 @@ TEST_P(LayoutDisk, WhatIsReadBackChangesNoAnswer) {
   EXPECT_GT(n_cached_, 1000);
   EXPECT_TRUE(n_resumed > 0 || !GetParam().resumes);
   RecordProperty("resumed", static_cast<int>(n_resumed));
+}
+
+// A long text has as many states on disk as pages of their size, and those at the ends of its
+// prompt and its answer; after a restart it is resumed at the last one.
+TEST_P(LayoutDisk, ATextHasFewStatesOnDisk) {
+  constexpr int64_t kPrompt = 800, kAnswer = 30;
+  Request request;
+  request.prompt = random_tokens(kPrompt);
+  request.params.max_tokens = kAnswer;
+  request.params.seed = 1;
+  int64_t n_cached = 0;
+  request.on_event = [&](const Event& event) {
+    if (event.finish != FinishReason::none) n_cached = event.timings.n_cached_tokens;
+  };
+  for (int life = 0; life < 2; ++life) {
+    const auto core = new_core();
+    core->add(core->make_sequence(++n_requests_, Request(request)));
+    run(*core);
+    if (life == 0) {
+      EXPECT_EQ(n_cached, 0);
+    }
+  }
+  const int64_t n_pages = (kPrompt + kAnswer) / kPageTokens;
+  const CacheLayout layout = GetParam().layers.layout();
+  const int64_t n_states = layout.state_bytes() > 0 ? n_pages / layout.checkpoint_pages() + 2 : 0;
+  const int64_t slot = static_cast<int64_t>(kRecordHeaderBytes) + page_bytes_ + 64;
+  const int64_t n_bytes = bytes_in(folder_.path());
+  EXPECT_GT(n_bytes, n_pages * page_bytes_);
+  EXPECT_LE(n_bytes, 512 + n_pages * slot + n_states * (state_bytes_ + slot));
+  EXPECT_TRUE(n_cached > kPrompt - 3 * kPageTokens || !GetParam().resumes) << n_cached;
+  RecordProperty("bytes", static_cast<int>(n_bytes));
+  RecordProperty("padded", static_cast<int>(n_pages * (slot + state_bytes_)));
 }
 
 const LayoutCase kLayoutCases[] = {

@@ -15,7 +15,7 @@
 namespace ruv {
 namespace {
 
-constexpr int kMaxParts = 4;
+constexpr int kMaxParts = 6;
 
 // Steps over the first n bytes of the parts that are left.
 void skip(std::span<iovec>& parts, size_t n) {
