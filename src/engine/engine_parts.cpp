@@ -72,25 +72,6 @@ std::string shape_text(const KvShape& shape) {
   return fmt::format("{} heads of {}{}", shape.n_heads, shape.key_dim, values);
 }
 
-// "28 layers, 8 heads of 128", for each run of equal layers.
-std::string layers_of(const KvPages& pages) {
-  const std::vector<KvLayer>& layers = pages.layout().layers;
-  std::string text;
-  for (size_t first = 0, n = 0; first < layers.size(); first += n) {
-    const KvShape& shape = layers[first].shape;
-    const int64_t window =
-        pages.settled(static_cast<int64_t>(first)).frames != nullptr ? layers[first].window : 0;
-    const auto is_same = [&](size_t i) {
-      return layers[i].shape == shape && layers[i].window == layers[first].window;
-    };
-    for (n = 1; first + n < layers.size() && is_same(first + n);) ++n;
-    const std::string of_window = window > 0 ? fmt::format(" in windows of {}", window) : "";
-    text +=
-        fmt::format("{}{} layers, {}{}", first > 0 ? ", " : "", n, shape_text(shape), of_window);
-  }
-  return text;
-}
-
 // Everything that decides the bytes of a page but the model's own bytes.
 std::string layout_of(const Model& model, const EngineOptions& o, const KvPages& pages) {
   const bool extended = model.rope.original_ctx > 0 && o.n_ctx > model.rope.original_ctx;
@@ -98,7 +79,7 @@ std::string layout_of(const Model& model, const EngineOptions& o, const KvPages&
   const std::string group = is_tiered(type) ? fmt::format(" by {}", kGroupTokens) : "";
   return fmt::format("isa {}, kv {}{}{}, {}, rope {}", model.device->packing().name(),
                      kv_type_name(type), group, rotates_keys(type) ? " centred, rotated" : "",
-                     layers_of(pages), extended ? "extended" : "original");
+                     layers_text(pages), extended ? "extended" : "original");
 }
 
 // Null: nothing is kept on disk.
@@ -113,6 +94,27 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
 }
 
 }  // namespace
+
+std::string layers_text(const KvPages& pages) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (int64_t i = 0; i < pages.n_layers(); ++i) {
+    const KvLayer& layer = pages.layout().layers[static_cast<size_t>(i)];
+    const bool has_window = layer.window > 0 && pages.settled(i).frames != nullptr;
+    const std::string of_window = has_window ? fmt::format(" in windows of {}", layer.window) : "";
+    const std::string kind = shape_text(layer.shape) + of_window;
+    const auto found = std::ranges::find(kinds, kind, &std::pair<std::string, int>::first);
+    if (found == kinds.end()) {
+      kinds.emplace_back(kind, 1);
+    } else {
+      ++found->second;
+    }
+  }
+  std::string text;
+  for (const auto& [kind, n] : kinds) {
+    text += fmt::format("{}{} layers, {}", text.empty() ? "" : ", ", n, kind);
+  }
+  return text;
+}
 
 int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t kept_tokens) {
   constexpr int64_t kMostPerSequence = 4;

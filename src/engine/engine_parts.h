@@ -28,6 +28,10 @@ Result<EngineOptions> complete_options(EngineOptions options, const Model& model
 // but one for each sequence, so that its text can be resumed at its end.
 int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t kept_tokens);
 
+// What the layers of `pages` keep, for the label of files: "28 layers, 8 heads of 128". Which layer
+// keeps what follows from the model.
+std::string layers_text(const KvPages& pages);
+
 // Builds the parts for complete options. `model` and the draft model must outlive them. Fails:
 // out_of_memory, and as opening the disk's pages and the draft model do.
 Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete);

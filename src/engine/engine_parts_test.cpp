@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cache/page_store_record.h"
+
 namespace ruv {
 namespace {
 
@@ -18,6 +20,26 @@ TEST(EngineParts, LargeStatesHaveFewerCheckpoints) {
   EXPECT_EQ(n_for(512 << 10, 4096), 16) << "8 MiB, as 4,096 tokens of 2 KiB";
   EXPECT_EQ(n_for(64 << 20, 4096), 8) << "one for each sequence";
   EXPECT_EQ(checkpoints_for({{{{.state_bytes = 64 << 20}}}}, 8, 4096), 8) << "no keys at all";
+}
+
+// Layers that alternate, as many as large models have, fit into the label of a file.
+TEST(EngineParts, LayersAreNamedByKind) {
+  CacheLayout layout;
+  for (int64_t i = 0; i < 96; ++i) {
+    KvLayer layer = {{8, 128, 128}, i % 2 == 0 ? 64 : 0};
+    if (i % 3 == 0) layer.shape.state_bytes = 1024;
+    layout.layers.push_back(layer);
+    if (i % 8 == 0) layout.layers.push_back({{.state_bytes = 2048}});
+  }
+  const FrameLimits limits = {.n_lists = 1, .n_rows = 16};
+  const KvPages pages = KvPages::create(layout, 64, limits).value();
+  const std::string text = layers_text(pages);
+  EXPECT_EQ(text,
+            "16 layers, 8 heads of 128 and states of 1024 bytes in windows of 64, "
+            "12 layers, states of 2048 bytes, 32 layers, 8 heads of 128, "
+            "32 layers, 8 heads of 128 in windows of 64, "
+            "16 layers, 8 heads of 128 and states of 1024 bytes");
+  EXPECT_LT(text.size(), kMaxLayoutBytes - 100);
 }
 
 }  // namespace
