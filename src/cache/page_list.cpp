@@ -102,7 +102,9 @@ void PageList::clear() {
     const KvReach& reach = pool_->frames()[group].reach();
     const Range pinned = std::exchange(pinned_[group], Range{0, 0});
     for (int64_t i = pinned.end - 1; i >= pinned.begin; --i) {
-      unpin(group, i, i < reach.first_page((n_pages() - 1) * kPageTokens));
+      // The newest checkpoint is where the text will be resumed, also before a page of drafts.
+      const bool passed = i < reach.first_page((n_pages() - 1) * kPageTokens);
+      unpin(group, i, passed && !reach.is_state());
     }
   }
   for (PageId page : pages_) pool_->release(page);

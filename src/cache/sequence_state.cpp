@@ -36,7 +36,7 @@ void SequenceState::plan(const StepRows& rows, std::span<const PageId> pages) {
   before_ = loose_ >= 0 ? loose_ : frames_->frame_of(pages[static_cast<size_t>(newest_)]);
   CHECK(before_ >= 0);
   const int64_t end = rows.first + rows.n_known;
-  const int64_t boundary = end / kPageTokens * kPageTokens;
+  const int64_t boundary = boundary_before(end);
   if (boundary > rows.first && boundary < end && wants_checkpoint(boundary / kPageTokens - 1)) {
     after_.push_back({boundary - 1 - rows.first, frames_->take_loose()});
   }
@@ -45,11 +45,18 @@ void SequenceState::plan(const StepRows& rows, std::span<const PageId> pages) {
   }
 }
 
-// Whether the page is the last whole one of what is known. Where an answer ends is known afterwards
+// The newest end of a page at which n tokens can be resumed: a prompt that is asked again computes
+// its last token again.
+int64_t SequenceState::boundary_before(int64_t n) const {
+  const bool ends_prompt = in_prompt_ && rows_.n_after == 0 && n == rows_.first + rows_.n_known;
+  return (ends_prompt ? n - 1 : n) / kPageTokens * kPageTokens;
+}
+
+// Whether the page is the last one of what is known. Where an answer ends is known afterwards
 // only, so each of its pages may be that.
 bool SequenceState::is_last(int64_t page) const {
   const int64_t n_known = rows_.first + rows_.n_known + rows_.n_after;
-  return page >= n_known / kPageTokens - 1;
+  return page >= (n_known - 1) / kPageTokens - 1;
 }
 
 bool SequenceState::wants_checkpoint(int64_t page) const {
@@ -63,7 +70,7 @@ SequenceState::Passed SequenceState::finish(int64_t n_computed, std::span<const 
   };
   const auto last = after_row(n_computed - 1 - rows_.first);
   CHECK(last != after_.end());
-  const int64_t boundary = n_computed / kPageTokens * kPageTokens;
+  const int64_t boundary = boundary_before(n_computed);
   const int64_t page = boundary / kPageTokens - 1;
   const auto at = boundary > rows_.first ? after_row(boundary - 1 - rows_.first) : after_.end();
   Passed passed;

@@ -52,6 +52,7 @@ class SequenceState {
   void clear();
 
  private:
+  int64_t boundary_before(int64_t n) const;
   bool is_last(int64_t page) const;
   bool wants_checkpoint(int64_t page) const;
   Passed pass(int64_t page, bool is_own);
