@@ -143,16 +143,19 @@ Status PageStore::write(const PageSegment::NewRecord& record) {
 // Begins early enough that the records worth keeping have been moved before the segment is removed:
 // at most three quarters of a segment are moved, kMovesPerAppend for each record appended.
 Status PageStore::make_room(bool has_state) {
-  const int64_t needed = codec_.record_bytes(has_state) + static_cast<int64_t>(kSegmentHeaderBytes);
+  constexpr auto kHeader = static_cast<int64_t>(kSegmentHeaderBytes);
+  const int64_t needed = codec_.record_bytes(has_state) + kHeader;
+  // What is moved may have a state although what is appended has none.
+  const int64_t with_move = needed + codec_.record_bytes(codec_.state_bytes() > 0) + kHeader;
   const auto over = [&](int64_t more, int64_t limit) { return stats().n_bytes + more > limit; };
   int n_moves = kMovesPerAppend;
   while (over(needed, config_.max_bytes - segment_bytes_)) {
     if (drop_ignored()) continue;
     if (!victim_ && !choose_victim()) break;
-    bool worth_moving = !over(2 * needed, config_.max_bytes);
+    bool worth_moving = !over(with_move, config_.max_bytes);
     while (worth_moving && !moving_.empty() && n_moves-- > 0) {
       // On a full disk, freeing space matters more than what would be moved.
-      worth_moving = move_one() && !over(2 * needed, config_.max_bytes);
+      worth_moving = move_one() && !over(with_move, config_.max_bytes);
     }
     if (worth_moving && !moving_.empty()) break;  // continues with the next append
     drop_victim();

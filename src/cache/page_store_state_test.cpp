@@ -181,6 +181,29 @@ TEST_P(PageStoreState, FilesOfOtherStatesAreIgnoredByName) {
   EXPECT_EQ(notes_.back(), segment() + ": of running states of another size; ignored");
 }
 
+// What is moved may be larger than what is appended.
+TEST_P(PageStoreState, SmallBoundsHold) {
+  int64_t n_moved = 0;
+  for (const int64_t times : {1, 2, 4, 8}) {
+    std::filesystem::remove_all(folder_.path());
+    config_.max_bytes = times * PageStore::min_bytes(kPayload, kState);
+    const auto store = open();
+    std::vector<int64_t> with_states;
+    for (int page = 0; page < 600; ++page) {
+      const Result<int64_t> id = append(*store, -1, page);
+      ASSERT_TRUE(id.has_value()) << id.error().message();
+      ASSERT_TRUE(holds(*store, *id, page));
+      ASSERT_LE(bytes_in(folder_.path()), config_.max_bytes);
+      if (has_state(page)) with_states.push_back(*id);
+      for (size_t i = with_states.size(); i > 0 && i + 8 > with_states.size(); --i) {
+        store->touch(with_states[i - 1]);
+      }
+    }
+    n_moved += store->stats().n_moved;
+  }
+  EXPECT_GT(n_moved, 0);
+}
+
 // Segments go, records are moved, the store is opened again: what is there is as it was.
 TEST_P(PageStoreState, RandomLivesKeepTheBound) {
   config_.max_bytes = 300'000;

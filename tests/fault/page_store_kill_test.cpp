@@ -23,6 +23,13 @@ std::string quick_folder() {
 
 constexpr int64_t kLargePayload = 100'000;  // long enough to be killed in the middle of
 
+constexpr int64_t kLargeState = 150'000;  // two slots
+
+// Some pages end at a checkpoint.
+std::vector<std::byte> large_state_of(int page) {
+  return page % 4 == 1 ? payload_of(page + 500'000, kLargeState) : std::vector<std::byte>();
+}
+
 constexpr int kBatches = 10;  // of a child, so that none fills the store when nobody kills it
 
 // A page that a child says is stored and flushed, or (page < 0) that its record went.
@@ -39,6 +46,7 @@ class Killed : public testing::Test {
     config_.folder = ::mkdtemp(name.data());
     config_.layout = "kill test";
     config_.payload_bytes = kLargePayload;
+    config_.state_bytes = kLargeState;
     config_.note = [this](std::string_view line) { notes_.emplace_back(line); };
   }
   ~Killed() override { std::filesystem::remove_all(config_.folder); }
@@ -55,8 +63,8 @@ class Killed : public testing::Test {
       std::vector<Notice> notices;
       for (uint64_t n = rng.below(4) + 1; n > 0; --n, ++page) {
         const int64_t parent = known[rng.below(known.size())];
-        const Result<int64_t> id =
-            (*store)->append(parent, "", cells_of(page), payload_of(page, kLargePayload));
+        const Result<int64_t> id = (*store)->append(
+            parent, "", cells_of(page), payload_of(page, kLargePayload), large_state_of(page));
         if (!id && id.error().code() != Code::not_found) ::_exit(2);
         if (!id) continue;
         known.push_back(*id);
@@ -106,7 +114,7 @@ class Killed : public testing::Test {
       ADD_FAILURE() << store.error().message();
       return ids;
     }
-    std::vector<std::byte> payload(kLargePayload);
+    std::vector<std::byte> payload(kLargePayload), state;
     for (const PageStore::Record& record : (*store)->records()) {
       EXPECT_TRUE(record.parent == -1 || ids.contains(record.parent));
       ids.insert(record.id);
@@ -118,7 +126,9 @@ class Killed : public testing::Test {
       }
       EXPECT_GE(page, 0) << "a record nobody wrote";
       EXPECT_EQ(record.cells, cells_of(page));
-      EXPECT_TRUE((*store)->read(record.id, payload).ok());
+      state.resize((*store)->has_state(record.id) ? kLargeState : 0);
+      EXPECT_TRUE((*store)->read(record.id, payload, state).ok());
+      EXPECT_EQ(state, large_state_of(page));
       EXPECT_EQ(payload, payload_of(page, kLargePayload));
       if (known == acknowledged_.end()) acknowledged_[record.id] = {record.id, record.parent, page};
     }

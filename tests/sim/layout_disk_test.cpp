@@ -138,7 +138,7 @@ TEST_P(LayoutDisk, WhatIsReadBackChangesNoAnswer) {
     if (HasFailure()) return;
     n_restored += core->kv_stats().restored_pages;
   }
-  EXPECT_GT(n_restored, 50);
+  EXPECT_GT(n_restored, 30);
   EXPECT_GT(n_cached_, 1000);
   EXPECT_TRUE(n_resumed > 0 || !GetParam().resumes);
   RecordProperty("resumed", static_cast<int>(n_resumed));
