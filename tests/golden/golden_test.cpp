@@ -391,7 +391,7 @@ void expect_reference(const std::string& trained, const std::string& isa, double
 
 TEST_P(RealModel, Nano) { expect_reference("nano", GetParam(), kRealBf16Bound); }
 // A Mixtral of 4 experts, of which a token uses 2. Activations rounded to bf16 send some rows to
-// other experts: of case 0 five of 204, whose logits move by up to 1.5 and the others' by 0.1.
+// other experts: about a dozen of the 204 of case 0, whose logits move by up to 1.5, others by 0.1.
 TEST_P(RealModel, Moe) { expect_reference("moe", GetParam(), 5 * kRealBf16Bound); }
 
 }  // namespace
