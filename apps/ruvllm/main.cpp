@@ -108,6 +108,10 @@ int dispatch(int argc, char** argv) {
   const Subcommand* command = find_command(name);
   if (command == nullptr) return unknown_command(name);
   if (!isa_is_possible()) return kWrongCall;
+  if (is_for_another_processor()) {
+    fmt::print(stderr,
+               "ruvllm: built for another processor and slow on this one; build it again here\n");
+  }
   return command->function(argc - 1, argv + 1);
 }
 

@@ -70,7 +70,7 @@ Kernels merged(const Kernels& bytes, const Kernels& vectors) {
   return bytes;
 }
 
-#if defined(RUV_KERNELS_AVX2)
+#if defined(RUV_KERNELS_AVXVNNI)
 // The compilers' builtin learned the name later. That the system keeps AVX's registers is known
 // from AVX2.
 bool has_avxvnni() {
@@ -79,6 +79,13 @@ bool has_avxvnni() {
   unsigned c = 0;
   unsigned d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+#endif
+
+#if defined(RUV_KERNELS_AVX512BW) || defined(RUV_KERNELS_AVX512)
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 #endif
 
@@ -94,19 +101,22 @@ class Tables {
     // F16C, which the builtin does not know by every compiler, came before AVX2 on every machine.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
       add(merged(kAvx2Bytes, kAvx2Vectors), {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
+#if defined(RUV_KERNELS_AVXVNNI)
       if (has_avxvnni()) {
         add(merged(renamed(kAvx2Bytes, kAvxVnniPeak), kAvx2Vectors),
             {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
       }
+#endif
+    }
+#endif
+#if defined(RUV_KERNELS_AVX512BW)
+    if (has_avx512()) {
+      add(merged(kAvx512BwBytes, kAvx512Vectors),
+          {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
     }
 #endif
 #if defined(RUV_KERNELS_AVX512)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-      add(merged(kAvx512BwBytes, kAvx512Vectors),
-          {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
-      if (__builtin_cpu_supports("avx512vnni")) add_avx512();
-    }
+    if (has_avx512() && __builtin_cpu_supports("avx512vnni")) add_avx512();
 #endif
 #if defined(RUV_KERNELS_NEON)
     constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
@@ -188,6 +198,14 @@ const Kernels& portable_kernels() {
   const auto tables = all_kernels();
   return **std::find_if(tables.rbegin(), tables.rend(),
                         [](const Kernels* k) { return k->portable; });
+}
+
+bool is_for_another_processor() {
+#if defined(__x86_64__)
+  return all_kernels().size() == 1 && __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
 }
 
 const GemmKernel* find_gemm(const Kernels& kernels, DType weight) {

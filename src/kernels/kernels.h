@@ -239,6 +239,10 @@ struct Kernels {
   uint64_t (*sum_words)(const uint64_t* words, int64_t n) = nullptr;
 };
 
+// Whether only the reference can run here though this processor has more: the kernels were built
+// for another one (RUV_KERNELS=native).
+bool is_for_another_processor();
+
 // The best table this machine can run, chosen once; RUV_ISA=<its name> forces one that can run here
 // (an unknown or impossible name is ignored by the library; programs check find_kernels themselves
 // and refuse).
