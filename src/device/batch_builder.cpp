@@ -12,6 +12,7 @@ void BatchBuilder::reserve(int64_t max_rows, int64_t max_sequences, int64_t max_
   batch_.blocks.reserve(static_cast<size_t>(max_rows));
   batch_.sequences.reserve(static_cast<size_t>(max_sequences));
   batch_.logit_rows.reserve(static_cast<size_t>(max_outputs));
+  batch_.hidden_rows.reserve(static_cast<size_t>(max_rows));
 }
 
 void BatchBuilder::clear() {
