@@ -99,9 +99,10 @@ Result<int64_t> PageStore::append(int64_t parent, std::string_view scope,
   TRY(write(record));
 
   const Lock lock(mutex_);
+  // The index must not name a record that its segment does not have, also when memory runs out.
+  active_->records.push_back({place.slot, codec_.n_slots(label.has_state), RecordIndex::kNone});
   const bool linked = index_.insert(label.id, parent, label.prefix(), place);
-  active_->records.push_back(
-      {place.slot, codec_.n_slots(label.has_state), linked ? label.id : RecordIndex::kNone});
+  if (linked) active_->records.back().id = label.id;
   // It was removed to make room, or another thread found it damaged.
   if (!linked) return fail(Code::not_found, "page store: record {} is gone", parent);
   index_.touch(label.id, tick_);
@@ -235,9 +236,11 @@ bool PageStore::move_one() {
   const RecordIndex::Place to{active_->number(), active_->n_slots(), has_state};
   if (!write(record).ok()) return false;
   const Lock lock(mutex_);
-  const bool live = find_live(held, victim_->number()) != nullptr;
-  if (live) index_.move(held.id, to);
-  active_->records.push_back({to.slot, held.n_slots, live ? held.id : RecordIndex::kNone});
+  active_->records.push_back({to.slot, held.n_slots, RecordIndex::kNone});
+  if (find_live(held, victim_->number()) != nullptr) {
+    index_.move(held.id, to);
+    active_->records.back().id = held.id;
+  }
   ++stats_.n_moved;
   return true;
 }
