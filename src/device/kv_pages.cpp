@@ -199,7 +199,8 @@ void KvPages::save(PageId page, Groups groups, std::span<std::byte> bytes) const
   for (size_t i = 0; i < windows().size(); ++i) {
     const bool wanted = (groups >> (i + 1) & 1) != 0;
     bytes[i] = std::byte{wanted};
-    save_group(wanted, windows()[i]->region(), windows()[i]->of(page));
+    // The table of a page that is not wanted may be changing on another thread.
+    save_group(wanted, windows()[i]->region(), wanted ? windows()[i]->of(page) : -1);
   }
 }
 
