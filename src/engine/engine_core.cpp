@@ -334,7 +334,7 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
     Sequence& sequence = *packed.sequence;
     const bool in_prompt = sequence.in_prompt();
     sequence.computed(packed.n_tokens);
-    has_prompts |= in_prompt;
+    has_prompts |= in_prompt || packed.hidden_output >= 0;
     shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
                                   packed.n_tokens + packed.n_drafts,
                                   packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
