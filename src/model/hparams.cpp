@@ -32,16 +32,23 @@ Status check_activation(const ModelFile& file, const BlockSpec& block) {
               block.act == Act::silu ? "silu" : "the tanh form of gelu");
 }
 
+// A number that float32 has.
+Result<float> finite_or(const ModelFile& file, std::string_view key, double absent) {
+  const auto number = static_cast<float>(TRY(file.number_or(key, absent)));
+  if (std::isfinite(number)) return number;
+  return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(), file.shown_key(key));
+}
+
 Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  const auto scalar = static_cast<float>(TRY(file.number_or("attention.query_pre_attn_scalar", 0)));
+  const float scalar = TRY(finite_or(file, "attention.query_pre_attn_scalar", 0));
   const float otherwise = scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size;
-  return static_cast<float>(TRY(file.number_or("attention.scale", double{otherwise})));
+  return finite_or(file, "attention.scale", double{otherwise});
 }
 
 // 0: none.
 Result<float> softcap(const ModelFile& file, std::string_view key, float absent) {
-  const auto cap = static_cast<float>(TRY(file.number_or(key, double{absent})));
+  const float cap = TRY(finite_or(file, key, double{absent}));
   if (cap < 0) {
     return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(key));
   }
@@ -166,6 +173,9 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
                                                          : "attention.layer_norm_epsilon";
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
+  if (!std::isfinite(h.norm_eps) || h.norm_eps < 0) {
+    return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));
+  }
   h.attn_scale = TRY(attention_scale(file, h.head_dim));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));

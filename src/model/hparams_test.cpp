@@ -409,5 +409,21 @@ TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
   EXPECT_EQ(opened->ignored_keys()[0], "llama.attention.clamp_kqv");
 }
 
+TEST(HParams, NumbersThatAreNotFiniteAreRefused) {
+  const double nan = std::nan("");
+  const double huge = 1e300;  // not a float32
+  for (const auto& [key, value] :
+       {std::pair("attn_logit_softcapping", nan), std::pair("final_logit_softcapping", huge),
+        std::pair("attention.layer_norm_rms_epsilon", nan),
+        std::pair("attention.layer_norm_rms_epsilon", -1e-5),
+        std::pair("attention.query_pre_attn_scalar", huge), std::pair("attention.scale", nan)}) {
+    const auto file = Numbers("gemma2").set(key, value).open();
+    const auto h = read_hparams(*file, *find_family("gemma2"));
+    ASSERT_FALSE(h) << key;
+    EXPECT_EQ(h.error().code(), Code::corrupt);
+    EXPECT_NE(h.error().message().find(key), std::string::npos) << h.error().message();
+  }
+}
+
 }  // namespace
 }  // namespace ruv
