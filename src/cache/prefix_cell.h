@@ -30,6 +30,7 @@ class PrefixCell {
   }
 
   constexpr uint64_t bits() const { return bits_; }
+  constexpr bool is_content() const { return bits_ >= kContent; }
   constexpr bool is_valid() const { return bits_ <= INT32_MAX || bits_ >= kContent; }
   friend constexpr auto operator<=>(const PrefixCell&, const PrefixCell&) = default;
 

@@ -135,6 +135,18 @@ TEST_P(EngineMedia, RowsOfAWholeMediumSeeEachOther) {
   }
 }
 
+TEST_P(EngineMedia, PlaceholdersDecideNothing) {
+  Asked asked = described(cat_, sea_);
+  asked.params.repetition_penalty = 3;
+  asked.params.cache_prefix = false;
+  const auto engine = EngineMedia::engine();
+  const Told expected = tell(*engine, asked);
+  for (const Token other : expected.ids) {
+    std::fill_n(asked.prompt.begin() + 6, 11, other);
+    EXPECT_TRUE(tell(*engine, asked).same_bytes(expected));
+  }
+}
+
 // Its rows have one position on the first axis, so the text moves up; computed without an engine.
 TEST_P(EngineMedia, TextAfterAnImageContinuesItsPositions) {
   Asked asked = {text_, greedy(12), {}, {}};

@@ -20,6 +20,9 @@ Status check_span(const MediaSpan& span, const MediaLimits& limits) {
                 span.rows.begin, span.cells.size(), span.positions.size(), span.embeddings.n_bytes,
                 n, limits.n_embd);
   }
+  if (!std::ranges::all_of(span.cells, &PrefixCell::is_content)) {
+    return fail(Code::invalid, "medium at {}: a cell is not one of a medium", span.rows.begin);
+  }
   const auto fits_rows = [&](const Position& position) { return fits(position, n); };
   if (!std::ranges::all_of(span.positions, fits_rows)) {
     return fail(Code::invalid, "medium at {}: a position is not within its {} rows",

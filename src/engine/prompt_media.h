@@ -14,6 +14,9 @@
 
 namespace ruv {
 
+// In the place of a medium's row among a sequence's tokens.
+inline constexpr Token kNoToken = -1;
+
 // The rows of one medium.
 struct MediaSpan {
   Range rows;                     // their places in the prompt
@@ -33,9 +36,9 @@ struct MediaLimits {
   int64_t max_whole = 0;  // rows of a span that must stay whole
 };
 // Requires nothing. Fails: invalid, with the span's place: rows outside the prompt, in two spans or
-// out of order; another number of cells, positions or embeddings than rows; a position that is
-// negative or not below the number of rows; a span that must stay whole of more than max_whole
-// rows.
+// out of order; another number of cells, positions or embeddings than rows; a cell that a token may
+// have; a position that is negative or not below the number of rows; a span that must stay whole of
+// more than max_whole rows.
 Status check_media(std::span<const MediaSpan> spans, const MediaLimits& limits);
 
 // Costs nothing where there are no media: no memory, and no work for each row.

@@ -133,6 +133,8 @@ TEST(PromptMedia, WhatDoesNotFitIsRefusedByName) {
   EXPECT_EQ(refusal({span}),
             "medium at 2: 3 cells, 2 positions and 36 bytes of embeddings for 3 rows of 3");
   span = span_of("a", 2, 3);
+  span.cells[1] = PrefixCell(Token{5});
+  EXPECT_EQ(refusal({span}), "medium at 2: a cell is not one of a medium");
   span.cells.pop_back();
   EXPECT_NE(refusal({span}), "");
   span = span_of("a", 2, 3);

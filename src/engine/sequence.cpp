@@ -54,6 +54,16 @@ void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
   chooser_.constrain(std::make_unique<ForcedPrefix>(prefixes, healed.prefix));
 }
 
+// Placeholders decide nothing, so they all become one id that is no token.
+void Sequence::set_media(std::vector<MediaSpan> spans) {
+  media_ = PromptMedia(std::move(spans));
+  const auto skip = [](Range) {};
+  const auto forget = [&](const MediaSpan&, Range places) {
+    std::fill(tokens_.begin() + places.begin, tokens_.begin() + places.end, kNoToken);
+  };
+  media_.each_part({0, n_prompt_}, skip, forget);
+}
+
 void Sequence::make_cells(std::vector<PrefixCell>& cells) const {
   set_cells(tokens_, cells);
   media_.write_cells(cells);

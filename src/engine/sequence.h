@@ -38,7 +38,7 @@ class Sequence {
 
   // The prompt's media; none before. Throws std::bad_alloc. Requires: nothing is computed yet;
   // spans that passed check_media.
-  void set_media(std::vector<MediaSpan> spans) { media_ = PromptMedia(std::move(spans)); }
+  void set_media(std::vector<MediaSpan> spans);
 
   // Replaces the prompt's last tokens by `healed.prefix`. Requires: nothing is computed yet;
   // `prefixes` outlives the sequence.

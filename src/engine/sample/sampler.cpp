@@ -42,6 +42,7 @@ void sort_last(const SampleHistory& history, size_t n, std::vector<Token>& to) {
   to.assign(tokens.begin(), tokens.end());
   to.insert(to.end(), draft.begin(), draft.end());
   std::sort(to.begin(), to.end());
+  to.erase(to.begin(), std::ranges::lower_bound(to, 0));  // rows of media have no token
 }
 
 // Nothing is cut, so the order of the tokens does not matter: that of their ids needs no sorting.
