@@ -78,6 +78,7 @@ struct ServiceTerms {
 };
 
 struct LoadedAdapter;
+struct LoadedMedia;
 
 // What a request is answered with: generated tokens, or the hidden state after the prompt's last
 // token and nothing else.
@@ -99,6 +100,9 @@ struct Request {
   // share steps and the model's weights, but no cached prefixes. Files of adapters cannot be loaded
   // yet.
   std::shared_ptr<const LoadedAdapter> adapter = {};
+  // Images and sounds in the prompt, which has placeholders in their places: ids that decide
+  // nothing. Null: none. What makes them of files is not there yet.
+  std::shared_ptr<const LoadedMedia> media = {};
 };
 
 using RequestId = uint64_t;

@@ -11,7 +11,7 @@ AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt
   if (tokenizer == nullptr) return;
   // An answer to a prompt without text begins the text, where some tokenizers drop a space.
   const bool after_text = std::ranges::any_of(prompt, [&](Token token) {
-    return token < tokenizer->vocab_size() && !tokenizer->is_control(token);
+    return token >= 0 && token < tokenizer->vocab_size() && !tokenizer->is_control(token);
   });
   detokenizer_.emplace(*tokenizer, false, after_text);
 }

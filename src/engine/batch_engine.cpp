@@ -51,7 +51,7 @@ BatchEngine::~BatchEngine() {
 }
 
 // Everything that submit() promises to refuse, checked on the caller's thread.
-Status BatchEngine::check(const Request& request, std::span<const MediaSpan> media) const {
+Status BatchEngine::check(const Request& request) const {
   const auto n_prompt = static_cast<int64_t>(request.prompt.size());
   if (n_prompt == 0) return fail(Code::invalid, "prompt: empty; give at least one token");
   if (n_prompt + 1 > options_.n_ctx) {
@@ -63,9 +63,7 @@ Status BatchEngine::check(const Request& request, std::span<const MediaSpan> med
     return fail(Code::invalid, "n_fixed_tokens: {} is negative", request.n_fixed_tokens);
   }
   TRY(check_tokens(request.prompt, model_->h.n_vocab, "prompt"));
-  TRY(check_media(media, {.n_prompt = n_prompt,
-                          .n_embd = model_->h.n_embd,
-                          .max_whole = options_.max_batch_tokens - options_.max_sequences}));
+  TRY(check_media_of(request));
   for (const std::string* name : {&request.terms.tenant, &request.terms.cache_salt}) {
     if (name->size() <= kMaxTermBytes && name->find('\0') == name->npos) continue;
     return fail(Code::invalid, "tenant and salt have at most {} bytes, none of them NUL",
@@ -79,6 +77,17 @@ Status BatchEngine::check(const Request& request, std::span<const MediaSpan> med
   return check_params(request.params, model_->n_usable_tokens());
 }
 
+Status BatchEngine::check_media_of(const Request& request) const {
+  if (request.media == nullptr) return {};
+  if (request.media->model != model_.get()) {
+    return fail(Code::invalid, "media: made for another model");
+  }
+  return check_media(request.media->spans,
+                     {.n_prompt = std::ssize(request.prompt),
+                      .n_embd = model_->h.n_embd,
+                      .max_whole = options_.max_batch_tokens - options_.max_sequences});
+}
+
 Status BatchEngine::check_adapter(const Request& request) const {
   if (request.adapter == nullptr) return {};
   if (request.adapter->model != model_.get()) {
@@ -90,7 +99,7 @@ Status BatchEngine::check_adapter(const Request& request) const {
               rank, options_.max_adapter_rank);
 }
 
-HealedPrompt BatchEngine::healed(const Request& request, std::span<const MediaSpan> media) {
+HealedPrompt BatchEngine::healed(const Request& request) {
   const std::vector<Token>& prompt = request.prompt;
   const bool writes = request.output == RequestOutput::tokens;
   if (!writes || !request.params.token_healing || model_->tokenizer == nullptr)
@@ -102,22 +111,23 @@ HealedPrompt BatchEngine::healed(const Request& request, std::span<const MediaSp
     return {prompt.size(), {}};
   }
   prefixes_once_.run([&] { prefixes_ = std::make_unique<const TokenPrefixes>(tokenizer); });
+  const bool has_media = request.media != nullptr && !request.media->spans.empty();
   const int64_t n_fixed =
-      std::max(request.n_fixed_tokens, media.empty() ? 0 : media.back().rows.end);
+      std::max(request.n_fixed_tokens, has_media ? request.media->spans.back().rows.end : 0);
   return heal_prompt(tokenizer, *prefixes_, prompt, static_cast<size_t>(n_fixed));
 }
 
-Result<RequestId> BatchEngine::submit(Request request, std::vector<MediaSpan> media) {
+Result<RequestId> BatchEngine::submit(Request request) {
   Result<RequestId> id = 0;
-  if (try_allocating([&] { id = take(std::move(request), std::move(media)); })) return id;
+  if (try_allocating([&] { id = take(std::move(request)); })) return id;
   return tl::unexpected(Status(Code::out_of_memory, "out of memory"));  // needs no memory itself
 }
 
 // The sequence is built on the caller's thread, so the engine's thread only links it.
-Result<RequestId> BatchEngine::take(Request request, std::vector<MediaSpan> media) {
+Result<RequestId> BatchEngine::take(Request request) {
   TRY(condition());
-  TRY(check(request, media));
-  const HealedPrompt cut = healed(request, media);
+  TRY(check(request));
+  const HealedPrompt cut = healed(request);
   const Lock lock(mutex_);
   const auto n_waiting = load_.n_waiting + std::ssize(arrived_);
   if (stopping_ || n_waiting >= options_.max_queue) {
@@ -126,7 +136,6 @@ Result<RequestId> BatchEngine::take(Request request, std::vector<MediaSpan> medi
                 n_waiting);
   }
   std::unique_ptr<Sequence> sequence = core_.make_sequence(next_id_, std::move(request));
-  sequence->set_media(std::move(media));
   if (!cut.prefix.empty()) sequence->heal(cut, *prefixes_);
   arrived_.push_back(std::move(sequence));
   wake_.notify_one();

@@ -15,9 +15,7 @@ class BatchEngine final : public Engine {
               std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
   ~BatchEngine() override;
 
-  Result<RequestId> submit(Request request) override { return submit(std::move(request), {}); }
-  // The same with media in the prompt. Fails also: as check_media.
-  Result<RequestId> submit(Request request, std::vector<MediaSpan> media);
+  Result<RequestId> submit(Request request) override;
   void cancel(RequestId id) override;
   Load load() const override;
   KvCacheStats kv_stats() const override;
@@ -33,11 +31,12 @@ class BatchEngine final : public Engine {
   // Copies the counters for load() and the like.
   void publish();
   // The checks of submit().
-  Status check(const Request& request, std::span<const MediaSpan> media) const;
+  Status check(const Request& request) const;
+  Status check_media_of(const Request& request) const;
   Status check_adapter(const Request& request) const;
   // Applies token healing if the request asks for it.
-  HealedPrompt healed(const Request& request, std::span<const MediaSpan> media);
-  Result<RequestId> take(Request request, std::vector<MediaSpan> media);
+  HealedPrompt healed(const Request& request);
+  Result<RequestId> take(Request request);
 
   std::shared_ptr<const Model> model_;
   EngineOptions options_;

@@ -48,6 +48,7 @@ class EngineMedia : public testing::TestWithParam<const char*> {
   // Replaces tokens of the prompt, from `begin` on, by a medium that looks like `ids`.
   void put(Asked& asked, const Tokens& ids, int64_t begin, bool whole = false,
            MediaKind kind = MediaKind::text) const {
+    asked.model = model_.get();
     asked.media.push_back(media_like(*model_, ids, begin, kind));
     asked.media.back().whole = whole;
     std::fill_n(asked.prompt.begin() + begin, ids.size(), kPlaceholder);
@@ -218,10 +219,15 @@ TEST_P(EngineMedia, APrefixEndsAtTheEdgeOfASpanThatStaysWhole) {
 
 TEST_P(EngineMedia, WhatNoStepCanComputeIsRefused) {
   const auto engine = EngineMedia::engine({.n_threads = 1, .max_batch_tokens = 20});
-  const auto submit = [&](const Asked& asked) {
-    auto& batch_engine = dynamic_cast<BatchEngine&>(*engine);
-    return batch_engine.submit({.prompt = asked.prompt}, asked.media);
+  const auto submit = [&](const Asked& asked, const Model* model = nullptr) {
+    Request request = {.prompt = asked.prompt};
+    request.media =
+        std::make_shared<LoadedMedia>(model != nullptr ? model : asked.model, asked.media);
+    return engine->submit(std::move(request));
   };
+  const auto other = load_model(RUV_SOURCE_DIR "/tests/golden/models/qwen3/model.gguf").value();
+  EXPECT_EQ(submit(described(cat_, sea_), other.get()).error().message(),
+            "media: made for another model");
   EXPECT_TRUE(submit(described(cat_, sea_, false)).has_value());
   const auto refused = submit(described(cat_, sea_, true));
   ASSERT_FALSE(refused.has_value());
@@ -284,6 +290,7 @@ TEST(EngineMediaHealing, AMediumAtTheEndOfAPromptIsNotTakenBack) {
     asked.params.token_healing = healing;
     const int64_t last = std::ssize(asked.prompt) - 1;
     if (has_media) asked.media = {media_like(*model, {asked.prompt.back()}, last)};
+    asked.model = model.get();
     AskedEngine one(*engine);
     one.ask(asked);
     return one.wait()[0];
@@ -306,9 +313,8 @@ class MediaCore {
       told.insert(told.end(), event.ids.begin(), event.ids.end());
       if (event.finish != FinishReason::none) n_cached_ += event.timings.n_cached_tokens;
     };
-    auto sequence = core_.make_sequence(told_.size(), std::move(request));
-    sequence->set_media(asked.media);
-    core_.add(std::move(sequence));
+    request.media = std::make_shared<LoadedMedia>(asked.model, asked.media);
+    core_.add(core_.make_sequence(told_.size(), std::move(request)));
     return told;
   }
   void run() {

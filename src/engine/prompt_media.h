@@ -14,6 +14,8 @@
 
 namespace ruv {
 
+struct Model;
+
 // In the place of a medium's row among a sequence's tokens.
 inline constexpr Token kNoToken = -1;
 
@@ -27,6 +29,12 @@ struct MediaSpan {
   DeviceMemory embeddings;  // (rows, n_embd) float32 numbers, on the model's device
   // The rows see each other: one step computes all of them, and a cached prefix never ends inside.
   bool whole = false;
+};
+
+// Media with the model that they were made for, as a request has them.
+struct LoadedMedia {
+  const Model* model = nullptr;
+  std::vector<MediaSpan> spans;
 };
 
 // What spans must fit.

@@ -24,6 +24,16 @@ std::string scope_of(const ServiceTerms& terms, const Adapter* adapter) {
   return scope;
 }
 
+// Placeholders decide nothing, so they all become one id that is no token.
+std::vector<Token> without_placeholders(Request& request) {
+  std::vector<Token> tokens = std::move(request.prompt);
+  if (request.media == nullptr) return tokens;
+  for (const MediaSpan& span : request.media->spans) {
+    std::fill(tokens.begin() + span.rows.begin, tokens.begin() + span.rows.end, kNoToken);
+  }
+  return tokens;
+}
+
 }  // namespace
 
 Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
@@ -37,7 +47,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       terms_(std::move(request.terms)),
       adapter_(std::move(request.adapter)),
       scope_(scope_of(terms_, adapter())),
-      tokens_(std::move(request.prompt)),
+      tokens_(without_placeholders(request)),
+      media_(request.media == nullptr ? std::vector<MediaSpan>() : request.media->spans),
       n_prompt_(static_cast<int64_t>(tokens_.size())),
       answer_begin_(n_prompt_),
       pages_(pool),
@@ -52,16 +63,6 @@ void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
   tokens_.resize(healed.n_kept);
   answer_begin_ = n_tokens();
   chooser_.constrain(std::make_unique<ForcedPrefix>(prefixes, healed.prefix));
-}
-
-// Placeholders decide nothing, so they all become one id that is no token.
-void Sequence::set_media(std::vector<MediaSpan> spans) {
-  media_ = PromptMedia(std::move(spans));
-  const auto skip = [](Range) {};
-  const auto forget = [&](const MediaSpan&, Range places) {
-    std::fill(tokens_.begin() + places.begin, tokens_.begin() + places.end, kNoToken);
-  };
-  media_.each_part({0, n_prompt_}, skip, forget);
 }
 
 void Sequence::make_cells(std::vector<PrefixCell>& cells) const {

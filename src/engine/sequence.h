@@ -36,10 +36,6 @@ class Sequence {
   Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
            int64_t now_ns);
 
-  // The prompt's media; none before. Throws std::bad_alloc. Requires: nothing is computed yet;
-  // spans that passed check_media.
-  void set_media(std::vector<MediaSpan> spans);
-
   // Replaces the prompt's last tokens by `healed.prefix`. Requires: nothing is computed yet;
   // `prefixes` outlives the sequence.
   void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/batch_engine.h"
+#include "engine/prompt_media.h"
 #include "engine/test_gate_file.h"
 #include "fault/patience.h"
+#include "ruv/engine.h"
 
 namespace ruv {
 
@@ -21,6 +22,7 @@ struct Asked {
   GenerateParams params;
   ServiceTerms terms = {};
   std::vector<MediaSpan> media = {};
+  const Model* model = nullptr;  // that the media were made for
 };
 
 struct Told {
@@ -41,7 +43,7 @@ struct Told {
 // Requests and what came of them. Outlives the engine, or waits for all before.
 class AskedEngine {
  public:
-  explicit AskedEngine(Engine& engine) : engine_(static_cast<BatchEngine*>(&engine)) {}
+  explicit AskedEngine(Engine& engine) : engine_(&engine) {}
   AskedEngine(const AskedEngine&) = delete;
   AskedEngine& operator=(const AskedEngine&) = delete;
   ~AskedEngine() { (void)wait(); }
@@ -58,7 +60,10 @@ class AskedEngine {
     request.params = asked.params;
     request.terms = asked.terms;
     request.on_event = [this, told](const Event& event) { hear(*told, event); };
-    const Result<RequestId> id = engine_->submit(std::move(request), asked.media);
+    if (!asked.media.empty()) {
+      request.media = std::make_shared<LoadedMedia>(asked.model, asked.media);
+    }
+    const Result<RequestId> id = engine_->submit(std::move(request));
     EXPECT_TRUE(id.has_value()) << id.error().message();
     const std::lock_guard lock(mutex_);
     if (id) told->id = *id;
@@ -103,7 +108,7 @@ class AskedEngine {
     over_.notify_all();
   }
 
-  BatchEngine* engine_;
+  Engine* engine_;
   std::mutex mutex_;
   std::condition_variable over_;
   int64_t n_heard_ = 0;

@@ -183,6 +183,7 @@ class CachedWorld {
     Text text = random_prompt();
     asked.prompt = std::move(text.tokens);
     asked.media = std::move(text.media);
+    asked.model = model_.get();
     GenerateParams& params = asked.params;
     params.max_tokens = below(24);
     params.temperature = rng_.below(2) == 0 ? 0.0 : 0.9;

@@ -228,9 +228,8 @@ class EngineWorld {
       const size_t i = n_arrived_;
       Request request = lives_[i].request;
       request.on_event = [this, i](const Event& event) { receive(lives_[i], event); };
-      auto sequence = core_->make_sequence(static_cast<RequestId>(i + 1), std::move(request));
-      sequence->set_media(lives_[i].media);
-      core_->add(std::move(sequence));
+      request.media = std::make_shared<LoadedMedia>(nullptr, lives_[i].media);
+      core_->add(core_->make_sequence(static_cast<RequestId>(i + 1), std::move(request)));
       ++covered_.requests;
     }
   }
