@@ -33,10 +33,16 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       verifier_(*executor_, speculator_, prefixes_, options.max_sequences + kMaxDraftRows,
                 model.h.n_vocab) {}
 
-FrameLimits EngineCore::frames_for_steps(const EngineOptions& options) {
+int64_t EngineCore::draft_rows(const CacheLayout& layout) {
+  constexpr int64_t kDraftStates = int64_t{256} << 20;
+  const int64_t state_bytes = layout.state_bytes();
+  return state_bytes == 0 ? kMaxDraftRows : std::min(kMaxDraftRows, kDraftStates / state_bytes);
+}
+
+FrameLimits EngineCore::frames_for_steps(const EngineOptions& options, const CacheLayout& layout) {
   return {.n_lists = options.max_sequences,
           .n_rows = options.max_batch_tokens + kMaxDraftRows,
-          .n_drafts = kMaxDraftRows};
+          .n_drafts = draft_rows(layout)};
 }
 
 std::unique_ptr<Sequence> EngineCore::make_sequence(RequestId id, Request request) {
@@ -242,7 +248,9 @@ void EngineCore::guess() {
   for (const auto& sequence : lists_.running) {
     if (!sequence->in_prompt()) planned_.push_back(sequence.get());
   }
-  if (try_allocating([&] { speculator_.propose(planned_, kMaxDraftRows); })) return;
+  if (try_allocating(
+          [&] { speculator_.propose(planned_, draft_rows(executor_->pages().layout())); }))
+    return;
   for (Sequence* const sequence : planned_) sequence->drafts().reset();
 }
 

@@ -54,8 +54,11 @@ class EngineCore {
   // sent and its pages are released; pool, tree and ledger agree; and the bytes of the surviving
   // sequences are unaffected.
   bool step(const StopFlag& stop);
-  // What steps of an engine with these options need of windows and tails.
-  static FrameLimits frames_for_steps(const EngineOptions& options);
+  // The most draft rows in one step of a model whose cache is laid out so. Each has a running state
+  // of its own; together they have at most 256 MiB.
+  static int64_t draft_rows(const CacheLayout& layout);
+  // What steps of an engine with these options need of windows, tails and states.
+  static FrameLimits frames_for_steps(const EngineOptions& options, const CacheLayout& layout = {});
   // Requests in prefill in this step; cancelling one of them may abort the step. Called by step()
   // before it computes.
   std::function<void(std::span<const RequestId>)> on_prompts;

@@ -18,7 +18,7 @@ constexpr int64_t kTailShare = 8;
 // What windows and tails need, and what cached prefixes may have of them: if anything, then at
 // least what one prefix needs.
 FrameLimits frame_limits(const EngineOptions& o, const CacheLayout& layout, int64_t kept_tokens) {
-  FrameLimits limits = EngineCore::frames_for_steps(o);
+  FrameLimits limits = EngineCore::frames_for_steps(o, layout);
   limits.n_kept = pages_for(kept_tokens);
   limits.n_checkpoints = checkpoints_for(layout, o.max_sequences, kept_tokens);
   for (const KvLayer& layer : layout.layers) {

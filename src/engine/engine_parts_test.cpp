@@ -4,9 +4,22 @@
 #include <gtest/gtest.h>
 
 #include "cache/page_store_record.h"
+#include "engine/engine_core.h"
 
 namespace ruv {
 namespace {
+
+TEST(EngineParts, DraftsOfLargeStatesAreFew) {
+  KvShape shape = {1, 4, 4, KvType::f16};
+  EXPECT_EQ(EngineCore::draft_rows({{{shape}}}), 64);
+  for (const auto& [state_bytes, n] :
+       {std::pair(int64_t{4} << 20, 64), std::pair(int64_t{75} << 20, 3),
+        std::pair(int64_t{1} << 40, 0)}) {
+    shape.state_bytes = state_bytes;
+    EXPECT_EQ(EngineCore::draft_rows({{{shape}}}), n);
+    EXPECT_EQ(EngineCore::frames_for_steps({}, {{{shape}}}).n_drafts, n);
+  }
+}
 
 TEST(EngineParts, LargeStatesHaveFewerCheckpoints) {
   KvShape shape = {8, 64, 64};
