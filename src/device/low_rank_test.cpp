@@ -4,24 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/rng.h"
 #include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
+#include "device/test_numbers.h"
 #include "device/test_view.h"
 
 namespace ruv {
 namespace {
 
-using Numbers = std::vector<float>;
-
 constexpr int64_t kIn = 70, kOut = 37, kMaxRank = 19;
-
-Numbers random_numbers(int64_t n, uint64_t seed) {
-  Rng rng(seed);
-  Numbers x(static_cast<size_t>(n));
-  for (float& v : x) v = static_cast<float>(rng.uniform() * 2 - 1);
-  return x;
-}
 
 // Matrices on the host.
 struct HostLowRank {

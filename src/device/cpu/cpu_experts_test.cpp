@@ -7,27 +7,18 @@
 #include <deque>
 #include <limits>
 
-#include "base/rng.h"
 #include "device/cpu/cpu_ops.h"
+#include "device/test_numbers.h"
 #include "device/test_view.h"
 
 namespace ruv {
 namespace {
-
-using Numbers = std::vector<float>;
 
 constexpr int64_t kWidth = 64, kInner = 96, kExperts = 5, kMaxRows = 40, kMaxChosen = 5;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 bool same_bytes(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-Numbers random_numbers(int64_t n, uint64_t seed) {
-  Rng rng(seed);
-  Numbers x(static_cast<size_t>(n));
-  for (float& v : x) v = static_cast<float>(rng.uniform() * 2 - 1);
-  return x;
 }
 
 // Matrices (n_out, n_in) of all experts on the host.
