@@ -216,7 +216,8 @@ bool KvPages::load(PageId page, Groups groups, std::span<const std::byte> bytes)
   };
   load_group((groups & 1) != 0, *main_, page);
   for (size_t i = 0; i < windows().size(); ++i) {
-    load_group((groups >> (i + 1) & 1) != 0, windows()[i]->region(), windows()[i]->of(page));
+    const bool wanted = (groups >> (i + 1) & 1) != 0;
+    load_group(wanted, windows()[i]->region(), wanted ? windows()[i]->of(page) : -1);
   }
   return true;
 }
