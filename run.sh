@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 
 tools/install_packages packages.txt
 [ -f build/release/build.ninja ] ||
-  cmake --preset release -DRUV_TESTS=OFF -DRUV_WERROR=OFF -DRUV_KERNELS=native >/dev/null
+  cmake --preset release -DRUV_TESTS=OFF -DRUV_WERROR=OFF -DRUV_KERNELS=native -DRUV_BATCH=24 >/dev/null
 if [ -x build/release/apps/ruvllm/ruvllm ]; then
   ninja -C build/release ruvllm | sed '/no work to do/d; /^ninja: Entering/d; /^-- /d' >&2
 else

@@ -8,6 +8,7 @@
 namespace ruv {
 
 inline constexpr uint32_t kReplacement = 0xFFFD;
+inline constexpr std::string_view kReplacementText = "\uFFFD";
 
 struct CodePoint {
   uint32_t value = 0;  // kReplacement when the bytes are not valid UTF-8

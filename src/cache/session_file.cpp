@@ -7,9 +7,9 @@
 namespace ruv {
 namespace {
 
-constexpr std::string_view kMagic = "RUVSESS1";
-constexpr std::string_view kKeyContext = "ruvsessn";
-enum SessionKeyUse : size_t { kLabels, kTexts, kNames };
+constexpr std::string_view kSessionMagic = "RUVSESS1";
+constexpr std::string_view kSessionKeyContext = "ruvsessn";
+enum SessionKeyUse : size_t { kSessionLabels, kSessionTexts, kSessionNames };
 constexpr std::string_view kSessionSuffix = ".session";
 constexpr size_t kMaxName = 64;
 constexpr size_t kMaxUser = 160;
@@ -22,8 +22,8 @@ constexpr size_t kMaxModel = 256;
 //   0 created │ 8 updated │ 16 messages │ 24 tokens │ 32 lengths of user, name, model │ 44 these
 constexpr size_t kSealed = 8;
 constexpr size_t kLabelSize = 12;
-constexpr size_t kNonce = 16;
-constexpr size_t kLabelTag = 40;
+constexpr size_t kSessionNonce = 16;
+constexpr size_t kSessionLabelTag = 40;
 constexpr size_t kTextTag = 56;
 constexpr size_t kTextSize = 72;
 constexpr size_t kHeader = 80;
@@ -33,7 +33,7 @@ constexpr size_t kMaxLabel = kMinLabel + kMaxUser + kMaxName + kMaxModel;
 // All of the header except the label's own tag. It is bound to the label, and through the text's
 // tag so is the text.
 std::string bound_header(Bytes file) {
-  std::string bound(as_text(file.first(kLabelTag)));
+  std::string bound(as_text(file.first(kSessionLabelTag)));
   return bound.append(as_text(file.subspan(kTextTag, kHeader - kTextTag)));
 }
 
@@ -84,7 +84,7 @@ struct Parts {
 
 // The positions of label and text; their contents are not checked.
 Result<Parts> parts_of(Bytes file, const std::string& source, const SealKeys& keys) {
-  if (file.size() < kHeader || as_text(file.first(kMagic.size())) != kMagic)
+  if (file.size() < kHeader || as_text(file.first(kSessionMagic.size())) != kSessionMagic)
     return fail(Code::corrupt, "{}: not a session's file of this version", source);
   const auto flag = get<uint32_t>(file, kSealed);
   if (flag > 1) return fail(Code::corrupt, "{}: offset {}: damaged", source, kSealed);
@@ -123,7 +123,7 @@ Result<SessionCodec> SessionCodec::create(const std::optional<SealKey>& key) {
   return SessionCodec(key);
 }
 
-SessionCodec::SessionCodec(const std::optional<SealKey>& key) : keys_(key, kKeyContext) {}
+SessionCodec::SessionCodec(const std::optional<SealKey>& key) : keys_(key, kSessionKeyContext) {}
 
 // The hash hides user and name from a reader of the folder.
 std::string SessionCodec::file_name(std::string_view user, std::string_view name) const {
@@ -131,7 +131,7 @@ std::string SessionCodec::file_name(std::string_view user, std::string_view name
   text.push_back('\0');
   text.append(name);
   std::string digits;
-  for (const std::byte byte : keyed_hash(keys_[kNames], text))
+  for (const std::byte byte : keyed_hash(keys_[kSessionNames], text))
     digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
   return digits.append(kSessionSuffix);
 }
@@ -153,7 +153,7 @@ Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
                 info.name, text.size(), kMaxSessionTextBytes);
   const std::string label = label_of(info);
   std::vector<std::byte> file(kHeader + label.size() + text.size());
-  std::memcpy(file.data(), kMagic.data(), kMagic.size());
+  std::memcpy(file.data(), kSessionMagic.data(), kSessionMagic.size());
   put(file, kSealed, uint32_t{keys_.sealed()});
   put(file, kLabelSize, static_cast<uint32_t>(label.size()));
   put(file, kTextSize, static_cast<uint64_t>(text.size()));
@@ -163,15 +163,15 @@ Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
   const std::span<std::byte> text_part = all.subspan(kHeader + label.size());
   std::ranges::copy(as_bytes(text), text_part.begin());
   if (keys_.sealed()) {
-    const std::span<std::byte> nonce = all.subspan(kNonce, kSealNonceBytes);
+    const std::span<std::byte> nonce = all.subspan(kSessionNonce, kSealNonceBytes);
     fill_random(nonce);
-    seal({keys_[kTexts], nonce, {}}, text_part, all.subspan(kTextTag, kSealTagBytes));
+    seal({keys_[kSessionTexts], nonce, {}}, text_part, all.subspan(kTextTag, kSealTagBytes));
     const std::string bound = bound_header(file);
-    seal({keys_[kLabels], nonce, as_bytes(bound)}, label_part,
-         all.subspan(kLabelTag, kSealTagBytes));
+    seal({keys_[kSessionLabels], nonce, as_bytes(bound)}, label_part,
+         all.subspan(kSessionLabelTag, kSealTagBytes));
   } else {
     put_plain_tag(all.subspan(kTextTag, kSealTagBytes), hash_bytes(text_part));
-    put_plain_tag(all.subspan(kLabelTag, kSealTagBytes), hash_of_label(file, label_part));
+    put_plain_tag(all.subspan(kSessionLabelTag, kSealTagBytes), hash_of_label(file, label_part));
   }
   return file;
 }
@@ -181,10 +181,10 @@ Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& sour
   std::vector<std::byte> label = copied(parts.label);
   if (keys_.sealed()) {
     const std::string bound = bound_header(file);
-    if (!unseal({keys_[kLabels], file.subspan(kNonce, kSealNonceBytes), as_bytes(bound)}, label,
-                file.subspan(kLabelTag, kSealTagBytes)))
+    if (!unseal({keys_[kSessionLabels], file.subspan(kSessionNonce, kSealNonceBytes), as_bytes(bound)}, label,
+                file.subspan(kSessionLabelTag, kSealTagBytes)))
       return fail(Code::corrupt, "{}: damaged, or encrypted with another key", source);
-  } else if (!is_plain_tag(file.subspan(kLabelTag, kSealTagBytes),
+  } else if (!is_plain_tag(file.subspan(kSessionLabelTag, kSealTagBytes),
                            hash_of_label(file, parts.label))) {
     return fail(Code::corrupt, "{}: its label is damaged", source);
   }
@@ -197,7 +197,7 @@ Result<std::string> SessionCodec::open_text(Bytes file, const std::string& sourc
   std::string text(as_text(parts.text));
   if (keys_.sealed()) {
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(text));
-    if (!unseal({keys_[kTexts], file.subspan(kNonce, kSealNonceBytes), {}}, bytes,
+    if (!unseal({keys_[kSessionTexts], file.subspan(kSessionNonce, kSealNonceBytes), {}}, bytes,
                 file.subspan(kTextTag, kSealTagBytes)))
       return fail(Code::corrupt, "{}: its conversation is damaged", source);
   } else if (!is_plain_tag(file.subspan(kTextTag, kSealTagBytes), hash_bytes(parts.text))) {

@@ -94,8 +94,8 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
 }
 
 // In and out as dense_or_gated.
-void experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
-             const Adapting& adapt) {
+void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                 const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View logits = cut(a.router, p.n_experts);
@@ -139,7 +139,7 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   if (p.feed_forward == FeedForward::experts) {
-    experts(ops, m, i, a, adapt);
+    mix_experts(ops, m, i, a, adapt);
   } else {
     dense_or_gated(ops, m, i, a, adapt);
   }

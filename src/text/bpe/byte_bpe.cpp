@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/bpe/byte_alphabet.h"
 #include "text/bpe/merge_list.h"
 #include "text/parallel_encode.h"
 
 namespace ruv {
 namespace {
-
-constexpr std::string_view kReplacementBytes = "\uFFFD";
 
 // The bytes of the tokens. Merges make only normal tokens, so only those are findable.
 Vocabulary read_vocabulary(const TokenizerSpec& spec) {
@@ -74,7 +73,7 @@ void ByteBpe::find_lost_bytes(const Vocabulary& vocabulary) {
     const std::string_view text = vocabulary.text(static_cast<Token>(id));
     if (text.size() != 1 || spec_.kinds[id] != TokenKind::normal) continue;
     lost_[static_cast<uint8_t>(text[0])] = false;
-    for (size_t i = 0; i < 3; ++i) replaceable[i] |= text[0] == kReplacementBytes[i];
+    for (size_t i = 0; i < 3; ++i) replaceable[i] |= text[0] == kReplacementText[i];
   }
   loses_bytes_ = replaceable[0] && replaceable[1] && replaceable[2] &&
                  std::find(lost_.begin(), lost_.end(), true) != lost_.end();
@@ -87,7 +86,7 @@ void ByteBpe::encode_section(std::string_view text, Before, TokenSink& sink) con
   }
   NormalizedText made;
   for (size_t i = 0; i < text.size(); ++i) {
-    made.text += is_lost(text[i]) ? kReplacementBytes : text.substr(i, 1);
+    made.text += is_lost(text[i]) ? kReplacementText : text.substr(i, 1);
     made.origin.resize(made.text.size(), static_cast<uint32_t>(i));
   }
   made.origin.push_back(static_cast<uint32_t>(text.size()));

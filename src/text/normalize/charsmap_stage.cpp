@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kGraphemeLimit = 6;  // clusters of fewer bytes are looked up whole
 constexpr utf8proc_int32_t kMark = 0x300;
-constexpr std::string_view kReplacementBytes = "\uFFFD";
 
 // Marks of Unicode 16 and 17, which utf8proc may not know to continue a cluster.
 bool is_new_mark(uint32_t c) {
@@ -172,7 +171,7 @@ size_t CharsmapStage::scan(std::string_view text, size_t begin, size_t end,
       continue;
     }
     const CodePoint c = read_char(text, at);
-    out.put(c.valid ? text.substr(at, c.size) : kReplacementBytes, at);
+    out.put(c.valid ? text.substr(at, c.size) : kReplacementText, at);
     at += c.size;
   }
   return at;
