@@ -181,8 +181,9 @@ Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& sour
   std::vector<std::byte> label = copied(parts.label);
   if (keys_.sealed()) {
     const std::string bound = bound_header(file);
-    if (!unseal({keys_[kSessionLabels], file.subspan(kSessionNonce, kSealNonceBytes), as_bytes(bound)}, label,
-                file.subspan(kSessionLabelTag, kSealTagBytes)))
+    if (!unseal(
+            {keys_[kSessionLabels], file.subspan(kSessionNonce, kSealNonceBytes), as_bytes(bound)},
+            label, file.subspan(kSessionLabelTag, kSealTagBytes)))
       return fail(Code::corrupt, "{}: damaged, or encrypted with another key", source);
   } else if (!is_plain_tag(file.subspan(kSessionLabelTag, kSealTagBytes),
                            hash_of_label(file, parts.label))) {
