@@ -1,0 +1,39 @@
+// The tree is built in one pass over the sorted tokens; the path of the last token is the only
+// state.
+#include "grammar/mask/token_trie.h"
+
+#include <algorithm>
+
+namespace ruv {
+
+// Tokens come in the order of their bytes, so each one shares a prefix with the one before it and
+// adds nodes for the rest.
+TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab)
+    : depth_(prefixes.longest()), n_vocab_(n_vocab) {
+  std::vector<uint32_t> path = {0};  // nodes of the bytes of the last token
+  nodes_.push_back({});
+  std::string_view last;
+  for (const Token id : prefixes.beginning_with("")) {
+    const std::string_view text = prefixes.bytes(id);
+    const auto shared = static_cast<size_t>(std::ranges::mismatch(last, text).in1 - last.begin());
+    while (path.size() > shared + 1) {
+      nodes_[path.back()].end = static_cast<uint32_t>(nodes_.size());
+      path.pop_back();
+    }
+    for (size_t at = shared; at < text.size(); ++at) {
+      path.push_back(static_cast<uint32_t>(nodes_.size()));
+      nodes_.push_back({.end = 0,
+                        .first_token = static_cast<uint32_t>(tokens_.size()),
+                        .n_tokens = 0,
+                        .byte = static_cast<uint8_t>(text[at])});
+    }
+    // Equal tokens come one after another, so those of a node lie together.
+    Node& node = nodes_[path.back()];
+    ++node.n_tokens;
+    tokens_.push_back(id);
+    last = text;
+  }
+  for (const uint32_t open : path) nodes_[open].end = static_cast<uint32_t>(nodes_.size());
+}
+
+}  // namespace ruv

@@ -1,0 +1,42 @@
+// TokenTrie: the bytes of a vocabulary's tokens as one tree, in one array. A walk visits a node's
+// subtree by taking the next elements, and skips it by a jump, so finding which tokens a
+// grammar allows is a scan of an array that leaves out what begins with a wrong byte.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "text/token_prefixes.h"
+
+namespace ruv {
+
+class TokenTrie {
+ public:
+  // Takes about 24 bytes a token and some milliseconds per 100,000 tokens. Immutable afterwards.
+  // Requires: token texts below 65,536 bytes, as tokenizers guarantee.
+  explicit TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab);
+
+  struct Node {
+    uint32_t end;          // the node after the last one of the subtree
+    uint32_t first_token;  // index into the tokens, of those whose bytes end here
+    uint16_t n_tokens;
+    uint8_t byte;
+  };
+  // In depth-first order, bytes ascending; nodes()[0] is the root, whose byte means nothing.
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const Token> tokens(const Node& node) const {
+    return std::span(tokens_).subspan(node.first_token, node.n_tokens);
+  }
+  // Length of the longest token, which is the depth of the tree.
+  size_t depth() const { return depth_; }
+  int64_t n_vocab() const { return n_vocab_; }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<Token> tokens_;
+  size_t depth_ = 0;
+  int64_t n_vocab_;
+};
+
+}  // namespace ruv
