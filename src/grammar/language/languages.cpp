@@ -302,6 +302,27 @@ Language Languages::automaton(std::span<const State> states) {
   return static_cast<Language>(base);
 }
 
+Language Languages::unknown(bool has_empty) {
+  if (nodes_.size() >= max_nodes_) {
+    overflowed_ = true;
+    return Language::nothing;
+  }
+  nodes_.push_back({.kind = Kind::unknown,
+                    .has_empty = has_empty,
+                    .is_plain = false,
+                    .height = 1,
+                    .longest = kUnlimited});
+  return static_cast<Language>(nodes_.size() - 1);
+}
+
+void Languages::define(Language unknown, Language definition) {
+  if (unknown == Language::nothing) return;  // overflowed
+  Node& n = nodes_[index(unknown)];
+  n.first = index(definition);
+  n.height = static_cast<uint16_t>(node(definition).height + 1);
+  overflowed_ = overflowed_ || n.height > kMaxHeight;
+}
+
 std::span<const Languages::Arc> Languages::arcs(Language language) {
   if (node(language).arcs == 0) derive(language);
   const Node& n = node(language);
@@ -327,6 +348,11 @@ void Languages::derive_into(Language language, std::vector<Arc>& out) {
     case Kind::bytes:
       out.push_back({sets_[n.first], Language::empty});
       return;
+    case Kind::unknown: {
+      const std::span<const Arc> defined = arcs(static_cast<Language>(n.first));
+      out.assign(defined.begin(), defined.end());
+      return;
+    }
     case Kind::any:
     case Kind::all:
       derive_sum(n, out);

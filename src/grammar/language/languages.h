@@ -69,6 +69,12 @@ class Languages {
   };
   Language automaton(std::span<const State> states);
 
+  // A language that is defined later by an equation in which it may occur itself, but only after at
+  // least one byte, so that the equation has one solution. `has_empty` must be that of the
+  // definition. To be defined before it is derived.
+  Language unknown(bool has_empty);
+  void define(Language unknown, Language definition);
+
   // Whether the empty text belongs to it.
   bool has_empty(Language language) const { return node(language).has_empty; }
   // What may follow after `byte`: the state of the automaton that it leads to.
@@ -98,7 +104,18 @@ class Languages {
   std::span<const Arc> arcs(Language language);
 
  private:
-  enum class Kind : uint8_t { nothing, empty, bytes, concat, any, all, complement, repeat, state };
+  enum class Kind : uint8_t {
+    nothing,
+    empty,
+    bytes,
+    concat,
+    any,
+    all,
+    complement,
+    repeat,
+    state,
+    unknown
+  };
   enum class Emptiness : uint8_t { unknown, no, yes };
   struct Node {
     Kind kind;

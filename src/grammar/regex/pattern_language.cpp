@@ -108,21 +108,68 @@ class PatternCompiler {
 
   // From the last round back; rounds beyond the least number may be left out.
   Result<Rests> loop(const PatternNode& n, const Rests& rests) {
-    const uint32_t limit = n.max == UINT32_MAX ? n.min : n.max;
-    if (n.max == UINT32_MAX || limit > kMaxUnrolled) {
+    const bool unlimited = n.max == UINT32_MAX;
+    const uint32_t rounds = unlimited ? n.min : n.max;
+    if (rounds > kMaxUnrolled) {
       return fail(Code::unsupported,
-                  "anchors or lookahead in a loop of more than {} rounds are not "
-                  "supported",
+                  "anchors or lookahead in a loop of more than {} rounds are not supported",
                   kMaxUnrolled);
     }
     Rests made = rests;
-    for (uint32_t round = n.max; round > 0; --round) {
+    if (unlimited) made = TRY(endless_loop(n.children[0], rests));
+    for (uint32_t round = rounds; round > 0; --round) {
       const Rests once = TRY(compile(n.children[0], made));
       made = round > n.min
                  ? each([&](size_t before) { return l_.any_of(once[before], rests[before]); })
                  : once;
     }
     return made;
+  }
+
+  // What follows a round is the loop again: R = rests | round, then R.
+  Result<Rests> endless_loop(uint32_t child, const Rests& rests) {
+    if (can_be_empty(child)) {
+      return fail(Code::unsupported,
+                  "a loop whose round may be empty cannot contain anchors or lookahead");
+    }
+    // Mostly it does not matter what precedes a round; then one unknown does.
+    const bool same =
+        std::ranges::all_of(rests, [&](Language rest) { return rest == rests[kOther]; });
+    if (same) {
+      const Rests again = all(l_.unknown(l_.has_empty(rests[kOther])));
+      const Rests made = TRY(one_more(child, again, rests));
+      if (std::ranges::all_of(made, [&](Language rest) { return rest == made[kOther]; })) {
+        l_.define(again[kOther], made[kOther]);
+        return again;
+      }
+    }
+    const Rests again = each([&](size_t b) { return l_.unknown(l_.has_empty(rests[b])); });
+    const Rests made = TRY(one_more(child, again, rests));
+    for (size_t before = 0; before < kBefores; ++before) l_.define(again[before], made[before]);
+    return again;
+  }
+
+  Result<Rests> one_more(uint32_t child, const Rests& again, const Rests& rests) {
+    const Rests round = TRY(compile(child, again));
+    return each([&](size_t before) { return l_.any_of(round[before], rests[before]); });
+  }
+
+  bool can_be_empty(uint32_t id) const {
+    const PatternNode& n = node(id);
+    const auto empty = [&](uint32_t child) { return can_be_empty(child); };
+    switch (n.kind) {
+      case PatternKind::set:
+        return false;
+      case PatternKind::sequence:
+      case PatternKind::intersection:
+        return std::ranges::all_of(n.children, empty);
+      case PatternKind::choice:
+        return std::ranges::any_of(n.children, empty);
+      case PatternKind::repeat:
+        return n.min == 0 || can_be_empty(n.children[0]);
+      default:
+        return true;
+    }
   }
 
   // Lookahead speaks of the same text as the rest, so it only selects among the rests.

@@ -26,7 +26,8 @@ function atom(depth, places) {
 function item(depth, places) {
   if (places && random(6) === 0) return pick(PLACES);
   if (random(3) !== 0) return atom(depth, places);
-  const inner = atom(depth, false);
+  const inner = atom(depth, places && random(3) === 0);
+  if (inner.startsWith("(?=") || inner.startsWith("(?!")) return inner;
   return inner + pick(LOOPS);
 }
 function sequence(depth, places) {
@@ -45,13 +46,18 @@ function text() {
   return made;
 }
 
+const isLow = (unit) => unit >= 0xdc00 && unit <= 0xdfff;
+const isInsidePair = (text, at) => at > 0 && isLow(text.charCodeAt(at));
+
 for (let made = 0; made < 600;) {
   const pattern = choice(0, true);
   const regex = new RegExp(pattern, "u");
   const answers = { pattern, match: [], no_match: [] };
   for (let i = 0; i < 60; ++i) {
     const sample = text();
-    const list = regex.test(sample) ? answers.match : answers.no_match;
+    const found = regex.exec(sample);
+    if (found && isInsidePair(sample, found.index)) continue;  // V8 looks there, the standard does not
+    const list = found ? answers.match : answers.no_match;
     if (list.length < 8 && !list.includes(sample)) list.push(sample);
   }
   if (answers.match.length === 0 || answers.no_match.length === 0) continue;
