@@ -39,7 +39,7 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
             "~/.cache/ruvllm/packed when absent");
   line.flag("--portable", call.portable,
             "Compute the same bytes as every other machine also with bf16 weights; where the "
-            "processor multiplies pairs of bf16, prompts of such models are read slower");
+            "processor multiplies pairs of bf16, such models are mostly slower then");
   add_ignore_flag(line, call.ignored_keys);
 }
 
