@@ -10,8 +10,9 @@
 namespace ruv {
 namespace {
 
-// Derivation recurses on the height of an expression; deeper ones are not made.
-constexpr uint16_t kMaxHeight = 1000;
+// Derivation recurses on the height of an expression, at less than a kilobyte of stack a level;
+// deeper expressions are not made.
+constexpr uint16_t kMaxHeight = 400;
 // States that is_nothing looks through before it gives up.
 constexpr size_t kMaxSearch = 20000;
 
@@ -406,7 +407,7 @@ void Languages::derive_sum(const Node& n, std::vector<Arc>& out) {
   const std::span<const Language> span = children(n);
   const std::vector<Language> parts(span.begin(), span.end());
   for (const Language part : parts) arcs(part);
-  std::array<std::vector<Language>, 256> nexts;
+  std::vector<std::vector<Language>> nexts(256);
   for (const Language part : parts) {
     for (const Arc& arc : arcs(part)) {
       arc.bytes.for_each([&](uint8_t byte) { nexts[byte].push_back(arc.next); });

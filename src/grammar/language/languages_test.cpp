@@ -178,6 +178,18 @@ TEST(Languages, AFullStoreSaysSo) {
   EXPECT_EQ(made, Language::nothing);
 }
 
+TEST(Languages, AsDeepAsAllowedIsDerived) {
+  Languages l(1 << 20);
+  const Language a = l.text("a");
+  Language made = a;
+  for (int i = 0; i < 130; ++i) {  // three levels each
+    made = l.any_of(l.complement(l.concat(made, l.text("b"))), l.text(std::string(i % 7 + 2, 'c')));
+  }
+  ASSERT_FALSE(l.overflowed());
+  for (int i = 0; i < 50; ++i) made = l.after(made, static_cast<uint8_t>("abc"[i % 3]));
+  EXPECT_FALSE(l.is_nothing(made));
+}
+
 TEST(Languages, DeepExpressionsAreRefused) {
   Languages l(1 << 20);
   Language made = l.text("a");
