@@ -5,11 +5,11 @@
 namespace ruv {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The digits that come next, maybe none.
 std::string_view take_digits(std::string_view& text) {
-  const auto end = std::ranges::find_if_not(text, is_digit);
+  const auto end = std::ranges::find_if_not(text, is_decimal_digit);
   const auto n = static_cast<size_t>(end - text.begin());
   const std::string_view digits = text.substr(0, n);
   text.remove_prefix(n);
