@@ -1,6 +1,7 @@
 // Reads hostile patterns and runs texts through their automata: input is a byte with the options, a
 // pattern, a zero byte, a text. Nothing may take long or fail other than with a Status, and a
 // language and its complement must disagree about every text.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -10,9 +10,6 @@
 namespace ruv {
 namespace {
 
-// Derivation recurses on the height of an expression, at less than a kilobyte of stack a level;
-// deeper expressions are not made.
-constexpr uint16_t kMaxHeight = 400;
 // States that is_nothing looks through before it gives up.
 constexpr size_t kMaxSearch = 20000;
 
@@ -84,7 +81,9 @@ bool Languages::same(const Node& a, const Node& b, std::span<const Language> of_
   return a.first == b.first;
 }
 
-// The id of an expression whose children, if it is a sum, are given beside it.
+// Derivation recurses on the height of an expression, at less than a kilobyte of stack a level;
+// deeper expressions are not made. The id of an expression whose children, if it is a sum, are
+// given beside it.
 Language Languages::intern(const Node& wanted, std::span<const Language> children) {
   uint64_t hash = mix(static_cast<uint64_t>(wanted.kind), wanted.second);
   hash = mix(hash, uint64_t{wanted.min} << 32 | wanted.max);
@@ -303,7 +302,7 @@ Language Languages::automaton(std::span<const State> states) {
   return static_cast<Language>(base);
 }
 
-Language Languages::unknown(bool has_empty) {
+Language Languages::unknown(bool has_empty, uint16_t max_height) {
   if (nodes_.size() >= max_nodes_) {
     overflowed_ = true;
     return Language::nothing;
@@ -311,7 +310,7 @@ Language Languages::unknown(bool has_empty) {
   nodes_.push_back({.kind = Kind::unknown,
                     .has_empty = has_empty,
                     .is_plain = false,
-                    .height = 1,
+                    .height = max_height,
                     .longest = kUnlimited});
   return static_cast<Language>(nodes_.size() - 1);
 }
@@ -320,8 +319,9 @@ void Languages::define(Language unknown, Language definition) {
   if (unknown == Language::nothing) return;  // overflowed
   Node& n = nodes_[index(unknown)];
   n.first = index(definition);
-  n.height = static_cast<uint16_t>(node(definition).height + 1);
-  overflowed_ = overflowed_ || n.height > kMaxHeight;
+  const auto height = static_cast<uint16_t>(node(definition).height + 1);
+  overflowed_ = overflowed_ || height > n.height;
+  n.height = height;
 }
 
 std::span<const Languages::Arc> Languages::arcs(Language language) {
@@ -452,12 +452,6 @@ Language Languages::after(Language language, std::string_view text) {
     language = after(language, static_cast<uint8_t>(c));
   }
   return language;
-}
-
-ByteSet Languages::first_bytes(Language language) {
-  ByteSet set;
-  for (const Arc& arc : arcs(language)) set |= arc.bytes;
-  return set;
 }
 
 // A search in breadth for a state that ends a text. All states on the way to one are known then,

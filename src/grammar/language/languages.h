@@ -71,8 +71,10 @@ class Languages {
 
   // A language that is defined later by an equation in which it may occur itself, but only after at
   // least one byte, so that the equation has one solution. `has_empty` must be that of the
-  // definition. To be defined before it is derived.
-  Language unknown(bool has_empty);
+  // definition, whose height, a bound of the recursion that derives it, may be at most max_height:
+  // expressions that are made before it is defined count that. To be defined before it is derived.
+  static constexpr uint16_t kMaxHeight = 400;
+  Language unknown(bool has_empty, uint16_t max_height);
   void define(Language unknown, Language definition);
 
   // Whether the empty text belongs to it.
@@ -83,9 +85,6 @@ class Languages {
   // Whether no text belongs to it. Looks through the automaton where an intersection or a
   // complement occurs; the answer is kept.
   bool is_nothing(Language language);
-  // Bytes that can come next. (After some of them nothing may follow, where an intersection or
-  // complement occurs: see is_nothing.)
-  ByteSet first_bytes(Language language);
   // Bytes of its longest text, or kUnlimited. Exact but for intersections and complements, where it
   // is a bound.
   uint32_t longest(Language language) const { return node(language).longest; }
@@ -131,7 +130,6 @@ class Languages {
     uint32_t arcs = 0;  // index into arcs_, 0: not derived yet
     uint32_t n_arcs = 0;
   };
-  struct Key;
 
   const Node& node(Language language) const { return nodes_[static_cast<uint32_t>(language)]; }
   std::span<const Language> children(const Node& node) const {
@@ -152,7 +150,6 @@ class Languages {
   std::vector<Language> children_;
   std::vector<ByteSet> sets_;
   std::vector<Arc> arcs_;
-  std::vector<Language> to_intern_;
   std::unordered_multimap<uint64_t, Language> ids_;  // by hash of the expression
   std::unordered_multimap<uint64_t, uint32_t> set_ids_;
 };

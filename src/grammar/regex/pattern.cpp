@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kUnlimitedRepeats = UINT32_MAX;
 constexpr int kMaxDepth = 250;
-constexpr size_t kMaxNodes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 16;
 
 class PatternReader {
  public:
@@ -74,7 +74,6 @@ class PatternReader {
     std::vector<uint32_t> parts;
     while (!in_.done() && !in_.next_is("|") && !in_.next_is(")") &&
            !(options_.operators && in_.next_is("&"))) {
-      if (made_.nodes.size() > kMaxNodes) return in_.error(Code::unsupported, "too long");
       const uint32_t part = TRY(take_repeated(depth));
       parts.push_back(part);
     }
@@ -235,6 +234,10 @@ class PatternReader {
 }  // namespace
 
 Result<Pattern> read_pattern(std::string_view text, const PatternOptions& options) {
+  if (text.size() > kMaxBytes) {
+    return fail(Code::unsupported, "a pattern of {} bytes; at most {} are read", text.size(),
+                kMaxBytes);
+  }
   return PatternReader(text, options).read();
 }
 

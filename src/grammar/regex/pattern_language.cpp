@@ -7,12 +7,19 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "grammar/regex/class_reader.h"
 
 namespace ruv {
 namespace {
 
+// Nodes that are compiled, those of loops once a round: nested loops multiply.
+constexpr size_t kMaxCompiled = 20000;
+// Endless loops around anchors may be nested so deep; the definition of each has a height of its
+// own.
+constexpr uint16_t kMaxEndless = 3;
+constexpr uint16_t kHeightOfEndless = 100;
 // Loops around anchors are unrolled up to here: each round is compiled for its own rest.
 constexpr uint32_t kMaxUnrolled = 32;
 
@@ -28,8 +35,10 @@ class PatternCompiler {
     const CodePointSet all = CodePointSet::of(0, kLastCodePoint);
     const CodePointSet word = *shorthand_set('w', PatternSyntax::re2);
     const CodePointSet line_break = CodePointSet::of('\n', '\n');
-    ends_ = {CodePointSet(), word, line_break, all & ~(word | line_break)};
+    ends_ = {Language::nothing, alphabet_.character(l_, word), alphabet_.character(l_, line_break),
+             alphabet_.character(l_, all & ~(word | line_break))};
     any_text_ = l_.star(alphabet_.character(l_, all));
+    texts_.resize(pattern_.nodes.size());
   }
 
   Result<Language> run(PatternMatch match) {
@@ -63,7 +72,7 @@ class PatternCompiler {
       consumed = l_.concat(some, rests[kOther]);
     } else {
       for (const Before before : {kWord, kBreak, kOther}) {
-        const Language ending = l_.concat(any_text_, alphabet_.character(l_, ends_[before]));
+        const Language ending = l_.concat(any_text_, ends_[before]);
         consumed = l_.any_of(consumed, l_.concat(l_.all_of(some, ending), rests[before]));
       }
     }
@@ -73,7 +82,9 @@ class PatternCompiler {
 
   Result<Rests> compile(uint32_t id, const Rests& rests) {
     const PatternNode& n = node(id);
-    if (l_.overflowed()) return fail(Code::unsupported, "this pattern is too large");
+    if (l_.overflowed() || ++n_compiled_ > kMaxCompiled) {
+      return fail(Code::unsupported, "this pattern is too large");
+    }
     if (!n.has_place) return after_text(text_of(id), rests);
     switch (n.kind) {
       case PatternKind::sequence:
@@ -132,18 +143,31 @@ class PatternCompiler {
       return fail(Code::unsupported,
                   "a loop whose round may be empty cannot contain anchors or lookahead");
     }
-    // Mostly it does not matter what precedes a round; then one unknown does.
+    if (n_endless_ == kMaxEndless) {
+      return fail(Code::unsupported,
+                  "more than {} endless loops around anchors or lookahead are nested", kMaxEndless);
+    }
+    ++n_endless_;
+    Result<Rests> made = solve(child, rests);
+    --n_endless_;
+    return made;
+  }
+
+  // Mostly it does not matter what precedes a round; then one unknown does.
+  Result<Rests> solve(uint32_t child, const Rests& rests) {
+    const auto max_height = static_cast<uint16_t>(kHeightOfEndless * n_endless_);
     const bool same =
         std::ranges::all_of(rests, [&](Language rest) { return rest == rests[kOther]; });
     if (same) {
-      const Rests again = all(l_.unknown(l_.has_empty(rests[kOther])));
+      const Rests again = all(l_.unknown(l_.has_empty(rests[kOther]), max_height));
       const Rests made = TRY(one_more(child, again, rests));
       if (std::ranges::all_of(made, [&](Language rest) { return rest == made[kOther]; })) {
         l_.define(again[kOther], made[kOther]);
         return again;
       }
     }
-    const Rests again = each([&](size_t b) { return l_.unknown(l_.has_empty(rests[b])); });
+    const Rests again =
+        each([&](size_t b) { return l_.unknown(l_.has_empty(rests[b]), max_height); });
     const Rests made = TRY(one_more(child, again, rests));
     for (size_t before = 0; before < kBefores; ++before) l_.define(again[before], made[before]);
     return again;
@@ -194,13 +218,13 @@ class PatternCompiler {
       case PatternKind::end:
         return each([&](size_t b) { return l_.all_of(rests[b], Language::empty); });
       case PatternKind::line_end: {
-        const Language line_break = alphabet_.character(l_, ends_[kBreak]);
+        const Language line_break = ends_[kBreak];
         const Language end = l_.optional(l_.concat(line_break, Language::anything));
         return each([&](size_t b) { return l_.all_of(rests[b], end); });
       }
       case PatternKind::word_edge:
       case PatternKind::not_word_edge: {
-        const Language word = l_.concat(alphabet_.character(l_, ends_[kWord]), Language::anything);
+        const Language word = l_.concat(ends_[kWord], Language::anything);
         const bool edge = kind == PatternKind::word_edge;
         return each([&](size_t b) {
           return (b == kWord) == edge ? l_.but(rests[b], word) : l_.all_of(rests[b], word);
@@ -214,7 +238,11 @@ class PatternCompiler {
 
   // The texts of a node without anchors. Depth is bounded by the reader.
   Language text_of(uint32_t id) {
-    const PatternNode& n = node(id);
+    if (!texts_[id]) texts_[id] = make_text(node(id));
+    return *texts_[id];
+  }
+
+  Language make_text(const PatternNode& n) {
     std::vector<Language> parts;
     parts.reserve(n.children.size());
     for (const uint32_t child : n.children) parts.push_back(text_of(child));
@@ -239,7 +267,10 @@ class PatternCompiler {
   Languages& l_;
   const Pattern& pattern_;
   const PatternAlphabet& alphabet_;
-  std::array<CodePointSet, kBefores> ends_;
+  Rests ends_;  // the character that makes what follows come after it
+  std::vector<std::optional<Language>> texts_;  // of nodes, once they are known
+  size_t n_compiled_ = 0;
+  uint16_t n_endless_ = 0;  // around the node that is being compiled
   Language any_text_ = Language::nothing;
 };
 

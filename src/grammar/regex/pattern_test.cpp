@@ -130,7 +130,23 @@ TEST(Pattern, HostileOnesAreRefusedSoon) {
   EXPECT_TRUE(twice.matches(std::string(20000, 'a') + "b"));
   std::string many = "x";
   for (int i = 0; i < 100000; ++i) many += "|x" + std::to_string(i);
-  EXPECT_TRUE(Matcher(many).status.ok());
+  EXPECT_EQ(Matcher(many).status.code(), Code::unsupported);
+  EXPECT_TRUE(Matcher(many.substr(0, 60000)).status.ok());
+  std::string nested = "^";  // rounds multiply, and make no new expressions
+  for (int i = 0; i < 40; ++i) nested = "(" + nested + "){32}";
+  EXPECT_EQ(Matcher(nested).status.code(), Code::unsupported);
+  // Each loop is what may follow the one in it.
+  std::string endless = "x(?!y)";
+  for (int i = 0; i < 30; ++i) endless = "(" + endless + "(?:a?b?c?d?e?){20}x)*";
+  EXPECT_EQ(Matcher(endless).status.code(), Code::unsupported);
+  Matcher three("^(a(b(c(?!d))*)*)*d?$");
+  ASSERT_TRUE(three.status.ok()) << three.status.message();
+  EXPECT_TRUE(three.matches("abccabbcbd"));
+  EXPECT_FALSE(three.matches("abcd"));
+  Matcher after("^(a(?!b))*(b(?!c))*(c(?!a))*$");  // one loop after another
+  ASSERT_TRUE(after.status.ok()) << after.status.message();
+  EXPECT_FALSE(after.matches("ab"));
+  EXPECT_TRUE(after.matches("ccc"));
 }
 
 }  // namespace
