@@ -135,10 +135,12 @@ class Languages {
   std::span<const Language> children(const Node& node) const {
     return std::span(children_).subspan(node.first, node.second);
   }
+  // The id of an expression, which is made if there is none yet.
   Language intern(const Node& node, std::span<const Language> children = {});
   bool same(const Node& a, const Node& b, std::span<const Language> children_of_b) const;
   Language concat_two(Language first, Language second);
   Language make_sum(Kind kind, std::vector<Language>& parts);
+  // Derivation: what follows after each byte, made once and kept as arcs.
   void derive(Language language);
   void derive_into(Language language, std::vector<Arc>& out);
   void derive_sum(const Node& node, std::vector<Arc>& out);

@@ -33,6 +33,7 @@ class LanguageMasks {
 
  private:
   using Row = std::array<Language, 256>;
+  // All derivatives of a language, without those that lead nowhere.
   const Row& row(Language language);
   void walk(Language language, TokenMask& mask);
 

@@ -49,24 +49,6 @@ CodePointSet ecma_spaces() {
   return (white_space() & ~CodePointSet::of(0x85, 0x85)) | CodePointSet::of(0xFEFF, 0xFEFF);
 }
 
-std::optional<uint32_t> control_escape(char letter) {
-  switch (letter) {
-    case 't':
-      return '\t';
-    case 'n':
-      return '\n';
-    case 'v':
-      return '\v';
-    case 'f':
-      return '\f';
-    case 'r':
-      return '\r';
-    default:
-      return std::nullopt;
-  }
-}
-
-bool is_ascii_letter(uint32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(uint32_t c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
@@ -78,55 +60,16 @@ std::optional<CodePointSet> shorthand_set(char letter, PatternSyntax syntax) {
   return syntax == PatternSyntax::ecma ? ecma_spaces() : set_of("\t\n\f\r ");
 }
 
-tl::unexpected<Status> ClassReader::error(Code code, std::string_view what) const {
-  constexpr size_t kShown = 80;
-  return fail(code, "pattern \"{}{}\": byte {}: {}", to_valid_utf8(text_.substr(0, kShown)),
-              text_.size() > kShown ? "…" : "", at_, what);
-}
-
-bool ClassReader::take(std::string_view what) {
-  if (!next_is(what)) return false;
-  at_ += what.size();
-  return true;
-}
-
-Result<uint32_t> ClassReader::take_character() {
-  if (done()) return error(Code::corrupt, "the pattern ends too early");
-  const CodePoint c = decode_utf8(text_, at_);
-  if (!c.valid) return error(Code::corrupt, "not UTF-8");
-  at_ += c.size;
-  return c.value;
-}
-
 std::optional<uint32_t> ClassReader::take_number() {
   constexpr size_t kMaxDigits = 9;
   uint32_t number = 0;
   size_t n = 0;
-  while (at_ + n < text_.size() && is_digit(static_cast<unsigned char>(text_[at_ + n]))) {
+  for (; n < rest().size() && is_digit(static_cast<unsigned char>(rest()[n])); ++n) {
     if (n == kMaxDigits) return std::nullopt;
-    number = number * 10 + static_cast<uint32_t>(text_[at_ + n] - '0');
-    ++n;
+    number = number * 10 + static_cast<uint32_t>(rest()[n] - '0');
   }
   if (n == 0) return std::nullopt;
-  at_ += n;
-  return number;
-}
-
-Result<uint32_t> ClassReader::take_hex(size_t min_digits, size_t max_digits) {
-  uint32_t number = 0;
-  size_t n = 0;
-  for (; n < max_digits && !done(); ++n) {
-    const auto c = static_cast<unsigned char>(text_[at_]);
-    const int value = is_digit(c)            ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (value < 0) break;
-    number = number * 16 + static_cast<uint32_t>(value);
-    if (number > kLastCodePoint) return error(Code::corrupt, "there is no such character");
-    ++at_;
-  }
-  if (n < min_digits) return error(Code::corrupt, "a hexadecimal digit is missing");
+  move_to(at() + n);
   return number;
 }
 
@@ -158,7 +101,7 @@ Result<CodePointSet> ClassReader::take_escape() {
 // A letter that is no escape is an error: it may mean something in another syntax.
 Result<ClassReader::Item> ClassReader::take_escaped(bool in_class) {
   const auto character = [](uint32_t c) { return Item{CodePointSet::of(c, c), c}; };
-  const size_t begin = at_;
+  const size_t begin = at();
   const uint32_t c = TRY(take_character());
   if (c < 0x80) {
     const auto letter = static_cast<char>(c);
@@ -174,11 +117,11 @@ Result<ClassReader::Item> ClassReader::take_escaped(bool in_class) {
     if (letter == 'a' && !is_ecma()) return character('\a');
     if (letter == 'x') {
       if (!is_ecma() && take("{")) {
-        const uint32_t code_point = TRY(take_hex(1, 8));
+        const uint32_t code_point = TRY(take_hex_digits(1, 8));
         if (!take("}")) return error(Code::corrupt, "a closing brace is missing");
         return character(code_point);
       }
-      const uint32_t code_point = TRY(take_hex(2, 2));
+      const uint32_t code_point = TRY(take_hex_digits(2, 2));
       return character(code_point);
     }
     if (letter == 'c' && is_ecma()) {
@@ -186,11 +129,11 @@ Result<ClassReader::Item> ClassReader::take_escaped(bool in_class) {
       if (!is_ascii_letter(which)) return error(Code::corrupt, "\\c wants a letter");
       return character(which % 32);
     }
-    if (letter == '0' && (done() || !is_digit(static_cast<unsigned char>(text_[at_])))) {
+    if (letter == '0' && (done() || !is_digit(static_cast<unsigned char>(rest()[0])))) {
       return character(0);
     }
     if (!is_ascii_letter(c) && !is_digit(c)) return character(c);
-    at_ = begin;
+    move_to(begin);
     if (is_digit(c) || letter == 'k') {
       return error(Code::unsupported, "back references are not supported");
     }
@@ -203,17 +146,17 @@ Result<ClassReader::Item> ClassReader::take_escaped(bool in_class) {
 Result<ClassReader::Item> ClassReader::take_unicode_escape() {
   uint32_t c = 0;
   if (take("{")) {
-    c = TRY(take_hex(1, 8));
+    c = TRY(take_hex_digits(1, 8));
     if (!take("}")) return error(Code::corrupt, "a closing brace is missing");
   } else {
-    c = TRY(take_hex(4, 4));
-    const size_t after = at_;
+    c = TRY(take_hex_digits(4, 4));
+    const size_t after = at();
     if (c >= 0xD800 && c <= 0xDBFF && take("\\u")) {
-      const Result<uint32_t> low = take_hex(4, 4);
+      const Result<uint32_t> low = take_hex_digits(4, 4);
       if (low && *low >= 0xDC00 && *low <= 0xDFFF) {
         c = 0x10000 + ((c - 0xD800) << 10) + (*low - 0xDC00);
       } else {
-        at_ = after;
+        move_to(after);
       }
     }
   }
@@ -224,12 +167,13 @@ Result<ClassReader::Item> ClassReader::take_unicode_escape() {
 Result<ClassReader::Item> ClassReader::take_property(bool negated) {
   std::string_view name;
   if (take("{")) {
-    const size_t end = text_.find('}', at_);
+    const size_t end = rest().find('}');
     if (end == std::string_view::npos) return error(Code::corrupt, "a closing brace is missing");
-    name = text_.substr(at_, end - at_);
-    at_ = end + 1;
+    name = rest().substr(0, end);
+    move_to(at() + end + 1);
   } else if (!is_ecma() && !done()) {
-    name = text_.substr(at_++, 1);
+    name = rest().substr(0, 1);
+    move_to(at() + 1);
   } else {
     return error(Code::corrupt, "\\p wants a name in braces");
   }
@@ -250,7 +194,7 @@ Result<ClassReader::Item> ClassReader::take_property(bool negated) {
 std::optional<CodePointSet> ClassReader::take_posix_class() {
   if (is_ecma() || !next_is("[:")) return std::nullopt;
   constexpr size_t kLongestName = 16;  // so that no text is searched again and again
-  std::string_view name = text_.substr(at_ + 2, kLongestName);
+  std::string_view name = rest().substr(2, kLongestName);
   const size_t size = name.find(":]");
   if (size == std::string_view::npos) return std::nullopt;
   name = name.substr(0, size);
@@ -258,7 +202,7 @@ std::optional<CodePointSet> ClassReader::take_posix_class() {
   if (negated) name.remove_prefix(1);
   std::optional<CodePointSet> set = posix_set(name);
   if (!set) return std::nullopt;
-  at_ += 2 + size + 2;
+  move_to(at() + 2 + size + 2);
   return negated ? ~*set : std::move(*set);
 }
 
@@ -280,7 +224,7 @@ Result<CodePointSet> ClassReader::take_class() {
   while (is_first || !take("]")) {
     is_first = false;
     const Item item = TRY(take_class_item());
-    const size_t after = at_;
+    const size_t after = at();
     if (item.character && take("-") && !next_is("]")) {
       const Item end = TRY(take_class_item());
       if (end.character) {
@@ -291,7 +235,7 @@ Result<CodePointSet> ClassReader::take_class() {
         continue;
       }
     }
-    at_ = after;
+    move_to(after);
     add(item.set);
   }
   CodePointSet set = with_case(CodePointSet(std::move(ranges)));

@@ -12,8 +12,10 @@ enum class PatternMatch : uint8_t {
 };
 
 // Texts are of the alphabet's characters; where the pattern may match anywhere, the text around a
-// match is any of them. Time and nodes are linear in the pattern, but loops around anchors are
-// unrolled. Fails: unsupported (anchors or lookahead in a loop without a small limit, too large).
+// match is any of them. Time and nodes are linear in the pattern, but loops around anchors or
+// lookahead with a limit are unrolled, and those without one become equations. Fails: unsupported
+// (such loops of more than 32 rounds, with rounds that may be empty, or without limit and nested
+// deeper than 3; too large).
 Result<Language> language_of(Languages& languages, const Pattern& pattern,
                              const PatternAlphabet& alphabet, PatternMatch match);
 

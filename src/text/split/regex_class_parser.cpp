@@ -1,7 +1,6 @@
 #include "text/split/regex_class_parser.h"
 
 #include "base/utf8.h"
-#include "text/hex.h"
 #include "text/split/unicode_sets.h"
 
 namespace ruv {
@@ -38,28 +37,6 @@ std::optional<CodePointSet> shorthand(uint32_t letter) {
   }
 }
 
-// \n, \t, … as code points; nothing for other letters.
-std::optional<uint32_t> control_escape(uint32_t letter) {
-  switch (letter) {
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    case 'f':
-      return '\f';
-    case 'v':
-      return '\v';
-    case 'a':
-      return '\a';
-    case 'e':
-      return 0x1BU;
-    default:
-      return std::nullopt;
-  }
-}
-
 // POSIX names, as [:digit:], whose sets follow from categories.
 std::optional<CodePointSet> posix_set(std::string_view name) {
   if (name == "space") return white_space();
@@ -73,47 +50,19 @@ std::optional<CodePointSet> posix_set(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_ascii_letter(uint32_t c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
 }  // namespace
-
-tl::unexpected<Status> RegexClassParser::error(Code code, std::string_view what) const {
-  const std::string_view shown = pattern_.substr(0, kShownBytes);
-  return fail(code, "regex \"{}{}\": byte {}: {}", to_valid_utf8(shown),
-              shown.size() < pattern_.size() ? "…" : "", at_, what);
-}
-
-bool RegexClassParser::take(std::string_view text) {
-  if (!next_is(text)) return false;
-  at_ += text.size();
-  return true;
-}
-
-Result<uint32_t> RegexClassParser::take_character() {
-  if (done()) return error(Code::corrupt, "the pattern ends here, inside something");
-  const CodePoint c = decode_utf8(pattern_, at_);
-  if (!c.valid) return error(Code::corrupt, "not UTF-8");
-  at_ += c.size;
-  return c.value;
-}
 
 // \xHH, \x{H…}, \uHHHH.
 Result<RegexClassParser::Atom> RegexClassParser::take_hex(size_t min_digits, size_t max_digits) {
-  const std::string_view rest = pattern_.substr(at_, max_digits);
-  size_t n = 0;
-  while (n < rest.size() && hex_value(rest[n]) >= 0) ++n;
-  const std::optional<uint32_t> value =
-      n < min_digits ? std::nullopt : parse_hex(rest.substr(0, n));
-  at_ += n;
-  if (!value) return error(Code::corrupt, "hexadecimal digits are missing");
-  if (*value > kLastCodePoint) return error(Code::corrupt, "beyond U+10FFFF");
-  return Atom{CodePointSet::of(*value, *value), *value};
+  const uint32_t value = TRY(take_hex_digits(min_digits, max_digits));
+  return Atom{CodePointSet::of(value, value), value};
 }
 
 Result<RegexClassParser::Atom> RegexClassParser::take_octal() {
   uint32_t value = 0;
-  for (size_t n = 0; n < 2 && !done() && pattern_[at_] >= '0' && pattern_[at_] <= '7'; ++n, ++at_) {
-    value = value * 8 + static_cast<uint32_t>(pattern_[at_] - '0');
+  for (size_t n = 0; n < 2 && !done() && rest()[0] >= '0' && rest()[0] <= '7'; ++n) {
+    value = value * 8 + static_cast<uint32_t>(rest()[0] - '0');
+    move_to(at() + 1);
   }
   return Atom{CodePointSet::of(value, value), value};
 }
@@ -124,20 +73,20 @@ Result<RegexClassParser::Atom> RegexClassParser::take_property(bool negated) {
     return error(Code::unsupported, "\\p without braces (Oniguruma reads plain letters): \\p{L}");
   }
   if (take("^")) negated = !negated;
-  const size_t close = pattern_.find('}', at_);
+  const size_t close = rest().find('}');
   if (close == std::string_view::npos) return error(Code::corrupt, "\\p{ without }");
-  const std::string_view name = pattern_.substr(at_, close - at_);
+  const std::string_view name = rest().substr(0, close);
   const std::optional<CodePointSet> set = find_unicode_set(name);
   if (!set) {
     return error(Code::unsupported, fmt::format("no table of the property \"{}\"",
                                                 to_valid_utf8(name.substr(0, kShownBytes))));
   }
-  at_ = close + 1;
+  move_to(at() + close + 1);
   return Atom{negated ? ~*set : *set, std::nullopt};
 }
 
 Result<RegexClassParser::Atom> RegexClassParser::take_escape(bool in_class) {
-  const size_t from = at_;
+  const size_t begin = at();
   const uint32_t c = TRY(take_character());
   if (auto set = shorthand(c)) return Atom{std::move(*set), std::nullopt};
   if (c == 'p' || c == 'P') return take_property(c == 'P');
@@ -146,7 +95,7 @@ Result<RegexClassParser::Atom> RegexClassParser::take_escape(bool in_class) {
     if (!take("{")) {
       Atom atom = TRY(take_hex(1, 2));
       if (*atom.literal < 0x80) return atom;
-      at_ = from;
+      move_to(begin);
       return error(Code::unsupported, "\\x above 7F is a byte: write \\x{…}");
     }
     Atom atom = TRY(take_hex(1, 8));
@@ -155,10 +104,12 @@ Result<RegexClassParser::Atom> RegexClassParser::take_escape(bool in_class) {
   }
   if (c == '0') return take_octal();
   std::optional<uint32_t> literal = control_escape(c);
+  if (c == 'a') literal = '\a';
+  if (c == 'e') literal = 0x1B;
   if (in_class && c == 'b') literal = '\b';
   if (!literal) {
     if (is_ascii_letter(c) || (c >= '1' && c <= '9')) {
-      at_ = from;
+      move_to(begin);
       return error(Code::unsupported,
                    c <= '9' ? "back references" : "this escape has no meaning to an automaton");
     }
@@ -192,15 +143,15 @@ Result<CodePointSet> RegexClassParser::any_case(const CodePointSet& set) const {
 
 Result<RegexClassParser::Atom> RegexClassParser::take_posix_class() {
   const bool negated = take("^");
-  const size_t close = pattern_.find(":]", at_);
+  const size_t close = rest().find(":]");
   if (close == std::string_view::npos) return error(Code::corrupt, "[: without :]");
-  const std::string_view name = pattern_.substr(at_, close - at_);
+  const std::string_view name = rest().substr(0, close);
   const std::optional<CodePointSet> set = posix_set(name);
   if (!set) {
     return error(Code::unsupported, fmt::format("no table of the class [:{}:]",
                                                 to_valid_utf8(name.substr(0, kShownBytes))));
   }
-  at_ = close + 2;
+  move_to(at() + close + 2);
   return Atom{negated ? ~*set : *set, std::nullopt};
 }
 
