@@ -22,6 +22,10 @@ class TokenMask {
   void add(std::span<const Token> ids) {
     for (const Token id : ids) add(id);
   }
+  // Requires: a mask of the same vocabulary.
+  void add(const TokenMask& other) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
   // Requires: an id of the vocabulary.
   bool has(Token id) const { return (words_[word_of(id)] & bit_of(id)) != 0; }
   // Makes the logits of tokens that are not in the set -infinity. Requires: at most n_tokens

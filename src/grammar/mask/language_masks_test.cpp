@@ -51,11 +51,12 @@ TEST(LanguageMasks, AreThoseOfAPlainRecogniser) {
     for (const std::string_view pattern : kPatterns) {
       Languages languages(1 << 18);
       Languages plain(1 << 18);
-      LanguageMasks masks(languages, trie, 4);
+      LanguageMasks masks(languages, trie, 1000);
       Language at = read(languages, pattern);
       Language plain_at = read(plain, pattern);
       for (int step = 0; step < 12; ++step, ++n_masks) {
-        const TokenMask& mask = masks.mask(at);
+        TokenMask mask(tokenizer->vocab_size());
+        masks.tokens(at)->add_to(mask);
         std::vector<Token> allowed;
         for (Token id = 0; id < tokenizer->vocab_size(); ++id) {
           const std::string_view bytes = prefixes.bytes(id);

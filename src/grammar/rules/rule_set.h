@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "grammar/language/languages.h"
 #include "ruv/token.h"
+#include "text/token_mask.h"
 
 namespace ruv {
 
@@ -19,6 +20,9 @@ struct TokenSet {
   };
   std::vector<Range> ranges;  // ascending, apart
   bool complement = false;    // all other tokens of the vocabulary
+
+  bool has(Token token) const;
+  void add_to(TokenMask& mask, int64_t n_vocab) const;
 };
 
 enum class RuleKind : uint8_t {

@@ -1,0 +1,147 @@
+#include "grammar/form/form.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "grammar/regex/pattern_language.h"
+#include "grammar/schema/schema_shapes.h"
+
+namespace ruv {
+namespace {
+
+// Which nodes of a grammar may match the empty text: the least fixed point, found in rounds.
+std::vector<bool> nullable_nodes(const RuleSet& rules, const Languages& languages) {
+  std::vector<bool> nullable(rules.nodes.size(), false);
+  const auto is_nullable = [&](const RuleNode& node) {
+    const auto child = [&](uint32_t index) { return nullable[index]; };
+    switch (node.kind) {
+      case RuleKind::language:
+        return languages.has_empty(node.language);
+      case RuleKind::tokens:
+      case RuleKind::value:
+        return false;
+      case RuleKind::rule:
+        return static_cast<bool>(nullable[rules.rules[node.index].body]);
+      case RuleKind::sequence:
+        return std::ranges::all_of(node.children, child);
+      case RuleKind::choice:
+        return std::ranges::any_of(node.children, child);
+      case RuleKind::repeat:
+        break;
+    }
+    return node.min == 0 || child(node.children[0]);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = rules.nodes.size(); i-- > 0;) {
+      if (nullable[i] || !is_nullable(rules.nodes[i])) continue;
+      nullable[i] = changed = true;
+    }
+  }
+  return nullable;
+}
+
+}  // namespace
+
+struct Form::Schemas {
+  Schemas(FormSpace& space, const SchemaOptions& options)
+      : goals(space.languages(), space.style(options.style).text),
+        reader(goals, space.style(options.style).formats, index),
+        shapes(goals, reader) {
+    goals.set_source(&shapes);
+    for (const auto& [uri, document] : options.documents) {
+      documents.push_back(document);
+      index.add(documents.back(), uri, options.draft);
+    }
+  }
+
+  std::deque<Json> documents;  // which the index refers to
+  SchemaIndex index;
+  Goals goals;
+  SchemaReader reader;
+  SchemaShapes shapes;
+};
+
+Form::Form(std::shared_ptr<FormSpace> space) : space_(std::move(space)) {}
+
+Form::~Form() {
+  const Lock guard(space_->mutex());
+  schemas_.reset();
+}
+
+Result<Goal> Form::add_schema(Json json, const SchemaOptions& options) {
+  if (!schemas_) schemas_ = std::make_unique<Schemas>(*space_, options);
+  Schemas& schema = *schemas_;
+  schema.documents.push_back(std::move(json));
+  const std::string uri = fmt::format("schema:{}", schema.documents.size());
+  const SchemaIndex::Place root = schema.index.add(schema.documents.back(), uri, options.draft);
+  const SchemaNumber number = TRY(schema.reader.read(root));
+  notes_.assign(schema.reader.notes().begin(), schema.reader.notes().end());
+  if (options.strict && !notes_.empty()) {
+    return fail(Code::unsupported, "{}: {}", notes_[0].pointer, notes_[0].reason);
+  }
+  const Goal goal = schema.shapes.goal(number);
+  const bool satisfiable = schema.goals.judge(goal);
+  if (schema.goals.gave_up() || schema.goals.overflowed()) {
+    return fail(Code::unsupported, "the schema needs too much work");
+  }
+  if (!satisfiable) return fail(Code::unsupported, "no value satisfies the schema");
+  parts_.goals = &schema.goals;
+  return goal;
+}
+
+Form::Made Form::of_schema(std::shared_ptr<FormSpace> space, Json json, SchemaOptions options) {
+  const std::shared_ptr<Form> form(new Form(std::move(space)));
+  const Lock guard(form->space_->mutex());
+  const Goal goal = TRY(form->add_schema(std::move(json), options));
+  form->start_ = {.kind = FormNodes::Kind::value, .a = static_cast<uint32_t>(goal)};
+  TRY(form->prepare(options));
+  return form;
+}
+
+Form::Made Form::of_rules(std::shared_ptr<FormSpace> space, RuleSet rules, SchemaOptions options) {
+  const std::shared_ptr<Form> form(new Form(std::move(space)));
+  const Lock guard(form->space_->mutex());
+  form->rules_ = std::move(rules);
+  for (Json& schema : form->rules_.schemas) {
+    form->parts_.schemas.push_back(TRY(form->add_schema(std::move(schema), options)));
+  }
+  const uint32_t body = form->rules_.rules[form->rules_.start].body;
+  form->start_ = {.kind = FormNodes::Kind::expression, .a = body};
+  TRY(form->prepare(options));
+  return form;
+}
+
+Form::Made Form::of_pattern(std::shared_ptr<FormSpace> space, std::string_view text,
+                            const PatternOptions& options) {
+  const Pattern pattern = TRY(read_pattern(text, options));
+  const std::shared_ptr<Form> form(new Form(std::move(space)));
+  const Lock guard(form->space_->mutex());
+  Languages& languages = form->space_->languages();
+  const Language language =
+      TRY(language_of(languages, pattern, Utf8Alphabet(), PatternMatch::whole));
+  if (languages.is_nothing(language)) {
+    return fail(Code::unsupported, "no text matches the pattern");
+  }
+  form->rules_.nodes.push_back({.kind = RuleKind::language, .language = language});
+  form->rules_.rules.push_back({"root", 0});
+  form->start_ = {.kind = FormNodes::Kind::expression, .a = 0};
+  TRY(form->prepare({}));
+  return form;
+}
+
+Status Form::prepare(const SchemaOptions& options) {
+  (void)options;
+  parts_.tokens = &space_->tokens();
+  parts_.masks = &space_->masks();
+  parts_.rules = &rules_;
+  parts_.nullable = nullable_nodes(rules_, space_->languages());
+  if (space_->languages().overflowed()) {
+    return Status(Code::unsupported, "the form is too large");
+  }
+  return {};
+}
+
+FormReader Form::reader() const { return FormReader(parts_, start_); }
+
+}  // namespace ruv

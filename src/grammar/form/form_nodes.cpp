@@ -1,0 +1,65 @@
+#include "grammar/form/form_nodes.h"
+
+#include <algorithm>
+
+namespace ruv {
+namespace {
+
+uint64_t node_hash(const FormNodes::Node& node) {
+  uint64_t hash = static_cast<uint64_t>(node.kind);
+  for (const uint32_t part :
+       {node.a, node.b, node.c, node.d, node.mark, static_cast<uint32_t>(node.parent)}) {
+    hash = (hash ^ part) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+}  // namespace
+
+FormNodes::FormNodes() { nodes_.push_back({.kind = Kind::done}); }
+
+FormNode FormNodes::make(Node node) {
+  node.oldest = std::min(node.mark, (*this)[node.parent].oldest);
+  const uint64_t hash = node_hash(node);
+  const auto [begin, end] = ids_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    if ((*this)[at->second] == node) return at->second;
+  }
+  const auto id = static_cast<FormNode>(nodes_.size());
+  nodes_.push_back(node);
+  ids_.emplace(hash, id);
+  return id;
+}
+
+FormNode FormNodes::make_call(uint32_t rule) {
+  const auto id = static_cast<FormNode>(nodes_.size());
+  nodes_.push_back({.kind = Kind::call, .a = rule, .b = static_cast<uint32_t>(parents_.size())});
+  parents_.emplace_back();
+  return id;
+}
+
+void FormNodes::add_parent(FormNode call, FormNode parent) {
+  std::vector<FormNode>& list = parents_[(*this)[call].b];
+  if (std::ranges::find(list, parent) == list.end()) list.push_back(parent);
+}
+
+void FormNodes::cut(size_t size) {
+  while (nodes_.size() > size) {
+    const Node& node = nodes_.back();
+    const auto id = static_cast<FormNode>(nodes_.size() - 1);
+    if (node.kind == Kind::call) {
+      parents_.pop_back();
+    } else {
+      const auto [begin, end] = ids_.equal_range(node_hash(node));
+      for (auto at = begin; at != end; ++at) {
+        if (at->second != id) continue;
+        ids_.erase(at);
+        break;
+      }
+    }
+    nodes_.pop_back();
+  }
+}
+
+}  // namespace ruv

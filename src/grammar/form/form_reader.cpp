@@ -1,0 +1,141 @@
+#include "grammar/form/form_reader.h"
+
+#include <algorithm>
+
+#include "grammar/form/expansion.h"
+#include "grammar/form/rest_walk.h"
+
+namespace ruv {
+
+void FormReader::Frontier::clear() {
+  heads.clear();
+  tokens.clear();
+  done = false;
+}
+
+FormReader::FormReader(const FormParts& parts, FormNodes::Node start)
+    : parts_(parts), nodes_(std::make_shared<FormNodes>()) {
+  Expansion expansion(*this, frontier_);
+  expansion.add(nodes_->make(start));
+  gave_up_ = !expansion.finish();
+}
+
+// Heads after a byte, not expanded. False: none is left.
+bool FormReader::move(const Frontier& from, uint8_t byte, Frontier& to) const {
+  to.clear();
+  for (const Head& head : from.heads) {
+    const Language rest = parts_.masks->after(head.rest, byte);
+    if (rest != Language::nothing) to.heads.push_back({rest, head.next});
+  }
+  return !to.heads.empty();
+}
+
+// Requires: text_ ends with the byte that led here. False: something depends on unknown bytes.
+bool FormReader::expand(const Frontier& moved, Frontier& to) const {
+  to.clear();
+  Expansion expansion(*this, to);
+  for (const Head& head : moved.heads) expansion.add(head.rest, head.next);
+  if (!expansion.finish()) {
+    gave_up_ = true;
+    to.clear();
+  }
+  return !expansion.is_unsure();
+}
+
+bool FormReader::walk(std::string_view bytes, Frontier& frontier, std::string& text) const {
+  Frontier moved;
+  for (const char byte : bytes) {
+    if (!move(frontier, static_cast<uint8_t>(byte), moved)) return false;
+    text.push_back(byte);
+    expand(moved, frontier);
+  }
+  return !frontier.empty() || frontier.done;
+}
+
+bool FormReader::accept(std::string_view bytes) {
+  Frontier next = frontier_;
+  const size_t size = text_.size();
+  if (!walk(bytes, next, text_)) {
+    text_.resize(size);
+    return false;
+  }
+  frontier_ = std::move(next);
+  forget_text();
+  return true;
+}
+
+bool FormReader::accept_token(Token token) {
+  Frontier next;
+  Expansion expansion(*this, next);
+  bool fits = false;
+  for (const FormNode id : frontier_.tokens) {
+    const FormNodes::Node node = (*nodes_)[id];
+    if (!parts_.rules->token_sets[node.a].has(token)) continue;
+    fits = true;
+    expansion.add(node.parent);
+  }
+  if (!fits || !expansion.finish()) return false;
+  frontier_ = std::move(next);
+  forget_text();
+  return true;
+}
+
+bool FormReader::allows(std::string_view bytes) const {
+  Frontier next = frontier_;
+  const size_t size = text_.size();
+  const size_t n_nodes = nodes_->size();
+  const bool fits = walk(bytes, next, text_);
+  text_.resize(size);
+  nodes_->cut(n_nodes);
+  return fits;
+}
+
+// Text is kept only while a key or an item that must be told apart from others is being written.
+void FormReader::forget_text() {
+  uint32_t oldest = FormNodes::kNoMark;
+  for (const Head& head : frontier_.heads) oldest = std::min(oldest, (*nodes_)[head.next].oldest);
+  const auto end = text_begin_ + static_cast<uint32_t>(text_.size());
+  const uint32_t keep = std::min(oldest, end);
+  text_.erase(0, keep - text_begin_);
+  text_begin_ = keep;
+}
+
+void FormReader::allow(TokenMask& mask) const {
+  const size_t n_nodes = nodes_->size();
+  for (const Head& head : frontier_.heads) {
+    const auto tokens = parts_.masks->tokens(head.rest);
+    tokens->add_to(mask);
+    if (!tokens->rests.empty()) RestWalk(*this, tokens->rests, mask).run(head.next);
+  }
+  nodes_->cut(n_nodes);
+  for (const FormNode id : frontier_.tokens) {
+    parts_.rules->token_sets[(*nodes_)[id].a].add_to(mask, parts_.masks->trie().n_vocab());
+  }
+}
+
+std::string FormReader::forced(size_t max_bytes) const {
+  std::string made;
+  const size_t size = text_.size();
+  const size_t n_nodes = nodes_->size();
+  Frontier at = frontier_;
+  Frontier moved;
+  Languages& l = parts_.masks->languages();
+  while (made.size() < max_bytes && !at.done && at.tokens.empty()) {
+    ByteSet bytes;
+    for (const Head& head : at.heads) {
+      const std::span<const Languages::Arc> span = l.arcs(head.rest);
+      for (const Languages::Arc& arc : std::vector(span.begin(), span.end())) {
+        if (!l.is_nothing(arc.next)) bytes |= arc.bytes;
+      }
+    }
+    if (bytes.size() != 1 || !move(at, bytes.first(), moved)) break;
+    made.push_back(static_cast<char>(bytes.first()));
+    text_.push_back(made.back());
+    expand(moved, at);
+  }
+  text_.resize(size);
+  nodes_->cut(n_nodes);
+  return made;
+}
+
+}  // namespace ruv

@@ -1,0 +1,87 @@
+// FormReader: reads a text byte by byte as a form asks, and knows all that may come next.
+//
+// Its state is a frontier: heads, each the rest of a language that is being read and the node of
+// what follows it. A byte moves every head along its language; where a language may end, what
+// follows is expanded into heads at once. JSON leaves few heads, since its structure is
+// deterministic; grammars as many as there are ways to read the text.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "grammar/form/form_nodes.h"
+#include "grammar/goal/goals.h"
+#include "grammar/mask/language_masks.h"
+#include "grammar/rules/rule_set.h"
+
+namespace ruv {
+
+// What a form is made of, and what reading it needs. All shared by the answers that have this form.
+struct FormParts {
+  const TokenPrefixes* tokens = nullptr;
+  LanguageMasks* masks = nullptr;
+  Goals* goals = nullptr;
+  const RuleSet* rules = nullptr;   // of grammars
+  std::vector<bool> nullable = {};  // by node of the rules: it may match the empty text
+  std::vector<Goal> schemas = {};   // by number of a schema in the rules
+};
+
+class FormReader {
+ public:
+  struct Head {
+    Language rest;  // what is left of the language that is being read
+    FormNode next;  // what follows its end
+    bool operator==(const Head&) const = default;
+  };
+  struct Frontier {
+    std::vector<Head> heads;
+    std::vector<FormNode> tokens;  // nodes that wait for a token, whatever its bytes
+    bool done = false;             // the form may be complete here
+
+    bool empty() const { return heads.empty() && tokens.empty(); }
+    void clear();
+  };
+
+  // `parts` must outlive the object. Copies share what was read so far.
+  FormReader(const FormParts& parts, FormNodes::Node start);
+
+  const Frontier& frontier() const { return frontier_; }
+  // Whether nothing but the end may come.
+  bool only_ends() const { return frontier_.done && frontier_.empty(); }
+  bool may_end() const { return frontier_.done; }
+
+  // False: the text cannot continue so, or the work for it was too much; nothing changes then.
+  bool accept(std::string_view bytes);
+  // A token that counts by its number.
+  bool accept_token(Token token);
+  bool allows(std::string_view bytes) const;
+  // Adds all tokens that may come next. Changes nothing but what is cached.
+  void allow(TokenMask& mask) const;
+  // Bytes that must come next, at most `max_bytes`: none where there is a choice, or an end.
+  std::string forced(size_t max_bytes) const;
+
+  // Whether a token needed more steps than one may take.
+  bool gave_up() const { return gave_up_; }
+
+ private:
+  class Expansion;
+  class RestWalk;
+
+  bool move(const Frontier& from, uint8_t byte, Frontier& to) const;
+  bool expand(const Frontier& moved, Frontier& to) const;
+  bool walk(std::string_view bytes, Frontier& frontier, std::string& text) const;
+  void forget_text();
+  // The place of the next byte, counted from the start of the answer.
+  uint32_t position() const { return text_begin_ + static_cast<uint32_t>(text_.size()); }
+
+  const FormParts& parts_;
+  std::shared_ptr<FormNodes> nodes_;
+  Frontier frontier_;
+  // The text from `text_begin_` on, as far back as some node needs it.
+  mutable std::string text_;
+  uint32_t text_begin_ = 0;
+  mutable uint32_t first_known_ = 0;  // bytes before this place are not known
+  mutable bool gave_up_ = false;
+};
+
+}  // namespace ruv

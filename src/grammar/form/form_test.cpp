@@ -1,0 +1,126 @@
+#include "grammar/form/form.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "text/test_vocabularies.h"
+
+namespace ruv {
+namespace {
+
+// All single bytes, and some longer tokens that cross the borders of JSON's parts.
+std::shared_ptr<const Tokenizer> json_vocabulary() {
+  TokenizerSpec spec = byte_test_spec({});
+  for (const std::string_view piece :
+       {"\"",        "\":",   "\": ",    "\",",    "\", \"",  "\":\"", "{\"",    "}",
+        "}}",        "\"}",   "]",       "],",     "[[",      "[]",    "{}",     "null",
+        "true",      "false", "name",    "name\"", "name\":", "na",    "me",     "id",
+        "\"id\":1,", "12",    "1,",      "1}",     ",\"",     ", ",    "\n  \"", "\":1,\"",
+        "a\"",       "ab",    "a\",\"b", "é",      "\\n",     "0.5"}) {
+    add_test_token(spec, to_byte_alphabet(piece), TokenKind::normal);
+  }
+  return test_tokenizer(spec);
+}
+
+struct World {
+  std::shared_ptr<const Tokenizer> tokenizer = json_vocabulary();
+  std::shared_ptr<TokenPrefixes> prefixes = std::make_shared<TokenPrefixes>(*tokenizer);
+  std::shared_ptr<FormSpace> space = std::make_shared<FormSpace>(prefixes, tokenizer->vocab_size());
+
+  Form::Made schema(std::string_view text) {
+    return Form::of_schema(space, *parse_json(text, "schema"), {});
+  }
+  bool accepts(const Form& form, std::string_view text) {
+    const Lock guard(space->mutex());
+    FormReader reader = form.reader();
+    return reader.accept(text) && reader.may_end();
+  }
+};
+
+struct Case {
+  std::string_view schema;
+  std::vector<std::string_view> valid;
+  std::vector<std::string_view> invalid;
+};
+
+TEST(Form, AcceptsWhatASchemaAccepts) {
+  const Case cases[] = {
+      {R"({"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}},
+           "required": ["a"], "additionalProperties": false})",
+       {R"({"a": 3})", R"({"a":17})", "{\n  \"a\": 4\n}"},
+       {"{}", R"({"a": 2})", R"({"a": 3, "a": 4})", R"({"a": 3, "b": 1})", "[]", R"({"a": 3)"}},
+      {R"({"oneOf": [{"properties": {"k": {"const": "x"}}, "required": ["k", "u"]},
+                     {"properties": {"k": {"enum": ["x", "y"]}}, "required": ["k"]}]})",
+       {R"({"k": "x"})", R"({"k": "y", "u": 1})", R"({"u": 1, "k": "y"})"},
+       {R"({"k": "x", "u": 1})", R"({"u": 1, "k": "x"})", R"({"k": "z"})", "{}"}},
+      {R"({"type": "array", "items": {"enum": [1, 2, 3]}, "uniqueItems": true, "minItems": 2,
+           "contains": {"const": 3}})",
+       {"[3, 1]", "[1, 2, 3]", "[2,3]"},
+       {"[1, 2]", "[3]", "[3, 3]", "[1, 3, 1]", "[1, 2, 3, 3]"}},
+      {R"({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 1}})",
+       {R"({"a": 1, "b": 2})", R"({"b": 2, "a": 1})", "{}", R"({"c": 1})", "5"},
+       {R"({"a": 1})", R"({"c": 1, "d": 2})"}},
+      {R"({"not": {"type": ["string", "object", "array", "null", "boolean"]}})",
+       {"1", "-2.50", "1e5"},
+       {"\"a\"", "null", "{}"}},
+      {R"({"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "additionalProperties":
+           {"$ref": "#/$defs/t"}, "maxProperties": 1}}})",
+       {"{}", R"({"a": {"b": {}}})"},
+       {R"({"a": {}, "b": {}})", R"({"a": 1})"}},
+  };
+  World world;
+  for (const Case& c : cases) {
+    const auto form = world.schema(c.schema);
+    ASSERT_TRUE(form) << form.error().message();
+    for (const auto text : c.valid) EXPECT_TRUE(world.accepts(**form, text)) << c.schema << text;
+    for (const auto text : c.invalid) EXPECT_FALSE(world.accepts(**form, text)) << c.schema << text;
+  }
+}
+
+// Where every token of the vocabulary is tried by itself, the same tokens may come.
+TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
+  const std::string_view schemas[] = {
+      R"({"type": "object", "properties": {"name": {"type": "string"}, "id": {"type": "integer"}},
+          "required": ["id"]})",
+      R"({"type": "object", "properties": {"name": {"enum": ["a", "ab", "abc"]}},
+          "patternProperties": {"^a": {"type": "null"}}, "additionalProperties": {"maximum": 12}})",
+      R"({"type": "array", "items": {"enum": ["a", "b", "ab", 1, 12]}, "uniqueItems": true})",
+      "{}",
+      R"({"oneOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "b$"}]})",
+  };
+  World world;
+  Rng rng(7);
+  size_t n_masks = 0;
+  for (const std::string_view schema : schemas) {
+    const auto form = world.schema(schema);
+    ASSERT_TRUE(form) << form.error().message();
+    for (int round = 0; round < 20; ++round) {
+      const Lock guard(world.space->mutex());
+      FormReader reader = (*form)->reader();
+      std::string text;
+      for (int step = 0; step < 40 && !reader.only_ends(); ++step, ++n_masks) {
+        TokenMask mask(world.tokenizer->vocab_size());
+        reader.allow(mask);
+        std::vector<Token> allowed;
+        for (Token id = 0; id < world.tokenizer->vocab_size(); ++id) {
+          const std::string_view bytes = world.prefixes->bytes(id);
+          const bool fits = !bytes.empty() && reader.allows(bytes);
+          ASSERT_EQ(mask.has(id), fits) << schema << "\n" << text << " then '" << bytes << "'";
+          if (fits) allowed.push_back(id);
+        }
+        ASSERT_FALSE(allowed.empty()) << schema << "\n" << text;
+        // Long tokens are rare among all and cross the most borders.
+        Token id = allowed[rng.below(allowed.size())];
+        for (int i = 0; i < 3 && world.prefixes->bytes(id).size() < 2; ++i) {
+          id = allowed[rng.below(allowed.size())];
+        }
+        text += world.prefixes->bytes(id);
+        ASSERT_TRUE(reader.accept(world.prefixes->bytes(id)));
+      }
+    }
+  }
+  EXPECT_GT(n_masks, 1000U);
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,197 @@
+// The nodes of JSON. What is asked of an object or array travels from node to node as a formula;
+// the keys and values that came are read from the text where their end is met.
+#include <algorithm>
+
+#include "grammar/form/expansion.h"
+
+namespace ruv {
+
+std::string_view FormReader::Expansion::text_from(uint32_t mark) const {
+  return std::string_view(reader_.text_).substr(mark - reader_.text_begin_);
+}
+
+void FormReader::Expansion::run_value(const Node& node) {
+  const Goals::Start start = parts_.goals->start(static_cast<Goal>(node.a));
+  JsonText& text = parts_.goals->text();
+  add(start.scalars, node.parent);
+  if (start.objects != Formula::no) {
+    add(text.open('{'), nodes_.make({.kind = Kind::object_open,
+                                     .a = static_cast<uint32_t>(start.objects),
+                                     .parent = node.parent}));
+  }
+  if (start.arrays != Formula::no) {
+    add(text.open('['), nodes_.make({.kind = Kind::array_open,
+                                     .a = static_cast<uint32_t>(start.arrays),
+                                     .parent = node.parent}));
+  }
+}
+
+void FormReader::Expansion::run_object_open(const Node& node) {
+  const ObjectSteps::Plan& plan = parts_.goals->objects().plan(static_cast<Formula>(node.a));
+  if (plan.may_end) add(parts_.goals->languages().text("}"), node.parent);
+  if (!plan.may_go_on()) return;
+  run_key_start({.kind = Kind::key_start,
+                 .a = node.a,
+                 .b = static_cast<uint32_t>(Language::nothing),
+                 .c = static_cast<uint32_t>(plan.named),
+                 .parent = node.parent});
+}
+
+// Named keys are one language, the keys of each cell another: what follows a key of a cell does not
+// depend on which one it is.
+void FormReader::Expansion::run_key_start(const Node& node) {
+  Languages& l = parts_.goals->languages();
+  const ObjectSteps::Plan& plan = parts_.goals->objects().plan(static_cast<Formula>(node.a));
+  const auto seen = static_cast<Language>(node.b);
+  add_keys(l.but(static_cast<Language>(node.c), seen), node, 0);
+  if (plan.open.empty()) return;
+  const Language left_out = l.any_of(seen, plan.all_names);
+  for (const ObjectSteps::Plan::Open& open : plan.open) {
+    add_keys(l.but(open.keys, left_out), node, open.cell + 1);
+  }
+}
+
+void FormReader::Expansion::add_keys(Language keys, const Node& node, uint32_t cell) {
+  if (parts_.goals->languages().is_nothing(keys)) return;
+  Node end = node;
+  end.kind = Kind::key_end;
+  end.d = cell;
+  end.mark = position();
+  add(keys, nodes_.make(end));
+}
+
+// Named keys that may come after the key `name`. Mostly those that could come before it, so that
+// their language, and the masks that are known of it, stay the same but for the keys that came.
+Language FormReader::Expansion::named_after(const Node& node, Formula next, KeyName name) {
+  const ObjectSteps::Plan& before = parts_.goals->objects().plan(static_cast<Formula>(node.a));
+  const ObjectSteps::Plan& after = parts_.goals->objects().plan(next);
+  size_t i = 0;
+  bool same = true;
+  for (const KeyName at : before.names) {
+    if (i < after.names.size() && after.names[i] == at) {
+      ++i;
+    } else {
+      same = same && at == name;
+    }
+  }
+  return same && i == after.names.size() ? static_cast<Language>(node.c) : after.named;
+}
+
+FormNode FormReader::Expansion::member_end(const Node& node, const GoalStep& step, Language seen,
+                                           KeyName name) {
+  return nodes_.make({.kind = Kind::member_end,
+                      .a = static_cast<uint32_t>(step.next),
+                      .b = static_cast<uint32_t>(seen),
+                      .c = static_cast<uint32_t>(named_after(node, step.next, name)),
+                      .parent = node.parent});
+}
+
+void FormReader::Expansion::add_member(const GoalStep& step, FormNode after) {
+  add(parts_.goals->text().colon(),
+      nodes_.make({.kind = Kind::value, .a = static_cast<uint32_t>(step.value), .parent = after}));
+}
+
+void FormReader::Expansion::run_key_end(const Node& node) {
+  node.d == 0 ? run_named_key_end(node) : run_other_key_end(node);
+}
+
+void FormReader::Expansion::run_named_key_end(const Node& node) {
+  if (!is_known(node.mark)) {
+    is_unsure_ = true;
+    return;
+  }
+  Goals& goals = *parts_.goals;
+  std::string_view spelling = text_from(node.mark);
+  const auto key = unescape_json(spelling.substr(1, spelling.size() - 2));
+  if (!key) return;
+  const KeyName name = goals.keys().find(*key);
+  if (name == KeyName::other) return;
+  const Language seen =
+      goals.languages().any_of(static_cast<Language>(node.b), goals.keys().quoted(name));
+  for (const GoalStep& step : goals.objects().steps(static_cast<Formula>(node.a), name)) {
+    add_member(step, member_end(node, step, seen, name));
+  }
+}
+
+// Only what comes after the member depends on the key, which must not come again.
+void FormReader::Expansion::run_other_key_end(const Node& node) {
+  Goals& goals = *parts_.goals;
+  const auto& steps = goals.objects().steps(static_cast<Formula>(node.a), node.d - 1);
+  if (!is_known(node.mark)) {
+    const FormNode unsure = nodes_.make({.kind = Kind::unsure});
+    for (const GoalStep& step : steps) add_member(step, unsure);
+    return;
+  }
+  std::string_view spelling = text_from(node.mark);
+  const auto key = unescape_json(spelling.substr(1, spelling.size() - 2));
+  if (!key) return;
+  const Language came = goals.text().quoted(goals.text().string(*key));
+  const Language seen = goals.languages().any_of(static_cast<Language>(node.b), came);
+  for (const GoalStep& step : steps) {
+    add_member(step, member_end(node, step, seen, KeyName::other));
+  }
+}
+
+void FormReader::Expansion::run_member_end(const Node& node) {
+  Goals& goals = *parts_.goals;
+  const ObjectSteps::Plan& plan = goals.objects().plan(static_cast<Formula>(node.a));
+  if (plan.may_end) add(goals.text().close('}'), node.parent);
+  Languages& l = goals.languages();
+  const auto seen = static_cast<Language>(node.b);
+  const Language left_out = l.any_of(seen, plan.all_names);
+  const bool has_keys = !l.is_nothing(l.but(static_cast<Language>(node.c), seen)) ||
+                        std::ranges::any_of(plan.open, [&](const auto& open) {
+                          return !l.is_nothing(l.but(open.keys, left_out));
+                        });
+  if (!has_keys) return;
+  Node start = node;
+  start.kind = Kind::key_start;
+  add(goals.text().comma(), nodes_.make(start));
+}
+
+void FormReader::Expansion::run_array_open(const Node& node) {
+  if (parts_.goals->arrays().may_end(static_cast<Formula>(node.a))) {
+    add(parts_.goals->languages().text("]"), node.parent);
+  }
+  run_item_start({.kind = Kind::item_start,
+                  .a = node.a,
+                  .b = static_cast<uint32_t>(Goal::no),
+                  .parent = node.parent});
+}
+
+void FormReader::Expansion::run_item_start(const Node& node) {
+  ArraySteps& arrays = parts_.goals->arrays();
+  const auto steps = arrays.steps(static_cast<Formula>(node.a), static_cast<Goal>(node.b));
+  for (const GoalStep& step : steps) {
+    const FormNode end =
+        nodes_.make({.kind = Kind::item_end,
+                     .a = static_cast<uint32_t>(step.next),
+                     .b = node.b,
+                     .mark = arrays.asks_distinct(step.next) ? position() : FormNodes::kNoMark,
+                     .parent = node.parent});
+    open(nodes_.make({.kind = Kind::value, .a = static_cast<uint32_t>(step.value), .parent = end}));
+  }
+}
+
+void FormReader::Expansion::run_item_end(const Node& node) {
+  Goals& goals = *parts_.goals;
+  auto seen = static_cast<Goal>(node.b);
+  if (node.mark != FormNodes::kNoMark) {
+    if (!is_known(node.mark)) {
+      is_unsure_ = true;
+      return;
+    }
+    const auto value = parse_json(text_from(node.mark), "item");
+    if (!value) return;
+    seen = goals.any_of(std::array{seen, goals.constant(*value)});
+  }
+  const auto formula = static_cast<Formula>(node.a);
+  if (goals.arrays().may_end(formula)) add(goals.text().close(']'), node.parent);
+  if (goals.arrays().steps(formula, seen).empty()) return;
+  add(goals.text().comma(), nodes_.make({.kind = Kind::item_start,
+                                         .a = node.a,
+                                         .b = static_cast<uint32_t>(seen),
+                                         .parent = node.parent}));
+}
+
+}  // namespace ruv

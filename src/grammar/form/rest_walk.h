@@ -1,0 +1,35 @@
+// RestWalk: which tokens may come in which a language ends, by the rests of their bytes after that
+// end. The bytes before the rest differ from token to token; where what may follow depends on them
+// (a key's name, an item that must not come again) each token is tried by itself.
+#pragma once
+
+#include "grammar/form/form_reader.h"
+
+namespace ruv {
+
+class FormReader::RestWalk {
+ public:
+  // References must outlive the object. Puts the reader's text back when it goes.
+  RestWalk(const FormReader& reader, const SuffixTrie& rests, TokenMask& mask);
+  ~RestWalk();
+  RestWalk(const RestWalk&) = delete;
+  RestWalk& operator=(const RestWalk&) = delete;
+
+  // Adds the tokens whose rests may follow where `next` comes next.
+  void run(FormNode next);
+
+ private:
+  struct Level {
+    uint32_t end;  // of the nodes at this level
+    bool is_sure;  // all that may follow is in the frontier
+    Frontier frontier;
+  };
+  void try_tokens(uint32_t from, uint32_t to);
+
+  const FormReader& reader_;
+  const SuffixTrie& rests_;
+  TokenMask& mask_;
+  size_t text_size_;  // of the reader's text before the token
+};
+
+}  // namespace ruv

@@ -1,0 +1,252 @@
+#include "grammar/goal/array_steps.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMaxItemBranches = 2000;
+
+uint64_t item_atom_hash(uint32_t from, uint32_t to, uint32_t goal, uint32_t n) {
+  uint64_t hash = (uint64_t{from} << 32 | to) * 0x9E3779B97F4A7C15;
+  hash ^= hash >> 29;
+  return (hash + (uint64_t{goal} << 32 | n)) * 0xD6E8FEB86659FD93;
+}
+
+}  // namespace
+
+// An item whose value decides.
+struct ArraySteps::Branches {
+  Goal seen;                     // the values that came
+  Formula kept = Formula::yes;   // what the item's value does not change
+  std::vector<Goal> goals = {};  // distinct ones that are neither yes nor no
+  std::vector<Goal> chosen = {};
+  std::vector<GoalStep> made = {};
+  size_t n_tried = 0;
+};
+
+ArraySteps::ArraySteps(Formulas& goals, JudgementBudget& budget, Satisfiable satisfiable)
+    : goals_(goals),
+      budget_(budget),
+      satisfiable_(std::move(satisfiable)),
+      formulas_(1 << 20),
+      judgements_(budget) {}
+
+Formula ArraySteps::intern(const Atom& atom) {
+  const uint64_t hash =
+      item_atom_hash(atom.from, atom.to, static_cast<uint32_t>(atom.goal), atom.n);
+  const auto [begin, end] = atom_ids_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    if (atoms_[at->second] == atom) return formulas_.atom(at->second);
+  }
+  const auto index = static_cast<uint32_t>(atoms_.size());
+  atoms_.push_back(atom);
+  atom_ids_.emplace(hash, index);
+  return formulas_.atom(index);
+}
+
+Formula ArraySteps::at_least(uint32_t from, uint32_t to, Goal goal, uint32_t n) {
+  if (n == 0) return Formula::yes;
+  if (goal == Goal::no || from >= to || (to != kEnd && to - from < n)) return Formula::no;
+  return intern({from, to, goal, n});
+}
+
+Formula ArraySteps::each(uint32_t from, uint32_t to, Goal goal) {
+  return formulas_.negation(at_least(from, to, goals_.negation(goal), 1));
+}
+
+Formula ArraySteps::distinct() { return intern({0, kEnd, Goal::yes, 0}); }
+
+Formula ArraySteps::moved(uint32_t index) {
+  Atom atom = atoms_[index];
+  if (atom.n == 0) return formulas_.atom(index);
+  if (atom.from > 0) --atom.from;
+  if (atom.to != kEnd) --atom.to;
+  return at_least(atom.from, atom.to, atom.goal, atom.n);
+}
+
+Formula ArraySteps::step_atom(uint32_t index, bool is_satisfied) {
+  const Atom& atom = atoms_[index];
+  if (atom.n == 0) return is_satisfied ? Formula::no : formulas_.atom(index);
+  return is_satisfied ? at_least(atom.from, atom.to, atom.goal, atom.n - 1) : formulas_.atom(index);
+}
+
+bool ArraySteps::may_end(Formula formula) {
+  return formulas_.holds(formula, [&](uint32_t index) { return atoms_[index].n == 0; });
+}
+
+bool ArraySteps::asks_distinct(Formula formula) {
+  std::vector<uint32_t> atoms;
+  formulas_.add_atoms(formula, atoms);
+  return std::ranges::any_of(atoms, [&](uint32_t index) { return atoms_[index].n == 0; });
+}
+
+// "Each item" parts ask for their goal and move on; the others are stepped.
+std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
+  Branches branches = {.seen = seen};
+  std::vector<Formula> kept;
+  std::vector<Formula> stepped;
+  for (const Formula part : formulas_.conjuncts(formula)) {
+    const Atom* each = each_atom(part);
+    if (each == nullptr) {
+      stepped.push_back(part);
+      continue;
+    }
+    if (each->from == 0) branches.chosen.push_back(goals_.negation(each->goal));
+    kept.push_back(part);
+  }
+  if (!satisfiable_(goals_.all_of(branches.chosen))) return {};
+  branches.kept =
+      formulas_.substitute(formulas_.all_of(kept), [&](uint32_t index) { return moved(index); });
+  Formula rest = formulas_.all_of(stepped);
+  std::vector<uint32_t> atoms;
+  formulas_.add_atoms(rest, atoms);
+  for (const uint32_t index : atoms) {
+    const Goal goal = goal_of(index, seen);
+    if (goal != Goal::yes && goal != Goal::no) branches.goals.push_back(goal);
+  }
+  std::ranges::sort(branches.goals);
+  branches.goals.erase(std::unique(branches.goals.begin(), branches.goals.end()),
+                       branches.goals.end());
+  // Atoms that every value satisfies come first.
+  rest = formulas_.substitute(rest, [&](uint32_t index) {
+    return goal_of(index, seen) == Goal::yes ? step_atom(index, true) : formulas_.atom(index);
+  });
+  branch(branches, rest, 0);
+  std::erase_if(branches.made,
+                [&](const GoalStep& s) { return s.next != formula && !satisfiable(s.next); });
+  return std::move(branches.made);
+}
+
+const std::vector<GoalStep>& ArraySteps::steps(Formula formula, Goal seen) {
+  const uint64_t id = uint64_t{static_cast<uint32_t>(formula)} << 32 | static_cast<uint32_t>(seen);
+  const auto known = steps_.find(id);
+  if (known != steps_.end()) return *known->second;
+  auto made = std::make_unique<std::vector<GoalStep>>(find_steps(formula, seen));
+  return *steps_.emplace(id, std::move(made)).first->second;
+}
+
+// The atom that "each item is" is the negation of.
+const ArraySteps::Atom* ArraySteps::each_atom(Formula part) const {
+  if (formulas_.kind(part) != Formulas::Kind::negation) return nullptr;
+  const Formula inner = formulas_.inner(part);
+  if (formulas_.kind(inner) != Formulas::Kind::atom) return nullptr;
+  const Atom& atom = atoms_[formulas_.atom_of(inner)];
+  return atom.n == 1 ? &atom : nullptr;
+}
+
+// What the next item must be of to satisfy the atom; `no` where it cannot matter.
+Goal ArraySteps::goal_of(uint32_t index, Goal seen) const {
+  const Atom& atom = atoms_[index];
+  if (atom.n == 0) return seen;
+  return atom.from == 0 ? atom.goal : Goal::no;
+}
+
+void ArraySteps::branch(Branches& b, Formula rest, size_t at) {
+  if (rest == Formula::no) return;
+  if (++b.n_tried > kMaxItemBranches) return budget_.give_up();
+  if (at == b.goals.size()) {
+    const Formula next = formulas_.all_of(
+        b.kept, formulas_.substitute(rest, [&](uint32_t index) { return moved(index); }));
+    const Goal value = goals_.all_of(b.chosen);
+    if (next == Formula::no) return;
+    for (GoalStep& step : b.made) {
+      if (step.next != next) continue;
+      step.value = goals_.any_of(step.value, value);
+      return;
+    }
+    b.made.push_back({next, value});
+    return;
+  }
+  const Goal goal = b.goals[at];
+  const auto choose = [&](bool is_satisfied) {
+    return formulas_.substitute(rest, [&](uint32_t index) {
+      return goal_of(index, b.seen) == goal ? step_atom(index, is_satisfied)
+                                            : formulas_.atom(index);
+    });
+  };
+  const std::array<Formula, 2> rests = {choose(false), choose(true)};
+  if (rests[0] == rests[1]) return branch(b, rests[0], at + 1);
+  for (const bool is_satisfied : {true, false}) {
+    const Formula next = rests[is_satisfied ? 1 : 0];
+    if (next == Formula::no) continue;
+    b.chosen.push_back(is_satisfied ? goal : goals_.negation(goal));
+    if (satisfiable_(goals_.all_of(b.chosen))) branch(b, next, at + 1);
+    b.chosen.pop_back();
+  }
+}
+
+bool ArraySteps::satisfiable(Formula formula) {
+  return judgements_(formula, [&] { return judge(formula); });
+}
+
+bool ArraySteps::judge(Formula formula) {
+  if (may_end(formula)) return true;
+  const Quick quick = judge_quickly(formula);
+  if (quick != Quick::unknown) return quick == Quick::yes;
+  return std::ranges::any_of(find_steps(formula, Goal::no), [&](const GoalStep& step) {
+    return step.next != formula && satisfiable_(step.value) && satisfiable(step.next);
+  });
+}
+
+// Where only goals by place and counts of all items are asked: how many items there can be, how
+// many there must be, and whether items without an end can be of the goals that some must be of.
+ArraySteps::Quick ArraySteps::judge_quickly(Formula formula) {
+  std::vector<Atom> eaches;
+  std::vector<Atom> needs;
+  uint64_t least = 0;
+  uint64_t most = kEnd;
+  for (const Formula part : formulas_.conjuncts(formula)) {
+    const bool is_negation = formulas_.kind(part) == Formulas::Kind::negation;
+    const Formula inner = is_negation ? formulas_.inner(part) : part;
+    if (formulas_.kind(inner) != Formulas::Kind::atom) return Quick::unknown;
+    Atom atom = atoms_[formulas_.atom_of(inner)];
+    if (is_negation && atom.n == 1) {
+      atom.goal = goals_.negation(atom.goal);
+      eaches.push_back(atom);
+    } else if (atom.n == 0 && !is_negation) {
+      continue;
+    } else if (!atom.counts_all()) {
+      return Quick::unknown;
+    } else if (atom.goal == Goal::yes) {
+      is_negation ? most = std::min<uint64_t>(most, atom.n - 1)
+                  : least = std::max<uint64_t>(least, atom.n);
+    } else if (is_negation) {
+      return Quick::unknown;
+    } else {
+      needs.push_back(atom);
+    }
+  }
+  std::vector<uint32_t> places = {0};  // where goals change
+  for (const Atom& atom : eaches) {
+    places.push_back(atom.from);
+    if (atom.to != kEnd) places.push_back(atom.to);
+  }
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  std::vector<Goal> goals;
+  for (const uint32_t place : places) {
+    goals.clear();
+    for (const Atom& atom : eaches) {
+      if (atom.from <= place && place < atom.to) goals.push_back(atom.goal);
+    }
+    if (place >= most || (place >= least && needs.empty())) break;
+    if (!satisfiable_(goals_.all_of(goals))) {
+      most = place;
+      break;
+    }
+  }
+  if (least > most) return Quick::no;
+  if (needs.empty()) return Quick::yes;
+  if (most != kEnd) return Quick::unknown;
+  for (const Atom& need : needs) {  // `goals` are those of the items without end
+    goals.push_back(need.goal);
+    const bool met = satisfiable_(goals_.all_of(goals));
+    goals.pop_back();
+    if (!met) return Quick::unknown;
+  }
+  return Quick::yes;
+}
+
+}  // namespace ruv
