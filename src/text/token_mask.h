@@ -22,6 +22,9 @@ class TokenMask {
   void add(std::span<const Token> ids) {
     for (const Token id : ids) add(id);
   }
+  // Requires: an id of the vocabulary.
+  void remove(Token id) { words_[word_of(id)] &= ~bit_of(id); }
+  size_t n_bytes() const { return words_.size() * sizeof(uint64_t); }
   // Requires: a mask of the same vocabulary.
   void add(const TokenMask& other) {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];

@@ -48,7 +48,8 @@ class FormReader::Expansion {
   void run_other_key_end(const Node& node);
   void add_keys(Language keys, const Node& node, uint32_t cell);
   void add_member(const GoalStep& step, FormNode after);
-  FormNode member_end(const Node& node, const GoalStep& step, Language seen, KeyName name);
+  FormNode member_end(const Node& node, const GoalStep& step, Language seen, KeyName name,
+                      bool is_sure);
   Language named_after(const Node& node, Formula next, KeyName name);
   bool is_known(uint32_t mark) const { return mark >= reader_.first_known_; }
   std::string_view text_from(uint32_t mark) const;

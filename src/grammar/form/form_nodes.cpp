@@ -22,13 +22,11 @@ FormNodes::FormNodes() { nodes_.push_back({.kind = Kind::done}); }
 FormNode FormNodes::make(Node node) {
   node.oldest = std::min(node.mark, (*this)[node.parent].oldest);
   const uint64_t hash = node_hash(node);
-  const auto [begin, end] = ids_.equal_range(hash);
-  for (auto at = begin; at != end; ++at) {
-    if ((*this)[at->second] == node) return at->second;
-  }
+  const uint32_t known = ids_.find(hash, [&](uint32_t at) { return nodes_[at] == node; });
+  if (known != IdTable::kNone) return static_cast<FormNode>(known);
   const auto id = static_cast<FormNode>(nodes_.size());
   nodes_.push_back(node);
-  ids_.emplace(hash, id);
+  ids_.insert(hash, static_cast<uint32_t>(id));
   return id;
 }
 
@@ -47,16 +45,11 @@ void FormNodes::add_parent(FormNode call, FormNode parent) {
 void FormNodes::cut(size_t size) {
   while (nodes_.size() > size) {
     const Node& node = nodes_.back();
-    const auto id = static_cast<FormNode>(nodes_.size() - 1);
+    const auto id = static_cast<uint32_t>(nodes_.size() - 1);
     if (node.kind == Kind::call) {
       parents_.pop_back();
     } else {
-      const auto [begin, end] = ids_.equal_range(node_hash(node));
-      for (auto at = begin; at != end; ++at) {
-        if (at->second != id) continue;
-        ids_.erase(at);
-        break;
-      }
+      ids_.erase_last(node_hash(node), id);
     }
     nodes_.pop_back();
   }

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "grammar/goal/formula.h"
@@ -28,7 +27,7 @@ class FormNodes {
     object_open,  // after '{': members of formula `a`
     key_start,    // a key: formula `a`, keys that came `b`, named keys that may come `c`
     key_end,      // the same after the key, whose text begins at `mark`; `d`: 0, or its cell + 1
-    member_end,   // the same after a member
+    member_end,   // the same after a member; `d`: not 0 where its key is not in `b`
     unsure,       // what depends on bytes before a rest of a token
     array_open,   // after '[': items of formula `a`
     item_start,   // an item: formula `a`, values that came `b`
@@ -74,7 +73,7 @@ class FormNodes {
  private:
   std::vector<Node> nodes_;
   std::vector<std::vector<FormNode>> parents_;  // of calls
-  std::unordered_multimap<uint64_t, FormNode> ids_;
+  IdTable ids_ = IdTable(64);
 };
 
 }  // namespace ruv

@@ -103,9 +103,11 @@ void FormReader::forget_text() {
 void FormReader::allow(TokenMask& mask) const {
   const size_t n_nodes = nodes_->size();
   for (const Head& head : frontier_.heads) {
-    const auto tokens = parts_.masks->tokens(head.rest);
+    const std::shared_ptr<const LanguageTokens> tokens = parts_.masks->tokens(head.rest);
     tokens->add_to(mask);
-    if (!tokens->rests.empty()) RestWalk(*this, tokens->rests, mask).run(head.next);
+    for (const LanguageTokens::Rests& rests : tokens->rests) {
+      RestWalk(*this, *tokens, rests, mask).run(head.next);
+    }
   }
   nodes_->cut(n_nodes);
   for (const FormNode id : frontier_.tokens) {

@@ -54,7 +54,7 @@ void FormReader::Expansion::run_key_start(const Node& node) {
 void FormReader::Expansion::add_keys(Language keys, const Node& node, uint32_t cell) {
   if (parts_.goals->languages().is_nothing(keys)) return;
   Node end = node;
-  end.kind = Kind::key_end;
+  end.kind = node.d == 0 ? Kind::key_end : Kind::unsure;
   end.d = cell;
   end.mark = position();
   add(keys, nodes_.make(end));
@@ -78,11 +78,12 @@ Language FormReader::Expansion::named_after(const Node& node, Formula next, KeyN
 }
 
 FormNode FormReader::Expansion::member_end(const Node& node, const GoalStep& step, Language seen,
-                                           KeyName name) {
+                                           KeyName name, bool is_sure) {
   return nodes_.make({.kind = Kind::member_end,
                       .a = static_cast<uint32_t>(step.next),
                       .b = static_cast<uint32_t>(seen),
                       .c = static_cast<uint32_t>(named_after(node, step.next, name)),
+                      .d = is_sure ? 0U : 1U,
                       .parent = node.parent});
 }
 
@@ -109,26 +110,25 @@ void FormReader::Expansion::run_named_key_end(const Node& node) {
   const Language seen =
       goals.languages().any_of(static_cast<Language>(node.b), goals.keys().quoted(name));
   for (const GoalStep& step : goals.objects().steps(static_cast<Formula>(node.a), name)) {
-    add_member(step, member_end(node, step, seen, name));
+    add_member(step, member_end(node, step, seen, name, true));
   }
 }
 
-// Only what comes after the member depends on the key, which must not come again.
+// What follows such a key does not depend on it, but it must not come again: where it is not known,
+// the end of the next key is not sure.
 void FormReader::Expansion::run_other_key_end(const Node& node) {
   Goals& goals = *parts_.goals;
   const auto& steps = goals.objects().steps(static_cast<Formula>(node.a), node.d - 1);
-  if (!is_known(node.mark)) {
-    const FormNode unsure = nodes_.make({.kind = Kind::unsure});
-    for (const GoalStep& step : steps) add_member(step, unsure);
-    return;
+  auto seen = static_cast<Language>(node.b);
+  const bool is_sure = is_known(node.mark);
+  if (is_sure) {
+    const std::string_view spelling = text_from(node.mark);
+    const auto key = unescape_json(spelling.substr(1, spelling.size() - 2));
+    if (!key) return;
+    seen = goals.languages().any_of(seen, goals.text().quoted(goals.text().string(*key)));
   }
-  std::string_view spelling = text_from(node.mark);
-  const auto key = unescape_json(spelling.substr(1, spelling.size() - 2));
-  if (!key) return;
-  const Language came = goals.text().quoted(goals.text().string(*key));
-  const Language seen = goals.languages().any_of(static_cast<Language>(node.b), came);
   for (const GoalStep& step : steps) {
-    add_member(step, member_end(node, step, seen, KeyName::other));
+    add_member(step, member_end(node, step, seen, KeyName::other, is_sure));
   }
 }
 

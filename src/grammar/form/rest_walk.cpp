@@ -6,10 +6,15 @@ namespace ruv {
 
 // A placeholder takes the place of the unknown bytes, so that what begins after them has a place of
 // its own.
-FormReader::RestWalk::RestWalk(const FormReader& reader, const SuffixTrie& rests, TokenMask& mask)
-    : reader_(reader), rests_(rests), mask_(mask), text_size_(reader.text_.size()) {
-  reader_.text_.push_back('?');
-  reader_.first_known_ = reader_.position();
+FormReader::RestWalk::RestWalk(const FormReader& reader, const LanguageTokens& tokens,
+                               const LanguageTokens::Rests& rests, TokenMask& mask)
+    : reader_(reader),
+      tokens_(tokens),
+      rests_(*rests.trie),
+      mask_(mask),
+      text_size_(reader.text_.size()) {
+  reader_.text_ += rests.before.value_or("?");
+  if (!rests.before) reader_.first_known_ = reader_.position();
 }
 
 FormReader::RestWalk::~RestWalk() {
@@ -41,7 +46,7 @@ void FormReader::RestWalk::run(FormNode next) {
       i = node.end;
       continue;
     }
-    mask_.add(rests_.tokens(node));
+    add(rests_.tokens(node));
     ++i;
     if (node.end == i) continue;
     reader_.text_.push_back(static_cast<char>(node.byte));
@@ -51,13 +56,20 @@ void FormReader::RestWalk::run(FormNode next) {
   }
 }
 
+void FormReader::RestWalk::add(std::span<const Token> tokens) {
+  if (tokens_.keeps_all_rests()) return mask_.add(tokens);
+  for (const Token token : tokens) {
+    if (tokens_.keeps_rest(token)) mask_.add(token);
+  }
+}
+
 void FormReader::RestWalk::try_tokens(uint32_t from, uint32_t to) {
   const std::string rest = reader_.text_.substr(text_size_);
   const uint32_t first_known = std::exchange(reader_.first_known_, 0);
   reader_.text_.resize(text_size_);
   for (uint32_t i = from; i < to; ++i) {
     for (const Token token : rests_.tokens(rests_.nodes()[i])) {
-      if (mask_.has(token)) continue;
+      if (mask_.has(token) || !tokens_.keeps_rest(token)) continue;
       if (reader_.allows(reader_.parts_.tokens->bytes(token))) mask_.add(token);
     }
   }

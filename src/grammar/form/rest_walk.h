@@ -1,6 +1,6 @@
 // RestWalk: which tokens may come in which a language ends, by the rests of their bytes after that
-// end. The bytes before the rest differ from token to token; where what may follow depends on them
-// (a key's name, an item that must not come again) each token is tried by itself.
+// end. Where the bytes before the rest differ from token to token, and what may follow depends on
+// them (a key's name, an item that must not come again), each token is tried by itself.
 #pragma once
 
 #include "grammar/form/form_reader.h"
@@ -10,7 +10,9 @@ namespace ruv {
 class FormReader::RestWalk {
  public:
   // References must outlive the object. Puts the reader's text back when it goes.
-  RestWalk(const FormReader& reader, const SuffixTrie& rests, TokenMask& mask);
+  // `rests`: of `tokens`.
+  RestWalk(const FormReader& reader, const LanguageTokens& tokens,
+           const LanguageTokens::Rests& rests, TokenMask& mask);
   ~RestWalk();
   RestWalk(const RestWalk&) = delete;
   RestWalk& operator=(const RestWalk&) = delete;
@@ -24,9 +26,11 @@ class FormReader::RestWalk {
     bool is_sure;  // all that may follow is in the frontier
     Frontier frontier;
   };
+  void add(std::span<const Token> tokens);
   void try_tokens(uint32_t from, uint32_t to);
 
   const FormReader& reader_;
+  const LanguageTokens& tokens_;
   const SuffixTrie& rests_;
   TokenMask& mask_;
   size_t text_size_;  // of the reader's text before the token

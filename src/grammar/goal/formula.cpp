@@ -14,7 +14,7 @@ uint64_t mix_formula(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-Formulas::Formulas(size_t max_nodes) : max_nodes_(std::max<size_t>(max_nodes, 16)) {
+Formulas::Formulas(size_t max_nodes) : max_nodes_(std::max<size_t>(max_nodes, 16)), ids_(64) {
   nodes_.push_back({Kind::no, 0, 0, 0});
   nodes_.push_back({Kind::yes, 0, 0, 0});
 }
@@ -27,15 +27,14 @@ Formula Formulas::intern(Kind kind, uint32_t first, std::span<const Formula> chi
     height = std::max(height, node(child).height);
   }
   if (kind == Kind::negation) height = node(static_cast<Formula>(first)).height;
-  const auto [begin, end] = ids_.equal_range(hash);
-  for (auto at = begin; at != end; ++at) {
-    const Node& other = node(at->second);
-    if (other.kind != kind || other.n != children.size()) continue;
-    if (children.empty() ? other.first == first
-                         : std::ranges::equal(this->children(at->second), children)) {
-      return at->second;
-    }
-  }
+  const uint32_t known = ids_.find(hash, [&](uint32_t id) {
+    const Node& other = nodes_[id];
+    if (other.kind != kind || other.n != children.size()) return false;
+    return children.empty()
+               ? other.first == first
+               : std::ranges::equal(this->children(static_cast<Formula>(id)), children);
+  });
+  if (known != IdTable::kNone) return static_cast<Formula>(known);
   if (nodes_.size() >= max_nodes_ || height >= kMaxHeight) {
     overflowed_ = true;
     return Formula::no;
@@ -47,7 +46,7 @@ Formula Formulas::intern(Kind kind, uint32_t first, std::span<const Formula> chi
   const auto id = static_cast<Formula>(nodes_.size());
   nodes_.push_back(
       {kind, static_cast<uint16_t>(height + 1), first, static_cast<uint32_t>(children.size())});
-  ids_.emplace(hash, id);
+  ids_.insert(hash, static_cast<uint32_t>(id));
   return id;
 }
 

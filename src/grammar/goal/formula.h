@@ -6,10 +6,13 @@
 // A node takes about 60 bytes and lasts as long as the object. Not thread-safe: an owner locks.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
+
+#include "grammar/language/id_table.h"
 
 namespace ruv {
 
@@ -75,7 +78,7 @@ class Formulas {
   bool overflowed_ = false;
   std::vector<Node> nodes_;
   std::vector<Formula> children_;
-  std::unordered_multimap<uint64_t, Formula> ids_;
+  IdTable ids_;
 };
 
 }  // namespace ruv

@@ -88,6 +88,12 @@ NumberSet ShapeAlgebra::numbers(Language yes, Truth others) {
   return {yes, yes == plain_ ? Language::nothing : l_.but(plain_, yes), others};
 }
 
+// All strings are of any_string(), so it limits nothing.
+Language ShapeAlgebra::strings_of_all(std::vector<Language> parts) {
+  std::erase(parts, text_.any_string());
+  return parts.empty() ? text_.any_string() : l_.all_of(parts);
+}
+
 ValueShape ShapeAlgebra::all_of(std::span<const ValueShape> parts) {
   if (parts.size() == 1) return parts[0];
   return {.null = is_true_in_all(parts, &ValueShape::null),
@@ -96,7 +102,7 @@ ValueShape ShapeAlgebra::all_of(std::span<const ValueShape> parts) {
           .numbers = {l_.all_of(number_column(parts, &NumberSet::yes)),
                       l_.any_of(number_column(parts, &NumberSet::no)),
                       truth_of_all(number_column(parts, &NumberSet::others))},
-          .strings = l_.all_of(column(parts, &ValueShape::strings)),
+          .strings = strings_of_all(column(parts, &ValueShape::strings)),
           .objects = objects_.all_of(column(parts, &ValueShape::objects)),
           .arrays = arrays_.all_of(column(parts, &ValueShape::arrays))};
 }

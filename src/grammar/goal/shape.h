@@ -44,6 +44,8 @@ class ShapeAlgebra {
 
   // Plain numbers of a set where `no` is what `yes` leaves out.
   NumberSet numbers(Language yes, Truth others);
+  // What is of all parts, which are languages of strings.
+  Language strings_of_all(std::vector<Language> parts);
   // All scalar values of a shape as they are written.
   Language scalars(const ValueShape& shape);
 

@@ -54,7 +54,7 @@ Language JsonText::string(std::string_view text) {
 }
 
 Language JsonText::string_of_length(uint32_t min, uint32_t max) {
-  return l_.repeat(character_, min, max);
+  return min > max ? Language::nothing : l_.repeat(character_, min, max);
 }
 
 Language JsonText::quoted(Language inside) {

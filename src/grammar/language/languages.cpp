@@ -12,6 +12,10 @@ namespace {
 
 // States that is_nothing looks through before it gives up.
 constexpr size_t kMaxSearch = 20000;
+// Expressions that have room from the start, so that growing tables delay no answer.
+constexpr size_t kFirstRoom = size_t{1} << 18;
+// Children of a sum that are derived one after the other.
+constexpr size_t kFewParts = 6;
 
 // Sums and products of lengths end at kUnlimited.
 uint32_t add(uint32_t a, uint32_t b) { return a > UINT32_MAX - b ? UINT32_MAX : a + b; }
@@ -48,7 +52,11 @@ void add_arc(std::vector<Languages::Arc>& arcs, const ByteSet& bytes, Language n
 
 }  // namespace
 
-Languages::Languages(size_t max_nodes) : max_nodes_(std::max<size_t>(max_nodes, 16)) {
+Languages::Languages(size_t max_nodes)
+    : max_nodes_(std::max<size_t>(max_nodes, 16)),
+      ids_(std::min(max_nodes_, kFirstRoom)),
+      set_ids_(kFirstRoom / 64) {
+  nodes_.reserve(std::min(max_nodes_, kFirstRoom));
   arcs_.resize(1);  // 0 means: not derived yet
   nodes_.push_back({.kind = Kind::nothing,
                     .has_empty = false,
@@ -89,10 +97,9 @@ Language Languages::intern(const Node& wanted, std::span<const Language> childre
   hash = mix(hash, uint64_t{wanted.min} << 32 | wanted.max);
   if (children.empty()) hash = mix(hash, wanted.first);
   for (const Language child : children) hash = mix(hash, index(child));
-  const auto [begin, end] = ids_.equal_range(hash);
-  for (auto at = begin; at != end; ++at) {
-    if (same(node(at->second), wanted, children)) return at->second;
-  }
+  const uint32_t known =
+      ids_.find(hash, [&](uint32_t id) { return same(nodes_[id], wanted, children); });
+  if (known != IdTable::kNone) return static_cast<Language>(known);
   if (nodes_.size() >= max_nodes_ || wanted.height > kMaxHeight) {
     overflowed_ = true;
     return Language::nothing;
@@ -105,7 +112,7 @@ Language Languages::intern(const Node& wanted, std::span<const Language> childre
   if (made.is_plain) made.emptiness = Emptiness::no;
   const auto id = static_cast<Language>(nodes_.size());
   nodes_.push_back(made);
-  ids_.emplace(hash, id);
+  ids_.insert(hash, index(id));
   return id;
 }
 
@@ -113,15 +120,11 @@ Language Languages::intern(const Node& wanted, std::span<const Language> childre
 Language Languages::byte_of(const ByteSet& set) {
   if (set.empty()) return Language::nothing;
   const uint64_t hash = hash_of(set);
-  uint32_t id = UINT32_MAX;
-  const auto [begin, end] = set_ids_.equal_range(hash);
-  for (auto at = begin; at != end; ++at) {
-    if (sets_[at->second] == set) id = at->second;
-  }
-  if (id == UINT32_MAX) {
+  uint32_t id = set_ids_.find(hash, [&](uint32_t at) { return sets_[at] == set; });
+  if (id == IdTable::kNone) {
     id = static_cast<uint32_t>(sets_.size());
     sets_.push_back(set);
-    set_ids_.emplace(hash, id);
+    set_ids_.insert(hash, id);
   }
   return intern({.kind = Kind::bytes,
                  .has_empty = false,
@@ -401,30 +404,67 @@ void Languages::derive_into(Language language, std::vector<Arc>& out) {
   }
 }
 
-// Collects for each byte where the children go; bytes that go to the same places are one arc.
+// Bytes that lead to the same places in all children are one arc. A few children are taken one
+// after the other, each splitting the sets that those before it made.
 void Languages::derive_sum(const Node& n, std::vector<Arc>& out) {
-  const bool any = n.kind == Kind::any;
   const std::span<const Language> span = children(n);
   const std::vector<Language> parts(span.begin(), span.end());
   for (const Language part : parts) arcs(part);
-  std::vector<std::vector<Language>> nexts(256);
+  if (parts.size() > kFewParts) return derive_wide_sum(n, parts, out);
+  struct Class {
+    ByteSet bytes;
+    std::vector<Language> nexts;
+  };
+  const bool any = n.kind == Kind::any;
+  std::vector<Class> classes = {{ByteSet::all(), {}}};
+  std::vector<Class> split;
+  for (const Language part : parts) {
+    split.clear();
+    for (Class& at : classes) {
+      for (const Arc& arc : arcs(part)) {
+        const ByteSet both = at.bytes & arc.bytes;
+        if (both.empty()) continue;
+        split.push_back({both, at.nexts});
+        split.back().nexts.push_back(arc.next);
+        at.bytes &= ~arc.bytes;
+      }
+      if (any && !at.bytes.empty()) split.push_back(std::move(at));
+    }
+    classes.swap(split);
+  }
+  for (Class& at : classes) {
+    if (!at.nexts.empty()) add_arc(out, at.bytes, make_sum(n.kind, at.nexts));
+  }
+}
+
+// Many children, of which most take few bytes: their arcs are sorted by byte.
+void Languages::derive_wide_sum(const Node& n, std::span<const Language> parts,
+                                std::vector<Arc>& out) {
+  struct Step {
+    uint8_t byte;
+    Language next;
+  };
+  std::vector<Step> steps;
   for (const Language part : parts) {
     for (const Arc& arc : arcs(part)) {
-      arc.bytes.for_each([&](uint8_t byte) { nexts[byte].push_back(arc.next); });
+      arc.bytes.for_each([&](uint8_t byte) { steps.push_back({byte, arc.next}); });
     }
   }
-  std::array<bool, 256> done = {};
-  for (size_t byte = 0; byte < 256; ++byte) {
-    if (done[byte] || nexts[byte].empty()) continue;
-    if (!any && nexts[byte].size() < parts.size()) continue;  // one child takes nothing here
-    ByteSet bytes;
-    for (size_t other = byte; other < 256; ++other) {
-      if (done[other] || nexts[other] != nexts[byte]) continue;
-      done[other] = true;
-      bytes.add(static_cast<uint8_t>(other));
+  std::ranges::stable_sort(steps, {}, &Step::byte);
+  std::vector<std::pair<ByteSet, std::vector<Language>>> classes;
+  for (size_t i = 0; i < steps.size();) {
+    std::vector<Language> nexts;
+    const uint8_t byte = steps[i].byte;
+    for (; i < steps.size() && steps[i].byte == byte; ++i) nexts.push_back(steps[i].next);
+    if (n.kind == Kind::all && nexts.size() < parts.size()) continue;
+    const auto same = std::ranges::find(classes, nexts, [](const auto& at) { return at.second; });
+    if (same == classes.end()) {
+      classes.emplace_back(ByteSet::of(byte), std::move(nexts));
+    } else {
+      same->first.add(byte);
     }
-    add_arc(out, bytes, make_sum(n.kind, nexts[byte]));
   }
+  for (auto& [bytes, nexts] : classes) add_arc(out, bytes, make_sum(n.kind, nexts));
 }
 
 // Bytes that lead nowhere in the language lead anywhere in its complement.
@@ -454,11 +494,41 @@ Language Languages::after(Language language, std::string_view text) {
   return language;
 }
 
+std::optional<Languages::Exclusion> Languages::exclusion_of(Language language) {
+  if (node(language).kind != Kind::all) return std::nullopt;
+  const std::span<const Language> span = children(node(language));
+  std::vector<Language> base;
+  std::vector<Language> excluded;
+  for (const Language part : span) {
+    const Node& n = node(part);
+    const auto inner = static_cast<Language>(n.first);
+    const bool is_finite = n.kind == Kind::complement && part != Language::anything &&
+                           node(inner).is_plain && longest(inner) != kUnlimited;
+    is_finite ? excluded.push_back(inner) : base.push_back(part);
+  }
+  if (excluded.empty() || base.empty()) return std::nullopt;
+  return Exclusion{all_of(base), any_of(excluded)};
+}
+
+std::optional<Languages::Repetition> Languages::repetition_of(Language language) const {
+  const Node& whole = node(language);
+  const bool has_rest = whole.kind == Kind::concat;
+  const Node& loop = has_rest ? node(static_cast<Language>(whole.first)) : whole;
+  if (loop.kind != Kind::repeat) return std::nullopt;
+  return Repetition{static_cast<Language>(loop.first), loop.min, loop.max,
+                    has_rest ? static_cast<Language>(whole.second) : Language::empty};
+}
+
 // A search in breadth for a state that ends a text. All states on the way to one are known then,
 // and if there is none, all that were reached.
 bool Languages::is_nothing(Language language) {
   if (node(language).emptiness != Emptiness::unknown) {
     return node(language).emptiness == Emptiness::yes;
+  }
+  const auto exclusion = exclusion_of(language);
+  if (exclusion && node(exclusion->base).is_plain && longest(exclusion->base) == kUnlimited) {
+    nodes_[index(language)].emptiness = Emptiness::no;
+    return false;
   }
   // All states that can be reached, in the order found, and from where.
   std::vector<Language> reached = {language};

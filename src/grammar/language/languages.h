@@ -16,12 +16,14 @@
 // Not thread-safe: an owner locks.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "grammar/language/byte_set.h"
+#include "grammar/language/id_table.h"
 
 namespace ruv {
 
@@ -89,6 +91,23 @@ class Languages {
   // is a bound.
   uint32_t longest(Language language) const { return node(language).longest; }
 
+  // A language made with but(), of which finitely many texts were taken away: all others, and
+  // these.
+  struct Exclusion {
+    Language base;
+    Language excluded;
+  };
+  std::optional<Exclusion> exclusion_of(Language language);
+  // A language that was made as part{min,max}, where part is one byte or one character, and what
+  // follows it; nothing for others.
+  struct Repetition {
+    Language part;
+    uint32_t min;
+    uint32_t max;
+    Language rest;
+  };
+  std::optional<Repetition> repetition_of(Language language) const;
+
   // Whether there was no room for an expression, which then became `nothing`. Stays so: what was
   // built since the room ran out must not be used.
   bool overflowed() const { return overflowed_; }
@@ -144,6 +163,7 @@ class Languages {
   void derive(Language language);
   void derive_into(Language language, std::vector<Arc>& out);
   void derive_sum(const Node& node, std::vector<Arc>& out);
+  void derive_wide_sum(const Node& node, std::span<const Language> parts, std::vector<Arc>& out);
   void derive_complement(const Node& node, std::vector<Arc>& out);
 
   size_t max_nodes_;
@@ -152,8 +172,8 @@ class Languages {
   std::vector<Language> children_;
   std::vector<ByteSet> sets_;
   std::vector<Arc> arcs_;
-  std::unordered_multimap<uint64_t, Language> ids_;  // by hash of the expression
-  std::unordered_multimap<uint64_t, uint32_t> set_ids_;
+  IdTable ids_;      // of expressions
+  IdTable set_ids_;  // of sets
 };
 
 }  // namespace ruv

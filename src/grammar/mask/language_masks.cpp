@@ -5,36 +5,20 @@ namespace {
 
 // Rows of 1 KB that are kept from one walk to the next.
 constexpr size_t kMaxRows = 16384;
+// Sets of characters whose runs are kept: some hundred kilobytes each.
+constexpr size_t kMaxRuns = 64;
 // Tokens up to which a list is smaller and faster than a mask.
 constexpr size_t kFewTokens = 512;
+// Different beginnings of tokens up to which their rests are kept apart.
+constexpr size_t kFewEnds = 12;
+// What a character may be to have runs: its spellings are short and many.
+constexpr uint32_t kMaxSpelling = 12;
 
 }  // namespace
 
-// What a walk collects.
-struct LanguageMasks::Walk {
-  std::vector<Token> tokens;
-  std::string path;  // bytes from the root to the node
-  // Rests of tokens: bytes in `texts`, from an offset to an end.
-  struct Rest {
-    size_t begin;
-    size_t end;
-    Token token;
-  };
-  std::string texts;
-  std::vector<Rest> rests;
-};
-
-void LanguageMasks::Tokens::add_to(TokenMask& mask) const {
-  many ? mask.add(*many) : mask.add(few);
-}
-
-size_t LanguageMasks::Tokens::n_bytes(int64_t n_vocab) const {
-  const size_t inside = many ? static_cast<size_t>(n_vocab) / 8 : few.size() * sizeof(Token);
-  return sizeof(Tokens) + inside + rests.n_bytes();
-}
-
-LanguageMasks::LanguageMasks(Languages& languages, const TokenTrie& trie, size_t max_bytes)
-    : languages_(languages), trie_(trie), max_bytes_(max_bytes) {}
+LanguageMasks::LanguageMasks(Languages& languages, const TokenTrie& trie,
+                             const TokenPrefixes& prefixes, size_t max_bytes)
+    : languages_(languages), trie_(trie), prefixes_(prefixes), max_bytes_(max_bytes) {}
 
 // All derivatives of a language at once; those that lead nowhere are left out.
 const LanguageMasks::Row& LanguageMasks::row(Language language) {
@@ -61,83 +45,211 @@ Language LanguageMasks::after(Language language, std::string_view bytes) {
   return language;
 }
 
-std::shared_ptr<const LanguageMasks::Tokens> LanguageMasks::tokens(Language language) {
+void LanguageMasks::forget_rows() {
+  if (n_rows_ < kMaxRows) return;
+  rows_.clear();
+  n_rows_ = 0;
+}
+
+const std::shared_ptr<const LanguageTokens>& LanguageMasks::tokens(Language language) {
   const auto found = tokens_.find(language);
   if (found != tokens_.end()) return found->second;
-  if (n_rows_ >= kMaxRows) {
-    rows_.clear();
-    n_rows_ = 0;
-  }
-  Walk collected;
-  walk(language, collected);
-  auto made = std::make_shared<Tokens>();
-  if (collected.tokens.size() <= kFewTokens) {
-    made->few = std::move(collected.tokens);
-  } else {
-    made->many = std::make_unique<TokenMask>(trie_.n_vocab());
-    made->many->add(collected.tokens);
-  }
-  std::vector<SuffixTrie::Suffix> rests;
-  rests.reserve(collected.rests.size());
-  const std::string_view texts = collected.texts;
-  for (const Walk::Rest& rest : collected.rests) {
-    rests.push_back({texts.substr(rest.begin, rest.end - rest.begin), rest.token});
-  }
-  made->rests = SuffixTrie(std::move(rests));
-  n_bytes_ += made->n_bytes(trie_.n_vocab());
+  forget_rows();
+  Made made = make(language);
+  n_bytes_ += made->n_bytes();
   if (n_bytes_ > max_bytes_) {
     tokens_.clear();
-    n_bytes_ = made->n_bytes(trie_.n_vocab());
+    n_bytes_ = made->n_bytes();
   }
   return tokens_.emplace(language, std::move(made)).first->second;
 }
 
+LanguageMasks::Made LanguageMasks::make(Language language) {
+  if (const auto exclusion = languages_.exclusion_of(language)) {
+    if (Made made = without(language, *exclusion)) return made;
+  }
+  const auto repetition = languages_.repetition_of(language);
+  if (!repetition || !is_run(*repetition)) return walk(language);
+  std::unique_ptr<CharacterRuns>& runs = runs_[repetition->part];
+  if (!runs) {
+    if (runs_.size() > kMaxRuns) {
+      runs_.clear();
+      return make(language);
+    }
+    runs = std::make_unique<CharacterRuns>(*this, repetition->part);
+  }
+  return runs->tokens(*this, repetition->min, repetition->max, repetition->rest);
+}
+
+// Whether a character always ends where its language does, and what follows the run begins like
+// none.
+bool LanguageMasks::is_run(const Languages::Repetition& repetition) {
+  const Language part = repetition.part;
+  if (languages_.longest(part) > kMaxSpelling || languages_.has_empty(part)) return false;
+  if (languages_.has_empty(repetition.rest)) return false;
+  // In a set of spellings of which none begins another, a state that ends is the last one.
+  std::vector<Language> open = {part};
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (languages_.has_empty(open[i]) && open[i] != Language::empty) return false;
+    for (const Languages::Arc& arc : languages_.arcs(open[i])) {
+      if (std::ranges::find(open, arc.next) == open.end()) open.push_back(arc.next);
+    }
+    if (open.size() > 200) return false;
+  }
+  ByteSet first;
+  for (const Languages::Arc& arc : languages_.arcs(part)) first |= arc.bytes;
+  for (const Languages::Arc& arc : languages_.arcs(repetition.rest)) {
+    if (!(first & arc.bytes).empty()) return false;
+  }
+  return true;
+}
+
+void LanguageMasks::add_slice(Language character) {
+  slices_.push_back(std::make_unique<TextSlice>(languages_, character, prefixes_, trie_.n_vocab()));
+}
+
+LanguageMasks::Made LanguageMasks::walk(Language language) {
+  for (const auto& slice : slices_) {
+    if (!slice->is_inside(languages_, language)) continue;
+    auto made = std::make_shared<LanguageTokens>(*walk(language, slice->others()));
+    made->base = slice->tokens();
+    return made;
+  }
+  return walk(language, trie_);
+}
+
 // One scan of the tree: a byte after which nothing can follow skips its subtree, unless a text of
 // the language ended on the way, whose rests are collected.
-void LanguageMasks::walk(Language language, Walk& found) {
+LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie) {
   struct Step {
     uint32_t end;    // of the node's subtree
     Language state;  // after the node's bytes
   };
-  const std::span<const TokenTrie::Node> nodes = trie_.nodes();
+  const std::span<const TokenTrie::Node> nodes = trie.nodes();
   std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), language}};
   std::vector<size_t> ends;  // lengths after which a text of the language ended, on the path
+  std::vector<Token> inside;
+  std::vector<End> rests;
+  const Row* row_here = &row(language);
   for (uint32_t i = 1; i < nodes.size();) {
-    while (i == path.back().end) {
-      path.pop_back();
-      found.path.pop_back();
-      while (!ends.empty() && ends.back() > found.path.size()) ends.pop_back();
+    if (i == path.back().end) {
+      while (i == path.back().end) path.pop_back();
+      while (!ends.empty() && ends.back() >= path.size()) ends.pop_back();
+      row_here = path.back().state == Language::nothing ? nullptr : &row(path.back().state);
     }
     const TokenTrie::Node& node = nodes[i];
-    const Language state = path.back().state;
-    const Language next = state == Language::nothing ? state : row(state)[node.byte];
+    const Language next = row_here == nullptr ? Language::nothing : (*row_here)[node.byte];
     if (next == Language::nothing && ends.empty()) {
       i = node.end;
       continue;
     }
-    const std::span<const Token> tokens = trie_.tokens(node);
-    if (next != Language::nothing) {
-      found.tokens.insert(found.tokens.end(), tokens.begin(), tokens.end());
+    const std::span<const Token> tokens = trie.tokens(node);
+    if (next != Language::nothing) inside.insert(inside.end(), tokens.begin(), tokens.end());
+    for (const size_t end : ends) {
+      for (const Token token : tokens) rests.push_back({end, token});
     }
-    found.path.push_back(static_cast<char>(node.byte));
-    if (!tokens.empty()) {
-      for (const size_t end : ends) {
-        const size_t begin = found.texts.size();
-        found.texts.append(found.path, end);
-        for (const Token token : tokens) {
-          found.rests.push_back({begin, found.texts.size(), token});
-        }
-      }
-    }
-    if (node.end == i + 1) {
-      found.path.pop_back();
-    } else {
+    if (node.end != i + 1) {
       path.push_back({node.end, next});
-      if (next != Language::nothing && languages_.has_empty(next))
-        ends.push_back(found.path.size());
+      row_here = next == Language::nothing ? nullptr : &row(next);
+      if (next != Language::nothing && languages_.has_empty(next)) ends.push_back(path.size() - 1);
     }
     ++i;
   }
+  auto made = std::make_shared<LanguageTokens>();
+  if (inside.size() <= kFewTokens) {
+    made->few = std::move(inside);
+  } else {
+    auto mask = std::make_shared<TokenMask>(trie_.n_vocab());
+    mask->add(inside);
+    made->many = std::move(mask);
+  }
+  add_rests(*made, rests);
+  return made;
+}
+
+// Tokens in which a text ended come together where they have the same beginning.
+void LanguageMasks::add_rests(LanguageTokens& made, std::span<const End> ends) {
+  std::vector<std::string_view> texts;
+  std::vector<std::vector<SuffixTrie::Suffix>> parts;
+  for (const auto& [size, token] : ends) {
+    const std::string_view whole = bytes(token);
+    const std::string_view before = whole.substr(0, size);
+    const auto known = std::ranges::find(texts, before);
+    const auto part = static_cast<size_t>(known - texts.begin());
+    if (part == kFewEnds) break;
+    if (known == texts.end()) {
+      texts.push_back(before);
+      parts.emplace_back();
+    }
+    parts[part].push_back({whole.substr(size), token});
+  }
+  if (texts.size() < kFewEnds) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      made.rests.push_back(
+          {std::string(texts[i]), std::make_shared<SuffixTrie>(std::move(parts[i]))});
+    }
+    return;
+  }
+  std::vector<SuffixTrie::Suffix> all;
+  for (const auto& [size, token] : ends) all.push_back({bytes(token).substr(size), token});
+  made.rests.push_back({std::nullopt, std::make_shared<SuffixTrie>(std::move(all))});
+}
+
+// Only along the texts that are taken away do tokens differ from those of the base. Not for a base
+// in which a text that ends may be longer, too: its tokens have several ends.
+LanguageMasks::Made LanguageMasks::without(Language language,
+                                           const Languages::Exclusion& exclusion) {
+  struct Step {
+    uint32_t end;
+    Language state;
+    Language base;
+    Language excluded;
+    bool ends;  // a text that was taken away ended before
+  };
+  auto made = std::make_shared<LanguageTokens>();
+  made->base = tokens(exclusion.base);
+  made->rests = made->base->rests;
+  made->removed_rests = made->base->removed_rests;
+  made->runs = made->base->runs;
+  made->min_run = made->base->min_run;
+  made->max_run = made->base->max_run;
+  const std::span<const TokenTrie::Node> nodes = trie_.nodes();
+  std::vector<Step> path = {
+      {static_cast<uint32_t>(nodes.size()), language, exclusion.base, exclusion.excluded, false}};
+  for (uint32_t i = 1; i < nodes.size();) {
+    while (i == path.back().end) path.pop_back();
+    const TokenTrie::Node& node = nodes[i];
+    const Step& at = path.back();
+    Step next = {node.end, Language::nothing, Language::nothing, Language::nothing, at.ends};
+    if (!at.ends) {
+      next.excluded = languages_.after(at.excluded, node.byte);
+      if (next.excluded == Language::nothing) {  // as in the base
+        i = node.end;
+        continue;
+      }
+      next.state = at.state == Language::nothing ? at.state : row(at.state)[node.byte];
+      next.base = at.base == Language::nothing ? at.base : row(at.base)[node.byte];
+    }
+    for (const Token token : trie_.tokens(node)) {
+      if (next.ends) {
+        made->removed_rests.push_back(token);
+      } else if (next.base != Language::nothing && next.state == Language::nothing) {
+        made->removed.push_back(token);
+      }
+    }
+    if (node.end != i + 1) {
+      const bool base_ends = next.base != Language::nothing && languages_.has_empty(next.base);
+      if (base_ends && next.base != Language::empty) return nullptr;
+      if (base_ends && (next.state == Language::nothing || !languages_.has_empty(next.state))) {
+        next.ends = true;
+      }
+      path.push_back(next);
+    }
+    ++i;
+  }
+  std::ranges::sort(made->removed);
+  std::ranges::sort(made->removed_rests);
+  return made;
 }
 
 }  // namespace ruv

@@ -1,12 +1,10 @@
-// LanguageMasks: how the tokens of a vocabulary lie to a language. A token whose bytes can be
-// followed by something of the language may come; a token in which a text of the language ends may
-// come if its other bytes may follow. The first are a mask, the others a small tree of these rests.
-// Both are found by walking the vocabulary along the automaton of the language and kept by
-// language, which is the state of that automaton.
+// LanguageMasks: finds and keeps LanguageTokens by language, which is the state of its automaton.
 //
-// The first time a language is met, each node of the vocabulary whose bytes fit is visited, some
-// nanoseconds each: a few for a key that must be spelled out, a million for any text. Later it is a
-// lookup. max_bytes bounds what is kept: less is found again more often.
+// In general each node of the vocabulary whose bytes fit is visited, some nanoseconds each: a few
+// for a key that must be spelled out, a million for any text. Two kinds of languages are found
+// without that from what is known of simpler ones: runs of characters, whatever limits their
+// length, and languages without finitely many of their texts. Later a language is a lookup.
+// max_bytes bounds what is kept: less is found again more often.
 //
 // Not thread-safe: an owner locks.
 #pragma once
@@ -16,51 +14,62 @@
 #include <unordered_map>
 
 #include "grammar/language/languages.h"
-#include "grammar/mask/suffix_trie.h"
+#include "grammar/mask/character_runs.h"
+#include "grammar/mask/language_tokens.h"
+#include "grammar/mask/text_slice.h"
 #include "grammar/mask/token_trie.h"
-#include "text/token_mask.h"
 
 namespace ruv {
 
 class LanguageMasks {
  public:
-  // `languages` and `trie` must outlive this object.
-  LanguageMasks(Languages& languages, const TokenTrie& trie, size_t max_bytes);
+  // References must outlive this object.
+  LanguageMasks(Languages& languages, const TokenTrie& trie, const TokenPrefixes& prefixes,
+                size_t max_bytes);
 
   // The state after `byte`; `nothing` where no text can follow, however it ends.
   Language after(Language language, uint8_t byte) { return row(language)[byte]; }
   Language after(Language language, std::string_view bytes);
 
-  struct Tokens {
-    // The tokens that may come: a list of few or a mask of many.
-    std::vector<Token> few;
-    std::unique_ptr<TokenMask> many;
-    // The rests of tokens after a text of the language that is not empty.
-    SuffixTrie rests;
+  // Prepares for languages inside which any run of these characters may come. Takes some ten
+  // milliseconds and megabytes per 100,000 tokens. Those of the most tokens come first.
+  void add_slice(Language character);
 
-    void add_to(TokenMask& mask) const;
-    size_t n_bytes(int64_t n_vocab) const;
-  };
   // Valid as long as it is held.
-  std::shared_ptr<const Tokens> tokens(Language language);
+  const std::shared_ptr<const LanguageTokens>& tokens(Language language);
 
   Languages& languages() { return languages_; }
   const TokenTrie& trie() const { return trie_; }
+  std::string_view bytes(Token token) const { return prefixes_.bytes(token); }
 
  private:
   using Row = std::array<Language, 256>;
+  using Made = std::shared_ptr<const LanguageTokens>;
   // All derivatives of a language, without those that lead nowhere.
   const Row& row(Language language);
-  struct Walk;
-  void walk(Language language, Walk& found);
+  Made make(Language language);
+  Made walk(Language language);
+  Made walk(Language language, const TokenTrie& trie);
+  // A token in which a text ended after `size` bytes.
+  struct End {
+    size_t size;
+    Token token;
+  };
+  void add_rests(LanguageTokens& made, std::span<const End> ends);
+  Made without(Language language, const Languages::Exclusion& exclusion);
+  bool is_run(const Languages::Repetition& repetition);
+  void forget_rows();
 
   Languages& languages_;
   const TokenTrie& trie_;
+  const TokenPrefixes& prefixes_;
   size_t max_bytes_;
   size_t n_bytes_ = 0;
   std::vector<std::unique_ptr<Row>> rows_;  // by language, those that were needed
   size_t n_rows_ = 0;
-  std::unordered_map<Language, std::shared_ptr<const Tokens>> tokens_;
+  std::vector<std::unique_ptr<TextSlice>> slices_;
+  std::unordered_map<Language, Made> tokens_;
+  std::unordered_map<Language, std::unique_ptr<CharacterRuns>> runs_;  // by character
 };
 
 }  // namespace ruv

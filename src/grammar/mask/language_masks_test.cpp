@@ -51,7 +51,7 @@ TEST(LanguageMasks, AreThoseOfAPlainRecogniser) {
     for (const std::string_view pattern : kPatterns) {
       Languages languages(1 << 18);
       Languages plain(1 << 18);
-      LanguageMasks masks(languages, trie, 1000);
+      LanguageMasks masks(languages, trie, prefixes, 1000);
       Language at = read(languages, pattern);
       Language plain_at = read(plain, pattern);
       for (int step = 0; step < 12; ++step, ++n_masks) {

@@ -8,12 +8,14 @@ namespace ruv {
 
 // Tokens come in the order of their bytes, so each one shares a prefix with the one before it and
 // adds nodes for the rest.
-TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab)
+TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
+                     const std::function<bool(Token)>& holds)
     : depth_(prefixes.longest()), n_vocab_(n_vocab) {
   std::vector<uint32_t> path = {0};  // nodes of the bytes of the last token
   nodes_.push_back({});
   std::string_view last;
   for (const Token id : prefixes.beginning_with("")) {
+    if (holds && !holds(id)) continue;
     const std::string_view text = prefixes.bytes(id);
     const auto shared = static_cast<size_t>(std::ranges::mismatch(last, text).in1 - last.begin());
     while (path.size() > shared + 1) {

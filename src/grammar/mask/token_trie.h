@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,9 +14,11 @@ namespace ruv {
 
 class TokenTrie {
  public:
-  // Takes about 24 bytes a token and some milliseconds per 100,000 tokens. Immutable afterwards.
-  // Requires: token texts below 65,536 bytes, as tokenizers guarantee.
-  explicit TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab);
+  // Of all tokens, or those that it holds. Takes about 24 bytes a token and some milliseconds per
+  // 100,000 tokens. Immutable afterwards. Requires: token texts below 65,536 bytes, as tokenizers
+  // guarantee.
+  TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
+            const std::function<bool(Token)>& holds = nullptr);
 
   struct Node {
     uint32_t end;          // the node after the last one of the subtree

@@ -44,7 +44,8 @@ constexpr std::array kParts = {
     PatternPart{"HOST", "{LABEL}(\\.{LABEL})*"},
     PatternPart{"ATOM", "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"},
     PatternPart{"QUOTED", "\"([ !#-\\[\\]-~]|\\\\[ -~])*\""},
-    PatternPart{"MAILHOST", "{HOST}|\\[({IPV4}|IPv6:({IPV6}))\\]"},
+    PatternPart{"MAILLABEL", "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"},
+    PatternPart{"MAILHOST", "{MAILLABEL}(\\.{MAILLABEL})*|\\[({IPV4}|IPv6:({IPV6}))\\]"},
     PatternPart{"ESCAPED", "%[0-9A-Fa-f]{2}"},
     PatternPart{"UNRESERVED", "[A-Za-z0-9._~-]"},
     PatternPart{"PCHAR", "[A-Za-z0-9._~!$&'()*+,;=:@-]|{ESCAPED}"},
@@ -73,6 +74,8 @@ constexpr std::array kParts = {
     PatternPart{"IRELATIVE",
                 "//{IAUTHORITY}{ISEGMENTS}|/({ICHAR}+{ISEGMENTS})?|{INOCOLON}+{ISEGMENTS}|"},
     PatternPart{"IRI", "{SCHEME}:{IHIER}{ITAIL}"},
+    PatternPart{"IMAILLABEL",
+                "[{WIDECHARS}A-Za-z0-9]([{WIDECHARS}A-Za-z0-9-]*[{WIDECHARS}A-Za-z0-9])?"},
     PatternPart{"VARCHAR", "[A-Za-z0-9_]|{ESCAPED}"},
     PatternPart{"VARNAME", "{VARCHAR}(\\.?{VARCHAR})*"},
     PatternPart{"VARSPEC", "{VARNAME}(:[1-9][0-9]{0,3}|\\*)?"},
@@ -101,9 +104,8 @@ constexpr std::array kFormats = {
     NamedFormat{"email", "({ATOM}(\\.{ATOM})*|{QUOTED})@({MAILHOST})"},
     NamedFormat{"idn-email",
                 "([{WIDECHARS}A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[{WIDECHARS}A-Za-z0-9!#$%&'*+/="
-                "?^_`{|}~-]+)*|{QUOTED})@([{WIDECHARS}A-Za-z0-9]([{WIDECHARS}A-Za-z0-9-]{0,61}"
-                "[{WIDECHARS}A-Za-z0-9])?(\\.[{WIDECHARS}A-Za-z0-9]([{WIDECHARS}A-Za-z0-9-]{0,61}"
-                "[{WIDECHARS}A-Za-z0-9])?)*|\\[({IPV4}|IPv6:({IPV6}))\\])"},
+                "?^_`{|}~-]+)*|{QUOTED})@({IMAILLABEL}(\\.{IMAILLABEL})*"
+                "|\\[({IPV4}|IPv6:({IPV6}))\\])"},
     // Labels with "--" at the third place are encoded international ones, which have more rules.
     NamedFormat{"hostname", "((?![A-Za-z0-9]{2}--){LABEL})(\\.(?![A-Za-z0-9]{2}--){LABEL})*",
                 kHostLength},

@@ -85,13 +85,10 @@ Status SchemaReader::read_multiple(SchemaNumber at, const Json& value) {
 }
 
 Status SchemaReader::read_string(SchemaNumber at, std::string_view name, const Json& value) {
-  Languages& l = goals_.languages();
-  JsonText& text = goals_.text();
   if (name == "minLength" || name == "maxLength") {
     const uint32_t n = TRY(count(at, name, value));
-    const bool is_min = name == "minLength";
-    made(at).strings.push_back(is_min ? text.string_of_length(n, Languages::kUnlimited)
-                                      : text.string_of_length(0, n));
+    if (name == "minLength") made(at).min_length = n;
+    if (name == "maxLength") made(at).max_length = n;
     return {};
   }
   if (!value.is_string()) return wrong(at, name, "a text").value();
@@ -105,7 +102,6 @@ Status SchemaReader::read_string(SchemaNumber at, std::string_view name, const J
   } else {
     note(at, name, fmt::format("the format \"{}\" is not enforced", value.text()));
   }
-  (void)l;
   return {};
 }
 

@@ -61,6 +61,8 @@ struct SchemaNode {
   bool has_values = false;
   std::vector<NumberSet> numbers = {};
   std::vector<Language> strings = {};
+  uint32_t min_length = 0;
+  std::optional<uint32_t> max_length = {};
   MemberKeywords members = {};
   ItemKeywords items = {};
   std::vector<SchemaNumber> all = {};  // allOf and references

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "grammar/regex/pattern_language.h"
+
 namespace ruv {
 namespace {
 

@@ -115,7 +115,6 @@ Formula SchemaShapes::items(const ItemKeywords& k) {
 
 ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
   ValueShape made = typed(node.types);
-  Languages& l = goals_.languages();
   std::vector<ValueShape> numbers;
   for (const NumberSet& set : node.numbers) {
     numbers.push_back(goals_.algebra().everything());
@@ -125,10 +124,14 @@ ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
     numbers.push_back(made);
     made.numbers = goals_.algebra().all_of(numbers).numbers;
   }
-  if (!node.strings.empty() && made.strings != Language::nothing) {
+  if (made.strings != Language::nothing) {
     std::vector<Language> strings = node.strings;
+    if (node.min_length > 0 || node.max_length) {
+      strings.push_back(goals_.text().string_of_length(
+          node.min_length, node.max_length.value_or(Languages::kUnlimited)));
+    }
     strings.push_back(made.strings);
-    made.strings = l.all_of(strings);
+    made.strings = goals_.algebra().strings_of_all(std::move(strings));
   }
   if (made.objects != Formula::no) made.objects = members(node.members);
   if (made.arrays != Formula::no) made.arrays = items(node.items);

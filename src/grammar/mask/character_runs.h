@@ -1,0 +1,49 @@
+// CharacterRuns: the tokens of a vocabulary as runs of characters of one set, as strings of JSON
+// and loops of patterns are. Found once for the set; a run of at most n characters then has the
+// tokens of at most n, whatever n is, so limits of length cost nothing.
+#pragma once
+
+#include <map>
+
+#include "grammar/mask/language_tokens.h"
+#include "grammar/mask/token_trie.h"
+
+namespace ruv {
+
+class LanguageMasks;
+
+class CharacterRuns {
+ public:
+  // `character`: the texts of one character, of which none begins another. Visits the nodes of the
+  // vocabulary that are of such characters.
+  CharacterRuns(LanguageMasks& masks, Language character);
+
+  // The tokens of min to max characters and then a text of `rest`, which no character begins like.
+  std::shared_ptr<const LanguageTokens> tokens(LanguageMasks& masks, uint32_t min, uint32_t max,
+                                               Language rest);
+
+ private:
+  // What is after the run, in tokens that leave it.
+  struct Exit {
+    std::string_view text;
+    Token token;
+  };
+  // For one language after the run.
+  struct Rest {
+    std::vector<Token> ends;  // tokens that end inside it, by the length of their run
+    std::shared_ptr<const LanguageTokens> unbounded;
+    std::shared_ptr<const SuffixTrie> rests;
+  };
+  Rest& rest_of(LanguageMasks& masks, Language rest);
+  std::shared_ptr<const LanguageTokens> inside(uint32_t max);
+
+  int64_t n_vocab_;
+  // Tokens that stay in the run, by the number of their characters; an unfinished one counts.
+  std::vector<std::vector<Token>> inside_;
+  std::vector<Exit> exits_;
+  std::shared_ptr<RunLengths> lengths_;  // of the runs of tokens that leave it
+  std::map<uint32_t, std::shared_ptr<const LanguageTokens>> inside_masks_;  // by limit
+  std::map<Language, Rest> rests_;
+};
+
+}  // namespace ruv
