@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/form.h"
 #include "ruv/kv_cache.h"
 #include "ruv/model.h"
 #include "ruv/params.h"
@@ -78,6 +79,7 @@ struct ServiceTerms {
 };
 
 struct LoadedAdapter;
+struct LoadedForm;
 struct LoadedMedia;
 
 // What a request is answered with: generated tokens, or the hidden state after the prompt's last
@@ -103,6 +105,9 @@ struct Request {
   // Images and sounds in the prompt, which has placeholders in their places: ids that decide
   // nothing. Null: none. What makes them of files is not there yet.
   std::shared_ptr<const LoadedMedia> media = {};
+  // The form that the answer has, of this engine's load_form(). It ends when the form is complete;
+  // an answer cut off by max_tokens or a stop text is an unfinished one. Null: any text.
+  std::shared_ptr<const LoadedForm> form = {};
 };
 
 using RequestId = uint64_t;
@@ -155,6 +160,11 @@ class Engine {
   // length of 1. Cached prefixes are used, and kept. Only models trained for it give vectors whose
   // distance means much. Waits. Fails: as stream, deadline, internal.
   Result<std::vector<float>> embed(std::vector<Token> prompt, const ServiceTerms& terms = {});
+
+  // Reads the form of answers (ruv/form.h), on the caller's thread: mostly less than a millisecond,
+  // the first time some hundred for a large vocabulary. Forms that were read lately are kept.
+  // Fails: corrupt, unsupported (what cannot be held exactly, by name).
+  virtual Result<std::shared_ptr<const LoadedForm>> load_form(const AnswerForm& form);
 
   struct Load {
     int64_t n_running = 0;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "base/token_ids.h"
+#include "grammar/form/form_constraint.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -21,6 +22,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
     : model_(std::move(model)),
       options_(options),
       clock_(std::move(clock)),
+      forms_(model_),
       core_(*model_, options, *clock_, std::move(parts)) {
   in_prompt_.reserve(static_cast<size_t>(options.max_sequences));
   core_.on_prompts = [this](std::span<const RequestId> ids) {
@@ -74,6 +76,9 @@ Status BatchEngine::check(const Request& request) const {
                 request.terms.timeout_ms);
   }
   TRY(check_adapter(request));
+  if (request.form != nullptr && request.form->model != model_.get()) {
+    return fail(Code::invalid, "form: made for another model");
+  }
   return check_params(request.params, model_->n_usable_tokens());
 }
 
@@ -97,6 +102,12 @@ Status BatchEngine::check_adapter(const Request& request) const {
   if (rank <= options_.max_adapter_rank) return {};
   return fail(Code::invalid, "adapter: its rank is {}, and max_adapter_rank of the engine is {}",
               rank, options_.max_adapter_rank);
+}
+
+Result<std::shared_ptr<const LoadedForm>> BatchEngine::load_form(const AnswerForm& form) {
+  Result<std::shared_ptr<const LoadedForm>> made = nullptr;
+  if (try_allocating([&] { made = forms_.load(form); })) return made;
+  return tl::unexpected(Status(Code::out_of_memory, "out of memory"));
 }
 
 HealedPrompt BatchEngine::healed(const Request& request) {
@@ -128,6 +139,12 @@ Result<RequestId> BatchEngine::take(Request request) {
   TRY(condition());
   TRY(check(request));
   const HealedPrompt cut = healed(request);
+  std::unique_ptr<TokenConstraint> constraint;
+  if (request.form != nullptr) {
+    constraint = std::make_unique<FormConstraint>(request.form->form, cut.prefix);
+  } else if (!cut.prefix.empty()) {
+    constraint = std::make_unique<ForcedPrefix>(*prefixes_, cut.prefix);
+  }
   const Lock lock(mutex_);
   const auto n_waiting = load_.n_waiting + std::ssize(arrived_);
   if (stopping_ || n_waiting >= options_.max_queue) {
@@ -136,7 +153,8 @@ Result<RequestId> BatchEngine::take(Request request) {
                 n_waiting);
   }
   std::unique_ptr<Sequence> sequence = core_.make_sequence(next_id_, std::move(request));
-  if (!cut.prefix.empty()) sequence->heal(cut, *prefixes_);
+  if (constraint) sequence->constrain(std::move(constraint));
+  if (!cut.prefix.empty()) sequence->heal(cut);
   arrived_.push_back(std::move(sequence));
   wake_.notify_one();
   return next_id_++;

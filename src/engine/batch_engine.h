@@ -5,6 +5,7 @@
 #include "base/once.h"
 #include "base/thread.h"
 #include "engine/engine_core.h"
+#include "engine/form_store.h"
 
 namespace ruv {
 
@@ -23,6 +24,7 @@ class BatchEngine final : public Engine {
   const Model& model() const override { return *model_; }
   int64_t n_ctx() const override { return options_.n_ctx; }
   Status condition() const override { return check_usable(*model_, options_); }
+  Result<std::shared_ptr<const LoadedForm>> load_form(const AnswerForm& form) override;
 
  private:
   // The loop of the engine thread.
@@ -41,6 +43,7 @@ class BatchEngine final : public Engine {
   std::shared_ptr<const Model> model_;
   EngineOptions options_;
   std::shared_ptr<const Clock> clock_;
+  FormStore forms_;
   EngineCore core_;  // the engine thread's, but for make_sequence
   Once prefixes_once_;
   std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals

@@ -58,11 +58,10 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       times_(now_ns) {}
 
 // The answer begins after the healed bytes, not after the prompt's last token.
-void Sequence::heal(const HealedPrompt& healed, const TokenPrefixes& prefixes) {
+void Sequence::heal(const HealedPrompt& healed) {
   text_.heal(std::span(tokens_).subspan(healed.n_kept), healed.prefix.size());
   tokens_.resize(healed.n_kept);
   answer_begin_ = n_tokens();
-  chooser_.constrain(std::make_unique<ForcedPrefix>(prefixes, healed.prefix));
 }
 
 void Sequence::make_cells(std::vector<PrefixCell>& cells) const {
@@ -145,6 +144,10 @@ bool Sequence::advance(Token guess, int64_t now_ns) {
     emit({}, FinishReason::length, now_ns);
     return false;
   }
+  if (const Status failure = chooser_.failure(); !failure.ok()) {
+    finish(FinishReason::error, failure, now_ns);
+    return false;
+  }
   TokenChooser::Choice choice = chooser_.take();
   const Token id = choice.id;
   n_accepted_ += id == guess;
@@ -167,7 +170,7 @@ void Sequence::tell(Event event, Token id, int64_t now_ns) {
   event.n_healed_bytes = static_cast<int64_t>(text_.n_healed_bytes(id));
   event.text = text_.push(id);
   FinishReason reason = FinishReason::none;
-  if (text_.stopped()) {
+  if (text_.stopped() || chooser_.is_complete()) {
     reason = FinishReason::stop;
   } else if (n_generated() == params_.max_tokens || n_tokens() >= n_ctx_) {
     reason = FinishReason::length;

@@ -36,9 +36,14 @@ class Sequence {
   Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
            int64_t now_ns);
 
-  // Replaces the prompt's last tokens by `healed.prefix`. Requires: nothing is computed yet;
-  // `prefixes` outlives the sequence.
-  void heal(const HealedPrompt& healed, const TokenPrefixes& prefixes);
+  // Takes back the prompt's tokens from healed.n_kept on; a constraint makes what it generates
+  // begin with `healed.prefix`, which is not part of the answer. Requires: nothing is computed yet.
+  void heal(const HealedPrompt& healed);
+
+  // Limits what it generates. Requires: nothing was generated yet.
+  void constrain(std::unique_ptr<TokenConstraint> constraint) {
+    chooser_.constrain(std::move(constraint));
+  }
 
   RequestId id() const { return id_; }
   // The scope in which its prefixes are shared: tenant, salt and adapter.
@@ -116,7 +121,9 @@ class Sequence {
   bool wants_likeliest(int64_t row) const;
   void choose(int64_t row, Token likeliest) { chooser_.choose(row, likeliest); }
   // Whether the next row was chosen, so that advance() can report it.
-  bool can_advance() const { return params_.max_tokens == 0 || chooser_.has_choice(); }
+  bool can_advance() const {
+    return params_.max_tokens == 0 || chooser_.has_choice() || !chooser_.failure().ok();
+  }
   // Reports the choice of the next row. Returns whether it equals the drafted token `guess` (-1:
   // none). Requires: can_advance().
   bool advance(Token guess, int64_t now_ns);

@@ -20,6 +20,7 @@ void TokenChooser::cut(std::vector<Token>& draft) const {
   const std::unique_ptr<TokenConstraint> ahead = constraint_->clone();
   const auto is_forbidden = [&](Token id) {
     if (ahead->done()) return false;
+    if (ahead->complete()) return true;
     if (!ahead->allows(id)) return true;
     ahead->accept(id);
     return false;
@@ -30,6 +31,7 @@ void TokenChooser::cut(std::vector<Token>& draft) const {
 void TokenChooser::begin_step(std::span<const Token> draft) {
   next_ = 0;
   n_masks_ = 0;
+  first_failed_ = SIZE_MAX;
   draft_.assign(draft.begin(), draft.end());
   rows_.resize(1 + draft.size());
   Rng ahead = rng_;
@@ -41,11 +43,15 @@ void TokenChooser::build_masks() {
   for (size_t row = 0;; ++row) {
     if (row == masks_.size()) masks_.emplace_back(n_vocab_);
     masks_[row].clear();
-    (row == 0 ? *constraint_ : *ahead).allow(masks_[row]);
+    failure_ = (row == 0 ? *constraint_ : *ahead).allow(masks_[row]);
     n_masks_ = row + 1;
+    if (!failure_.ok()) {
+      first_failed_ = row;
+      return;
+    }
     if (row == draft_.size()) return;
     ahead->accept(draft_[row]);
-    if (ahead->done()) return;
+    if (ahead->done() || ahead->complete()) return;
   }
 }
 
@@ -55,6 +61,7 @@ bool TokenChooser::takes_likeliest(int64_t row) const {
 
 void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHistory& history,
                           SampleScratch& scratch) {
+  if (static_cast<size_t>(row) >= first_failed_) return;
   std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
   if (n_logprobs_ >= 0) own.assign(logits.begin(), logits.end());
   if (static_cast<size_t>(row) < n_masks_) masks_[static_cast<size_t>(row)].apply(logits);

@@ -49,8 +49,12 @@ class TokenChooser {
     Token id;
     std::optional<Event::Logprobs> logprobs;
   };
-  // Whether the next row was chosen; where memory ran out it was not.
+  // Whether the next row was chosen; where memory ran out or the constraint failed it was not.
   bool has_choice() const { return next_ < rows_.size() && rows_[next_].choice.has_value(); }
+  // Why the constraint gives the next row no token; ok where it does.
+  Status failure() const { return next_ >= first_failed_ ? failure_ : Status(); }
+  // Whether no token may come after those that were taken.
+  bool is_complete() const { return constraint_ != nullptr && constraint_->complete(); }
   // The choice of the next row is the sequence's next token. Requires: has_choice().
   Choice take();
 
@@ -69,9 +73,11 @@ class TokenChooser {
   // What belongs to the step.
   std::vector<Token> draft_;
   std::vector<Row> rows_;
-  size_t next_ = 0;               // the row that is taken next
-  std::vector<TokenMask> masks_;  // of its first rows, until the constraint is done
-  size_t n_masks_ = 0;            // of masks_, which keeps its memory
+  size_t next_ = 0;                 // the row that is taken next
+  std::vector<TokenMask> masks_;    // of its first rows, until the constraint is done
+  size_t n_masks_ = 0;              // of masks_, which keeps its memory
+  size_t first_failed_ = SIZE_MAX;  // row from which on the constraint gives no tokens
+  Status failure_;
 };
 
 }  // namespace ruv

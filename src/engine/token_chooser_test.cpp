@@ -14,8 +14,9 @@ class Ascending final : public TokenConstraint {
   }
   bool done() const override { return n_ == 0; }
   bool allows(Token id) const override { return id >= next_; }
-  void allow(TokenMask& mask) const override {
+  Status allow(TokenMask& mask) const override {
     for (Token id = next_; id < n_vocab_; ++id) mask.add(id);
+    return {};
   }
   void accept(Token id) override {
     next_ = id + 1;

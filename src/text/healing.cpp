@@ -139,12 +139,13 @@ HealedPrompt heal_prompt(const Tokenizer& tokenizer, const TokenPrefixes& prefix
   return healed;
 }
 
-void ForcedPrefix::allow(TokenMask& mask) const {
+Status ForcedPrefix::allow(TokenMask& mask) const {
   const std::string_view left = std::string_view(bytes_).substr(at_);
   for (size_t n = 1; n < left.size() && n <= prefixes_->longest(); ++n) {
     mask.add(prefixes_->equal_to(left.substr(0, n)));
   }
   mask.add(prefixes_->beginning_with(left));
+  return {};
 }
 
 bool ForcedPrefix::allows(Token id) const {

@@ -40,7 +40,7 @@ class ForcedPrefix final : public TokenConstraint {
   }
   bool done() const override { return at_ == bytes_.size(); }
   // Tokens that begin with the remaining bytes, or with which these begin.
-  void allow(TokenMask& mask) const override;
+  Status allow(TokenMask& mask) const override;
   bool allows(Token id) const override;
   void accept(Token id) override;
 

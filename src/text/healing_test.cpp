@@ -166,7 +166,7 @@ TEST(ForcedPrefix, LeavesExactlyTheTokensThatFit) {
   for (const std::string left : {"a", "ab", "abc", "abcde", "q", "<to"}) {
     const ForcedPrefix prefix(prefixes, left);
     TokenMask mask(tokenizer->vocab_size());
-    prefix.allow(mask);
+    ASSERT_TRUE(prefix.allow(mask).ok());
     for (Token id = 0; id < tokenizer->vocab_size(); ++id) {
       const std::string bytes = tokenizer->token_bytes(id, false);
       const bool fits = !tokenizer->is_control(id) && !bytes.empty() &&
@@ -205,7 +205,7 @@ TEST(ForcedPrefix, AnyPathReproducesTheBytes) {
         std::vector<float> logits(static_cast<size_t>(tokenizer->vocab_size()));
         for (float& logit : logits) logit = static_cast<float>(rng.uniform());
         TokenMask mask(tokenizer->vocab_size());
-        prefix.allow(mask);
+        ASSERT_TRUE(prefix.allow(mask).ok());
         mask.apply(logits);
         const auto best = std::ranges::max_element(logits);
         ASSERT_GE(*best, 0);

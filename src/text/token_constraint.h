@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "ruv/status.h"
 #include "text/token_mask.h"
 
 namespace ruv {
@@ -18,9 +19,13 @@ class TokenConstraint {
   virtual std::unique_ptr<TokenConstraint> clone() const = 0;
   // Any token may come, now and later: it need not be asked any more.
   virtual bool done() const = 0;
+  // Nothing may come any more: the answer is complete.
+  virtual bool complete() const { return false; }
   // Adds the tokens that may come next to `mask`, at least one. Changes nothing, so several threads
-  // may ask several constraints at once. Requires: !done(), an empty mask of the vocabulary.
-  virtual void allow(TokenMask& mask) const = 0;
+  // may ask several constraints at once. Fails: where finding them takes too much work or memory,
+  // or nothing can follow; the answer cannot be continued then. Requires: !done(), !complete(), an
+  // empty mask of the vocabulary.
+  virtual Status allow(TokenMask& mask) const = 0;
   // Whether `allow` gives this token: for a draft's tokens, whose whole masks are built later.
   // Requires: !done(), an id of the vocabulary.
   virtual bool allows(Token id) const = 0;

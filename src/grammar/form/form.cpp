@@ -142,6 +142,12 @@ Status Form::prepare(const SchemaOptions& options) {
   return {};
 }
 
-FormReader Form::reader() const { return FormReader(parts_, start_); }
+FormReader Form::reader(std::string_view prefix) const {
+  return FormReader(parts_, space_->languages().text(prefix), start_);
+}
+
+bool Form::is_worn() const {
+  return space_->languages().overflowed() || (schemas_ && schemas_->goals.overflowed());
+}
 
 }  // namespace ruv

@@ -34,7 +34,10 @@ class Form {
   std::span<const SchemaNote> notes() const { return notes_; }
   FormSpace& space() const { return *space_; }
   // A reader at the start of an answer. Requires: the space's lock is held, here and in all uses.
-  FormReader reader() const;
+  // It begins with `prefix`, which is not part of the form.
+  FormReader reader(std::string_view prefix = {}) const;
+  // Whether memory for languages or formulas has run out.
+  bool is_worn() const;
 
  private:
   // The schemas of a form and all that they were read from.

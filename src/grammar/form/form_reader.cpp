@@ -13,10 +13,10 @@ void FormReader::Frontier::clear() {
   done = false;
 }
 
-FormReader::FormReader(const FormParts& parts, FormNodes::Node start)
+FormReader::FormReader(const FormParts& parts, Language prefix, FormNodes::Node start)
     : parts_(parts), nodes_(std::make_shared<FormNodes>()) {
   Expansion expansion(*this, frontier_);
-  expansion.add(nodes_->make(start));
+  expansion.add(prefix, nodes_->make(start));
   gave_up_ = !expansion.finish();
 }
 
@@ -62,6 +62,12 @@ bool FormReader::accept(std::string_view bytes) {
   frontier_ = std::move(next);
   forget_text();
   return true;
+}
+
+bool FormReader::allows_token(Token token) const {
+  return std::ranges::any_of(frontier_.tokens, [&](FormNode id) {
+    return parts_.rules->token_sets[(*nodes_)[id].a].has(token);
+  });
 }
 
 bool FormReader::accept_token(Token token) {

@@ -43,7 +43,8 @@ class FormReader {
   };
 
   // `parts` must outlive the object. Copies share what was read so far.
-  FormReader(const FormParts& parts, FormNodes::Node start);
+  // `prefix` comes before the form.
+  FormReader(const FormParts& parts, Language prefix, FormNodes::Node start);
 
   const Frontier& frontier() const { return frontier_; }
   // Whether nothing but the end may come.
@@ -55,6 +56,7 @@ class FormReader {
   // A token that counts by its number.
   bool accept_token(Token token);
   bool allows(std::string_view bytes) const;
+  bool allows_token(Token token) const;
   // Adds all tokens that may come next. Changes nothing but what is cached.
   void allow(TokenMask& mask) const;
   // Bytes that must come next, at most `max_bytes`: none where there is a choice, or an end.

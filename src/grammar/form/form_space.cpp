@@ -18,9 +18,11 @@ std::array<CodePointSet, 5> sliced_sets() {
 
 }  // namespace
 
-FormSpace::FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_vocab)
+FormSpace::FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_vocab,
+                     std::vector<Token> ends)
     : tokens_(std::move(tokens)),
       trie_(*tokens_, n_vocab),
+      ends_(std::move(ends)),
       languages_(kMaxLanguages),
       masks_(languages_, trie_, *tokens_, kMaxMaskBytes) {
   for (const CodePointSet& set : sliced_sets()) {

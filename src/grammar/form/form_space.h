@@ -20,11 +20,14 @@ class FormSpace {
   static constexpr size_t kMaxMaskBytes = size_t{64} << 20;
 
   // Takes some milliseconds per 100,000 tokens.
-  FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_vocab);
+  // `ends`: the tokens that end an answer.
+  FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_vocab,
+            std::vector<Token> ends = {});
 
   Mutex& mutex() { return mutex_; }
   const TokenPrefixes& tokens() const { return *tokens_; }
   const TokenTrie& trie() const { return trie_; }
+  const std::vector<Token>& ends() const { return ends_; }
   // All else needs the lock.
   Languages& languages() { return languages_; }
   LanguageMasks& masks() { return masks_; }
@@ -43,6 +46,7 @@ class FormSpace {
   Mutex mutex_;
   std::shared_ptr<const TokenPrefixes> tokens_;
   TokenTrie trie_;
+  std::vector<Token> ends_;
   Languages languages_;
   LanguageMasks masks_;
   std::map<std::pair<JsonEscapes, JsonSpacing>, std::unique_ptr<Style>> styles_;

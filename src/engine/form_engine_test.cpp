@@ -1,0 +1,121 @@
+// Forms of answers through the whole engine: every answer that is not cut off has its form, alone
+// and in a batch, with drafts and without.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "ruv/engine.h"
+#include "ruv/stream.h"
+
+namespace ruv {
+namespace {
+
+class EngineForm : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    model_ = load_model(RUV_SOURCE_DIR "/models/ruvltra-nano-q8_0.gguf").value();
+    engine_ = Engine::create(model_, {.n_threads = 2, .n_ctx = 512, .max_sequences = 4}).value();
+  }
+  static void TearDownTestSuite() {
+    engine_.reset();
+    model_.reset();
+  }
+  static Request request(const AnswerForm& form, const std::string& prompt, double temperature,
+                         uint64_t seed) {
+    Request made = {.prompt = tokenize(*model_, prompt).value()};
+    made.params.temperature = temperature;
+    made.params.seed = seed;
+    made.params.max_tokens = 300;
+    made.form = engine_->load_form(form).value();
+    return made;
+  }
+  static Answer answer(Request request) {
+    return engine_->stream(std::move(request)).value().collect().value();
+  }
+
+  static std::shared_ptr<const Model> model_;
+  static std::unique_ptr<Engine> engine_;
+};
+std::shared_ptr<const Model> EngineForm::model_;
+std::unique_ptr<Engine> EngineForm::engine_;
+
+const AnswerForm kPerson = {
+    .text = R"({"type": "object", "properties": {"name": {"type": "string", "maxLength": 12},
+      "age": {"type": "integer", "minimum": 0, "maximum": 120},
+      "kind": {"enum": ["cat", "dog"]}}, "required": ["name", "age", "kind"],
+      "additionalProperties": false})"};
+
+TEST_F(EngineForm, EveryAnswerHasItsForm) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Answer got = answer(request(kPerson, "A person as JSON: ", seed == 0 ? 0 : 1.5, seed));
+    ASSERT_EQ(got.finish, FinishReason::stop) << got.text;
+    const auto json = parse_json(got.text, "answer");
+    ASSERT_TRUE(json) << got.text;
+    ASSERT_TRUE(json->is_object()) << got.text;
+    EXPECT_EQ(json->size(), 3U) << got.text;
+    EXPECT_LE(json->at("age").get<int64_t>(), 120) << got.text;
+    EXPECT_TRUE(json->at("kind") == "cat" || json->at("kind") == "dog") << got.text;
+  }
+}
+
+TEST_F(EngineForm, BatchAndDraftsChangeNothing) {
+  std::vector<Answer> alone;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Request asked = request(kPerson, "A cat as JSON: ", 0.9, seed);
+    asked.params.speculative = false;
+    alone.push_back(answer(std::move(asked)));
+  }
+  std::vector<Stream> together;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    together.push_back(engine_->stream(request(kPerson, "A cat as JSON: ", 0.9, seed)).value());
+  }
+  for (size_t i = 0; i < together.size(); ++i) {
+    EXPECT_EQ(together[i].collect().value().text, alone[i].text);
+  }
+}
+
+TEST_F(EngineForm, APatternHoldsTheWholeAnswer) {
+  const AnswerForm form = {.kind = AnswerForm::Kind::regex, .text = "(yes|no), [a-z]{3,5}\\."};
+  const Answer got = answer(request(form, "Is it so? ", 1.0, 3));
+  EXPECT_EQ(got.finish, FinishReason::stop);
+  EXPECT_TRUE(got.text.starts_with("yes, ") || got.text.starts_with("no, ")) << got.text;
+  EXPECT_TRUE(got.text.ends_with(".")) << got.text;
+}
+
+TEST_F(EngineForm, AnAnswerThatIsCutOffSaysSo) {
+  Request asked = request(kPerson, "A person as JSON: ", 0, 1);
+  asked.params.max_tokens = 4;
+  const Answer got = answer(std::move(asked));
+  EXPECT_EQ(got.finish, FinishReason::length);
+  EXPECT_EQ(got.timings.n_generated_tokens, 4);
+}
+
+TEST_F(EngineForm, AHealedPromptGoesBeforeTheForm) {
+  const AnswerForm form = {.kind = AnswerForm::Kind::regex, .text = "e (cat|dog)"};
+  Request asked = request(form, "Once upon a tim", 0, 1);
+  asked.params.token_healing = true;
+  const Answer got = answer(std::move(asked));
+  EXPECT_EQ(got.finish, FinishReason::stop);
+  EXPECT_TRUE(got.text == "e cat" || got.text == "e dog") << got.text;
+}
+
+TEST_F(EngineForm, WhatCannotBeHeldIsRefusedByName) {
+  const auto refused = [](const AnswerForm& form) {
+    const auto made = engine_->load_form(form);
+    return made ? std::string() : made.error().message();
+  };
+  EXPECT_NE(refused({.text = R"({"pattern": "(a)\\1"})"}).find("#/pattern"), std::string::npos);
+  EXPECT_NE(refused({.text = R"({"$ref": "http://x/y"})"}).find("http://x/y"), std::string::npos);
+  EXPECT_NE(
+      refused({.text = R"({"type": "integer", "minimum": 3, "maximum": 2})"}).find("no value"),
+      std::string::npos);
+  EXPECT_NE(refused({.text = R"({"format": "colour"})", .strict = true}).find("#/format"),
+            std::string::npos);
+  EXPECT_NE(refused({.text = "{"}).find("schema"), std::string::npos);
+  const auto noted = engine_->load_form({.text = R"({"format": "colour"})"});
+  ASSERT_TRUE(noted);
+  ASSERT_EQ(form_notes(**noted).size(), 1U);
+  EXPECT_EQ(form_notes(**noted)[0].pointer, "#/format");
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,94 @@
+#include "engine/form_store.h"
+
+#include "base/json.h"
+
+namespace ruv {
+namespace {
+
+JsonStyle style_of(JsonLayout layout) {
+  switch (layout) {
+    case JsonLayout::compact:
+      return {JsonEscapes::needed, JsonSpacing::compact};
+    case JsonLayout::flexible:
+      return {JsonEscapes::needed, JsonSpacing::flexible};
+    case JsonLayout::any:
+      break;
+  }
+  return {JsonEscapes::all, JsonSpacing::any};
+}
+
+Form::Made read_form(const std::shared_ptr<FormSpace>& space, const AnswerForm& form) {
+  SchemaOptions options = {.style = style_of(form.layout), .strict = form.strict};
+  for (const auto& [uri, text] : form.schemas) {
+    options.documents.emplace_back(uri, TRY(parse_json(text, uri)));
+  }
+  switch (form.kind) {
+    case AnswerForm::Kind::json_schema:
+      return Form::of_schema(space, TRY(parse_json(form.text, "schema")), std::move(options));
+    case AnswerForm::Kind::regex:
+      return Form::of_pattern(space, form.text, {});
+    case AnswerForm::Kind::gbnf:
+    case AnswerForm::Kind::lark:
+      break;
+  }
+  return fail(Code::unsupported, "grammars are not supported yet");
+}
+
+}  // namespace
+
+std::vector<FormNote> form_notes(const LoadedForm& form) {
+  std::vector<FormNote> made;
+  for (const SchemaNote& note : form.form->notes()) {
+    made.push_back({note.pointer, note.keyword, note.reason});
+  }
+  return made;
+}
+
+Result<std::shared_ptr<const LoadedForm>> Engine::load_form(const AnswerForm&) {
+  return fail(Code::unsupported, "this engine cannot hold answers to a form");
+}
+
+std::shared_ptr<const LoadedForm> FormStore::find(const AnswerForm& form) {
+  const Lock lock(mutex_);
+  for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+    if (!(at->asked == form)) continue;
+    kept_.splice(kept_.begin(), kept_, at);
+    return kept_.front().loaded;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<FormSpace> FormStore::space() {
+  const Lock lock(mutex_);
+  const bool is_worn = space_ && [&] {
+    const Lock guard(space_->mutex());
+    return space_->is_worn();
+  }();
+  if (!space_ || is_worn) {
+    auto tokens = std::make_shared<TokenPrefixes>(*model_->tokenizer);
+    std::vector<Token> ends;
+    for (Token id = 0; id < model_->tokenizer->vocab_size(); ++id) {
+      if (model_->tokenizer->ends_answer(id)) ends.push_back(id);
+    }
+    space_ =
+        std::make_shared<FormSpace>(std::move(tokens), model_->n_usable_tokens(), std::move(ends));
+    kept_.clear();
+  }
+  return space_;
+}
+
+Result<std::shared_ptr<const LoadedForm>> FormStore::load(const AnswerForm& form) {
+  if (auto known = find(form)) return known;
+  if (model_->tokenizer == nullptr) {
+    return fail(Code::unsupported, "the model has no tokenizer, so its answers have no form");
+  }
+  auto made = std::make_shared<LoadedForm>();
+  made->model = model_.get();
+  made->form = TRY(read_form(space(), form));
+  const Lock lock(mutex_);
+  kept_.push_front({form, made});
+  if (kept_.size() > kMaxForms) kept_.pop_back();
+  return made;
+}
+
+}  // namespace ruv
