@@ -9,10 +9,10 @@
 
 namespace ruv {
 
-Result<Answer> ask(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
+Result<Answer> ask(Engine& engine, Request request,
                    const std::function<void(std::string_view)>& on_text) {
   InterruptScope ctrl_c;  // a signal wakes no waiting thread, so collect() asks
-  Stream stream = TRY(engine.stream({.prompt = std::move(prompt), .params = params}));
+  Stream stream = TRY(engine.stream(std::move(request)));
   return stream.collect(
       [&](const Event& event) {
         if (on_text && !event.text.empty()) on_text(event.text);

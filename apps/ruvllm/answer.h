@@ -11,7 +11,7 @@ namespace ruv {
 // Submits, waits, and calls on_text on the calling thread. Ctrl-C cancels the request: the answer
 // then ends with FinishReason::cancelled and holds what was said so far.
 // Fails: as Engine::submit, and with the status of an answer that ended with `error`.
-Result<Answer> ask(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
+Result<Answer> ask(Engine& engine, Request request,
                    const std::function<void(std::string_view)>& on_text);
 
 // "prompt 12 tokens (8 kept), 340 tokens/s; answer 56 tokens, 79 tokens/s".

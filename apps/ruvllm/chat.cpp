@@ -139,7 +139,7 @@ class Talk {
                   "the conversation takes {} tokens and the context holds {}: /reset starts over, "
                   "a larger --ctx holds more",
                   prompt.size(), engine_.n_ctx());
-    return ask(engine_, prompt, params_, [](std::string_view text) {
+    return ask(engine_, {.prompt = prompt, .params = params_}, [](std::string_view text) {
       fmt::print("{}", text);
       std::fflush(stdout);
     });

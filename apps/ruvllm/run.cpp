@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
+#include "form_flags.h"
 #include "open_engine.h"
 #include "open_model.h"
 #include "ruv/prompts.h"
@@ -27,6 +28,7 @@ struct RunCall {
   bool quiet = false;
   EngineCall engine;
   GenerateParams params;
+  FormCall form;
 };
 
 Conversation conversation(const RunCall& call) {
@@ -89,6 +91,13 @@ Json answer_json(const RunCall& call, const std::vector<Token>& prompt, const An
   return out;
 }
 
+// Whether an answer with a form is unfinished.
+bool request_was_cut(const RunCall& call, const Answer& answer) {
+  const FormCall& form = call.form;
+  const bool has_form = form.json_object || !(form.schema + form.grammar + form.regex).empty();
+  return has_form && answer.finish == FinishReason::length;
+}
+
 void print_piece(std::string_view text) {
   fmt::print("{}", text);
   std::fflush(stdout);
@@ -99,7 +108,14 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
       TRY(open_model(call.model, call.engine.n_threads, call.load));
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
-  const Answer answer = TRY(ask(*engine, prompt, call.params,
+  Request request = {.prompt = prompt, .params = call.params};
+  if (const std::optional<AnswerForm> form = TRY(answer_form(call.form))) {
+    request.form = TRY(engine->load_form(*form));
+    for (const FormNote& note : form_notes(*request.form)) {
+      line.note(fmt::format("{}: {}", note.pointer, note.reason));
+    }
+  }
+  const Answer answer = TRY(ask(*engine, std::move(request),
                                 call.json ? std::function<void(std::string_view)>() : print_piece));
   const int code = answer.finish == FinishReason::cancelled ? kInterrupted : kDone;
   if (call.json) {
@@ -108,6 +124,9 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   }
   if (!answer.text.ends_with('\n')) fmt::print("\n");
   std::fflush(stdout);
+  if (request_was_cut(call, answer)) {
+    line.note("the answer was cut off before its form was complete; raise --max-tokens");
+  }
   if (call.quiet) return code;
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{}\n", style.dim, speed_line(answer.timings), style.reset);
@@ -136,6 +155,7 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
   if (!flag && call.words.empty() && !stdin_is_given())
     return "give a prompt, or pipe one to stdin";
   if (call.raw && !call.system.empty()) return "--system cannot be used with --raw";
+  if (const std::string forms = objection_to(call.form); !forms.empty()) return forms;
   if (call.params.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
   return {};
 }
@@ -160,6 +180,7 @@ int run_command(int argc, char** argv) {
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
                "Longest prompt and answer in tokens; 0: what the model was trained for");
   add_cache_flags(line, call.engine.cache);
+  add_form_flags(line, call.form);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::string objection = objection_to(line, call); !objection.empty())

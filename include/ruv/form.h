@@ -19,6 +19,7 @@ enum class JsonLayout : uint8_t {
 struct AnswerForm {
   enum class Kind : uint8_t {
     json_schema,  // a value of a JSON schema, drafts 4 to 2020-12
+    choice,       // one of several texts, given as a JSON list
     regex,        // a text that matches as a whole; ECMAScript's syntax
     gbnf,         // of a grammar as llama.cpp reads it
     lark,         // of a grammar in llguidance's dialect of Lark

@@ -17,6 +17,17 @@ JsonStyle style_of(JsonLayout layout) {
   return {JsonEscapes::all, JsonSpacing::any};
 }
 
+Form::Made choice_of(const std::shared_ptr<FormSpace>& space, const std::string& text) {
+  const Json list = TRY(parse_json(text, "choice"));
+  std::vector<std::string> texts;
+  for (size_t i = 0; list.is_array() && i < list.size(); ++i) {
+    if (!list[i].is_string()) return fail(Code::invalid, "choice: text {} is not a string", i);
+    texts.emplace_back(list[i].text());
+  }
+  if (texts.empty()) return fail(Code::invalid, "choice: must be a list of texts");
+  return Form::of_texts(space, texts);
+}
+
 Form::Made read_form(const std::shared_ptr<FormSpace>& space, const AnswerForm& form) {
   SchemaOptions options = {.style = style_of(form.layout), .strict = form.strict};
   for (const auto& [uri, text] : form.schemas) {
@@ -25,6 +36,8 @@ Form::Made read_form(const std::shared_ptr<FormSpace>& space, const AnswerForm& 
   switch (form.kind) {
     case AnswerForm::Kind::json_schema:
       return Form::of_schema(space, TRY(parse_json(form.text, "schema")), std::move(options));
+    case AnswerForm::Kind::choice:
+      return choice_of(space, form.text);
     case AnswerForm::Kind::regex:
       return Form::of_pattern(space, form.text, {});
     case AnswerForm::Kind::gbnf:

@@ -95,7 +95,7 @@ Form::Made Form::of_schema(std::shared_ptr<FormSpace> space, Json json, SchemaOp
   const Lock guard(form->space_->mutex());
   const Goal goal = TRY(form->add_schema(std::move(json), options));
   form->start_ = {.kind = FormNodes::Kind::value, .a = static_cast<uint32_t>(goal)};
-  TRY(form->prepare(options));
+  TRY(form->prepare());
   return form;
 }
 
@@ -108,7 +108,7 @@ Form::Made Form::of_rules(std::shared_ptr<FormSpace> space, RuleSet rules, Schem
   }
   const uint32_t body = form->rules_.rules[form->rules_.start].body;
   form->start_ = {.kind = FormNodes::Kind::expression, .a = body};
-  TRY(form->prepare(options));
+  TRY(form->prepare());
   return form;
 }
 
@@ -120,18 +120,29 @@ Form::Made Form::of_pattern(std::shared_ptr<FormSpace> space, std::string_view t
   Languages& languages = form->space_->languages();
   const Language language =
       TRY(language_of(languages, pattern, Utf8Alphabet(), PatternMatch::whole));
-  if (languages.is_nothing(language)) {
-    return fail(Code::unsupported, "no text matches the pattern");
+  return of_language(form, language);
+}
+
+Form::Made Form::of_texts(std::shared_ptr<FormSpace> space, std::span<const std::string> texts) {
+  const std::shared_ptr<Form> form(new Form(std::move(space)));
+  const Lock guard(form->space_->mutex());
+  std::vector<Language> parts;
+  for (const std::string& text : texts) parts.push_back(form->space_->languages().text(text));
+  return of_language(form, form->space_->languages().any_of(parts));
+}
+
+Form::Made Form::of_language(std::shared_ptr<Form> form, Language language) {
+  if (form->space_->languages().is_nothing(language)) {
+    return fail(Code::unsupported, "no text has this form");
   }
   form->rules_.nodes.push_back({.kind = RuleKind::language, .language = language});
   form->rules_.rules.push_back({"root", 0});
   form->start_ = {.kind = FormNodes::Kind::expression, .a = 0};
-  TRY(form->prepare({}));
+  TRY(form->prepare());
   return form;
 }
 
-Status Form::prepare(const SchemaOptions& options) {
-  (void)options;
+Status Form::prepare() {
   parts_.tokens = &space_->tokens();
   parts_.masks = &space_->masks();
   parts_.rules = &rules_;

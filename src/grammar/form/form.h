@@ -28,6 +28,8 @@ class Form {
   static Made of_rules(std::shared_ptr<FormSpace> space, RuleSet rules, SchemaOptions options);
   static Made of_pattern(std::shared_ptr<FormSpace> space, std::string_view pattern,
                          const PatternOptions& options);
+  // One of these texts.
+  static Made of_texts(std::shared_ptr<FormSpace> space, std::span<const std::string> texts);
   ~Form();
 
   // Keywords that are not enforced.
@@ -45,7 +47,8 @@ class Form {
 
   explicit Form(std::shared_ptr<FormSpace> space);
   Result<Goal> add_schema(Json json, const SchemaOptions& options);
-  Status prepare(const SchemaOptions& options);
+  static Made of_language(std::shared_ptr<Form> form, Language language);
+  Status prepare();
 
   std::shared_ptr<FormSpace> space_;
   std::unique_ptr<Schemas> schemas_;

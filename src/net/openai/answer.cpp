@@ -34,6 +34,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
         shape_(shape),
         params_(request.params),
         terms_(request.terms),
+        form_(request.loaded),
         n_(request.n),
         stream_(request.stream),
         include_usage_(request.include_usage),
@@ -81,6 +82,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   const AnswerShape& shape_;
   GenerateParams params_;
   ServiceTerms terms_;
+  std::shared_ptr<const LoadedForm> form_;
   int64_t n_;
   bool stream_;
   bool include_usage_;
@@ -136,6 +138,7 @@ Status AnswerJob::submit_all() {
     request.prompt = prompt.ids;
     request.params = params_;
     request.terms = terms_;
+    request.form = form_;
     request.n_fixed_tokens = prompt.n_fixed;
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
     request.on_event = [self = shared_from_this(), i](const Event& event) {
@@ -410,6 +413,18 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
   }
   const int64_t n_vocab = service.text->info().n_vocab;
   return check_known(ids, n_vocab, field);
+}
+
+ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request) {
+  if (!request.form) return {};
+  auto loaded = service.engine->load_form(request.form->form);
+  if (!loaded) {
+    return tl::unexpected(bad_request(
+        request.form->field, fmt::format("'{}': {}", request.form->field, loaded.error().message()),
+        loaded.error().code() == Code::unsupported ? "unsupported_form" : "invalid_form"));
+  }
+  request.loaded = std::move(*loaded);
+  return {};
 }
 
 ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params) {

@@ -64,6 +64,8 @@ struct ReadyPrompt {
 // an id outside the vocabulary. `field` is named in the error.
 ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
                              const std::string& field);
+// Reads the form that the request asks for. Fails: 400 naming the field.
+ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request);
 ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params);
 
 class SessionTurn;

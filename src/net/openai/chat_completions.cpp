@@ -93,6 +93,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   GenerateRequest request = TRY(parse_chat_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
+  TRY(load_form(service, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
   TRY(check_awaited(http));

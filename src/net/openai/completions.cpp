@@ -81,9 +81,10 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
 ApiResult<void> answer_completion(const OpenAiService& service, const HttpRequest& http,
                                   const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
-  const GenerateRequest request = TRY(parse_completion_request(http.body));
+  GenerateRequest request = TRY(parse_completion_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
+  TRY(load_form(service, request));
   std::vector<ReadyPrompt> prompts;
   for (const RawPrompt& raw : request.prompts) {
     TRY(check_awaited(http));

@@ -15,10 +15,6 @@ bool is_empty_text(const Json& value) { return value.is_string() && value.empty(
 bool is_none(const Json& value) { return value == "none"; }
 bool is_one(const Json& value) { return value == 1; }
 // Values of refused fields that ask for nothing.
-bool is_text_format(const Json& value) {
-  return value.is_object() && value.size() == 1 && value.contains("type") &&
-         value.at("type") == "text";
-}
 bool is_text_only(const Json& value) {
   return value.is_array() && value.size() == 1 && value[0] == "text";
 }
@@ -54,6 +50,21 @@ constexpr std::array kSharedFields{
              "whose request it is: users get equal service and share no kept prefixes"},
     FieldRow{"cache_salt", kHonoured, "kept prefixes are shared among requests with one salt only"},
     FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},
+    FieldRow{"response_format", kHonoured,
+             "the form of the answer: {\"type\": \"text\"}, \"json_object\" or \"json_schema\""},
+    FieldRow{"structured_outputs", kHonoured,
+             "the same: an object with one of json, regex, choice, grammar, json_object"},
+    FieldRow{"json_schema", kHonoured, "the same: a JSON schema"},
+    FieldRow{"grammar", kHonoured, "the same: a grammar in GBNF, or in the dialect of Lark"},
+    FieldRow{"format", kHonoured, "the same: \"json\" or a JSON schema"},
+    FieldRow{"guided_json", kHonoured, "another name of json_schema"},
+    FieldRow{"guided_regex", kHonoured, "the same: a pattern that the whole answer matches"},
+    FieldRow{"guided_choice", kHonoured, "the same: a list of texts, of which it is one"},
+    FieldRow{"guided_grammar", kHonoured, "another name of grammar"},
+    FieldRow{"guided_json_object", kHonoured, "true: any JSON object"},
+    FieldRow{"guided_whitespace_pattern", kUnsupported, ""},
+    FieldRow{"guided_decoding_backend", kUnsupported, ""},
+    FieldRow{"structural_tag", kUnsupported, ""},
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
     FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},
     FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},
@@ -81,7 +92,6 @@ constexpr auto kChatFields = joined_rows(
         FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
         FieldRow{"top_logprobs", kHonoured,
                  "likeliest alternatives per token, 0 to 20; needs logprobs"},
-        FieldRow{"response_format", kUnsupported, "only {\"type\": \"text\"}", is_text_format},
         FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
         FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
         FieldRow{"parallel_tool_calls", kUnsupported, ""},
@@ -163,7 +173,7 @@ constexpr std::array kDetokenizeFields{
     FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
 };
 
-constexpr int kMaxBodyDepth = 32;
+constexpr int kMaxBodyDepth = 100;
 
 // Linear: the tables are short and bodies have few fields.
 const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) {

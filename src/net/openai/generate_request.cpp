@@ -224,6 +224,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   TRY(read_stream(body, request));
   TRY(read_notes(body));
   TRY(read_service(body, request));
+  request.form = TRY(read_answer_form(body));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   TRY(read_seed(body, request.n, request.params));
   return request;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/api_error.h"
+#include "net/openai/answer_form.h"
 #include "ruv/conversation.h"
 #include "ruv/engine.h"
 #include "ruv/token.h"
@@ -28,10 +29,12 @@ struct GenerateRequest {
   bool stream = false;
   bool include_usage = false;
   ServiceTerms terms;
-  bool echo = false;               // completions only
-  std::vector<RawPrompt> prompts;  // completions only, at least one
-  Conversation conversation;       // chat only
-  std::string session;             // chat only; empty: none
+  std::optional<AskedForm> form;                  // of the answers
+  std::shared_ptr<const LoadedForm> loaded = {};  // the same, once it was read
+  bool echo = false;                              // completions only
+  std::vector<RawPrompt> prompts;                 // completions only, at least one
+  Conversation conversation;                      // chat only
+  std::string session;                            // chat only; empty: none
 };
 
 // The largest number of choices of one request: prompts · n.

@@ -1,0 +1,25 @@
+// The flags that ask for a form of the answer.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "command_line.h"
+#include "ruv/form.h"
+
+namespace ruv {
+
+struct FormCall {
+  std::string schema;   // JSON, or the name of a file that has it
+  std::string grammar;  // a grammar, or the name of a file that has one
+  std::string regex;
+  bool json_object = false;
+};
+
+void add_form_flags(CommandLine& line, FormCall& call);
+// Why the flags contradict each other, if so.
+std::string objection_to(const FormCall& call);
+// Fails: as reading a file.
+Result<std::optional<AnswerForm>> answer_form(const FormCall& call);
+
+}  // namespace ruv
