@@ -10,7 +10,7 @@ FormReader::RestWalk::RestWalk(const FormReader& reader, const LanguageTokens& t
                                const LanguageTokens::Rests& rests, TokenMask& mask)
     : reader_(reader),
       tokens_(tokens),
-      rests_(*rests.trie),
+      rests_(*rests.index),
       mask_(mask),
       text_size_(reader.text_.size()) {
   reader_.text_ += rests.before.value_or("?");
@@ -23,30 +23,51 @@ FormReader::RestWalk::~RestWalk() {
 }
 
 void FormReader::RestWalk::run(FormNode next) {
-  const std::span<const SuffixTrie::Node> nodes = rests_.nodes();
-  std::vector<Level> levels(1);
-  levels[0].end = static_cast<uint32_t>(nodes.size());
-  Expansion expansion(reader_, levels[0].frontier);
+  Frontier frontier;
+  Expansion expansion(reader_, frontier);
   expansion.add(next);
   if (!expansion.finish()) reader_.gave_up_ = true;
-  levels[0].is_sure = !expansion.is_unsure();
+  if (expansion.is_unsure()) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const SuffixTrie& trie = rests_.beginning_with(static_cast<uint8_t>(byte));
+      try_tokens(trie, 0, static_cast<uint32_t>(trie.nodes().size()));
+    }
+    return;
+  }
+  first_bytes(frontier).for_each([&](uint8_t byte) { run(frontier, rests_.beginning_with(byte)); });
+}
+
+ByteSet FormReader::RestWalk::first_bytes(const Frontier& frontier) const {
+  ByteSet bytes;
+  for (const Head& head : frontier.heads) {
+    for (const Languages::Arc& arc : reader_.parts_.masks->languages().arcs(head.rest)) {
+      bytes |= arc.bytes;
+    }
+  }
+  return bytes;
+}
+
+void FormReader::RestWalk::run(const Frontier& frontier, const SuffixTrie& trie) {
+  const std::span<const SuffixTrie::Node> nodes = trie.nodes();
+  const auto n_nodes = static_cast<uint32_t>(nodes.size());
+  std::vector<Level> levels;
   Frontier moved;
-  for (uint32_t i = 0; i < nodes.size();) {
-    while (i == levels.back().end) {
+  for (uint32_t i = 0; i < n_nodes;) {
+    while (!levels.empty() && i == levels.back().end) {
       levels.pop_back();
       reader_.text_.pop_back();
     }
-    if (!levels.back().is_sure) {
-      try_tokens(i, levels.back().end);
+    if (!levels.empty() && !levels.back().is_sure) {
+      try_tokens(trie, i, levels.back().end);
       i = levels.back().end;
       continue;
     }
     const SuffixTrie::Node& node = nodes[i];
-    if (!reader_.move(levels.back().frontier, node.byte, moved)) {
+    if (!reader_.move(levels.empty() ? frontier : levels.back().frontier, node.byte, moved)) {
       i = node.end;
       continue;
     }
-    add(rests_.tokens(node));
+    add(trie.tokens(node));
     ++i;
     if (node.end == i) continue;
     reader_.text_.push_back(static_cast<char>(node.byte));
@@ -54,6 +75,7 @@ void FormReader::RestWalk::run(FormNode next) {
     level.is_sure = reader_.expand(moved, level.frontier);
     levels.push_back(std::move(level));
   }
+  for (; !levels.empty(); levels.pop_back()) reader_.text_.pop_back();
 }
 
 void FormReader::RestWalk::add(std::span<const Token> tokens) {
@@ -63,12 +85,12 @@ void FormReader::RestWalk::add(std::span<const Token> tokens) {
   }
 }
 
-void FormReader::RestWalk::try_tokens(uint32_t from, uint32_t to) {
+void FormReader::RestWalk::try_tokens(const SuffixTrie& trie, uint32_t from, uint32_t to) {
   const std::string rest = reader_.text_.substr(text_size_);
   const uint32_t first_known = std::exchange(reader_.first_known_, 0);
   reader_.text_.resize(text_size_);
   for (uint32_t i = from; i < to; ++i) {
-    for (const Token token : rests_.tokens(rests_.nodes()[i])) {
+    for (const Token token : trie.tokens(trie.nodes()[i])) {
       if (mask_.has(token) || !tokens_.keeps_rest(token)) continue;
       if (reader_.allows(reader_.parts_.tokens->bytes(token))) mask_.add(token);
     }

@@ -26,12 +26,14 @@ class FormReader::RestWalk {
     bool is_sure;  // all that may follow is in the frontier
     Frontier frontier;
   };
+  void run(const Frontier& frontier, const SuffixTrie& trie);
   void add(std::span<const Token> tokens);
-  void try_tokens(uint32_t from, uint32_t to);
+  void try_tokens(const SuffixTrie& trie, uint32_t from, uint32_t to);
+  ByteSet first_bytes(const Frontier& frontier) const;
 
   const FormReader& reader_;
   const LanguageTokens& tokens_;
-  const SuffixTrie& rests_;
+  const RestIndex& rests_;
   TokenMask& mask_;
   size_t text_size_;  // of the reader's text before the token
 };

@@ -16,42 +16,39 @@ CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
     : n_vocab_(masks.trie().n_vocab()),
       lengths_(std::make_shared<RunLengths>(static_cast<size_t>(n_vocab_), uint8_t{0})) {
   struct Step {
-    uint32_t end;      // of the node's subtree
-    Language state;    // inside a character; `empty` after one, `nothing` outside the run
-    uint8_t length;    // characters so far, an unfinished one included
-    uint16_t left_at;  // bytes before the run was left
+    uint32_t end;    // of the node's subtree
+    Language state;  // inside a character; `empty` after one
+    uint8_t length;  // characters so far, an unfinished one included
   };
   const TokenTrie& trie = masks.trie();
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), Language::empty, 0, 0}};
+  std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), Language::empty, 0}};
   inside_.resize(kLongRun + 1);
-  for (uint32_t i = 1; i < nodes.size(); ++i) {
+  for (uint32_t i = 1; i < nodes.size();) {
     while (i == path.back().end) path.pop_back();
     const TokenTrie::Node& node = nodes[i];
     Step next = path.back();
+    const bool starts = next.state == Language::empty;
     next.end = node.end;
-    if (next.state != Language::nothing) {
-      const bool starts = next.state == Language::empty;
-      next.state = masks.after(starts ? character : next.state, node.byte);
-      if (next.state == Language::nothing) {
-        if (!starts) {  // inside a character: nothing fits
-          i = node.end - 1;
-          continue;
-        }
-        next.left_at = static_cast<uint16_t>(path.size() - 1);
-      } else if (starts && next.length < kLongRun) {
-        ++next.length;
-      }
+    next.state = masks.after(starts ? character : next.state, node.byte);
+    if (next.state == Language::nothing) {
+      if (starts) exits_.push_back({i, static_cast<uint32_t>(path.size() - 1), next.length});
+      i = node.end;
+      continue;
     }
-    for (const Token token : trie.tokens(node)) {
-      if (next.state != Language::nothing) {
-        inside_[next.length].push_back(token);
-      } else {
-        (*lengths_)[static_cast<size_t>(token)] = next.length;
-        exits_.push_back({masks.bytes(token).substr(next.left_at), token});
-      }
-    }
+    if (starts && next.length < kLongRun) ++next.length;
+    const std::span<const Token> tokens = trie.tokens(node);
+    std::vector<Token>& list = inside_[next.length];
+    list.insert(list.end(), tokens.begin(), tokens.end());
     if (node.end != i + 1) path.push_back(next);
+    ++i;
+  }
+  for (const Exit& exit : exits_) {
+    for (uint32_t i = exit.node; i < nodes[exit.node].end; ++i) {
+      for (const Token token : trie.tokens(nodes[i])) {
+        (*lengths_)[static_cast<size_t>(token)] = exit.length;
+      }
+    }
   }
 }
 
@@ -79,22 +76,39 @@ std::shared_ptr<const LanguageTokens> CharacterRuns::inside(uint32_t max) {
   return made;
 }
 
+// Follows what comes after the run from each node that leaves it.
 CharacterRuns::Rest& CharacterRuns::rest_of(LanguageMasks& masks, Language rest) {
   const auto known = rests_.find(rest);
   if (known != rests_.end()) return known->second;
   Rest made;
-  std::vector<SuffixTrie::Suffix> suffixes;
-  for (const auto& [text, token] : exits_) {
-    Language at = rest;
-    for (size_t i = 0; i < text.size() && at != Language::nothing; ++i) {
-      if (i > 0 && masks.languages().has_empty(at)) suffixes.push_back({text.substr(i), token});
-      at = masks.after(at, static_cast<uint8_t>(text[i]));
+  std::vector<RestIndex::End> ends;
+  const TokenTrie& trie = masks.trie();
+  const std::span<const TokenTrie::Node> nodes = trie.nodes();
+  for (const Exit& exit : exits_) {
+    struct Step {
+      uint32_t end;
+      Language state;
+    };
+    std::vector<Step> path = {{nodes[exit.node].end, rest}};
+    for (uint32_t i = exit.node; i < nodes[exit.node].end;) {
+      while (i == path.back().end) path.pop_back();
+      const Language next = masks.after(path.back().state, nodes[i].byte);
+      if (next == Language::nothing) {
+        i = nodes[i].end;
+        continue;
+      }
+      const std::span<const Token> tokens = trie.tokens(nodes[i]);
+      made.ends.insert(made.ends.end(), tokens.begin(), tokens.end());
+      if (nodes[i].end != i + 1 && masks.languages().has_empty(next)) {
+        ends.push_back({i, exit.depth + static_cast<uint32_t>(path.size())});
+      }
+      path.push_back({nodes[i].end, next});
+      ++i;
     }
-    if (at != Language::nothing) made.ends.push_back(token);
   }
   std::ranges::stable_sort(made.ends, {},
                            [&](Token token) { return (*lengths_)[static_cast<size_t>(token)]; });
-  made.rests = std::make_shared<SuffixTrie>(std::move(suffixes));
+  made.rests = std::make_shared<RestIndex>(trie, masks.prefixes(), std::move(ends));
   return rests_.emplace(rest, std::move(made)).first->second;
 }
 
@@ -116,7 +130,7 @@ std::shared_ptr<const LanguageTokens> CharacterRuns::tokens(LanguageMasks& masks
     mask->add(std::span(first, last));
     made->many = std::move(mask);
   }
-  if (!after.rests->empty()) made->rests.push_back({std::nullopt, after.rests});
+  made->rests.push_back({std::nullopt, after.rests});
   if (is_unbounded) {
     after.unbounded = made;
   } else {

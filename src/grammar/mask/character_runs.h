@@ -23,16 +23,17 @@ class CharacterRuns {
                                                Language rest);
 
  private:
-  // What is after the run, in tokens that leave it.
+  // A node of the vocabulary whose byte is the first after a run.
   struct Exit {
-    std::string_view text;
-    Token token;
+    uint32_t node;
+    uint32_t depth;  // bytes before it
+    uint8_t length;  // characters before it
   };
   // For one language after the run.
   struct Rest {
     std::vector<Token> ends;  // tokens that end inside it, by the length of their run
     std::shared_ptr<const LanguageTokens> unbounded;
-    std::shared_ptr<const SuffixTrie> rests;
+    std::shared_ptr<const RestIndex> rests;
   };
   Rest& rest_of(LanguageMasks& masks, Language rest);
   std::shared_ptr<const LanguageTokens> inside(uint32_t max);

@@ -9,10 +9,12 @@ constexpr size_t kMaxRows = 16384;
 constexpr size_t kMaxRuns = 64;
 // Tokens up to which a list is smaller and faster than a mask.
 constexpr size_t kFewTokens = 512;
-// Different beginnings of tokens up to which their rests are kept apart.
+// Ends of a language in the vocabulary up to which their rests are kept apart.
 constexpr size_t kFewEnds = 12;
 // What a character may be to have runs: its spellings are short and many.
 constexpr uint32_t kMaxSpelling = 12;
+// Bytes that characters begin with from which on runs are worth a visit to the whole vocabulary.
+constexpr size_t kManyBytes = 100;
 
 }  // namespace
 
@@ -98,6 +100,7 @@ bool LanguageMasks::is_run(const Languages::Repetition& repetition) {
   }
   ByteSet first;
   for (const Languages::Arc& arc : languages_.arcs(part)) first |= arc.bytes;
+  if (first.size() < kManyBytes) return false;
   for (const Languages::Arc& arc : languages_.arcs(repetition.rest)) {
     if (!(first & arc.bytes).empty()) return false;
   }
@@ -118,8 +121,8 @@ LanguageMasks::Made LanguageMasks::walk(Language language) {
   return walk(language, trie_);
 }
 
-// One scan of the tree: a byte after which nothing can follow skips its subtree, unless a text of
-// the language ended on the way, whose rests are collected.
+// One scan of the tree: a byte after which nothing can follow skips its subtree. Nodes at which a
+// text of the language ends are remembered.
 LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie) {
   struct Step {
     uint32_t end;    // of the node's subtree
@@ -127,31 +130,26 @@ LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie
   };
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
   std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), language}};
-  std::vector<size_t> ends;  // lengths after which a text of the language ended, on the path
+  std::vector<RestIndex::End> ends;
   std::vector<Token> inside;
-  std::vector<End> rests;
   const Row* row_here = &row(language);
   for (uint32_t i = 1; i < nodes.size();) {
     if (i == path.back().end) {
       while (i == path.back().end) path.pop_back();
-      while (!ends.empty() && ends.back() >= path.size()) ends.pop_back();
-      row_here = path.back().state == Language::nothing ? nullptr : &row(path.back().state);
+      row_here = &row(path.back().state);
     }
     const TokenTrie::Node& node = nodes[i];
-    const Language next = row_here == nullptr ? Language::nothing : (*row_here)[node.byte];
-    if (next == Language::nothing && ends.empty()) {
+    const Language next = (*row_here)[node.byte];
+    if (next == Language::nothing) {
       i = node.end;
       continue;
     }
     const std::span<const Token> tokens = trie.tokens(node);
-    if (next != Language::nothing) inside.insert(inside.end(), tokens.begin(), tokens.end());
-    for (const size_t end : ends) {
-      for (const Token token : tokens) rests.push_back({end, token});
-    }
+    inside.insert(inside.end(), tokens.begin(), tokens.end());
     if (node.end != i + 1) {
+      if (languages_.has_empty(next)) ends.push_back({i, static_cast<uint32_t>(path.size())});
       path.push_back({node.end, next});
-      row_here = next == Language::nothing ? nullptr : &row(next);
-      if (next != Language::nothing && languages_.has_empty(next)) ends.push_back(path.size() - 1);
+      row_here = &row(next);
     }
     ++i;
   }
@@ -163,36 +161,29 @@ LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie
     mask->add(inside);
     made->many = std::move(mask);
   }
-  add_rests(*made, rests);
+  add_rests(*made, trie, std::move(ends));
   return made;
 }
 
-// Tokens in which a text ended come together where they have the same beginning.
-void LanguageMasks::add_rests(LanguageTokens& made, std::span<const End> ends) {
-  std::vector<std::string_view> texts;
-  std::vector<std::vector<SuffixTrie::Suffix>> parts;
-  for (const auto& [size, token] : ends) {
-    const std::string_view whole = bytes(token);
-    const std::string_view before = whole.substr(0, size);
-    const auto known = std::ranges::find(texts, before);
-    const auto part = static_cast<size_t>(known - texts.begin());
-    if (part == kFewEnds) break;
-    if (known == texts.end()) {
-      texts.push_back(before);
-      parts.emplace_back();
-    }
-    parts[part].push_back({whole.substr(size), token});
-  }
-  if (texts.size() < kFewEnds) {
-    for (size_t i = 0; i < texts.size(); ++i) {
-      made.rests.push_back(
-          {std::string(texts[i]), std::make_shared<SuffixTrie>(std::move(parts[i]))});
-    }
+// The first token below a node, whose bytes begin with those of the node.
+std::string LanguageMasks::bytes_of(const TokenTrie& trie, const RestIndex::End& end) const {
+  uint32_t at = end.node;
+  while (trie.nodes()[at].n_tokens == 0) ++at;
+  return std::string(bytes(trie.tokens(trie.nodes()[at])[0]).substr(0, end.depth));
+}
+
+void LanguageMasks::add_rests(LanguageTokens& made, const TokenTrie& trie,
+                              std::vector<RestIndex::End> ends) {
+  if (ends.empty()) return;
+  if (ends.size() > kFewEnds) {
+    made.rests.push_back(
+        {std::nullopt, std::make_shared<RestIndex>(trie, prefixes_, std::move(ends))});
     return;
   }
-  std::vector<SuffixTrie::Suffix> all;
-  for (const auto& [size, token] : ends) all.push_back({bytes(token).substr(size), token});
-  made.rests.push_back({std::nullopt, std::make_shared<SuffixTrie>(std::move(all))});
+  for (const RestIndex::End& end : ends) {
+    made.rests.push_back(
+        {bytes_of(trie, end), std::make_shared<RestIndex>(trie, prefixes_, std::vector{end})});
+  }
 }
 
 // Only along the texts that are taken away do tokens differ from those of the base. Not for a base

@@ -40,6 +40,7 @@ class LanguageMasks {
 
   Languages& languages() { return languages_; }
   const TokenTrie& trie() const { return trie_; }
+  const TokenPrefixes& prefixes() const { return prefixes_; }
   std::string_view bytes(Token token) const { return prefixes_.bytes(token); }
 
  private:
@@ -50,12 +51,8 @@ class LanguageMasks {
   Made make(Language language);
   Made walk(Language language);
   Made walk(Language language, const TokenTrie& trie);
-  // A token in which a text ended after `size` bytes.
-  struct End {
-    size_t size;
-    Token token;
-  };
-  void add_rests(LanguageTokens& made, std::span<const End> ends);
+  void add_rests(LanguageTokens& made, const TokenTrie& trie, std::vector<RestIndex::End> ends);
+  std::string bytes_of(const TokenTrie& trie, const RestIndex::End& end) const;
   Made without(Language language, const Languages::Exclusion& exclusion);
   bool is_run(const Languages::Repetition& repetition);
   void forget_rows();

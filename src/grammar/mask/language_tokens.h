@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grammar/mask/suffix_trie.h"
+#include "grammar/mask/rest_index.h"
 #include "text/token_mask.h"
 
 namespace ruv {
@@ -30,7 +30,7 @@ struct LanguageTokens {
   // few, else all together.
   struct Rests {
     std::optional<std::string> before;
-    std::shared_ptr<const SuffixTrie> trie;
+    std::shared_ptr<const RestIndex> index;
   };
   std::vector<Rests> rests;
   // Some of these tokens are left out: those in `removed_rests`, and those whose run is not of
