@@ -1,0 +1,167 @@
+// Speed and coverage of forms over schemas with instances, as MaskBench has them: one JSON object
+// per line with "id", "schema" and "tests" ("data", "valid").
+//   ruv_bench_grammar TOKENIZER SCHEME SCHEMAS [--tokens FILE]
+// Each schema is met once. For every token of every instance the mask is made and the token
+// accepted. Prints one JSON object; with --tokens writes the instances' tokens, for peers to read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "base/json.h"
+#include "format/tokenizer_file.h"
+#include "grammar/form/form.h"
+
+namespace ruv {
+namespace {
+
+double now_us() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::micro>(now).count();
+}
+
+// A document as Python's json.dumps writes it, not escaping what needs no escape.
+void append_document(const Json& value, std::string& out) {
+  if (value.is_string()) {
+    out += '"' + escape_json(value.text()) + '"';
+  } else if (value.is_array()) {
+    out += '[';
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ", ";
+      append_document(value[i], out);
+    }
+    out += ']';
+  } else if (value.is_object()) {
+    out += '{';
+    bool first = true;
+    for (const auto& [key, member] : value.items()) {
+      out += (first ? "\"" : ", \"") + escape_json(key) + "\": ";
+      first = false;
+      append_document(member, out);
+    }
+    out += '}';
+  } else {
+    out += value.dump();
+  }
+}
+
+Json figures(std::vector<double> values) {
+  if (values.empty()) return Json::object();
+  std::ranges::sort(values);
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const auto at = [&](double share) {
+    return values[std::min(values.size() - 1,
+                           static_cast<size_t>(share * static_cast<double>(values.size())))];
+  };
+  return {{"n", values.size()},  {"mean", sum / static_cast<double>(values.size())},
+          {"p50", at(0.5)},      {"p90", at(0.9)},
+          {"p99", at(0.99)},     {"p99.9", at(0.999)},
+          {"max", values.back()}};
+}
+
+class Bench {
+ public:
+  explicit Bench(std::shared_ptr<const Tokenizer> tokenizer)
+      : tokenizer_(std::move(tokenizer)),
+        prefixes_(std::make_shared<TokenPrefixes>(*tokenizer_)),
+        space_(std::make_shared<FormSpace>(prefixes_, tokenizer_->vocab_size())) {}
+
+  void run(const Json& line, Json& tokens) {
+    const double start = now_us();
+    const auto form = Form::of_schema(space_, Json(line.at("schema")), {});
+    TokenMask mask(tokenizer_->vocab_size());
+    if (form) {
+      const Lock guard(space_->mutex());
+      (*form)->reader().allow(mask);
+    }
+    compile_.push_back(now_us() - start);
+    ++n_schemas_;
+    if (!form) ++n_refused_;
+    bool all_right = static_cast<bool>(form);
+    tokens = Json::array();
+    for (const Json& test : line.at("tests")) {
+      std::string text;
+      append_document(test.at("data"), text);
+      std::vector<Token> ids;
+      tokenizer_->encode(text, SpecialParsing::off, false, ids);
+      tokens.push_back({{"valid", test.at("valid")}, {"ids", Json(ids)}});
+      if (!form) continue;
+      const bool accepted = read(**form, ids);
+      if (accepted == (test.at("valid") == true)) continue;
+      all_right = false;
+      ++(accepted ? n_wrongly_accepted_ : n_wrongly_refused_);
+    }
+    n_passed_ += all_right;
+  }
+
+  Json result() const {
+    return {{"engine", "ruvllm"},
+            {"mask_us", figures(mask_)},
+            {"compile_us", figures(compile_)},
+            {"schemas", n_schemas_},
+            {"passed", n_passed_},
+            {"refused", n_refused_},
+            {"invalid accepted", n_wrongly_accepted_},
+            {"valid refused", n_wrongly_refused_}};
+  }
+
+ private:
+  bool read(const Form& form, const std::vector<Token>& ids) {
+    const Lock guard(space_->mutex());
+    FormReader reader = form.reader();
+    TokenMask mask(tokenizer_->vocab_size());
+    for (const Token id : ids) {
+      const double start = now_us();
+      mask.clear();
+      reader.allow(mask);
+      const bool fits = mask.has(id) && reader.accept(prefixes_->bytes(id));
+      mask_.push_back(now_us() - start);
+      if (!fits) return false;
+    }
+    return reader.may_end();
+  }
+
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::shared_ptr<const TokenPrefixes> prefixes_;
+  std::shared_ptr<FormSpace> space_;
+  std::vector<double> mask_;
+  std::vector<double> compile_;
+  int n_schemas_ = 0;
+  int n_passed_ = 0;
+  int n_refused_ = 0;
+  int n_wrongly_accepted_ = 0;
+  int n_wrongly_refused_ = 0;
+};
+
+int run(int argc, char** argv) {
+  if (argc < 4) return 2;
+  const auto tokenizer = open_tokenizer_file(argv[1], argv[2]);
+  if (!tokenizer) {
+    std::cerr << tokenizer.error().message() << '\n';
+    return 1;
+  }
+  Bench bench(*tokenizer);
+  std::ifstream in(argv[3]);
+  std::ofstream out;
+  if (argc > 5) out.open(argv[5]);
+  for (std::string text; std::getline(in, text);) {
+    const auto line = parse_json(text, argv[3]);
+    if (!line) {
+      std::cerr << line.error().message() << '\n';
+      return 1;
+    }
+    Json tokens;
+    bench.run(*line, tokens);
+    if (out) out << Json{{"schema", line->at("schema")}, {"tests", tokens}}.dump() << '\n';
+  }
+  std::cout << bench.result().dump() << '\n';
+  return 0;
+}
+
+}  // namespace
+}  // namespace ruv
+
+int main(int argc, char** argv) { return ruv::run(argc, argv); }
