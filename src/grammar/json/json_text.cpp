@@ -44,6 +44,7 @@ JsonText::JsonText(Languages& languages, JsonStyle style)
 }
 
 Language JsonText::string(std::string_view text) {
+  if (style_.escapes == JsonEscapes::needed) return l_.text(escape_json(text));
   std::vector<Language> parts;
   for (size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text, at);
