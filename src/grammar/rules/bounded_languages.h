@@ -55,6 +55,7 @@ class BoundedLanguages {
   }
 
   Languages& languages() { return languages_; }
+  const Languages& languages() const { return languages_; }
   // Characters of any number.
   const BoundedLanguage& any_text();
 

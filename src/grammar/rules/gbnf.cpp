@@ -48,6 +48,7 @@ class GbnfReader {
     }
   }
 
+  // A name, "::=", a body, and the end of the line.
   Status take_rule() {
     const size_t begin = in_.at();
     const std::string name(in_.take_while(is_gbnf_name_byte));
@@ -140,7 +141,7 @@ class GbnfReader {
     return made_.add_repeat(item, min, max);
   }
 
-  // Nothing where no item begins.
+  // Nothing where no item begins, which ends the sequence.
   Result<std::optional<uint32_t>> take_item(int depth) {
     const size_t begin = in_.at();
     const char c = in_.peek();
@@ -159,6 +160,7 @@ class GbnfReader {
     return std::optional<uint32_t>();
   }
 
+  // The result of a function that always finds an item.
   static Result<std::optional<uint32_t>> optional(Node node) { return TRY(std::move(node)); }
 
   // After '('.
@@ -187,14 +189,14 @@ class GbnfReader {
       const size_t at = in_.at();
       const uint32_t c = TRY(take_gbnf_character(begin, "a text"));
       if (c >= 0xD800 && c <= 0xDFFF) {
-        return in_.error_at(at, Code::corrupt, "a surrogate is no character");
+        return in_.error_at(at, Code::corrupt, "a surrogate is not a character");
       }
       append_utf8(text, c);
     }
     return made_.add_language(languages_.text(text));
   }
 
-  // After '['.
+  // After '['. A hyphen is a character at both ends.
   Node take_class() {
     const size_t begin = in_.at() - 1;
     const bool negated = in_.take("^");
@@ -217,7 +219,8 @@ class GbnfReader {
     return made_.add_language(languages_.character(negated ? ~set : set));
   }
 
-  // A character or an escape in what began at `begin`.
+  // A character or an escape in what began at `begin`. Escapes mean code points, \x80 too; a
+  // letter that is no escape is an error, since its author meant something else.
   Result<uint32_t> take_gbnf_character(size_t begin, std::string_view what) {
     if (in_.done()) {
       return in_.error_at(begin, Code::corrupt, fmt::format("{} lacks its end", what));

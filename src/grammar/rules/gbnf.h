@@ -10,7 +10,7 @@
 // - A rule with two definitions is an error; there the last one counts.
 // - An empty class, and a range that ends before it begins, are errors; there they match the empty
 //   text and nothing.
-// Read as well: a line that begins with `|` goes on with the rule, `_` in names, and sets of tokens
+// Read as well: a line that begins with `|` continues the rule, `_` in names, and sets of tokens
 // as the Lark dialect has them (`<[1-5,10]>`).
 #pragma once
 

@@ -57,6 +57,7 @@ std::string repeated_text(std::string_view part, size_t n) {
   return made;
 }
 
+// Each is an error or is read; the time limit of the tests is what says "soon".
 TEST(Gbnf, HostileOnesEndSoon) {
   const auto code_of = [](const std::string& text) {
     Languages languages(1 << 20);

@@ -7,6 +7,7 @@
 
 #include "grammar/regex/pattern_language.h"
 #include "grammar/rules/gbnf.h"
+#include "grammar/rules/lark.h"
 #include "grammar/rules/test_grammar_cases.h"
 
 namespace ruv {
@@ -28,26 +29,56 @@ std::string grammar_data(std::string_view name) {
     path;                                                \
   })
 
-TEST(GrammarCases, AcceptAndRejectAsLlamaCppDoes) {
-  const std::string path = GRAMMAR_DATA_OR_SKIP("llamacpp_gbnf_accept_reject.json");
+// How many texts of the cases of a file were tried.
+int try_accept_and_reject(const std::string& path, const GrammarReader& read) {
   const Result<Json> cases = parse_json(file_text(path), path);
-  ASSERT_TRUE(cases);
+  EXPECT_TRUE(cases);
+  if (!cases) return 0;
   int n_texts = 0;
   for (const Json& one : *cases) {
+    SCOPED_TRACE(one.at("description").text());
     Languages languages(1 << 20);
-    Result<RuleSet> rules = read_gbnf(languages, one.at("grammar").text(), {});
-    ASSERT_TRUE(rules) << rules.error().message();
+    Result<RuleSet> rules = read(languages, one.at("grammar").text());
+    EXPECT_TRUE(rules) << rules.error().message();
+    if (!rules) continue;
     TwoGrammars grammar(languages, std::move(*rules));
-    for (const Json& text : one.at("pass")) {
-      EXPECT_TRUE(grammar.accepts(text.text())) << one.at("description") << ": " << text;
-      ++n_texts;
-    }
-    for (const Json& text : one.at("fail")) {
-      EXPECT_FALSE(grammar.accepts(text.text())) << one.at("description") << ": " << text;
-      ++n_texts;
-    }
+    for (const Json& text : one.at("pass")) EXPECT_TRUE(grammar.accepts(text.text())) << text;
+    for (const Json& text : one.at("fail")) EXPECT_FALSE(grammar.accepts(text.text())) << text;
+    n_texts += static_cast<int>(one.at("pass").size() + one.at("fail").size());
   }
-  EXPECT_GT(n_texts, 90);
+  return n_texts;
+}
+
+TEST(GrammarCases, AcceptAndRejectAsLlamaCppDoes) {
+  const std::string path = GRAMMAR_DATA_OR_SKIP("llamacpp_gbnf_accept_reject.json");
+  EXPECT_EQ(try_accept_and_reject(
+                path, [](Languages& l, std::string_view text) { return read_gbnf(l, text, {}); }),
+            98);
+}
+
+TEST(GrammarCases, AcceptAndRejectAsLlguidanceDoes) {
+  const std::string path = GRAMMAR_DATA_OR_SKIP("llguidance_lark_accept_reject.json");
+  EXPECT_EQ(try_accept_and_reject(
+                path, [](Languages& l, std::string_view text) { return read_lark(l, text, {}); }),
+            55);
+}
+
+TEST(GrammarCases, ReadTheGrammarsOfLark) {
+  const std::string folder = GRAMMAR_DATA_OR_SKIP("lark");
+  int n_files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    Languages languages(1 << 20);
+    Result<RuleSet> rules = read_lark(languages, file_text(entry.path()), {});
+    ASSERT_TRUE(rules) << entry.path() << rules.error().message();
+    if (entry.path().filename() == "lark.lark") {  // Lark's grammar describes itself
+      // But for the end of its comments' lines, which it has as _NL.
+      TwoGrammars grammar(languages, std::move(*rules));
+      EXPECT_TRUE(grammar.accepts("a: \"b\" | c -> d\n\n// x\nC.1: /[^\\/]+/i\n%ignore C\n"));
+      EXPECT_FALSE(grammar.accepts("a: (\"b\"\n"));
+    }
+    ++n_files;
+  }
+  EXPECT_EQ(n_files, 2);
 }
 
 TEST(GrammarCases, ReadWhatLlamaCppReads) {

@@ -6,6 +6,7 @@
 
 namespace ruv {
 
+// All of the text is checked before anything is taken, so that errors of readers can quote it.
 Status GrammarCursor::check() const {
   if (text_.size() > kMaxBytes) {
     return fail(Code::unsupported, "{} grammar: {} bytes; at most {} are read", syntax_,
@@ -33,6 +34,7 @@ Result<uint32_t> GrammarCursor::take_character() {
   return c.value;
 }
 
+// Digits are counted in as long as the number stays small, so none of them can overflow it.
 Result<uint32_t> GrammarCursor::take_count() {
   const size_t begin = at_;
   const std::string_view digits = take_while(is_digit_byte);
@@ -57,6 +59,7 @@ Result<uint32_t> GrammarCursor::take_hex_digits(size_t n) {
   return *value;
 }
 
+// Bytes that continue a character are not columns.
 tl::unexpected<Status> GrammarCursor::error_at(size_t at, Code code, std::string_view what) const {
   size_t line = 1;
   size_t column = 1;

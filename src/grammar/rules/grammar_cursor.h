@@ -17,7 +17,7 @@ class GrammarCursor {
   static constexpr size_t kMaxBytes = size_t{256} << 10;
   // Groups in each other: readers recurse on them.
   static constexpr int kMaxDepth = 200;
-  // Of the limits of a repetition.
+  // Larger counts of a repetition are not read.
   static constexpr uint32_t kMaxCount = 65535;
 
   // Reads from a text it does not own. `syntax` begins the errors: "GBNF".
@@ -66,7 +66,7 @@ class GrammarCursor {
 };
 
 constexpr bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
-// Of ASCII.
+// A letter in ASCII.
 constexpr bool is_letter_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // A name or text of a grammar for an error message: shortened when long.

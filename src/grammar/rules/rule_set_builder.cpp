@@ -1,3 +1,4 @@
+// Names are looked up in a tree, not in a hash table: clients choose them.
 #include "grammar/rules/rule_set_builder.h"
 
 #include <algorithm>
@@ -43,6 +44,8 @@ uint32_t RuleSetBuilder::add_reference(std::string_view name, size_t at) {
   return add({.kind = RuleKind::rule, .index = rule_of(name, at)});
 }
 
+// A rule is made where it is first named, be it used or defined there. The first use is kept for
+// the error if no definition comes.
 uint32_t RuleSetBuilder::rule_of(std::string_view name, size_t at) {
   const auto found = rules_.find(name);
   if (found != rules_.end()) {
