@@ -22,23 +22,54 @@ std::vector<Language> languages_of(std::span<const BoundedLanguage> parts) {
 
 uint32_t add_sizes(uint32_t a, uint32_t b) { return a > UINT32_MAX - b ? UINT32_MAX : a + b; }
 
-// Deriving goes through the first part, and on into the rest if the first may be empty. A first
-// part that is a sequence becomes part of the whole one, so its height then adds to the rest's.
+// A first part that is a sequence becomes part of the whole one: so many parts are before the rest.
+// What is left of the first part may be empty though it was not. Deriving may join two ways to go
+// on in a sum, which is one level more.
 LanguageBounds bounds_before(const LanguageBounds& first, bool first_has_empty,
                              const LanguageBounds& rest) {
-  const uint32_t height = first_has_empty ? add_sizes(first.height, rest.height) + 1
-                                          : std::max(first.height + 1, rest.height);
-  return {.size = add_sizes(add_sizes(first.size, rest.size), 1), .height = height};
+  LanguageBounds made = {
+      .size = add_sizes(add_sizes(first.size, rest.size), 1),
+      .height = std::max({first.height + 2, rest.height, rest.front_height + first.width + 1}),
+      .width = std::max(first.width + rest.front_width, rest.width),
+      .front_height = first.front_height + 1,
+      .front_width = first.front_width};
+  if (first_has_empty) {
+    made.front_height = std::max(made.front_height, rest.front_height + first.front_width);
+    made.front_width += rest.front_width;
+    made.height = std::max(made.height, made.front_height);
+  }
+  return made;
 }
 
+// A sum is one part of a sequence, unless only one of its own is left.
 LanguageBounds bounds_beside(const LanguageBounds& part, const LanguageBounds& sum) {
   return {.size = add_sizes(sum.size, part.size),
-          .height = std::max(sum.height, add_sizes(part.height, 1))};
+          .height = std::max(sum.height, part.height + 2),
+          .width = std::max({sum.width, part.width, uint32_t{1}}),
+          .front_height = std::max(sum.front_height, part.front_height + 1),
+          .front_width = std::max({sum.front_width, part.front_width, uint32_t{1}})};
+}
+
+LanguageBounds bounds_of_complement(LanguageBounds part, const LanguageBounds& all) {
+  ++part.height;
+  ++part.front_height;
+  return bounds_beside(part, bounds_beside(all, {}));
+}
+
+// What is left of a round is followed by the loop.
+LanguageBounds bounds_of_loop(const LanguageBounds& part) {
+  return {.size = add_sizes(part.size, 1),
+          .height = std::max(part.height + 2, part.front_height + part.width + 2),
+          .width = part.width + 1,
+          .front_height = part.front_height + 1,
+          .front_width = std::max(part.front_width, uint32_t{1})};
 }
 
 BoundedLanguage BoundedLanguages::text(std::string_view text) {
   return {languages_.text(text),
-          {.size = add_sizes(static_cast<uint32_t>(text.size()), 1), .height = kHeightOfText}};
+          {.size = add_sizes(static_cast<uint32_t>(text.size()), 1),
+           .height = kHeightOfText,
+           .front_height = kHeightOfText}};
 }
 
 // Grammars repeat their classes, and making one of all scripts takes some microseconds.
@@ -48,9 +79,10 @@ BoundedLanguage BoundedLanguages::character(const CodePointSet& set) {
   const auto found = characters_.find(key);
   if (found != characters_.end()) return found->second;
   const auto n_ranges = static_cast<uint32_t>(set.ranges().size());
-  const BoundedLanguage made = {
-      Utf8Alphabet().character(languages_, set),
-      {.size = 1 + kNodesOfRange * n_ranges, .height = kHeightOfCharacter}};
+  const BoundedLanguage made = {Utf8Alphabet().character(languages_, set),
+                                {.size = 1 + kNodesOfRange * n_ranges,
+                                 .height = kHeightOfCharacter,
+                                 .front_height = kHeightOfCharacter}};
   characters_.emplace(std::move(key), made);
   return made;
 }
@@ -87,21 +119,16 @@ std::optional<BoundedLanguage> BoundedLanguages::all_of(std::span<const BoundedL
   return BoundedLanguage{languages_.all_of(languages_of(parts)), bounds};
 }
 
-// What is left of a round is followed by the loop.
 std::optional<BoundedLanguage> BoundedLanguages::repeat(const BoundedLanguage& part, uint32_t min,
                                                         uint32_t max) {
-  const LanguageBounds bounds = {.size = add_sizes(part.bounds.size, 1),
-                                 .height = add_sizes(part.bounds.height, 2)};
+  const LanguageBounds bounds = bounds_of_loop(part.bounds);
   if (!fits(bounds)) return std::nullopt;
   return BoundedLanguage{languages_.repeat(part.language, min, max), bounds};
 }
 
 std::optional<BoundedLanguage> BoundedLanguages::complement(const BoundedLanguage& part) {
-  const LanguageBounds other = {.size = add_sizes(part.bounds.size, 1),
-                                .height = add_sizes(part.bounds.height, 1)};
   const BoundedLanguage any = any_text();
-  const LanguageBounds bounds =
-      bounds_of_sum(std::array{any, BoundedLanguage{Language::nothing, other}});
+  const LanguageBounds bounds = bounds_of_complement(part.bounds, any.bounds);
   if (!fits(bounds)) return std::nullopt;
   return BoundedLanguage{languages_.but(any.language, part.language), bounds};
 }
@@ -109,8 +136,7 @@ std::optional<BoundedLanguage> BoundedLanguages::complement(const BoundedLanguag
 const BoundedLanguage& BoundedLanguages::any_text() {
   if (!any_text_) {
     const BoundedLanguage one = character(CodePointSet::of(0, kLastCodePoint));
-    any_text_ = {languages_.star(one.language),
-                 {.size = one.bounds.size + 1, .height = one.bounds.height + 2}};
+    any_text_ = {languages_.star(one.language), bounds_of_loop(one.bounds)};
   }
   return *any_text_;
 }

@@ -14,10 +14,15 @@
 
 namespace ruv {
 
-// At most how large the expression of a language is: also of what is left of it after some bytes.
+// At most how large the expression of a language is, and the expressions of what is left of it
+// after some bytes. Deriving goes through a sequence as far as its parts may be empty, so the
+// number of these adds to the height.
 struct LanguageBounds {
-  uint32_t size = 1;    // expressions that it was made of; those used twice count twice
-  uint32_t height = 1;  // of expressions in each other that deriving goes through
+  uint32_t size = 1;          // expressions that it was made of; those used twice count twice
+  uint32_t height = 1;        // of expressions in each other that deriving goes through
+  uint32_t width = 0;         // parts that may be empty, in a row at the beginning
+  uint32_t front_height = 1;  // both of the language itself, before any byte
+  uint32_t front_width = 0;
 };
 
 struct BoundedLanguage {
@@ -29,7 +34,7 @@ struct BoundedLanguage {
 // passed. Costs what Languages says.
 class BoundedLanguages {
  public:
-  static constexpr LanguageBounds kEmpty = {.size = 1, .height = 1};
+  static constexpr LanguageBounds kEmpty = {};
 
   BoundedLanguages(Languages& languages, LanguageBounds limits)
       : languages_(languages), limits_(limits) {}
@@ -66,10 +71,14 @@ class BoundedLanguages {
   std::map<std::vector<uint32_t>, BoundedLanguage> characters_;  // by the ends of their ranges
 };
 
-// The bounds of a concatenation with another part before it, and of a sum with another part.
+// The bounds of a sequence with another part before it, of a union or intersection with another
+// part, and of a loop.
 LanguageBounds bounds_before(const LanguageBounds& first, bool first_has_empty,
                              const LanguageBounds& rest);
 LanguageBounds bounds_beside(const LanguageBounds& part, const LanguageBounds& sum);
+LanguageBounds bounds_of_loop(const LanguageBounds& part);
+// `all` without the texts of the part.
+LanguageBounds bounds_of_complement(LanguageBounds part, const LanguageBounds& all);
 // Sizes end at the largest number.
 uint32_t add_sizes(uint32_t a, uint32_t b);
 

@@ -195,7 +195,7 @@ Result<BoundedLanguage> LarkTerminals::language_of_pattern(const LarkNode& n) {
 Result<BoundedLanguage> LarkTerminals::shortest_only(const BoundedLanguage& language, size_t at) {
   Languages& l = builder_.languages();
   const BoundedLanguage some = {l.concat(l.byte_of(ByteSet::all()), Language::anything),
-                                {.size = 2, .height = 2}};
+                                {.size = 2, .height = 2, .front_height = 2}};
   const BoundedLanguage longer = TRY(checked(builder_.concat(std::array{language, some}), at));
   const BoundedLanguage others = TRY(checked(builder_.complement(longer), at));
   return checked(builder_.all_of(std::array{language, others}), at);

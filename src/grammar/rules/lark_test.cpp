@@ -119,5 +119,41 @@ TEST(Lark, HostileOnesEndSoon) {
             Code::unsupported);
 }
 
+// Terminals as high as the limit allows: reading a text through them adds to the height, but never
+// so much that languages overflow.
+TEST(Lark, HighTerminalsCanBeReadThrough) {
+  const std::vector<std::string> shapes = {
+      "(% /a/? | \"b\" %?)* \"c\"?", "(\"a\"? %+ /b?/)+",     "(%* | \"ab\")? \"a\"",
+      "(\"a\"? \"b\"? %?)~2..3",     "~% & /[abc]*/ | \"b\"", "%* & (/[ab]*/ | % \"c\")"};
+  uint32_t random = 7;
+  for (const std::string& shape : shapes) {
+    std::string terminals = "T0: \"a\" | /[bc]/\n";
+    std::string highest;
+    for (int depth = 1; depth < 100; ++depth) {
+      std::string body = shape;
+      for (size_t at = 0; (at = body.find('%')) != body.npos;) {
+        body.replace(at, 1, "T" + std::to_string(depth - 1));
+      }
+      terminals += "T" + std::to_string(depth) + ": " + body + "\n";
+      const std::string text = terminals + "start: T" + std::to_string(depth) + "\n";
+      Languages languages(1 << 16);
+      if (!read_test_lark(languages, text)) {
+        EXPECT_GT(depth, 8) << shape;
+        break;
+      }
+      highest = text;
+    }
+    Languages languages(1 << 21);
+    const Result<RuleSet> rules = read_test_lark(languages, highest);
+    ASSERT_TRUE(rules) << shape;
+    Language rest = rules->nodes[rules->rules[rules->start].body].language;
+    for (int i = 0; i < 30 && languages.size() < 100000; ++i) {
+      random = random * 1664525 + 1013904223;
+      rest = languages.after(rest, static_cast<uint8_t>('a' + (random >> 16) % 3));
+    }
+    EXPECT_FALSE(languages.overflowed()) << shape;
+  }
+}
+
 }  // namespace
 }  // namespace ruv

@@ -8,7 +8,8 @@ namespace {
 constexpr uint32_t kHeightOfSet = 3;
 constexpr uint32_t kSizeOfRange = 4;
 // All texts, among which a complement is taken.
-constexpr LanguageBounds kAllTexts = {.size = 20, .height = 5};
+constexpr LanguageBounds kAllTexts = {
+    .size = 20, .height = 6, .width = 1, .front_height = 5, .front_width = 1};
 
 struct PatternBounds {
   LanguageBounds bounds;
@@ -23,7 +24,8 @@ PatternBounds bounds_of_node(const Pattern& pattern, const PatternNode& n,
   switch (n.kind) {
     case PatternKind::set:
       made.bounds.size += kSizeOfRange * static_cast<uint32_t>(pattern.sets[n.set].ranges().size());
-      return {{made.bounds.size, kHeightOfSet}, false};
+      made.bounds.height = made.bounds.front_height = kHeightOfSet;
+      return {made.bounds, false};
     case PatternKind::sequence:
       for (size_t i = n.children.size(); i-- > 0;) {
         const PatternBounds& child = below[n.children[i]];
@@ -41,12 +43,11 @@ PatternBounds bounds_of_node(const Pattern& pattern, const PatternNode& n,
       return made;
     case PatternKind::repeat: {
       const PatternBounds& child = below[n.children[0]];
-      return {{child.bounds.size + 1, child.bounds.height + 2}, n.min == 0 || child.has_empty};
+      return {bounds_of_loop(child.bounds), n.min == 0 || child.has_empty};
     }
     case PatternKind::complement: {
-      LanguageBounds bounds = below[n.children[0]].bounds;
-      ++bounds.height;
-      return {bounds_beside(bounds, kAllTexts), !below[n.children[0]].has_empty};
+      const PatternBounds& child = below[n.children[0]];
+      return {bounds_of_complement(child.bounds, kAllTexts), !child.has_empty};
     }
     default:
       return made;

@@ -154,7 +154,14 @@ BoundedLanguage substring_language(Languages& languages, std::span<const std::st
     std::vector<Language> parts = {Language::empty};
     for (const auto& [chunk, next] : states[id].next) parts.push_back(with_chunk[next]);
     const Language rest = languages.any_of(parts);
-    if (id == 0) return {rest, {.size = size, .height = kHeightOfSubstrings}};
+    if (id == 0) {
+      return {rest,
+              {.size = size,
+               .height = kHeightOfSubstrings,
+               .width = 1,
+               .front_height = kHeightOfSubstrings,
+               .front_width = 1}};
+    }
     const std::string_view text = texts[chunk_before[id]];
     with_chunk[id] = languages.concat(languages.text(text), rest);
     size = add_sizes(size, static_cast<uint32_t>(text.size() + parts.size()));
