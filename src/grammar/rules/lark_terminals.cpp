@@ -185,6 +185,11 @@ Result<BoundedLanguage> LarkTerminals::language_of_pattern(const LarkNode& n) {
   }
   const LanguageBounds bounds = bounds_of_pattern(*pattern);
   if (!builder_.fits(bounds)) return checked(std::nullopt, n.at);
+  if (bounds.size > patterns_size_left_) {
+    return in_.error_at(n.at, Code::unsupported,
+                        "all regular expressions up to this one are too large together");
+  }
+  patterns_size_left_ -= bounds.size;
   const Result<Language> made =
       language_of(builder_.languages(), *pattern, Utf8Alphabet(), PatternMatch::whole);
   if (!made) return in_.error_at(n.at, made.error().code(), made.error().message());

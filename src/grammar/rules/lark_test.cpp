@@ -94,6 +94,9 @@ TEST(Lark, HostileOnesEndSoon) {
   std::string patterns = "start: /a/";
   for (int i = 0; i < 6000; ++i) patterns += "|/" + std::to_string(i) + "/";
   EXPECT_EQ(code_of(patterns), Code::unsupported);
+  std::string large = "start: /a/";  // complements of large sets
+  for (int i = 0; i < 4000; ++i) large += "|/" + std::to_string(i) + "\\PL/";
+  EXPECT_EQ(code_of(large), Code::unsupported);
   for (const std::string name : {"r", "R"}) {
     std::string chain = "start: " + name + "0\n";
     for (int i = 0; i < 12000; ++i) {
