@@ -22,9 +22,9 @@ std::vector<Language> languages_of(std::span<const BoundedLanguage> parts) {
 
 uint32_t add_sizes(uint32_t a, uint32_t b) { return a > UINT32_MAX - b ? UINT32_MAX : a + b; }
 
-// A first part that is a sequence becomes part of the whole one: so many parts are before the rest.
-// What is left of the first part may be empty though it was not. Deriving may join two ways to go
-// on in a sum, which is one level more.
+// A first part that is a sequence becomes part of the whole one, and all its parts precede the
+// rest. What is left of the first part may be empty though it was not. Where deriving finds two
+// ways, it makes a sum of them, which is one level more.
 LanguageBounds bounds_before(const LanguageBounds& first, bool first_has_empty,
                              const LanguageBounds& rest) {
   LanguageBounds made = {

@@ -81,6 +81,15 @@ TEST(FoldLanguages, LimitsLeaveTheRestAsItIs) {
   }
 }
 
+TEST(FoldLanguages, TheTotalSizeIsALimit) {
+  const char* const text = "root ::= \"abc\" [0-9] | \"x\"*\n";
+  for (const uint32_t total : {0u, 10u, 1000u}) {
+    Languages languages(1 << 16);
+    const RuleSet rules = folded_gbnf(languages, text, {.total_size = total});
+    EXPECT_EQ(start_node(rules).kind, total < 1000 ? RuleKind::choice : RuleKind::language);
+  }
+}
+
 TEST(FoldLanguages, LongChainsTakeNoStack) {
   constexpr uint32_t kRules = 50000;
   Languages languages(1 << 20);
