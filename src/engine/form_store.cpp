@@ -28,7 +28,24 @@ Form::Made choice_of(const std::shared_ptr<FormSpace>& space, const std::string&
   return Form::of_texts(space, texts);
 }
 
-Form::Made read_form(const std::shared_ptr<FormSpace>& space, const AnswerForm& form) {
+// Tokens of a grammar are found by their names in the vocabulary.
+Form::Made grammar_of(const std::shared_ptr<FormSpace>& space, const Tokenizer& tokenizer,
+                      const AnswerForm& form, SchemaOptions options) {
+  const GrammarTokens tokens = {
+      .find = [&](std::string_view text) -> std::optional<Token> {
+        std::vector<Token> ids;
+        tokenizer.encode(text, SpecialParsing::on, true, ids);
+        if (ids.size() != 1 || tokenizer.token_bytes(ids[0], true) != text) return std::nullopt;
+        return ids[0];
+      },
+      .n_tokens = tokenizer.vocab_size()};
+  const bool is_gbnf = form.kind == AnswerForm::Kind::gbnf;
+  return Form::of_grammar(space, is_gbnf ? Form::Syntax::gbnf : Form::Syntax::lark, form.text,
+                          tokens, std::move(options));
+}
+
+Form::Made read_form(const std::shared_ptr<FormSpace>& space, const Tokenizer& tokenizer,
+                     const AnswerForm& form) {
   SchemaOptions options = {.style = style_of(form.layout), .strict = form.strict};
   for (const auto& [uri, text] : form.schemas) {
     options.documents.emplace_back(uri, TRY(parse_json(text, uri)));
@@ -44,7 +61,7 @@ Form::Made read_form(const std::shared_ptr<FormSpace>& space, const AnswerForm& 
     case AnswerForm::Kind::lark:
       break;
   }
-  return fail(Code::unsupported, "grammars are not supported yet");
+  return grammar_of(space, tokenizer, form, std::move(options));
 }
 
 }  // namespace
@@ -97,7 +114,7 @@ Result<std::shared_ptr<const LoadedForm>> FormStore::load(const AnswerForm& form
   }
   auto made = std::make_shared<LoadedForm>();
   made->model = model_.get();
-  made->form = TRY(read_form(space(), form));
+  made->form = TRY(read_form(space(), *model_->tokenizer, form));
   const Lock lock(mutex_);
   kept_.push_front({form, made});
   if (kept_.size() > kMaxForms) kept_.pop_back();

@@ -4,6 +4,9 @@
 #include <deque>
 
 #include "grammar/regex/pattern_language.h"
+#include "grammar/rules/fold_languages.h"
+#include "grammar/rules/gbnf.h"
+#include "grammar/rules/lark.h"
 #include "grammar/schema/schema_shapes.h"
 
 namespace ruv {
@@ -102,14 +105,34 @@ Form::Made Form::of_schema(std::shared_ptr<FormSpace> space, Json json, SchemaOp
 Form::Made Form::of_rules(std::shared_ptr<FormSpace> space, RuleSet rules, SchemaOptions options) {
   const std::shared_ptr<Form> form(new Form(std::move(space)));
   const Lock guard(form->space_->mutex());
-  form->rules_ = std::move(rules);
-  for (Json& schema : form->rules_.schemas) {
-    form->parts_.schemas.push_back(TRY(form->add_schema(std::move(schema), options)));
-  }
-  const uint32_t body = form->rules_.rules[form->rules_.start].body;
-  form->start_ = {.kind = FormNodes::Kind::expression, .a = body};
-  TRY(form->prepare());
+  TRY(form->read_rules(std::move(rules), options));
   return form;
+}
+
+Form::Made Form::of_grammar(std::shared_ptr<FormSpace> space, Syntax syntax, std::string_view text,
+                            const GrammarTokens& tokens, SchemaOptions options) {
+  const std::shared_ptr<Form> form(new Form(std::move(space)));
+  const Lock guard(form->space_->mutex());
+  Languages& languages = form->space_->languages();
+  RuleSet rules = TRY(syntax == Syntax::gbnf ? read_gbnf(languages, text, tokens)
+                                             : read_lark(languages, text, tokens));
+  fold_languages(languages, rules);
+  TRY(form->read_rules(std::move(rules), options));
+  return form;
+}
+
+Status Form::read_rules(RuleSet rules, const SchemaOptions& options) {
+  rules_ = std::move(rules);
+  for (Json& schema : rules_.schemas) {
+    parts_.schemas.push_back(TRY(add_schema(std::move(schema), options)));
+  }
+  start_ = {.kind = FormNodes::Kind::expression, .a = rules_.rules[rules_.start].body};
+  TRY(prepare());
+  const FormReader begin = reader();
+  if (begin.frontier().empty() && !begin.may_end()) {
+    return Status(Code::unsupported, "no text has this form");
+  }
+  return {};
 }
 
 Form::Made Form::of_pattern(std::shared_ptr<FormSpace> space, std::string_view text,

@@ -5,6 +5,7 @@
 #include "grammar/form/form_reader.h"
 #include "grammar/form/form_space.h"
 #include "grammar/regex/pattern.h"
+#include "grammar/rules/token_terminal.h"
 #include "grammar/schema/schema_reader.h"
 
 namespace ruv {
@@ -26,6 +27,10 @@ class Form {
   // schema; too much work to find out).
   static Made of_schema(std::shared_ptr<FormSpace> space, Json schema, SchemaOptions options);
   static Made of_rules(std::shared_ptr<FormSpace> space, RuleSet rules, SchemaOptions options);
+  // A grammar in GBNF or in the dialect of Lark.
+  enum class Syntax : uint8_t { gbnf, lark };
+  static Made of_grammar(std::shared_ptr<FormSpace> space, Syntax syntax, std::string_view text,
+                         const GrammarTokens& tokens, SchemaOptions options);
   static Made of_pattern(std::shared_ptr<FormSpace> space, std::string_view pattern,
                          const PatternOptions& options);
   // One of these texts.
@@ -48,6 +53,7 @@ class Form {
   explicit Form(std::shared_ptr<FormSpace> space);
   Result<Goal> add_schema(Json json, const SchemaOptions& options);
   static Made of_language(std::shared_ptr<Form> form, Language language);
+  Status read_rules(RuleSet rules, const SchemaOptions& options);
   Status prepare();
 
   std::shared_ptr<FormSpace> space_;

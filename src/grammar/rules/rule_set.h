@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "grammar/language/languages.h"
+#include "grammar/rules/bounded_languages.h"
 #include "ruv/token.h"
 #include "text/token_mask.h"
 
@@ -18,8 +18,8 @@ struct TokenSet {
     Token first;
     Token last;  // belongs to it
   };
-  std::vector<Range> ranges;  // ascending, apart
-  bool complement = false;    // all other tokens of the vocabulary
+  std::vector<Range> ranges = {};  // ascending, apart
+  bool complement = false;         // all other tokens of the vocabulary
 
   bool has(Token token) const;
   void add_to(TokenMask& mask, int64_t n_vocab) const;
@@ -39,9 +39,10 @@ enum class RuleKind : uint8_t {
 struct RuleNode {
   RuleKind kind = RuleKind::sequence;
   Language language = Language::nothing;
-  uint32_t index = 0;  // of the rule, into token_sets or into schemas
-  uint32_t min = 0;    // of repeat
-  uint32_t max = 0;    // or Languages::kUnlimited
+  LanguageBounds bounds = {};  // of language
+  uint32_t index = 0;          // of the rule, into token_sets or into schemas
+  uint32_t min = 0;            // of repeat
+  uint32_t max = 0;            // or Languages::kUnlimited
   std::vector<uint32_t> children = {};
 };
 
