@@ -26,11 +26,11 @@ class GbnfReader {
     const std::optional<uint32_t> start_rule = made_.find_rule(start);
     if (const auto undefined = made_.first_undefined()) {
       return in_.error_at(undefined->at, Code::not_found,
-                          fmt::format("no rule {} is defined", quoted_name(undefined->name)));
+                          fmt::format("no rule {} is defined", named_in_grammar(undefined->name)));
     }
     if (!start_rule) {
       return in_.error(Code::not_found,
-                       fmt::format("the start rule {} is not defined", quoted_name(start)));
+                       fmt::format("the start rule {} is not defined", named_in_grammar(start)));
     }
     return made_.finish(*start_rule);
   }
@@ -65,7 +65,7 @@ class GbnfReader {
     }
     if (!made_.define(name, body)) {
       return in_.error_at(begin, Code::corrupt,
-                          fmt::format("the rule {} is defined twice", quoted_name(name)));
+                          fmt::format("the rule {} is defined twice", named_in_grammar(name)));
     }
     skip_space(true);
     return {};

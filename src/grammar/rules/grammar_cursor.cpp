@@ -74,7 +74,7 @@ tl::unexpected<Status> GrammarCursor::error_at(size_t at, Code code, std::string
   return fail(code, "{} grammar: line {}, column {}: {}", syntax_, line, column, what);
 }
 
-std::string quoted_name(std::string_view name) {
+std::string named_in_grammar(std::string_view name) {
   constexpr size_t kShownBytes = 60;
   const std::string_view shown = name.substr(0, kShownBytes);
   return fmt::format("\"{}{}\"", to_valid_utf8(shown), shown.size() < name.size() ? "…" : "");

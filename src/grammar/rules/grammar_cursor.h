@@ -70,6 +70,6 @@ constexpr bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // A name or text of a grammar for an error message: shortened when long.
-std::string quoted_name(std::string_view name);
+std::string named_in_grammar(std::string_view name);
 
 }  // namespace ruv

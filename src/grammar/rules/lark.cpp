@@ -22,7 +22,7 @@ class LarkCompiler {
     }
     if (const auto undefined = made_.first_undefined()) {
       return in_.error_at(undefined->at, Code::not_found,
-                          fmt::format("{} is not defined", quoted_name(undefined->name)));
+                          fmt::format("{} is not defined", named_in_grammar(undefined->name)));
     }
     const std::optional<uint32_t> start = made_.find_rule("start");
     if (!start) return in_.error(Code::not_found, "the rule \"start\" is not defined");

@@ -99,7 +99,7 @@ class LarkParser {
     const std::optional<std::string_view> pattern = common_lark_terminal(name);
     if (!pattern) {
       return in_.error_at(at, Code::not_found,
-                          fmt::format("no common terminal is called {}", quoted_name(name)));
+                          fmt::format("no common terminal is called {}", named_in_grammar(name)));
     }
     if (is_terminal_name(alias) != true) {
       return in_.error(Code::corrupt, "expected the name of a terminal, in capitals");
@@ -120,7 +120,7 @@ class LarkParser {
         made_.ignores_once = true;
       } else if (!is_default || (key != "no_forcing" && key != "allow_invalid_utf8")) {
         return unsupported(begin, fmt::format("the option {} with the value {} is",
-                                              quoted_name(key), quoted_name(value.dump())));
+                                              named_in_grammar(key), named_in_grammar(value.dump())));
       }
     }
     return {};
@@ -160,7 +160,7 @@ class LarkParser {
     return in_.error_at(at, Code::corrupt,
                         fmt::format("{} is neither a rule, in small letters, nor a terminal, in "
                                     "capitals",
-                                    quoted_name(name)));
+                                    named_in_grammar(name)));
   }
 
   // Which of several terminals a lexer prefers; all of them are tried here.
@@ -189,7 +189,7 @@ class LarkParser {
         const uint32_t value = TRY(take_item(0));
         (name == "stop" ? made.stop : made.suffix) = value;
       } else {
-        return unsupported(at, fmt::format("the attribute {} is", quoted_name(name)));
+        return unsupported(at, fmt::format("the attribute {} is", named_in_grammar(name)));
       }
       in_.skip_space(true);
     } while (in_.take(","));

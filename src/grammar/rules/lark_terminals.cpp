@@ -37,7 +37,7 @@ Status LarkTerminals::index_names() {
     const LarkDefinition& one = file_.definitions[i];
     if (!definitions_.emplace(one.name, i).second) {
       return in_.error_at(one.at, Code::corrupt,
-                          fmt::format("{} is defined twice", quoted_name(one.name)));
+                          fmt::format("{} is defined twice", named_in_grammar(one.name)));
     }
   }
   return {};
@@ -49,13 +49,13 @@ Result<uint32_t> LarkTerminals::find(uint32_t name_node) const {
   const auto found = definitions_.find(n.text);
   if (found == definitions_.end()) {
     return in_.error_at(n.at, Code::not_found,
-                        fmt::format("{} is not defined", quoted_name(n.text)));
+                        fmt::format("{} is not defined", named_in_grammar(n.text)));
   }
   if (!file_.definitions[found->second].is_terminal) {
     return in_.error_at(
         n.at, Code::unsupported,
         fmt::format("the rule {} in a terminal, or in a rule with attributes, is not supported",
-                    quoted_name(n.text)));
+                    named_in_grammar(n.text)));
   }
   return found->second;
 }
@@ -81,7 +81,7 @@ Status LarkTerminals::make_with_needed(uint32_t definition) {
       if (states_[needed] == State::open) {
         return in_.error_at(node(name).at, Code::unsupported,
                             fmt::format("the terminal {} contains itself, which only rules may",
-                                        quoted_name(node(name).text)));
+                                        named_in_grammar(node(name).text)));
       }
       visit(needed);
       continue;

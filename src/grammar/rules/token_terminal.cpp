@@ -15,7 +15,7 @@ Result<Token> take_token_id(GrammarCursor& in, Token n_tokens) {
     if (id >= n_tokens) {
       return in.error_at(begin, Code::not_found,
                          fmt::format("no token has the id {}; the vocabulary has {}",
-                                     quoted_name(digits), n_tokens));
+                                     named_in_grammar(digits), n_tokens));
     }
   }
   return static_cast<Token>(id);
@@ -63,7 +63,7 @@ Result<TokenSet> take_token_terminal(GrammarCursor& in, const GrammarTokens& tok
   const std::optional<Token> token = tokens.find ? tokens.find(text) : std::nullopt;
   if (!token) {
     return in.error_at(begin, Code::not_found,
-                       fmt::format("the vocabulary has no token {}", quoted_name(text)));
+                       fmt::format("the vocabulary has no token {}", named_in_grammar(text)));
   }
   return TokenSet{.ranges = {{*token, *token}}};
 }
