@@ -189,8 +189,7 @@ bool CallObject::take_quoted_arguments(std::string_view token, CallFacts& facts)
   }
   if (!value->is_string()) return false;
   const std::string_view json = mark_core(value->text());
-  const auto object = parse_json(json, "arguments");
-  if (!object || !object->is_object()) return false;
+  if (!is_json_object(json)) return false;
   facts.json += json;
   return true;
 }

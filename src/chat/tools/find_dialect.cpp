@@ -161,9 +161,13 @@ class DialectProbe {
     return false;
   }
 
+  // Marks are in the template's text, or made from parts that are.
   ReasoningMarks find_reasoning() const {
+    const Json user = {{"role", "user"}, {"content", kProbeUser}};
+    const std::string prompt = rendered(Json::array({user}), true).value_or("");
     const auto in_source = [&](const std::string& mark) {
-      return source_.find(mark_core(mark)) != std::string_view::npos;
+      const std::string_view core = mark_core(mark);
+      return source_.find(core) != std::string_view::npos || prompt.find(core) != prompt.npos;
     };
     for (const ReasoningMarks& marks : reasoning_marks()) {
       if (in_source(marks.begin) && in_source(marks.end)) return marks;

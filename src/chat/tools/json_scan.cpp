@@ -34,6 +34,18 @@ void append_in_json_string(std::string& out, std::string_view text) {
   }
 }
 
+bool is_json_object(std::string_view text) {
+  JsonScan scan;
+  std::string same;
+  if (!text.starts_with('{')) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const JsonScan::Verdict verdict = scan.push(text[i], same);
+    if (verdict == JsonScan::Verdict::done) return i + 1 == text.size() && !scan.repaired();
+    if (verdict != JsonScan::Verdict::more) return false;
+  }
+  return false;
+}
+
 JsonScan::Verdict JsonScan::push(char c, std::string& json) {
   if (in_string()) return in_text(c, json);
   Verdict verdict = Verdict::bad;

@@ -71,6 +71,9 @@ class JsonScan {
   bool repaired_ = false;
 };
 
+// Whether the whole text is one JSON object. Numbers may be of any size, unlike in parse_json.
+bool is_json_object(std::string_view text);
+
 // Appends text as it is inside a JSON string. Bytes that are not ASCII stay as they are.
 void append_in_json_string(std::string& out, std::string_view text);
 

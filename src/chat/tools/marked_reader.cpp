@@ -124,6 +124,7 @@ void MarkedReader::collect_marks() {
     add(reasoning.begin, Action::reason);
     add(reasoning.end, Action::stop_reasoning);
   }
+  for (const std::string& stray : dialect_.strays) add(stray, Action::drop);
   if (options_.calls && dialect_.shape == ToolDialect::Shape::marked) {
     const Parts& first = dialect_.section_begin.empty() ? dialect_.call : dialect_.section_begin;
     for (const CallPart& part : first) {
@@ -132,7 +133,6 @@ void MarkedReader::collect_marks() {
       if (!part.optional) break;
     }
   }
-  for (const std::string& stray : dialect_.strays) add(stray, Action::drop);
   for (const TextMark& mark : marks_) {
     may_begin_[static_cast<unsigned char>(mark.text.front())] = true;
   }

@@ -24,27 +24,6 @@ TypeSet type_named(std::string_view name) {
   return TypeSet::all();
 }
 
-TypeSet type_of(const Json& value) {
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return TypeSet(TypeSet::null);
-    case Json::Kind::boolean:
-      return TypeSet(TypeSet::boolean);
-    case Json::Kind::string:
-      return TypeSet(TypeSet::string);
-    case Json::Kind::array:
-      return TypeSet(TypeSet::array);
-    case Json::Kind::object:
-      return TypeSet(TypeSet::object);
-    case Json::Kind::real: {
-      const auto real = value.get<double>();
-      return TypeSet(real == std::floor(real) ? TypeSet::integer : TypeSet::number);
-    }
-    default:
-      return TypeSet(TypeSet::integer);
-  }
-}
-
 // "#/$defs/x" in the root; null: not there, or another form of reference.
 const Json* referred(const Json& reference, const Json* root) {
   if (!reference.is_string() || root == nullptr) return nullptr;
@@ -73,7 +52,7 @@ class SchemaWalk {
     TypeSet found = TypeSet::all();
     if (const Json* type = schema.find("type")) found = found & types_named(*type);
     if (const Json* values = schema.find("enum")) found = found & types_of_list(*values);
-    if (const Json* value = schema.find("const")) found = found & type_of(*value);
+    if (const Json* value = schema.find("const")) found = found & type_of_value(*value);
     for (const char* either : {"anyOf", "oneOf"}) {
       if (const Json* list = schema.find(either)) found = found & of_any(*list, depth);
     }
@@ -122,7 +101,7 @@ class SchemaWalk {
   static TypeSet types_of_list(const Json& values) {
     if (!values.is_array()) return TypeSet::all();
     TypeSet found;
-    for (const Json& value : values) found = found | type_of(value);
+    for (const Json& value : values) found = found | type_of_value(value);
     return found;
   }
   TypeSet of_any(const Json& list, int depth) {
@@ -138,7 +117,26 @@ class SchemaWalk {
 
 }  // namespace
 
-bool TypeSet::admits(const Json& value) const { return !(*this & type_of(value)).empty(); }
+TypeSet type_of_value(const Json& value) {
+  switch (value.kind()) {
+    case Json::Kind::null:
+      return TypeSet(TypeSet::null);
+    case Json::Kind::boolean:
+      return TypeSet(TypeSet::boolean);
+    case Json::Kind::string:
+      return TypeSet(TypeSet::string);
+    case Json::Kind::array:
+      return TypeSet(TypeSet::array);
+    case Json::Kind::object:
+      return TypeSet(TypeSet::object);
+    case Json::Kind::real: {
+      const auto real = value.get<double>();
+      return TypeSet(real == std::floor(real) ? TypeSet::integer : TypeSet::number);
+    }
+    default:
+      return TypeSet(TypeSet::integer);
+  }
+}
 
 TypeSet schema_types(SchemaPlace place) {
   if (place.schema == nullptr) return TypeSet::all();

@@ -29,8 +29,6 @@ class TypeSet {
   bool is_only(Type type) const { return bits_ == type; }
   bool is_all() const { return bits_ == 127; }
   bool empty() const { return bits_ == 0; }
-  // Whether a value has one of these types; a whole number is an integer however it is written.
-  bool admits(const Json& value) const;
 
   friend TypeSet operator|(TypeSet a, TypeSet b) {
     return TypeSet(static_cast<uint8_t>(a.bits_ | b.bits_));
@@ -42,6 +40,9 @@ class TypeSet {
  private:
   uint8_t bits_ = 0;
 };
+
+// The one type of a value. A whole number is an integer however it is written.
+TypeSet type_of_value(const Json& value);
 
 // A schema and the document that its references lead into. Null: anything is allowed.
 struct SchemaPlace {

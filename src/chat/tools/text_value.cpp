@@ -13,10 +13,30 @@ std::string quoted(std::string_view text) {
   return json + '"';
 }
 
-// The text if it is JSON of one of the types; it keeps its spelling.
-bool read_as_json(std::string_view text, TypeSet types) {
-  const auto value = parse_json(text, "argument");
-  return value && types.admits(*value);
+// The JSON type of a value that JsonScan accepted. A number that no double holds is a number.
+TypeSet type_of_json(std::string_view json) {
+  const bool number = json.front() == '-' || (json.front() >= '0' && json.front() <= '9');
+  if (number && json.find_first_of(".eE") == std::string_view::npos) {
+    return TypeSet(TypeSet::integer);
+  }
+  const auto value = parse_json(json, "argument");
+  return value ? type_of_value(*value) : TypeSet(TypeSet::number);
+}
+
+// The text if it is JSON of one of the types; it keeps its spelling. Line breaks in texts are
+// escaped.
+bool read_as_json(std::string_view text, TypeSet types, std::string& json) {
+  JsonScan scan;
+  json.clear();
+  bool whole = false;
+  for (const char c : text) {
+    if (whole) return false;
+    const JsonScan::Verdict verdict = scan.push(c, json);
+    if (verdict == JsonScan::Verdict::bad || verdict == JsonScan::Verdict::over) return false;
+    whole = verdict == JsonScan::Verdict::done;
+  }
+  if (!whole && !scan.whole_at_end()) return false;
+  return !(types & type_of_json(json)).empty();
 }
 
 // Python's literals of one of the types.
@@ -26,8 +46,9 @@ bool read_as_python(std::string_view text, TypeSet types, std::string& json) {
   cursor.append(text);
   cursor.end();
   LiteralScan scan = LiteralScan::value(kPython);
-  json.clear();
-  return scan.read(cursor, json) == ReadStep::done && cursor.empty() && read_as_json(json, types);
+  std::string written;
+  return scan.read(cursor, written) == ReadStep::done && cursor.empty() &&
+         read_as_json(written, types, json);
 }
 
 }  // namespace
@@ -42,8 +63,8 @@ std::string json_of_text(std::string_view text, TypeSet types, uint64_t offset,
   } else {
     tried = types & TypeSet(127 - TypeSet::string);
   }
-  if (read_as_json(core, tried)) return std::string(core);
   std::string json;
+  if (read_as_json(core, tried, json)) return json;
   if (read_as_python(core, tried, json)) return json;
   if (!types.has(TypeSet::string)) {
     warnings.push_back({ToolWarning::Kind::wrong_type, offset});
