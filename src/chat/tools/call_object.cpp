@@ -40,6 +40,7 @@ ReadStep CallObject::step(TextCursor& text, CallFacts& facts, ToolWarnings& warn
   return text.empty() ? ReadStep::bad : between(text, facts);
 }
 
+// Outside of values.
 ReadStep CallObject::between(TextCursor& text, CallFacts& facts) {
   const char c = text.front();
   switch (state_) {
@@ -69,6 +70,7 @@ ReadStep CallObject::between(TextCursor& text, CallFacts& facts) {
   return ReadStep::done;
 }
 
+// What a member of this name says.
 CallObject::Member CallObject::member_of(std::string_view key) const {
   const CallKeys& keys = dialect_.keys;
   if (keys.name_is_key) return Member::arguments;
@@ -113,6 +115,7 @@ ReadStep CallObject::read_key(TextCursor& text, CallFacts& facts) {
   return ReadStep::done;
 }
 
+// The value of the member that was named.
 ReadStep CallObject::begin_value(TextCursor& text, CallFacts& facts) {
   const char c = text.front();
   scan_.restart();
@@ -194,6 +197,7 @@ bool CallObject::take_quoted_arguments(std::string_view token, CallFacts& facts)
   return true;
 }
 
+// A member that says nothing.
 ReadStep CallObject::skip_value(TextCursor& text) {
   while (!text.empty()) {
     token_.clear();
@@ -208,6 +212,7 @@ ReadStep CallObject::skip_value(TextCursor& text) {
   return text.ended() ? ReadStep::bad : ReadStep::more;
 }
 
+// The end of the call, or of the object that it is in.
 ReadStep CallObject::close(TextCursor& text, CallFacts& facts) {
   text.advance(1);
   if (--depth_ > 0) {

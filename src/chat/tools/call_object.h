@@ -41,6 +41,7 @@ class CallObject {
   };
   enum class Member : uint8_t { name, id, arguments, function, other };
 
+  // One reader for each kind of state; `done`: the next step may follow.
   ReadStep step(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
   ReadStep between(TextCursor& text, CallFacts& facts);
   ReadStep begin_value(TextCursor& text, CallFacts& facts);
@@ -50,7 +51,9 @@ class CallObject {
   ReadStep read_arguments(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
   ReadStep skip_value(TextCursor& text);
   ReadStep close(TextCursor& text, CallFacts& facts);
+  // What a member of this name says.
   Member member_of(std::string_view key) const;
+  // Arguments that are a JSON text of an object, or null. False: they are neither.
   static bool take_quoted_arguments(std::string_view token, CallFacts& facts);
 
   const ToolDialect& dialect_;

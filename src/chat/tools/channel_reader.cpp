@@ -2,6 +2,7 @@
 // The header says whether a body is reasoning, text, or a call's arguments; its parts come in any
 // order.
 #include <algorithm>
+#include <utility>
 
 #include "chat/tools/output_reader.h"
 
@@ -76,6 +77,7 @@ class ChannelReader final : public OutputReader {
     header_held_ = true;
   }
 
+  // Everything up to the mark of the body. Text that is not a header at all is content.
   bool read_header() {
     while (!text_.empty()) {
       const MarkMatch match = text_.match(kMessage);
@@ -98,6 +100,7 @@ class ChannelReader final : public OutputReader {
     return false;
   }
 
+  // The header is whole: its recipient comes before its channel.
   void begin_body(std::string_view header) {
     const std::string_view channel = word_after(header, kChannel);
     const std::string_view recipient = word_after(header, "to=");
@@ -171,6 +174,7 @@ class ChannelReader final : public OutputReader {
     show_end_ = false;
   }
 
+  // The body of a message to a tool.
   bool read_arguments() {
     if (arguments_ == nullptr) {
       arguments_ = make_json_reader();
@@ -191,6 +195,7 @@ class ChannelReader final : public OutputReader {
     return true;
   }
 
+  // The whole message is content after all.
   void give_up(ToolWarning::Kind why) {
     warn(why);
     break_call();

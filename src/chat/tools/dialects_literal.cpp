@@ -32,21 +32,26 @@ ToolDialect braces(const char* name, const char* begin, const char* end, const c
 
 std::vector<ToolDialect> literal_dialects() {
   std::vector<ToolDialect> rows;
+  // <|tool_call>call:f{k:<|"|>text<|"|>,n:3}<tool_call|>
   rows.push_back(braces("quoted_braces", "<|tool_call>", "<tool_call|>", "<|\"|>"));
   rows.back().strays = {"<|channel>", "<channel|>"};
   rows.back().hints = {"<|tool_call>", "<|\"|>"};
+  // <start_function_call>call:f{k:<escape>text<escape>,n:3}<end_function_call>
   rows.push_back(
       braces("escaped_braces", "<start_function_call>", "<end_function_call>", "<escape>"));
   rows.back().hints = {"<start_function_call>"};
+  // [f(k="text", n=3), g()] between marks
   rows.push_back(pythonic("pythonic_token_list", {mark_part("<|tool_call_start|>"), mark_part("[")},
                           {mark_part("]"), mark_part("<|tool_call_end|>")}, ", "));
   rows.back().hints = {"<|tool_call_start|>"};
+  // Calls on lines of their own, between marks or in a fence
   rows.push_back(pythonic("pythonic_lines", {mark_part("<function_calls>")},
                           {mark_part("</function_calls>")}, "\n"));
   rows.back().hints = {"<function_calls>"};
   rows.push_back(
       pythonic("pythonic_fence", {mark_part("```tool_code\n")}, {mark_part("\n```")}, "\n"));
   rows.back().hints = {"```tool_code"};
+  // [f(k="text", n=3), g()]
   rows.push_back(pythonic("pythonic_list", {optional_part("<|python_start|>"), mark_part("[")},
                           {mark_part("]"), optional_part("<|python_end|>")}, ", "));
   rows.back().bare = true;
@@ -58,6 +63,8 @@ std::vector<ToolDialect> channel_dialects() {
   ToolDialect row;
   row.name = "harmony";
   row.shape = ToolDialect::Shape::channels;
+  row.strays = {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>",
+                "<|end|>",   "<|return|>",  "<|call|>"};
   row.hints = {"<|channel|>", "<|message|>"};
   return {row};
 }

@@ -19,7 +19,8 @@ std::vector<ToolDialect> function_tags() {
   const CallPart name = part_of(Kind::name);
   const CallPart arguments = part_of(Kind::tagged);
   std::vector<ToolDialect> rows;
-  // The first mark is left out at times, and the last then comes alone.
+  // <tool_call><function=f><parameter=k>v</parameter></function></tool_call>, on lines of their
+  // own. The first mark is left out at times, and the last then comes alone.
   rows.push_back(
       tagged("tagged_parameters",
              {optional_part("<tool_call>\n"), mark_part("<function="), name, mark_part(">\n"),
@@ -47,6 +48,7 @@ std::vector<ToolDialect> invoke_tags() {
   const CallPart name = part_of(Kind::name);
   const CallPart arguments = part_of(Kind::tagged);
   std::vector<ToolDialect> rows;
+  // <invoke name="f"><parameter name="k">v</parameter></invoke> in a section
   ToolDialect invoke = tagged(
       "invoke_parameters",
       {mark_part("<invoke name=\""), name, mark_part("\">\n"), arguments, mark_part("</invoke>")},
@@ -76,6 +78,7 @@ std::vector<ToolDialect> invoke_tags() {
   typed.hints = {"｜DSML｜", "tool_calls"};
   rows.push_back(typed);
 
+  // The same inside the marks of a call.
   ToolDialect steps = tagged(
       "token_invoke_parameters",
       {mark_part("<｜tool_call_begin｜>"), mark_part("function"), mark_part("<｜tool_sep｜>"),
@@ -87,6 +90,7 @@ std::vector<ToolDialect> invoke_tags() {
   steps.hints = {"<steptml:invoke"};
   rows.push_back(steps);
 
+  // <invoke name="f"><k>v</k><list><item>v</item></list></invoke>, each tag after a mark
   ToolDialect nested;
   nested.name = "nested_elements";
   nested.shape = ToolDialect::Shape::marked;
@@ -112,6 +116,7 @@ std::vector<ToolDialect> key_value_tags() {
         {"</arg_key><arg_value>", "</arg_value>"}}}));
   rows.back().separator = "\n";
   rows.back().hints = {"<tool_call>", "<arg_key>"};
+  // The same with a suffix in each mark, and a section around.
   ToolDialect suffixed =
       tagged("suffixed_arg_key_value",
              {mark_part("<tool_call:opensource>"), name, mark_part("<tool_sep:opensource>\n"),

@@ -18,6 +18,7 @@ enum class DialectSource : uint8_t {
   hinted,    // the template shows no calls, but its text names the marks
 };
 
+// A dialect without calls where none is known; its reasoning may be known all the same.
 struct FoundDialect {
   ToolDialect dialect;
   DialectSource source = DialectSource::none;

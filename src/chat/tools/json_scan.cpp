@@ -107,6 +107,7 @@ JsonScan::Verdict JsonScan::between(char c) {
   return c == '}' ? close('{') : Verdict::bad;
 }
 
+// The first byte of a value says what it is.
 JsonScan::Verdict JsonScan::begin_value(char c) {
   if (c == '[' || c == '{') {
     if (open_.size() == kMaxDepth) return Verdict::bad;
@@ -141,6 +142,7 @@ JsonScan::Verdict JsonScan::value_ended() {
   return open_.empty() ? Verdict::done : Verdict::more;
 }
 
+// Inside a string: escapes are checked, control characters written as escapes.
 JsonScan::Verdict JsonScan::in_text(char c, std::string& json) {
   if (state_ == State::string && static_cast<unsigned char>(c) < 0x20) {
     append_in_json_string(json, {&c, 1});
@@ -171,6 +173,7 @@ JsonScan::Verdict JsonScan::in_text(char c, std::string& json) {
   return Verdict::more;
 }
 
+// RFC 8259 has no leading zeros, no bare point and no plus sign before a number.
 JsonScan::Verdict JsonScan::in_number(char c) {
   const bool digit = is_decimal(c);
   switch (state_) {

@@ -55,6 +55,7 @@ class JsonScan {
     word,
   };
 
+  // The parts of push().
   Verdict begin_value(char c);
   Verdict in_text(char c, std::string& json);
   Verdict in_number(char c);

@@ -44,6 +44,7 @@ LiteralScan LiteralScan::arguments(const LiteralArguments& syntax) {
 
 LiteralScan LiteralScan::value(const LiteralArguments& syntax) { return LiteralScan(syntax); }
 
+// Steps until the value ends or more text is needed.
 ReadStep LiteralScan::read(TextCursor& text, std::string& json) {
   while (state_ != State::done) {
     const ReadStep result = step(text, json);
@@ -76,6 +77,7 @@ ReadStep LiteralScan::step(TextCursor& text, std::string& json) {
   }
 }
 
+// Outside of texts, numbers and words, where whitespace says nothing.
 ReadStep LiteralScan::between(TextCursor& text, std::string& json) {
   if (!text.skip_space()) return ReadStep::more;
   if (text.empty()) return ReadStep::bad;
@@ -108,6 +110,7 @@ ReadStep LiteralScan::between(TextCursor& text, std::string& json) {
   return ReadStep::done;
 }
 
+// A value begins with the byte that is next.
 ReadStep LiteralScan::begin_value(TextCursor& text, std::string& json) {
   put_comma(json);
   const char c = text.front();
@@ -147,6 +150,7 @@ ReadStep LiteralScan::begin_text(TextCursor& text, std::string& json, bool is_ke
   return ReadStep::done;
 }
 
+// A key: bare in a call and where texts are between marks, else a text.
 ReadStep LiteralScan::begin_key(TextCursor& text, std::string& json) {
   put_comma(json);
   const ReadStep begun = begin_text(text, json, true);
@@ -178,6 +182,7 @@ ReadStep LiteralScan::read_bare_key(TextCursor& text, std::string& json) {
   return text.ended() ? ReadStep::bad : ReadStep::more;
 }
 
+// A text between marks has no escapes: everything up to the next mark is in it.
 ReadStep LiteralScan::read_quoted(TextCursor& text, std::string& json) {
   const char first = syntax_->quote.front();
   while (!text.empty()) {
@@ -198,6 +203,7 @@ ReadStep LiteralScan::read_quoted(TextCursor& text, std::string& json) {
   return text.ended() ? ReadStep::bad : ReadStep::more;
 }
 
+// A text between Python's quotes, up to its end or an escape.
 ReadStep LiteralScan::read_python(TextCursor& text, std::string& json) {
   while (!text.empty()) {
     const char c = text.front();
@@ -212,6 +218,7 @@ ReadStep LiteralScan::read_python(TextCursor& text, std::string& json) {
   return text.ended() ? ReadStep::bad : ReadStep::more;
 }
 
+// The byte after a backslash.
 ReadStep LiteralScan::read_escape(TextCursor& text, std::string& json) {
   if (text.empty()) return text.ended() ? ReadStep::bad : ReadStep::more;
   constexpr std::string_view kNames = "nrtbfav0";
@@ -237,6 +244,7 @@ ReadStep LiteralScan::read_escape(TextCursor& text, std::string& json) {
   return ReadStep::done;
 }
 
+// The digits of an escape. Two \u escapes may be one character, as JSON writes it.
 ReadStep LiteralScan::read_hex(TextCursor& text, std::string& json) {
   while (n_hex_ > 0) {
     if (text.empty()) return text.ended() ? ReadStep::bad : ReadStep::more;
@@ -260,6 +268,7 @@ ReadStep LiteralScan::read_hex(TextCursor& text, std::string& json) {
   return put_code_point(json, code_point_);
 }
 
+// After the first half of a pair only the second may come.
 ReadStep LiteralScan::read_low_half(TextCursor& text, std::string&) {
   const MarkMatch match = text.match("\\u");
   if (match == MarkMatch::partial) return ReadStep::more;
@@ -294,6 +303,7 @@ ReadStep LiteralScan::read_number(TextCursor& text, std::string& json) {
   return value_ended();
 }
 
+// true, false and null in the spellings of both languages.
 ReadStep LiteralScan::read_word(TextCursor& text, std::string& json) {
   while (!text.empty() && is_word_byte(text.front())) {
     if (token_.size() == 8) return ReadStep::bad;
@@ -314,6 +324,7 @@ ReadStep LiteralScan::read_word(TextCursor& text, std::string& json) {
   return value_ended();
 }
 
+// A list or an object begins.
 ReadStep LiteralScan::open(TextCursor& text, std::string& json, Open opened, char json_open) {
   if (open_.size() == JsonScan::kMaxDepth) return ReadStep::bad;
   text.advance(1);
@@ -323,6 +334,7 @@ ReadStep LiteralScan::open(TextCursor& text, std::string& json, Open opened, cha
   return ReadStep::done;
 }
 
+// The list or object that was opened last ends.
 ReadStep LiteralScan::close(TextCursor& text, std::string& json) {
   text.advance(1);
   comma_due_ = false;  // before an end it is Python's, not JSON's

@@ -46,6 +46,7 @@ class LiteralScan {
     bool has_keys;
   };
 
+  // Reads a value.
   explicit LiteralScan(const LiteralArguments& syntax) : syntax_(&syntax) {}
   bool python_words() const { return syntax_->quote.empty(); }
   // Between the keys and values of a call, not inside a value.
@@ -55,6 +56,7 @@ class LiteralScan {
     comma_due_ = false;
   }
 
+  // One reader for each kind of state; `done`: the next step may follow.
   ReadStep step(TextCursor& text, std::string& json);
   ReadStep between(TextCursor& text, std::string& json);
   ReadStep begin_value(TextCursor& text, std::string& json);
@@ -68,6 +70,7 @@ class LiteralScan {
   ReadStep read_low_half(TextCursor& text, std::string& json);
   ReadStep read_number(TextCursor& text, std::string& json);
   ReadStep read_word(TextCursor& text, std::string& json);
+  // Change the stack of what is open.
   ReadStep open(TextCursor& text, std::string& json, Open opened, char json_open);
   ReadStep close(TextCursor& text, std::string& json);
   ReadStep value_ended();

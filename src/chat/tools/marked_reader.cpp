@@ -138,6 +138,7 @@ void MarkedReader::collect_marks() {
   }
 }
 
+// The prompt may end inside reasoning: then the answer begins there.
 void MarkedReader::begin_in_reasoning() {
   const ReasoningMarks& marks = dialect_.reasoning;
   const std::string_view begin = mark_core(marks.begin);
@@ -179,12 +180,14 @@ bool MarkedReader::step() {
   return false;
 }
 
+// A section without its end is whole, but its calls may not be all that the model meant.
 void MarkedReader::close() {
   const bool open = mode_ == Mode::between || mode_ == Mode::section_end;
   if (open && !dialect_.section_end.empty()) warn(ToolWarning::Kind::missing_end);
   if (n_calls_ended() == 0) put_content(content_.flush());
 }
 
+// Text up to a byte that may begin a mark passes at once.
 bool MarkedReader::read_text() {
   if (text_.empty()) return false;
   const std::string_view rest = text_.rest();
@@ -237,6 +240,7 @@ bool MarkedReader::may_begin_bare(char c) const {
   return false;
 }
 
+// What a mark means depends on where it is; elsewhere it is text.
 bool MarkedReader::mark_applies(Action action) const {
   const bool at_start = !content_.begun() && n_calls_ended() == 0;
   switch (action) {
@@ -255,10 +259,14 @@ bool MarkedReader::mark_applies(Action action) const {
   return false;
 }
 
+// A mark of the text was found and is not read yet.
 void MarkedReader::act(const TextMark& mark) {
   if (mark.action == Action::call) return begin_section();
   text_.advance(mark.text.size());
-  if (mark.action == Action::drop) return;
+  if (mark.action == Action::drop) {
+    if (!content_.begun()) content_.skip_space();
+    return;
+  }
   const bool begins = mark.action == Action::reason;
   if (!options_.reasoning_apart) {
     put_content(content_.push(mark.text));
@@ -274,6 +282,7 @@ void MarkedReader::act(const TextMark& mark) {
   reasoning_now_ = begins;
 }
 
+// Text belongs to the part of the answer that is being read.
 void MarkedReader::put_text(std::string_view text) {
   if (reasoning_now_ && options_.reasoning_apart) {
     put_reasoning(reasoning_.push(text));
@@ -282,6 +291,7 @@ void MarkedReader::put_text(std::string_view text) {
   }
 }
 
+// The first mark of calls comes next; it stays in the text, to be read as any other.
 void MarkedReader::begin_section() {
   text_.hold();
   was_reasoning_ = reasoning_now_;
@@ -291,6 +301,7 @@ void MarkedReader::begin_section() {
   token_.clear();
 }
 
+// The marks before the first call.
 bool MarkedReader::read_section() {
   for (; part_ < dialect_.section_begin.size(); ++part_) {
     const ReadStep result = read_mark(dialect_.section_begin[part_]);
@@ -316,6 +327,7 @@ ReadStep MarkedReader::read_mark(const CallPart& part) {
   return ReadStep::done;
 }
 
+// The parts of a call up to the end of its arguments.
 bool MarkedReader::read_call() {
   while (part_ < dialect_.call.size()) {
     const ReadStep result = read_part(dialect_.call[part_]);
@@ -381,6 +393,7 @@ bool MarkedReader::admits(const std::string& name) const {
   return !dialect_.bare || options_.tools.empty() || options_.tools.has(name);
 }
 
+// The id, and the name where that is in it.
 ReadStep MarkedReader::read_id(const CallPart& part) {
   const ReadStep read = read_until(ends_after(part_ + 1), token_);
   if (read != ReadStep::done) return read;
@@ -399,6 +412,7 @@ ReadStep MarkedReader::read_digits() {
   return text_.empty() && !text_.ended() ? ReadStep::more : ReadStep::done;
 }
 
+// The name is known and arguments follow: what came before the call is settled.
 void MarkedReader::start_call() {
   if (was_reasoning_) reasoning_.drop();
   const std::string kept_back = content_.kept_back();
@@ -408,6 +422,7 @@ void MarkedReader::start_call() {
   begin_call(facts_.name, facts_.early_id);
 }
 
+// Arguments are passed on as they come. Their end is the call's: closing marks may be missing.
 ReadStep MarkedReader::read_arguments(const CallPart& part) {
   if (arguments_ == nullptr) {
     const SchemaPlace schema = options_.tools.of(facts_.name);
@@ -432,6 +447,7 @@ ReadStep MarkedReader::read_arguments(const CallPart& part) {
   return ReadStep::done;
 }
 
+// Name and arguments are inside one object. Arguments wait until the name is known.
 ReadStep MarkedReader::read_object() {
   if (!object_) object_.emplace(dialect_);
   const ReadStep read = object_->read(text_, facts_, warnings_);
@@ -524,6 +540,7 @@ MarkMatch MarkedReader::match_start(const Parts& parts) {
   return MarkMatch::no;
 }
 
+// The marks after the last call. The calls are whole without them.
 bool MarkedReader::read_section_end() {
   for (; part_ < dialect_.section_end.size(); ++part_) {
     const ReadStep result = read_mark(dialect_.section_end[part_]);
@@ -594,6 +611,7 @@ void MarkedReader::give_up() {
   text_.release();
 }
 
+// After calls the answer may continue with text; whitespace between is not part of it.
 void MarkedReader::back_to_text() {
   mode_ = Mode::text;
   reasoning_now_ = false;

@@ -85,6 +85,7 @@ class NestedReader final : public ArgumentReader {
     return ReadStep::done;
   }
 
+  // The element holds a text, or what is written like one.
   void begin_text(std::string& json) {
     Open& top = open_.back();
     top.element = text_value;
@@ -95,6 +96,7 @@ class NestedReader final : public ArgumentReader {
     state_ = State::text;
   }
 
+  // A text up to a closing tag.
   ReadStep read_text(TextCursor& text, std::string& json) {
     while (!text.empty()) {
       const std::string_view rest = text.rest();
@@ -131,6 +133,7 @@ class NestedReader final : public ArgumentReader {
     return text.ended() ? ReadStep::bad : ReadStep::more;
   }
 
+  // An opening tag: the element that it is in turns out to be a list or an object.
   ReadStep read_name(TextCursor& text, std::string& json) {
     const ReadStep taken = take_name(text);
     if (taken != ReadStep::done) return taken;
@@ -159,6 +162,7 @@ class NestedReader final : public ArgumentReader {
     return name_ == syntax_.item && types.has(TypeSet::array);
   }
 
+  // A closing tag must be that of the element that was opened last.
   ReadStep read_close(TextCursor& text, std::string& json, ToolWarnings& warnings) {
     const ReadStep taken = take_name(text);
     if (taken != ReadStep::done) return taken;

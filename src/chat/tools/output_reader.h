@@ -45,6 +45,7 @@ class OutputReader {
       : dialect_(std::move(dialect)), options_(std::move(options)) {}
   virtual ~OutputReader() = default;
 
+  // As ToolParser.
   void feed(std::string_view text, std::vector<ToolDelta>& deltas);
   void finish(std::vector<ToolDelta>& deltas);
   bool done() const { return done_; }
@@ -57,6 +58,7 @@ class OutputReader {
   // After the last text: gives away what is kept back.
   virtual void close() = 0;
 
+  // Text for the reader, reasoning, and what was not as it should be.
   void put_content(std::string_view text) { put(ToolDelta::Kind::content, 0, text); }
   void put_reasoning(std::string_view text) { put(ToolDelta::Kind::reasoning, 0, text); }
   void warn(ToolWarning::Kind kind) { warnings_.push_back({kind, text_.offset()}); }
@@ -76,6 +78,7 @@ class OutputReader {
   ToolWarnings warnings_;
 
  private:
+  // Appends to the last delta if it is of the same kind.
   void put(ToolDelta::Kind kind, size_t call, std::string_view text);
 
   std::vector<ToolDelta>* deltas_ = nullptr;
@@ -85,6 +88,7 @@ class OutputReader {
   bool done_ = false;
 };
 
+// The readers of the two shapes.
 std::unique_ptr<OutputReader> make_marked_reader(ToolDialect dialect, ToolParserOptions options);
 std::unique_ptr<OutputReader> make_channel_reader(ToolDialect dialect, ToolParserOptions options);
 

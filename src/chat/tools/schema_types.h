@@ -25,11 +25,13 @@ class TypeSet {
   explicit TypeSet(uint8_t bits) : bits_(bits) {}
   static TypeSet all() { return TypeSet(127); }
 
+  // Whether a type is in the set, is all of it, and so on.
   bool has(Type type) const { return (bits_ & type) != 0; }
   bool is_only(Type type) const { return bits_ == type; }
   bool is_all() const { return bits_ == 127; }
   bool empty() const { return bits_ == 0; }
 
+  // Union and intersection.
   friend TypeSet operator|(TypeSet a, TypeSet b) {
     return TypeSet(static_cast<uint8_t>(a.bits_ | b.bits_));
   }

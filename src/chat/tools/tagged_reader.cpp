@@ -55,6 +55,7 @@ class TaggedReader final : public ArgumentReader {
     }
   }
 
+  // Another argument, or the end of them.
   ReadStep read_between(TextCursor& text, std::string& json) {
     if (!text.skip_space()) return ReadStep::more;
     const std::string_view begin = mark_core(tags_.begin);
@@ -91,6 +92,7 @@ class TaggedReader final : public ArgumentReader {
     return text.ended() ? ReadStep::bad : ReadStep::more;
   }
 
+  // The key is whole: its schema says how the value is read.
   ReadStep begin_value(std::string& json) {
     const std::string_view key = mark_core(key_);
     if (key.empty()) return ReadStep::bad;
@@ -119,6 +121,7 @@ class TaggedReader final : public ArgumentReader {
     return ReadStep::done;
   }
 
+  // The value up to its end tag.
   ReadStep read_value(TextCursor& text, std::string& json, ToolWarnings& warnings) {
     while (!text.empty()) {
       const std::string_view rest = text.rest();
@@ -163,6 +166,7 @@ class TaggedReader final : public ArgumentReader {
     return MarkMatch::no;
   }
 
+  // Whether something follows that follows values only.
   MarkMatch match_behind(TextCursor& text, size_t at) const {
     const std::string_view rest = text.rest();
     const size_t most = std::min(rest.size(), at + kMaxTagSpace);

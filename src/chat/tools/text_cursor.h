@@ -16,11 +16,13 @@ enum class MarkMatch : uint8_t { no, partial, full };
 
 class TextCursor {
  public:
+  // More text has come.
   void append(std::string_view text);
   // No text follows: nothing is partial any more.
   void end() { ended_ = true; }
   bool ended() const { return ended_; }
 
+  // What is there and not read. Valid until append().
   std::string_view rest() const { return std::string_view(text_).substr(at_); }
   bool empty() const { return at_ == text_.size(); }
   char front() const { return text_[at_]; }
@@ -38,6 +40,7 @@ class TextCursor {
   void hold() { held_ = at_; }
   // What was read since hold().
   std::string_view held() const { return std::string_view(text_).substr(held_, at_ - held_); }
+  // Nothing is held any more.
   void release() { held_ = std::string::npos; }
 
   // Bytes that were compared or read: what tests hold linear.

@@ -134,6 +134,9 @@ std::span<const ToolDialect> tool_dialects();
 // Every known pair of marks of reasoning, in the order in which they are looked for.
 std::span<const ReasoningMarks> reasoning_marks();
 
+// The texts of all marks of a dialect, those of its arguments and its reasoning too.
+std::vector<std::string> dialect_marks(const ToolDialect& dialect);
+
 // The text without the whitespace at both ends.
 std::string_view mark_core(std::string_view text);
 

@@ -47,6 +47,14 @@ void ToolMessage::add(const ToolDelta& delta) {
   }
 }
 
+std::vector<size_t> ToolMessage::call_places() const {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (!calls_[i].broken) places.push_back(i);
+  }
+  return places;
+}
+
 std::vector<ToolCall> ToolMessage::calls() const {
   std::vector<ToolCall> whole;
   for (const Call& call : calls_) {

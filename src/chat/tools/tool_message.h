@@ -57,12 +57,16 @@ struct ToolCall {
 // The sum of deltas.
 class ToolMessage {
  public:
+  // Requires: deltas of one answer, in order.
   void add(const ToolDelta& delta);
 
+  // The texts so far.
   const std::string& reasoning() const { return reasoning_; }
   const std::string& content() const { return content_; }
   // The calls that are whole, in order. Requires: the answer has ended.
   std::vector<ToolCall> calls() const;
+  // Their indices among all that began.
+  std::vector<size_t> call_places() const;
   // Bytes that it holds.
   uint64_t n_bytes() const { return n_bytes_; }
 

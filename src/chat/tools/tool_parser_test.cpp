@@ -41,23 +41,23 @@ Json golden_tools() {
       .value();
 }
 
-struct Golden {
+struct RecordedAnswer {
   ToolDialect dialect;
   ToolParserOptions options;
   std::string output;
 };
 
-Golden read_golden(const Json& test) {
+RecordedAnswer read_golden(const Json& test) {
   const ToolDialect* dialect = dialect_named(test.value("dialect", ""));
   EXPECT_NE(dialect, nullptr) << test;
-  Golden golden{*dialect, {}, test.value("output", "")};
-  golden.dialect.gap = test.value("gap", "");
+  RecordedAnswer recorded{*dialect, {}, test.value("output", "")};
+  recorded.dialect.gap = test.value("gap", "");
   const std::string tail = test.value("tail", "");
   const std::string think = test.value("think", tail.ends_with("<think>\n") ? "</think>" : "");
-  if (!think.empty()) golden.dialect.reasoning = marks_ending(think);
-  golden.options.tools = ToolSchemas(golden_tools());
-  golden.options.prompt_tail = tail;
-  return golden;
+  if (!think.empty()) recorded.dialect.reasoning = marks_ending(think);
+  recorded.options.tools = ToolSchemas(golden_tools());
+  recorded.options.prompt_tail = tail;
+  return recorded;
 }
 
 // "text" in a case is the exact text of the arguments.
@@ -92,10 +92,10 @@ Json wanted(const Json& test) {
           {"warnings", test["warnings"]}};
 }
 
-Json parsed_pieces(const Golden& golden, const Json& want, size_t first, size_t step) {
-  ToolParser parser(golden.dialect, golden.options);
+Json parsed_pieces(const RecordedAnswer& recorded, const Json& want, size_t first, size_t step) {
+  ToolParser parser(recorded.dialect, recorded.options);
   std::vector<ToolDelta> deltas;
-  const std::string_view text = golden.output;
+  const std::string_view text = recorded.output;
   parser.feed(text.substr(0, first), deltas);
   for (size_t at = first; at < text.size(); at += step) {
     parser.feed(text.substr(at, step), deltas);
@@ -114,14 +114,14 @@ Json golden_cases() {
 TEST(ToolParser, EveryDialectHasCasesAndGivesThem) {
   std::set<std::string> seen;
   for (const Json& test : golden_cases()) {
-    const Golden golden = read_golden(test);
-    seen.insert(golden.dialect.name);
+    const RecordedAnswer recorded = read_golden(test);
+    seen.insert(recorded.dialect.name);
     const Json want = wanted(test);
-    const size_t n = golden.output.size();
-    EXPECT_EQ(parsed_pieces(golden, want, n, 1), want) << test;
-    EXPECT_EQ(parsed_pieces(golden, want, 0, 1), want) << "by bytes: " << test;
+    const size_t n = recorded.output.size();
+    EXPECT_EQ(parsed_pieces(recorded, want, n, 1), want) << test;
+    EXPECT_EQ(parsed_pieces(recorded, want, 0, 1), want) << "by bytes: " << test;
     for (size_t cut = 1; cut < n; ++cut) {
-      ASSERT_EQ(parsed_pieces(golden, want, cut, n), want) << "cut at " << cut << ": " << test;
+      ASSERT_EQ(parsed_pieces(recorded, want, cut, n), want) << "cut at " << cut << ": " << test;
     }
   }
   for (const ToolDialect& dialect : tool_dialects()) {
@@ -132,11 +132,11 @@ TEST(ToolParser, EveryDialectHasCasesAndGivesThem) {
 // Every beginning of an answer: nothing is lost, and what was given stays.
 TEST(ToolParser, BeginningsLoseNothing) {
   for (const Json& test : golden_cases()) {
-    const Golden golden = read_golden(test);
-    for (size_t n = 0; n <= golden.output.size(); ++n) {
-      ToolParser parser(golden.dialect, golden.options);
+    const RecordedAnswer recorded = read_golden(test);
+    for (size_t n = 0; n <= recorded.output.size(); ++n) {
+      ToolParser parser(recorded.dialect, recorded.options);
       std::vector<ToolDelta> deltas;
-      parser.feed(std::string_view(golden.output).substr(0, n), deltas);
+      parser.feed(std::string_view(recorded.output).substr(0, n), deltas);
       const std::vector<ToolDelta> before = deltas;
       parser.finish(deltas);
       ToolMessage message;

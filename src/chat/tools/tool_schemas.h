@@ -18,6 +18,7 @@ class ToolSchemas {
   explicit ToolSchemas(const Json& tools);
   ToolSchemas() = default;
 
+  // Whether the request has tools, and one of this name.
   bool empty() const { return by_name_.empty(); }
   bool has(std::string_view name) const { return by_name_.find(name) != by_name_.end(); }
   // The schema of a tool's arguments; of unknown tools: anything is allowed. Valid while this

@@ -65,6 +65,7 @@ void write_literal(const LiteralArguments& syntax, const Json& value, std::strin
   }
 }
 
+// Elements in each other. Recursive as Json is.
 void write_nested(const NestedArguments& syntax, const Json& value, std::string& out) {
   const auto element = [&](std::string_view name, const Json& inside) {
     out += syntax.prefix + "<" + std::string(name) + ">";
@@ -106,6 +107,7 @@ Result<void> write_tagged(const TaggedArguments& tags, const Json& arguments, st
   return {};
 }
 
+// A call as one object.
 void write_object(const CallKeys& keys, const ToolCall& call, std::string& out) {
   const std::string name = Json(call.name).dump();
   if (keys.name_is_key) {
@@ -120,6 +122,7 @@ void write_object(const CallKeys& keys, const ToolCall& call, std::string& out) 
   out += '}';
 }
 
+// One part of a call, as the table has it.
 Result<void> write_part(const ToolDialect& dialect, const CallPart& part, const ToolCall& call,
                         size_t index, std::string& out) {
   const Json arguments = TRY(parse_json(call.arguments, "arguments"));
@@ -163,6 +166,7 @@ Result<void> write_part(const ToolDialect& dialect, const CallPart& part, const 
   return {};
 }
 
+// A message for each call; the prompt ends where the first header begins.
 std::string write_channels(std::span<const ToolCall> calls) {
   std::string out;
   for (const ToolCall& call : calls) {
