@@ -42,6 +42,9 @@ struct GenerateParams {
   std::vector<std::string> stop = {};
   // The answer ends at one of these ids, besides the model's own end tokens.
   std::vector<Token> stop_tokens = {};
+  // Control tokens whose texts are part of the answer's text, as what parses calls of tools needs
+  // them. Other control tokens have no text.
+  std::vector<Token> shown_tokens = {};
   // Continue past the model's own end tokens (for speed measurements).
   bool ignore_eos = false;
   // Allows a prompt that ends inside a word. Its last tokens, where other text could replace them,

@@ -23,6 +23,9 @@ struct ChatPrompt {
   // Number of tokens that the template wrote, wholly or in part, before the final message that the
   // answer continues. All of them if it continues none. For Request::n_fixed_tokens.
   int64_t n_fixed = 0;
+  // What the template wrote at the end, before the text that the answer continues, at most 4096
+  // bytes: reasoning may have begun there.
+  std::string tail = {};
 };
 
 // tokenize_chat for conversations that grow: it remembers the last 32 prompts, at most 4 MiB of

@@ -13,6 +13,9 @@ struct ChatTemplate::Program {
   jinja::TemplateProgram parsed;
   mutable Once asked;
   mutable TemplateCapabilities capabilities;
+  std::string source;
+  mutable Once asked_dialect;
+  mutable FoundDialect dialect;
 };
 
 ChatTemplate::ChatTemplate(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
@@ -23,6 +26,7 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view
   if (!parsed) return failure(with_context("template", std::move(parsed.error())));
   auto program = std::make_unique<Program>();
   program->parsed = std::move(*parsed);
+  program->source = source;
   return std::shared_ptr<const ChatTemplate>(new ChatTemplate(std::move(program)));
 }
 
@@ -33,6 +37,13 @@ const TemplateCapabilities& ChatTemplate::capabilities() const {
   });
   return program_->capabilities;
 }
+
+const FoundDialect& ChatTemplate::dialect() const {
+  program_->asked_dialect.run([this] { program_->dialect = find_dialect(*this); });
+  return program_->dialect;
+}
+
+std::string_view ChatTemplate::source() const { return program_->source; }
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "chat/capabilities.h"
+#include "chat/tools/find_dialect.h"
 
 namespace ruv {
 
@@ -46,6 +47,10 @@ class ChatTemplate {
 
   // Found at the first call and kept. Any thread may ask.
   const TemplateCapabilities& capabilities() const;
+  // How the model writes calls and reasoning. Found at the first call and kept. Any thread may ask.
+  const FoundDialect& dialect() const;
+  // The text that was parsed.
+  std::string_view source() const;
 
   struct Program;  // the parsed form, private to chat
 

@@ -6,7 +6,7 @@
 namespace ruv {
 
 AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
-                       std::vector<std::string> stops)
+                       std::vector<std::string> stops, std::vector<Token> shown)
     : tokenizer_(tokenizer), stop_text_(std::move(stops)) {
   if (tokenizer == nullptr) return;
   // An answer to a prompt without text begins the text, where some tokenizers drop a space.
@@ -14,6 +14,7 @@ AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt
     return token >= 0 && token < tokenizer->vocab_size() && !tokenizer->is_control(token);
   });
   detokenizer_.emplace(*tokenizer, false, after_text);
+  detokenizer_->show(std::move(shown));
 }
 
 void AnswerText::heal(std::span<const Token> taken_back, size_t n_bytes) {

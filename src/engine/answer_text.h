@@ -15,8 +15,9 @@ namespace ruv {
 class AnswerText {
  public:
   // `tokenizer` must outlive it; null: the answer has no text. `prompt`: the tokens it follows.
+  // `shown`: control tokens whose texts belong to the answer.
   AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
-             std::vector<std::string> stops);
+             std::vector<std::string> stops, std::vector<Token> shown = {});
 
   // The last tokens of the prompt, `n_bytes` bytes, were taken back: these bytes will be generated
   // again, perhaps as other tokens, and are not repeated in the text.

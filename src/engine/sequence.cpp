@@ -54,7 +54,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
       chooser_(params_, seed_, model.n_usable_tokens()),
-      text_(model.tokenizer.get(), tokens_, params_.stop),
+      text_(model.tokenizer.get(), tokens_, params_.stop, params_.shown_tokens),
       times_(now_ns) {}
 
 // The answer begins after the healed bytes, not after the prompt's last token.

@@ -2,6 +2,7 @@
 #include "base/token_ids.h"
 #include "chat/prompt.h"
 #include "chat/rendered_chat.h"
+#include "chat/tools/find_dialect.h"
 #include "model/model.h"
 #include "model/recent_prompts.h"
 #include "ruv/prompts.h"
@@ -82,10 +83,12 @@ PromptEncoder::~PromptEncoder() = default;
 Result<ChatPrompt> PromptEncoder::encode(const Conversation& conversation) {
   const Tokenizer* const tokenizer = TRY(tokenizer_of(*memory_->model));
   const RenderedChat chat = TRY(rendered(*memory_->model, conversation));
-  ChatPrompt prompt{memory_->prompts.encode(text_parts(chat.parts))};
+  ChatPrompt prompt;
+  prompt.ids = memory_->prompts.encode(text_parts(chat.parts));
   add_missing_bos(*tokenizer, prompt.ids);
   prompt.n_fixed = static_cast<int64_t>(prompt.ids.size()) -
                    tokens_within(*tokenizer, prompt.ids, chat.n_open_bytes);
+  prompt.tail = prompt_tail(chat.parts);
   return prompt;
 }
 

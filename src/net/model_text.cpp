@@ -1,5 +1,6 @@
 #include "net/model_text.h"
 
+#include "base/once.h"
 #include "model/model.h"
 
 namespace ruv {
@@ -45,6 +46,13 @@ class LoadedModelText final : public ModelText {
     return model_->tokenizer->spec().tokens[static_cast<size_t>(id)];
   }
   const ModelInfo& info() const override { return info_; }
+  const AnswerFormat& format() const override {
+    asked_format_.run([this] {
+      if (model_->chat_template == nullptr) return;
+      format_ = answer_format(*model_->chat_template, model_->tokenizer.get());
+    });
+    return format_;
+  }
 
  private:
   Result<const Tokenizer*> usable_tokenizer() const {
@@ -56,6 +64,8 @@ class LoadedModelText final : public ModelText {
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
   mutable PromptEncoder prompts_;
+  mutable Once asked_format_;
+  mutable AnswerFormat format_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chat/tools/answer_format.h"
 #include "ruv/conversation.h"
 #include "ruv/model.h"
 #include "ruv/prompts.h"
@@ -49,6 +50,8 @@ class ModelText {
   // The vocabulary's name of a token. Requires: an id of the vocabulary.
   virtual std::string token_name(Token id) const = 0;
   virtual const ModelInfo& info() const = 0;
+  // How the model writes reasoning and calls. A model without a chat template has neither.
+  virtual const AnswerFormat& format() const = 0;
 };
 
 // The implementation for a loaded model.

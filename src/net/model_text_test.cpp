@@ -67,11 +67,11 @@ TEST(ChatPrompts, AreTheSameThroughEveryDoor) {
     const auto text = text_of_model(model);
     for (const char* body : kBodies) {
       const Json json = parse_json(body, "body").value();
-      const auto served = text->chat_prompt(read_chat(json, ToolTalk::refused).value());
+      const auto served = text->chat_prompt(read_chat(json, MessageCheck::members).value());
       const auto linked = tokenize_chat(*model, parse_conversation(body).value());
       ASSERT_TRUE(served && linked) << body;
       EXPECT_EQ(served->ids, *linked) << source << body;
-      const auto tools_allowed = read_chat(json, ToolTalk::allowed).value();
+      const auto tools_allowed = read_chat(json, MessageCheck::roles).value();
       EXPECT_EQ(text->chat_prompt(tools_allowed)->ids, *linked) << source << body;
     }
   }

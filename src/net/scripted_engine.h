@@ -40,8 +40,8 @@ class ByteText final : public ModelText {
     }
     return out;
   }
-  // "<role>content\n" of each message, which may have no content; "REFUSE" is refused as templates
-  // do.
+  // "<role>content{members}\n" of each message, which may have no content; "REFUSE" is refused as
+  // templates do.
   Result<std::string> chat_text(const Conversation& conversation) const override {
     std::string text;
     for (const Message& message : conversation.messages) {
@@ -49,7 +49,7 @@ class ByteText final : public ModelText {
       if (content == "REFUSE") {
         return fail(Code::invalid, "chat template: roles must alternate");
       }
-      text += fmt::format("<{}>{}\n", message.role, content);
+      text += fmt::format("<{}>{}{}\n", message.role, content, message.members.to_string());
     }
     for (const TemplateValue& value : {conversation.tools, conversation.variables}) {
       if (value.json() != nullptr) text += "{" + value.to_string() + "}";
@@ -62,7 +62,7 @@ class ByteText final : public ModelText {
     const std::string text = TRY(chat_text(conversation));
     const auto n = static_cast<int64_t>(text.size());
     const bool open = conversation.end == PromptEnd::open_message;
-    return ChatPrompt{TRY(encode(text, {})).ids(), open ? n - 5 : n};
+    return ChatPrompt{TRY(encode(text, {})).ids(), open ? n - 5 : n, tail_};
   }
   Result<std::string> text_of(std::span<const Token> ids, bool with_special) const override {
     std::string text;
@@ -78,8 +78,16 @@ class ByteText final : public ModelText {
     return id < 256 ? std::string(1, static_cast<char>(id)) : "<end>";
   }
   const ModelInfo& info() const override { return info_; }
+  const AnswerFormat& format() const override { return format_; }
+  // The model calls tools in this dialect.
+  void set_format(AnswerFormat format, std::string tail) {
+    format_ = std::move(format);
+    tail_ = std::move(tail);
+  }
 
  private:
+  AnswerFormat format_;
+  std::string tail_;  // what prompts end with, as the template wrote it
   ModelInfo info_;
 };
 

@@ -1,4 +1,7 @@
 // The stream holds back bytes that may still become a character; bytes that cannot become U+FFFD.
+#include <algorithm>
+#include <utility>
+
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 
@@ -7,9 +10,15 @@ namespace ruv {
 Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, bool after_prompt)
     : tokenizer_(&tokenizer), with_special_(with_special), at_start_(!after_prompt) {}
 
+void Detokenizer::show(std::vector<Token> control_tokens) {
+  shown_ = std::move(control_tokens);
+  std::ranges::sort(shown_);
+}
+
 std::string Detokenizer::push(Token id) {
-  tokenizer_->append_bytes(id, with_special_, pending_);
-  if (tokenizer_->shows_unknown(id, with_special_)) at_start_ = false;
+  const bool special = with_special_ || std::ranges::binary_search(shown_, id);
+  tokenizer_->append_bytes(id, special, pending_);
+  if (tokenizer_->shows_unknown(id, special)) at_start_ = false;
   if (at_start_ && !pending_.empty()) {
     pending_.erase(0, tokenizer_->own_spaces(pending_));
     at_start_ = pending_.empty() && tokenizer_->spec().remove_extra_spaces;

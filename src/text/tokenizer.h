@@ -103,6 +103,8 @@ class Detokenizer {
   // `after_prompt`: an answer that continues text (a sentencepiece answer keeps its first space).
   explicit Detokenizer(const Tokenizer& tokenizer, bool with_special = false,
                        bool after_prompt = true);
+  // These control tokens have their stored texts, whatever `with_special` says.
+  void show(std::vector<Token> control_tokens);
   // The text that this id completes: whole characters only, possibly none.
   std::string push(Token id);
   // The remaining text; unfinished characters become U+FFFD.
@@ -112,6 +114,7 @@ class Detokenizer {
   const Tokenizer* tokenizer_;
   bool with_special_;
   bool at_start_;
+  std::vector<Token> shown_;  // rising
   std::string pending_;
 };
 

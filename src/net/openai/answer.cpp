@@ -53,6 +53,9 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     std::optional<RequestId> id;
     std::optional<Surround> surround;  // of pieces that are only text; made for the first
     std::string text;
+    std::unique_ptr<AnswerReader> reader;  // null: the answer is text
+    bool ending = false;                   // the engine was asked to end it
+    int64_t n_tokens = 0;                  // read until then
     LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
     Timings timings;
@@ -61,6 +64,12 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   Status submit_all();
   void receive(size_t index, const Event& event);
   void note_healed(Work& work, const Event& event) const;
+  void read_parts(size_t index, const Event& event);
+  void send_parts(size_t index, const Event& event, const std::vector<ToolDelta>& deltas);
+  bool send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs);
+  LogprobsText piece_logprobs(Work& work, const Event& event) const;
+  std::string_view finish_name(const Work& work) const;
+  Message message_of(const Work& work) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Work& work, const Event& event);
   bool make_room(uint64_t n_bytes);
@@ -134,6 +143,11 @@ Status AnswerJob::submit_all() {
       }
       works_[i].text = prompt.echo;
     }
+    if (prompt.reading != nullptr) {
+      const bool keeps = !stream_ || turn_ != nullptr;
+      works_[i].reader =
+          std::make_unique<AnswerReader>(*prompt.reading, fmt::format("{}/{}", id_, i), keeps);
+    }
     Request request;
     request.prompt = prompt.ids;
     request.params = params_;
@@ -155,10 +169,12 @@ void AnswerJob::receive(size_t index, const Event& event) {
   Work& work = works_[index];
   if (event.n_healed_bytes > 0) note_healed(work, event);
   if (event.finish == FinishReason::error) return fail_all(api_error(event.status));
-  if (event.finish == FinishReason::cancelled) {
+  if (event.finish == FinishReason::cancelled && !work.ending) {
     return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
   }
-  if (stream_) {
+  if (work.reader != nullptr) {
+    read_parts(index, event);
+  } else if (stream_) {
     send_piece(index, event);
   } else {
     keep_piece(work, event);
@@ -174,6 +190,70 @@ void AnswerJob::note_healed(Work& work, const Event& event) const {
       n_characters(std::string_view(*bytes).substr(0, static_cast<size_t>(event.n_healed_bytes)));
 }
 
+// Takes the text of an event apart. An answer that has all calls that were wanted is ended.
+void AnswerJob::read_parts(size_t index, const Event& event) {
+  Work& work = works_[index];
+  const bool last = event.finish != FinishReason::none;
+  const uint64_t before = work.reader->message().n_bytes();
+  const std::vector<ToolDelta> deltas = work.reader->read(event.text, last);
+  if (stream_) {
+    send_parts(index, event, deltas);
+  } else {
+    // The text is counted and kept by the reader, the log-probabilities as those of any answer.
+    Event rest = event;
+    rest.text.clear();
+    keep_piece(work, rest);
+    if (!over_ && !make_room(work.reader->message().n_bytes() - before)) {
+      return fail_all(answers_overloaded());
+    }
+  }
+  if (work.ending) return;
+  work.n_tokens += static_cast<int64_t>(event.ids.size());
+  if (over_ || last || !work.reader->done()) return;
+  work.ending = true;
+  service_.engine->cancel(*work.id);
+}
+
+LogprobsText AnswerJob::piece_logprobs(Work& work, const Event& event) const {
+  LogprobsText piece{.text_offset = work.logprobs.text_offset};
+  for (const Event::Logprobs& token : event.logprobs) {
+    shape_.add_logprobs(*service_.text, token, piece);
+  }
+  work.logprobs.text_offset = piece.text_offset;
+  return piece;
+}
+
+// One chunk for each delta; the event's log-probabilities are in the first.
+void AnswerJob::send_parts(size_t index, const Event& event, const std::vector<ToolDelta>& deltas) {
+  std::optional<LogprobsText> logprobs;
+  if (!event.logprobs.empty()) logprobs = piece_logprobs(works_[index], event);
+  for (const ToolDelta& delta : deltas) {
+    using Kind = ToolDelta::Kind;
+    if (delta.kind == Kind::call_end || delta.kind == Kind::call_broken) continue;
+    if (!send_part(index, delta, logprobs ? &*logprobs : nullptr)) return;
+    logprobs.reset();
+  }
+  if (logprobs) {
+    write_choice(
+        {.part = ChoicePart::piece, .index = to_index(index), .text = "", .logprobs = &*logprobs});
+  }
+}
+
+// False: the answer is over.
+bool AnswerJob::send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs) {
+  Choice choice{.part = ChoicePart::piece,
+                .index = to_index(index),
+                .text = delta.text,
+                .logprobs = logprobs};
+  std::string id;
+  if (delta.kind != ToolDelta::Kind::content) choice.delta = &delta;
+  if (delta.kind == ToolDelta::Kind::call_begin) {
+    id = works_[index].reader->id_of(delta.call);
+    choice.call_id = id;
+  }
+  return write_choice(choice);
+}
+
 // One chunk of a stream.
 void AnswerJob::send_piece(size_t index, const Event& event) {
   Work& work = works_[index];
@@ -184,11 +264,7 @@ void AnswerJob::send_piece(size_t index, const Event& event) {
     write_event(work.surround->before + json_text(event.text) + work.surround->behind);
     return;
   }
-  LogprobsText piece{.text_offset = work.logprobs.text_offset};
-  for (const Event::Logprobs& token : event.logprobs) {
-    shape_.add_logprobs(*service_.text, token, piece);
-  }
-  work.logprobs.text_offset = piece.text_offset;
+  const LogprobsText piece = piece_logprobs(work, event);
   write_choice({.part = ChoicePart::piece,
                 .index = to_index(index),
                 .text = event.text,
@@ -219,6 +295,9 @@ bool AnswerJob::make_room(uint64_t n_bytes) {
 void AnswerJob::finish_choice(size_t index, const Event& event) {
   works_[index].finish = event.finish;
   works_[index].timings = event.timings;
+  // Tokens that came before the engine stopped are not part of the answer, and their number would
+  // depend on the moment.
+  if (works_[index].ending) works_[index].timings.n_generated_tokens = works_[index].n_tokens;
   if (turn_) return keep_turn();
   close_choice(index);
 }
@@ -227,7 +306,7 @@ void AnswerJob::finish_choice(size_t index, const Event& event) {
 void AnswerJob::keep_turn() {
   const Work& work = works_.front();
   const Timings& t = work.timings;
-  turn_->keep(work.text, t.n_prompt_tokens + t.n_generated_tokens,
+  turn_->keep(message_of(work), t.n_prompt_tokens + t.n_generated_tokens,
               [self = shared_from_this()](const Status& status) {
                 self->reply_->post([self, status] {
                   if (self->over_) return;
@@ -238,12 +317,36 @@ void AnswerJob::keep_turn() {
               });
 }
 
+// The answer as a message of a conversation.
+Message AnswerJob::message_of(const Work& work) const {
+  if (work.reader == nullptr) return text_message("assistant", work.text);
+  const ToolMessage& parts = work.reader->message();
+  Message message = text_message("assistant", parts.content());
+  Json members = Json::object();
+  if (!parts.reasoning().empty()) members["reasoning_content"] = parts.reasoning();
+  for (const ToolCall& call : work.reader->calls()) {
+    members["tool_calls"].push_back(
+        {{"id", call.id},
+         {"type", "function"},
+         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  if (!members.empty()) message.members = TemplateValue(std::move(members));
+  return message;
+}
+
+// An answer that was ended after its calls, or that ended itself after them, ends for them.
+std::string_view AnswerJob::finish_name(const Work& work) const {
+  const bool has_calls = work.reader != nullptr && work.reader->has_calls();
+  if (has_calls && (work.ending || work.finish == FinishReason::stop)) return "tool_calls";
+  return finish_reason_name(work.finish);
+}
+
 // The choice is complete; the last one ends the answer.
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
   if (stream_ && !write_choice({.part = ChoicePart::closing,
                                 .index = to_index(index),
-                                .finish = finish_reason_name(works_[index].finish)})) {
+                                .finish = finish_name(works_[index])})) {
     return;
   }
   if (n_finished_ == works_.size()) finish_all();
@@ -360,12 +463,17 @@ std::string AnswerJob::whole_answer() {
   begin_frame(out);
   for (size_t i = 0; i < works_.size(); ++i) {
     Work& work = works_[i];
+    AnswerParts parts;
+    const ToolMessage* const message = work.reader ? &work.reader->message() : nullptr;
+    if (message != nullptr) parts = {message->reasoning(), work.reader->calls()};
     shape_.write(out, {.part = ChoicePart::whole,
                        .index = to_index(i),
-                       .text = work.text,
+                       .text = message != nullptr ? message->content() : work.text,
                        .logprobs = params_.n_logprobs >= 0 ? &work.logprobs : nullptr,
-                       .finish = finish_reason_name(work.finish)});
+                       .finish = finish_name(work),
+                       .parts = message != nullptr ? &parts : nullptr});
     work.text = {};
+    work.reader.reset();
     work.logprobs = {};
   }
   out.end_array();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "net/openai/answer_reader.h"
 #include "net/openai/generate_request.h"
 #include "net/openai/service.h"
 
@@ -28,6 +29,12 @@ struct LogprobsText {
 // all of an answer that is not streamed.
 enum class ChoicePart { opening, piece, closing, whole };
 
+// What a whole answer has besides its text.
+struct AnswerParts {
+  std::string_view reasoning = {};
+  std::vector<ToolCall> calls = {};
+};
+
 // One element of `choices` to be written.
 struct Choice {
   ChoicePart part;
@@ -35,6 +42,10 @@ struct Choice {
   std::string_view text = {};
   const LogprobsText* logprobs = nullptr;  // null: not asked for
   std::string_view finish = {};            // the reason; empty: not finished
+  // A piece that is not text: reasoning, or a part of a call, whose id is written with its name.
+  const ToolDelta* delta = nullptr;
+  std::string_view call_id = {};
+  const AnswerParts* parts = nullptr;  // a whole answer's; null: it is text
 };
 
 // How an endpoint writes its answers.
@@ -58,6 +69,8 @@ struct ReadyPrompt {
   std::string echo = {};  // put before the answer's text
   // Tokens at the start that token healing keeps.
   int64_t n_fixed = 0;
+  // Null: the answers are text.
+  std::shared_ptr<const AnswerReading> reading = nullptr;
 };
 
 // Fails: 400 context_length_exceeded (both numbers are named), 400 for a prompt without tokens or

@@ -1,4 +1,5 @@
 // POST /v1/chat/completions.
+#include "base/json.h"
 #include "net/openai/answer.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -68,15 +69,82 @@ class ChatShape final : public AnswerShape {
   }
 
  private:
+  // A call without a text beside it has no content.
+  static void write_content(JsonWriter& out, const Choice& choice) {
+    const bool calls = choice.parts != nullptr && !choice.parts->calls.empty();
+    out.key("content");
+    if (calls && choice.text.empty()) {
+      out.null();
+    } else {
+      out.text(choice.text);
+    }
+    if (choice.parts == nullptr) return;
+    if (!choice.parts->reasoning.empty()) {
+      out.key("reasoning_content");
+      out.text(choice.parts->reasoning);
+    }
+    if (!calls) return;
+    out.key("tool_calls");
+    out.begin_array();
+    for (const ToolCall& call : choice.parts->calls) {
+      out.begin_object();
+      write_call(out, call.id, call.name, call.arguments);
+      out.end_object();
+    }
+    out.end_array();
+  }
+
+  // A call's members.
+  static void write_call(JsonWriter& out, std::string_view id, std::string_view name,
+                         std::string_view arguments) {
+    out.key("id");
+    out.text(id);
+    out.key("type");
+    out.text("function");
+    out.key("function");
+    out.begin_object();
+    out.key("name");
+    out.text(name);
+    out.key("arguments");
+    out.text(arguments);
+    out.end_object();
+  }
+
+  // Reasoning, or the name of a call, or a piece of its arguments.
+  static void write_delta(JsonWriter& out, const ToolDelta& delta, std::string_view call_id) {
+    if (delta.kind == ToolDelta::Kind::reasoning) {
+      out.key("reasoning_content");
+      out.text(delta.text);
+      return;
+    }
+    out.key("tool_calls");
+    out.begin_array();
+    out.begin_object();
+    out.key("index");
+    out.integer(static_cast<int64_t>(delta.call));
+    if (delta.kind == ToolDelta::Kind::call_begin) {
+      write_call(out, call_id, delta.text, "");
+    } else {
+      out.key("function");
+      out.begin_object();
+      out.key("arguments");
+      out.text(delta.text);
+      out.end_object();
+    }
+    out.end_object();
+    out.end_array();
+  }
+
   static void write_message(JsonWriter& out, const Choice& choice) {
     out.begin_object();
     if (choice.part == ChoicePart::opening || choice.part == ChoicePart::whole) {
       out.key("role");
       out.text("assistant");
     }
-    if (choice.part != ChoicePart::closing) {
-      out.key("content");
-      out.text(choice.text);
+    if (choice.delta != nullptr) {
+      write_delta(out, *choice.delta, choice.call_id);
+    } else if (choice.part != ChoicePart::closing) {
+      write_content(out, choice);
     }
     if (choice.part == ChoicePart::whole) {
       out.key("refusal");
@@ -86,6 +154,50 @@ class ChatShape final : public AnswerShape {
   }
 };
 
+// The effort as the variables that the model's template knows. The caller's own variables win.
+ApiResult<void> set_effort(const AnswerFormat& format, GenerateRequest& request) {
+  const std::string& effort = request.reasoning_effort;
+  if (effort.empty()) return {};
+  const bool off = effort == "none";
+  if (!format.reasoning_effort && format.thinking_switch.empty()) {
+    return tl::unexpected(bad_request(
+        "reasoning_effort", "'reasoning_effort': the model's chat template knows no effort",
+        "unsupported_field"));
+  }
+  Json variables = Json::object();
+  if (format.reasoning_effort) variables["reasoning_effort"] = effort;
+  if (!format.thinking_switch.empty()) variables[format.thinking_switch] = !off;
+  const Json* const own = request.conversation.variables.json();
+  if (own != nullptr) variables.update(*own);
+  request.conversation.variables = TemplateValue(std::move(variables));
+  return {};
+}
+
+// How the answers are read; null: they are text.
+ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& format,
+                                                           const GenerateRequest& request,
+                                                           const std::string& prompt_tail) {
+  if (request.may_call && !format.has_calls) {
+    return tl::unexpected(
+        bad_request("tools", "'tools': the model's chat template shows no calls that are known",
+                    "unsupported_field"));
+  }
+  const bool thinks = !format.dialect.reasoning.end.empty();
+  const bool channels = format.dialect.shape == ToolDialect::Shape::channels;
+  if (!request.may_call && !thinks && !channels) return nullptr;
+  auto reading = std::make_shared<AnswerReading>();
+  reading->dialect = format.dialect;
+  ToolParserOptions& options = reading->options;
+  const Json* const tools = request.conversation.tools.json();
+  if (tools != nullptr) options.tools = ToolSchemas(*tools);
+  options.prompt_tail = prompt_tail;
+  options.continues_text = request.conversation.end == PromptEnd::open_message;
+  options.reasoning_apart = request.reasoning_apart;
+  options.calls = request.may_call;
+  if (!request.parallel_calls) options.max_calls = 1;
+  return std::shared_ptr<const AnswerReading>(std::move(reading));
+}
+
 // Parse, session, template, tokens; each failure names the field.
 ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
                             const std::shared_ptr<Reply>& reply) {
@@ -94,6 +206,8 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   TRY(load_form(service, request));
+  const AnswerFormat& format = service.text->format();
+  TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
   TRY(check_awaited(http));
@@ -103,6 +217,8 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt->ids);
   prompts[0].n_fixed = prompt->n_fixed;
+  prompts[0].reading = TRY(reading_of(format, request, prompt->tail));
+  if (prompts[0].reading != nullptr) request.params.shown_tokens = format.shown;
   answer_request(service, kShape, request, std::move(prompts), reply, std::move(turn));
   return {};
 }

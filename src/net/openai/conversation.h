@@ -7,14 +7,13 @@
 
 namespace ruv {
 
-// Whether tool calls and results may occur in a conversation.
-enum class ToolTalk {
-  refused,  // where the answer could not call tools
-  allowed,  // where only the prompt is wanted
+// What is checked of a conversation before the reader sees it.
+enum class MessageCheck {
+  roles,    // roles only: other members go to the template as they are
+  members,  // members too: those of message_fields() in their shapes, and the tools
 };
 
-// read_conversation() of what this server supports: roles that it knows and, where tools are
-// refused, no member of a message but role and content. Fails: 400, naming the field.
-ApiResult<Conversation> read_chat(const Json& body, ToolTalk tools);
+// read_conversation() of what this server supports. Fails: 400, naming the field.
+ApiResult<Conversation> read_chat(const Json& body, MessageCheck check);
 
 }  // namespace ruv

@@ -92,15 +92,20 @@ constexpr auto kChatFields = joined_rows(
         FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
         FieldRow{"top_logprobs", kHonoured,
                  "likeliest alternatives per token, 0 to 20; needs logprobs"},
-        FieldRow{"tools", kUnsupported, "only an empty list", is_empty_list},
-        FieldRow{"tool_choice", kUnsupported, "only \"none\"", is_none},
-        FieldRow{"parallel_tool_calls", kUnsupported, ""},
+        FieldRow{"tools", kHonoured, "a list of functions that the answer may call"},
+        FieldRow{"tool_choice", kHonoured,
+                 "\"auto\", the default, or \"none\": the template is given no tools"},
+        FieldRow{"parallel_tool_calls", kHonoured,
+                 "false: the answer ends after its first call; true, the default"},
         FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
         FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
         FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
         FieldRow{"audio", kUnsupported, ""},
         FieldRow{"prediction", kUnsupported, ""},
-        FieldRow{"reasoning_effort", kUnsupported, ""},
+        FieldRow{"reasoning_effort", kHonoured,
+                 "a word for the template, such as \"low\"; \"none\" switches thinking off"},
+        FieldRow{"reasoning_format", kHonoured,
+                 "\"auto\", the default: reasoning_content; \"none\": reasoning is content"},
         FieldRow{"verbosity", kUnsupported, ""},
         FieldRow{"web_search_options", kUnsupported, ""},
     });
@@ -121,14 +126,20 @@ constexpr auto kCompletionFields = joined_rows(
 
 // The members of a chat message.
 constexpr std::array kMessageFields{
-    FieldRow{"role", kHonoured, "system, developer (the same), user or assistant"},
-    FieldRow{"content", kHonoured, "a text, or a list of {\"type\": \"text\", \"text\": …}"},
-    FieldRow{"name", kUnsupported, ""},
+    FieldRow{"role", kHonoured, "system, developer (the same), user, assistant or tool"},
+    FieldRow{"content", kHonoured,
+             "a text, or a list of {\"type\": \"text\", \"text\": …}; null beside tool_calls"},
+    FieldRow{"name", kHonoured, "a text, given to the template"},
+    FieldRow{
+        "tool_calls", kHonoured,
+        "of the assistant: a list of {\"id\", \"type\": \"function\", \"function\": {\"name\", "
+        "\"arguments\"}}; arguments are an object, or its JSON as a text"},
+    FieldRow{"tool_call_id", kHonoured, "of the role tool: the call that the message answers"},
+    FieldRow{"reasoning_content", kHonoured, "of the assistant: a text, given to the template"},
+    FieldRow{"cache_control", kNoEffect, "a hint for other servers' caches"},
     FieldRow{"refusal", kUnsupported, ""},
     FieldRow{"annotations", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"audio", kUnsupported, ""},
-    FieldRow{"tool_calls", kUnsupported, "only an empty list", is_empty_list},
-    FieldRow{"tool_call_id", kUnsupported, ""},
     FieldRow{"function_call", kUnsupported, ""},
 };
 

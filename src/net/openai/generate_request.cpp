@@ -7,6 +7,7 @@
 #include "engine/session_store.h"
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
+#include "net/openai/tool_use.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -304,7 +305,8 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
   const Json json =
       TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
-  request.conversation = TRY(read_chat(json, ToolTalk::refused));
+  request.conversation = TRY(read_chat(json, MessageCheck::members));
+  TRY(read_tool_use(json, request));
   if (request.params.token_healing && request.conversation.end != PromptEnd::open_message) {
     return tl::unexpected(
         bad_request("token_healing",

@@ -35,6 +35,11 @@ struct GenerateRequest {
   std::vector<RawPrompt> prompts;                 // completions only, at least one
   Conversation conversation;                      // chat only
   std::string session;                            // chat only; empty: none
+  // Chat only. Whether the answer may call the conversation's tools, and whether more than once.
+  bool may_call = false;
+  bool parallel_calls = true;
+  std::string reasoning_effort;  // empty: not given
+  bool reasoning_apart = true;   // false: reasoning is content
 };
 
 // The largest number of choices of one request: prompts · n.

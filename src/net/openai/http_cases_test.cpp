@@ -74,6 +74,7 @@ Json asked(const Request& request) {
   note("presence_penalty", p.presence_penalty, usual.presence_penalty);
   note("frequency_penalty", p.frequency_penalty, usual.frequency_penalty);
   note("stop", p.stop, usual.stop);
+  note("shown_tokens", p.shown_tokens, usual.shown_tokens);
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
   note("n_logprobs", p.n_logprobs, usual.n_logprobs);
   note("token_healing", p.token_healing, usual.token_healing);
@@ -128,6 +129,22 @@ std::string request_bytes(const Json& request) {
   return post_bytes(path, body, "Content-Type: " + type + "\r\n" + origin);
 }
 
+// {"dialect": a name of the table, "reasoning_end"?, "tail"?, "switch"?, "effort"?}
+void set_format(ByteText& text, const Json& json) {
+  AnswerFormat format;
+  for (const ToolDialect& dialect : tool_dialects()) {
+    if (dialect.name == json.value("dialect", "")) format.dialect = dialect;
+  }
+  format.has_calls = format.dialect.shape != ToolDialect::Shape::plain;
+  for (const ReasoningMarks& marks : reasoning_marks()) {
+    if (mark_core(marks.end) == json.value("reasoning_end", "")) format.dialect.reasoning = marks;
+  }
+  if (format.has_parts()) format.shown = {256};
+  format.thinking_switch = json.value("switch", "");
+  format.reasoning_effort = json.value("effort", false);
+  text.set_format(format, json.value("tail", ""));
+}
+
 class HttpCases : public ::testing::TestWithParam<std::string> {
  protected:
   HttpCases() {
@@ -153,6 +170,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     if (one.value("engine_is_full", false)) {
       engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));
     }
+    set_format(text_, one.value("format", Json::object()));
     TestClient client(server_->port());
     const TestResponse response = client.ask(request_bytes(one.at("request")));
     Json answer = {{"status", response.status}};

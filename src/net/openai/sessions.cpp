@@ -59,6 +59,14 @@ ApiResult<void> check_size(const Session& session) {
       "session_too_long"));
 }
 
+// Puts members of an answer into the message that it continues.
+void add_members(Message& message, const Json& members) {
+  const Json* before = message.members.json();
+  Json joined = before != nullptr ? *before : Json::object();
+  joined.update(members);
+  message.members = TemplateValue(std::move(joined));
+}
+
 // A session without its messages.
 Json info_json(const SessionInfo& info) {
   return {{"object", "session"},      {"name", info.name},       {"model", info.model},
@@ -140,7 +148,7 @@ ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& htt
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
   const Json body = TRY(parse_body(http.body, kSessionFields, kMaxConversationValues));
-  const Conversation conversation = TRY(read_chat(body, ToolTalk::refused));
+  const Conversation conversation = TRY(read_chat(body, MessageCheck::members));
   TRY(check_awaited(http));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   const Result<Session> before = store->load(query.user, http.path_tail);
@@ -245,13 +253,12 @@ ApiResult<void> SessionTurn::join(const Session& before, GenerateRequest& reques
   return {};
 }
 
-void SessionTurn::keep(const std::string& answer, int64_t n_tokens,
-                       std::function<void(Status)> kept) {
+void SessionTurn::keep(const Message& answer, int64_t n_tokens, std::function<void(Status)> kept) {
   if (open_.empty()) {
-    const Message message = text_message("assistant", answer);
-    add_session_messages(session_, {&message, 1});
+    add_session_messages(session_, {&answer, 1});
   } else {
-    std::get<TextContent>(open_.back().parts.back()).text += answer;
+    std::get<TextContent>(open_.back().parts.back()).text += joined_text(answer);
+    if (answer.members.json() != nullptr) add_members(open_.back(), *answer.members.json());
     set_session_messages(session_, open_);
   }
   session_.info.model = service_.names.front();

@@ -52,7 +52,7 @@ class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
 
   // Stores the request's messages and the answer. `kept` is called on the keeper's thread when they
   // are on disk and the session is free again, or with the error.
-  void keep(const std::string& answer, int64_t n_tokens, std::function<void(Status)> kept);
+  void keep(const Message& answer, int64_t n_tokens, std::function<void(Status)> kept);
 
  private:
   // Holds the session until it is destroyed.

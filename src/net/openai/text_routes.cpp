@@ -91,7 +91,7 @@ ApiResult<TokenizeBody> read_tokenize(const Json& body) {
 ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
                                 const TokenizeBody& call) {
   if (call.source == "messages") {
-    auto prompt = service.text->chat_prompt(TRY(read_chat(body, ToolTalk::allowed)));
+    auto prompt = service.text->chat_prompt(TRY(read_chat(body, MessageCheck::roles)));
     if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
     TokenizedText encoded{.n_tokens = static_cast<int64_t>(prompt->ids.size())};
     for (const Token id : prompt->ids) encoded.log.ids.push(static_cast<uint64_t>(id));
@@ -169,7 +169,7 @@ ApiResult<std::string> detokenize_answer(const OpenAiService& service, const Htt
 
 ApiResult<std::string> template_answer(const OpenAiService& service, const HttpRequest& http) {
   const Json body = TRY(read_body(service, http, template_fields(), kMaxConversationValues));
-  const auto text = service.text->chat_text(TRY(read_chat(body, ToolTalk::allowed)));
+  const auto text = service.text->chat_text(TRY(read_chat(body, MessageCheck::roles)));
   if (!text) return tl::unexpected(api_error(text.error(), "messages"));
   return texts_json({"prompt"}, *text);
 }

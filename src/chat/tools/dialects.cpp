@@ -1,0 +1,46 @@
+#include <iterator>
+
+#include "chat/tools/dialect_rows.h"
+
+namespace ruv {
+namespace {
+
+// Formats that are known by their marks come before those that any text might be.
+std::vector<ToolDialect> all_dialects() {
+  std::vector<ToolDialect> all;
+  for (std::vector<ToolDialect> rows :
+       {channel_dialects(), tagged_dialects(), named_json_dialects(), literal_dialects(),
+        object_dialects(), bare_dialects()}) {
+    all.insert(all.end(), std::make_move_iterator(rows.begin()),
+               std::make_move_iterator(rows.end()));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> dialect_marks(const ToolDialect& dialect) {
+  std::vector<std::string> marks = dialect.strays;
+  for (const auto* parts : {&dialect.section_begin, &dialect.call, &dialect.section_end}) {
+    for (const CallPart& part : *parts) marks.push_back(part.text);
+  }
+  marks.push_back(dialect.separator);
+  marks.push_back(dialect.tagged.begin);
+  for (const TagForm& form : dialect.tagged.forms) {
+    marks.push_back(form.key_end);
+    marks.push_back(form.value_end);
+  }
+  marks.push_back(dialect.nested.prefix);
+  marks.push_back(dialect.literals.quote);
+  marks.push_back(dialect.reasoning.begin);
+  marks.push_back(dialect.reasoning.end);
+  std::erase(marks, std::string());
+  return marks;
+}
+
+std::span<const ToolDialect> tool_dialects() {
+  static const std::vector<ToolDialect> kDialects = all_dialects();
+  return kDialects;
+}
+
+}  // namespace ruv

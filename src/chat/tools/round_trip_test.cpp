@@ -1,0 +1,259 @@
+// The parser against what templates write: calls that went into a template come back from its text.
+// And against the writer of calls, which knows every dialect, with and without a template.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "chat/chat_template.h"
+#include "chat/rendered_chat.h"
+#include "chat/tools/tool_parser.h"
+#include "chat/tools/write_calls.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path shared_data() {
+  const char* given = std::getenv("RUV_DATA_DIR");
+  return given ? fs::path(given) : fs::path(RUV_SOURCE_DIR) / "../shared/data";
+}
+
+Json round_tools() {
+  return parse_json(R"([
+    {"type": "function", "function": {"name": "get_weather", "description": "tells the weather",
+      "parameters": {"type": "object", "properties": {
+        "city": {"type": "string", "description": "where"},
+        "days": {"type": "integer", "description": "how many"},
+        "share": {"type": "number", "description": "a number"},
+        "metric": {"type": "boolean", "description": "yes or no"},
+        "nothing": {"type": "null", "description": "null"},
+        "tags": {"type": "array", "items": {"type": "string"}, "description": "words"},
+        "place": {"type": "object", "properties": {"lat": {"type": "number"},
+                  "names": {"type": "array", "items": {"type": "string"}}}, "description": "where"}},
+        "required": ["city"]}}},
+    {"type": "function", "function": {"name": "send", "description": "sends a text",
+      "parameters": {"type": "object", "properties": {
+        "text": {"type": "string", "description": "the text"}}, "required": ["text"]}}}])",
+                    "tools")
+      .value();
+}
+
+std::vector<ToolCall> round_calls(size_t n) {
+  std::vector<ToolCall> calls = {
+      {"get_weather", "callid001",
+       R"({"city": "Zürich, 東京 🙂", "days": 123456789012345678901234567890, "share": -1.5,)"
+       R"( "metric": true, "tags": ["a b", "é"],)"
+       R"( "place": {"lat": 47.25, "names": ["x", "y z"]}})"},
+      {"send", "callid002", R"({"text": "line one\n  line two \"quoted\" back\\slash <b>&amp;"})"}};
+  calls.resize(n);
+  return calls;
+}
+
+// Some templates sort the keys.
+Json sorted_keys(const Json& value) {
+  if (value.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : value) list.push_back(sorted_keys(item));
+    return list;
+  }
+  if (!value.is_object()) return value;
+  std::map<std::string, Json> members;
+  for (const auto& [key, member] : value.items()) members[std::string(key)] = sorted_keys(member);
+  Json object = Json::object();
+  for (const auto& [key, member] : members) object[key] = member;
+  return object;
+}
+
+bool same_call(const ToolCall& a, const ToolCall& b) {
+  const auto left = parse_json(a.arguments, "arguments");
+  const auto right = parse_json(b.arguments, "arguments");
+  return a.name == b.name && left && right && sorted_keys(*left) == sorted_keys(*right);
+}
+
+bool same_call_list(const std::vector<ToolCall>& a, const std::vector<ToolCall>& b) {
+  return std::ranges::equal(a, b, same_call);
+}
+
+Json call_object(const ToolCall& call) {
+  return {{"id", call.id},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
+std::optional<std::string> rendered_text(const ChatTemplate& chat_template, const Json& messages,
+                                         bool opens, std::string& tail) {
+  const Json object = {
+      {"messages", messages}, {"tools", round_tools()}, {"add_generation_prompt", opens}};
+  const auto conversation = parse_conversation(object.dump());
+  if (!conversation) return std::nullopt;
+  const auto chat = render_conversation(chat_template, {}, *conversation);
+  if (!chat) return std::nullopt;
+  tail = prompt_tail(chat->parts);
+  return joined(chat->parts);
+}
+
+// What the template wrote for the message; empty: it cannot.
+std::string answer_text(const ChatTemplate& chat_template, const std::vector<ToolCall>& calls,
+                        const std::string& content, std::string& tail) {
+  const Json user = {{"role", "user"}, {"content", "the question"}};
+  Json list = Json::array();
+  for (const ToolCall& call : calls) list.push_back(call_object(call));
+  const Json message = {{"role", "assistant"}, {"content", content}, {"tool_calls", list}};
+  std::string unused;
+  const auto whole = rendered_text(chat_template, Json::array({user, message}), false, unused);
+  const auto prompt = rendered_text(chat_template, Json::array({user}), true, tail);
+  if (!whole || !prompt) return "";
+  if (whole->starts_with(*prompt)) return whole->substr(prompt->size());
+  // The prompt opens reasoning that past answers do not have.
+  tail.clear();
+  const size_t question = whole->rfind("the question");
+  const size_t plain_end = prompt->find("<think>", prompt->rfind("the question"));
+  if (plain_end != std::string::npos && whole->starts_with(prompt->substr(0, plain_end))) {
+    return whole->substr(plain_end);
+  }
+  return whole->substr(question);
+}
+
+// Templates that write a text beside calls where the dialect has none.
+bool text_goes_elsewhere(const std::string& name) {
+  // Before a bare list, inside the marks of a call, and into the reasoning.
+  return name == "gguf-cogito-3b" || name == "gguf-llama4-latest" || name == "openai-gpt-oss-120b";
+}
+
+TEST(RoundTrip, CallsComeBackFromWhatTemplatesRender) {
+  const fs::path data = shared_data() / "templates/jinja";
+  if (!fs::exists(data)) GTEST_SKIP() << data << " is absent";
+  int n_show_calls = 0;
+  int n_found = 0;
+  int n_back = 0;
+  int n_trips = 0;
+  for (const auto& file : fs::directory_iterator(data)) {
+    const std::string name = file.path().stem().string();
+    const auto parsed = ChatTemplate::parse(read_text_file(file.path().string()).value_or(""));
+    ASSERT_TRUE(parsed.has_value()) << name;
+    const ChatTemplate& chat_template = **parsed;
+    const FoundDialect& found = chat_template.dialect();
+    const bool shows = chat_template.capabilities().tool_calls;
+    if (!shows) continue;
+    ++n_show_calls;
+    n_found += found.source == DialectSource::rendered;
+    for (const size_t n : {size_t{1}, size_t{2}}) {
+      if (n == 2 && !found.dialect.parallel) continue;
+      for (const char* content : {"", "Let me see."}) {
+        ToolParserOptions options{.tools = ToolSchemas(round_tools())};
+        const std::string text =
+            answer_text(chat_template, round_calls(n), content, options.prompt_tail);
+        // Some templates show a text or calls, not both.
+        if (text.find("get_weather") == std::string::npos) continue;
+        if (content[0] != '\0' && text_goes_elsewhere(name)) continue;
+        ++n_trips;
+        const ToolMessage message = parse_output(found.dialect, options, text);
+        const bool content_back = message.content().find(content) != std::string::npos ||
+                                  text.find(content) == std::string::npos;
+        const bool back = same_call_list(message.calls(), round_calls(n)) && content_back;
+        n_back += back;
+        EXPECT_TRUE(back) << name << " by " << found.dialect.name << ", " << n << " calls\n"
+                          << text << "\ncontent: " << message.content();
+      }
+    }
+  }
+  EXPECT_EQ(n_back, n_trips);
+  EXPECT_GE(n_trips, 170);
+  // The other two write calls that have been answered only.
+  EXPECT_EQ(n_found + 2, n_show_calls);
+  RecordProperty("templates", n_show_calls);
+}
+
+// Calls of every dialect, written and read back.
+// The accepted answers give a list of values for each argument: the first counts. An empty text
+// says that the argument may be missing.
+Json bfcl_arguments(const Json& accepted) {
+  Json object = Json::object();
+  for (const auto& [key, values] : accepted.items()) {
+    for (const Json& value : values) {
+      if (value == "") continue;
+      object[key] = value;
+      break;
+    }
+  }
+  return object;
+}
+
+std::vector<ToolCall> bfcl_calls(const Json& truth) {
+  std::vector<ToolCall> calls;
+  for (const Json& each : truth) {
+    for (const auto& [name, accepted] : each.items()) {
+      calls.push_back({std::string(name), fmt::format("id{:07}", calls.size()),
+                       bfcl_arguments(accepted).dump()});
+    }
+  }
+  return calls;
+}
+
+// A schema that a value of this kind would have.
+Json schema_of(const Json& value) {
+  if (value.is_string()) return {{"type", "string"}};
+  if (value.is_array()) {
+    Json schema = {{"type", "array"}};
+    const bool alike = std::ranges::all_of(
+        value, [&](const Json& item) { return item.kind() == value.front().kind(); });
+    if (alike && !value.empty()) schema["items"] = schema_of(value.front());
+    return schema;
+  }
+  if (!value.is_object()) return Json::object();
+  Json properties = Json::object();
+  for (const auto& [key, member] : value.items()) properties[key] = schema_of(member);
+  return {{"type", "object"}, {"properties", properties}};
+}
+
+Json tools_for(const std::vector<ToolCall>& calls) {
+  Json tools = Json::array();
+  for (const ToolCall& call : calls) {
+    const Json arguments = parse_json(call.arguments, "arguments").value();
+    tools.push_back({{"type", "function"},
+                     {"function", {{"name", call.name}, {"parameters", schema_of(arguments)}}}});
+  }
+  return tools;
+}
+
+TEST(RoundTrip, EveryDialectReadsTheCallsOfBfclThatItWrites) {
+  const fs::path folder = shared_data() / "function_calling/bfcl_v4/possible_answer";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  int n_trips = 0;
+  int n_refused = 0;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    if (file.path().stem().string().find("multi_turn") != std::string::npos) continue;
+    std::ifstream lines(file.path());
+    for (std::string line; std::getline(lines, line);) {
+      const Json entry = parse_json(line, "entry").value();
+      const std::vector<ToolCall> calls = bfcl_calls(entry["ground_truth"]);
+      const ToolParserOptions options = {.tools = ToolSchemas(tools_for(calls))};
+      for (const ToolDialect& dialect : tool_dialects()) {
+        const auto text = write_calls(dialect, calls);
+        if (!text) {
+          ++n_refused;
+          continue;
+        }
+        std::vector<ToolWarning> warnings;
+        const ToolMessage message = parse_output(dialect, options, *text, &warnings);
+        ++n_trips;
+        ASSERT_TRUE(std::ranges::equal(message.calls(), calls, same_call) && warnings.empty())
+            << dialect.name << ": " << *text << "\n"
+            << (message.calls().empty() ? message.content() : message.calls()[0].arguments);
+        ASSERT_EQ(message.content(), "") << dialect.name << ": " << *text;
+      }
+    }
+  }
+  EXPECT_GT(n_trips, 30000);
+  EXPECT_EQ(n_refused, 0);
+}
+
+}  // namespace
+}  // namespace ruv

@@ -1,0 +1,20 @@
+// Writes reasoning, text and calls as a dialect has them: the reverse of the parser, from the same
+// description.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "chat/tools/tool_dialect.h"
+#include "chat/tools/tool_message.h"
+
+namespace ruv {
+
+// The calls as the model would write them. Fails: invalid (arguments are not a JSON object; a text
+// that the dialect cannot hold, such as an end tag followed by another; several calls where it has
+// one).
+Result<std::string> write_calls(const ToolDialect& dialect, std::span<const ToolCall> calls);
+
+}  // namespace ruv

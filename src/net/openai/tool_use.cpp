@@ -1,0 +1,149 @@
+#include "net/openai/tool_use.h"
+
+#include "base/json.h"
+#include "net/openai/fields.h"
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMaxTools = 1024;
+constexpr size_t kMaxToolName = 256;
+
+bool is_not_strict(const Json& value) { return value == false; }
+
+constexpr FieldRow kToolRows[] = {{"type", FieldUse::honoured, "\"function\""},
+                                  {"function", FieldUse::honoured, "an object"},
+                                  {"cache_control", FieldUse::no_effect, ""}};
+constexpr FieldRow kFunctionRows[] = {
+    {"name", FieldUse::honoured, "a text"},
+    {"description", FieldUse::honoured, "a text"},
+    {"parameters", FieldUse::honoured, "a JSON Schema"},
+    {"strict", FieldUse::unsupported, "only false", is_not_strict},
+};
+constexpr FieldRow kCallRows[] = {{"id", FieldUse::honoured, "a text"},
+                                  {"type", FieldUse::honoured, "\"function\""},
+                                  {"index", FieldUse::no_effect, ""},
+                                  {"function", FieldUse::honoured, "an object"}};
+constexpr FieldRow kCalledRows[] = {{"name", FieldUse::honoured, "a text"},
+                                    {"arguments", FieldUse::honoured, "a text or an object"}};
+
+tl::unexpected<ApiError> unsupported(const std::string& field, const std::string& why) {
+  return tl::unexpected(bad_request(field, why, "unsupported_field"));
+}
+
+// The member "function" of a tool or a call, whose type must be that.
+ApiResult<const Json*> function_of(const Json& object, const std::string& where) {
+  if (!object.is_object()) return wrong_type(where, "an object", object);
+  const Json* type = find_field(object, "type");
+  if (type != nullptr && !type->is_string()) return wrong_type(where + ".type", "a string", *type);
+  if (type != nullptr && *type != "function") {
+    return unsupported(
+        where + ".type",
+        fmt::format("'{}.type' is '{}'; only 'function' is supported", where, type->text()));
+  }
+  const Json* function = find_field(object, "function");
+  if (function == nullptr) return missing_field(where + ".function");
+  if (!function->is_object()) return wrong_type(where + ".function", "an object", *function);
+  return function;
+}
+
+ApiResult<void> check_name(const Json& function, const std::string& where) {
+  const Json* name = find_field(function, "name");
+  if (name == nullptr) return missing_field(where + ".name");
+  if (!name->is_string()) return wrong_type(where + ".name", "a string", *name);
+  if (!name->empty() && name->text().size() <= kMaxToolName) return {};
+  return tl::unexpected(bad_request(
+      where + ".name", fmt::format("'{}.name' must have 1 to {} bytes", where, kMaxToolName)));
+}
+
+ApiResult<void> check_tool(const Json& tool, const std::string& where) {
+  const Json& function = *TRY(function_of(tool, where));
+  TRY(check_fields(tool, kToolRows, where + "."));
+  const std::string inner = where + ".function";
+  TRY(check_fields(function, kFunctionRows, inner + "."));
+  TRY(check_name(function, inner));
+  const Json* description = find_field(function, "description");
+  if (description != nullptr && !description->is_string()) {
+    return wrong_type(inner + ".description", "a string", *description);
+  }
+  const Json* parameters = find_field(function, "parameters");
+  if (parameters == nullptr || parameters->is_object()) return {};
+  return wrong_type(inner + ".parameters", "an object", *parameters);
+}
+
+ApiResult<void> check_tools(const Json& tools) {
+  if (tools.size() > kMaxTools) {
+    return tl::unexpected(bad_request(
+        "tools",
+        fmt::format("'tools' has {} entries, at most {} are allowed", tools.size(), kMaxTools)));
+  }
+  for (size_t i = 0; i < tools.size(); ++i) {
+    TRY(check_tool(tools[i], fmt::format("tools[{}]", i)));
+  }
+  return {};
+}
+
+// Whether the answer may call tools.
+ApiResult<bool> read_tool_choice(const Json& body, bool has_tools) {
+  const Json* choice = find_field(body, "tool_choice");
+  if (choice == nullptr) return has_tools;
+  if (*choice == "none") return false;
+  if (*choice == "auto") return has_tools;
+  const bool known = *choice == "required" || choice->is_object();
+  if (!known) {
+    return tl::unexpected(bad_request(
+        "tool_choice", "'tool_choice' must be \"none\", \"auto\", \"required\" or an object"));
+  }
+  return unsupported("tool_choice", "'tool_choice': only \"none\" and \"auto\" are supported yet");
+}
+
+ApiResult<std::string> read_word(const Json& body, const char* name) {
+  const Json* value = find_field(body, name);
+  if (value == nullptr) return std::string();
+  if (!value->is_string()) return wrong_type(name, "a string", *value);
+  if (value->empty() || value->text().size() > 32) {
+    return tl::unexpected(bad_request(name, fmt::format("'{}' must have 1 to 32 bytes", name)));
+  }
+  return value->get<std::string>();
+}
+
+}  // namespace
+
+ApiResult<void> check_calls(const Json& calls, const std::string& where) {
+  if (!calls.is_array()) return wrong_type(where, "an array", calls);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::string place = fmt::format("{}[{}]", where, i);
+    const Json& function = *TRY(function_of(calls[i], place));
+    TRY(check_fields(calls[i], kCallRows, place + "."));
+    TRY(check_fields(function, kCalledRows, place + ".function."));
+    TRY(check_name(function, place + ".function"));
+    const Json* id = find_field(calls[i], "id");
+    if (id != nullptr && !id->is_string()) return wrong_type(place + ".id", "a string", *id);
+    const Json* arguments = find_field(function, "arguments");
+    if (arguments != nullptr && !arguments->is_string() && !arguments->is_object()) {
+      return wrong_type(place + ".function.arguments", "a string", *arguments);
+    }
+  }
+  return {};
+}
+
+ApiResult<void> read_tool_use(const Json& body, GenerateRequest& request) {
+  const Json* tools = find_field(body, "tools");
+  const bool has_tools = tools != nullptr && !tools->empty();
+  if (has_tools) TRY(check_tools(*tools));
+  request.may_call = TRY(read_tool_choice(body, has_tools));
+  // A model that does not know of tools calls none.
+  if (!request.may_call) request.conversation.tools = {};
+  request.parallel_calls = TRY(read_flag(body, "parallel_tool_calls", true));
+  request.reasoning_effort = TRY(read_word(body, "reasoning_effort"));
+  const std::string format = TRY(read_word(body, "reasoning_format"));
+  if (!format.empty() && format != "auto" && format != "none") {
+    return tl::unexpected(
+        bad_request("reasoning_format",
+                    fmt::format("'reasoning_format' is '{}'; it must be auto or none", format)));
+  }
+  request.reasoning_apart = format != "none";
+  return {};
+}
+
+}  // namespace ruv
