@@ -96,12 +96,13 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-bool limit(int resource, uint64_t value) {
+// Beyond `value` the system says so, beyond `value` and `grace` it kills.
+bool limit(int resource, uint64_t value, uint64_t grace = 0) {
   if (value == 0) return true;
   rlimit now{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return false;
-  const rlim_t most = now.rlim_max == RLIM_INFINITY ? value : std::min<rlim_t>(now.rlim_max, value);
-  const rlimit wanted{most, most};
+  const auto lower = [&](uint64_t wanted) { return std::min<rlim_t>(now.rlim_max, wanted); };
+  const rlimit wanted{lower(value), lower(value + grace)};
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &wanted) == 0;
 }
 
@@ -109,7 +110,7 @@ bool limit(int resource, uint64_t value) {
 bool set_limits(const ProcessLimits& limits) {
   const rlimit none{0, 0};
   return ::setrlimit(RLIMIT_CORE, &none) == 0 && limit(RLIMIT_AS, limits.memory_bytes) &&
-         limit(RLIMIT_CPU, limits.cpu_seconds) && limit(RLIMIT_FSIZE, limits.file_bytes);
+         limit(RLIMIT_CPU, limits.cpu_seconds, 1) && limit(RLIMIT_FSIZE, limits.file_bytes);
 }
 
 bool become_user(uint32_t user) {
