@@ -89,6 +89,8 @@ class Process {
 
   // Makes turn() return at once, now or at its next call. Any thread, while the object lives.
   void wake() const;
+  // Asks it and its group to end (SIGTERM).
+  void ask_to_end();
   // Kills it and its group; ended() follows after some turns.
   void kill();
 

@@ -26,6 +26,7 @@ bool Process::reads_input() const { return false; }
 bool Process::output_is_open() const { return false; }
 std::optional<ProcessEnd> Process::ended() const { return std::nullopt; }
 void Process::wake() const {}
+void Process::ask_to_end() {}
 void Process::kill() {}
 
 Result<std::string> find_program(const std::string& name, std::string_view) {

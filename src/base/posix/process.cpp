@@ -146,6 +146,7 @@ void Process::wake() const {
   [[maybe_unused]] const ssize_t n = ::write(impl_->waker.get(), &one, sizeof(one));
 }
 
+void Process::ask_to_end() { ::kill(-impl_->child.pid, SIGTERM); }
 void Process::kill() { ::kill(-impl_->child.pid, SIGKILL); }
 
 std::string describe(const ProcessEnd& end) {
