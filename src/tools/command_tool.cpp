@@ -55,12 +55,12 @@ Result<ToolReply> CommandTool::call(const Json& arguments, const ToolCallTerms& 
   if (outcome.stop == ProgramStop::cancelled)
     return fail(Code::cancelled, "the call was cancelled and the program was stopped");
   const std::string complaint = complaint_about(outcome, spec_, limits.timeout_ms);
-  if (complaint.empty()) return ToolReply{outcome.output};
+  if (complaint.empty()) return ToolReply{.text = outcome.output};
   std::string text = "error: " + complaint;
   for (const std::string* said : {&outcome.errors, &outcome.output}) {
     if (!said->empty()) text += "\n" + *said;
   }
-  return ToolReply{std::move(text), true};
+  return ToolReply{.text = std::move(text), .is_error = true};
 }
 
 Result<std::vector<std::shared_ptr<Tool>>> open_command_tools(const std::string& path,

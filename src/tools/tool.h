@@ -25,6 +25,7 @@ struct ToolSpec {
 struct ToolReply {
   std::string text;
   bool is_error = false;
+  Json structured = {};  // the same for programs, an object; null: there is none
 };
 
 // How far a call has come.

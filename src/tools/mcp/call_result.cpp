@@ -99,7 +99,10 @@ Result<ToolReply> read_call_result(const Json& result) {
       reply.text += TRY(part_text((*content)[i], fmt::format("tools/call: content[{}]", i)));
     }
   }
-  if (reply.text.empty() && structured != nullptr) reply.text = structured->dump();
+  if (structured != nullptr) {
+    if (reply.text.empty()) reply.text = structured->dump();
+    reply.structured = *structured;
+  }
   const FieldResult<bool> is_error = read_flag(result, "isError", false);
   if (!is_error) return fail(Code::corrupt, "tools/call: {}", is_error.error().message);
   reply.is_error = *is_error;

@@ -29,6 +29,7 @@ TEST(CallResult, JoinsItsParts) {
 TEST(CallResult, UsesStructureWhereThereIsNoText) {
   EXPECT_EQ(read(R"({"content":[],"structuredContent":{"n":1}})")->text, R"({"n":1})");
   EXPECT_EQ(read(R"({"structuredContent":{"n":1}})")->text, R"({"n":1})");
+  EXPECT_EQ(read(R"({"structuredContent":{"n":1}})")->structured["n"], Json(1));
   EXPECT_EQ(read(R"({"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}})")->text,
             "one");
 }

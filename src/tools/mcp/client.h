@@ -25,7 +25,7 @@ inline constexpr size_t kMaxToolsPerServer = 1000;
 inline constexpr size_t kMaxPendingRequests = 256;
 
 struct McpClientOptions {
-  // What the server is told of this program.
+  // The name and version that the server sees.
   std::string name = "ruvllm";
   std::string version = "0";
   // For initialize and lists.
@@ -66,8 +66,8 @@ class McpClient final : private McpListener {
       : transport_(std::move(transport)), options_(std::move(options)) {}
 
   // One request, again in a new session if the server has lost this one. A deadline or a
-  // cancellation is told to the server. Fails: deadline, cancelled, unavailable, corrupt; with what
-  // the server says: unsupported (no such method), invalid (parameters), else unavailable.
+  // cancellation is reported to the server. Fails: deadline, cancelled, unavailable, corrupt; with
+  // what the server says: unsupported (no such method), invalid (parameters), else unavailable.
   Result<Json> request(std::string_view method, const Json& params, const ToolCallTerms& terms);
   Result<Reply> request_once(std::string_view method, const Json& params,
                              const ToolCallTerms& terms);

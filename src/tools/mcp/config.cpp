@@ -14,7 +14,7 @@ FieldResult<void> check_plain(const std::string& field, std::string_view text,
   return invalid_field(field, fmt::format("'{}' contains a character that is not allowed", field));
 }
 
-// Of a header: a name as RFC 9110 has it, and a value on one line.
+// A name as RFC 9110 has it, and a value on one line.
 FieldResult<std::string> read_header(const std::string& name, const std::string& value) {
   const std::string field = "headers." + name;
   const bool is_token =

@@ -68,7 +68,7 @@ class HttpTransport::AnswerReader {
   Status take(std::string_view bytes) {
     if (kind_ == Kind::stream)
       return events_.feed(bytes, [this](const SseEvent& event) { return take_event(event); });
-    // Of what is not a message, the beginning is quoted.
+    // Errors quote the beginning of what is not a message.
     const size_t most = kind_ == Kind::json ? kMaxRpcBytes : kMaxErrorBytes;
     if (kind_ == Kind::json && bytes.size() > most - std::min(most, body_.size()))
       return fail(Code::corrupt, "a message of more than {} bytes", most);

@@ -18,7 +18,7 @@ struct McpServersOptions {
   std::vector<std::string> environment = {};
   // The name is that of the server. Any thread. May be null.
   std::function<void(const std::string& server, std::string_view text)> on_log = {};
-  // What servers are told of this program, and how long they may take to answer a list.
+  // The name that servers see, and how long they may take to answer a list.
   McpClientOptions client = {};
 };
 
@@ -34,7 +34,7 @@ class McpServers {
   // Connects to all servers at the same time and waits for them. Those that fail are in problems().
   static McpServers open(const std::vector<McpServerConfig>& configs,
                          const McpServersOptions& options = {});
-  // Of sessions that are open already, for tests.
+  // With sessions that are open already, for tests.
   static McpServers of(std::vector<std::pair<std::string, std::shared_ptr<McpClient>>> clients);
 
   // Sets the tools of every server that was not listed yet or has changed, named
@@ -43,7 +43,7 @@ class McpServers {
   // break the rules, or more than one tool of a name; a name that is taken refuses all of the
   // server's tools.
   void refresh(ToolRegistry& registry);
-  // Of open() and of the last list of each server.
+  // Those of open() and of the last list of each server.
   std::vector<McpProblem> problems() const;
   size_t n_open() const { return servers_.size(); }
 

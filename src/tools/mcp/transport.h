@@ -25,7 +25,7 @@ class McpListener {
 struct McpSendTerms {
   int64_t timeout_ms = 30'000;
   const Cancellation* cancellation = nullptr;
-  // Of a request: once true, nothing more is waited for. Null: not a request.
+  // Asked where the message is a request: once true, nothing more is waited for. May be null.
   std::function<bool()> is_answered = {};
 };
 
