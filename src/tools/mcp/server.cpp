@@ -91,12 +91,19 @@ void McpServer::receive(std::string_view text) {
 void McpServer::take_request(const RpcMessage& message) {
   if (message.method == "ping") return answer(rpc_result(message.id, Json::object()));
   if (message.method == "initialize") return initialize(message);
+  const bool is_list = message.method == "tools/list";
+  if (!is_list && message.method != "tools/call") {
+    return refuse(
+        message.id, RpcCode::method_not_found,
+        fmt::format("this server does not offer '{}'", cut_text(message.method, kMaxQuoted)));
+  }
   if (!is_initialized_)
     return refuse(message.id, RpcCode::invalid_request, "the session begins with 'initialize'");
-  if (message.method == "tools/list") return list_tools(message);
-  if (message.method == "tools/call") return start_call(message);
-  refuse(message.id, RpcCode::method_not_found,
-         fmt::format("this server does not offer '{}'", cut_text(message.method, kMaxQuoted)));
+  if (is_list) {
+    list_tools(message);
+  } else {
+    start_call(message);
+  }
 }
 
 // A cancelled call gives no answer, as the protocol wants it.
