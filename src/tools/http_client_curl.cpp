@@ -53,17 +53,10 @@ void take_header_line(AnswerInProgress& answer, std::string_view line) {
   answer.head.headers.emplace_back(std::move(name), trimmed(line.substr(colon + 1)));
 }
 
-size_t on_header(char* bytes, size_t size, size_t n, void* to) {
-  auto& answer = *static_cast<AnswerInProgress*>(to);
-  answer.header_bytes += size * n;
-  if (answer.header_bytes > kMaxHeaderBytes) {
-    answer.failure = {Code::corrupt,
-                      fmt::format("an answer's headers have more than {} bytes", kMaxHeaderBytes)};
-    return 0;
-  }
-  take_header_line(answer, {bytes, size * n});
-  return size * n;
-}
+struct AnswerTarget {
+  AnswerInProgress* answer;
+  CURL* easy;
+};
 
 Status begin_answer(AnswerInProgress& answer, CURL* easy) {
   if (std::exchange(answer.has_head, true)) return {};
@@ -73,13 +66,32 @@ Status begin_answer(AnswerInProgress& answer, CURL* easy) {
   return answer.sink.on_head(answer.head);
 }
 
-struct BodyTarget {
-  AnswerInProgress* answer;
-  CURL* easy;
-};
+bool is_final(CURL* easy) {
+  long status = 0;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  return status >= 200;
+}
+
+// The empty line after the headers begins the answer, so that a stream is heard of before its first
+// byte.
+size_t on_header(char* bytes, size_t size, size_t n, void* to) {
+  const auto& target = *static_cast<AnswerTarget*>(to);
+  AnswerInProgress& answer = *target.answer;
+  answer.header_bytes += size * n;
+  if (answer.header_bytes > kMaxHeaderBytes) {
+    answer.failure = {Code::corrupt,
+                      fmt::format("an answer's headers have more than {} bytes", kMaxHeaderBytes)};
+    return 0;
+  }
+  const std::string_view line(bytes, size * n);
+  take_header_line(answer, line);
+  if (trimmed(line).empty() && is_final(target.easy))
+    answer.failure = begin_answer(answer, target.easy);
+  return answer.failure.ok() ? size * n : 0;
+}
 
 size_t on_body(char* bytes, size_t size, size_t n, void* to) {
-  const auto& target = *static_cast<BodyTarget*>(to);
+  const auto& target = *static_cast<AnswerTarget*>(to);
   AnswerInProgress& answer = *target.answer;
   answer.failure = begin_answer(answer, target.easy);
   if (answer.failure.ok()) answer.failure = answer.sink.on_body({bytes, size * n});
@@ -116,7 +128,7 @@ struct HttpClient::Wire {
 
   bool is_open() const { return multi != nullptr && easy != nullptr; }
   void configure(const HttpExchange& exchange, curl_slist* headers);
-  void connect_answer(AnswerInProgress& answer, BodyTarget& target);
+  void connect_answer(AnswerTarget& target);
   Status drive(const HttpExchange& exchange, AnswerInProgress& answer);
 };
 
@@ -142,9 +154,9 @@ void HttpClient::Wire::configure(const HttpExchange& exchange, curl_slist* heade
   }
 }
 
-void HttpClient::Wire::connect_answer(AnswerInProgress& answer, BodyTarget& target) {
+void HttpClient::Wire::connect_answer(AnswerTarget& target) {
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &answer);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &target);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &target);
 }
@@ -192,9 +204,9 @@ Status HttpClient::exchange(const HttpExchange& exchange, const HttpAnswerSink& 
     if (longer == nullptr) return fail(Code::out_of_memory, "no memory for a header");
   }
   AnswerInProgress answer{sink};
-  BodyTarget target{&answer, wire->easy};
+  AnswerTarget target{&answer, wire->easy};
   wire->configure(exchange, headers.get());
-  wire->connect_answer(answer, target);
+  wire->connect_answer(target);
   curl_multi_add_handle(wire->multi, wire->easy);
   const Status status = wire->drive(exchange, answer);
   curl_multi_remove_handle(wire->multi, wire->easy);

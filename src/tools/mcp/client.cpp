@@ -89,8 +89,11 @@ Status McpClient::begin_session() {
   {
     const Lock lock(mutex_);
     revision_ = *revision;
-    has_tools_ = capabilities != nullptr && capabilities->is_object() &&
-                 find_field(*capabilities, "tools") != nullptr;
+    const Json* tools = capabilities != nullptr && capabilities->is_object()
+                            ? find_field(*capabilities, "tools")
+                            : nullptr;
+    has_tools_ = tools != nullptr;
+    has_changes_ = has_tools_ && tools->is_object() && (*tools)["listChanged"] == Json(true);
     if (info.is_object()) {
       server_ = optional_text(info, "name").value_or("") + " " +
                 optional_text(info, "version").value_or("");
@@ -237,6 +240,11 @@ void McpClient::on_message(std::string_view text) {
         break;
     }
   }
+}
+
+void McpClient::on_hearing() {
+  const Lock lock(mutex_);
+  if (has_changes_) tools_changed_ = true;
 }
 
 void McpClient::on_closed(const Status& reason) {

@@ -77,6 +77,7 @@ class McpClient final : private McpListener {
   Status renew_session(uint64_t lost);
 
   void on_message(std::string_view message) override;
+  void on_hearing() override;
   void on_closed(const Status& reason) override;
   void take_response(RpcMessage& message);
   void answer_request(const RpcMessage& message);
@@ -97,6 +98,7 @@ class McpClient final : private McpListener {
   std::string server_;
   std::string revision_;
   bool has_tools_ = false;
+  bool has_changes_ = false;  // the server says when its list changes
 };
 
 }  // namespace ruv

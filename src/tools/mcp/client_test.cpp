@@ -28,7 +28,7 @@ struct ScriptedServer {
   std::vector<std::string> operator()(const RpcMessage& message) const {
     if (message.method == "initialize") {
       return {rpc_result(message.id, {{"protocolVersion", revision},
-                                      {"capabilities", {{"tools", Json::object()}}},
+                                      {"capabilities", {{"tools", {{"listChanged", true}}}}},
                                       {"serverInfo", {{"name", "test"}, {"version", "1"}}}})};
     }
     if (message.method == "tools/list") return {list(message)};
@@ -101,6 +101,8 @@ TEST(McpClient, HearsOfChanges) {
   EXPECT_TRUE(peer.client->tools_have_changed());
   ASSERT_TRUE(peer.client->list_tools());
   EXPECT_FALSE(peer.client->tools_have_changed());
+  peer.transport->begin_hearing();
+  EXPECT_TRUE(peer.client->tools_have_changed());
 }
 
 TEST(McpClient, AnswersPingsAndRefusesOtherRequests) {

@@ -57,6 +57,7 @@ class HttpTransport::AnswerReader {
     kind_ = Kind::other;
     if (is_of_type(type, "application/json")) kind_ = Kind::json;
     if (is_of_type(type, "text/event-stream") && status_ == 200) kind_ = Kind::stream;
+    if (kind_ == Kind::stream && !is_answered_) transport_.listener_->on_hearing();
     const std::string_view session = head.header("mcp-session-id");
     if (session.empty() || status_ != 200) return {};
     if (!is_session_id(session)) return fail(Code::corrupt, "the server's session id is not ASCII");

@@ -37,6 +37,7 @@ class ScriptedTransport final : public McpTransport {
 
   // Something that the server sends of its own accord, or its end.
   void say(std::string_view message) { listener_->on_message(message); }
+  void begin_hearing() { listener_->on_hearing(); }
   void end(const Status& reason) { listener_->on_closed(reason); }
 
   std::vector<std::string> sent;

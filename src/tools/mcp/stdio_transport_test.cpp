@@ -13,6 +13,7 @@ class HeardMessages final : public McpListener {
     messages_.emplace_back(message);
     changed_.notify_all();
   }
+  void on_hearing() override {}
   void on_closed(const Status& reason) override {
     const Lock lock(mutex_);
     reason_ = reason;

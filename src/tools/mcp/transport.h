@@ -17,6 +17,9 @@ class McpListener {
   virtual ~McpListener() = default;
   // The text is valid during the call.
   virtual void on_message(std::string_view message) = 0;
+  // What the server sends of its own accord is heard from now on; before, some may have been
+  // missed.
+  virtual void on_hearing() = 0;
   // No more messages come. At most once, not after close().
   virtual void on_closed(const Status& reason) = 0;
 };
