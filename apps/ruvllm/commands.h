@@ -7,6 +7,7 @@ namespace ruv {
 int run_command(int argc, char** argv);
 int chat_command(int argc, char** argv);
 int serve_command(int argc, char** argv);
+int mcp_command(int argc, char** argv);
 int sessions_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int tokenize_command(int argc, char** argv);

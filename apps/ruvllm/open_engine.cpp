@@ -12,7 +12,7 @@ Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::
   options.n_ctx = call.n_ctx;
   options.kv.type = call.kv_type;
   options.kv.gate_file = gate_file_of(path);
-  options.max_sequences = 1;
+  options.max_sequences = call.max_sequences;
   TRY(keep_on_disk(line, call.cache, options.kv));
   return Engine::create(std::move(model), options);
 }

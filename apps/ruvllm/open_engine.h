@@ -19,6 +19,8 @@ struct EngineCall {
   int64_t n_ctx = 0;
   // Absent: the model's default, int8 or f16.
   std::optional<KvType> kv_type = {};
+  // Answers at the same time.
+  int64_t max_sequences = 1;
   CacheFolder cache = {};
 };
 

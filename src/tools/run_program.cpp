@@ -1,0 +1,80 @@
+#include "tools/run_program.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace ruv {
+namespace {
+
+// Appends up to the limit. Whether all of it fitted.
+bool append_within(std::string& to, std::string_view from, size_t max_bytes) {
+  const size_t room = max_bytes - std::min(max_bytes, to.size());
+  to.append(from.substr(0, room));
+  return from.size() <= room;
+}
+
+// Turns of the process until it has ended by itself, which leaves `stop` as it is, or must not
+// continue.
+Status drive(Process& process, std::string_view input, const ProgramLimits& limits,
+             const Cancellation* cancellation, ProgramOutcome& outcome) {
+  const SteadyClock clock;
+  const int64_t deadline_ns = clock.now_ns() + limits.timeout_ms * 1'000'000;
+  while (!process.ended()) {
+    if (cancellation != nullptr && cancellation->is_cancelled()) {
+      outcome.stop = ProgramStop::cancelled;
+      return {};
+    }
+    const int64_t left_ns = deadline_ns - clock.now_ns();
+    if (left_ns <= 0) {
+      outcome.stop = ProgramStop::timeout;
+      return {};
+    }
+    if (input.empty() || !process.reads_input()) {
+      process.close_input();
+      input = {};
+    }
+    const ProcessTurn turn = TRY(process.turn(input, left_ns / 1'000'000 + 1));
+    input.remove_prefix(turn.n_taken);
+    const bool fits = append_within(outcome.output, turn.output, limits.max_output_bytes) &&
+                      append_within(outcome.errors, turn.errors, limits.max_output_bytes);
+    if (!fits) {
+      outcome.stop = ProgramStop::output;
+      return {};
+    }
+  }
+  return {};
+}
+
+// What is in the pipes after the group was killed. A process that left the group may hold them open
+// and write for ever: reading ends at the limits, or when nothing comes at once.
+Status drain(Process& process, const ProgramLimits& limits, ProgramOutcome& outcome) {
+  while (process.output_is_open()) {
+    const ProcessTurn turn = TRY(process.turn({}, process.ended() ? 0 : 100));
+    const bool fits = append_within(outcome.output, turn.output, limits.max_output_bytes) &&
+                      append_within(outcome.errors, turn.errors, limits.max_output_bytes);
+    if (!fits && outcome.stop == ProgramStop::none) outcome.stop = ProgramStop::output;
+    const bool idle = turn.output.empty() && turn.errors.empty();
+    if (!fits || (idle && process.ended())) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ProgramOutcome> run_program(const ProcessOptions& options, std::string_view input,
+                                   const ProgramLimits& limits, const Cancellation* cancellation) {
+  Process process = TRY(Process::start(options));
+  ProgramOutcome outcome;
+  {
+    std::optional<Cancellation::Watch> watch;
+    if (cancellation != nullptr) watch.emplace(*cancellation, [&] { process.wake(); });
+    TRY(drive(process, input, limits, cancellation, outcome));
+  }
+  process.kill();
+  TRY(drain(process, limits, outcome));
+  if (outcome.stop == ProgramStop::none) outcome.end = *process.ended();
+  return outcome;
+}
+
+}  // namespace ruv
