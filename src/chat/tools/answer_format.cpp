@@ -22,7 +22,9 @@ AnswerFormat answer_format(const ChatTemplate& chat_template, const Tokenizer* t
     const bool in_marks = !text.empty() && std::ranges::any_of(marks, [&](const std::string& mark) {
       return mark.find(text) != std::string::npos;
     });
-    if (in_marks) format.shown.push_back(id);
+    if (!in_marks) continue;
+    format.shown.push_back(id);
+    format.control.emplace_back(text, id);
   }
   return format;
 }

@@ -17,6 +17,8 @@ struct AnswerFormat {
   bool has_calls = false;  // the model can call tools
   // Control tokens that are in the dialect's marks: an answer must have their texts.
   std::vector<Token> shown = {};
+  // The same with their texts.
+  std::vector<std::pair<std::string, Token>> control = {};
   // The template's variable that switches thinking on and off; empty: none. And whether it reads
   // the variable reasoning_effort.
   std::string thinking_switch = {};

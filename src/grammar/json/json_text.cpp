@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-constexpr uint32_t kMaxIndent = 64;
+constexpr uint32_t kMaxIndent = 32;
 constexpr uint32_t kMaxBlanks = 32;
 
 // What may be between a bracket or a comma and what follows.

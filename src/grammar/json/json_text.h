@@ -12,7 +12,7 @@ namespace ruv {
 
 enum class JsonSpacing : uint8_t {
   compact,   // none
-  flexible,  // none, one space, or a line break with up to 64 spaces of indentation
+  flexible,  // none, one space, or a line break with up to 32 spaces of indentation
   any,       // up to 32 blanks wherever JSON allows them
 };
 

@@ -1,5 +1,6 @@
 // POST /v1/chat/completions.
 #include "base/json.h"
+#include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -198,6 +199,27 @@ ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& f
   return std::shared_ptr<const AnswerReading>(std::move(reading));
 }
 
+// Where calls must come or be right, the answer is held to the grammar of the model's calls.
+ApiResult<void> set_call_form(const AnswerFormat& format, GenerateRequest& request) {
+  if (!request.may_call || !(request.must_call || request.strict_calls)) return {};
+  if (request.form) {
+    return tl::unexpected(
+        bad_request(request.form->field,
+                    fmt::format("'{}' cannot be combined with 'tool_choice' or strict tools",
+                                request.form->field)));
+  }
+  if (!format.has_calls) return {};  // refused with the tools
+  auto grammar = call_grammar(format, *request.conversation.tools.json(),
+                              {.names = request.call_names,
+                               .required = request.must_call,
+                               .parallel = request.parallel_calls});
+  const char* field = request.must_call ? "tool_choice" : "tools";
+  if (!grammar) return tl::unexpected(api_error(grammar.error(), field));
+  request.form = AskedForm{.form = {.kind = AnswerForm::Kind::lark, .text = std::move(*grammar)},
+                           .field = field};
+  return {};
+}
+
 // Parse, session, template, tokens; each failure names the field.
 ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
                             const std::shared_ptr<Reply>& reply) {
@@ -205,8 +227,9 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   GenerateRequest request = TRY(parse_chat_request(http.body));
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
-  TRY(load_form(service, request));
   const AnswerFormat& format = service.text->format();
+  TRY(set_call_form(format, request));
+  TRY(load_form(service, request));
   TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));

@@ -93,8 +93,10 @@ constexpr auto kChatFields = joined_rows(
         FieldRow{"top_logprobs", kHonoured,
                  "likeliest alternatives per token, 0 to 20; needs logprobs"},
         FieldRow{"tools", kHonoured, "a list of functions that the answer may call"},
-        FieldRow{"tool_choice", kHonoured,
-                 "\"auto\", the default, or \"none\": the template is given no tools"},
+        FieldRow{
+            "tool_choice", kHonoured,
+            "\"auto\", the default, \"none\" (the template is given no tools), \"required\", one "
+            "function, or allowed_tools"},
         FieldRow{"parallel_tool_calls", kHonoured,
                  "false: the answer ends after its first call; true, the default"},
         FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},

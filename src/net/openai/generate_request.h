@@ -38,6 +38,10 @@ struct GenerateRequest {
   // Chat only. Whether the answer may call the conversation's tools, and whether more than once.
   bool may_call = false;
   bool parallel_calls = true;
+  // The answer consists of calls, of one of these tools; none: of any. Or its calls follow schemas.
+  bool must_call = false;
+  bool strict_calls = false;
+  std::vector<std::string> call_names;
   std::string reasoning_effort;  // empty: not given
   bool reasoning_apart = true;   // false: reasoning is content
 };

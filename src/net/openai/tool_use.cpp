@@ -1,5 +1,7 @@
 #include "net/openai/tool_use.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "net/openai/fields.h"
 
@@ -9,8 +11,6 @@ namespace {
 constexpr size_t kMaxTools = 1024;
 constexpr size_t kMaxToolName = 256;
 
-bool is_not_strict(const Json& value) { return value == false; }
-
 constexpr FieldRow kToolRows[] = {{"type", FieldUse::honoured, "\"function\""},
                                   {"function", FieldUse::honoured, "an object"},
                                   {"cache_control", FieldUse::no_effect, ""}};
@@ -18,7 +18,7 @@ constexpr FieldRow kFunctionRows[] = {
     {"name", FieldUse::honoured, "a text"},
     {"description", FieldUse::honoured, "a text"},
     {"parameters", FieldUse::honoured, "a JSON Schema"},
-    {"strict", FieldUse::unsupported, "only false", is_not_strict},
+    {"strict", FieldUse::honoured, "true: calls follow the schema"},
 };
 constexpr FieldRow kCallRows[] = {{"id", FieldUse::honoured, "a text"},
                                   {"type", FieldUse::honoured, "\"function\""},
@@ -83,18 +83,76 @@ ApiResult<void> check_tools(const Json& tools) {
   return {};
 }
 
-// Whether the answer may call tools.
-ApiResult<bool> read_tool_choice(const Json& body, bool has_tools) {
+ApiResult<std::string> chosen_name(const Json& choice, const std::string& where) {
+  const Json& function = *TRY(function_of(choice, where));
+  TRY(check_name(function, where + ".function"));
+  return std::string(function.at("name").text());
+}
+
+// {"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}; OpenAI's other API has the members
+// of the inner object beside the type.
+ApiResult<void> read_allowed_tools(const Json& choice, GenerateRequest& request) {
+  const Json* inner = find_field(choice, "allowed_tools");
+  const Json& allowed = inner == nullptr ? choice : *inner;
+  if (!allowed.is_object()) return wrong_type("tool_choice.allowed_tools", "an object", allowed);
+  const Json* mode = find_field(allowed, "mode");
+  if (mode == nullptr || (*mode != "auto" && *mode != "required")) {
+    return tl::unexpected(bad_request(
+        "tool_choice", "'tool_choice.allowed_tools.mode' must be \"auto\" or \"required\""));
+  }
+  const Json* tools = find_field(allowed, "tools");
+  if (tools == nullptr || !tools->is_array() || tools->empty()) {
+    return missing_field("tool_choice.allowed_tools.tools");
+  }
+  for (size_t i = 0; i < tools->size(); ++i) {
+    const std::string where = fmt::format("tool_choice.allowed_tools.tools[{}]", i);
+    request.call_names.push_back(TRY(chosen_name((*tools)[i], where)));
+  }
+  request.must_call = *mode == "required";
+  request.strict_calls = true;  // no other tool may be called
+  return {};
+}
+
+// Whether the answer may call tools, must, and which.
+ApiResult<void> read_tool_choice(const Json& body, bool has_tools, GenerateRequest& request) {
+  request.may_call = has_tools;
   const Json* choice = find_field(body, "tool_choice");
-  if (choice == nullptr) return has_tools;
-  if (*choice == "none") return false;
-  if (*choice == "auto") return has_tools;
-  const bool known = *choice == "required" || choice->is_object();
-  if (!known) {
+  if (choice == nullptr || *choice == "auto") return {};
+  if (*choice == "none") {
+    request.may_call = false;
+    return {};
+  }
+  if (*choice != "required" && !choice->is_object()) {
     return tl::unexpected(bad_request(
         "tool_choice", "'tool_choice' must be \"none\", \"auto\", \"required\" or an object"));
   }
-  return unsupported("tool_choice", "'tool_choice': only \"none\" and \"auto\" are supported yet");
+  if (!has_tools) {
+    return tl::unexpected(bad_request("tool_choice", "'tool_choice' needs 'tools'"));
+  }
+  if (choice->is_object() && find_field(*choice, "type") != nullptr &&
+      choice->at("type") == "allowed_tools") {
+    return read_allowed_tools(*choice, request);
+  }
+  request.must_call = true;
+  if (choice->is_object()) request.call_names = {TRY(chosen_name(*choice, "tool_choice"))};
+  return {};
+}
+
+// Names that are chosen must be those of tools; a tool that is strict holds calls to its schema.
+ApiResult<void> check_choice(const Json& tools, GenerateRequest& request) {
+  std::vector<std::string_view> names;
+  for (const Json& tool : tools) {
+    const Json& function = tool.at("function");
+    names.push_back(function.at("name").text());
+    const Json* strict = find_field(function, "strict");
+    request.strict_calls = request.strict_calls || (strict != nullptr && *strict == true);
+  }
+  for (const std::string& name : request.call_names) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return tl::unexpected(bad_request(
+        "tool_choice", fmt::format("'tool_choice': '{}' is not one of the tools", name)));
+  }
+  return {};
 }
 
 ApiResult<std::string> read_word(const Json& body, const char* name) {
@@ -131,7 +189,8 @@ ApiResult<void> read_tool_use(const Json& body, GenerateRequest& request) {
   const Json* tools = find_field(body, "tools");
   const bool has_tools = tools != nullptr && !tools->empty();
   if (has_tools) TRY(check_tools(*tools));
-  request.may_call = TRY(read_tool_choice(body, has_tools));
+  TRY(read_tool_choice(body, has_tools, request));
+  if (has_tools) TRY(check_choice(*tools, request));
   // A model that does not know of tools calls none.
   if (!request.may_call) request.conversation.tools = {};
   request.parallel_calls = TRY(read_flag(body, "parallel_tool_calls", true));

@@ -1,0 +1,27 @@
+// The grammar of answers that call tools, written in the dialect of Lark from the same description
+// that parses them: what it lets a model write, the parser reads as calls with valid arguments.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "chat/tools/answer_format.h"
+
+namespace ruv {
+
+struct CallGrammarOptions {
+  std::vector<std::string> names = {};  // tools that may be called; none: all
+  bool required = false;                // at least one call and no text before it
+  bool parallel = true;                 // several calls
+};
+
+// Arguments follow each tool's schema; tags of arguments come in the order of the schema's
+// properties. Reasoning may come first where the dialect has marks for it. Fails: invalid (a name
+// without tool, no tools), unsupported (a dialect whose calls are no grammar yet, by its name).
+Result<std::string> call_grammar(const AnswerFormat& format, const Json& tools,
+                                 const CallGrammarOptions& options);
+
+}  // namespace ruv
