@@ -9,6 +9,7 @@
 
 namespace ruv {
 
+// The values of these flags; empty: not given.
 struct FormCall {
   std::string schema;   // JSON, or the name of a file that has it
   std::string grammar;  // a grammar, or the name of a file that has one
@@ -16,6 +17,7 @@ struct FormCall {
   bool json_object = false;
 };
 
+// At most one of them may be given.
 void add_form_flags(CommandLine& line, FormCall& call);
 // Why the flags contradict each other, if so.
 std::string objection_to(const FormCall& call);

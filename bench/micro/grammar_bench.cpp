@@ -3,8 +3,6 @@
 //   ruv_bench_grammar TOKENIZER SCHEME SCHEMAS [--tokens FILE]
 // Each schema is met once. For every token of every instance the mask is made and the token
 // accepted. Prints one JSON object; with --tokens writes the instances' tokens, for peers to read.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>

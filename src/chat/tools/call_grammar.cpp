@@ -7,7 +7,8 @@
 namespace ruv {
 namespace {
 
-struct Tool {
+// A tool of the request.
+struct GivenTool {
   std::string name;
   Json parameters;
 };
@@ -50,7 +51,7 @@ class CallGrammar {
       : format_(format), dialect_(format.dialect), options_(options) {}
 
   Result<std::string> run(const Json& list) {
-    const std::vector<Tool> tools = TRY(chosen_tools(list));
+    const std::vector<GivenTool> tools = TRY(chosen_tools(list));
     std::string calls;
     for (size_t i = 0; i < tools.size(); ++i) {
       rule(fmt::format("call{}", i), TRY(call_body(tools[i], i)));
@@ -78,9 +79,9 @@ class CallGrammar {
     text_ += fmt::format("{}: {}\n", name, body);
   }
 
-  Result<std::vector<Tool>> chosen_tools(const Json& list) const {
+  Result<std::vector<GivenTool>> chosen_tools(const Json& list) const {
     if (dialect_.shape != ToolDialect::Shape::marked || dialect_.call.empty()) return unsupported();
-    std::vector<Tool> tools;
+    std::vector<GivenTool> tools;
     for (const Json& entry : list) {
       const Json& function = function_of(entry);
       const Json* name = function.is_object() ? function.find("name") : nullptr;
@@ -162,13 +163,13 @@ class CallGrammar {
     return fmt::format("({}{} {} /\\n*/)?", begin, text, literal(marks.end));
   }
 
-  Result<std::string> parts(const std::vector<CallPart>& list, const Tool* tool) {
+  Result<std::string> parts(const std::vector<CallPart>& list, const GivenTool* tool) {
     std::string made;
     for (const CallPart& part : list) made += TRY(part_text(part, tool));
     return made;
   }
 
-  Result<std::string> part_text(const CallPart& part, const Tool* tool) {
+  Result<std::string> part_text(const CallPart& part, const GivenTool* tool) {
     switch (part.kind) {
       case CallPartKind::mark:
         return literal(part.text);
@@ -196,14 +197,14 @@ class CallGrammar {
     }
   }
 
-  Result<std::string> call_body(const Tool& tool, size_t number) {
+  Result<std::string> call_body(const GivenTool& tool, size_t number) {
     tool_number_ = number;
     return parts(dialect_.call, &tool);
   }
 
   // The schema of a tool's arguments, as a resource of its own, so that references to its root stay
   // right wherever it is put.
-  Json placed_schema(const Tool& tool) const {
+  Json placed_schema(const GivenTool& tool) const {
     Json schema = tool.parameters;
     if (schema.is_object() && !schema.contains("$id")) {
       schema["$id"] = fmt::format("tool:{}", tool_number_);
@@ -212,7 +213,7 @@ class CallGrammar {
     return schema;
   }
 
-  Json call_schema(const Tool& tool) const {
+  Json call_schema(const GivenTool& tool) const {
     const CallKeys& keys = dialect_.keys;
     Json properties = Json::object();
     Json required = Json::array();
@@ -237,7 +238,7 @@ class CallGrammar {
   }
 
   // Each property between its tags, in order; those that are not required may be left out.
-  Result<std::string> tagged_arguments(const Tool& tool) {
+  Result<std::string> tagged_arguments(const GivenTool& tool) {
     const Json* properties =
         tool.parameters.is_object() ? tool.parameters.find("properties") : nullptr;
     if (properties == nullptr) return std::string();

@@ -20,7 +20,8 @@ struct CallGrammarOptions {
 
 // Arguments follow each tool's schema; tags of arguments come in the order of the schema's
 // properties. Reasoning may come first where the dialect has marks for it. Fails: invalid (a name
-// without tool, no tools), unsupported (a dialect whose calls are no grammar yet, by its name).
+// without tool, no tools), unsupported (a dialect for which there is not a grammar yet, by its
+// name).
 Result<std::string> call_grammar(const AnswerFormat& format, const Json& tools,
                                  const CallGrammarOptions& options);
 

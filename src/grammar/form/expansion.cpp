@@ -13,6 +13,7 @@ constexpr size_t kFewSeen = 24;
 
 }  // namespace
 
+// A language that may end here is left at once.
 void FormReader::Expansion::add(Language rest, FormNode next) {
   if (rest == Language::nothing) return;
   if (rest != Language::empty) {
@@ -25,6 +26,7 @@ void FormReader::Expansion::add(Language rest, FormNode next) {
   if (parts_.masks->languages().has_empty(rest)) open(next);
 }
 
+// Notes a node to be expanded, once.
 void FormReader::Expansion::open(FormNode node) {
   if (seen_.size() < kFewSeen) {
     if (std::ranges::find(seen_, node) != seen_.end()) return;
@@ -85,6 +87,7 @@ void FormReader::Expansion::run(FormNode id) {
   }
 }
 
+// A node of a grammar: terminals become heads, the rest more nodes.
 void FormReader::Expansion::run_expression(const Node& node) {
   const RuleNode& rule = parts_.rules->nodes[node.a];
   switch (rule.kind) {
@@ -126,6 +129,7 @@ void FormReader::Expansion::run_sequence(const Node& node) {
   open(nodes_.make({.kind = Kind::expression, .a = children[node.b], .parent = parent}));
 }
 
+// Counts are numbers in the node, so a large one costs nothing until it is reached.
 void FormReader::Expansion::run_loop(const Node& node) {
   if (node.b == 0) open(node.parent);
   if (node.c == 0) return;
@@ -155,6 +159,7 @@ void FormReader::Expansion::call(uint32_t rule, FormNode parent) {
       nodes_.make({.kind = Kind::expression, .a = parts_.rules->rules[rule].body, .parent = node}));
 }
 
+// Parents that are added later, to a call that ended here, are returned to by call().
 void FormReader::Expansion::end_call(FormNode id) {
   const auto here = std::ranges::find(calls_, id, &Call::node);
   if (here != calls_.end()) here->ended = true;

@@ -33,9 +33,10 @@ class FormReader::Expansion {
     bool ended = false;  // the rule matched the empty text
   };
 
+  // Puts a node on the list, once; expands one.
   void open(FormNode node);
   void run(FormNode id);
-  // JSON.
+  // Nodes of JSON.
   void run_value(const Node& node);
   void run_object_open(const Node& node);
   void run_key_start(const Node& node);
@@ -51,10 +52,11 @@ class FormReader::Expansion {
   FormNode member_end(const Node& node, const GoalStep& step, Language seen, KeyName name,
                       bool is_sure);
   Language named_after(const Node& node, Formula next, KeyName name);
+  // Whether the text from a place on is known.
   bool is_known(uint32_t mark) const { return mark >= reader_.first_known_; }
   std::string_view text_from(uint32_t mark) const;
   uint32_t position() const { return reader_.position(); }
-  // Rules.
+  // Nodes of grammars.
   void run_expression(const Node& node);
   void run_sequence(const Node& node);
   void run_loop(const Node& node);

@@ -72,6 +72,7 @@ Form::~Form() {
   schemas_.reset();
 }
 
+// Documents that references may lead to are read with the first schema.
 Result<Goal> Form::add_schema(Json json, const SchemaOptions& options) {
   if (!schemas_) schemas_ = std::make_unique<Schemas>(*space_, options);
   Schemas& schema = *schemas_;
@@ -93,6 +94,7 @@ Result<Goal> Form::add_schema(Json json, const SchemaOptions& options) {
   return goal;
 }
 
+// The lock is held while the schema is read: mostly some hundred microseconds.
 Form::Made Form::of_schema(std::shared_ptr<FormSpace> space, Json json, SchemaOptions options) {
   const std::shared_ptr<Form> form(new Form(std::move(space)));
   const Lock guard(form->space_->mutex());
@@ -121,6 +123,7 @@ Form::Made Form::of_grammar(std::shared_ptr<FormSpace> space, Syntax syntax, std
   return form;
 }
 
+// A grammar in which nothing can begin is refused here and not while an answer is written.
 Status Form::read_rules(RuleSet rules, const SchemaOptions& options) {
   rules_ = std::move(rules);
   for (Json& schema : rules_.schemas) {
@@ -165,6 +168,7 @@ Form::Made Form::of_language(std::shared_ptr<Form> form, Language language) {
   return form;
 }
 
+// What the reader needs of the space.
 Status Form::prepare() {
   parts_.tokens = &space_->tokens();
   parts_.masks = &space_->masks();

@@ -19,6 +19,7 @@ uint64_t node_hash(const FormNodes::Node& node) {
 
 FormNodes::FormNodes() { nodes_.push_back({.kind = Kind::done}); }
 
+// Equal nodes are found by their hash; calls are never equal.
 FormNode FormNodes::make(Node node) {
   node.oldest = std::min(node.mark, (*this)[node.parent].oldest);
   const uint64_t hash = node_hash(node);
@@ -42,6 +43,7 @@ void FormNodes::add_parent(FormNode call, FormNode parent) {
   if (std::ranges::find(list, parent) == list.end()) list.push_back(parent);
 }
 
+// In reverse order, as the table of numbers wants it.
 void FormNodes::cut(size_t size) {
   while (nodes_.size() > size) {
     const Node& node = nodes_.back();

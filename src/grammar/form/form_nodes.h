@@ -66,7 +66,6 @@ class FormNodes {
   std::span<const FormNode> parents(FormNode call) const { return parents_[(*this)[call].b]; }
 
   size_t size() const { return nodes_.size(); }
-  size_t n_bytes() const { return nodes_.size() * 80; }
   // Forgets the nodes from number `size` on. Requires: nothing refers to them.
   void cut(size_t size);
 

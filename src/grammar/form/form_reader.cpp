@@ -42,6 +42,7 @@ bool FormReader::expand(const Frontier& moved, Frontier& to) const {
   return !expansion.is_unsure();
 }
 
+// Reads bytes into `frontier` and `text`. False: they do not fit.
 bool FormReader::walk(std::string_view bytes, Frontier& frontier, std::string& text) const {
   Frontier moved;
   for (const char byte : bytes) {
@@ -52,6 +53,7 @@ bool FormReader::walk(std::string_view bytes, Frontier& frontier, std::string& t
   return !frontier.empty() || frontier.done;
 }
 
+// Works on copies, so that what does not fit changes nothing.
 bool FormReader::accept(std::string_view bytes) {
   Frontier next = frontier_;
   const size_t size = text_.size();
@@ -86,6 +88,7 @@ bool FormReader::accept_token(Token token) {
   return true;
 }
 
+// As accept(), and puts everything back.
 bool FormReader::allows(std::string_view bytes) const {
   Frontier next = frontier_;
   const size_t size = text_.size();
@@ -106,6 +109,7 @@ void FormReader::forget_text() {
   text_begin_ = keep;
 }
 
+// The union over the heads: tokens that stay in a language, and tokens in which it ends.
 void FormReader::allow(TokenMask& mask) const {
   const size_t n_nodes = nodes_->size();
   for (const Head& head : frontier_.heads) {
@@ -121,6 +125,7 @@ void FormReader::allow(TokenMask& mask) const {
   }
 }
 
+// Follows single bytes until there is a choice.
 std::string FormReader::forced(size_t max_bytes) const {
   std::string made;
   const size_t size = text_.size();

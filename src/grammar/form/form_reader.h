@@ -28,11 +28,13 @@ struct FormParts {
 
 class FormReader {
  public:
+  // One way to read on.
   struct Head {
     Language rest;  // what is left of the language that is being read
     FormNode next;  // what follows its end
     bool operator==(const Head&) const = default;
   };
+  // All of them.
   struct Frontier {
     std::vector<Head> heads;
     std::vector<FormNode> tokens;  // nodes that wait for a token, whatever its bytes
@@ -53,9 +55,10 @@ class FormReader {
 
   // False: the text cannot continue so, or the work for it was too much; nothing changes then.
   bool accept(std::string_view bytes);
-  // A token that counts by its number.
+  // A token that counts by its number: a control token of a grammar. False: it may not come.
   bool accept_token(Token token);
   bool allows(std::string_view bytes) const;
+  // The same of a token that counts by its number.
   bool allows_token(Token token) const;
   // Adds all tokens that may come next. Changes nothing but what is cached.
   void allow(TokenMask& mask) const;
@@ -63,12 +66,15 @@ class FormReader {
   std::string forced(size_t max_bytes) const;
 
   // Whether a token needed more steps than one may take.
+  // The answer cannot be continued then, since what is allowed is not complete.
   bool gave_up() const { return gave_up_; }
 
  private:
   class Expansion;
   class RestWalk;
 
+  // One byte further, without expanding; then expanding, with the byte in text_. False: nothing is
+  // left; something depends on bytes that are not known.
   bool move(const Frontier& from, uint8_t byte, Frontier& to) const;
   bool expand(const Frontier& moved, Frontier& to) const;
   bool walk(std::string_view bytes, Frontier& frontier, std::string& text) const;

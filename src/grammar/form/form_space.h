@@ -28,9 +28,11 @@ class FormSpace {
   const TokenPrefixes& tokens() const { return *tokens_; }
   const TokenTrie& trie() const { return trie_; }
   const std::vector<Token>& ends() const { return ends_; }
-  // All else needs the lock.
+  // All else needs the lock. Languages and masks are those of every form that was made here, so a
+  // form that comes later finds most of what it needs.
   Languages& languages() { return languages_; }
   LanguageMasks& masks() { return masks_; }
+  // The texts of one way to write JSON, and the formats in it.
   struct Style {
     Style(Languages& languages, JsonStyle style)
         : text(languages, style), formats(languages, text) {}

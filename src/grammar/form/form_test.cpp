@@ -22,7 +22,7 @@ std::shared_ptr<const Tokenizer> json_vocabulary() {
   return test_tokenizer(spec);
 }
 
-struct World {
+struct JsonWorld {
   std::shared_ptr<const Tokenizer> tokenizer = json_vocabulary();
   std::shared_ptr<TokenPrefixes> prefixes = std::make_shared<TokenPrefixes>(*tokenizer);
   std::shared_ptr<FormSpace> space = std::make_shared<FormSpace>(prefixes, tokenizer->vocab_size());
@@ -68,7 +68,7 @@ TEST(Form, AcceptsWhatASchemaAccepts) {
        {"{}", R"({"a": {"b": {}}})"},
        {R"({"a": {}, "b": {}})", R"({"a": 1})"}},
   };
-  World world;
+  JsonWorld world;
   for (const Case& c : cases) {
     const auto form = world.schema(c.schema);
     ASSERT_TRUE(form) << form.error().message();
@@ -88,7 +88,7 @@ TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
       "{}",
       R"({"oneOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "b$"}]})",
   };
-  World world;
+  JsonWorld world;
   Rng rng(7);
   size_t n_masks = 0;
   for (const std::string_view schema : schemas) {

@@ -6,10 +6,12 @@
 
 namespace ruv {
 
+// The text since a place, which is kept while some node needs it.
 std::string_view FormReader::Expansion::text_from(uint32_t mark) const {
   return std::string_view(reader_.text_).substr(mark - reader_.text_begin_);
 }
 
+// All scalars are one head; objects and arrays begin heads of their own.
 void FormReader::Expansion::run_value(const Node& node) {
   const Goals::Start start = parts_.goals->start(static_cast<Goal>(node.a));
   JsonText& text = parts_.goals->text();
@@ -26,6 +28,7 @@ void FormReader::Expansion::run_value(const Node& node) {
   }
 }
 
+// An empty object ends at once: no spaces between its braces but those that were read.
 void FormReader::Expansion::run_object_open(const Node& node) {
   const ObjectSteps::Plan& plan = parts_.goals->objects().plan(static_cast<Formula>(node.a));
   if (plan.may_end) add(parts_.goals->languages().text("}"), node.parent);
@@ -51,6 +54,7 @@ void FormReader::Expansion::run_key_start(const Node& node) {
   }
 }
 
+// Keys of one kind, unless none is left.
 void FormReader::Expansion::add_keys(Language keys, const Node& node, uint32_t cell) {
   if (parts_.goals->languages().is_nothing(keys)) return;
   Node end = node;
@@ -77,6 +81,7 @@ Language FormReader::Expansion::named_after(const Node& node, Formula next, KeyN
   return same && i == after.names.size() ? static_cast<Language>(node.c) : after.named;
 }
 
+// What follows a member.
 FormNode FormReader::Expansion::member_end(const Node& node, const GoalStep& step, Language seen,
                                            KeyName name, bool is_sure) {
   return nodes_.make({.kind = Kind::member_end,
@@ -96,6 +101,7 @@ void FormReader::Expansion::run_key_end(const Node& node) {
   node.d == 0 ? run_named_key_end(node) : run_other_key_end(node);
 }
 
+// Which member it is follows from the text.
 void FormReader::Expansion::run_named_key_end(const Node& node) {
   if (!is_known(node.mark)) {
     is_unsure_ = true;
@@ -132,6 +138,7 @@ void FormReader::Expansion::run_other_key_end(const Node& node) {
   }
 }
 
+// A comma needs a key that may come after it, so that nothing ends there.
 void FormReader::Expansion::run_member_end(const Node& node) {
   Goals& goals = *parts_.goals;
   const ObjectSteps::Plan& plan = goals.objects().plan(static_cast<Formula>(node.a));
@@ -159,6 +166,7 @@ void FormReader::Expansion::run_array_open(const Node& node) {
                   .parent = node.parent});
 }
 
+// Each step is a goal of the item and what is asked after it.
 void FormReader::Expansion::run_item_start(const Node& node) {
   ArraySteps& arrays = parts_.goals->arrays();
   const auto steps = arrays.steps(static_cast<Formula>(node.a), static_cast<Goal>(node.b));
@@ -173,6 +181,7 @@ void FormReader::Expansion::run_item_start(const Node& node) {
   }
 }
 
+// Values that must not come again are remembered as constants.
 void FormReader::Expansion::run_item_end(const Node& node) {
   Goals& goals = *parts_.goals;
   auto seen = static_cast<Goal>(node.b);

@@ -26,9 +26,13 @@ class FormReader::RestWalk {
     bool is_sure;  // all that may follow is in the frontier
     Frontier frontier;
   };
+  // The rests that begin with one byte.
   void run(const Frontier& frontier, const SuffixTrie& trie);
+  // Adds tokens, but those that are left out.
   void add(std::span<const Token> tokens);
+  // Tries the tokens of the nodes from one to another, which is exact and slow.
   void try_tokens(const SuffixTrie& trie, uint32_t from, uint32_t to);
+  // Bytes that may come next.
   ByteSet first_bytes(const Frontier& frontier) const;
 
   const FormReader& reader_;

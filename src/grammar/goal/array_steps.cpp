@@ -33,6 +33,7 @@ ArraySteps::ArraySteps(Formulas& goals, JudgementBudget& budget, Satisfiable sat
       formulas_(1 << 20),
       judgements_(budget) {}
 
+// The number of an atom, which is made if there is none yet.
 Formula ArraySteps::intern(const Atom& atom) {
   const uint64_t hash =
       item_atom_hash(atom.from, atom.to, static_cast<uint32_t>(atom.goal), atom.n);
@@ -58,6 +59,7 @@ Formula ArraySteps::each(uint32_t from, uint32_t to, Goal goal) {
 
 Formula ArraySteps::distinct() { return intern({0, kEnd, Goal::yes, 0}); }
 
+// An atom as seen from the next place.
 Formula ArraySteps::moved(uint32_t index) {
   Atom atom = atoms_[index];
   if (atom.n == 0) return formulas_.atom(index);
@@ -66,12 +68,14 @@ Formula ArraySteps::moved(uint32_t index) {
   return at_least(atom.from, atom.to, atom.goal, atom.n);
 }
 
+// What is left of an atom after an item that it is about.
 Formula ArraySteps::step_atom(uint32_t index, bool is_satisfied) {
   const Atom& atom = atoms_[index];
   if (atom.n == 0) return is_satisfied ? Formula::no : formulas_.atom(index);
   return is_satisfied ? at_least(atom.from, atom.to, atom.goal, atom.n - 1) : formulas_.atom(index);
 }
 
+// All counts that are still asked are missed; distinct items stay distinct.
 bool ArraySteps::may_end(Formula formula) {
   return formulas_.holds(formula, [&](uint32_t index) { return atoms_[index].n == 0; });
 }
@@ -143,6 +147,7 @@ Goal ArraySteps::goal_of(uint32_t index, Goal seen) const {
   return atom.from == 0 ? atom.goal : Goal::no;
 }
 
+// Tries the goal number `at` true and false, as ObjectSteps does.
 void ArraySteps::branch(Branches& b, Formula rest, size_t at) {
   if (rest == Formula::no) return;
   if (++b.n_tried > kMaxItemBranches) return budget_.give_up();
@@ -181,6 +186,7 @@ bool ArraySteps::satisfiable(Formula formula) {
   return judgements_(formula, [&] { return judge(formula); });
 }
 
+// Items come in order, so the first one is tried.
 bool ArraySteps::judge(Formula formula) {
   if (may_end(formula)) return true;
   const Quick quick = judge_quickly(formula);

@@ -47,9 +47,11 @@ class ArraySteps {
   struct Branches;
 
   Formula intern(const Atom& atom);
+  // What steps() keeps.
   std::vector<GoalStep> find_steps(Formula formula, Goal seen);
   const Atom* each_atom(Formula part) const;
   Goal goal_of(uint32_t index, Goal seen) const;
+  // The atom after an item that it is not about, and after one that it is about.
   Formula moved(uint32_t index);
   Formula step_atom(uint32_t index, bool is_satisfied);
   void branch(Branches& branches, Formula rest, size_t at);

@@ -19,6 +19,7 @@ Formulas::Formulas(size_t max_nodes) : max_nodes_(std::max<size_t>(max_nodes, 16
   nodes_.push_back({Kind::yes, 0, 0, 0});
 }
 
+// The number of a formula, which is made if there is none yet. Children are given in their order.
 Formula Formulas::intern(Kind kind, uint32_t first, std::span<const Formula> children) {
   uint64_t hash = mix_formula(static_cast<uint64_t>(kind), children.empty() ? first : 0);
   uint16_t height = 0;
@@ -90,6 +91,7 @@ Formula Formulas::sum(Kind kind, std::span<const Formula> parts) {
 Formula Formulas::all_of(Formula a, Formula b) { return all_of(std::array{a, b}); }
 Formula Formulas::any_of(Formula a, Formula b) { return any_of(std::array{a, b}); }
 
+// What is certain is decided here, so that the node has only open parts, each once.
 Formula Formulas::one_of(std::span<const Formula> parts) {
   std::vector<Formula> open;
   std::vector<Formula> refused;  // must not hold
@@ -131,6 +133,7 @@ Formula Formulas::substitute(Formula formula, const std::function<Formula(uint32
   return substitute(formula, replace, seen);
 }
 
+// Recursion is bounded by kMaxHeight; sums that occur several times are substituted once.
 Formula Formulas::substitute(Formula formula, const std::function<Formula(uint32_t)>& replace,
                              Seen& seen) {
   switch (kind(formula)) {
@@ -162,12 +165,14 @@ Formula Formulas::substitute(Formula formula, const std::function<Formula(uint32
   return made;
 }
 
+// With all atoms decided, substitution leaves yes or no.
 bool Formulas::holds(Formula formula, const std::function<bool(uint32_t)>& is_true) {
   const Formula value = substitute(
       formula, [&](uint32_t index) { return is_true(index) ? Formula::yes : Formula::no; });
   return value == Formula::yes;
 }
 
+// Atoms are interned, so each is met once.
 void Formulas::add_atoms(Formula formula, std::vector<uint32_t>& atoms) const {
   std::unordered_set<Formula> seen;
   std::vector<Formula> open = {formula};

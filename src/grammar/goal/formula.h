@@ -26,7 +26,9 @@ class Formulas {
   // Holds at most max_nodes formulas.
   explicit Formulas(size_t max_nodes);
 
+  // The atom of this number; its meaning is the owner's.
   Formula atom(uint32_t index);
+  // The negation; that of a negation is what was negated.
   Formula negation(Formula formula);
   // The conjunction, the disjunction; of none: yes, no.
   Formula all_of(std::span<const Formula> parts) { return sum(Kind::all, parts); }
@@ -36,6 +38,7 @@ class Formulas {
   // Exactly one of them holds.
   Formula one_of(std::span<const Formula> parts);
 
+  // What a formula is at its top.
   Kind kind(Formula formula) const { return node(formula).kind; }
   // Requires: an atom.
   uint32_t atom_of(Formula formula) const { return node(formula).first; }

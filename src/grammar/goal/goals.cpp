@@ -24,6 +24,7 @@ Goals::Goals(Languages& languages, JsonText& text)
       algebra_(languages, text, objects_.formulas(), arrays_.formulas()),
       judgements_(budget_) {}
 
+// One goal for each schema and each constant, so that equal ones are one formula.
 Goal Goals::schema(uint32_t number) {
   const auto [at, is_new] = schemas_.emplace(number, Goal::no);
   if (is_new) {
@@ -57,6 +58,7 @@ NumberSet Goals::equal_numbers(const Json& value) {
   return made;
 }
 
+// Objects and arrays are asked for each of their parts, and for no others.
 ValueShape Goals::constant_shape(const Json& value) {
   ValueShape made = algebra_.nothing();
   switch (value.kind()) {
@@ -103,6 +105,7 @@ ValueShape Goals::constant_shape(const Json& value) {
   return made;
 }
 
+// Recursion is as deep as schemas apply to one value, which the reader checked for circles.
 const ValueShape& Goals::shape(Goal goal) {
   const auto at = shapes_.find(goal);
   if (at != shapes_.end()) return *at->second;
@@ -167,6 +170,7 @@ bool Goals::satisfiable(Goal goal) {
   return judgements_(goal, [&] { return judge_shape(shape(goal)); });
 }
 
+// Scalars first: they need no search through other goals.
 bool Goals::judge_shape(const ValueShape& shape) {
   if (shape.null || shape.on || shape.off || shape.numbers.others == Truth::yes) return true;
   if (!l_.is_nothing(shape.strings) || !l_.is_nothing(shape.numbers.yes)) return true;

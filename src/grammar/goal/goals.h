@@ -29,6 +29,7 @@ class Goals {
 
   void set_source(Source* source) { source_ = source; }
 
+  // A value of the schema with this number, which the source knows.
   Goal schema(uint32_t number);
   // Exactly this value, however it is written.
   Goal constant(const Json& value);
@@ -36,8 +37,9 @@ class Goals {
   Goal all_of(std::span<const Goal> goals) { return formulas_.all_of(goals); }
   Goal any_of(std::span<const Goal> goals) { return formulas_.any_of(goals); }
 
-  // Valid as long as the object.
+  // Found when it is first asked for. Valid as long as the object.
   const ValueShape& shape(Goal goal);
+  // What constant() asks for.
   ValueShape constant_shape(const Json& value);
   // How a value of the goal may begin.
   struct Start {

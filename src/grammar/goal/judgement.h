@@ -69,6 +69,7 @@ class Judgements {
   }
 
  private:
+  // Whether the answer will not change, or the depth at which it is being found.
   struct Known {
     uint32_t depth = 0;
     bool answer = false;

@@ -60,6 +60,7 @@ KeySet KeySets::one(KeyName name) {
   return made;
 }
 
+// Walks the automaton of a language as long as it can have few texts only.
 bool KeySets::list(Language language, std::vector<KeyName>& names) {
   if (l_.longest(language) > kMaxListedBytes) return false;
   std::vector<std::pair<Language, std::string>> open = {{language, ""}};
@@ -88,6 +89,7 @@ bool KeySets::list(Language language, std::vector<KeyName>& names) {
   return true;
 }
 
+// A language of one key is that key.
 KeySet KeySets::of_language(Language spellings) {
   const auto at = by_language_.find(spellings);
   if (at != by_language_.end()) return at->second;
@@ -100,6 +102,7 @@ KeySet KeySets::of_language(Language spellings) {
   return made;
 }
 
+// Keeps what is left out as it is, since that is the smaller expression.
 KeySet KeySets::others(std::vector<KeyName> names, std::span<const KeySet> sets) {
   std::vector<Language> parts;
   for (const KeyName name : names) parts.push_back(spellings(name));
@@ -141,6 +144,7 @@ KeySet KeySets::complement(KeySet set) {
   return made;
 }
 
+// One spelling decides, since languages have all spellings of a key or none.
 bool KeySets::contains(KeySet set, KeyName name) {
   const Set& at = (*this)[set];
   if (at.is_all || at.name == name) return true;

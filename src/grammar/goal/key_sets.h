@@ -21,6 +21,7 @@ class KeySets {
  public:
   KeySets(Languages& languages, JsonText& text);
 
+  // The number of a key, which gets one if it has none.
   KeyName name(std::string_view key);
   // The name of a key that some schema names, else `other`.
   KeyName find(std::string_view key) const;
@@ -34,6 +35,7 @@ class KeySets {
     return names_[static_cast<size_t>(name)].spelling;
   }
 
+  // This key only; all keys of a language of spellings.
   KeySet one(KeyName name);
   KeySet of_language(Language spellings);
   // Keys that are neither named nor in a set.

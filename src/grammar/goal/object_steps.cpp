@@ -76,6 +76,7 @@ ObjectSteps::ObjectSteps(Languages& languages, KeySets& keys, Formulas& goals,
 
 ObjectSteps::~ObjectSteps() = default;
 
+// Counts that cannot be reached are `no`, so that formulas stay small.
 Formula ObjectSteps::at_least(KeySet keys, Goal goal, uint32_t n) {
   if (n == 0) return Formula::yes;
   const KeySets::Set& set = keys_[keys];
@@ -103,6 +104,7 @@ const ObjectSteps::Sorted& ObjectSteps::sorted(Formula formula) {
   return *sorted_.emplace(formula, sort(formula)).first->second;
 }
 
+// Parts about one key are found by its name, parts about sets are looked through.
 std::unique_ptr<ObjectSteps::Sorted> ObjectSteps::sort(Formula formula) {
   auto made = std::make_unique<Sorted>();
   made->parts = formulas_.conjuncts(formula);
@@ -173,6 +175,7 @@ void ObjectSteps::find_cells(Sorted& made) {
   }
 }
 
+// Whether a key belongs to a set: named keys are looked up, those of a cell were found with it.
 bool ObjectSteps::is_in(const Sorted& of, KeySet set, const Class& key) {
   if (key.name != KeyName::other) return keys_.contains(set, key.name);
   if (keys_[set].is_all) return true;
@@ -181,6 +184,8 @@ bool ObjectSteps::is_in(const Sorted& of, KeySet set, const Class& key) {
   return key.cell->in[static_cast<size_t>(at - of.generic.begin())];
 }
 
+// What is left of an atom after a member that it is about. A key comes once, so an atom about one
+// key is decided.
 Formula ObjectSteps::step_atom(uint32_t index, bool is_satisfied) {
   const Atom atom = atoms_[index];
   if (is_satisfied) return at_least(atom.keys, atom.goal, atom.n - 1);
@@ -205,6 +210,8 @@ const std::vector<GoalStep>& ObjectSteps::steps(Formula formula, const Class& ke
   return *steps_.emplace(id, std::move(made)).first->second;
 }
 
+// Easy parts give their goals and go or stay; the others are substituted for each combination of
+// values that matters.
 std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key) {
   std::vector<Goal> goals;
   std::vector<Formula> gone;
@@ -268,6 +275,7 @@ std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key
   return std::move(branches.made);
 }
 
+// Tries the goal number `at` true and false. Steps that leave the same formula become one.
 void ObjectSteps::branch(Branches& b, Formula rest, size_t at) {
   if (rest == Formula::no) return;
   if (++b.n_tried > kMaxBranches) return budget_.give_up();
@@ -303,6 +311,8 @@ void ObjectSteps::branch(Branches& b, Formula rest, size_t at) {
   }
 }
 
+// As steps() not being empty, found without them where no hard part is about the key: taking a
+// member away from an object that satisfies the formula then leaves one that satisfies the rest.
 bool ObjectSteps::may_come(const Sorted& of, const Class& key) {
   const bool is_hard = std::ranges::any_of(of.hard, [&](const Sorted::Hard& part) {
     return std::ranges::any_of(part.atoms,
@@ -323,6 +333,7 @@ bool ObjectSteps::ends(Formula formula) {
   return formulas_.holds(formula, [](uint32_t) { return false; });
 }
 
+// Found once for each formula.
 const ObjectSteps::Plan& ObjectSteps::plan(Formula formula) {
   const auto known = plans_.find(formula);
   if (known != plans_.end()) return *known->second;

@@ -88,17 +88,21 @@ class ObjectSteps {
   struct Class;
   struct Branches;
 
+  // Sorted once and kept.
   const Sorted& sorted(Formula formula);
   std::unique_ptr<Sorted> sort(Formula formula);
   void find_cells(Sorted& made);
   bool is_in(const Sorted& of, KeySet set, const Class& key);
   std::vector<GoalStep> find_steps(const Sorted& of, const Class& key);
   const std::vector<GoalStep>& steps(Formula formula, const Class& key, uint32_t number);
+  // Whether a member of this key may come next.
   bool may_come(const Sorted& of, const Class& key);
   void branch(Branches& branches, Formula rest, size_t at);
   Formula step_atom(uint32_t index, bool is_satisfied);
+  // What satisfiable() keeps.
   bool judge(Formula formula);
   bool meets_needs(const Sorted& of);
+  // Whether an object that gets no more members satisfies it.
   bool ends(Formula formula);
 
   Languages& l_;

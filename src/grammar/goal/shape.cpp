@@ -107,6 +107,7 @@ ValueShape ShapeAlgebra::all_of(std::span<const ValueShape> parts) {
           .arrays = arrays_.all_of(column(parts, &ValueShape::arrays))};
 }
 
+// A plain number is known not to be of a union if it is known not to be of each part.
 ValueShape ShapeAlgebra::any_of(std::span<const ValueShape> parts) {
   if (parts.size() == 1) return parts[0];
   if (parts.empty()) return nothing_;
@@ -165,6 +166,7 @@ ValueShape ShapeAlgebra::one_of(std::span<const ValueShape> parts) {
           .arrays = arrays_.one_of(column(parts, &ValueShape::arrays))};
 }
 
+// Strings are the only texts whose complement is taken among strings.
 ValueShape ShapeAlgebra::negation(const ValueShape& shape) {
   Language strings = text_.any_string();
   if (shape.strings == strings) {
@@ -181,6 +183,7 @@ ValueShape ShapeAlgebra::negation(const ValueShape& shape) {
           .arrays = arrays_.negation(shape.arrays)};
 }
 
+// One language, so that all scalar values are read as one.
 Language ShapeAlgebra::scalars(const ValueShape& shape) {
   std::vector<Language> parts;
   if (shape.null) parts.push_back(l_.text("null"));

@@ -35,8 +35,10 @@ class ShapeAlgebra {
  public:
   ShapeAlgebra(Languages& languages, const JsonText& text, Formulas& objects, Formulas& arrays);
 
+  // The shapes of all values, and of none.
   const ValueShape& everything() const { return everything_; }
   const ValueShape& nothing() const { return nothing_; }
+  // Values that are of all parts, of at least one, of exactly one; and all others.
   ValueShape all_of(std::span<const ValueShape> parts);
   ValueShape any_of(std::span<const ValueShape> parts);
   ValueShape one_of(std::span<const ValueShape> parts);

@@ -29,6 +29,7 @@ Language line_space(Languages& l, JsonSpacing spacing) {
 
 }  // namespace
 
+// Everything that spaces may be in is made once.
 JsonText::JsonText(Languages& languages, JsonStyle style)
     : l_(languages), style_(style), alphabet_(style.escapes) {
   character_ = alphabet_.character(l_, CodePointSet::of(0, kLastCodePoint));
@@ -71,6 +72,7 @@ Language JsonText::close(char bracket) {
   return l_.concat(line_, l_.text(std::string_view(&bracket, 1)));
 }
 
+// Control characters without a letter of their own have four digits.
 std::string escape_json(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";

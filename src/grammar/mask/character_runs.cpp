@@ -12,6 +12,7 @@ constexpr size_t kShortList = 512;
 
 }  // namespace
 
+// Sorts tokens by the length of their run, and finds the nodes at which runs are left.
 CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
     : n_vocab_(masks.trie().n_vocab()),
       lengths_(std::make_shared<RunLengths>(static_cast<size_t>(n_vocab_), uint8_t{0})) {
@@ -112,6 +113,7 @@ CharacterRuns::Rest& CharacterRuns::rest_of(LanguageMasks& masks, Language rest)
   return rests_.emplace(rest, std::move(made)).first->second;
 }
 
+// Tokens inside the run and tokens that end after it are found apart and joined.
 std::shared_ptr<const LanguageTokens> CharacterRuns::tokens(LanguageMasks& masks, uint32_t min,
                                                             uint32_t max, Language rest) {
   Rest& after = rest_of(masks, rest);

@@ -35,7 +35,9 @@ class CharacterRuns {
     std::shared_ptr<const LanguageTokens> unbounded;
     std::shared_ptr<const RestIndex> rests;
   };
+  // Found once for each language that follows.
   Rest& rest_of(LanguageMasks& masks, Language rest);
+  // Tokens that are runs of at most `max` characters.
   std::shared_ptr<const LanguageTokens> inside(uint32_t max);
 
   int64_t n_vocab_;

@@ -53,6 +53,7 @@ void LanguageMasks::forget_rows() {
   n_rows_ = 0;
 }
 
+// All that is kept goes when there is too much of it; readers hold what they use.
 const std::shared_ptr<const LanguageTokens>& LanguageMasks::tokens(Language language) {
   const auto found = tokens_.find(language);
   if (found != tokens_.end()) return found->second;
@@ -66,6 +67,7 @@ const std::shared_ptr<const LanguageTokens>& LanguageMasks::tokens(Language lang
   return tokens_.emplace(language, std::move(made)).first->second;
 }
 
+// From what is known of simpler languages, if there are such.
 LanguageMasks::Made LanguageMasks::make(Language language) {
   if (const auto exclusion = languages_.exclusion_of(language)) {
     if (Made made = without(language, *exclusion)) return made;
@@ -111,6 +113,7 @@ void LanguageMasks::add_slice(Language character) {
   slices_.push_back(std::make_unique<TextSlice>(languages_, character, prefixes_, trie_.n_vocab()));
 }
 
+// With a slice, if the language has one inside it.
 LanguageMasks::Made LanguageMasks::walk(Language language) {
   for (const auto& slice : slices_) {
     if (!slice->is_inside(languages_, language)) continue;
@@ -172,6 +175,7 @@ std::string LanguageMasks::bytes_of(const TokenTrie& trie, const RestIndex::End&
   return std::string(bytes(trie.tokens(trie.nodes()[at])[0]).substr(0, end.depth));
 }
 
+// The bytes before a rest are known where the language ends at few places of the vocabulary.
 void LanguageMasks::add_rests(LanguageTokens& made, const TokenTrie& trie,
                               std::vector<RestIndex::End> ends) {
   if (ends.empty()) return;

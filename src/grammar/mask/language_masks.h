@@ -48,6 +48,7 @@ class LanguageMasks {
   using Made = std::shared_ptr<const LanguageTokens>;
   // All derivatives of a language, without those that lead nowhere.
   const Row& row(Language language);
+  // What tokens() keeps: found from simpler languages, or by a walk.
   Made make(Language language);
   Made walk(Language language);
   Made walk(Language language, const TokenTrie& trie);
@@ -55,6 +56,7 @@ class LanguageMasks {
   std::string bytes_of(const TokenTrie& trie, const RestIndex::End& end) const;
   Made without(Language language, const Languages::Exclusion& exclusion);
   bool is_run(const Languages::Repetition& repetition);
+  // Drops all rows where there are too many.
   void forget_rows();
 
   Languages& languages_;

@@ -40,7 +40,9 @@ struct LanguageTokens {
   uint32_t min_run = 0;
   uint32_t max_run = 0;
 
+  // Adds the tokens that may come; those of rests are found by RestWalk.
   void add_to(TokenMask& mask) const;
+  // Whether a token of the rests is not left out; whether none is.
   bool keeps_all_rests() const { return removed_rests.empty() && !runs; }
   bool keeps_rest(Token token) const {
     if (runs) {

@@ -2,6 +2,7 @@
 
 namespace ruv {
 
+// Children are sorted by byte, so the one that is asked for is found by passing those before it.
 const SuffixTrie& RestIndex::beginning_with(uint8_t byte) const {
   const auto known = tries_.find(byte);
   if (known != tries_.end()) return known->second;

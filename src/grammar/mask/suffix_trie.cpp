@@ -4,6 +4,7 @@
 
 namespace ruv {
 
+// Sorted texts share their beginnings with the one before, as in TokenTrie.
 SuffixTrie::SuffixTrie(std::vector<Suffix> suffixes) {
   std::ranges::sort(suffixes, [](const Suffix& a, const Suffix& b) {
     return a.text != b.text ? a.text < b.text : a.token < b.token;

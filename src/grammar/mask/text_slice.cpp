@@ -10,6 +10,7 @@ constexpr size_t kMaxPairs = 400;
 
 }  // namespace
 
+// Which tokens are runs; an unfinished character at their end counts.
 std::vector<bool> TextSlice::find(Languages& languages, Language character,
                                   const TokenPrefixes& prefixes, int64_t n_vocab) {
   std::vector<bool> in(static_cast<size_t>(n_vocab), false);

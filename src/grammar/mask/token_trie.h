@@ -14,9 +14,9 @@ namespace ruv {
 
 class TokenTrie {
  public:
-  // Of all tokens, or those that it holds. Takes about 24 bytes a token and some milliseconds per
-  // 100,000 tokens. Immutable afterwards. Requires: token texts below 65,536 bytes, as tokenizers
-  // guarantee.
+  // The tokens for which holds() is true, or all. Takes about 24 bytes a token and some
+  // milliseconds per 100,000 tokens. Immutable afterwards. Requires: token texts below 65,536
+  // bytes, as tokenizers guarantee.
   TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
             const std::function<bool(Token)>& holds = nullptr);
 

@@ -119,8 +119,9 @@ class LarkParser {
       if (key == "skip_repetition" && value.is_string() && value.text() == "once") {
         made_.ignores_once = true;
       } else if (!is_default || (key != "no_forcing" && key != "allow_invalid_utf8")) {
-        return unsupported(begin, fmt::format("the option {} with the value {} is",
-                                              named_in_grammar(key), named_in_grammar(value.dump())));
+        return unsupported(begin,
+                           fmt::format("the option {} with the value {} is", named_in_grammar(key),
+                                       named_in_grammar(value.dump())));
       }
     }
     return {};

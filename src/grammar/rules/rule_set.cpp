@@ -10,6 +10,7 @@ bool TokenSet::has(Token token) const {
   return listed != complement;
 }
 
+// A complement goes through the vocabulary once.
 void TokenSet::add_to(TokenMask& mask, int64_t n_vocab) const {
   if (complement) {
     for (Token token = 0; token < n_vocab; ++token) {

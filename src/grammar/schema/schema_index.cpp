@@ -57,6 +57,7 @@ struct SchemaIndex::Open {
   uint32_t resource;
 };
 
+// Goes through the whole document once: any object in it may be referred to.
 SchemaIndex::Place SchemaIndex::add(const Json& document, std::string uri, SchemaDraft draft) {
   draft = schema_draft(document, draft);
   const auto first = static_cast<uint32_t>(resources_.size());
@@ -95,6 +96,7 @@ void SchemaIndex::add_resource(const Json& json, std::string uri, SchemaDraft dr
   if (!fragment.empty()) anchors_.emplace(std::pair(number, std::string(fragment)), &json);
 }
 
+// Old drafts write anchors as identifiers that begin with '#'.
 void SchemaIndex::add_anchors(const Json& json, uint32_t resource) {
   const SchemaDraft draft = resources_[resource].draft;
   if (draft <= SchemaDraft::draft7) {
@@ -122,6 +124,7 @@ uint32_t SchemaIndex::resource_at(const Json& json, uint32_t around) const {
   return at == by_root_.end() ? around : at->second;
 }
 
+// Relative to the resource in which the reference is; documents that were not given are not found.
 SchemaIndex::Place SchemaIndex::find(uint32_t from, std::string_view reference) const {
   const std::string uri = resolve_uri(resources_[from].uri, reference);
   const auto [document, raw] = split_uri(uri);
@@ -144,6 +147,7 @@ SchemaIndex::Place SchemaIndex::find_dynamic(uint32_t resource, std::string_view
   return at == dynamic_.end() ? Place{} : Place{at->second, resource};
 }
 
+// Passing an embedded resource changes what references there are relative to.
 SchemaIndex::Place SchemaIndex::follow_pointer(uint32_t resource, std::string_view pointer) const {
   Place at = {resources_[resource].root, resource};
   while (!pointer.empty()) {

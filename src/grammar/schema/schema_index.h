@@ -42,6 +42,7 @@ class SchemaIndex {
 
  private:
   struct Open;
+  // Notes an embedded resource, and what is in a value that others may refer to.
   void add_resource(const Json& json, std::string uri, SchemaDraft draft);
   void add_anchors(const Json& json, uint32_t resource);
   Place follow_pointer(uint32_t resource, std::string_view pointer) const;

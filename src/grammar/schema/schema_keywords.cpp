@@ -16,6 +16,7 @@ constexpr std::pair<std::string_view, uint8_t> kTypeNames[] = {
 
 }  // namespace
 
+// Numbers include integers.
 Status SchemaReader::read_type(SchemaNumber at, const Json& value) {
   uint8_t types = 0;
   const auto add = [&](const Json& name) {
@@ -33,6 +34,7 @@ Status SchemaReader::read_type(SchemaNumber at, const Json& value) {
   return {};
 }
 
+// "const" is an "enum" of one value.
 Status SchemaReader::read_values(SchemaNumber at, std::string_view name, const Json& value) {
   if (name == "type") return read_type(at, value);
   SchemaNode& node = made(at);
@@ -53,6 +55,7 @@ Status SchemaReader::read_values(SchemaNumber at, std::string_view name, const J
   return {};
 }
 
+// minimum, maximum and their exclusive forms, in which draft 4 has booleans.
 Status SchemaReader::read_bound(SchemaNumber at, std::string_view name, const Json& value) {
   if (name == "multipleOf") return read_multiple(at, value);
   const bool is_exclusive_name = name.starts_with("exclusive");
@@ -84,6 +87,7 @@ Status SchemaReader::read_multiple(SchemaNumber at, const Json& value) {
   return {};
 }
 
+// Formats that are not known or not regular are noted.
 Status SchemaReader::read_string(SchemaNumber at, std::string_view name, const Json& value) {
   if (name == "minLength" || name == "maxLength") {
     const uint32_t n = TRY(count(at, name, value));
@@ -105,6 +109,7 @@ Status SchemaReader::read_string(SchemaNumber at, std::string_view name, const J
   return {};
 }
 
+// Keywords of arrays but those that list schemas of items.
 Status SchemaReader::read_item_keyword(SchemaNumber at, std::string_view name, const Json& value) {
   ItemKeywords& items = made(at).items;
   if (name == "uniqueItems") {
@@ -141,6 +146,7 @@ Status SchemaReader::read_items(SchemaNumber at, std::string_view name, const Js
   return {};
 }
 
+// Keywords of objects but those about dependencies.
 Status SchemaReader::read_member_keyword(SchemaNumber at, std::string_view name,
                                          const Json& value) {
   MemberKeywords& members = made(at).members;

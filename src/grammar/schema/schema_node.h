@@ -25,7 +25,7 @@ enum SchemaType : uint8_t {
   kAllTypes = 127,
 };
 
-// Keywords of objects.
+// Keywords of objects. Keys are numbers of KeySets; each list is in the order of the document.
 struct MemberKeywords {
   std::vector<std::pair<KeyName, SchemaNumber>> properties;
   std::vector<std::pair<KeySet, SchemaNumber>> patterns;
@@ -39,7 +39,7 @@ struct MemberKeywords {
   std::vector<std::pair<KeyName, SchemaNumber>> dependent_schemas;
 };
 
-// Keywords of arrays.
+// Keywords of arrays. `prefix` are the schemas of the first items, `rest` that of all others.
 struct ItemKeywords {
   std::vector<SchemaNumber> prefix;
   SchemaNumber rest = kNoSchema;
@@ -53,6 +53,7 @@ struct ItemKeywords {
   bool contains_evaluates = true;  // items that `contains` matches count as evaluated
 };
 
+// A schema is the conjunction of its members.
 struct SchemaNode {
   uint8_t types = kAllTypes;
   bool is_trivial = true;         // allows everything

@@ -112,6 +112,7 @@ std::span<const SchemaReader::Keyword> SchemaReader::keywords() {
 SchemaReader::SchemaReader(Goals& goals, Formats& formats, const SchemaIndex& index)
     : goals_(goals), formats_(formats), index_(index) {}
 
+// Schemas get a number when they are first referred to, and are read later.
 SchemaNumber SchemaReader::number_of(const SchemaIndex::Place& place, Scope scope,
                                      SchemaNumber parent, std::string_view step) {
   scope = entered(scope, place.resource);
@@ -146,6 +147,7 @@ Result<std::vector<SchemaNumber>> SchemaReader::children(SchemaNumber at, const 
   return made;
 }
 
+// A JSON pointer as a fragment, from the root or the last reference.
 std::string SchemaReader::place_text(SchemaNumber at, std::string_view keyword) const {
   std::vector<std::string> steps = {escaped_token(keyword)};
   for (SchemaNumber number = at; number != kNoSchema; number = nodes_[number].parent) {
@@ -200,6 +202,7 @@ Status SchemaReader::read_node(SchemaNumber at) {
   return read_additional(at);
 }
 
+// Keywords of the table are read, annotations pass, all else is noted.
 Status SchemaReader::read_keyword(SchemaNumber at, std::string_view name, const Json& value) {
   const auto known = std::ranges::lower_bound(keywords(), name, {}, &Keyword::name);
   if (known != keywords().end() && known->name == name) {
@@ -212,6 +215,7 @@ Status SchemaReader::read_keyword(SchemaNumber at, std::string_view name, const 
   return {};
 }
 
+// A number of characters, items or members; larger ones than can occur are one.
 Result<uint32_t> SchemaReader::count(SchemaNumber at, std::string_view keyword, const Json& value) {
   constexpr uint32_t kMost = Languages::kUnlimited - 1;
   const bool is_whole =
@@ -235,6 +239,7 @@ Result<Language> SchemaReader::pattern(SchemaNumber at, std::string_view keyword
   return *made;
 }
 
+// Keywords that apply other schemas to the same value.
 Status SchemaReader::read_choice(SchemaNumber at, std::string_view name, const Json& value) {
   if (name == "not") {
     made(at).none.push_back(child(at, value, "not"));
@@ -258,6 +263,7 @@ Status SchemaReader::read_choice(SchemaNumber at, std::string_view name, const J
   return {};
 }
 
+// A reference applies its target as allOf does.
 Status SchemaReader::read_reference(SchemaNumber at, std::string_view name, const Json& value) {
   if (!value.is_string()) return wrong(at, name, "a text").value();
   const Entry& from = nodes_[at];

@@ -46,29 +46,39 @@ class SchemaReader {
     std::string_view step;  // from the parent; valid as long as the documents
     SchemaNode node;
   };
+  // The table of keywords, by name.
   static std::span<const Keyword> keywords();
 
+  // The number of the schema at a place, seen from a scope. `parent` and `step` say where it was
+  // first met, for messages.
   SchemaNumber number_of(const SchemaIndex::Place& place, Scope scope, SchemaNumber parent,
                          std::string_view step);
   Status read_node(SchemaNumber number);
   Status read_keyword(SchemaNumber number, std::string_view name, const Json& value);
+  // Fails where schemas apply each other to the same value in a circle.
   Status check_loops();
 
   // What readers of keywords use. `at` is the schema whose keyword it is.
   SchemaNumber child(SchemaNumber at, const Json& json, std::string_view step);
   Result<std::vector<SchemaNumber>> children(SchemaNumber at, const Json& list,
                                              std::string_view step);
+  // "#/a/minLength: must be …".
   tl::unexpected<Status> wrong(SchemaNumber at, std::string_view keyword, std::string_view wanted);
   std::string place_text(SchemaNumber at, std::string_view keyword) const;
   Result<uint32_t> count(SchemaNumber at, std::string_view keyword, const Json& value);
+  // Adds a keyword that is not enforced.
   void note(SchemaNumber at, std::string_view keyword, std::string reason);
+  // Strings in which the pattern matches somewhere.
   Result<Language> pattern(SchemaNumber at, std::string_view keyword, std::string_view text);
+  // The scope after a reference into a resource.
   Scope entered(Scope scope, uint32_t resource);
   const Json& json(SchemaNumber at) const { return *nodes_[at].json; }
   SchemaNode& made(SchemaNumber at) { return nodes_[at].node; }
   SchemaDraft draft(SchemaNumber at) const { return index_.resource(nodes_[at].resource).draft; }
 
-  // Groups of keywords.
+  // Groups of keywords. `name` is the keyword, `value` what it has. Each adds to the node of `at`;
+  // keywords that depend on others look these up in the schema itself, so their order does not
+  // matter.
   Status read_type(SchemaNumber at, const Json& value);
   Status read_values(SchemaNumber at, std::string_view name, const Json& value);
   Status read_bound(SchemaNumber at, std::string_view name, const Json& value);

@@ -32,6 +32,7 @@ ValueShape SchemaShapes::of_objects(Formula formula) {
   return made;
 }
 
+// All values of some types.
 ValueShape SchemaShapes::typed(uint8_t types) {
   const ValueShape& everything = goals_.algebra().everything();
   if (types == kAllTypes) return everything;
@@ -54,6 +55,7 @@ ValueShape SchemaShapes::typed(uint8_t types) {
   return made;
 }
 
+// Each keyword is a part of a conjunction.
 Formula SchemaShapes::members(const MemberKeywords& k) {
   ObjectSteps& o = goals_.objects();
   KeySets& keys = goals_.keys();
@@ -87,6 +89,7 @@ Formula SchemaShapes::members(const MemberKeywords& k) {
   return o.formulas().all_of(parts);
 }
 
+// The same of arrays: prefixItems by place, items from there on.
 Formula SchemaShapes::items(const ItemKeywords& k) {
   ArraySteps& a = goals_.arrays();
   std::vector<Formula> parts;
@@ -113,6 +116,7 @@ Formula SchemaShapes::items(const ItemKeywords& k) {
   return a.formulas().all_of(parts);
 }
 
+// Keywords of one type leave values of all others as they are.
 ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
   ValueShape made = typed(node.types);
   std::vector<ValueShape> numbers;
@@ -143,6 +147,7 @@ ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
   return made;
 }
 
+// The conjunction of its own keywords and of what it applies.
 ValueShape SchemaShapes::shape_of(uint32_t schema) {
   const SchemaNode& node = reader_.node(schema);
   if (node.members.unevaluated != kNoSchema || node.items.unevaluated != kNoSchema) {

@@ -30,21 +30,27 @@ class SchemaShapes final : public Goals::Source {
 
   // What the keywords of a schema ask, without those that apply other schemas to the same value.
   ValueShape own_shape(const SchemaNode& node);
+  // All values of these types (SchemaType).
   ValueShape typed(uint8_t types);
+  // What is asked of objects, and of arrays.
   Formula members(const MemberKeywords& keywords);
   Formula items(const ItemKeywords& keywords);
   ValueShape applied(SchemaNumber schema) { return goals_.shape(goal(schema)); }
+  // Any value, but of objects only those that satisfy the formula.
   ValueShape of_objects(Formula formula);
   ValueShape both(const ValueShape& a, const ValueShape& b);
   ValueShape either(const ValueShape& a, const ValueShape& b);
+  // The object has a member of this name.
   Formula has(KeyName name);
 
   // Where unevaluatedProperties or unevaluatedItems ask which schemas hold.
+  // All ways in which values can be of the schema. `depth` counts schemas that apply each other.
   Variants variants(SchemaNumber schema, uint32_t depth);
   Variants variants(const SchemaNode& node, uint32_t depth);
   Variants product(const Variants& a, const Variants& b);
   Variants one_of_variants(const std::vector<SchemaNumber>& list, uint32_t depth);
   Variants any_of_variants(const std::vector<SchemaNumber>& list, uint32_t depth);
+  // The schema without those that it applies.
   Variant own_variant(const SchemaNode& node);
   ValueShape evaluated(const SchemaNode& node, const Variant& variant);
 

@@ -19,6 +19,7 @@ bool is_impossible(const ValueShape& shape) {
 
 }  // namespace
 
+// Both hold: conditions are joined, and what is evaluated is united.
 SchemaShapes::Variants SchemaShapes::product(const Variants& a, const Variants& b) {
   Variants made;
   for (const Variant& left : a) {
@@ -42,6 +43,7 @@ SchemaShapes::Variants SchemaShapes::product(const Variants& a, const Variants& 
   return made;
 }
 
+// What the keywords of the schema itself evaluate.
 SchemaShapes::Variant SchemaShapes::own_variant(const SchemaNode& node) {
   Variant made = {.shape = own_shape(node)};
   for (const auto& [name, schema] : node.members.properties) made.names.push_back(name);
@@ -96,6 +98,7 @@ SchemaShapes::Variants SchemaShapes::any_of_variants(const std::vector<SchemaNum
   return chosen.back().variants;
 }
 
+// Exactly one of the list: it holds and the others do not.
 SchemaShapes::Variants SchemaShapes::one_of_variants(const std::vector<SchemaNumber>& list,
                                                      uint32_t depth) {
   Variants made;
@@ -110,6 +113,7 @@ SchemaShapes::Variants SchemaShapes::one_of_variants(const std::vector<SchemaNum
   return made;
 }
 
+// A product over all that the schema applies to the same value.
 SchemaShapes::Variants SchemaShapes::variants(const SchemaNode& node, uint32_t depth) {
   Variants made = {own_variant(node)};
   for (const SchemaNumber part : node.all) made = product(made, variants(part, depth + 1));
