@@ -381,6 +381,125 @@ class Refusals(ServeTest):
         self.assertGreater(long, short + 1)
 
 
+PERSON = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 20},
+                                           "age": {"type": "integer", "minimum": 0, "maximum": 120}},
+          "required": ["name", "age"], "additionalProperties": False}
+TOOLS = [{"type": "function",
+          "function": {"name": "get_weather", "description": "The weather of a city",
+                       "parameters": {"type": "object", "required": ["city", "unit"],
+                                      "properties": {"city": {"type": "string", "maxLength": 20},
+                                                     "unit": {"enum": ["c", "f"]}},
+                                      "additionalProperties": False}}},
+         {"type": "function", "function": {"name": "stop"}}]
+WEATHER = [{"role": "user", "content": "What is the weather in Paris?"}]
+
+
+class Forms(ServeTest):
+    def person(self, text):
+        value = json.loads(text)
+        self.assertEqual(set(value), {"name", "age"})
+        self.assertLessEqual(value["age"], 120)
+
+    def test_schemas_under_all_names(self):
+        named = {"type": "json_schema", "json_schema": {"name": "person", "strict": True,
+                                                        "schema": PERSON}}
+        whole = self.chat(max_tokens=200, response_format=named).choices[0]
+        self.assertEqual(whole.finish_reason, "stop")
+        self.person(whole.message.content)
+        self.assertEqual(self.streamed(max_tokens=200, response_format=named)[0],
+                         whole.message.content)
+        for other in ({"guided_json": PERSON}, {"structured_outputs": {"json": PERSON}},
+                      {"json_schema": PERSON}, {"format": PERSON}):
+            again = self.chat(max_tokens=200, extra_body=other).choices[0].message.content
+            self.assertEqual(again, whole.message.content)
+
+    def test_the_client_parses_its_own_types(self):
+        import typing
+
+        import pydantic
+
+        class Animal(pydantic.BaseModel):
+            name: typing.Literal["cat", "dog"]
+            legs: typing.Literal[2, 4]
+            tame: bool | None
+
+        done = self.client.chat.completions.parse(model="nano", messages=USER, max_tokens=200,
+                                                  seed=5, response_format=Animal)
+        self.assertEqual(done.choices[0].finish_reason, "stop")
+        self.assertIsInstance(done.choices[0].message.parsed, Animal)
+
+    def test_grammars_patterns_and_choices(self):
+        for fields, texts in (({"guided_regex": "(yes|no)!"}, {"yes!", "no!"}),
+                              ({"guided_choice": ["red", "blue"]}, {"red", "blue"}),
+                              ({"grammar": 'root ::= "a" | "bc"'}, {"a", "bc"}),
+                              ({"guided_grammar": 'start: "a" | "bc"'}, {"a", "bc"})):
+            self.assertIn(self.chat(extra_body=fields).choices[0].message.content, texts)
+            self.assertIn(self.raw(extra_body=fields).choices[0].text, texts)
+
+    def test_answers_that_are_cut_off_say_so(self):
+        cut = self.chat(max_tokens=3, response_format={"type": "json_object"}).choices[0]
+        self.assertEqual(cut.finish_reason, "length")
+
+    def test_many_forms_at_once_are_not_mixed(self):
+        def ask(i):
+            return self.chat(extra_body={"guided_regex": f"answer {i}[a-z]{{2}}"}, seed=i)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for i, done in enumerate(pool.map(ask, range(16))):
+                self.assertRegex(done.choices[0].message.content, f"^answer {i}[a-z]{{2}}$")
+
+    def test_wrong_forms_are_refused_by_name(self):
+        for fields, words in (({"guided_json": {"type": "nothing"}}, "#/type"),
+                              ({"guided_json": {"pattern": "(a)\\1"}}, "#/pattern"),
+                              ({"guided_regex": "("}, "guided_regex"),
+                              ({"grammar": "root ::= x"}, "x"),
+                              ({"guided_json": {"minimum": 3, "maximum": 2, "type": "number"}},
+                               "no value")):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                self.chat(extra_body=fields)
+            self.assertIn(words, str(caught.exception))
+
+
+class Tools(ServeTest):
+    def ask(self, **fields):
+        return self.chat(messages=WEATHER, tools=TOOLS, max_tokens=150, **fields).choices[0]
+
+    def test_required_calls_follow_their_schemas(self):
+        for seed in range(4):
+            choice = self.ask(tool_choice="required", seed=seed, temperature=1.2)
+            self.assertEqual(choice.finish_reason, "tool_calls")
+            for call in choice.message.tool_calls:
+                arguments = json.loads(call.function.arguments)
+                if call.function.name == "get_weather":
+                    self.assertEqual(set(arguments), {"city", "unit"})
+                    self.assertIn(arguments["unit"], ("c", "f"))
+
+    def test_one_function_can_be_named(self):
+        named = {"type": "function", "function": {"name": "stop"}}
+        calls = self.ask(tool_choice=named, parallel_tool_calls=False).message.tool_calls
+        self.assertEqual([call.function.name for call in calls], ["stop"])
+
+    def test_none_calls_none(self):
+        self.assertIsNone(self.ask(tool_choice="none").message.tool_calls)
+
+    def test_streamed_calls_are_those_of_the_whole(self):
+        whole = self.ask(tool_choice="required").message.tool_calls[0].function
+        name, arguments = "", ""
+        for chunk in self.chat(messages=WEATHER, tools=TOOLS, tool_choice="required", stream=True,
+                               max_tokens=150):
+            for call in (chunk.choices[0].delta.tool_calls or []) if chunk.choices else []:
+                name += (call.function.name or "") if call.index == 0 else ""
+                arguments += (call.function.arguments or "") if call.index == 0 else ""
+        self.assertEqual((name, arguments), (whole.name, whole.arguments))
+
+    def test_results_go_back_to_the_model(self):
+        calls = self.ask(tool_choice="required", parallel_tool_calls=False).message
+        talk = WEATHER + [calls.model_dump(exclude_none=True),
+                          {"role": "tool", "tool_call_id": calls.tool_calls[0].id,
+                           "content": "{\"degrees\": 18446744073709551616123}"}]
+        done = self.chat(messages=talk, tools=TOOLS, tool_choice="none")
+        self.assertIsNotNone(done.choices[0].message.content)
+
+
 class Connections(ServeTest):
     def test_concurrent_streams_are_not_mixed(self):
         jobs = [{"prompt": prompt, "seed": seed, "temperature": 1, "max_tokens": 120,
