@@ -186,14 +186,17 @@ bool ArraySteps::satisfiable(Formula formula) {
   return judgements_(formula, [&] { return judge(formula); });
 }
 
-// Items come in order, so the first one is tried.
+// Items come in order, so the first one is tried, as if it were new and as if it had come before:
+// which values came is not known here.
 bool ArraySteps::judge(Formula formula) {
   if (may_end(formula)) return true;
   const Quick quick = judge_quickly(formula);
   if (quick != Quick::unknown) return quick == Quick::yes;
-  return std::ranges::any_of(find_steps(formula, Goal::no), [&](const GoalStep& step) {
+  const auto leads_on = [&](const GoalStep& step) {
     return step.next != formula && satisfiable_(step.value) && satisfiable(step.next);
-  });
+  };
+  return std::ranges::any_of(find_steps(formula, Goal::no), leads_on) ||
+         (asks_distinct(formula) && std::ranges::any_of(find_steps(formula, Goal::yes), leads_on));
 }
 
 // Where only goals by place and counts of all items are asked: how many items there can be, how

@@ -65,12 +65,12 @@ ShapeAlgebra::ShapeAlgebra(Languages& languages, const JsonText& text, Formulas&
   plain_ = plain_number(l_);
   const Language minus_zero = l_.text("-0");
   const Language zeros = l_.concat(l_.text("."), l_.repeat(l_.text("0"), 1, Languages::kUnlimited));
-  // Numbers with an exponent, and minus zero.
+  // Numbers with an exponent, and minus zero. Exponents have two digits at most, since most readers
+  // of JSON cannot hold larger numbers.
   const Language letter = l_.byte_of(ByteSet::of('e') | ByteSet::of('E'));
   const Language sign = l_.byte_of(ByteSet::of('+') | ByteSet::of('-'));
-  const Language exponent =
-      l_.concat(std::array{letter, l_.optional(sign),
-                           l_.repeat(l_.byte_of(ByteSet::of('0', '9')), 1, Languages::kUnlimited)});
+  const Language exponent = l_.concat(
+      std::array{letter, l_.optional(sign), l_.repeat(l_.byte_of(ByteSet::of('0', '9')), 1, 2)});
   const Language mantissa = l_.any_of(plain_, l_.concat(minus_zero, l_.optional(zeros)));
   others_ = l_.any_of(l_.concat(mantissa, exponent), l_.concat(minus_zero, l_.optional(zeros)));
   everything_ = {.null = true,
