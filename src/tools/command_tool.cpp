@@ -40,6 +40,8 @@ std::string complaint_about(const ProgramOutcome& outcome, const CommandSpec& sp
 
 }  // namespace
 
+// A failure of the program is an answer for the model, which may call it otherwise; what the
+// program wrote is part of it.
 Result<ToolReply> CommandTool::call(const Json& arguments, const ToolCallTerms& terms) {
   ProcessOptions options{
       .argv = spec_.argv, .environment = spec_.environment, .limits = spec_.process};

@@ -1,3 +1,5 @@
+// A program is stopped by killing its group, or its sandbox's first process, with which all others
+// in its namespace end. What was written until then is still read, within the limits.
 #include "tools/run_program.h"
 
 #include <algorithm>

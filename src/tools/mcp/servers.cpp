@@ -1,3 +1,4 @@
+// The tools of a server are replaced as a whole, so a registry never shows half of a new list.
 #include "tools/mcp/servers.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ class McpTool final : public Tool {
   ToolSpec spec_;
 };
 
+// The server's own variables replace inherited ones of the same name.
 ProcessOptions process_of(const McpCommand& command, const std::vector<std::string>& inherited) {
   ProcessOptions options{.argv = command.argv, .folder = command.folder};
   for (const std::string& variable : inherited) {
@@ -57,6 +59,7 @@ Result<std::unique_ptr<McpClient>> connect_to(const McpServerConfig& config,
 
 }  // namespace
 
+// Starting a server can take seconds, so each has a thread while it starts.
 McpServers McpServers::open(const std::vector<McpServerConfig>& configs,
                             const McpServersOptions& options) {
   std::vector<Result<std::unique_ptr<McpClient>>> clients(configs.size());
