@@ -80,7 +80,8 @@ FieldResult<void> read_limits(const Json& tool, CommandSpec& spec) {
   spec.sandbox.max_processes = TRY(read_integer(limits, "processes", 64, {1, 10'000}));
   spec.sandbox.tmp_bytes = file_mb * kMb;
   spec.program = {.timeout_ms = wall_s * 1000,
-                  .max_output_bytes = static_cast<size_t>(output_kb) << 10};
+                  .max_output_bytes = static_cast<size_t>(output_kb) << 10,
+                  .max_memory_bytes = static_cast<uint64_t>(memory_mb * kMb)};
   spec.process = {.memory_bytes = static_cast<uint64_t>(memory_mb * kMb),
                   .cpu_seconds = static_cast<uint64_t>(cpu_s),
                   .file_bytes = static_cast<uint64_t>(file_mb * kMb)};
