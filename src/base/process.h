@@ -87,6 +87,11 @@ class Process {
   // How it ended; nothing while it runs. The answer changes in turn() only.
   std::optional<ProcessEnd> ended() const;
 
+  // Memory that it and all it has started hold for themselves at this moment, in bytes: what is not
+  // shared with files. 0 where the system does not say. Costs about 10 us for each process of the
+  // machine.
+  uint64_t memory_bytes() const;
+
   // Makes turn() return at once, now or at its next call. Any thread, while the object lives.
   void wake() const;
   // Asks it and its group to end (SIGTERM).

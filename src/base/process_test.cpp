@@ -104,6 +104,16 @@ TEST(Process, KillReachesWhatItStarted) {
   EXPECT_EQ(describe(*process->ended()), "signal 9 (Killed)");
 }
 
+TEST(Process, CountsTheMemoryOfItsFamily) {
+  Result<Process> process = Process::start(
+      shell("(x=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready; sleep 1000; :) & wait"));
+  ASSERT_TRUE(process);
+  const uint64_t before = process->memory_bytes();
+  std::string output;
+  while (output.empty()) output += process->turn({}, -1)->output;
+  EXPECT_GT(process->memory_bytes(), before + 30'000'000);
+}
+
 TEST(Process, IsWokenFromAnotherThread) {
   Result<Process> process = Process::start({.argv = {"cat"}});
   ASSERT_TRUE(process);

@@ -1,3 +1,5 @@
+// Every function reads one part of a tool's description and names the member that is wrong; the
+// caller puts the file and the tool's place before it.
 #include "tools/command_spec.h"
 
 #include "tools/json_members.h"
@@ -7,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxCommandTools = 1000;
 
-// Texts that the system takes up to a zero byte.
+// The system takes texts up to a zero byte, so one with such a byte would be cut in silence.
 FieldResult<void> check_no_zero(const std::string& field, std::string_view text) {
   if (text.find('\0') == text.npos) return {};
   return invalid_field(field, fmt::format("'{}' contains a zero byte", field));
@@ -25,6 +27,7 @@ FieldResult<std::vector<std::string>> read_paths(const Json& tool, std::string_v
   return paths;
 }
 
+// A relative path would depend on where this program runs.
 FieldResult<std::vector<std::string>> read_argv(const Json& tool) {
   if (find_field(tool, "command") == nullptr) return missing_field("command");
   std::vector<std::string> argv = TRY(optional_texts(tool, "command"));
@@ -46,18 +49,21 @@ FieldResult<std::vector<std::string>> read_environment(const Json& tool) {
       {"HOME", "/tmp"},
       {"TMPDIR", "/tmp"},
       {"LANG", "C.UTF-8"}};
-  for (auto& [name, value] : TRY(optional_text_members(tool, "environment"))) {
+  const auto given = TRY(optional_text_members(tool, "environment"));
+  for (const auto& variable : given) {
+    const auto& [name, value] = variable;
     TRY(check_no_zero("environment", name + value));
     if (name.empty() || name.find('=') != name.npos)
       return invalid_field("environment", fmt::format("'environment': '{}' is not a name", name));
-    std::erase_if(variables, [&](const auto& old) { return old.first == name; });
-    variables.emplace_back(name, value);
+    std::erase_if(variables, [&](const auto& old) { return old.first == variable.first; });
+    variables.push_back(variable);
   }
   std::vector<std::string> out;
   for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
   return out;
 }
 
+// All limits have values, so that no tool runs without.
 FieldResult<void> read_limits(const Json& tool, CommandSpec& spec) {
   const Json* given = TRY(optional_object(tool, "limits"));
   const Json none = Json::object();
@@ -74,7 +80,8 @@ FieldResult<void> read_limits(const Json& tool, CommandSpec& spec) {
   spec.sandbox.max_processes = TRY(read_integer(limits, "processes", 64, {1, 10'000}));
   spec.sandbox.tmp_bytes = file_mb * kMb;
   spec.program = {.timeout_ms = wall_s * 1000,
-                  .max_output_bytes = static_cast<size_t>(output_kb) << 10};
+                  .max_output_bytes = static_cast<size_t>(output_kb) << 10,
+                  .max_memory_bytes = static_cast<uint64_t>(memory_mb * kMb)};
   spec.process = {.memory_bytes = static_cast<uint64_t>(memory_mb * kMb),
                   .cpu_seconds = static_cast<uint64_t>(cpu_s),
                   .file_bytes = static_cast<uint64_t>(file_mb * kMb)};

@@ -14,7 +14,8 @@
 // its answer as text to its standard output. An exit code other than 0 is an error, whose text is
 // what it wrote to both outputs. "name", "description" and "command" are required; the others have
 // the values above, with no folders and no environment of its own, and /tmp as "folder". Limits of
-// memory, processor time and file sizes are those of each process.
+// processor time and file sizes are those of each process; that of memory is one of the addresses
+// of each process, and of the memory of all together.
 #pragma once
 
 #include <string>

@@ -21,6 +21,9 @@ std::string complaint_about(const ProgramOutcome& outcome, const CommandSpec& sp
     case ProgramStop::output:
       return fmt::format("the program was stopped because it wrote more than {} bytes",
                          spec.program.max_output_bytes);
+    case ProgramStop::memory:
+      return fmt::format("the program was stopped because it used more than {} bytes of memory",
+                         spec.program.max_memory_bytes);
     case ProgramStop::cancelled:
     case ProgramStop::none:
       break;
@@ -40,6 +43,8 @@ std::string complaint_about(const ProgramOutcome& outcome, const CommandSpec& sp
 
 }  // namespace
 
+// A failure of the program is an answer for the model, which may call it otherwise; what the
+// program wrote is part of it.
 Result<ToolReply> CommandTool::call(const Json& arguments, const ToolCallTerms& terms) {
   ProcessOptions options{
       .argv = spec_.argv, .environment = spec_.environment, .limits = spec_.process};

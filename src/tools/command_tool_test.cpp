@@ -137,6 +137,12 @@ TEST_F(SandboxedTool, MemoryIsLimited) {
   const ToolReply reply = run(spec);
   EXPECT_TRUE(reply.is_error);
   EXPECT_NE(reply.text.find("MemoryError"), std::string::npos) << reply.text;
+  // Several processes that keep to their own limit.
+  spec.argv = {"python3", "-c",
+               "import os, time\nfor i in range(4): os.fork()\nb = bytearray(100 << 20)\n"
+               "b[::4096] = b'x' * (len(b) // 4096)\ntime.sleep(1000)"};
+  EXPECT_EQ(run(spec).text,
+            "error: the program was stopped because it used more than 536870912 bytes of memory");
   CommandSpec disk = shell_spec("head -c 200000000 /dev/zero > /tmp/large");
   EXPECT_TRUE(run(disk).is_error);
   disk = shell_spec("for i in 1 2 3 4; do head -c 30000000 /dev/zero > /tmp/$i || exit 9; done");

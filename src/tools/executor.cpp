@@ -1,3 +1,5 @@
+// The calls of a run are taken from a counter by as many threads as are allowed, the caller's among
+// them, so a slow call delays no other while a thread is free.
 #include "tools/executor.h"
 
 #include <algorithm>

@@ -40,6 +40,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
+// "Name: value" with the name in lower case; a status line begins anew, as after an interim answer.
 void take_header_line(AnswerInProgress& answer, std::string_view line) {
   if (line.starts_with("HTTP/")) {  // of an interim answer, or of this one
     answer.head.headers.clear();
@@ -132,6 +133,7 @@ struct HttpClient::Wire {
   Status drive(const HttpExchange& exchange, AnswerInProgress& answer);
 };
 
+// Every option anew for each exchange: only the connection is kept.
 void HttpClient::Wire::configure(const HttpExchange& exchange, curl_slist* headers) {
   curl_easy_reset(easy);
   detail[0] = '\0';
@@ -161,6 +163,7 @@ void HttpClient::Wire::connect_answer(AnswerTarget& target) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &target);
 }
 
+// Waits on the connection and on a wake-up; libcurl itself keeps the time limits.
 Status HttpClient::Wire::drive(const HttpExchange& exchange, AnswerInProgress& answer) {
   const Cancellation* const cancellation = exchange.cancellation;
   std::optional<Cancellation::Watch> watch;

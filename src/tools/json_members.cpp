@@ -4,6 +4,7 @@
 
 namespace ruv {
 
+// The first member that is not known, in the order of the text.
 FieldResult<void> check_member_names(const Json& object,
                                      std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : object.items()) {
@@ -13,6 +14,7 @@ FieldResult<void> check_member_names(const Json& object,
   return {};
 }
 
+// An empty text counts as given: whether it makes sense is for the caller to say.
 FieldResult<std::string> required_text(const Json& object, std::string_view name) {
   if (find_field(object, name) == nullptr) return missing_field(std::string(name));
   return optional_text(object, name);
@@ -27,6 +29,7 @@ FieldResult<std::string> optional_text(const Json& object, std::string_view name
 
 FieldResult<std::vector<std::string>> optional_texts(const Json& object, std::string_view name) {
   std::vector<std::string> texts;
+  // Absent and null are the same, as everywhere in this library.
   const Json* value = find_field(object, name);
   if (value == nullptr) return texts;
   if (!value->is_array()) return wrong_type(std::string(name), "a list of strings", *value);

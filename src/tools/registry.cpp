@@ -4,6 +4,8 @@
 
 namespace ruv {
 
+// The check sees the text as the model wrote it: what it is made of can tell duplicate keys and
+// numbers apart that are equal as values.
 Result<Json> RegisteredTool::read_arguments(std::string_view arguments_json) const {
   const bool is_blank = arguments_json.find_first_not_of(" \t\r\n") == arguments_json.npos;
   if (is_blank) arguments_json = "{}";
@@ -34,6 +36,7 @@ Status ToolRegistry::check_names(const std::string& source, const std::vector<En
   return {};
 }
 
+// Names are checked before anything changes.
 Status ToolRegistry::set_tools(const std::string& source,
                                std::vector<std::shared_ptr<Tool>> tools) {
   std::vector<Entry> added;

@@ -12,6 +12,9 @@ struct ProgramLimits {
   int64_t timeout_ms = 30'000;
   // Each: standard output, standard error.
   size_t max_output_bytes = 1 << 20;
+  // Memory of the program and all it has started together, looked at now and then, so that a little
+  // more is possible for a moment; 0: no limit.
+  uint64_t max_memory_bytes = 0;
 };
 
 // What ended a program.
@@ -19,6 +22,7 @@ enum class ProgramStop : uint8_t {
   none,     // it ended by itself
   timeout,  // it was killed for it, as for the others
   output,   // it wrote more than it may
+  memory,
   cancelled,
 };
 

@@ -1,3 +1,5 @@
+// The arguments of bwrap are carried out in their order: the root begins empty, folders are bound
+// into it, and at last it becomes read-only.
 #include "tools/sandbox.h"
 
 #include "tools/cut_text.h"
@@ -43,6 +45,8 @@ bool is_below_system_folders(const std::string& path) {
   return false;
 }
 
+// A user namespace of its own lets a program without rights have the others. With no network
+// namespace of its own it uses the machine's.
 void add_namespaces(SandboxArguments& out, const SandboxRules& rules) {
   out.add({"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts",
            "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
@@ -50,6 +54,8 @@ void add_namespaces(SandboxArguments& out, const SandboxRules& rules) {
   if (!rules.network) out.add({"--unshare-net"});
 }
 
+// Folders of the caller come last, so that they may be inside /tmp. A program outside the system's
+// folders is bound alone, without what is beside it.
 void add_files(SandboxArguments& out, const SandboxRules& rules, const std::string& program) {
   for (const char* folder : kSystemFolders) out.bind("--ro-bind-try", folder);
   for (const char* file : kSystemFiles) out.bind("--ro-bind-try", file);

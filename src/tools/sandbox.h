@@ -6,8 +6,8 @@
 // bounds how many processes there are. When this program runs as root, the sandboxed one runs as
 // user and group 65534, for which the system's limits hold.
 //
-// What it does not bound: memory is limited for each process, not for their sum; the processor's
-// time likewise. Folders given to it are as large as their disk.
+// What it does not bound: the processor's time of all processes together, and what is written to
+// folders given to it, which are as large as their disk.
 #pragma once
 
 #include <string>

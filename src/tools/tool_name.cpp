@@ -13,6 +13,7 @@ bool may_be_in_tool_name(char c) {
 
 }  // namespace
 
+// Quotes at most as much of the name as may be valid.
 Status check_tool_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxToolName) {
     return fail(Code::invalid, "tool name '{}': {} characters, must be 1 to {}",

@@ -7,6 +7,8 @@ Usage: mcp_test.py --binary RUVLLM --probe MCP_PROBE --source FOLDER [--modules 
 """
 import argparse
 import asyncio
+import contextlib
+import http.server
 import json
 import os
 import shutil
@@ -14,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -219,6 +222,141 @@ class PythonServers(unittest.TestCase):
             reply = probe.call("s_t")
             self.assertIn("error (unavailable)", reply["text"])
             self.assertIn("crashed", reply["text"])
+
+
+class HostileServer(http.server.BaseHTTPRequestHandler):
+    """Answers initialize and tools/list as it should, and calls of tools as their names say."""
+
+    protocol_version = "HTTP/1.1"
+    methods = []
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.send_error(405)
+
+    def do_DELETE(self):
+        HostileServer.methods.append("DELETE " + str(self.headers.get("Mcp-Session-Id")))
+        self.reply(b"", "text/plain")
+
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        HostileServer.methods.append(message.get("method"))
+        if "id" not in message:
+            return self.reply(b"", "text/plain", status=202)
+        if message["method"] == "initialize":
+            return self.result(message, {"protocolVersion": "2025-06-18", "serverInfo": {},
+                                         "capabilities": {"tools": {}}})
+        assert self.headers["Mcp-Session-Id"] == "s-1", self.headers
+        assert self.headers["MCP-Protocol-Version"] == "2025-06-18", self.headers
+        assert self.headers["X-Own"] == "yes", self.headers
+        if message["method"] == "tools/list":
+            names = [name[5:] for name in dir(self) if name.startswith("tool_")]
+            return self.result(message, {"tools": [{"name": name, "inputSchema": {}}
+                                                   for name in names]})
+        return getattr(self, "tool_" + message["params"]["name"])(message)
+
+    def reply(self, body, kind, status=200, length=None, **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def result(self, message, result):
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        self.reply(body, "application/json; charset=utf-8", Mcp_Session_Id="s-1")
+
+    def tool_fine(self, message):
+        self.result(message, {"content": [{"type": "text", "text": "fine"}]})
+
+    def tool_redirect(self, _):
+        self.reply(b"", "text/plain", status=302, Location="http://192.0.2.1/")
+
+    def tool_error(self, _):
+        self.reply(b"<html>" + b"x" * 100_000, "text/html", status=500)
+
+    def tool_forbidden(self, _):
+        self.reply(b"no key", "text/plain", status=401)
+
+    def tool_html(self, _):
+        self.reply(b"<html>", "text/html")
+
+    def tool_endless_stream(self, _):
+        self.stream(b"data: " + b"x" * 65536, 1000)
+
+    def tool_endless_json(self, _):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                self.wfile.write(b" " * 65536)
+
+    def tool_headers(self, _):
+        headers = {f"X_{i}": "y" * 10_000 for i in range(20)}
+        self.reply(b"", "text/plain", **headers)
+
+    def tool_short(self, _):
+        self.reply(b"{", "application/json", length=100)
+        self.close_connection = True
+
+    def tool_empty_stream(self, _):
+        self.stream(b": nothing\n\n", 1)
+
+    def tool_other_id(self, message):
+        self.result({"id": message["id"] + 1000}, {"content": []})
+
+    def tool_open_stream(self, message):
+        """The answer, and then a stream that does not end."""
+        answer = {"jsonrpc": "2.0", "id": message["id"],
+                  "result": {"content": [{"type": "text", "text": "streamed"}]}}
+        self.stream(b"event: message\r\ndata: " + json.dumps(answer).encode() + b"\r\n\r\n", 1, 60)
+
+    def stream(self, piece, times, wait_s=0):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            for _ in range(times):
+                self.wfile.write(piece)
+                self.wfile.flush()
+            for _ in range(wait_s * 10):
+                self.wfile.write(b": still here\n")
+                time.sleep(0.1)
+
+
+class HostileServers(unittest.TestCase):
+    """Our client and answers over HTTP that are wrong."""
+
+    def test_each_is_an_error_and_the_next_call_works(self):
+        says = {"redirect": "status 302", "error": "status 500", "forbidden": "401, not permitted",
+                "html": "without a response", "endless_stream": "more than 16777216 bytes",
+                "endless_json": "more than 16777216 bytes", "headers": "headers have more than",
+                "short": "transfer closed", "empty_stream": "without a response",
+                "other_id": "without a response"}
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), HostileServer) as server:
+            server.daemon_threads = True
+            server.handle_error = lambda *_: None  # clients that leave early
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{server.server_port}/"
+            with Probe(h={"url": url, "headers": {"X-Own": "yes"}}) as probe:
+                for name, words in says.items():
+                    reply = probe.call("h_" + name)
+                    self.assertTrue(reply["is_error"], name)
+                    self.assertIn(words, reply["text"], name)
+                    self.assertLess(len(reply["text"]), 3000, name)
+                    self.assertEqual(probe.call("h_fine")["text"], "fine", name)
+                self.assertEqual(probe.call("h_open_stream")["text"], "streamed")
+            server.shutdown()
+        self.assertEqual(HostileServer.methods[:3],
+                         ["initialize", "notifications/initialized", "tools/list"])
+        self.assertEqual(HostileServer.methods[-1], "DELETE s-1")
 
 
 class TypeScriptServers(unittest.TestCase):

@@ -25,6 +25,7 @@ void Process::close_input() {}
 bool Process::reads_input() const { return false; }
 bool Process::output_is_open() const { return false; }
 std::optional<ProcessEnd> Process::ended() const { return std::nullopt; }
+uint64_t Process::memory_bytes() const { return 0; }
 void Process::wake() const {}
 void Process::ask_to_end() {}
 void Process::kill() {}

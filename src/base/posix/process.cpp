@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/posix/child_process.h"
+#include "base/posix/process_memory.h"
 #include "base/posix/system_error.h"
 
 namespace ruv {
@@ -140,6 +141,8 @@ bool Process::output_is_open() const {
 }
 
 std::optional<ProcessEnd> Process::ended() const { return impl_->end; }
+
+uint64_t Process::memory_bytes() const { return memory_of_family(impl_->child.pid); }
 
 void Process::wake() const {
   const uint64_t one = 1;

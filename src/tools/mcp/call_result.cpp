@@ -1,3 +1,5 @@
+// Whatever a part of a result is, the model gets a text: the part itself, or a line that says what
+// cannot be shown. Members that are missing are errors, since a text in their place would mislead.
 #include "tools/mcp/call_result.h"
 
 #include "tools/json_members.h"
@@ -24,12 +26,14 @@ std::string text_or(const Json& object, std::string_view name, std::string_view 
                                                 : std::string(otherwise);
 }
 
+// Images and sounds carry their bytes in base64.
 Result<std::string> media_text(const Json& part, std::string_view kind, std::string_view place) {
   const std::string data = TRY(text_of(part, "data", place));
   return fmt::format("[{} of type {}, {} bytes, which cannot be shown here]", kind,
                      text_or(part, "mimeType", "unknown"), decoded_bytes(data));
 }
 
+// A resource that the model can only be told of.
 Result<std::string> link_text(const Json& part, std::string_view place) {
   const std::string uri = TRY(text_of(part, "uri", place));
   std::string text = fmt::format("[resource {}: {}", text_or(part, "name", "without a name"), uri);
@@ -38,6 +42,7 @@ Result<std::string> link_text(const Json& part, std::string_view place) {
   return text + "]";
 }
 
+// A resource that comes with its contents, as text or as bytes.
 Result<std::string> resource_text(const Json& part, std::string_view place) {
   const Json* resource = part.find("resource");
   if (resource == nullptr || !resource->is_object())

@@ -1,3 +1,6 @@
+// A request enters a table, is sent, and waits for one of four things: its answer, the end of the
+// transport, its deadline, or a cancellation. Answers are matched by id in whatever thread they
+// come.
 #include "tools/mcp/client.h"
 
 #include <fmt/format.h>
@@ -14,7 +17,8 @@ namespace {
 constexpr int64_t kNoteMs = 5000;
 constexpr size_t kMaxLogBytes = 2000;
 
-// What a server answers in place of a result.
+// What a server answers in place of a result, by the codes of JSON-RPC; its own codes have no
+// meaning here.
 Status status_of_rpc(const RpcError& error) {
   Code code = Code::unavailable;
   if (error.code == static_cast<int>(RpcCode::method_not_found)) code = Code::unsupported;
@@ -140,6 +144,7 @@ Result<McpClient::Reply> McpClient::request_once(std::string_view method, const 
   return Reply{.session_lost = false, .result = TRY(std::move(reply.result))};
 }
 
+// The deadline holds for sending and waiting together.
 Status McpClient::send_and_wait(PendingReply& reply, const std::string& message,
                                 const ToolCallTerms& terms) {
   const SteadyClock clock;
@@ -272,6 +277,7 @@ void McpClient::take_response(RpcMessage& message) {
   answered_.notify_all();
 }
 
+// Servers may only ask what was offered, which is nothing; a ping is always allowed.
 void McpClient::answer_request(const RpcMessage& message) {
   const std::string answer =
       message.method == "ping"
@@ -282,6 +288,7 @@ void McpClient::answer_request(const RpcMessage& message) {
   if (!sent) log(sent.error().message());
 }
 
+// Progress and other notes need no action.
 void McpClient::take_notification(const RpcMessage& message) {
   if (message.method == "notifications/tools/list_changed") tools_changed_ = true;
   if (message.method != "notifications/message") return;

@@ -28,25 +28,28 @@ FieldResult<std::string> read_header(const std::string& name, const std::string&
   return value.empty() ? name + ";" : name + ": " + value;
 }
 
+// Nothing in an address or a header may end its line: it is sent as it is.
 FieldResult<McpEndpoint> read_endpoint(const Json& server) {
   TRY(check_member_names(server, {"type", "url", "headers"}));
   McpEndpoint endpoint{.url = TRY(required_text(server, "url"))};
   if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://"))
     return invalid_field("url", "'url' must begin with http:// or https://");
   TRY(check_plain("url", endpoint.url, std::string_view("\r\n \0", 4)));
-  for (const auto& [name, value] : TRY(optional_text_members(server, "headers")))
+  const auto headers = TRY(optional_text_members(server, "headers"));
+  for (const auto& [name, value] : headers)
     endpoint.headers.push_back(TRY(read_header(name, value)));
   return endpoint;
 }
 
+// The command is searched for in PATH of the environment that the caller gives.
 FieldResult<McpCommand> read_command(const Json& server) {
   TRY(check_member_names(server, {"type", "command", "args", "env", "cwd"}));
   const std::string_view zero("\0", 1);
   McpCommand command;
   command.argv.push_back(TRY(required_text(server, "command")));
   if (command.argv[0].empty()) return invalid_field("command", "'command' is empty");
-  for (std::string& word : TRY(optional_texts(server, "args")))
-    command.argv.push_back(std::move(word));
+  const std::vector<std::string> words = TRY(optional_texts(server, "args"));
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
   for (const std::string& word : command.argv) TRY(check_plain("args", word, zero));
   command.environment = TRY(optional_text_members(server, "env"));
   for (const auto& [name, value] : command.environment) {

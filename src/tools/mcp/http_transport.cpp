@@ -109,6 +109,7 @@ std::vector<std::string> HttpTransport::headers(std::string_view accept) const {
   return all;
 }
 
+// Answers and what they bring along reach the listener while this waits.
 Result<McpSent> HttpTransport::send(std::string_view message, const McpSendTerms& terms) {
   HttpExchange exchange{.method = "POST",
                         .url = endpoint_.url,

@@ -1,3 +1,5 @@
+// A message is checked whole before any of it is used, so that what reads it later need not doubt
+// its shape. Depth and number of values are bounded while parsing.
 #include "tools/mcp/json_rpc.h"
 
 namespace ruv {
@@ -12,6 +14,7 @@ tl::unexpected<Status> no_rpc(std::string_view reason) {
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number_integer(); }
 
+// A code beyond 32 bits is none that anything here tests for. A message may be missing.
 Result<RpcError> read_error(const Json& error) {
   const Json* code = error.is_object() ? error.find("code") : nullptr;
   const Json* message = error.is_object() ? error.find("message") : nullptr;
@@ -22,6 +25,7 @@ Result<RpcError> read_error(const Json& error) {
                   has_text ? message->get<std::string>() : "(no message)"};
 }
 
+// Exactly one of "result" and "error". An error may answer a request whose id could not be read.
 Result<RpcMessage> read_response(Json& json, RpcMessage message) {
   message.kind = RpcMessage::Kind::response;
   Json* result = json.find("result");
@@ -37,6 +41,8 @@ Result<RpcMessage> read_response(Json& json, RpcMessage message) {
   return message;
 }
 
+// "method" tells requests and notifications from responses, an id tells requests from
+// notifications.
 Result<RpcMessage> read_one(Json& json) {
   if (!json.is_object()) return no_rpc(fmt::format("{}, not an object", json.type_name()));
   const Json* version = json.find("jsonrpc");

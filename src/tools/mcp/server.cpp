@@ -1,3 +1,5 @@
+// The list of running calls belongs to the thread of receive(); a call's own thread touches its
+// entry alone and marks it done at the end, after which the owner joins and removes it.
 #include "tools/mcp/server.h"
 
 #include <algorithm>
@@ -154,6 +156,7 @@ void McpServer::list_tools(const RpcMessage& message) {
   answer(rpc_result(message.id, std::move(result)));
 }
 
+// What can be refused without the tool is refused before a thread is started.
 void McpServer::start_call(const RpcMessage& message) {
   const FieldResult<std::string> name = required_text(message.params, "name");
   if (!name) return refuse(message.id, RpcCode::invalid_params, name.error().message);
@@ -179,6 +182,7 @@ void McpServer::start_call(const RpcMessage& message) {
   if (!start_thread(call.thread, [this, &call] { run_call(call); })) run_call(call);
 }
 
+// Reports of progress go out between other messages, always before the answer.
 void McpServer::run_call(RunningCall& call) {
   ToolCallTerms terms{.cancellation = &call.cancellation, .timeout_ms = options_.call_timeout_ms};
   if (!call.progress_token.is_null()) {
@@ -194,6 +198,7 @@ void McpServer::run_call(RunningCall& call) {
   call.is_done = true;
 }
 
+// A tool that answers that something is wrong gives a result; one that cannot answer, an error.
 std::string McpServer::answer_to(RunningCall& call, const ToolCallTerms& terms) const {
   const Result<Json> arguments = call.tool->read_arguments(call.arguments);
   if (!arguments) return rpc_error(call.id, RpcCode::invalid_params, arguments.error().message());

@@ -1,3 +1,4 @@
+// The tools of a server are replaced as a whole, so a registry never shows half of a new list.
 #include "tools/mcp/servers.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ class McpTool final : public Tool {
   ToolSpec spec_;
 };
 
+// The server's own variables replace inherited ones of the same name.
 ProcessOptions process_of(const McpCommand& command, const std::vector<std::string>& inherited) {
   ProcessOptions options{.argv = command.argv, .folder = command.folder};
   for (const std::string& variable : inherited) {
@@ -37,6 +39,12 @@ ProcessOptions process_of(const McpCommand& command, const std::vector<std::stri
     options.environment.push_back(name + "=" + value);
   return options;
 }
+
+// What came of one server: a client, or why there is none.
+struct StartedClient {
+  std::unique_ptr<McpClient> client;
+  Status failure;
+};
 
 Result<std::unique_ptr<McpClient>> connect_to(const McpServerConfig& config,
                                               const McpServersOptions& options) {
@@ -57,21 +65,29 @@ Result<std::unique_ptr<McpClient>> connect_to(const McpServerConfig& config,
 
 }  // namespace
 
+// Starting a server can take seconds, so each has a thread while it starts.
 McpServers McpServers::open(const std::vector<McpServerConfig>& configs,
                             const McpServersOptions& options) {
-  std::vector<Result<std::unique_ptr<McpClient>>> clients(configs.size());
+  std::vector<StartedClient> started(configs.size());
   std::vector<Thread> threads(configs.size());
   for (size_t i = 0; i < configs.size(); ++i) {
-    const auto connect = [&, i] { clients[i] = connect_to(configs[i], options); };
+    const auto connect = [&, i] {
+      Result<std::unique_ptr<McpClient>> client = connect_to(configs[i], options);
+      if (client) {
+        started[i].client = std::move(*client);
+      } else {
+        started[i].failure = client.error();
+      }
+    };
     if (!start_thread(threads[i], connect)) connect();
   }
   McpServers servers;
   for (size_t i = 0; i < configs.size(); ++i) {
     if (threads[i].joinable()) threads[i].join();
-    if (clients[i]) {
-      servers.servers_.push_back({configs[i].name, std::move(*clients[i])});
+    if (started[i].client != nullptr) {
+      servers.servers_.push_back({configs[i].name, std::move(started[i].client)});
     } else {
-      servers.failed_.push_back({configs[i].name, clients[i].error()});
+      servers.failed_.push_back({configs[i].name, std::move(started[i].failure)});
     }
   }
   return servers;

@@ -11,6 +11,7 @@ constexpr int64_t kMaxRetryMs = 24LL * 3600 * 1000;
 
 }  // namespace
 
+// Bytes are looked at once: a piece is split at its line ends, and the unfinished line is kept.
 Status SseParser::feed(std::string_view bytes, const OnEvent& on_event) {
   while (!bytes.empty()) {
     if (after_return_ && bytes[0] == '\n') bytes.remove_prefix(1);

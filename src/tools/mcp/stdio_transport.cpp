@@ -1,3 +1,5 @@
+// Other threads put messages into the outbox and wake the owner, which writes as much as the server
+// takes and reads meanwhile: a server that writes before it reads cannot block both.
 #include "tools/mcp/stdio_transport.h"
 
 #include "base/clock.h"
@@ -97,6 +99,7 @@ void StdioTransport::serve(Process& process) {
   }
 }
 
+// Standard error is kept for the message that says why a server has ended.
 Status StdioTransport::take_output(const ProcessTurn& turn) {
   errors_ += turn.errors;
   if (errors_.size() > 2 * kKeptErrors) errors_.erase(0, errors_.size() - kKeptErrors);
