@@ -6,7 +6,7 @@ find_package(fmt REQUIRED)
 find_package(simdjson REQUIRED)
 
 set(objects)
-foreach(module base tensor family kernels text device chat format model cache engine)
+foreach(module base tensor family kernels text device grammar chat format model cache engine)
   list(APPEND objects $<TARGET_OBJECTS:ruv_${module}>)
 endforeach()
 add_library(ruv_archive STATIC ${objects})

@@ -66,7 +66,8 @@ bool KeySets::list(Language language, std::vector<KeyName>& names) {
   std::vector<std::pair<Language, std::string>> open = {{language, ""}};
   size_t n_steps = 0;
   while (!open.empty()) {
-    const auto [at, spelling] = std::move(open.back());
+    const Language at = open.back().first;
+    const std::string spelling = std::move(open.back().second);
     open.pop_back();
     if (++n_steps > kMaxListedBytes) return false;
     if (l_.has_empty(at)) {

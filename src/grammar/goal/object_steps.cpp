@@ -42,6 +42,15 @@ struct ObjectSteps::Sorted {
   std::vector<KeySet> generic;  // sets that are neither one key nor all
   std::vector<Cell> cells;
   bool has_few = false;  // some set is a list of names
+
+  // The parts about one key.
+  std::span<const std::pair<KeyName, Part>> parts_of(KeyName name) const {
+    const auto by_name = [](const auto& part) { return part.first; };
+    const auto first = std::ranges::lower_bound(of_name, name, {}, by_name);
+    const auto last = std::ranges::upper_bound(of_name, name, {}, by_name);
+    return std::span(of_name).subspan(static_cast<size_t>(first - of_name.begin()),
+                                      static_cast<size_t>(last - first));
+  }
 };
 
 // A key of which all is known that matters: its name, or the cell it lies in.
@@ -215,9 +224,7 @@ const std::vector<GoalStep>& ObjectSteps::steps(Formula formula, const Class& ke
 std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key) {
   std::vector<Goal> goals;
   std::vector<Formula> gone;
-  const auto named = std::ranges::equal_range(of.of_name, key.name, {},
-                                              [](const auto& part) { return part.first; });
-  for (const auto& [name, part] : named) {
+  for (const auto& [name, part] : of.parts_of(key.name)) {
     goals.push_back(part.goal);
     gone.push_back(part.formula);
   }
@@ -320,9 +327,7 @@ bool ObjectSteps::may_come(const Sorted& of, const Class& key) {
   });
   if (is_hard) return !find_steps(of, key).empty();
   std::vector<Goal> goals;
-  const auto named = std::ranges::equal_range(of.of_name, key.name, {},
-                                              [](const auto& part) { return part.first; });
-  for (const auto& [name, part] : named) goals.push_back(part.goal);
+  for (const auto& [name, part] : of.parts_of(key.name)) goals.push_back(part.goal);
   for (const Sorted::Part& part : of.each) {
     if (is_in(of, part.keys, key)) goals.push_back(part.goal);
   }
@@ -393,9 +398,7 @@ bool ObjectSteps::meets_needs(const Sorted& of) {
     for (const Sorted::Part& part : of.each) {
       if (is_in(of, part.keys, key)) goals.push_back(part.goal);
     }
-    const auto named = std::ranges::equal_range(of.of_name, key.name, {},
-                                                [](const auto& part) { return part.first; });
-    for (const auto& [name, part] : named) goals.push_back(part.goal);
+    for (const auto& [name, part] : of.parts_of(key.name)) goals.push_back(part.goal);
     return satisfiable_(goals_.all_of(goals));
   };
   for (const auto& [name, part] : of.of_name) {
