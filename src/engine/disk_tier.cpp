@@ -84,6 +84,14 @@ KvPages::Groups DiskTier::hold_windows(PageId page, KvPages::Groups wanted, bool
   return held;
 }
 
+KvPages::Groups DiskTier::groups_in_memory(PageId page) const {
+  KvPages::Groups groups = 1;
+  for (size_t w = 0; w < memory_->saved().size(); ++w) {
+    if (pool_->frames()[w].has(page)) groups |= KvPages::Groups{2} << w;
+  }
+  return groups;
+}
+
 void DiskTier::let_go(PageId page, KvPages::Groups groups) {
   for (size_t w = 0; w < memory_->saved().size(); ++w) {
     if ((groups >> (w + 1) & 1) != 0) pool_->frames()[w].let_go(page);
@@ -140,6 +148,25 @@ void DiskTier::forget_dropped() {
   });
 }
 
+// Holds what the pages of the batch have, and ends the batch before the first page whose windows
+// cannot be held beside the others: a record without them is never resumed. False: there is nothing
+// to write before a restore has ended.
+bool DiskTier::hold_for_writing(Write& write) {
+  std::vector<PrefixTree::Unwritten>& pages = write.batch.pages;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const PageId page = pages[i].page;
+    const KvPages::Groups held = hold_windows(page, memory_->all_groups(), false);
+    const bool whole = held == groups_in_memory(page);
+    if (whole || (i == 0 && n_restoring_ == 0)) {
+      write.groups.push_back(held);
+      continue;
+    }
+    let_go(page, held);
+    pages.resize(i);
+  }
+  return !pages.empty();
+}
+
 // Takes the next batch from the tree, unless one is being written or writing has failed recently.
 void DiskTier::begin_write() {
   if (clock_->now_ns() < resume_ns_) return;
@@ -151,11 +178,8 @@ void DiskTier::begin_write() {
     write->groups.reserve(write->batch.pages.size());
   };
   if (!try_allocating(plan)) return;
-  if (write->batch.pages.empty()) return;
+  if (!hold_for_writing(*write)) return;
   for (const PageId page : write->batch.held) pool_->share(page);
-  for (const PrefixTree::Unwritten& page : write->batch.pages) {
-    write->groups.push_back(hold_windows(page.page, memory_->all_groups(), false));
-  }
   writing_ = true;
   {
     const Lock lock(mutex_);

@@ -78,7 +78,9 @@ class DiskTier {
   void finish(Restore& restore);
   void finish(const Write& write);
   KvPages::Groups hold_windows(PageId page, KvPages::Groups wanted, bool fresh);
+  KvPages::Groups groups_in_memory(PageId page) const;
   void let_go(PageId page, KvPages::Groups groups);
+  bool hold_for_writing(Write& write);
   void begin_write();
   bool idle() const { return n_restoring_ == 0 && !writing_; }
 

@@ -23,6 +23,7 @@ struct LayoutCase {
   // Whether a record is likely to have all that a sequence resumes at: with tiers and states both a
   // checkpoint and the end of a group, which hardly ever meet.
   bool resumes = true;
+  int64_t n_kept = 30;  // frames of each window for cached prefixes
 };
 
 class LayoutDisk : public testing::TestWithParam<LayoutCase> {
@@ -39,7 +40,7 @@ class LayoutDisk : public testing::TestWithParam<LayoutCase> {
 
   std::unique_ptr<EngineCore> new_core() {
     FrameLimits limits = EngineCore::frames_for_steps(options_);
-    limits.n_kept = 30;
+    limits.n_kept = GetParam().n_kept;
     limits.n_checkpoints = 8;
     EngineParts parts;
     parts.executor =
@@ -179,6 +180,7 @@ TEST_P(LayoutDisk, ATextHasFewStatesOnDisk) {
 const LayoutCase kLayoutCases[] = {
     {"plain", {}},
     {"windows", {.windows = {40, 150}}},
+    {"fewer_kept_than_are_written_at_once", {.windows = {20, 10}}, true, 6},
     {"state", {.has_state = true}},
     {"tokens_and_state_in_one_layer", {.has_both = true}},
     {"large_states", {.has_state = true, .has_both = true, .state_bytes = 20'000}},
