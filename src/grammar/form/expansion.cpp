@@ -16,6 +16,7 @@ constexpr size_t kFewSeen = 24;
 // A language that may end here is left at once.
 void FormReader::Expansion::add(Language rest, FormNode next) {
   if (rest == Language::nothing) return;
+  is_unsure_ = is_unsure_ || reader_.needs_unknown({rest, next});
   if (rest != Language::empty) {
     const Head head = {rest, next};
     const bool is_known = to_.heads.size() <= kFewSeen

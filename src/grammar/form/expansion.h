@@ -45,6 +45,7 @@ class FormReader::Expansion {
   void run_array_open(const Node& node);
   void run_item_start(const Node& node);
   void run_item_end(const Node& node);
+  bool takes_new_strings(Formula formula, Goal seen) const;
   void run_named_key_end(const Node& node);
   void run_other_key_end(const Node& node);
   void add_keys(Language keys, const Node& node, uint32_t cell);

@@ -28,9 +28,9 @@ class FormNodes {
     key_start,    // a key: formula `a`, keys that came `b`, named keys that may come `c`
     key_end,      // the same after the key, whose text begins at `mark`; `d`: 0, or its cell + 1
     member_end,   // the same after a member; `d`: not 0 where its key is not in `b`
-    unsure,       // what depends on bytes before a rest of a token
+    unsure,       // what depends on a string that is not known: the one before it must be another
     array_open,   // after '[': items of formula `a`
-    item_start,   // an item: formula `a`, values that came `b`
+    item_start,   // an item: formula `a`, values that came `b`; `d`: not 0 where one is not in `b`
     item_end,     // the same after the item, whose text begins at `mark`
     expression,   // what the node `a` of a grammar says
     sequence,     // the children of `a` from number `b` on

@@ -42,6 +42,13 @@ bool FormReader::expand(const Frontier& moved, Frontier& to) const {
   return !expansion.is_unsure();
 }
 
+// A string that has one spelling only takes one text of those that are left.
+bool FormReader::needs_unknown(const Head& head) const {
+  if ((*nodes_)[head.next].kind != FormNodes::Kind::unsure) return false;
+  const bool one_spelling = parts_.goals->text().style().escapes == JsonEscapes::needed;
+  return !one_spelling || !parts_.masks->languages().has_several(head.rest);
+}
+
 // Reads bytes into `frontier` and `text`. False: they do not fit.
 bool FormReader::walk(std::string_view bytes, Frontier& frontier, std::string& text) const {
   Frontier moved;

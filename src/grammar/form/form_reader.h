@@ -77,6 +77,8 @@ class FormReader {
   // left; something depends on bytes that are not known.
   bool move(const Frontier& from, uint8_t byte, Frontier& to) const;
   bool expand(const Frontier& moved, Frontier& to) const;
+  // Whether the head may have no text but a string that is not known, and that must not come again.
+  bool needs_unknown(const Head& head) const;
   bool walk(std::string_view bytes, Frontier& frontier, std::string& text) const;
   void forget_text();
   // The place of the next byte, counted from the start of the answer.

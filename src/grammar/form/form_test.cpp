@@ -12,11 +12,13 @@ namespace {
 std::shared_ptr<const Tokenizer> json_vocabulary() {
   TokenizerSpec spec = byte_test_spec({});
   for (const std::string_view piece :
-       {"\"",        "\":",   "\": ",    "\",",    "\", \"",  "\":\"", "{\"",    "}",
-        "}}",        "\"}",   "]",       "],",     "[[",      "[]",    "{}",     "null",
-        "true",      "false", "name",    "name\"", "name\":", "na",    "me",     "id",
-        "\"id\":1,", "12",    "1,",      "1}",     ",\"",     ", ",    "\n  \"", "\":1,\"",
-        "a\"",       "ab",    "a\",\"b", "é",      "\\n",     "0.5"}) {
+       {"\"",          "\":",        "\": ",        "\",",       "\", \"",     "\":\"",   "{\"",
+        "}",           "}}",         "\"}",         "]",         "],",         "[[",      "[]",
+        "{}",          "null",       "true",        "false",     "name",       "name\"",  "name\":",
+        "na",          "me",         "id",          "\"id\":1,", "12",         "1,",      "1}",
+        ",\"",         ", ",         "\n  \"",      "\":1,\"",   "a\"",        "ab",      "a\",\"b",
+        "é",           "\\n",        "0.5",         "\",\"a\"",  "\", \"b\"]", "b\",\"a", "[\"a",
+        "ab\",\"ab\"", "\":1,\"a\"", "\":1,\"b\":", "a\":2,\"ab"}) {
     add_test_token(spec, to_byte_alphabet(piece), TokenKind::normal);
   }
   return test_tokenizer(spec);
@@ -85,6 +87,17 @@ TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
       R"({"type": "object", "properties": {"name": {"enum": ["a", "ab", "abc"]}},
           "patternProperties": {"^a": {"type": "null"}}, "additionalProperties": {"maximum": 12}})",
       R"({"type": "array", "items": {"enum": ["a", "b", "ab", 1, 12]}, "uniqueItems": true})",
+      R"({"type": "array", "items": {"type": "string"}, "uniqueItems": true, "minItems": 2})",
+      R"({"type": "array", "items": {"enum": ["a", "b", "ab", "abc"]}, "uniqueItems": true})",
+      R"({"type": "array", "items": {"type": "string", "maxLength": 2, "pattern": "^[ab]*$"},
+          "uniqueItems": true})",
+      R"({"anyOf": [{"type": "array", "items": {"type": "string"}, "uniqueItems": true},
+                    {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3}]})",
+      R"({"type": "string", "pattern": "^[^e]*b?[an]*$", "minLength": 3, "maxLength": 40})",
+      R"({"type": "string", "pattern": "^[\\w-]{2,30}$", "minLength": 5, "maxLength": 20})",
+      R"({"type": "string", "pattern": "é|me", "minLength": 12, "maxLength": 14})",
+      R"({"type": "object", "patternProperties": {"^(a|b|ab)$": {"type": "integer"}},
+          "additionalProperties": false})",
       "{}",
       R"({"oneOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "b$"}]})",
   };

@@ -177,29 +177,51 @@ void FormReader::Expansion::run_item_start(const Node& node) {
                      .b = node.b,
                      .mark = arrays.asks_distinct(step.next) ? position() : FormNodes::kNoMark,
                      .parent = node.parent});
-    open(nodes_.make({.kind = Kind::value, .a = static_cast<uint32_t>(step.value), .parent = end}));
+    const FormNode after = node.d == 0 ? end : nodes_.make({.kind = Kind::unsure});
+    open(nodes_.make(
+        {.kind = Kind::value, .a = static_cast<uint32_t>(step.value), .parent = after}));
   }
+}
+
+// Whether the next item may be several strings and nothing else, none of them needed later: then an
+// unknown value that must not come again leaves some string wherever several can follow.
+bool FormReader::Expansion::takes_new_strings(Formula formula, Goal seen) const {
+  Goals& goals = *parts_.goals;
+  Languages& l = goals.languages();
+  if (goals.text().style().escapes != JsonEscapes::needed) return false;
+  if (!goals.arrays().is_distinct(formula)) return false;
+  const std::vector<GoalStep> steps = goals.arrays().steps(formula, seen);
+  return std::ranges::all_of(steps, [&](const GoalStep& step) {
+    const Goals::Start& start = goals.start(step.value);
+    if (start.objects != Formula::no || start.arrays != Formula::no) return false;
+    if (!goals.arrays().may_end(step.next) || !l.has_several(start.scalars)) return false;
+    return std::ranges::all_of(l.arcs(start.scalars), [](const Languages::Arc& arc) {
+      return arc.bytes == ByteSet::of('"');
+    });
+  });
 }
 
 // Values that must not come again are remembered as constants.
 void FormReader::Expansion::run_item_end(const Node& node) {
   Goals& goals = *parts_.goals;
   auto seen = static_cast<Goal>(node.b);
-  if (node.mark != FormNodes::kNoMark) {
-    if (!is_known(node.mark)) {
-      is_unsure_ = true;
-      return;
-    }
+  const auto formula = static_cast<Formula>(node.a);
+  const bool is_sure = node.mark == FormNodes::kNoMark || is_known(node.mark);
+  if (!is_sure && !takes_new_strings(formula, seen)) {
+    is_unsure_ = true;
+    return;
+  }
+  if (is_sure && node.mark != FormNodes::kNoMark) {
     const auto value = parse_json(text_from(node.mark), "item");
     if (!value) return;
     seen = goals.any_of(std::array{seen, goals.constant(*value)});
   }
-  const auto formula = static_cast<Formula>(node.a);
   if (goals.arrays().may_end(formula)) add(goals.text().close(']'), node.parent);
   if (goals.arrays().steps(formula, seen).empty()) return;
   add(goals.text().comma(), nodes_.make({.kind = Kind::item_start,
                                          .a = node.a,
                                          .b = static_cast<uint32_t>(seen),
+                                         .d = is_sure ? 0U : 1U,
                                          .parent = node.parent}));
 }
 

@@ -1,5 +1,7 @@
 #include "grammar/form/rest_walk.h"
 
+#include <algorithm>
+
 #include "grammar/form/expansion.h"
 
 namespace ruv {
@@ -64,6 +66,12 @@ void FormReader::RestWalk::run(const Frontier& frontier, const SuffixTrie& trie)
     }
     const SuffixTrie::Node& node = nodes[i];
     if (!reader_.move(levels.empty() ? frontier : levels.back().frontier, node.byte, moved)) {
+      i = node.end;
+      continue;
+    }
+    const auto needs_unknown = [&](const Head& head) { return reader_.needs_unknown(head); };
+    if (std::ranges::any_of(moved.heads, needs_unknown)) {
+      try_tokens(trie, i, node.end);
       i = node.end;
       continue;
     }

@@ -86,6 +86,12 @@ bool ArraySteps::asks_distinct(Formula formula) {
   return std::ranges::any_of(atoms, [&](uint32_t index) { return atoms_[index].n == 0; });
 }
 
+bool ArraySteps::is_distinct(Formula formula) const {
+  return std::ranges::any_of(formulas_.conjuncts(formula), [&](Formula part) {
+    return formulas_.kind(part) == Formulas::Kind::atom && atoms_[formulas_.atom_of(part)].n == 0;
+  });
+}
+
 // "Each item" parts ask for their goal and move on; the others are stepped.
 std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
   Branches branches = {.seen = seen};

@@ -31,6 +31,8 @@ class ArraySteps {
   bool may_end(Formula formula);
   // Whether values that come must be remembered.
   bool asks_distinct(Formula formula);
+  // Whether no two items may be equal, whatever else is asked.
+  bool is_distinct(Formula formula) const;
   // Whether some array is left that satisfies the formula. Takes no account of how many different
   // values there are.
   bool satisfiable(Formula formula);

@@ -12,6 +12,8 @@ namespace {
 
 // States that is_nothing looks through before it gives up.
 constexpr size_t kMaxSearch = 20000;
+// Bytes of a text that is looked at for being the only one.
+constexpr size_t kMaxOnlyText = 1000;
 // Expressions that have room from the start, so that growing tables delay no answer.
 constexpr size_t kFirstRoom = size_t{1} << 18;
 // Children of a sum that are derived one after the other.
@@ -494,6 +496,24 @@ Language Languages::after(Language language, std::string_view text) {
   return language;
 }
 
+// Follows the only text there is up to a place where it ends or has several continuations.
+bool Languages::has_several(Language language) {
+  for (size_t n = 0; n < kMaxOnlyText; ++n) {
+    size_t n_ways = has_empty(language) ? 1 : 0;
+    Language next = Language::nothing;
+    const std::span<const Arc> span = arcs(language);
+    for (const Arc& arc : std::vector(span.begin(), span.end())) {
+      if (is_nothing(arc.next)) continue;
+      n_ways += arc.bytes.size();
+      next = arc.next;
+      if (n_ways > 1) return true;
+    }
+    if (next == Language::nothing) return false;
+    language = next;
+  }
+  return false;
+}
+
 std::optional<Languages::Exclusion> Languages::exclusion_of(Language language) {
   if (node(language).kind != Kind::all) return std::nullopt;
   const std::span<const Language> span = children(node(language));
@@ -517,6 +537,16 @@ std::optional<Languages::Repetition> Languages::repetition_of(Language language)
   if (loop.kind != Kind::repeat) return std::nullopt;
   return Repetition{static_cast<Language>(loop.first), loop.min, loop.max,
                     has_rest ? static_cast<Language>(whole.second) : Language::empty};
+}
+
+std::optional<Languages::Intersection> Languages::intersection_of(Language language) const {
+  const Node& whole = node(language);
+  const bool has_rest = whole.kind == Kind::concat;
+  const Node& sum = has_rest ? node(static_cast<Language>(whole.first)) : whole;
+  if (sum.kind != Kind::all) return std::nullopt;
+  const std::span<const Language> parts = children(sum);
+  return Intersection{{parts.begin(), parts.end()},
+                      has_rest ? static_cast<Language>(whole.second) : Language::empty};
 }
 
 // A search in breadth for a state that ends a text. All states on the way to one are known then,

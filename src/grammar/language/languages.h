@@ -87,6 +87,8 @@ class Languages {
   // Whether no text belongs to it. Looks through the automaton where an intersection or a
   // complement occurs; the answer is kept.
   bool is_nothing(Language language);
+  // Whether several texts belong to it. False also where finding out takes too long.
+  bool has_several(Language language);
   // Bytes of its longest text, or kUnlimited. Exact but for intersections and complements, where it
   // is a bound.
   uint32_t longest(Language language) const { return node(language).longest; }
@@ -107,6 +109,13 @@ class Languages {
     Language rest;
   };
   std::optional<Repetition> repetition_of(Language language) const;
+
+  // An intersection, and what follows it; nothing for others.
+  struct Intersection {
+    std::vector<Language> parts;
+    Language rest;
+  };
+  std::optional<Intersection> intersection_of(Language language) const;
 
   // Whether there was no room for an expression, which then became `nothing`. Stays so: what was
   // built since the room ran out must not be used.

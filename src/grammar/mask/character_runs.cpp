@@ -5,8 +5,6 @@
 namespace ruv {
 namespace {
 
-// Lengths from here on are one.
-constexpr size_t kLongRun = 255;
 // Tokens up to which a list is smaller and faster than a mask.
 constexpr size_t kShortList = 512;
 
@@ -56,15 +54,15 @@ CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
 // Tokens of the run with at most `max` characters: the whole without those that are longer, or
 // their own mask where that is less work.
 std::shared_ptr<const LanguageTokens> CharacterRuns::inside(uint32_t max) {
-  max = std::min(max, static_cast<uint32_t>(kLongRun));
+  max = std::min(max, kLongRun);
   const auto known = inside_masks_.find(max);
   if (known != inside_masks_.end()) return known->second;
   auto made = std::make_shared<LanguageTokens>();
   size_t n_longer = 0;
-  for (size_t n = max + 1; n <= kLongRun; ++n) n_longer += inside_[n].size();
+  for (uint32_t n = max + 1; n <= kLongRun; ++n) n_longer += inside_[n].size();
   if (n_longer > 0 && n_longer <= kShortList) {
     made->base = inside(kLongRun);
-    for (size_t n = max + 1; n <= kLongRun; ++n) {
+    for (uint32_t n = max + 1; n <= kLongRun; ++n) {
       made->removed.insert(made->removed.end(), inside_[n].begin(), inside_[n].end());
     }
     std::ranges::sort(made->removed);

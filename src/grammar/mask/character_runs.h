@@ -22,6 +22,16 @@ class CharacterRuns {
   std::shared_ptr<const LanguageTokens> tokens(LanguageMasks& masks, uint32_t min, uint32_t max,
                                                Language rest);
 
+  static constexpr uint32_t kLongRun = 255;  // lengths from here on are one
+  // Tokens that stay in the run and have n <= kLongRun characters, an unfinished one included.
+  std::span<const Token> inside_of(uint32_t n) const { return inside_[n]; }
+  // Tokens that end inside `rest` after a run, by its length. Valid as long as the object.
+  std::span<const Token> ends_in(LanguageMasks& masks, Language rest) {
+    return rest_of(masks, rest).ends;
+  }
+  // By token, the characters before it leaves the run.
+  const std::shared_ptr<RunLengths>& lengths() const { return lengths_; }
+
  private:
   // A node of the vocabulary whose byte is the first after a run.
   struct Exit {

@@ -15,6 +15,8 @@ constexpr size_t kFewEnds = 12;
 constexpr uint32_t kMaxSpelling = 12;
 // Bytes that characters begin with from which on runs are worth a visit to the whole vocabulary.
 constexpr size_t kManyBytes = 100;
+// The same where the run has a limit, and so a state for each of its characters.
+constexpr size_t kSomeBytes = 30;
 
 }  // namespace
 
@@ -72,17 +74,20 @@ LanguageMasks::Made LanguageMasks::make(Language language) {
   if (const auto exclusion = languages_.exclusion_of(language)) {
     if (Made made = without(language, *exclusion)) return made;
   }
+  if (const auto both = languages_.intersection_of(language)) {
+    if (Made made = limited(language, *both)) return made;
+  }
   const auto repetition = languages_.repetition_of(language);
   if (!repetition || !is_run(*repetition)) return walk(language);
-  std::unique_ptr<CharacterRuns>& runs = runs_[repetition->part];
-  if (!runs) {
-    if (runs_.size() > kMaxRuns) {
-      runs_.clear();
-      return make(language);
-    }
-    runs = std::make_unique<CharacterRuns>(*this, repetition->part);
-  }
-  return runs->tokens(*this, repetition->min, repetition->max, repetition->rest);
+  return runs_of(repetition->part)
+      .tokens(*this, repetition->min, repetition->max, repetition->rest);
+}
+
+CharacterRuns& LanguageMasks::runs_of(Language character) {
+  if (runs_.size() > kMaxRuns && !runs_.contains(character)) runs_.clear();
+  std::unique_ptr<CharacterRuns>& runs = runs_[character];
+  if (!runs) runs = std::make_unique<CharacterRuns>(*this, character);
+  return *runs;
 }
 
 // Whether a character always ends where its language does, and what follows the run begins like
@@ -102,7 +107,8 @@ bool LanguageMasks::is_run(const Languages::Repetition& repetition) {
   }
   ByteSet first;
   for (const Languages::Arc& arc : languages_.arcs(part)) first |= arc.bytes;
-  if (first.size() < kManyBytes) return false;
+  const bool has_limit = repetition.min > 1 || repetition.max != Languages::kUnlimited;
+  if (first.size() < (has_limit ? kSomeBytes : kManyBytes)) return false;
   for (const Languages::Arc& arc : languages_.arcs(repetition.rest)) {
     if (!(first & arc.bytes).empty()) return false;
   }

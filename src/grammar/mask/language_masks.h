@@ -15,6 +15,7 @@
 
 #include "grammar/language/languages.h"
 #include "grammar/mask/character_runs.h"
+#include "grammar/mask/completion_bounds.h"
 #include "grammar/mask/language_tokens.h"
 #include "grammar/mask/text_slice.h"
 #include "grammar/mask/token_trie.h"
@@ -56,6 +57,11 @@ class LanguageMasks {
   std::string bytes_of(const TokenTrie& trie, const RestIndex::End& end) const;
   Made without(Language language, const Languages::Exclusion& exclusion);
   bool is_run(const Languages::Repetition& repetition);
+  CharacterRuns& runs_of(Language character);
+  // The tokens of an intersection with runs; nothing where that is not faster than a walk.
+  Made limited(Language language, const Languages::Intersection& both);
+  Made limited(Language language, const Languages::Repetition& run, Language base);
+  Language merge_runs(const Languages::Intersection& both, Languages::Repetition& run);
   // Drops all rows where there are too many.
   void forget_rows();
 
@@ -68,7 +74,8 @@ class LanguageMasks {
   size_t n_rows_ = 0;
   std::vector<std::unique_ptr<TextSlice>> slices_;
   std::unordered_map<Language, Made> tokens_;
-  std::unordered_map<Language, std::unique_ptr<CharacterRuns>> runs_;  // by character
+  std::unordered_map<Language, std::unique_ptr<CharacterRuns>> runs_;       // by character
+  std::unordered_map<Language, std::unique_ptr<CompletionBounds>> bounds_;  // by unlimited run
 };
 
 }  // namespace ruv

@@ -14,7 +14,7 @@ namespace {
 
 // Pieces of one to four bytes of these texts, whole characters or not.
 std::shared_ptr<const Tokenizer> random_vocabulary(Rng& rng) {
-  const std::string letters = "ab0 -é中😀.ab";
+  const std::string letters = "ab0 -é\n中😀.ab";
   TokenizerSpec spec = byte_test_spec({});
   std::set<std::string> taken(spec.tokens.begin(), spec.tokens.end());
   for (int i = 0; i < 120; ++i) {
@@ -41,27 +41,42 @@ constexpr std::string_view kPatterns[] = {
     "a*&~(aa)",       "\\p{L}{1,3}-\\d+",  "(😀|é){0,40}", "0?b{1,}\\.", "~(.*ab.*)&.{2,12}",
     "(ab|ab0|ab0 )+", "[é-中]+(a|[^\\w]b)"};
 
-TEST(LanguageMasks, AreThoseOfAPlainRecogniser) {
+// With a limit of length, after which a line ends.
+constexpr std::string_view kLimited[] = {
+    "((a|b0)*é?[^b]*&[^\\n]{3,29})\\n", "(~([^\\n]*ab[^\\n]*)&[^\\n]{0,40})\\n",
+    "([a-zA-Z0 .-]{2,30}&[^\\n]{5,25})\\n", "([^\\n]{0,29}&[^\\n]{3,40}&[^\\n]*a[^\\n]*)\\n",
+    "([^a\\n]*(a[^b\\n]*b)+&[^\\n]{9,24})\\n"};
+
+struct Found {
   size_t n_masks = 0;
+  size_t n_limited = 0;  // found from a language without the limit
+};
+
+// Compares the masks along random texts with a recogniser that reads every token.
+Found compare_masks(std::span<const std::string_view> patterns) {
+  Found found;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
     const auto tokenizer = random_vocabulary(rng);
     const TokenPrefixes prefixes(*tokenizer);
     const TokenTrie trie(prefixes, tokenizer->vocab_size());
-    for (const std::string_view pattern : kPatterns) {
+    for (const std::string_view pattern : patterns) {
       Languages languages(1 << 18);
       Languages plain(1 << 18);
       LanguageMasks masks(languages, trie, prefixes, 1000);
       Language at = read(languages, pattern);
       Language plain_at = read(plain, pattern);
-      for (int step = 0; step < 12; ++step, ++n_masks) {
+      for (int step = 0; step < 12; ++step, ++found.n_masks) {
         TokenMask mask(tokenizer->vocab_size());
-        masks.tokens(at)->add_to(mask);
+        const auto tokens = masks.tokens(at);
+        tokens->add_to(mask);
+        found.n_limited += tokens->base && tokens->runs && languages.intersection_of(at);
         std::vector<Token> allowed;
         for (Token id = 0; id < tokenizer->vocab_size(); ++id) {
           const std::string_view bytes = prefixes.bytes(id);
           const bool fits = !bytes.empty() && !plain.is_nothing(plain.after(plain_at, bytes));
-          ASSERT_EQ(mask.has(id), fits) << pattern << " step " << step << " '" << bytes << "'";
+          EXPECT_EQ(mask.has(id), fits) << pattern << " step " << step << " '" << bytes << "'";
+          if (testing::Test::HasFailure()) return found;
           if (fits) allowed.push_back(id);
         }
         if (allowed.empty()) break;
@@ -71,7 +86,17 @@ TEST(LanguageMasks, AreThoseOfAPlainRecogniser) {
       }
     }
   }
-  EXPECT_GT(n_masks, 1500U);
+  return found;
+}
+
+TEST(LanguageMasks, AreThoseOfAPlainRecogniser) {
+  EXPECT_GT(compare_masks(kPatterns).n_masks, 1500U);
+}
+
+TEST(LanguageMasks, AreThoseOfAPlainRecogniserUnderLimitsOfLength) {
+  const Found found = compare_masks(kLimited);
+  EXPECT_GT(found.n_masks, 800U);
+  EXPECT_GT(found.n_limited, 100U);
 }
 
 TEST(TokenTrie, HoldsEachTokenOnceAtItsBytes) {

@@ -52,7 +52,7 @@ constexpr std::array<CommonTerminal, 24> kCommonTerminals = {{
 }  // namespace
 
 std::optional<std::string_view> common_lark_terminal(std::string_view name) {
-  const auto* const found = std::ranges::find(kCommonTerminals, name, &CommonTerminal::name);
+  const auto found = std::ranges::find(kCommonTerminals, name, &CommonTerminal::name);
   if (found == kCommonTerminals.end()) return std::nullopt;
   return found->pattern;
 }
