@@ -15,7 +15,7 @@ constexpr size_t kMaxSearch = 20000;
 // Bytes of a text that is looked at for being the only one.
 constexpr size_t kMaxOnlyText = 1000;
 // Expressions that have room from the start, so that growing tables delay no answer.
-constexpr size_t kFirstRoom = size_t{1} << 18;
+constexpr size_t kFirstRoom = size_t{1} << 19;
 // Children of a sum that are derived one after the other.
 constexpr size_t kFewParts = 6;
 
@@ -59,6 +59,8 @@ Languages::Languages(size_t max_nodes)
       ids_(std::min(max_nodes_, kFirstRoom)),
       set_ids_(kFirstRoom / 64) {
   nodes_.reserve(std::min(max_nodes_, kFirstRoom));
+  children_.reserve(std::min(max_nodes_, kFirstRoom));
+  arcs_.reserve(2 * std::min(max_nodes_, kFirstRoom));
   arcs_.resize(1);  // 0 means: not derived yet
   nodes_.push_back({.kind = Kind::nothing,
                     .has_empty = false,

@@ -43,6 +43,7 @@ CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
     ++i;
   }
   for (const Exit& exit : exits_) {
+    if (exit.length == 0) continue;
     for (uint32_t i = exit.node; i < nodes[exit.node].end; ++i) {
       for (const Token token : trie.tokens(nodes[i])) {
         (*lengths_)[static_cast<size_t>(token)] = exit.length;

@@ -15,8 +15,9 @@ constexpr size_t kFewEnds = 12;
 constexpr uint32_t kMaxSpelling = 12;
 // Bytes that characters begin with from which on runs are worth a visit to the whole vocabulary.
 constexpr size_t kManyBytes = 100;
-// The same where the run has a limit, and so a state for each of its characters.
+// The same for a run that is so long that there are many states of it.
 constexpr size_t kSomeBytes = 30;
+constexpr uint32_t kManyStates = 24;
 
 }  // namespace
 
@@ -107,8 +108,9 @@ bool LanguageMasks::is_run(const Languages::Repetition& repetition) {
   }
   ByteSet first;
   for (const Languages::Arc& arc : languages_.arcs(part)) first |= arc.bytes;
-  const bool has_limit = repetition.min > 1 || repetition.max != Languages::kUnlimited;
-  if (first.size() < (has_limit ? kSomeBytes : kManyBytes)) return false;
+  const bool is_unlimited = repetition.max == Languages::kUnlimited;
+  const bool has_many_states = (is_unlimited ? repetition.min : repetition.max) >= kManyStates;
+  if (first.size() < (has_many_states ? kSomeBytes : kManyBytes)) return false;
   for (const Languages::Arc& arc : languages_.arcs(repetition.rest)) {
     if (!(first & arc.bytes).empty()) return false;
   }
