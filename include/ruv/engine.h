@@ -108,6 +108,8 @@ struct Request {
   // The form that the answer has, of this engine's load_form(). It ends when the form is complete;
   // an answer cut off by max_tokens or a stop text is an unfinished one. Null: any text.
   std::shared_ptr<const LoadedForm> form = {};
+  // Where the model thinks; `form` begins after it. Such a prompt is not healed.
+  std::optional<ReasoningRegion> reasoning = {};
 };
 
 using RequestId = uint64_t;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "base/token_ids.h"
+#include "engine/reasoning_constraint.h"
 #include "grammar/form/form_constraint.h"
 #include "ruv/options.h"
 
@@ -14,6 +15,16 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kLongestWaitMs = 3'600'000;
+
+// The tokens that end an answer.
+std::vector<Token> end_tokens_of(const Model& model) {
+  std::vector<Token> ends;
+  if (model.tokenizer == nullptr) return ends;
+  for (Token id = 0; id < model.tokenizer->vocab_size(); ++id) {
+    if (model.tokenizer->ends_answer(id)) ends.push_back(id);
+  }
+  return ends;
+}
 
 }  // namespace
 
@@ -23,6 +34,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model, const EngineOptions
       options_(options),
       clock_(std::move(clock)),
       forms_(model_),
+      end_tokens_(end_tokens_of(*model_)),
       core_(*model_, options, *clock_, std::move(parts)) {
   in_prompt_.reserve(static_cast<size_t>(options.max_sequences));
   core_.on_prompts = [this](std::span<const RequestId> ids) {
@@ -79,7 +91,20 @@ Status BatchEngine::check(const Request& request) const {
   if (request.form != nullptr && request.form->model != model_.get()) {
     return fail(Code::invalid, "form: made for another model");
   }
+  if (request.reasoning) TRY(check_reasoning(*request.reasoning));
   return check_params(request.params, model_->n_usable_tokens());
+}
+
+Status BatchEngine::check_reasoning(const ReasoningRegion& region) const {
+  if (region.end.empty()) return fail(Code::invalid, "reasoning: no token ends it");
+  if (region.max_tokens < -1) {
+    return fail(Code::invalid, "reasoning: max_tokens is {}; it must be -1, for no limit, or more",
+                region.max_tokens);
+  }
+  if (region.begin != -1)
+    TRY(check_tokens({&region.begin, 1}, model_->n_usable_tokens(), "reasoning"));
+  TRY(check_tokens(region.end, model_->n_usable_tokens(), "reasoning"));
+  return check_tokens(region.gap, model_->n_usable_tokens(), "reasoning");
 }
 
 Status BatchEngine::check_media_of(const Request& request) const {
@@ -113,8 +138,8 @@ Result<std::shared_ptr<const LoadedForm>> BatchEngine::load_form(const AnswerFor
 HealedPrompt BatchEngine::healed(const Request& request) {
   const std::vector<Token>& prompt = request.prompt;
   const bool writes = request.output == RequestOutput::tokens;
-  if (!writes || !request.params.token_healing || model_->tokenizer == nullptr)
-    return {prompt.size(), {}};
+  const bool heals = writes && request.params.token_healing && !request.reasoning;
+  if (!heals || model_->tokenizer == nullptr) return {prompt.size(), {}};
   const Tokenizer& tokenizer = *model_->tokenizer;
   // The embedding table may be larger than the vocabulary: nothing is known about such ids.
   const Token n_known = tokenizer.vocab_size();
@@ -144,6 +169,10 @@ Result<RequestId> BatchEngine::take(Request request) {
     constraint = std::make_unique<FormConstraint>(request.form->form, cut.prefix);
   } else if (!cut.prefix.empty()) {
     constraint = std::make_unique<ForcedPrefix>(*prefixes_, cut.prefix);
+  }
+  if (request.reasoning) {
+    constraint = std::make_unique<ReasoningConstraint>(
+        *request.reasoning, end_tokens_, model_->n_usable_tokens(), std::move(constraint));
   }
   const Lock lock(mutex_);
   const auto n_waiting = load_.n_waiting + std::ssize(arrived_);

@@ -35,6 +35,7 @@ class BatchEngine final : public Engine {
   // The checks of submit().
   Status check(const Request& request) const;
   Status check_media_of(const Request& request) const;
+  Status check_reasoning(const ReasoningRegion& region) const;
   Status check_adapter(const Request& request) const;
   // Applies token healing if the request asks for it.
   HealedPrompt healed(const Request& request);
@@ -44,6 +45,7 @@ class BatchEngine final : public Engine {
   EngineOptions options_;
   std::shared_ptr<const Clock> clock_;
   FormStore forms_;
+  std::vector<Token> end_tokens_;
   EngineCore core_;  // the engine thread's, but for make_sequence
   Once prefixes_once_;
   std::unique_ptr<const TokenPrefixes> prefixes_;  // made for the first request that heals

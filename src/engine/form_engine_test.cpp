@@ -57,6 +57,28 @@ TEST_F(EngineForm, EveryAnswerHasItsForm) {
   }
 }
 
+// Any token can be the end of reasoning; the answer's text has all of it.
+TEST_F(EngineForm, TheFormBeginsAfterReasoning) {
+  const std::vector<Token> end = tokenize(*model_, "@").value();
+  for (const int64_t budget : {0, 5, 40}) {
+    Request asked = request(kPerson, "A person as JSON: ", 1.0, 3);
+    asked.reasoning = ReasoningRegion{.end = end, .is_open = true, .max_tokens = budget};
+    const Answer got = answer(std::move(asked));
+    ASSERT_EQ(got.finish, FinishReason::stop) << got.text;
+    const size_t at = got.text.find('@');
+    ASSERT_NE(at, std::string::npos) << got.text;
+    if (budget == 0) {
+      EXPECT_EQ(at, 0U) << got.text;
+    }
+    EXPECT_TRUE(parse_json(got.text.substr(at + 1), "answer")) << got.text;
+  }
+  Request wrong = request(kPerson, "A person as JSON: ", 0, 1);
+  wrong.reasoning = ReasoningRegion{};
+  EXPECT_EQ(engine_->submit(wrong).error().code(), Code::invalid);
+  wrong.reasoning = ReasoningRegion{.end = {Token{1} << 30}};
+  EXPECT_EQ(engine_->submit(wrong).error().code(), Code::invalid);
+}
+
 TEST_F(EngineForm, BatchAndDraftsChangeNothing) {
   std::vector<Answer> alone;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
