@@ -12,6 +12,7 @@
 #include "ruv/kv_cache.h"
 #include "ruv/model.h"
 #include "ruv/params.h"
+#include "ruv/reasoning.h"
 
 namespace ruv {
 

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "ruv/token.h"
-
 namespace ruv {
 
 // How JSON is written.
@@ -36,20 +34,6 @@ struct AnswerForm {
   // Schemas as JSON, by the URI under which `text` refers to them.
   std::vector<std::pair<std::string, std::string>> schemas = {};
   bool operator==(const AnswerForm&) const = default;
-};
-
-// Where a model thinks before it answers: any tokens, up to those that end it. The form of an
-// answer holds for what follows.
-struct ReasoningRegion {
-  // The token that begins it, which must be the answer's first; -1: only the prompt begins it.
-  Token begin = -1;
-  std::vector<Token> end = {};  // the tokens that end it, at least one
-  bool is_open = false;         // the prompt has begun it
-  // After this many tokens the end is written for the model; 0 leaves no room to think, -1 is not a
-  // limit. Lower saves time and costs quality.
-  int64_t max_tokens = -1;
-  std::vector<Token> gap =
-      {};  // tokens of which two may come between its end and a form: line breaks
 };
 
 // A form as an engine has read it. Immutable; requests share it.

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ruv/form.h"
+#include "ruv/reasoning.h"
 #include "text/token_constraint.h"
 
 namespace ruv {

@@ -447,6 +447,18 @@ class Forms(ServeTest):
             for i, done in enumerate(pool.map(ask, range(16))):
                 self.assertRegex(done.choices[0].message.content, f"^answer {i}[a-z]{{2}}$")
 
+    def test_answers_list_what_a_schema_asks_in_vain(self):
+        schema = {"type": "string", "format": "phone-number", "maxLength": 4}
+        whole = self.chat(max_tokens=50, extra_body={"guided_json": schema})
+        notes = whole.model_extra["form_notes"]
+        self.assertEqual([(note["pointer"], note["keyword"]) for note in notes],
+                         [("#/format", "format")])
+        last = [chunk for chunk in self.chat(max_tokens=50, stream=True,
+                                             extra_body={"guided_json": schema})][-1]
+        self.assertEqual(last.model_extra["form_notes"], notes)
+        held = self.chat(max_tokens=50, extra_body={"guided_json": {"type": "null"}})
+        self.assertNotIn("form_notes", held.model_extra)
+
     def test_wrong_forms_are_refused_by_name(self):
         for fields, words in (({"guided_json": {"type": "nothing"}}, "#/type"),
                               ({"guided_json": {"pattern": "(a)\\1"}}, "#/pattern"),

@@ -1,10 +1,12 @@
 // AnswerFormat: what a server must know of a model to take its answers apart.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "chat/tools/find_dialect.h"
+#include "ruv/reasoning.h"
 #include "ruv/token.h"
 
 namespace ruv {
@@ -19,6 +21,9 @@ struct AnswerFormat {
   std::vector<Token> shown = {};
   // The same with their texts.
   std::vector<std::pair<std::string, Token>> control = {};
+  // Where the model thinks, as tokens; `is_open` where every answer begins there. Nothing where it
+  // does not think, or where its marks are not single tokens.
+  std::optional<ReasoningRegion> region = {};
   // The template's variable that switches thinking on and off; empty: none. And whether it reads
   // the variable reasoning_effort.
   std::string thinking_switch = {};

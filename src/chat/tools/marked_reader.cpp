@@ -141,13 +141,8 @@ void MarkedReader::collect_marks() {
 // The prompt may end inside reasoning: then the answer begins there.
 void MarkedReader::begin_in_reasoning() {
   const ReasoningMarks& marks = dialect_.reasoning;
-  const std::string_view begin = mark_core(marks.begin);
-  if (marks.end.empty() || begin.empty()) return;
-  const size_t at = options_.prompt_tail.rfind(begin);
-  if (at == std::string::npos) return;
-  if (options_.prompt_tail.find(mark_core(marks.end), at + begin.size()) != std::string::npos) {
-    return;
-  }
+  if (!opens_reasoning(marks, options_.prompt_tail)) return;
+  const size_t at = options_.prompt_tail.rfind(mark_core(marks.begin));
   reasoning_now_ = true;
   const bool shown = !options_.reasoning_apart || marks.begin_is_text;
   if (options_.continues_text) return;

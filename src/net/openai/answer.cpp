@@ -23,6 +23,8 @@ int64_t to_index(size_t i) { return static_cast<int64_t>(i); }
 
 // The step in which the bytes kept for an answer are counted.
 constexpr uint64_t kHoldStepBytes = 16 << 10;
+// Notes of a form that an answer lists.
+constexpr size_t kMaxNotes = 64;
 
 // Lives on the network thread; the engine's thread only posts copies of events to it.
 class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
@@ -84,6 +86,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   Surround surround_of(size_t index) const;
   std::string event_of(const Choice* choice, const Json& usage) const;
   void begin_frame(JsonWriter& out) const;
+  void write_notes(JsonWriter& out) const;
   Json usage() const;
   std::string whole_answer();
 
@@ -153,6 +156,7 @@ Status AnswerJob::submit_all() {
     request.params = params_;
     request.terms = terms_;
     request.form = form_;
+    request.reasoning = prompt.reasoning;
     request.n_fixed_tokens = prompt.n_fixed;
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
     request.on_event = [self = shared_from_this(), i](const Event& event) {
@@ -385,6 +389,7 @@ std::string AnswerJob::event_of(const Choice* choice, const Json& usage) const {
   begin_frame(out);
   if (choice != nullptr) shape_.write(out, *choice);
   out.end_array();
+  if (choice != nullptr && choice->part == ChoicePart::closing) write_notes(out);
   if (include_usage_) {
     out.key("usage");
     out.value(usage);
@@ -429,6 +434,27 @@ void AnswerJob::begin_frame(JsonWriter& out) const {
   out.text(service_.names.front());
   out.key("choices");
   out.begin_array();
+}
+
+// Keywords of the asked schema that the answer was not held to; nothing where there are none.
+void AnswerJob::write_notes(JsonWriter& out) const {
+  if (form_ == nullptr) return;
+  std::vector<FormNote> notes = form_notes(*form_);
+  if (notes.empty()) return;
+  notes.resize(std::min(notes.size(), kMaxNotes));
+  out.key("form_notes");
+  out.begin_array();
+  for (const FormNote& note : notes) {
+    out.begin_object();
+    out.key("pointer");
+    out.text(note.pointer);
+    out.key("keyword");
+    out.text(note.keyword);
+    out.key("reason");
+    out.text(note.reason);
+    out.end_object();
+  }
+  out.end_array();
 }
 
 // Token counts of all choices.
@@ -477,6 +503,7 @@ std::string AnswerJob::whole_answer() {
     work.logprobs = {};
   }
   out.end_array();
+  write_notes(out);
   out.key("usage");
   out.value(usage());
   out.end_object();

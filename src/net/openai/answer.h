@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ struct ReadyPrompt {
   int64_t n_fixed = 0;
   // Null: the answers are text.
   std::shared_ptr<const AnswerReading> reading = nullptr;
+  // Where the model thinks before the form begins, or within a budget.
+  std::optional<ReasoningRegion> reasoning = {};
 };
 
 // Fails: 400 context_length_exceeded (both numbers are named), 400 for a prompt without tokens or

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
+#include "net/openai/reasoning.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
@@ -242,6 +243,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   prompts[0].n_fixed = prompt->n_fixed;
   prompts[0].reading = TRY(reading_of(format, request, prompt->tail));
   if (prompts[0].reading != nullptr) request.params.shown_tokens = format.shown;
+  prompts[0].reasoning = TRY(reasoning_region(format, request, prompt->tail));
   answer_request(service, kShape, request, std::move(prompts), reply, std::move(turn));
   return {};
 }

@@ -106,6 +106,8 @@ constexpr auto kChatFields = joined_rows(
         FieldRow{"prediction", kUnsupported, ""},
         FieldRow{"reasoning_effort", kHonoured,
                  "a word for the template, such as \"low\"; \"none\" switches thinking off"},
+        FieldRow{"thinking_token_budget", kHonoured,
+                 "tokens of reasoning, after which its end is written for the model"},
         FieldRow{"reasoning_format", kHonoured,
                  "\"auto\", the default: reasoning_content; \"none\": reasoning is content"},
         FieldRow{"verbosity", kUnsupported, ""},

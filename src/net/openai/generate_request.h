@@ -43,6 +43,7 @@ struct GenerateRequest {
   bool strict_calls = false;
   std::vector<std::string> call_names;
   std::string reasoning_effort;  // empty: not given
+  int64_t thinking_budget = -1;  // tokens of reasoning; -1: not given
   bool reasoning_apart = true;   // false: reasoning is content
 };
 

@@ -88,6 +88,12 @@ Json asked(const Request& request) {
   note("timeout_ms", terms.timeout_ms, int64_t{0});
   if (p.token_healing) json["n_fixed_tokens"] = request.n_fixed_tokens;
   if (p.seed) json["seed"] = *p.seed;
+  if (request.reasoning) {
+    json["reasoning"] = {{"begin", request.reasoning->begin},
+                         {"end", request.reasoning->end},
+                         {"is_open", request.reasoning->is_open},
+                         {"max_tokens", request.reasoning->max_tokens}};
+  }
   for (const auto& [id, bias] : p.logit_bias) json["logit_bias"][std::to_string(id)] = bias;
   return json;
 }
@@ -129,7 +135,7 @@ std::string request_bytes(const Json& request) {
   return post_bytes(path, body, "Content-Type: " + type + "\r\n" + origin);
 }
 
-// {"dialect": a name of the table, "reasoning_end"?, "tail"?, "switch"?, "effort"?}
+// {"dialect": a name of the table, "reasoning_end"?, "region"?, "tail"?, "switch"?, "effort"?}
 void set_format(ByteText& text, const Json& json) {
   AnswerFormat format;
   for (const ToolDialect& dialect : tool_dialects()) {
@@ -140,6 +146,10 @@ void set_format(ByteText& text, const Json& json) {
     if (mark_core(marks.end) == json.value("reasoning_end", "")) format.dialect.reasoning = marks;
   }
   if (format.has_parts()) format.shown = {256};
+  if (json.contains("region")) {
+    format.region = ReasoningRegion{.begin = json.at("region").at("begin").get<Token>(),
+                                    .end = {json.at("region").at("end").get<Token>()}};
+  }
   format.thinking_switch = json.value("switch", "");
   format.reasoning_effort = json.value("effort", false);
   text.set_format(format, json.value("tail", ""));

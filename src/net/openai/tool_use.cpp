@@ -195,6 +195,7 @@ ApiResult<void> read_tool_use(const Json& body, GenerateRequest& request) {
   if (!request.may_call) request.conversation.tools = {};
   request.parallel_calls = TRY(read_flag(body, "parallel_tool_calls", true));
   request.reasoning_effort = TRY(read_word(body, "reasoning_effort"));
+  request.thinking_budget = TRY(read_integer(body, "thinking_token_budget", -1, {0, INT32_MAX}));
   const std::string format = TRY(read_word(body, "reasoning_format"));
   if (!format.empty() && format != "auto" && format != "none") {
     return tl::unexpected(
