@@ -79,6 +79,28 @@ TEST_F(EngineForm, TheFormBeginsAfterReasoning) {
   EXPECT_EQ(engine_->submit(wrong).error().code(), Code::invalid);
 }
 
+// Names that a schema demands are drafted; the answers are those without drafts.
+TEST_F(EngineForm, WhatAFormLeavesNoChoiceInIsDrafted) {
+  const AnswerForm form = {
+      .text = R"({"type": "object", "properties": {"a_long_name_of_a_member": {"type": "boolean"},
+        "yet_another_name": {"const": "a value that is known before"}},
+        "required": ["a_long_name_of_a_member", "yet_another_name"],
+        "additionalProperties": false})"};
+  int64_t n_accepted = 0, n_drafted = 0;
+  for (uint64_t seed = 1; seed < 6; ++seed) {
+    Request with = request(form, fmt::format("Text {} as JSON: ", seed), 1.2, seed);
+    Request without = with;
+    without.params.speculative = false;
+    const Answer drafted = answer(std::move(with));
+    EXPECT_EQ(drafted.text, answer(std::move(without)).text);
+    n_accepted += drafted.timings.n_accepted_tokens;
+    n_drafted += drafted.timings.n_drafted_tokens;
+  }
+  RecordProperty("drafted", static_cast<int>(n_drafted));
+  RecordProperty("accepted", static_cast<int>(n_accepted));
+  EXPECT_GT(n_accepted, 0);
+}
+
 TEST_F(EngineForm, BatchAndDraftsChangeNothing) {
   std::vector<Answer> alone;
   for (uint64_t seed = 1; seed <= 4; ++seed) {

@@ -85,6 +85,11 @@ bool ReasoningConstraint::allows(Token id) const {
   return false;
 }
 
+std::string ReasoningConstraint::foreseen(size_t max_bytes) const {
+  const bool is_answer = phase_ == Phase::answer && answer_ != nullptr;
+  return is_answer ? answer_->foreseen(max_bytes) : std::string();
+}
+
 void ReasoningConstraint::accept(Token id) {
   if (phase_ == Phase::inside) return think(id);
   if (phase_ == Phase::start && id == region_.begin) {

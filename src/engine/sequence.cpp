@@ -10,6 +10,9 @@
 namespace ruv {
 namespace {
 
+// Bytes that are asked for a token of a draft; long tokens leave room for fewer of them.
+constexpr size_t kForcedBytes = 8;
+
 // 53 bits, so that the seed survives a trip through JSON.
 uint64_t draw_seed() {
   std::random_device device;
@@ -117,6 +120,16 @@ bool Sequence::ends_answer(Token id) const {
     return true;
   }
   return !params_.ignore_eos && model_->tokenizer != nullptr && model_->tokenizer->ends_answer(id);
+}
+
+void Sequence::draft_foreseen(int64_t n, std::vector<Token>& draft) const {
+  draft.clear();
+  if (!is_constrained() || model_->tokenizer == nullptr) return;
+  const std::string text = chooser_.foreseen(static_cast<size_t>(n) * kForcedBytes);
+  if (text.empty()) return;
+  model_->tokenizer->encode(text, SpecialParsing::off, true, draft);
+  draft.resize(std::min(draft.size(), static_cast<size_t>(n)));
+  chooser_.cut(draft);
 }
 
 void Sequence::begin_step(int64_t n_drafts) {

@@ -93,6 +93,8 @@ class Sequence {
   bool wants_hidden() const { return output_ == RequestOutput::hidden; }
   // Truncates a draft before the first token that cannot occur there.
   void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
+  // Drafts at most n tokens of what its constraint hardly leaves a choice in.
+  void draft_foreseen(int64_t n, std::vector<Token>& draft) const;
   // Created when it first drafts.
   std::unique_ptr<SequenceDrafts>& drafts() { return drafts_; }
   void drafted(int64_t n) { n_drafted_ += n; }

@@ -70,6 +70,12 @@ void Speculator::look_up(Sequence& sequence, int64_t n_most) {
   follow(sequence, drafts.drafter);
   drafts.drafter.propose(n_most, drafts.draft);
   sequence.cut_draft(drafts.draft.tokens);
+  sequence.draft_foreseen(n_most, foreseen_);
+  if (foreseen_.size() > drafts.draft.tokens.size()) {
+    drafts.draft.tokens = foreseen_;
+    drafts.draft.source = DraftSource::form;
+    drafts.draft.n_matched = 0;
+  }
   const Draft& draft = drafts.draft;
   drafts.chance = {.source = draft.source,
                    .n_matched = draft.n_matched,

@@ -1,6 +1,6 @@
 // Speculator: drafts tokens for the sequences of an engine, from their own texts, from finished
-// answers and by a smaller model, and learns from the outcome how far to draft. Used by the
-// engine's thread.
+// answers, from what their forms hardly leave a choice in, and by a smaller model, and learns from
+// the outcome how far to draft. Used by the engine's thread.
 #pragma once
 
 #include <optional>
@@ -78,6 +78,7 @@ class Speculator {
   int64_t n_left_ = 0;
   std::vector<DraftModel::Turn> turns_;
   std::vector<Sequence*> asking_;
+  std::vector<Token> foreseen_;
 };
 
 }  // namespace ruv

@@ -26,6 +26,10 @@ class TokenChooser {
   // Cuts a draft before the first token that the constraint would not allow there, so that no row
   // of a step is spent on it.
   void cut(std::vector<Token>& draft) const;
+  // Bytes that probably come next, as far as the constraint knows.
+  std::string foreseen(size_t max_bytes) const {
+    return is_constrained() ? constraint_->foreseen(max_bytes) : std::string();
+  }
 
   // The next step gives the logits after the last known token and after each token of `draft`,
   // which was cut. Forgets choices that were not taken. Throws std::bad_alloc.

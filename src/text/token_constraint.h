@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "ruv/status.h"
 #include "text/token_mask.h"
@@ -29,6 +30,9 @@ class TokenConstraint {
   // Whether `allow` gives this token: for a draft's tokens, whose whole masks are built later.
   // Requires: !done(), an id of the vocabulary.
   virtual bool allows(Token id) const = 0;
+  // Bytes that the next tokens probably begin with, at most max_bytes, since there is hardly a
+  // choice. For drafts: a constraint need not know any. Requires: !done().
+  virtual std::string foreseen([[maybe_unused]] size_t max_bytes) const { return {}; }
   // Requires: !done(), a token that `allow` gives.
   virtual void accept(Token id) = 0;
 };

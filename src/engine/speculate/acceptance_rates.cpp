@@ -9,11 +9,13 @@ namespace {
 // Lengths of match 1–2, 3–4, 5–8, 9–16, longer.
 constexpr int64_t kLengthClasses = 5;
 constexpr int64_t kModelClass = 2 * kLengthClasses;
+constexpr int64_t kFormClass = kModelClass + 1;
 
 }  // namespace
 
 DraftClass DraftClass::of(DraftSource source, int64_t n_matched) {
   if (source == DraftSource::model) return {kModelClass};
+  if (source == DraftSource::form) return {kFormClass};
   const auto n = static_cast<uint64_t>(std::max<int64_t>(2, n_matched) - 1);
   const int64_t length = std::min<int64_t>(std::bit_width(n) - 1, kLengthClasses - 1);
   return {source == DraftSource::history ? kLengthClasses + length : length};
@@ -28,8 +30,9 @@ int64_t AcceptanceRates::bin_of(int64_t position) {
 // Guesses until something is seen: what was right for long is right a little longer.
 double AcceptanceRates::belief(DraftClass kind, int64_t bin) {
   constexpr std::array<double, kLengthClasses> kFirst = {0.25, 0.4, 0.6, 0.8, 0.9};
-  const double first =
-      kind.index == kModelClass ? 0.7 : kFirst[static_cast<size_t>(kind.index % kLengthClasses)];
+  double first = kFirst[static_cast<size_t>(kind.index % kLengthClasses)];
+  if (kind.index == kModelClass) first = 0.7;
+  if (kind.index == kFormClass) first = 0.9;  // the text is certain, its tokens are not
   return 1 - (1 - first) / (1 + 0.5 * static_cast<double>(bin));
 }
 

@@ -55,6 +55,11 @@ bool FormConstraint::allows(Token id) const {
   return reader_->allows_token(id) || reader_->allows(form_->space().tokens().bytes(id));
 }
 
+std::string FormConstraint::foreseen(size_t max_bytes) const {
+  const Lock guard(form_->space().mutex());
+  return has_ended_ ? std::string() : reader_->foreseen(max_bytes);
+}
+
 void FormConstraint::accept(Token id) {
   const Lock guard(form_->space().mutex());
   if (is_end(id) && reader_->may_end()) {

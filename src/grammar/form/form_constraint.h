@@ -20,6 +20,7 @@ class FormConstraint final : public TokenConstraint {
   // can follow).
   Status allow(TokenMask& mask) const override;
   bool allows(Token id) const override;
+  std::string foreseen(size_t max_bytes) const override;
   void accept(Token id) override;
 
  private:

@@ -6,6 +6,12 @@
 #include "grammar/form/rest_walk.h"
 
 namespace ruv {
+namespace {
+
+// Bytes that a value of JSON or a space can begin with.
+constexpr size_t kFewBytes = 24;
+
+}  // namespace
 
 void FormReader::Frontier::clear() {
   heads.clear();
@@ -69,6 +75,7 @@ bool FormReader::accept(std::string_view bytes) {
     return false;
   }
   frontier_ = std::move(next);
+  if (!bytes.empty()) last_ = static_cast<uint8_t>(bytes.back());
   forget_text();
   return true;
 }
@@ -132,8 +139,9 @@ void FormReader::allow(TokenMask& mask) const {
   }
 }
 
-// Follows single bytes until there is a choice.
-std::string FormReader::forced(size_t max_bytes) const {
+// Follows single bytes until there is a choice. Inside a string, more bytes may follow a comma than
+// values begin with.
+std::string FormReader::foreseen(size_t max_bytes) const {
   std::string made;
   const size_t size = text_.size();
   const size_t n_nodes = nodes_->size();
@@ -148,8 +156,12 @@ std::string FormReader::forced(size_t max_bytes) const {
         if (!l.is_nothing(arc.next)) bytes |= arc.bytes;
       }
     }
-    if (bytes.size() != 1 || !move(at, bytes.first(), moved)) break;
-    made.push_back(static_cast<char>(bytes.first()));
+    const uint8_t last = made.empty() ? last_ : static_cast<uint8_t>(made.back());
+    const bool after_mark = last == ':' || last == ',';
+    const bool is_space = after_mark && bytes.has(' ') && bytes.size() <= kFewBytes;
+    const uint8_t next = is_space ? ' ' : bytes.first();
+    if ((bytes.size() != 1 && !is_space) || !move(at, next, moved)) break;
+    made.push_back(static_cast<char>(next));
     text_.push_back(made.back());
     expand(moved, at);
   }

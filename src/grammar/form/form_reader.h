@@ -62,8 +62,9 @@ class FormReader {
   bool allows_token(Token token) const;
   // Adds all tokens that may come next. Changes nothing but what is cached.
   void allow(TokenMask& mask) const;
-  // Bytes that must come next, at most `max_bytes`: none where there is a choice, or an end.
-  std::string forced(size_t max_bytes) const;
+  // Bytes that come next, at most `max_bytes`, up to a choice or an end. Whether a space follows a
+  // colon or comma of JSON is not taken for a choice: most models write one.
+  std::string foreseen(size_t max_bytes) const;
 
   // Whether a token needed more steps than one may take.
   // The answer cannot be continued then, since what is allowed is not complete.
@@ -90,6 +91,7 @@ class FormReader {
   // The text from `text_begin_` on, as far back as some node needs it.
   mutable std::string text_;
   uint32_t text_begin_ = 0;
+  uint8_t last_ = 0;                  // the last byte that was read
   mutable uint32_t first_known_ = 0;  // bytes before this place are not known
   mutable bool gave_up_ = false;
 };
