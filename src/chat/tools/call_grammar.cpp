@@ -21,7 +21,8 @@ const Json& function_of(const Json& entry) {
 
 std::string quoted_text(std::string_view text) { return Json(text).dump(); }
 
-// A regular expression of exactly this text.
+}  // namespace
+
 std::string escaped_pattern(std::string_view text) {
   std::string made;
   for (const char c : text) {
@@ -34,6 +35,8 @@ std::string escaped_pattern(std::string_view text) {
   }
   return made;
 }
+
+namespace {
 
 // Whether a schema of texts asks for more than a text: patterns and lengths of texts that are not
 // written as JSON.

@@ -18,6 +18,9 @@ struct CallGrammarOptions {
   bool parallel = true;                 // several calls
 };
 
+// A regular expression of exactly this text, as it is written between slashes.
+std::string escaped_pattern(std::string_view text);
+
 // Arguments follow each tool's schema; tags of arguments come in the order of the schema's
 // properties. Reasoning may come first where the dialect has marks for it. Fails: invalid (a name
 // without tool, no tools), unsupported (a dialect for which there is not a grammar yet, by its

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "net/openai/fields.h"
+#include "net/openai/structural_tag.h"
 
 namespace ruv {
 namespace {
@@ -29,6 +30,10 @@ ApiResult<AskedForm> schema_form(const std::string& field, const Json& value, bo
 ApiResult<AskedForm> text_form(const std::string& field, Kind kind, const Json& value) {
   if (!value.is_string()) return wrong_type(field, "a string", value);
   return asked(field, kind, std::string(value.text()));
+}
+
+ApiResult<AskedForm> tag_form(const std::string& field, const Json& value) {
+  return asked(field, Kind::lark, TRY(structural_tag_grammar(field, value)));
 }
 
 // Grammars of both syntaxes come in one field: only rules of GBNF have "::=".
@@ -68,6 +73,10 @@ ApiResult<AskedForm> named_schema_form(const Json& format) {
 
 ApiResult<std::optional<AskedForm>> response_format(const Json& format) {
   if (!format.is_object()) return wrong_type("response_format", "an object", format);
+  const Json* kind = find_field(format, "type");
+  if (kind != nullptr && *kind == "structural_tag") {
+    return TRY(tag_form("response_format", format));
+  }
   constexpr FieldRow kRows[] = {
       {"type", FieldUse::honoured, ""},
       {"json_schema", FieldUse::honoured, ""},
@@ -83,8 +92,10 @@ ApiResult<std::optional<AskedForm>> response_format(const Json& format) {
   }
   if (schema != nullptr) return TRY(schema_form("response_format.schema", *schema));
   if (*type == "json_schema") return TRY(named_schema_form(format));
-  return tl::unexpected(bad_request(
-      "response_format.type", "'response_format.type' must be text, json_object or json_schema"));
+  return tl::unexpected(
+      bad_request("response_format.type",
+                  "'response_format.type' must be text, json_object, json_schema or "
+                  "structural_tag"));
 }
 
 // Members of structured_outputs, which as fields of the body begin with "guided_".
@@ -94,6 +105,7 @@ ApiResult<std::optional<AskedForm>> guided(const std::string& field, std::string
   if (what == "regex") return TRY(text_form(field, Kind::regex, value));
   if (what == "grammar") return TRY(grammar_form(field, value));
   if (what == "choice") return TRY(choice_form(field, value));
+  if (what == "structural_tag") return TRY(tag_form(field, value));
   if (value == false) return std::nullopt;
   if (value != true) return wrong_type(field, "true or false", value);
   return asked(field, Kind::json_schema, std::string(kAnyObject));
@@ -107,12 +119,12 @@ ApiResult<std::optional<AskedForm>> structured_outputs(const Json& value) {
       {"choice", FieldUse::honoured, ""},
       {"grammar", FieldUse::honoured, ""},
       {"json_object", FieldUse::honoured, ""},
-      {"structural_tag", FieldUse::unsupported, ""},
+      {"structural_tag", FieldUse::honoured, ""},
       {"whitespace_pattern", FieldUse::unsupported, ""},
   };
   TRY(check_fields(value, kRows, "structured_outputs."));
   std::optional<AskedForm> found;
-  for (const char* name : {"json", "regex", "choice", "grammar", "json_object"}) {
+  for (const char* name : {"json", "regex", "choice", "grammar", "json_object", "structural_tag"}) {
     const Json* member = find_field(value, name);
     if (member == nullptr) continue;
     const std::string field = std::string("structured_outputs.") + name;
@@ -129,6 +141,7 @@ ApiResult<std::optional<AskedForm>> read_field(const std::string& name, const Js
   if (name == "response_format") return response_format(value);
   if (name == "structured_outputs") return structured_outputs(value);
   if (name == "json_schema") return TRY(schema_form(name, value));
+  if (name == "structural_tag") return TRY(tag_form(name, value));
   if (name == "grammar") {
     if (value == "") return std::nullopt;
     return TRY(grammar_form(name, value));
@@ -145,9 +158,9 @@ ApiResult<std::optional<AskedForm>> read_field(const std::string& name, const Js
 
 ApiResult<std::optional<AskedForm>> read_answer_form(const Json& body) {
   std::optional<AskedForm> found;
-  for (const char* name :
-       {"response_format", "structured_outputs", "json_schema", "grammar", "format", "guided_json",
-        "guided_regex", "guided_choice", "guided_grammar", "guided_json_object"}) {
+  for (const char* name : {"response_format", "structured_outputs", "json_schema", "structural_tag",
+                           "grammar", "format", "guided_json", "guided_regex", "guided_choice",
+                           "guided_grammar", "guided_json_object"}) {
     const Json* value = find_field(body, name);
     if (value == nullptr) continue;
     std::optional<AskedForm> asked_here = TRY(read_field(name, *value));

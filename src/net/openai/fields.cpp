@@ -51,10 +51,13 @@ constexpr std::array kSharedFields{
     FieldRow{"cache_salt", kHonoured, "kept prefixes are shared among requests with one salt only"},
     FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},
     FieldRow{"response_format", kHonoured,
-             "the form of the answer: {\"type\": \"text\"}, \"json_object\" or \"json_schema\""},
+             "the form of the answer: {\"type\": \"text\"}, \"json_object\", \"json_schema\" or "
+             "\"structural_tag\""},
     FieldRow{"structured_outputs", kHonoured,
-             "the same: an object with one of json, regex, choice, grammar, json_object"},
+             "the same: an object with one of json, regex, choice, grammar, json_object, "
+             "structural_tag"},
     FieldRow{"json_schema", kHonoured, "the same: a JSON schema"},
+    FieldRow{"structural_tag", kHonoured, "the same: text with tags in it, as XGrammar has them"},
     FieldRow{"grammar", kHonoured, "the same: a grammar in GBNF, or in the dialect of Lark"},
     FieldRow{"format", kHonoured, "the same: \"json\" or a JSON schema"},
     FieldRow{"guided_json", kHonoured, "another name of json_schema"},
@@ -64,7 +67,6 @@ constexpr std::array kSharedFields{
     FieldRow{"guided_json_object", kHonoured, "true: any JSON object"},
     FieldRow{"guided_whitespace_pattern", kUnsupported, ""},
     FieldRow{"guided_decoding_backend", kUnsupported, ""},
-    FieldRow{"structural_tag", kUnsupported, ""},
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
     FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},
     FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},

@@ -1,3 +1,5 @@
+// A form or a budget needs the tokens between which the model thinks. Where these cannot be told
+// from the text, the request is refused if the answer would come out wrong.
 #include "net/openai/reasoning.h"
 
 #include "chat/tools/tool_parser.h"
@@ -27,6 +29,7 @@ ApiResult<std::optional<ReasoningRegion>> reasoning_region(const AnswerFormat& f
     return not_supported(kBudget, "a budget is not supported for models that answer in channels");
   }
   if (!thinks || request.reasoning_effort == "none") return std::nullopt;
+  // A template that switches thinking off closes the region in the prompt.
   const bool opens = opens_reasoning(format.dialect.reasoning, prompt_tail);
   if (!format.region) {
     constexpr const char* kWhy = "the end of the model's reasoning is not a token of its own";

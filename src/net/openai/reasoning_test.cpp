@@ -5,6 +5,7 @@
 namespace ruv {
 namespace {
 
+// A model that thinks between marks, which are tokens of their own or not.
 AnswerFormat thinking_format(bool has_region) {
   AnswerFormat format;
   format.dialect.reasoning = {.begin = "<think>\n", .end = "\n</think>\n\n"};
@@ -59,6 +60,7 @@ TEST(ReasoningRegion, NothingAskedIsNothingLimited) {
   EXPECT_FALSE(*reasoning_region(thinking_format(true), none, "assistant\n"));
 }
 
+// Whatever comes before the final channel is reasoning.
 TEST(ReasoningRegion, ChannelsAreOpenFromTheStart) {
   AnswerFormat format;
   format.dialect.shape = ToolDialect::Shape::channels;
