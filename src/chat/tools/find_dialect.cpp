@@ -166,7 +166,8 @@ class DialectProbe {
     return at == text.npos ? std::string() : text.substr(at + std::string(kProbeText).size());
   }
 
-  // … without a warning, and with no text before the last call's end.
+  // … without a warning, and with no text before the last call's end. Members that say nothing,
+  // such as ids, may be there.
   static bool gives_calls(const ToolDialect& dialect, const ToolParserOptions& options,
                           std::string_view answer, const std::vector<ToolCall>& calls) {
     ToolParser parser(dialect, options);
@@ -179,7 +180,10 @@ class DialectProbe {
       message.add(delta);
       if (delta.kind == ToolDelta::Kind::call_end) text_between = message.content();
     }
-    return parser.warnings().empty() && text_between.empty() && same_calls(message.calls(), calls);
+    const bool clean = std::ranges::all_of(parser.warnings(), [](const ToolWarning& warning) {
+      return warning.kind == ToolWarning::Kind::unknown_member;
+    });
+    return clean && text_between.empty() && same_calls(message.calls(), calls);
   }
 
   static bool same_calls(const std::vector<ToolCall>& a, const std::vector<ToolCall>& b) {
