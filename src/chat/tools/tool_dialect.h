@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,6 +137,9 @@ std::span<const ReasoningMarks> reasoning_marks();
 
 // The texts of all marks of a dialect, those of its arguments and its reasoning too.
 std::vector<std::string> dialect_marks(const ToolDialect& dialect);
+
+// Whether a prompt that ends so ends inside reasoning; where that begins, if so.
+std::optional<size_t> open_reasoning(const ReasoningMarks& marks, std::string_view prompt_tail);
 
 // The text without the whitespace at both ends.
 std::string_view mark_core(std::string_view text);
