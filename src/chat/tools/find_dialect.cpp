@@ -73,11 +73,13 @@ class DialectProbe {
       found.source = DialectSource::rendered;
       found.dialect.parallel = n_calls == 2;
       found.dialect.gap = find_gap();
+      found.dialect.has_ids |= refuses_long_ids();
       return found;
     }
     if (find_derived(reasoning, found.dialect)) {
       found.source = DialectSource::derived;
       found.dialect.gap = find_gap();
+      found.dialect.has_ids |= refuses_long_ids();
       return found;
     }
     found.source = find_hinted(found.dialect) ? DialectSource::hinted : DialectSource::none;
@@ -97,6 +99,22 @@ class DialectProbe {
     const auto chat = render_conversation(template_, options, *conversation);
     if (!chat) return std::nullopt;
     return joined(chat->parts);
+  }
+
+  // Whether the template fails for calls and answers with ids of a usual length, as some do that
+  // want nine letters and digits.
+  bool refuses_long_ids() const {
+    const auto renders = [&](const std::string& id) {
+      std::vector<ToolCall> calls = probe_calls(1);
+      calls[0].id = id;
+      const Json user = {{"role", "user"}, {"content", kProbeUser}};
+      const Json asks = {{"role", "assistant"},
+                         {"content", ""},
+                         {"tool_calls", Json::array({call_json(calls[0])})}};
+      const Json result = {{"role", "tool"}, {"content", kProbeText}, {"tool_call_id", id}};
+      return rendered(Json::array({user, asks, result}), true).has_value();
+    };
+    return !renders("call_zqcallid1zqcallid1") && renders("zqcallid1");
   }
 
   std::optional<Probe> answer_of(const std::vector<ToolCall>& calls, const char* content) const {

@@ -100,6 +100,18 @@ TEST(FindDialect, FindsTheSpaceBeforeTheFirstCall) {
   EXPECT_EQ((*trimming)->dialect().dialect.gap, "");
 }
 
+// Ids of other lengths are an error of the template.
+TEST(FindDialect, KnowsTemplatesThatWantShortIds) {
+  const std::string call =
+      "[TOOL_CALLS]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}";
+  EXPECT_FALSE(template_of(call)->dialect().dialect.has_ids);
+  const std::string check =
+      "{% if c.id | length != 9 %}{{ raise_exception('short ids') }}{% endif %}";
+  const auto wants = template_of(check + call);
+  EXPECT_EQ(wants->dialect().dialect.name, "bracket_json");
+  EXPECT_TRUE(wants->dialect().dialect.has_ids);
+}
+
 TEST(FindDialect, FindsTheMarksOfReasoning) {
   const auto thinks = ChatTemplate::parse(
       "{% for m in messages %}{{ m.content.split('</think>')[-1] }}{% endfor %}<think>\n");

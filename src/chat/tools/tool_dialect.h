@@ -117,7 +117,8 @@ struct ToolDialect {
   // answer only, and must name a tool that the request has.
   bool bare = false;
   bool parallel = true;  // several calls in one answer
-  bool has_ids = false;  // calls carry ids, of nine letters and digits
+  // Calls have ids of nine letters and digits, in the answer or in templates that want them back.
+  bool has_ids = false;
   // Marks that are part of no text, as around the text of an answer.
   std::vector<std::string> strays = {};
   // What templates write at the end of prompts although it begins a call or a text.
