@@ -35,7 +35,8 @@ std::unique_ptr<ArgumentReader> make_literal_reader(const ToolDialect& dialect);
 
 // The JSON of a value that was written as bare text, by the types that its schema allows: a text
 // stays a text where texts are allowed; else JSON, and what models write for it.
+// `has_quotes`: texts are JSON, too.
 std::string json_of_text(std::string_view text, TypeSet types, uint64_t offset,
-                         ToolWarnings& warnings);
+                         ToolWarnings& warnings, bool has_quotes = false);
 
 }  // namespace ruv

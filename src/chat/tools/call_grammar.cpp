@@ -1,11 +1,17 @@
+// Two shapes: text with calls between marks, and messages with headers. Whatever begins a call in
+// the eyes of the parser is kept out of all text before it.
 #include "chat/tools/call_grammar.h"
 
 #include <algorithm>
 
 #include "base/json.h"
+#include "chat/tools/lark_writer.h"
+#include "chat/tools/value_grammar.h"
 
 namespace ruv {
 namespace {
+
+using Marks = std::vector<std::string_view>;
 
 // A tool of the request.
 struct GivenTool {
@@ -19,71 +25,28 @@ const Json& function_of(const Json& entry) {
   return function == nullptr ? entry : *function;
 }
 
-std::string quoted_text(std::string_view text) { return Json(text).dump(); }
-
-}  // namespace
-
-std::string escaped_pattern(std::string_view text) {
-  std::string made;
-  for (const char c : text) {
-    if (std::string_view("\\/.*+?()[]{}|^$&~\"#").find(c) != std::string_view::npos) made += '\\';
-    if (c == '\n') {
-      made += "\\n";
-    } else {
-      made += c;
-    }
-  }
-  return made;
-}
-
-namespace {
-
-// Whether a schema of texts asks for more than a text: patterns and lengths of texts that are not
-// written as JSON.
-bool has_limits(const Json& schema) {
-  constexpr std::string_view kPlain[] = {"type", "description", "title", "default", "examples"};
-  for (const auto& [key, value] : schema.items()) {
-    if (std::ranges::find(kPlain, key) == std::end(kPlain)) return true;
-  }
-  return false;
-}
-
 class CallGrammar {
  public:
   CallGrammar(const AnswerFormat& format, const CallGrammarOptions& options)
-      : format_(format), dialect_(format.dialect), options_(options) {}
+      : dialect_(format.dialect), options_(options), lark_(format.control) {}
 
   Result<std::string> run(const Json& list) {
-    const std::vector<GivenTool> tools = TRY(chosen_tools(list));
-    std::string calls;
-    for (size_t i = 0; i < tools.size(); ++i) {
-      rule(fmt::format("call{}", i), TRY(call_body(tools[i], i)));
-      calls += fmt::format("{}call{}", i == 0 ? "" : " | ", i);
+    tools_ = TRY(chosen_tools(list));
+    switch (dialect_.shape) {
+      case ToolDialect::Shape::plain:
+        return fail(Code::unsupported, "the format of the model's calls is not known");
+      case ToolDialect::Shape::marked:
+        TRY(marked_answer());
+        break;
+      case ToolDialect::Shape::channels:
+        channel_answer();
+        break;
     }
-    rule("call", calls);
-    std::string section = TRY(parts(dialect_.section_begin, nullptr)) + " call";
-    if (options_.parallel && dialect_.parallel) {
-      section += fmt::format(" ({} call)*", literal(dialect_.separator));
-    }
-    section += TRY(parts(dialect_.section_end, nullptr));
-    rule("section", section);
-    std::string start = thinking();
-    if (options_.required) {
-      start += " section";
-    } else {
-      start += fmt::format(" {}? section?", text_without(first_mark()));
-    }
-    rule("start", start);
-    return std::move(text_);
+    return lark_.grammar();
   }
 
  private:
-  void rule(std::string_view name, std::string_view body) {
-    text_ += fmt::format("{}: {}\n", name, body);
-  }
-
   Result<std::vector<GivenTool>> chosen_tools(const Json& list) const {
-    if (dialect_.shape != ToolDialect::Shape::marked || dialect_.call.empty()) return unsupported();
     std::vector<GivenTool> tools;
     for (const Json& entry : list) {
       const Json& function = function_of(entry);
@@ -102,121 +65,154 @@ class CallGrammar {
     return tools;
   }
 
-  tl::unexpected<Status> unsupported() const {
-    return fail(Code::unsupported, "calls of the format \"{}\" cannot be held to a schema yet",
-                dialect_.name);
-  }
-
-  // Text with control tokens in it: these are tokens of their own.
-  std::string literal(std::string_view text) const {
-    std::string made;
-    while (!text.empty()) {
-      size_t at = text.size();
-      const std::pair<std::string, Token>* first = nullptr;
-      for (const auto& control : format_.control) {
-        const size_t found = text.find(control.first);
-        if (found < at) {
-          at = found;
-          first = &control;
-        }
-      }
-      if (at > 0) made += " " + quoted_text(text.substr(0, at));
-      text.remove_prefix(at);
-      if (first == nullptr) break;
-      made += fmt::format(" <[{}]>", first->second);
-      text.remove_prefix(first->first.size());
+  // Text, and calls between marks.
+  Status marked_answer() {
+    std::string calls;
+    for (size_t i = 0; i < tools_.size(); ++i) {
+      lark_.rule(fmt::format("call{}", i), TRY(call_body(tools_[i], i)));
+      calls += fmt::format("{}call{}", i == 0 ? "" : " | ", i);
     }
-    return made;
-  }
-
-  bool is_control(std::string_view text) const {
-    return std::ranges::any_of(format_.control, [&](const auto& control) {
-      return text.find(control.first) != std::string_view::npos;
-    });
-  }
-
-  // The name of a terminal of all texts in which `mark` does not occur.
-  std::string text_without(std::string_view mark) {
-    const std::string_view core = mark_core(mark);
-    const std::string name = fmt::format("TEXT{}", n_texts_++);
-    if (core.empty() || is_control(core)) {
-      rule(name, "/.*/s");
-    } else {
-      rule(name, fmt::format("/.*/s & ~/.*{}.*/s", escaped_pattern(core)));
+    lark_.rule("call", calls);
+    const bool is_prefilled =
+        !dialect_.prefilled.empty() && options_.prompt_tail.ends_with(dialect_.prefilled);
+    std::string section = section_marks(dialect_.section_begin) + " call";
+    if (options_.parallel && dialect_.parallel) {
+      section += fmt::format(" ({} call)*", lark_.text(dialect_.separator));
     }
-    return name;
+    section += section_marks(dialect_.section_end);
+    lark_.rule("section", section);
+    std::string answer = "section";
+    if (is_prefilled) TRY(prefilled_section(answer));
+    if (!options_.required) answer = fmt::format("({})", text_or(answer));
+    lark_.rule("start", thinking() + " " + answer);
+    return {};
   }
 
-  std::string first_mark() const {
-    for (const auto* list : {&dialect_.section_begin, &dialect_.call}) {
-      for (const CallPart& part : *list) {
-        if (part.kind == CallPartKind::mark && !mark_core(part.text).empty()) return part.text;
-      }
+  // The prompt has written the mark of the first call.
+  Status prefilled_section(std::string& answer) {
+    std::string first;
+    for (size_t i = 0; i < tools_.size(); ++i) {
+      skips_mark_ = true;
+      lark_.rule(fmt::format("first{}", i), TRY(call_body(tools_[i], i)));
+      skips_mark_ = false;
+      first += fmt::format("{}first{}", i == 0 ? "" : " | ", i);
+    }
+    answer = fmt::format("({})", first);
+    if (options_.parallel && dialect_.parallel) {
+      answer += fmt::format(" ({} call)*", lark_.text(dialect_.separator));
     }
     return {};
   }
 
-  // Reasoning, which the prompt may have begun.
-  std::string thinking() {
-    const ReasoningMarks& marks = dialect_.reasoning;
-    if (marks.end.empty()) return "";
-    const std::string begin =
-        marks.begin.empty() ? "" : fmt::format("({} )?", literal(marks.begin));
-    const std::string text = text_without(marks.end);
-    return fmt::format("({}{} {} /\\n*/)?", begin, text, literal(marks.end));
+  // Text in which nothing looks like a call, and then perhaps calls.
+  std::string text_or(const std::string& calls) {
+    Marks marks = begin_marks();
+    if (!dialect_.reasoning.begin.empty()) marks.push_back(dialect_.reasoning.begin);
+    if (!dialect_.bare) return fmt::format("{}? ({})?", lark_.text_without(marks), calls);
+    // Calls without marks of their own are at the beginning of the answer.
+    std::string starts = "{[";
+    for (const std::string_view mark : marks) {
+      starts += mark_core(mark).front();
+    }
+    const bool named =
+        dialect_.section_begin.empty() && dialect_.call.front().kind == CallPartKind::name;
+    if (named) starts += "a-zA-Z_";
+    return fmt::format("{}? | {}", lark_.text_without(marks, {}, starts), calls);
   }
 
-  Result<std::string> parts(const std::vector<CallPart>& list, const GivenTool* tool) {
+  // The marks by which a parser knows that a call begins.
+  Marks begin_marks() const {
+    const auto& first = dialect_.section_begin.empty() ? dialect_.call : dialect_.section_begin;
+    Marks marks;
+    for (const CallPart& part : first) {
+      if (part.kind != CallPartKind::mark) break;
+      const bool is_sign = dialect_.bare && mark_core(part.text).size() == 1;
+      if (!is_sign && !mark_core(part.text).empty()) marks.push_back(part.text);
+      if (!part.optional) break;
+    }
+    return marks;
+  }
+
+  // Marks that may be missing are left out by some models only where the dialect is bare or after
+  // the last call.
+  std::string section_marks(const std::vector<CallPart>& list) const {
     std::string made;
-    for (const CallPart& part : list) made += TRY(part_text(part, tool));
+    for (const CallPart& part : list) {
+      made += part.optional ? optional(lark_.text(part.text)) : lark_.text(part.text);
+    }
     return made;
   }
 
-  Result<std::string> part_text(const CallPart& part, const GivenTool* tool) {
-    switch (part.kind) {
-      case CallPartKind::mark:
-        return literal(part.text);
-      case CallPartKind::number:
-        return std::string(" /[0-9]+/");
-      case CallPartKind::id:
-        return std::string(" /[a-zA-Z0-9]{9}/");
-      default:
-        break;
+  static std::string optional(const std::string& items) {
+    return items.empty() ? items : fmt::format(" ({})?", items);
+  }
+
+  // Reasoning, which the prompt may have begun. A call inside it is none, unless it ends it.
+  std::string thinking() {
+    const ReasoningMarks& marks = dialect_.reasoning;
+    if (marks.end.empty()) return "";
+    const bool begun = open_reasoning(marks, options_.prompt_tail).has_value();
+    Marks without = {marks.end};
+    if (marks.ended_by_call) {
+      for (const std::string_view mark : begin_marks()) without.push_back(mark);
     }
-    if (tool == nullptr) return unsupported();
-    switch (part.kind) {
-      case CallPartKind::name:
-        return " " + quoted_text(tool->name);
-      case CallPartKind::named_id:
-        return fmt::format(" {} /[0-9]+/", quoted_text(part.text + tool->name + ":"));
-      case CallPartKind::json:
-        return " %json " + placed_schema(*tool).dump();
-      case CallPartKind::object:
-        return " %json " + call_schema(*tool).dump();
-      case CallPartKind::tagged:
-        return tagged_arguments(*tool);
-      default:
-        return unsupported();
-    }
+    const std::string rest =
+        fmt::format("{} {} /\\n*/", lark_.text_without(without), lark_.text(marks.end));
+    if (begun) return marks.ended_by_call ? optional(rest) : rest;
+    return optional(lark_.text(marks.begin) + " " + rest);
   }
 
   Result<std::string> call_body(const GivenTool& tool, size_t number) {
-    tool_number_ = number;
-    return parts(dialect_.call, &tool);
+    std::string made;
+    for (const CallPart& part : dialect_.call) {
+      const bool is_mark = part.kind == CallPartKind::mark;
+      if (skips_mark_ && made.empty() && is_mark) continue;
+      made += TRY(part_text(part, tool, number));
+    }
+    return made;
+  }
+
+  Result<std::string> part_text(const CallPart& part, const GivenTool& tool, size_t number) {
+    const std::string id = fmt::format("tool:{}", number);
+    switch (part.kind) {
+      case CallPartKind::mark: {
+        const bool may_miss = part.optional && (dialect_.bare || mark_core(part.text).empty());
+        return may_miss ? optional(lark_.text(part.text)) : lark_.text(part.text);
+      }
+      case CallPartKind::number:
+        return std::string(" /[0-9]{1,9}/");
+      case CallPartKind::id:
+        return std::string(dialect_.has_ids ? " /[a-zA-Z0-9]{9}/" : " /[a-zA-Z0-9_-]{1,64}/");
+      case CallPartKind::skipped:
+        return std::string(" /[a-zA-Z0-9_.-]{1,64}/");
+      case CallPartKind::name:
+        return lark_.text(tool.name);
+      case CallPartKind::named_id:
+        return lark_.text(part.text + tool.name + ":") + " /[0-9]{1,9}/";
+      case CallPartKind::json:
+        return " %json " + placed_schema(tool, id).dump();
+      case CallPartKind::object:
+        return " %json " + call_schema(tool, id).dump();
+      case CallPartKind::tagged:
+        return ValueGrammar(dialect_, lark_, tool.parameters, id).tagged_arguments();
+      case CallPartKind::nested:
+        return ValueGrammar(dialect_, lark_, tool.parameters, id).nested_arguments();
+      case CallPartKind::literals:
+        return ValueGrammar(dialect_, lark_, tool.parameters, id).literal_arguments();
+    }
+    return fail(Code::unsupported, "the format of the model's calls is not known");
   }
 
   // The schema of a tool's arguments, as a resource of its own, so that references to its root stay
   // right wherever it is put.
-  Json placed_schema(const GivenTool& tool) const {
+  static Json placed_schema(const GivenTool& tool, const std::string& id) {
     Json schema = tool.parameters;
-    if (schema.is_object() && !schema.contains("$id")) {
-      schema["$id"] = fmt::format("tool:{}", tool_number_);
-    }
+    if (schema.is_object() && !schema.contains("$id")) schema["$id"] = id;
     if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
     return schema;
   }
 
-  Json call_schema(const GivenTool& tool) const {
+  Json call_schema(const GivenTool& tool, const std::string& id) const {
     const CallKeys& keys = dialect_.keys;
     Json properties = Json::object();
     Json required = Json::array();
@@ -225,13 +221,14 @@ class CallGrammar {
       required.push_back(key);
     };
     if (keys.name_is_key) {
-      add(tool.name, placed_schema(tool));
+      add(tool.name, placed_schema(tool, id));
     } else {
       add(keys.name.at(0), Json{{"const", tool.name}});
-      add(keys.arguments.at(0), placed_schema(tool));
+      add(keys.arguments.at(0), placed_schema(tool, id));
       if (!keys.id.empty()) {
-        const char* pattern = dialect_.has_ids ? "^[a-zA-Z0-9]{9}$" : "^[a-zA-Z0-9]{1,9}$";
-        add(keys.id.at(0), Json{{"type", "string"}, {"pattern", pattern}});
+        const char* pattern = dialect_.has_ids ? "^[a-zA-Z0-9]{9}$" : "^[a-zA-Z0-9_-]{1,64}$";
+        properties[keys.id.at(0)] = Json{{"type", "string"}, {"pattern", pattern}};
+        if (dialect_.has_ids) required.push_back(keys.id.at(0));
       }
     }
     return {{"type", "object"},
@@ -240,54 +237,49 @@ class CallGrammar {
             {"additionalProperties", false}};
   }
 
-  // Each property between its tags, in order; those that are not required may be left out.
-  Result<std::string> tagged_arguments(const GivenTool& tool) {
-    const Json* properties =
-        tool.parameters.is_object() ? tool.parameters.find("properties") : nullptr;
-    if (properties == nullptr) return std::string();
-    if (!properties->is_object()) return fail(Code::invalid, "properties must be an object");
-    const Json* list = tool.parameters.find("required");
-    std::string made;
-    for (const auto& [key, schema] : properties->items()) {
-      const bool is_required =
-          list != nullptr && list->is_array() && std::ranges::find(*list, Json(key)) != list->end();
-      const std::string one = TRY(tagged_argument(key, schema));
-      made += is_required ? one : fmt::format(" ({} )?", one);
+  // Messages: reasoning, perhaps text, then calls. The prompt has written where the first begins.
+  void channel_answer() {
+    const std::string message = lark_.text("<|message|>");
+    const std::string next = lark_.text("<|start|>assistant");
+    std::string calls;
+    for (size_t i = 0; i < tools_.size(); ++i) {
+      const std::string to = " to=functions." + tools_[i].name;
+      const std::string json =
+          optional(fmt::format("{} | \" json\"", lark_.text(" <|constrain|>json")));
+      lark_.rule(
+          fmt::format("call{}", i),
+          fmt::format("({}{} | {}{}) {} {} %json {}", lark_.text("<|channel|>commentary" + to),
+                      json, lark_.text(to + "<|channel|>commentary"), json, message, "",
+                      placed_schema(tools_[i], fmt::format("tool:{}", i)).dump()));
+      calls += fmt::format("{}call{}", i == 0 ? "" : " | ", i);
     }
-    return made;
+    lark_.rule("call", calls);
+    const std::string call_end = lark_.text("<|call|>");
+    std::string section = "call";
+    if (options_.parallel && dialect_.parallel) {
+      section += fmt::format(" ({} {} call)*", call_end, next);
+    }
+    // The last mark ends the answer, and engines that know that leave it out.
+    section += optional(call_end);
+    lark_.rule("section", section);
+    const std::string text =
+        lark_.text_without({"<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>"});
+    const std::string thought =
+        fmt::format("{} {} {}", lark_.text("<|channel|>analysis<|message|>"), text,
+                    lark_.text("<|end|><|start|>assistant"));
+    const std::string said = fmt::format("{} {}", lark_.text("<|channel|>final<|message|>"), text);
+    lark_.rule("start",
+               fmt::format("({})* (section{})", thought,
+                           options_.required ? ""
+                                             : fmt::format(" | {} {}", said,
+                                                           optional(lark_.text("<|return|>")))));
   }
 
-  Result<std::string> tagged_argument(std::string_view key, const Json& schema) {
-    const Json* type = schema.is_object() ? schema.find("type") : nullptr;
-    const bool is_text = type != nullptr && *type == "string";
-    const auto form = std::ranges::find_if(dialect_.tagged.forms, [&](const TagForm& at) {
-      return at.value == TagValue::by_schema || (at.value == TagValue::text) == is_text;
-    });
-    if (form == dialect_.tagged.forms.end()) return unsupported();
-    std::string value;
-    const Json* choices = is_text ? schema.find("enum") : nullptr;
-    if (choices != nullptr && choices->is_array()) {
-      for (const Json& choice : *choices) {
-        if (!choice.is_string()) continue;
-        value += (value.empty() ? "(" : " | ") + quoted_text(choice.text());
-      }
-      value += ")";
-    } else if (is_text) {
-      if (has_limits(schema)) return unsupported();
-      value = text_without(form->value_end);
-    } else {
-      value = "%json " + schema.dump();
-    }
-    return fmt::format("{} {}{} {}{}", literal(dialect_.tagged.begin), quoted_text(key),
-                       literal(form->key_end), value, literal(form->value_end));
-  }
-
-  const AnswerFormat& format_;
   const ToolDialect& dialect_;
   const CallGrammarOptions& options_;
-  std::string text_;
-  size_t n_texts_ = 0;
-  size_t tool_number_ = 0;
+  LarkWriter lark_;
+  std::vector<GivenTool> tools_;
+  bool skips_mark_ = false;  // of the first call, which the prompt has written
 };
 
 }  // namespace

@@ -16,15 +16,14 @@ struct CallGrammarOptions {
   std::vector<std::string> names = {};  // tools that may be called; none: all
   bool required = false;                // at least one call and no text before it
   bool parallel = true;                 // several calls
+  // The end of the prompt: reasoning or a mark of calls may begin there.
+  std::string prompt_tail = {};
 };
 
-// A regular expression of exactly this text, as it is written between slashes.
-std::string escaped_pattern(std::string_view text);
-
-// Arguments follow each tool's schema; tags of arguments come in the order of the schema's
+// Arguments follow each tool's schema; those that are not JSON come in the order of the schema's
 // properties. Reasoning may come first where the dialect has marks for it. Fails: invalid (a name
-// without tool, no tools), unsupported (a dialect for which there is not a grammar yet, by its
-// name).
+// without tool, no tools, no schema), unsupported (a keyword that cannot be said in the dialect, by
+// its place; a model whose calls are not known).
 Result<std::string> call_grammar(const AnswerFormat& format, const Json& tools,
                                  const CallGrammarOptions& options);
 

@@ -24,17 +24,32 @@ Json two_tools() {
                      "tools");
 }
 
-TEST(CallGrammar, TagsComeInTheOrderOfTheSchema) {
+TEST(CallGrammar, HasTheToolsThatAreAskedFor) {
   const auto made = call_grammar(format_of("namespaced_tagged_parameters"), two_tools(),
                                  {.names = {"add"}, .required = true, .parallel = false});
   ASSERT_TRUE(made) << made.error().message();
-  const size_t a = made->find("\"a\"");
-  const size_t note = made->find("\"note\"");
-  ASSERT_NE(a, std::string::npos) << *made;
-  ASSERT_NE(note, std::string::npos) << *made;
-  EXPECT_LT(a, note);
+  EXPECT_NE(made->find("\"a\""), std::string::npos) << *made;
+  EXPECT_NE(made->find("\"note\""), std::string::npos) << *made;
   EXPECT_EQ(made->find("\"stop\""), std::string::npos) << *made;
   EXPECT_EQ(made->find("call)*"), std::string::npos) << *made;  // one call only
+}
+
+// What the prompt has written already does not come again.
+TEST(CallGrammar, ContinuesThePrompt) {
+  const auto start_of = [](const AnswerFormat& format, const std::string& tail) {
+    const auto made = call_grammar(format, two_tools(), {.required = true, .prompt_tail = tail});
+    EXPECT_TRUE(made);
+    return made ? made->substr(made->find("start:")) : "";
+  };
+  const AnswerFormat recipient = format_of("recipient_json");
+  EXPECT_NE(start_of(recipient, "").find("section"), std::string::npos);
+  EXPECT_NE(start_of(recipient, "<|assistant|>>>>").find("first0"), std::string::npos);
+  AnswerFormat thinks = format_of("hermes_json");
+  thinks.dialect.reasoning = {.begin = "<seed:think>", .end = "</seed:think>"};
+  EXPECT_NE(start_of(thinks, "").find("<seed:think>"), std::string::npos);
+  const std::string begun = start_of(thinks, "<seed:think>");
+  EXPECT_EQ(begun.find("\"<seed:think>"), std::string::npos) << begun;
+  EXPECT_EQ(begun.find(")?"), std::string::npos) << begun;  // the reasoning must end
 }
 
 TEST(CallGrammar, ControlTokensAreTokens) {
@@ -54,11 +69,51 @@ TEST(CallGrammar, WhatIsNoGrammarIsRefusedByName) {
   EXPECT_EQ(unknown.error().code(), Code::invalid);
   AnswerFormat plain;
   EXPECT_EQ(call_grammar(plain, two_tools(), {}).error().code(), Code::unsupported);
-  const Json limited = *parse_json(R"([{"type": "function", "function": {"name": "f", "parameters":
-      {"properties": {"a": {"type": "string", "pattern": "x"}}}}}])",
-                                   "tools");
-  EXPECT_EQ(call_grammar(format_of("namespaced_tagged_parameters"), limited, {}).error().code(),
-            Code::unsupported);
+}
+
+// What cannot be said is refused with its place, never left out.
+TEST(CallGrammar, WhatCannotBeHeldIsRefusedWithItsPlace) {
+  const auto error_of = [](const char* dialect, const std::string& parameters) {
+    const Json tools = *parse_json(
+        R"([{"type": "function", "function": {"name": "f", "parameters": )" + parameters + "}}]",
+        "tools");
+    const auto made = call_grammar(format_of(dialect), tools, {});
+    return made ? std::string() : made.error().message();
+  };
+  const auto of_member = [](const std::string& schema) {
+    return R"({"type": "object", "properties": {"a": )" + schema + "}}";
+  };
+  const std::string spaces = of_member(R"({"type": "string", "pattern": "\\s"})");
+  for (const char* dialect : {"namespaced_tagged_parameters", "nested_elements", "quoted_braces"}) {
+    EXPECT_NE(error_of(dialect, spaces).find("#/properties/a"), std::string::npos) << dialect;
+    EXPECT_EQ(error_of(dialect, of_member(R"({"type": "string", "pattern": "^x+$"})")), "");
+    const std::string root = error_of(dialect, R"({"type": "object", "minProperties": 1})");
+    EXPECT_NE(root.find("minProperties"), std::string::npos) << root;
+    const std::string missing = error_of(dialect, R"({"type": "object", "required": ["b"]})");
+    EXPECT_NE(missing.find("required"), std::string::npos) << missing;
+  }
+  // JSON holds everything, and so does Python, whose reader takes JSON.
+  for (const char* dialect : {"hermes_json", "pythonic_list", "bracket_json"}) {
+    EXPECT_EQ(error_of(dialect, spaces), "");
+  }
+  const std::string open = R"({"type": "object", "additionalProperties": {"type": "integer"}})";
+  EXPECT_NE(error_of("quoted_braces", of_member(open)).find("any keys"), std::string::npos);
+  EXPECT_EQ(error_of("namespaced_tagged_parameters", of_member(open)), "");
+}
+
+TEST(CallGrammar, SchemasMayContainThemselves) {
+  const auto made = [](const char* dialect, const char* schema) {
+    const Json tools =
+        *parse_json(fmt::format(R"([{{"name": "f", "parameters": {}}}])", schema), "tools");
+    return call_grammar(format_of(dialect), tools, {}).has_value();
+  };
+  for (const char* dialect :
+       {"nested_elements", "quoted_braces", "pythonic_list", "tagged_parameters"}) {
+    EXPECT_TRUE(made(dialect, R"({"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}},
+        "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}}}})"))
+        << dialect;
+  }
+  EXPECT_FALSE(made("quoted_braces", R"({"properties": {"a": {"$ref": "#/properties/a"}}})"));
 }
 
 }  // namespace

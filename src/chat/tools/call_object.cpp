@@ -37,11 +37,11 @@ ReadStep CallObject::step(TextCursor& text, CallFacts& facts, ToolWarnings& warn
     return state_ == State::value ? read_text_value(text, facts) : read_key(text, facts);
   }
   if (!text.skip_space()) return ReadStep::more;
-  return text.empty() ? ReadStep::bad : between(text, facts);
+  return text.empty() ? ReadStep::bad : between(text, facts, warnings);
 }
 
 // Outside of values.
-ReadStep CallObject::between(TextCursor& text, CallFacts& facts) {
+ReadStep CallObject::between(TextCursor& text, CallFacts& facts, ToolWarnings& warnings) {
   const char c = text.front();
   switch (state_) {
     case State::begin:
@@ -63,7 +63,7 @@ ReadStep CallObject::between(TextCursor& text, CallFacts& facts) {
     default:
       break;
   }
-  if (c == '}') return close(text, facts);
+  if (c == '}') return close(text, facts, warnings);
   if (c != ',') return ReadStep::bad;
   text.advance(1);
   state_ = State::key;
@@ -106,6 +106,7 @@ ReadStep CallObject::read_key(TextCursor& text, CallFacts& facts) {
   if (dialect_.bare && member_ == Member::other && name != "type" && name != "id") {
     return ReadStep::bad;
   }
+  is_type_ = name == "type";
   if (dialect_.keys.name_is_key) {
     if (facts.named || name.empty()) return ReadStep::bad;
     facts.name = std::string(name);
@@ -197,29 +198,35 @@ bool CallObject::take_quoted_arguments(std::string_view token, CallFacts& facts)
   return true;
 }
 
-// A member that says nothing.
+// A member that says nothing, which the type of a call does not either.
 ReadStep CallObject::skip_value(TextCursor& text) {
+  constexpr std::string_view kType = "\"function\"";
   while (!text.empty()) {
-    token_.clear();
     const JsonScan::Verdict verdict = scan_.push(text.front(), token_);
-    token_.clear();
     if (verdict == JsonScan::Verdict::bad) return ReadStep::bad;
     if (verdict != JsonScan::Verdict::over) text.advance(1);
-    if (verdict == JsonScan::Verdict::more) continue;
+    if (verdict == JsonScan::Verdict::more) {
+      if (token_.size() > kType.size()) token_.resize(kType.size() + 1);
+      continue;
+    }
+    has_others_ |= !is_type_ || token_ != kType;
+    token_.clear();
     state_ = State::after;
     return ReadStep::done;
   }
   return text.ended() ? ReadStep::bad : ReadStep::more;
 }
 
-// The end of the call, or of the object that it is in.
-ReadStep CallObject::close(TextCursor& text, CallFacts& facts) {
+// The end of the call, or of the object that it is in. Without arguments another member may have
+// been meant to be them.
+ReadStep CallObject::close(TextCursor& text, CallFacts& facts, ToolWarnings& warnings) {
   text.advance(1);
   if (--depth_ > 0) {
     state_ = State::after;
     return ReadStep::done;
   }
-  if (!facts.named) return ReadStep::bad;
+  if (!facts.named || (has_others_ && !has_arguments_)) return ReadStep::bad;
+  if (has_others_) warnings.push_back({ToolWarning::Kind::unknown_member, text.offset()});
   if (!has_arguments_) {
     facts.early_id = facts.id;
     facts.json += "{}";

@@ -43,14 +43,14 @@ class CallObject {
 
   // One reader for each kind of state; `done`: the next step may follow.
   ReadStep step(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
-  ReadStep between(TextCursor& text, CallFacts& facts);
+  ReadStep between(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
   ReadStep begin_value(TextCursor& text, CallFacts& facts);
   ReadStep read_token(TextCursor& text);
   ReadStep read_key(TextCursor& text, CallFacts& facts);
   ReadStep read_text_value(TextCursor& text, CallFacts& facts);
   ReadStep read_arguments(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
   ReadStep skip_value(TextCursor& text);
-  ReadStep close(TextCursor& text, CallFacts& facts);
+  ReadStep close(TextCursor& text, CallFacts& facts, ToolWarnings& warnings);
   // What a member of this name says.
   Member member_of(std::string_view key) const;
   // Arguments that are a JSON text of an object, or null. False: they are neither.
@@ -64,6 +64,8 @@ class CallObject {
   int depth_ = 0;      // 2: inside the member "function"
   bool quoted_arguments_ = false;
   bool has_arguments_ = false;
+  bool is_type_ = false;     // the member is the call's type
+  bool has_others_ = false;  // members that say nothing
 };
 
 }  // namespace ruv

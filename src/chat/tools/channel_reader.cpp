@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kStart = "<|start|>";
 constexpr std::string_view kChannel = "<|channel|>";
 constexpr std::string_view kMessage = "<|message|>";
+constexpr std::string_view kConstrain = "<|constrain|>";
 constexpr std::string_view kEnds[] = {"<|end|>", "<|return|>", "<|call|>"};
 constexpr std::string_view kFunctions = "functions.";
 constexpr size_t kMaxHeader = 1024;
@@ -24,6 +25,33 @@ std::string_view word_after(std::string_view header, std::string_view mark) {
   size_t n = 0;
   while (n < word.size() && !is_mark_space(word[n]) && !word.substr(n).starts_with("<|")) ++n;
   return word.substr(0, n);
+}
+
+bool is_known_word(std::string_view word) {
+  constexpr std::string_view kWords[] = {"assistant", "json",       "code",
+                                         "analysis",  "commentary", "final"};
+  return word.empty() || word.starts_with("to=") ||
+         std::ranges::find(kWords, word) != std::end(kWords);
+}
+
+// Whether all words of a header are known.
+bool is_known_header(std::string_view header) {
+  while (!header.empty()) {
+    size_t n = 0;
+    while (n < header.size() && !is_mark_space(header[n]) && !header.substr(n).starts_with("<|"))
+      ++n;
+    if (!is_known_word(header.substr(0, n))) return false;
+    header.remove_prefix(n);
+    if (header.starts_with(kChannel)) {
+      header.remove_prefix(kChannel.size());
+    } else if (header.starts_with(kConstrain)) {
+      header.remove_prefix(kConstrain.size());
+    } else if (!header.empty()) {
+      if (!is_mark_space(header.front())) return false;
+      header.remove_prefix(1);
+    }
+  }
+  return true;
 }
 
 class ChannelReader final : public OutputReader {
@@ -54,7 +82,7 @@ class ChannelReader final : public OutputReader {
     if (mode_ == Mode::arguments) give_up(ToolWarning::Kind::unfinished_call);
     if (mode_ == Mode::header && !mark_core(header_).empty()) {
       warn(ToolWarning::Kind::malformed_call);
-      put_content(header_);
+      put_content(text_.held());
     }
   }
 
@@ -89,7 +117,7 @@ class ChannelReader final : public OutputReader {
       }
       if (header_.size() == kMaxHeader) {
         warn(ToolWarning::Kind::malformed_call);
-        put_content(header_);
+        put_content(text_.held());
         body_ = Body::content;
         mode_ = Mode::body;
         return true;
@@ -115,6 +143,9 @@ class ChannelReader final : public OutputReader {
       body_ = Body::content;
     } else {
       body_ = Body::other;
+    }
+    if (header_held_ && body_ != Body::other && !is_known_header(header)) {
+      warn(ToolWarning::Kind::unknown_header);
     }
     const bool raw =
         body_ == Body::other || (body_ == Body::reasoning && !options_.reasoning_apart);
@@ -213,10 +244,10 @@ class ChannelReader final : public OutputReader {
     const MarkMatch match = text_.match(kStart);
     if (match == MarkMatch::partial) return false;
     if (match == MarkMatch::full) {
+      hold_header();
       text_.advance(kStart.size());
       header_.clear();
       mode_ = Mode::header;
-      hold_header();
       return true;
     }
     const MarkMatch ended = read_end();

@@ -38,6 +38,15 @@ std::vector<std::string> dialect_marks(const ToolDialect& dialect) {
   return marks;
 }
 
+std::optional<size_t> open_reasoning(const ReasoningMarks& marks, std::string_view prompt_tail) {
+  const std::string_view begin = mark_core(marks.begin);
+  if (marks.end.empty() || begin.empty()) return std::nullopt;
+  const size_t at = prompt_tail.rfind(begin);
+  if (at == prompt_tail.npos) return std::nullopt;
+  const bool ended = prompt_tail.find(mark_core(marks.end), at + begin.size()) != prompt_tail.npos;
+  return ended ? std::nullopt : std::optional(at);
+}
+
 std::span<const ToolDialect> tool_dialects() {
   static const std::vector<ToolDialect> kDialects = all_dialects();
   return kDialects;

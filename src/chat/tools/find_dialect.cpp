@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "chat/chat_template.h"
 #include "chat/rendered_chat.h"
+#include "chat/tools/derive_dialect.h"
+#include "chat/tools/text_cursor.h"
 #include "chat/tools/tool_parser.h"
 
 namespace ruv {
@@ -59,8 +61,8 @@ size_t outside_mark(std::string_view text, size_t at) {
 
 class DialectProbe {
  public:
-  explicit DialectProbe(const ChatTemplate& chat_template)
-      : template_(chat_template), source_(chat_template.source()) {}
+  DialectProbe(const ChatTemplate& chat_template, std::span<const ToolDialect> known)
+      : template_(chat_template), source_(chat_template.source()), known_(known) {}
 
   FoundDialect run() const {
     FoundDialect found;
@@ -71,6 +73,13 @@ class DialectProbe {
       found.source = DialectSource::rendered;
       found.dialect.parallel = n_calls == 2;
       found.dialect.gap = find_gap();
+      found.dialect.has_ids |= refuses_long_ids();
+      return found;
+    }
+    if (find_derived(reasoning, found.dialect)) {
+      found.source = DialectSource::derived;
+      found.dialect.gap = find_gap();
+      found.dialect.has_ids |= refuses_long_ids();
       return found;
     }
     found.source = find_hinted(found.dialect) ? DialectSource::hinted : DialectSource::none;
@@ -92,6 +101,22 @@ class DialectProbe {
     return joined(chat->parts);
   }
 
+  // Whether the template fails for calls and answers with ids of a usual length, as some do that
+  // want nine letters and digits.
+  bool refuses_long_ids() const {
+    const auto renders = [&](const std::string& id) {
+      std::vector<ToolCall> calls = probe_calls(1);
+      calls[0].id = id;
+      const Json user = {{"role", "user"}, {"content", kProbeUser}};
+      const Json asks = {{"role", "assistant"},
+                         {"content", ""},
+                         {"tool_calls", Json::array({call_json(calls[0])})}};
+      const Json result = {{"role", "tool"}, {"content", kProbeText}, {"tool_call_id", id}};
+      return rendered(Json::array({user, asks, result}), true).has_value();
+    };
+    return !renders("call_zqcallid1zqcallid1") && renders("zqcallid1");
+  }
+
   std::optional<Probe> answer_of(const std::vector<ToolCall>& calls, const char* content) const {
     const Json user = {{"role", "user"}, {"content", kProbeUser}};
     Json list = Json::array();
@@ -109,10 +134,10 @@ class DialectProbe {
   }
 
   // The first dialect by which the rendered calls are the calls that went in.
-  static bool find_rendered(const Probe& probe, size_t n_calls, const ReasoningMarks& reasoning,
-                            ToolDialect& found) {
+  bool find_rendered(const Probe& probe, size_t n_calls, const ReasoningMarks& reasoning,
+                     ToolDialect& found) const {
     const std::vector<ToolCall> calls = probe_calls(n_calls);
-    for (const ToolDialect& row : tool_dialects()) {
+    for (const ToolDialect& row : known_) {
       ToolDialect dialect = row;
       dialect.reasoning = reasoning;
       const ToolParserOptions options = {.tools = ToolSchemas(probe_tools()),
@@ -124,7 +149,43 @@ class DialectProbe {
     return false;
   }
 
-  // … without a warning, and with no text before the last call's end.
+  // A dialect that is made from the rendered calls and gives them.
+  bool find_derived(const ReasoningMarks& reasoning, ToolDialect& found) const {
+    const std::vector<ToolCall> calls = probe_calls(2);
+    const auto probe = answer_of(calls, "");
+    if (!probe) return false;
+    auto dialect = derive_dialect(without_reasoning(probe->answer, reasoning), turn_end(), calls);
+    if (!dialect) return false;
+    dialect->reasoning = reasoning;
+    const ToolParserOptions options = {.tools = ToolSchemas(probe_tools()),
+                                       .prompt_tail = probe->tail};
+    if (!gives_calls(*dialect, options, probe->answer, calls)) return false;
+    found = *dialect;
+    return true;
+  }
+
+  // Templates write empty reasoning before calls.
+  static std::string_view without_reasoning(std::string_view answer, const ReasoningMarks& marks) {
+    const std::string_view end = mark_core(marks.end);
+    if (end.empty()) return answer;
+    const size_t at = answer.substr(0, answer.find("zqfirst")).find(end);
+    if (at == answer.npos) return answer;
+    answer.remove_prefix(at + end.size());
+    while (!answer.empty() && is_mark_space(answer.front())) answer.remove_prefix(1);
+    return answer;
+  }
+
+  // What the template writes after an answer that is text.
+  std::string turn_end() const {
+    const Json user = {{"role", "user"}, {"content", kProbeUser}};
+    const Json answer = {{"role", "assistant"}, {"content", kProbeText}};
+    const std::string text = rendered(Json::array({user, answer}), false).value_or("");
+    const size_t at = text.rfind(kProbeText);
+    return at == text.npos ? std::string() : text.substr(at + std::string(kProbeText).size());
+  }
+
+  // … without a warning, and with no text before the last call's end. Members that say nothing,
+  // such as ids, may be there.
   static bool gives_calls(const ToolDialect& dialect, const ToolParserOptions& options,
                           std::string_view answer, const std::vector<ToolCall>& calls) {
     ToolParser parser(dialect, options);
@@ -137,7 +198,10 @@ class DialectProbe {
       message.add(delta);
       if (delta.kind == ToolDelta::Kind::call_end) text_between = message.content();
     }
-    return parser.warnings().empty() && text_between.empty() && same_calls(message.calls(), calls);
+    const bool clean = std::ranges::all_of(parser.warnings(), [](const ToolWarning& warning) {
+      return warning.kind == ToolWarning::Kind::unknown_member;
+    });
+    return clean && text_between.empty() && same_calls(message.calls(), calls);
   }
 
   static bool same_calls(const std::vector<ToolCall>& a, const std::vector<ToolCall>& b) {
@@ -149,7 +213,7 @@ class DialectProbe {
   }
 
   bool find_hinted(ToolDialect& found) const {
-    for (const ToolDialect& row : tool_dialects()) {
+    for (const ToolDialect& row : known_) {
       const bool hinted =
           !row.hints.empty() && std::ranges::all_of(row.hints, [&](const std::string& hint) {
             return source_.find(hint) != std::string_view::npos;
@@ -194,12 +258,13 @@ class DialectProbe {
 
   const ChatTemplate& template_;
   std::string_view source_;
+  std::span<const ToolDialect> known_;
 };
 
 }  // namespace
 
-FoundDialect find_dialect(const ChatTemplate& chat_template) {
-  return DialectProbe(chat_template).run();
+FoundDialect find_dialect(const ChatTemplate& chat_template, std::span<const ToolDialect> known) {
+  return DialectProbe(chat_template, known).run();
 }
 
 std::string prompt_tail(std::span<const RenderedPart> parts) {

@@ -15,6 +15,7 @@ class ChatTemplate;
 enum class DialectSource : uint8_t {
   none,      // no calls are known
   rendered,  // the template's rendering of calls is parsed back to the same calls
+  derived,   // no table has it; it was made from what the template renders, and parses that back
   hinted,    // the template shows no calls, but its text names the marks
 };
 
@@ -24,8 +25,10 @@ struct FoundDialect {
   DialectSource source = DialectSource::none;
 };
 
-// Renders a few conversations with made-up tools; tries every known dialect on what comes out.
-FoundDialect find_dialect(const ChatTemplate& chat_template);
+// Renders a few conversations with made-up tools; tries every dialect of `known` on what comes out,
+// and makes one from that where none fits.
+FoundDialect find_dialect(const ChatTemplate& chat_template,
+                          std::span<const ToolDialect> known = tool_dialects());
 
 // What the template wrote at the end of a prompt, before the text that the answer continues.
 struct RenderedPart;

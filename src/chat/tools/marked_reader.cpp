@@ -63,6 +63,7 @@ class MarkedReader final : public OutputReader {
   void begin_in_reasoning();
   void read() override;
   void close() override;
+  bool section_must_end() const;
   bool step();
 
   // Text.
@@ -141,13 +142,13 @@ void MarkedReader::collect_marks() {
 // The prompt may end inside reasoning: then the answer begins there.
 void MarkedReader::begin_in_reasoning() {
   const ReasoningMarks& marks = dialect_.reasoning;
-  if (!opens_reasoning(marks, options_.prompt_tail)) return;
-  const size_t at = options_.prompt_tail.rfind(mark_core(marks.begin));
+  const std::optional<size_t> at = open_reasoning(marks, options_.prompt_tail);
+  if (!at) return;
   reasoning_now_ = true;
   const bool shown = !options_.reasoning_apart || marks.begin_is_text;
   if (options_.continues_text) return;
   reasoning_.skip_space();
-  if (shown) opening_ = options_.prompt_tail.substr(at);
+  if (shown) opening_ = options_.prompt_tail.substr(*at);
 }
 
 void MarkedReader::read() {
@@ -178,8 +179,13 @@ bool MarkedReader::step() {
 // A section without its end is whole, but its calls may not be all that the model meant.
 void MarkedReader::close() {
   const bool open = mode_ == Mode::between || mode_ == Mode::section_end;
-  if (open && !dialect_.section_end.empty()) warn(ToolWarning::Kind::missing_end);
+  if (open && section_must_end()) warn(ToolWarning::Kind::missing_end);
   if (n_calls_ended() == 0) put_content(content_.flush());
+}
+
+bool MarkedReader::section_must_end() const {
+  return std::ranges::any_of(dialect_.section_end,
+                             [](const CallPart& part) { return !part.optional; });
 }
 
 // Text up to a byte that may begin a mark passes at once.
@@ -514,7 +520,7 @@ bool MarkedReader::read_between() {
     token_.clear();
     return true;
   }
-  if (!dialect_.section_end.empty()) warn(ToolWarning::Kind::missing_end);
+  if (section_must_end()) warn(ToolWarning::Kind::missing_end);
   back_to_text();
   return true;
 }

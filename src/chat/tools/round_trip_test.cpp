@@ -1,11 +1,9 @@
 // The parser against what templates write: calls that went into a template come back from its text.
-// And against the writer of calls, which knows every dialect, with and without a template.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "base/file.h"
@@ -13,7 +11,6 @@
 #include "chat/chat_template.h"
 #include "chat/rendered_chat.h"
 #include "chat/tools/tool_parser.h"
-#include "chat/tools/write_calls.h"
 
 namespace ruv {
 namespace {
@@ -171,88 +168,41 @@ TEST(RoundTrip, CallsComeBackFromWhatTemplatesRender) {
   RecordProperty("templates", n_show_calls);
 }
 
-// Calls of every dialect, written and read back.
-// The accepted answers give a list of values for each argument: the first counts. An empty text
-// says that the argument may be missing.
-Json bfcl_arguments(const Json& accepted) {
-  Json object = Json::object();
-  for (const auto& [key, values] : accepted.items()) {
-    for (const Json& value : values) {
-      if (value == "") continue;
-      object[key] = value;
-      break;
+// As above by dialects that are made from what a template renders, without the table.
+TEST(RoundTrip, CallsComeBackByDerivedDialects) {
+  const fs::path data = shared_data() / "templates/jinja";
+  if (!fs::exists(data)) GTEST_SKIP() << data << " is absent";
+  int n_show_calls = 0;
+  int n_derived = 0;
+  std::string others;
+  for (const auto& file : fs::directory_iterator(data)) {
+    const std::string name = file.path().stem().string();
+    const auto parsed = ChatTemplate::parse(read_text_file(file.path().string()).value_or(""));
+    ASSERT_TRUE(parsed.has_value()) << name;
+    if (!(*parsed)->capabilities().tool_calls) continue;
+    ++n_show_calls;
+    const FoundDialect found = find_dialect(**parsed, {});
+    if (found.source != DialectSource::derived) {
+      others += name + " (" + (*parsed)->dialect().dialect.name + "), ";
+      continue;
+    }
+    ++n_derived;
+    // A text with line breaks has marks of its own there, which no short text shows.
+    if (name == "openbmb-MiniCPM5-1B") continue;
+    for (const size_t n : {size_t{1}, size_t{2}}) {
+      if (n == 2 && !found.dialect.parallel) continue;
+      ToolParserOptions options{.tools = ToolSchemas(round_tools())};
+      const std::string text = answer_text(**parsed, round_calls(n), "", options.prompt_tail);
+      if (text.find("get_weather") == std::string::npos) continue;
+      const ToolMessage message = parse_output(found.dialect, options, text);
+      EXPECT_TRUE(same_call_list(message.calls(), round_calls(n)))
+          << name << " by " << found.dialect.name << ", " << n << " calls\n"
+          << text << "\ncontent: " << message.content();
     }
   }
-  return object;
-}
-
-std::vector<ToolCall> bfcl_calls(const Json& truth) {
-  std::vector<ToolCall> calls;
-  for (const Json& each : truth) {
-    for (const auto& [name, accepted] : each.items()) {
-      calls.push_back({std::string(name), fmt::format("id{:07}", calls.size()),
-                       bfcl_arguments(accepted).dump()});
-    }
-  }
-  return calls;
-}
-
-// A schema that a value of this kind would have.
-Json schema_of(const Json& value) {
-  if (value.is_string()) return {{"type", "string"}};
-  if (value.is_array()) {
-    Json schema = {{"type", "array"}};
-    const bool alike = std::ranges::all_of(
-        value, [&](const Json& item) { return item.kind() == value.front().kind(); });
-    if (alike && !value.empty()) schema["items"] = schema_of(value.front());
-    return schema;
-  }
-  if (!value.is_object()) return Json::object();
-  Json properties = Json::object();
-  for (const auto& [key, member] : value.items()) properties[key] = schema_of(member);
-  return {{"type", "object"}, {"properties", properties}};
-}
-
-Json tools_for(const std::vector<ToolCall>& calls) {
-  Json tools = Json::array();
-  for (const ToolCall& call : calls) {
-    const Json arguments = parse_json(call.arguments, "arguments").value();
-    tools.push_back({{"type", "function"},
-                     {"function", {{"name", call.name}, {"parameters", schema_of(arguments)}}}});
-  }
-  return tools;
-}
-
-TEST(RoundTrip, EveryDialectReadsTheCallsOfBfclThatItWrites) {
-  const fs::path folder = shared_data() / "function_calling/bfcl_v4/possible_answer";
-  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is absent";
-  int n_trips = 0;
-  int n_refused = 0;
-  for (const auto& file : fs::directory_iterator(folder)) {
-    if (file.path().stem().string().find("multi_turn") != std::string::npos) continue;
-    std::ifstream lines(file.path());
-    for (std::string line; std::getline(lines, line);) {
-      const Json entry = parse_json(line, "entry").value();
-      const std::vector<ToolCall> calls = bfcl_calls(entry["ground_truth"]);
-      const ToolParserOptions options = {.tools = ToolSchemas(tools_for(calls))};
-      for (const ToolDialect& dialect : tool_dialects()) {
-        const auto text = write_calls(dialect, calls);
-        if (!text) {
-          ++n_refused;
-          continue;
-        }
-        std::vector<ToolWarning> warnings;
-        const ToolMessage message = parse_output(dialect, options, *text, &warnings);
-        ++n_trips;
-        ASSERT_TRUE(std::ranges::equal(message.calls(), calls, same_call) && warnings.empty())
-            << dialect.name << ": " << *text << "\n"
-            << (message.calls().empty() ? message.content() : message.calls()[0].arguments);
-        ASSERT_EQ(message.content(), "") << dialect.name << ": " << *text;
-      }
-    }
-  }
-  EXPECT_GT(n_trips, 30000);
-  EXPECT_EQ(n_refused, 0);
+  EXPECT_GE(n_derived, 42) << others;
+  RecordProperty("templates", n_show_calls);
+  RecordProperty("derived", n_derived);
 }
 
 }  // namespace

@@ -24,22 +24,6 @@ TypeSet type_named(std::string_view name) {
   return TypeSet::all();
 }
 
-// "#/$defs/x" in the root; null: not there, or another form of reference.
-const Json* referred(const Json& reference, const Json* root) {
-  if (!reference.is_string() || root == nullptr) return nullptr;
-  std::string_view path = reference.text();
-  if (!path.starts_with("#/")) return nullptr;
-  path.remove_prefix(2);
-  const Json* at = root;
-  while (at != nullptr && at->is_object()) {
-    const size_t slash = path.find('/');
-    at = at->find(path.substr(0, slash));
-    if (slash == std::string_view::npos) return at;
-    path.remove_prefix(slash + 1);
-  }
-  return nullptr;
-}
-
 // Visits schemas within limits.
 class SchemaWalk {
  public:
@@ -60,7 +44,7 @@ class SchemaWalk {
       for (const Json& each : *list) found = found & types(each, depth + 1);
     }
     if (const Json* reference = schema.find("$ref")) {
-      if (const Json* there = referred(*reference, root_)) {
+      if (const Json* there = schema_at(*reference, root_)) {
         found = found & types(*there, depth + 1);
       }
     }
@@ -84,7 +68,7 @@ class SchemaWalk {
       }
     }
     const Json* reference = schema.find("$ref");
-    const Json* there = reference != nullptr ? referred(*reference, root_) : nullptr;
+    const Json* there = reference != nullptr ? schema_at(*reference, root_) : nullptr;
     return there != nullptr ? first(*there, depth + 1, pick) : nullptr;
   }
 
@@ -116,6 +100,22 @@ class SchemaWalk {
 };
 
 }  // namespace
+
+const Json* schema_at(const Json& reference, const Json* root) {
+  if (!reference.is_string() || root == nullptr) return nullptr;
+  std::string_view path = reference.text();
+  if (path == "#") return root;
+  if (!path.starts_with("#/")) return nullptr;
+  path.remove_prefix(2);
+  const Json* at = root;
+  while (at != nullptr && at->is_object()) {
+    const size_t slash = path.find('/');
+    at = at->find(path.substr(0, slash));
+    if (slash == std::string_view::npos) return at;
+    path.remove_prefix(slash + 1);
+  }
+  return nullptr;
+}
 
 TypeSet type_of_value(const Json& value) {
   switch (value.kind()) {

@@ -38,6 +38,7 @@ class TypeSet {
   friend TypeSet operator&(TypeSet a, TypeSet b) {
     return TypeSet(static_cast<uint8_t>(a.bits_ & b.bits_));
   }
+  friend bool operator==(TypeSet, TypeSet) = default;
 
  private:
   uint8_t bits_ = 0;
@@ -51,6 +52,9 @@ struct SchemaPlace {
   const Json* schema = nullptr;
   const Json* root = nullptr;
 };
+
+// What a reference ("#/$defs/x") leads to in the document; null: not there, or another form of one.
+const Json* schema_at(const Json& reference, const Json* root);
 
 // The types that values of the schema can have, by type, enum, const, anyOf, oneOf, allOf, nullable
 // and references within the document. What it does not understand restricts nothing. Looks at a

@@ -134,7 +134,8 @@ class TaggedReader final : public ArgumentReader {
       const MarkMatch match = match_end(text, n_end);
       if (match == MarkMatch::partial) return ReadStep::more;
       if (match == MarkMatch::full) {
-        if (!streams_) json += json_of_text(value_, types_, text.offset(), warnings);
+        const bool is_json = form_->value == TagValue::json;
+        if (!streams_) json += json_of_text(value_, types_, text.offset(), warnings, is_json);
         if (streams_) json += '"';
         text.advance(n_end);
         state_ = State::between;

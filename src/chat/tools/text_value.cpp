@@ -54,10 +54,11 @@ bool read_as_python(std::string_view text, TypeSet types, std::string& json) {
 }  // namespace
 
 std::string json_of_text(std::string_view text, TypeSet types, uint64_t offset,
-                         ToolWarnings& warnings) {
+                         ToolWarnings& warnings, bool has_quotes) {
   const std::string_view core = mark_core(text);
   TypeSet tried = types;
-  if (types.has(TypeSet::string) && !types.is_all()) {
+  if (has_quotes) {
+  } else if (types.has(TypeSet::string) && !types.is_all()) {
     // Beside a text only what no text would look like.
     tried = types & TypeSet(TypeSet::null | TypeSet::array | TypeSet::object);
   } else {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -116,7 +117,8 @@ struct ToolDialect {
   // answer only, and must name a tool that the request has.
   bool bare = false;
   bool parallel = true;  // several calls in one answer
-  bool has_ids = false;  // calls carry ids, of nine letters and digits
+  // Calls have ids of nine letters and digits, in the answer or in templates that want them back.
+  bool has_ids = false;
   // Marks that are part of no text, as around the text of an answer.
   std::vector<std::string> strays = {};
   // What templates write at the end of prompts although it begins a call or a text.
@@ -136,6 +138,9 @@ std::span<const ReasoningMarks> reasoning_marks();
 
 // The texts of all marks of a dialect, those of its arguments and its reasoning too.
 std::vector<std::string> dialect_marks(const ToolDialect& dialect);
+
+// Whether a prompt that ends so ends inside reasoning; where that begins, if so.
+std::optional<size_t> open_reasoning(const ReasoningMarks& marks, std::string_view prompt_tail);
 
 // The text without the whitespace at both ends.
 std::string_view mark_core(std::string_view text);

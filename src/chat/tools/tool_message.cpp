@@ -18,6 +18,10 @@ std::string_view warning_name(ToolWarning::Kind kind) {
       return "control_in_string";
     case ToolWarning::Kind::unknown_recipient:
       return "unknown_recipient";
+    case ToolWarning::Kind::unknown_header:
+      return "unknown_header";
+    case ToolWarning::Kind::unknown_member:
+      return "unknown_member";
   }
   return "";
 }

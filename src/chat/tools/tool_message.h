@@ -36,6 +36,8 @@ struct ToolWarning {
     wrong_type,         // an argument that is not of its schema's type; given as text
     control_in_string,  // a control character in a JSON string; it was escaped
     unknown_recipient,  // a message to a recipient that is not a tool; given as content
+    unknown_header,     // the header of a message has words that say nothing; left out
+    unknown_member,     // a call's object has a member that says nothing; left out
   };
   Kind kind = Kind::malformed_call;
   uint64_t offset = 0;  // bytes of the answer before the place

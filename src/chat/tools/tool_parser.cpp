@@ -15,14 +15,6 @@ size_t size_without_space(std::string_view text) {
 
 }  // namespace
 
-bool opens_reasoning(const ReasoningMarks& marks, std::string_view prompt_tail) {
-  const std::string_view begin = mark_core(marks.begin);
-  if (marks.end.empty() || begin.empty()) return false;
-  const size_t at = prompt_tail.rfind(begin);
-  return at != std::string_view::npos &&
-         prompt_tail.find(mark_core(marks.end), at + begin.size()) == std::string_view::npos;
-}
-
 std::string TrimmedText::push(std::string_view text) {
   if (skipping_) {
     while (!text.empty() && is_mark_space(text.front())) text.remove_prefix(1);

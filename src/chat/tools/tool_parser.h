@@ -37,9 +37,6 @@ struct ToolParserOptions {
 
 class OutputReader;
 
-// Whether a prompt that ends so has begun the answer's reasoning and not ended it.
-bool opens_reasoning(const ReasoningMarks& marks, std::string_view prompt_tail);
-
 class ToolParser {
  public:
   ToolParser(ToolDialect dialect, ToolParserOptions options);

@@ -10,9 +10,6 @@ namespace {
 
 using Kind = CallPartKind;
 
-// One value in the syntax of literals. Recursive as Json is, whose depth is limited.
-void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out);
-
 void write_text_literal(const LiteralArguments& syntax, std::string_view text, std::string& out) {
   if (!syntax.quote.empty()) {
     out += syntax.quote;
@@ -23,45 +20,26 @@ void write_text_literal(const LiteralArguments& syntax, std::string_view text, s
   out += Json(text).dump();  // also a text of Python
 }
 
+// Letters, digits and '_'; other keys are written as texts.
+bool is_bare_key(std::string_view key) {
+  return !key.empty() && std::ranges::all_of(key, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 void write_literal_members(const LiteralArguments& syntax, const Json& object, char assign,
                            bool bare, std::string& out) {
   bool first = true;
   for (const auto& [key, value] : object.items()) {
     if (!first) out += syntax.quote.empty() ? ", " : ",";
     first = false;
-    if (bare) {
+    if (bare && is_bare_key(key)) {
       out += key;
     } else {
       write_text_literal(syntax, key, out);
     }
     out += assign;
     write_literal(syntax, value, out);
-  }
-}
-
-void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out) {
-  const bool python = syntax.quote.empty();
-  if (value.is_object()) {
-    out += '{';
-    write_literal_members(syntax, value, ':', !python, out);
-    out += '}';
-  } else if (value.is_array()) {
-    out += '[';
-    bool first = true;
-    for (const Json& item : value) {
-      if (!first) out += ',';
-      first = false;
-      write_literal(syntax, item, out);
-    }
-    out += ']';
-  } else if (value.is_string()) {
-    write_text_literal(syntax, value.text(), out);
-  } else if (python && value.is_null()) {
-    out += "None";
-  } else if (python && value.is_boolean()) {
-    out += value.get<bool>() ? "True" : "False";
-  } else {
-    out += value.dump();
   }
 }
 
@@ -178,6 +156,32 @@ std::string write_channels(std::span<const ToolCall> calls) {
 }
 
 }  // namespace
+
+void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out) {
+  const bool python = syntax.quote.empty();
+  if (value.is_object()) {
+    out += '{';
+    write_literal_members(syntax, value, ':', !python, out);
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    bool first = true;
+    for (const Json& item : value) {
+      if (!first) out += ',';
+      first = false;
+      write_literal(syntax, item, out);
+    }
+    out += ']';
+  } else if (value.is_string()) {
+    write_text_literal(syntax, value.text(), out);
+  } else if (python && value.is_null()) {
+    out += "None";
+  } else if (python && value.is_boolean()) {
+    out += value.get<bool>() ? "True" : "False";
+  } else {
+    out += value.dump();
+  }
+}
 
 Result<std::string> write_calls(const ToolDialect& dialect, std::span<const ToolCall> calls) {
   if (dialect.shape == ToolDialect::Shape::channels) return write_channels(calls);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "chat/tools/tool_dialect.h"
 #include "chat/tools/tool_message.h"
@@ -16,5 +17,8 @@ namespace ruv {
 // that the dialect cannot hold, such as an end tag followed by another; several calls where it has
 // one).
 Result<std::string> write_calls(const ToolDialect& dialect, std::span<const ToolCall> calls);
+
+// One value in the syntax of literals. Recursive as Json is, whose depth is limited.
+void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out);
 
 }  // namespace ruv

@@ -71,6 +71,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs);
   LogprobsText piece_logprobs(Work& work, const Event& event) const;
   std::string_view finish_name(const Work& work) const;
+  static std::span<const ToolWarning> warnings_of(const Work& work);
   Message message_of(const Work& work) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Work& work, const Event& event);
@@ -345,12 +346,17 @@ std::string_view AnswerJob::finish_name(const Work& work) const {
   return finish_reason_name(work.finish);
 }
 
+std::span<const ToolWarning> AnswerJob::warnings_of(const Work& work) {
+  return work.reader != nullptr ? work.reader->warnings() : std::span<const ToolWarning>();
+}
+
 // The choice is complete; the last one ends the answer.
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
   if (stream_ && !write_choice({.part = ChoicePart::closing,
                                 .index = to_index(index),
-                                .finish = finish_name(works_[index])})) {
+                                .finish = finish_name(works_[index]),
+                                .warnings = warnings_of(works_[index])})) {
     return;
   }
   if (n_finished_ == works_.size()) finish_all();
@@ -497,7 +503,8 @@ std::string AnswerJob::whole_answer() {
                        .text = message != nullptr ? message->content() : work.text,
                        .logprobs = params_.n_logprobs >= 0 ? &work.logprobs : nullptr,
                        .finish = finish_name(work),
-                       .parts = message != nullptr ? &parts : nullptr});
+                       .parts = message != nullptr ? &parts : nullptr,
+                       .warnings = warnings_of(work)});
     work.text = {};
     work.reader.reset();
     work.logprobs = {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct Choice {
   const ToolDelta* delta = nullptr;
   std::string_view call_id = {};
   const AnswerParts* parts = nullptr;  // a whole answer's; null: it is text
+  // What was not as the model's format of calls says; of a finished choice.
+  std::span<const ToolWarning> warnings = {};
 };
 
 // How an endpoint writes its answers.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ class AnswerReader {
   bool done() const { return parser_.done(); }
 
   bool has_calls() const { return n_calls_ > 0; }
+  // What was not as the format says, so far. Valid until read().
+  std::span<const ToolWarning> warnings() const { return parser_.warnings(); }
   // Everything so far.
   const ToolMessage& message() const { return message_; }
   // The whole calls, with the ids that clients get.

@@ -51,6 +51,7 @@ class ChatShape final : public AnswerShape {
     }
     out.key("finish_reason");
     out.text_or_null(choice.finish);
+    if (!choice.warnings.empty()) write_warnings(out, choice.warnings);
     out.end_object();
   }
 
@@ -91,6 +92,21 @@ class ChatShape final : public AnswerShape {
     for (const ToolCall& call : choice.parts->calls) {
       out.begin_object();
       write_call(out, call.id, call.name, call.arguments);
+      out.end_object();
+    }
+    out.end_array();
+  }
+
+  // Kinds, and where in the model's text.
+  static void write_warnings(JsonWriter& out, std::span<const ToolWarning> warnings) {
+    out.key("warnings");
+    out.begin_array();
+    for (const ToolWarning& warning : warnings) {
+      out.begin_object();
+      out.key("type");
+      out.text(warning_name(warning.kind));
+      out.key("offset");
+      out.integer(static_cast<int64_t>(warning.offset));
       out.end_object();
     }
     out.end_array();
@@ -201,7 +217,9 @@ ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& f
 }
 
 // Where calls must come or be right, the answer is held to the grammar of the model's calls.
-ApiResult<void> set_call_form(const AnswerFormat& format, GenerateRequest& request) {
+// `tail`: the end of the prompt, where reasoning may have begun.
+ApiResult<void> set_call_form(const AnswerFormat& format, const std::string& tail,
+                              GenerateRequest& request) {
   if (!request.may_call || !(request.must_call || request.strict_calls)) return {};
   if (request.form) {
     return tl::unexpected(
@@ -213,7 +231,8 @@ ApiResult<void> set_call_form(const AnswerFormat& format, GenerateRequest& reque
   auto grammar = call_grammar(format, *request.conversation.tools.json(),
                               {.names = request.call_names,
                                .required = request.must_call,
-                               .parallel = request.parallel_calls});
+                               .parallel = request.parallel_calls,
+                               .prompt_tail = tail});
   const char* field = request.must_call ? "tool_choice" : "tools";
   if (!grammar) return tl::unexpected(api_error(grammar.error(), field));
   request.form = AskedForm{.form = {.kind = AnswerForm::Kind::lark, .text = std::move(*grammar)},
@@ -229,8 +248,6 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   const AnswerFormat& format = service.text->format();
-  TRY(set_call_form(format, request));
-  TRY(load_form(service, request));
   TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
@@ -238,6 +255,8 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));
+  TRY(set_call_form(format, prompt->tail, request));
+  TRY(load_form(service, request));
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt->ids);
   prompts[0].n_fixed = prompt->n_fixed;

@@ -2,8 +2,6 @@
 // from the text, the request is refused if the answer would come out wrong.
 #include "net/openai/reasoning.h"
 
-#include "chat/tools/tool_parser.h"
-
 namespace ruv {
 namespace {
 
@@ -30,7 +28,7 @@ ApiResult<std::optional<ReasoningRegion>> reasoning_region(const AnswerFormat& f
   }
   if (!thinks || request.reasoning_effort == "none") return std::nullopt;
   // A template that switches thinking off closes the region in the prompt.
-  const bool opens = opens_reasoning(format.dialect.reasoning, prompt_tail);
+  const bool opens = open_reasoning(format.dialect.reasoning, prompt_tail).has_value();
   if (!format.region) {
     constexpr const char* kWhy = "the end of the model's reasoning is not a token of its own";
     if (has_budget) return not_supported(kBudget, kWhy);

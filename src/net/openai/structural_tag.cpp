@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "chat/tools/call_grammar.h"
+#include "chat/tools/lark_writer.h"
 #include "net/openai/fields.h"
 
 namespace ruv {
@@ -77,7 +77,6 @@ class TagGrammar {
   void rule(const std::string& name, const std::string& body) {
     text_ += fmt::format("{}: {}\n", name, body);
   }
-  static std::string quoted(std::string_view text) { return Json(text).dump(); }
 
   // The name of a terminal of all texts in which none of these occurs.
   std::string text_without(const Texts& texts) {
@@ -164,7 +163,7 @@ class TagGrammar {
     if (!value.is_object()) return wrong_type(field, "an object", value);
     const std::string type = TRY(text_member(value, field, "type"));
     TRY(check_members(value, field, type));
-    if (type == "const_string") return quoted(TRY(text_member(value, field, "value")));
+    if (type == "const_string") return lark_quoted(TRY(text_member(value, field, "value")));
     if (type == "json_schema") {
       return schema(*TRY(member(value, field, "json_schema")), field + ".json_schema");
     }
@@ -218,12 +217,12 @@ class TagGrammar {
     if (end.is_array() && !end.empty()) ends = TRY(texts_of(end, field + ".end"));
     if (ends.empty()) return wrong_type(field + ".end", "a text or a list of texts", end);
     std::string last;
-    for (const std::string& text : ends) last += (last.empty() ? "" : " | ") + quoted(text);
+    for (const std::string& text : ends) last += (last.empty() ? "" : " | ") + lark_quoted(text);
     std::erase(ends, "");
     const std::string content =
         TRY(format(*TRY(member(value, field, "content")), field + ".content", ends));
     const std::string name = fmt::format("tag{}", n_tags_++);
-    rule(name, fmt::format("{} ({}) ({})", quoted(begin), content, last));
+    rule(name, fmt::format("{} ({}) ({})", lark_quoted(begin), content, last));
     return name;
   }
 
@@ -261,7 +260,7 @@ class TagGrammar {
   // Tags with the separator between two, and nothing else.
   ApiResult<std::string> separated_tags(const Json& value, const std::string& field) {
     const std::string one = TRY(tags(value, field, nullptr));
-    const std::string separator = quoted(TRY(text_member(value, field, "separator")));
+    const std::string separator = lark_quoted(TRY(text_member(value, field, "separator")));
     const bool needs_one = TRY(read_flag(value, "at_least_one", false));
     const bool stops = TRY(read_flag(value, "stop_after_first", false));
     const std::string more = stops ? "" : fmt::format(" ({} {})*", separator, one);
