@@ -491,6 +491,24 @@ class Tools(ServeTest):
                 arguments += (call.function.arguments or "") if call.index == 0 else ""
         self.assertEqual((name, arguments), (whole.name, whole.arguments))
 
+    def test_a_schema_beside_tools_gives_calls_or_a_value(self):
+        form = {"response_format": {"type": "json_object", "schema": {"enum": ["rain", "sun"]}}}
+        nothing = {"type": "object", "additionalProperties": False}
+        tools = [{"type": "function", "function": {"name": "stop", "parameters": nothing}}]
+        kinds = set()
+        for seed in range(24):  # so hot that the model does not know what it prefers
+            choice = self.chat(messages=WEATHER, tools=tools, parallel_tool_calls=False, seed=seed,
+                               temperature=20, max_tokens=150, **form).choices[0]
+            calls = choice.message.tool_calls or []
+            self.assertEqual(choice.finish_reason, "tool_calls" if calls else "stop")
+            if calls:
+                self.assertEqual([json.loads(call.function.arguments) for call in calls], [{}])
+            else:
+                self.assertIn(json.loads(choice.message.content), ("rain", "sun"))
+            kinds.add(choice.finish_reason)
+        self.assertEqual(kinds, {"tool_calls", "stop"})
+        self.assertTrue(self.ask(tool_choice="required", **form).message.tool_calls)
+
     def test_results_go_back_to_the_model(self):
         calls = self.ask(tool_choice="required", parallel_tool_calls=False).message
         talk = WEATHER + [calls.model_dump(exclude_none=True),

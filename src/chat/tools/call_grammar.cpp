@@ -67,6 +67,8 @@ class CallGrammar {
     std::string start = thinking();
     if (options_.required) {
       start += " section";
+    } else if (!options_.content_schema.empty()) {
+      start += fmt::format(" (section | %json {})", options_.content_schema);
     } else {
       start += fmt::format(" {}? section?", text_without(first_mark()));
     }

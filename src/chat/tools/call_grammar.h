@@ -16,6 +16,8 @@ struct CallGrammarOptions {
   std::vector<std::string> names = {};  // tools that may be called; none: all
   bool required = false;                // at least one call and no text before it
   bool parallel = true;                 // several calls
+  // A JSON schema: the answer is either calls or a value of it, and no other text.
+  std::string content_schema = {};
 };
 
 // Arguments follow each tool's schema; tags of arguments come in the order of the schema's

@@ -48,6 +48,19 @@ TEST(CallGrammar, ControlTokensAreTokens) {
   EXPECT_NE(made->find("^[a-zA-Z0-9]{9}$"), std::string::npos) << *made;
 }
 
+TEST(CallGrammar, CallsOrAValueOfASchema) {
+  const std::string schema = R"({"type":"boolean"})";
+  const AnswerFormat format = format_of("bracket_token_list");
+  const auto made = call_grammar(format, two_tools(), {.content_schema = schema});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_NE(made->find("(section | %json " + schema + ")"), std::string::npos) << *made;
+  EXPECT_EQ(made->find("TEXT"), std::string::npos) << *made;
+  const auto calls =
+      call_grammar(format, two_tools(), {.required = true, .content_schema = schema});
+  ASSERT_TRUE(calls) << calls.error().message();
+  EXPECT_EQ(calls->find(schema), std::string::npos) << *calls;  // there is no content
+}
+
 TEST(CallGrammar, WhatIsNoGrammarIsRefusedByName) {
   const auto unknown = call_grammar(format_of("bracket_token_list"), two_tools(), {.names = {"x"}});
   ASSERT_FALSE(unknown);

@@ -199,20 +199,30 @@ ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& f
   return std::shared_ptr<const AnswerReading>(std::move(reading));
 }
 
-// Where calls must come or be right, the answer is held to the grammar of the model's calls.
-ApiResult<void> set_call_form(const AnswerFormat& format, GenerateRequest& request) {
-  if (!request.may_call || !(request.must_call || request.strict_calls)) return {};
-  if (request.form) {
-    return tl::unexpected(
-        bad_request(request.form->field,
-                    fmt::format("'{}' cannot be combined with 'tool_choice' or strict tools",
-                                request.form->field)));
-  }
+// Where calls must come or be right, the answer is held to the grammar of the model's calls; beside
+// a schema it is either calls or a value of that. The schema was loaded before: what is wrong in it
+// is known.
+ApiResult<void> set_call_form(const OpenAiService& service, GenerateRequest& request) {
+  const AnswerFormat& format = service.text->format();
+  if (!request.may_call || !(request.must_call || request.strict_calls || request.form)) return {};
   if (!format.has_calls) return {};  // refused with the tools
-  auto grammar = call_grammar(format, *request.conversation.tools.json(),
-                              {.names = request.call_names,
-                               .required = request.must_call,
-                               .parallel = request.parallel_calls});
+  CallGrammarOptions options{.names = request.call_names,
+                             .required = request.must_call,
+                             .parallel = request.parallel_calls};
+  if (request.form) {
+    if (request.form->form.kind != AnswerForm::Kind::json_schema) {
+      return tl::unexpected(bad_request(
+          request.form->field,
+          fmt::format("'{}' cannot be combined with tools; a JSON schema can, or \"tool_choice\": "
+                      "\"none\"",
+                      request.form->field)));
+    }
+    TRY(load_form(service, request));
+    const std::string& schema = request.form->form.text;
+    const bool is_object = schema.find('{') != std::string::npos;  // or true
+    options.content_schema = is_object ? schema : fmt::format("{{\"allOf\": [{}]}}", schema);
+  }
+  auto grammar = call_grammar(format, *request.conversation.tools.json(), options);
   const char* field = request.must_call ? "tool_choice" : "tools";
   if (!grammar) return tl::unexpected(api_error(grammar.error(), field));
   request.form = AskedForm{.form = {.kind = AnswerForm::Kind::lark, .text = std::move(*grammar)},
@@ -228,7 +238,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   const AnswerFormat& format = service.text->format();
-  TRY(set_call_form(format, request));
+  TRY(set_call_form(service, request));
   TRY(load_form(service, request));
   TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
