@@ -45,6 +45,39 @@ bool has_limits(const Json& schema) {
   return false;
 }
 
+// A function has the parameters that its schema lists and no others, although JSON Schema allows
+// other members where it does not forbid them: small models would invent some. A schema that says
+// what else it allows, or lists members in other places, is left as it is.
+void close_parameters(Json& schema) {
+  constexpr std::string_view kOpen[] = {"additionalProperties",
+                                        "unevaluatedProperties",
+                                        "patternProperties",
+                                        "propertyNames",
+                                        "minProperties",
+                                        "dependentSchemas",
+                                        "dependencies",
+                                        "allOf",
+                                        "anyOf",
+                                        "oneOf",
+                                        "not",
+                                        "if",
+                                        "$ref",
+                                        "$dynamicRef",
+                                        "$recursiveRef"};
+  for (const std::string_view key : kOpen) {
+    if (schema.contains(key)) return;
+  }
+  const Json* properties = schema.find("properties");
+  if (properties == nullptr || !properties->is_object()) return;
+  const Json* required = schema.find("required");
+  if (required != nullptr && required->is_array()) {
+    for (const Json& name : *required) {
+      if (name.is_string() && !properties->contains(name.text())) return;
+    }
+  }
+  schema["additionalProperties"] = false;
+}
+
 class CallGrammar {
  public:
   CallGrammar(const AnswerFormat& format, const CallGrammarOptions& options)
@@ -94,7 +127,7 @@ class CallGrammar {
       if (!is_wanted) continue;
       const Json* parameters = function.find("parameters");
       tools.push_back({std::string(name->text()), parameters == nullptr || parameters->is_null()
-                                                      ? Json{{"type", "object"}}
+                                                      ? Json{{"properties", Json::object()}}
                                                       : *parameters});
     }
     if (tools.empty()) return fail(Code::invalid, "no tool of this name is given");
@@ -212,6 +245,7 @@ class CallGrammar {
       schema["$id"] = fmt::format("tool:{}", tool_number_);
     }
     if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
+    if (schema.is_object()) close_parameters(schema);
     return schema;
   }
 

@@ -20,10 +20,10 @@ struct CallGrammarOptions {
   std::string content_schema = {};
 };
 
-// Arguments follow each tool's schema; tags of arguments come in the order of the schema's
-// properties. Reasoning may come first where the dialect has marks for it. Fails: invalid (a name
-// without tool, no tools), unsupported (a dialect for which there is not a grammar yet, by its
-// name).
+// Arguments follow each tool's schema, and are those that it lists unless it allows others; tags of
+// arguments come in the order of the schema's properties. Reasoning may come first where the
+// dialect has marks for it. Fails: invalid (a name without tool, no tools), unsupported (a dialect
+// for which there is not a grammar yet, by its name).
 Result<std::string> call_grammar(const AnswerFormat& format, const Json& tools,
                                  const CallGrammarOptions& options);
 
