@@ -6,7 +6,10 @@ import { z } from "zod";
 export const MODEL = "nano";
 export const KEY = "none";
 export const EXTRACT = "Jason is 25 years old. Who is it?";
+// The model calls a function for this by itself ...
 export const WEATHER = "What is the weather in Paris, in Celsius?";
+// ... and for this only if it must.
+export const TALK = "Tell me about yourself.";
 export const MAX_TOKENS = 300;
 
 export const Person = z.strictObject({ name: z.string(), age: z.int().min(0).max(150) });
@@ -37,6 +40,14 @@ export class Weather {
   checkCalled() {
     check(this.calls.length > 0, "the function was not called");
   }
+}
+
+// The logit_bias with which the model does not begin a call, where it may also answer.
+export async function withoutCalls(url) {
+  const answer = await fetch(url.replace(/\/v1$/, "/tokenize"), {
+    method: "POST", headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ content: "<tool_call>" }) });
+  return { [(await answer.json()).tokens[0]]: -100 };
 }
 
 export async function main() {

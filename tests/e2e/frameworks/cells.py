@@ -13,13 +13,17 @@ import json
 import sys
 import time
 import traceback
+import urllib.request
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MODEL = "nano"
 KEY = "none"
 EXTRACT = "Jason is 25 years old. Who is it?"
+# The model calls a function for this by itself ...
 WEATHER = "What is the weather in Paris, in Celsius?"
+# ... and for this only if it must.
+TALK = "Tell me about yourself."
 MAX_TOKENS = 300
 
 
@@ -72,6 +76,16 @@ class Weather:
         check(self.calls, "the function was not called")
         for city, unit in self.calls:
             check(isinstance(city, str) and unit in ("celsius", "fahrenheit"), city, unit)
+
+
+def without_calls(url):
+    """The logit_bias with which the model does not begin a call, where it may also answer."""
+    body = json.dumps({"content": "<tool_call>"}).encode()
+    request = urllib.request.Request(url.removesuffix("/v1") + "/tokenize", body,
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        tokens = json.load(answer)["tokens"]
+    return {str(tokens[0]): -100}
 
 
 async def _awaited(made):

@@ -78,7 +78,7 @@ async def ainvoke(url):
 
 @cell("tools", "bind_tools any")
 def bind_tools(url):
-    message = chat(url).bind_tools([get_weather], tool_choice="any").invoke(cells.WEATHER)
+    message = chat(url).bind_tools([get_weather], tool_choice="any").invoke(cells.TALK)
     check(message.tool_calls and not message.invalid_tool_calls, message)
     get_weather.invoke(message.tool_calls[0])
     seen.check_called()
@@ -88,23 +88,24 @@ def bind_tools(url):
 def bind_named(url):
     model = chat(url).bind_tools([get_weather, Person], tool_choice="get_weather", strict=True,
                                  parallel_tool_calls=False)
-    message = model.invoke(cells.WEATHER)
+    message = model.invoke(cells.TALK)
     check([call["name"] for call in message.tool_calls] == ["get_weather"], message)
 
 
 @cell("tools", "bind_tools auto")
 def bind_auto(url):
-    message = chat(url).bind_tools([get_weather], strict=True).invoke(cells.WEATHER)
-    check(message.tool_calls or message.content, message)
-    check(not message.invalid_tool_calls, message)
+    message = chat(url).bind_tools([get_weather]).invoke(cells.WEATHER)
+    check(message.tool_calls and not message.invalid_tool_calls, message)
+    get_weather.invoke(message.tool_calls[0])
+    seen.check_called()
 
 
 @cell("tools", "beside response_format")
 def tools_and_form(url):
     model = chat(url).bind_tools([get_weather], response_format=Person, strict=True)
-    message = model.invoke(cells.WEATHER)
-    if not message.tool_calls:
-        cells.check_person(message.additional_kwargs["parsed"])
+    check(model.invoke(cells.WEATHER).tool_calls)
+    message = model.bind(logit_bias=cells.without_calls(url)).invoke(cells.WEATHER)
+    cells.check_person(message.additional_kwargs["parsed"])
 
 
 @cell("streams", "stream of a schema")
@@ -117,7 +118,7 @@ def stream_schema(url):
 def stream_call(url):
     whole = None
     model = chat(url, stream_usage=True).bind_tools([get_weather], tool_choice="required")
-    for chunk in model.stream(cells.WEATHER):
+    for chunk in model.stream(cells.TALK):
         whole = chunk if whole is None else whole + chunk
     check(whole.tool_calls and whole.tool_calls[0]["name"] == "get_weather", whole)
     check(whole.usage_metadata["output_tokens"] > 0, whole)
@@ -125,7 +126,7 @@ def stream_call(url):
 
 @cell("loops", "ToolMessage")
 def tool_message(url):
-    messages = [HumanMessage(cells.WEATHER)]
+    messages = [HumanMessage(cells.TALK)]
     messages.append(chat(url).bind_tools([get_weather], tool_choice="any").invoke(messages))
     for call in messages[1].tool_calls:
         messages.append(get_weather.invoke(call))

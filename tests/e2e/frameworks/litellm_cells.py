@@ -47,7 +47,7 @@ def vllm(url):
 @cell("tools", "required")
 def required(url):
     seen = cells.Weather()
-    message = ask(url, cells.WEATHER, tools=[TOOL], tool_choice="required").choices[0].message
+    message = ask(url, cells.TALK, tools=[TOOL], tool_choice="required").choices[0].message
     for call in message.tool_calls:
         check(call.function.name == "get_weather", call)
         seen.get(**json.loads(call.function.arguments))
@@ -56,13 +56,15 @@ def required(url):
 
 @cell("tools", "auto")
 def auto(url):
+    seen = cells.Weather()
     message = ask(url, cells.WEATHER, tools=[TOOL]).choices[0].message
-    check(message.tool_calls or message.content, message)
+    seen.get(**json.loads(message.tool_calls[0].function.arguments))
+    seen.check_called()
 
 
 @cell("streams", "stream_chunk_builder")
 def stream(url):
-    chunks = list(ask(url, cells.WEATHER, tools=[TOOL], tool_choice="required", stream=True,
+    chunks = list(ask(url, cells.TALK, tools=[TOOL], tool_choice="required", stream=True,
                       stream_options={"include_usage": True}))
     whole = litellm.stream_chunk_builder(chunks)
     seen = cells.Weather()
@@ -75,8 +77,8 @@ def stream(url):
 @cell("loops", "tool messages")
 def tool_messages(url):
     seen = cells.Weather()
-    messages = [{"role": "user", "content": cells.WEATHER}]
-    answer = ask(url, cells.WEATHER, tools=[TOOL], tool_choice="required")
+    messages = [{"role": "user", "content": cells.TALK}]
+    answer = ask(url, cells.TALK, tools=[TOOL], tool_choice="required")
     messages.append(answer.choices[0].message)
     for call in answer.choices[0].message.tool_calls:
         text = seen.get(**json.loads(call.function.arguments))

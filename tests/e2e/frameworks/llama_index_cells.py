@@ -56,7 +56,7 @@ def as_structured_llm(url):
 def chat_with_tools(url):
     seen, tool = weather_tool()
     llm = caller(url)
-    answer = llm.chat_with_tools([tool], user_msg=cells.WEATHER, tool_required=True)
+    answer = llm.chat_with_tools([tool], user_msg=cells.TALK, tool_required=True)
     for call in llm.get_tool_calls_from_response(answer):
         tool.call(**call.tool_kwargs)
     seen.check_called()
@@ -66,7 +66,7 @@ def chat_with_tools(url):
 def predict_and_call(url):
     seen, tool = weather_tool()
     done = caller(url, strict=True).predict_and_call(
-        [tool], user_msg=cells.WEATHER, tool_choice="required")
+        [tool], user_msg=cells.TALK, tool_choice="required")
     seen.check_called()
     check("18 degrees" in str(done), done)
 
@@ -83,7 +83,7 @@ def stream_tools(url):
     seen, tool = weather_tool()
     llm = caller(url)
     last = None
-    for last in llm.stream_chat_with_tools([tool], user_msg=cells.WEATHER, tool_required=True):
+    for last in llm.stream_chat_with_tools([tool], user_msg=cells.TALK, tool_required=True):
         pass
     for call in llm.get_tool_calls_from_response(last):
         tool.call(**call.tool_kwargs)
@@ -96,7 +96,7 @@ async def function_agent(url):
     agent = FunctionAgent(tools=[tool], llm=caller(url, strict=True), system_prompt="Be brief.",
                           initial_tool_choice="get_weather")
     try:
-        done = await agent.run(cells.WEATHER, max_iterations=3)
+        done = await agent.run(cells.TALK, max_iterations=3)
     except WorkflowRuntimeError as error:
         check("max iterations" in str(error).lower(), error)
         seen.check_called()

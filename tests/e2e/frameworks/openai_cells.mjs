@@ -8,6 +8,7 @@ import { Person, Place, Weather, cell, check, checkPerson } from "./cells.mjs";
 const ASK = { model: cells.MODEL, temperature: 0, max_tokens: cells.MAX_TOKENS };
 const PERSON = [{ role: "user", content: cells.EXTRACT }];
 const WEATHER = [{ role: "user", content: cells.WEATHER }];
+const TALK = [{ role: "user", content: cells.TALK }];
 const FORM = zodResponseFormat(Person, "person");
 const TOOL = zodFunction({ name: "get_weather", parameters: Place });
 
@@ -21,22 +22,20 @@ cell("typed answers", "chat.completions.parse", async (url) => {
 
 cell("tools", "zodFunction", async (url) => {
   const done = await chat(url).parse({
-    ...ASK, messages: WEATHER, tools: [TOOL], tool_choice: "required" });
+    ...ASK, messages: TALK, tools: [TOOL], tool_choice: "required" });
   Place.parse(done.choices[0].message.tool_calls[0].function.parsed_arguments);
 });
 
 cell("tools", "auto", async (url) => {
   const done = await chat(url).parse({ ...ASK, messages: WEATHER, tools: [TOOL] });
-  const message = done.choices[0].message;
-  check(message.content || message.tool_calls?.length, message);
+  Place.parse(done.choices[0].message.tool_calls[0].function.parsed_arguments);
 });
 
 cell("tools", "beside response_format", async (url) => {
-  const done = await chat(url).parse({
-    ...ASK, messages: WEATHER, tools: [TOOL], response_format: FORM });
-  const message = done.choices[0].message;
-  if (message.tool_calls?.length) Place.parse(message.tool_calls[0].function.parsed_arguments);
-  else checkPerson(message.parsed);
+  const ask = async (more) => (await chat(url).parse({
+    ...ASK, messages: WEATHER, tools: [TOOL], response_format: FORM, ...more })).choices[0].message;
+  Place.parse((await ask({})).tool_calls[0].function.parsed_arguments);
+  checkPerson((await ask({ logit_bias: await cells.withoutCalls(url) })).parsed);
 });
 
 cell("streams", "stream(response_format)", async (url) => {
@@ -49,7 +48,7 @@ cell("streams", "stream(response_format)", async (url) => {
 
 cell("streams", "stream(tools)", async (url) => {
   const stream = chat(url).stream({
-    ...ASK, messages: WEATHER, tools: [TOOL], tool_choice: "required" });
+    ...ASK, messages: TALK, tools: [TOOL], tool_choice: "required" });
   const done = await stream.finalChatCompletion();
   Place.parse(done.choices[0].message.tool_calls[0].function.parsed_arguments);
 });
@@ -61,7 +60,7 @@ function weatherFunction(seen) {
 cell("loops", "runTools", async (url) => {
   const seen = new Weather();
   const runner = chat(url).runTools(
-    { ...ASK, messages: WEATHER, tools: [weatherFunction(seen)], tool_choice: "required" },
+    { ...ASK, messages: TALK, tools: [weatherFunction(seen)], tool_choice: "required" },
     { maxChatCompletions: 2 });
   await runner.done();
   seen.checkCalled();
@@ -70,7 +69,7 @@ cell("loops", "runTools", async (url) => {
 cell("loops", "runTools of one function", async (url) => {
   const seen = new Weather();
   const runner = chat(url).runTools({
-    ...ASK, messages: WEATHER, tools: [weatherFunction(seen)],
+    ...ASK, messages: TALK, tools: [weatherFunction(seen)],
     tool_choice: { type: "function", function: { name: "get_weather" } } });
   await runner.done();
   seen.checkCalled();

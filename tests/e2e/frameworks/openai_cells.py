@@ -26,6 +26,7 @@ class GetWeather(BaseModel):
 ASK = {"model": cells.MODEL, "temperature": 0, "max_tokens": cells.MAX_TOKENS}
 PERSON = [{"role": "user", "content": cells.EXTRACT}]
 WEATHER = [{"role": "user", "content": cells.WEATHER}]
+TALK = [{"role": "user", "content": cells.TALK}]
 
 
 def client_of(url):
@@ -70,37 +71,31 @@ async def parse_async(url):
 def strict_tool(url):
     with client_of(url) as client:
         done = client.chat.completions.parse(
-            messages=WEATHER, tools=[weather_tool()], tool_choice="required", **ASK)
+            messages=TALK, tools=[weather_tool()], tool_choice="required", **ASK)
     call = done.choices[0].message.tool_calls[0].function
     check(call.name == "get_weather" and isinstance(call.parsed_arguments, GetWeather), call)
 
 
 @cell("tools", "auto")
 def auto_tool(url):
-    """The model may answer without a call; one that it makes is valid."""
     with client_of(url) as client:
         done = client.chat.completions.parse(
             messages=WEATHER, tools=[weather_tool()], tool_choice="auto", **ASK)
-    message = done.choices[0].message
-    for call in message.tool_calls or []:
-        check(isinstance(call.function.parsed_arguments, GetWeather), call)
-    check(message.tool_calls or message.content, message)
+    call = done.choices[0].message.tool_calls[0].function
+    check(isinstance(call.parsed_arguments, GetWeather), call)
 
 
 @cell("tools", "beside response_format")
 def tool_and_form(url):
     with client_of(url) as client:
+        def ask(**more):
+            return client.chat.completions.parse(
+                messages=WEATHER, tools=[weather_tool()], response_format=Person, **ASK,
+                **more).choices[0].message
         for choice in ("auto", "required"):
-            done = client.chat.completions.parse(
-                messages=WEATHER, tools=[weather_tool()], tool_choice=choice,
-                response_format=Person, **ASK)
-            message = done.choices[0].message
-            if message.tool_calls:
-                called = message.tool_calls[0].function.parsed_arguments
-                check(isinstance(called, GetWeather), message)
-            else:
-                check(choice == "auto", message)
-                cells.check_person(message.parsed)
+            called = ask(tool_choice=choice).tool_calls[0].function.parsed_arguments
+            check(isinstance(called, GetWeather), called)
+        cells.check_person(ask(logit_bias=cells.without_calls(url)).parsed)
 
 
 @cell("streams", "stream(response_format)")
@@ -121,7 +116,7 @@ def stream_tools(url):
     arguments = []
     with client_of(url) as client:
         with client.chat.completions.stream(
-                messages=WEATHER, tools=[weather_tool()], tool_choice="required", **ASK) as stream:
+                messages=TALK, tools=[weather_tool()], tool_choice="required", **ASK) as stream:
             for event in stream:
                 if event.type == "tool_calls.function.arguments.done":
                     arguments.append(event.parsed_arguments)
@@ -131,7 +126,7 @@ def stream_tools(url):
 @cell("loops", "tool messages")
 def tool_messages(url):
     weather = cells.Weather()
-    messages = list(WEATHER)
+    messages = list(TALK)
     with client_of(url) as client:
         done = client.chat.completions.parse(
             messages=messages, tools=[weather_tool()], tool_choice="required",

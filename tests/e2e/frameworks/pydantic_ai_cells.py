@@ -80,6 +80,7 @@ async def run_with_tool(asked, kind):
     except UsageLimitExceeded:
         seen.check_called()
         return "limit of requests"
+    seen.check_called()
     check(isinstance(done.output, kind), done.output)
     return None
 
@@ -117,7 +118,11 @@ async def beside_tool_output(url):
 
 @cell("tools", "beside NativeOutput")
 async def beside_native_output(url):
-    return await run_with_tool(agent(url, NativeOutput(Person)), Person)
+    end = await run_with_tool(agent(url, NativeOutput(Person)), Person)
+    asked = agent(url, NativeOutput(Person), {"logit_bias": cells.without_calls(url)})
+    with_weather(asked)
+    await person_of(asked)
+    return end
 
 
 @cell("streams", "run_stream")

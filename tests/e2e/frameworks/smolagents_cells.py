@@ -44,7 +44,7 @@ def response_format(url):
 @cell("tools", "tools_to_call_from")
 def tools_to_call_from(url):
     """The library asks for a call with tool_choice required."""
-    answer = model(url).generate(said(cells.WEATHER), tools_to_call_from=[get_weather])
+    answer = model(url).generate(said(cells.TALK), tools_to_call_from=[get_weather])
     check(answer.tool_calls, answer)
     for call in answer.tool_calls:
         arguments = call.function.arguments
@@ -55,7 +55,7 @@ def tools_to_call_from(url):
 @cell("streams", "generate_stream")
 def generate_stream(url):
     parts = list(model(url).generate_stream(
-        said(cells.WEATHER), tools_to_call_from=[get_weather]))
+        said(cells.TALK), tools_to_call_from=[get_weather]))
     names = [call.function.name for part in parts for call in part.tool_calls or []
              if call.function and call.function.name]
     check("get_weather" in names, names)
@@ -72,7 +72,7 @@ def tool_calling_agent(url):
     agent = ToolCallingAgent(tools=[get_weather], model=model(url), max_steps=3,
                              prompt_templates=templates,
                              verbosity_level=LogLevel.OFF, step_callbacks=[steps.append])
-    result = agent.run(cells.WEATHER, return_full_result=True)
+    result = agent.run(cells.TALK, return_full_result=True)
     check(result.state in ("success", "max_steps_error"), result.state)
     called = {call.name for step in steps for call in step.tool_calls or []}
     check(called and called <= {"get_weather", "final_answer"}, called)
