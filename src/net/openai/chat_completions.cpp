@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
+#include "net/openai/reasoned_form.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
@@ -199,12 +200,23 @@ ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& f
   return std::shared_ptr<const AnswerReading>(std::move(reading));
 }
 
+// Where the prompt begins reasoning, the form comes after it. The form itself was loaded before.
+ApiResult<void> set_reasoned_form(const OpenAiService& service, const std::string& prompt_tail,
+                                  GenerateRequest& request) {
+  if (!request.form) return {};
+  auto reasoned = TRY(after_reasoning(service.text->format(), prompt_tail, *request.form));
+  if (!reasoned) return {};
+  TRY(load_form(service, request));
+  request.form->form = std::move(*reasoned);
+  return {};
+}
+
 // Where calls must come or be right, the answer is held to the grammar of the model's calls; beside
 // a schema it is either calls or a value of that. The schema was loaded before: what is wrong in it
 // is known.
 ApiResult<void> set_call_form(const OpenAiService& service, GenerateRequest& request) {
   const AnswerFormat& format = service.text->format();
-  if (!request.may_call || !(request.must_call || request.strict_calls || request.form)) return {};
+  if (!request.must_call && !request.strict_calls && !request.form) return {};
   if (!format.has_calls) return {};  // refused with the tools
   CallGrammarOptions options{.names = request.call_names,
                              .required = request.must_call,
@@ -230,6 +242,17 @@ ApiResult<void> set_call_form(const OpenAiService& service, GenerateRequest& req
   return {};
 }
 
+// The form of the answer, with the model's calls and reasoning in it.
+ApiResult<void> set_answer_form(const OpenAiService& service, const std::string& prompt_tail,
+                                GenerateRequest& request) {
+  if (request.may_call) {
+    TRY(set_call_form(service, request));
+  } else {
+    TRY(set_reasoned_form(service, prompt_tail, request));
+  }
+  return load_form(service, request);
+}
+
 // Parse, session, template, tokens; each failure names the field.
 ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
                             const std::shared_ptr<Reply>& reply) {
@@ -238,8 +261,6 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   TRY(check_model(service, request.model));
   TRY(check_biases(service, request.params));
   const AnswerFormat& format = service.text->format();
-  TRY(set_call_form(service, request));
-  TRY(load_form(service, request));
   TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
@@ -247,6 +268,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));
+  TRY(set_answer_form(service, prompt->tail, request));
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt->ids);
   prompts[0].n_fixed = prompt->n_fixed;
