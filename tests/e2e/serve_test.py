@@ -340,10 +340,10 @@ class Refusals(ServeTest):
     def test_fields(self):
         self.refused(CHAT, self.body(temprature=1), 400, "unknown_field", "temprature",
                      "temprature")
-        self.refused(CHAT, self.body(tools=[{"type": "function"}]), 400, "unsupported_field",
-                     "tools", "not supported yet")
-        self.refused(CHAT, self.body(response_format={"type": "json_object"}), 400,
-                     "unsupported_field", "response_format")
+        self.refused(CHAT, self.body(tools=[{"type": "function"}]), 400, "missing_field",
+                     "tools[0].function", "is required")
+        self.refused(CHAT, self.body(response_format={"type": "xml"}), 400,
+                     "invalid_value", "response_format.type")
         self.refused(CHAT, self.body(temperature=-1), 400, "invalid_value", "temperature")
         self.refused(CHAT, self.body(logit_bias={"99999999": 1}), 400, "invalid_value",
                      "logit_bias")
