@@ -340,10 +340,10 @@ class Refusals(ServeTest):
     def test_fields(self):
         self.refused(CHAT, self.body(temprature=1), 400, "unknown_field", "temprature",
                      "temprature")
-        self.refused(CHAT, self.body(tools=[{"type": "function"}]), 400, "unsupported_field",
-                     "tools", "not supported yet")
-        self.refused(CHAT, self.body(response_format={"type": "json_object"}), 400,
-                     "unsupported_field", "response_format")
+        self.refused(CHAT, self.body(tools=[{"type": "function"}]), 400, "missing_field",
+                     "tools[0].function", "is required")
+        self.refused(CHAT, self.body(response_format={"type": "xml"}), 400,
+                     "invalid_value", "response_format.type")
         self.refused(CHAT, self.body(temperature=-1), 400, "invalid_value", "temperature")
         self.refused(CHAT, self.body(logit_bias={"99999999": 1}), 400, "invalid_value",
                      "logit_bias")
@@ -502,6 +502,24 @@ class Tools(ServeTest):
                 name += (call.function.name or "") if call.index == 0 else ""
                 arguments += (call.function.arguments or "") if call.index == 0 else ""
         self.assertEqual((name, arguments), (whole.name, whole.arguments))
+
+    def test_a_schema_beside_tools_gives_calls_or_a_value(self):
+        form = {"response_format": {"type": "json_object", "schema": {"enum": ["rain", "sun"]}}}
+        nothing = {"type": "object", "additionalProperties": False}
+        tools = [{"type": "function", "function": {"name": "stop", "parameters": nothing}}]
+        kinds = set()
+        for seed in range(24):  # so hot that the model does not know what it prefers
+            choice = self.chat(messages=WEATHER, tools=tools, parallel_tool_calls=False, seed=seed,
+                               temperature=20, max_tokens=150, **form).choices[0]
+            calls = choice.message.tool_calls or []
+            self.assertEqual(choice.finish_reason, "tool_calls" if calls else "stop")
+            if calls:
+                self.assertEqual([json.loads(call.function.arguments) for call in calls], [{}])
+            else:
+                self.assertIn(json.loads(choice.message.content), ("rain", "sun"))
+            kinds.add(choice.finish_reason)
+        self.assertEqual(kinds, {"tool_calls", "stop"})
+        self.assertTrue(self.ask(tool_choice="required", **form).message.tool_calls)
 
     def test_results_go_back_to_the_model(self):
         calls = self.ask(tool_choice="required", parallel_tool_calls=False).message

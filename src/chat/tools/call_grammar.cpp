@@ -25,6 +25,39 @@ const Json& function_of(const Json& entry) {
   return function == nullptr ? entry : *function;
 }
 
+// A function has the parameters that its schema lists and no others, although JSON Schema allows
+// other members where it does not forbid them: small models would invent some. A schema that says
+// what else it allows, or lists members in other places, is left as it is.
+void close_parameters(Json& schema) {
+  constexpr std::string_view kOpen[] = {"additionalProperties",
+                                        "unevaluatedProperties",
+                                        "patternProperties",
+                                        "propertyNames",
+                                        "minProperties",
+                                        "dependentSchemas",
+                                        "dependencies",
+                                        "allOf",
+                                        "anyOf",
+                                        "oneOf",
+                                        "not",
+                                        "if",
+                                        "$ref",
+                                        "$dynamicRef",
+                                        "$recursiveRef"};
+  for (const std::string_view key : kOpen) {
+    if (schema.contains(key)) return;
+  }
+  const Json* properties = schema.find("properties");
+  if (properties == nullptr || !properties->is_object()) return;
+  const Json* required = schema.find("required");
+  if (required != nullptr && required->is_array()) {
+    for (const Json& name : *required) {
+      if (name.is_string() && !properties->contains(name.text())) return;
+    }
+  }
+  schema["additionalProperties"] = false;
+}
+
 class CallGrammar {
  public:
   CallGrammar(const AnswerFormat& format, const CallGrammarOptions& options)
@@ -58,7 +91,7 @@ class CallGrammar {
       if (!is_wanted) continue;
       const Json* parameters = function.find("parameters");
       tools.push_back({std::string(name->text()), parameters == nullptr || parameters->is_null()
-                                                      ? Json{{"type", "object"}}
+                                                      ? Json{{"properties", Json::object()}}
                                                       : *parameters});
     }
     if (tools.empty()) return fail(Code::invalid, "no tool of this name is given");
@@ -83,7 +116,7 @@ class CallGrammar {
     lark_.rule("section", section);
     std::string answer = "section";
     if (is_prefilled) TRY(prefilled_section(answer));
-    if (!options_.required) answer = fmt::format("({})", text_or(answer));
+    if (!options_.required) answer = fmt::format("({})", content_or(answer));
     lark_.rule("start", thinking() + " " + answer);
     return {};
   }
@@ -102,6 +135,12 @@ class CallGrammar {
       answer += fmt::format(" ({} call)*", lark_.text(dialect_.separator));
     }
     return {};
+  }
+
+  // A value of the schema instead of calls, or text and perhaps calls.
+  std::string content_or(const std::string& calls) {
+    if (options_.content_schema.empty()) return text_or(calls);
+    return fmt::format("{} | %json {}", calls, options_.content_schema);
   }
 
   // Text in which nothing looks like a call, and then perhaps calls.
@@ -209,6 +248,7 @@ class CallGrammar {
     Json schema = tool.parameters;
     if (schema.is_object() && !schema.contains("$id")) schema["$id"] = id;
     if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
+    if (schema.is_object()) close_parameters(schema);
     return schema;
   }
 
@@ -267,7 +307,10 @@ class CallGrammar {
     const std::string thought =
         fmt::format("{} {} {}", lark_.text("<|channel|>analysis<|message|>"), text,
                     lark_.text("<|end|><|start|>assistant"));
-    const std::string said = fmt::format("{} {}", lark_.text("<|channel|>final<|message|>"), text);
+    const std::string content =
+        options_.content_schema.empty() ? text : " %json " + options_.content_schema;
+    const std::string said =
+        fmt::format("{} {}", lark_.text("<|channel|>final<|message|>"), content);
     lark_.rule("start",
                fmt::format("({})* (section{})", thought,
                            options_.required ? ""

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
+#include "net/openai/reasoned_form.h"
 #include "net/openai/reasoning.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -216,28 +217,61 @@ ApiResult<std::shared_ptr<const AnswerReading>> reading_of(const AnswerFormat& f
   return std::shared_ptr<const AnswerReading>(std::move(reading));
 }
 
-// Where calls must come or be right, the answer is held to the grammar of the model's calls.
-// `tail`: the end of the prompt, where reasoning may have begun.
-ApiResult<void> set_call_form(const AnswerFormat& format, const std::string& tail,
+// Where the prompt begins reasoning that ends with a text, the form comes after that; where it ends
+// with a token, the engine waits for it (reasoning.h). The form itself was loaded before.
+ApiResult<void> set_reasoned_form(const OpenAiService& service, const std::string& prompt_tail,
+                                  GenerateRequest& request) {
+  const AnswerFormat& format = service.text->format();
+  if (!request.form || format.region) return {};
+  auto reasoned = TRY(after_reasoning(format, prompt_tail, *request.form));
+  if (!reasoned) return {};
+  TRY(load_form(service, request));
+  request.form->form = std::move(*reasoned);
+  return {};
+}
+
+// Where calls must come or be right, the answer is held to the grammar of the model's calls; beside
+// a schema it is either calls or a value of that. The schema was loaded before: what is wrong in it
+// is known.
+ApiResult<void> set_call_form(const OpenAiService& service, const std::string& prompt_tail,
                               GenerateRequest& request) {
-  if (!request.may_call || !(request.must_call || request.strict_calls)) return {};
-  if (request.form) {
-    return tl::unexpected(
-        bad_request(request.form->field,
-                    fmt::format("'{}' cannot be combined with 'tool_choice' or strict tools",
-                                request.form->field)));
-  }
+  const AnswerFormat& format = service.text->format();
+  if (!request.must_call && !request.strict_calls && !request.form) return {};
   if (!format.has_calls) return {};  // refused with the tools
-  auto grammar = call_grammar(format, *request.conversation.tools.json(),
-                              {.names = request.call_names,
-                               .required = request.must_call,
-                               .parallel = request.parallel_calls,
-                               .prompt_tail = tail});
+  CallGrammarOptions options{.names = request.call_names,
+                             .required = request.must_call,
+                             .parallel = request.parallel_calls,
+                             .prompt_tail = prompt_tail};
+  if (request.form) {
+    if (request.form->form.kind != AnswerForm::Kind::json_schema) {
+      return tl::unexpected(bad_request(
+          request.form->field,
+          fmt::format("'{}' cannot be combined with tools; a JSON schema can, or \"tool_choice\": "
+                      "\"none\"",
+                      request.form->field)));
+    }
+    TRY(load_form(service, request));
+    const std::string& schema = request.form->form.text;
+    const bool is_object = schema.find('{') != std::string::npos;  // or true
+    options.content_schema = is_object ? schema : fmt::format("{{\"allOf\": [{}]}}", schema);
+  }
+  auto grammar = call_grammar(format, *request.conversation.tools.json(), options);
   const char* field = request.must_call ? "tool_choice" : "tools";
   if (!grammar) return tl::unexpected(api_error(grammar.error(), field));
   request.form = AskedForm{.form = {.kind = AnswerForm::Kind::lark, .text = std::move(*grammar)},
                            .field = field};
   return {};
+}
+
+// The form of the answer, with the model's calls and reasoning in it.
+ApiResult<void> set_answer_form(const OpenAiService& service, const std::string& prompt_tail,
+                                GenerateRequest& request) {
+  if (request.may_call) {
+    TRY(set_call_form(service, prompt_tail, request));
+  } else {
+    TRY(set_reasoned_form(service, prompt_tail, request));
+  }
+  return load_form(service, request);
 }
 
 // Parse, session, template, tokens; each failure names the field.
@@ -255,8 +289,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));
-  TRY(set_call_form(format, prompt->tail, request));
-  TRY(load_form(service, request));
+  TRY(set_answer_form(service, prompt->tail, request));
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt->ids);
   prompts[0].n_fixed = prompt->n_fixed;

@@ -1,5 +1,7 @@
 #include "net/openai/conversation.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "chat/read_conversation.h"
 #include "net/openai/fields.h"
@@ -72,14 +74,32 @@ ApiResult<void> check_message(const Json& message, const std::string& where, Mes
   return check_members(message, where);
 }
 
+bool has_no_effect(std::string_view member) {
+  return std::ranges::any_of(message_fields(), [&](const FieldRow& row) {
+    return row.name == member && row.use == FieldUse::no_effect;
+  });
+}
+
+// Calls without what has no effect.
+Json kept_calls(const Json& calls) {
+  Json kept = Json::array();
+  for (Json call : calls) {
+    call.erase("index");
+    call["function"].erase("parsed_arguments");
+    kept.push_back(std::move(call));
+  }
+  return kept;
+}
+
 // Members that say something; templates ask whether a member is there.
 TemplateValue kept_members(const TemplateValue& members) {
   if (members.json() == nullptr) return {};
   Json kept = Json::object();
   for (const auto& [name, value] : members.json()->items()) {
     const bool no_calls = name == "tool_calls" && (value.is_null() || value.empty());
-    if (no_calls || name == "cache_control") continue;
-    if (!value.is_null() && value != Json::array()) kept[name] = value;
+    if (no_calls || has_no_effect(name)) continue;
+    if (value.is_null() || value == Json::array()) continue;
+    kept[name] = name == "tool_calls" ? kept_calls(value) : value;
   }
   return kept.empty() ? TemplateValue() : TemplateValue(std::move(kept));
 }

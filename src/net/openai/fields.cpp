@@ -14,6 +14,9 @@ bool is_empty_list(const Json& value) { return value.is_array() && value.empty()
 bool is_empty_text(const Json& value) { return value.is_string() && value.empty(); }
 bool is_none(const Json& value) { return value == "none"; }
 bool is_one(const Json& value) { return value == 1; }
+bool is_medium(const Json& value) { return value == "medium"; }
+// The same service as without the field.
+bool is_usual_tier(const Json& value) { return value == "auto" || value == "default"; }
 // Values of refused fields that ask for nothing.
 bool is_text_only(const Json& value) {
   return value.is_array() && value.size() == 1 && value[0] == "text";
@@ -70,7 +73,7 @@ constexpr std::array kSharedFields{
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
     FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},
     FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},
-    FieldRow{"service_tier", kUnsupported, ""},
+    FieldRow{"service_tier", kUnsupported, "only \"auto\" or \"default\"", is_usual_tier},
     FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},
     FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
 };
@@ -112,7 +115,7 @@ constexpr auto kChatFields = joined_rows(
                  "tokens of reasoning, after which its end is written for the model"},
         FieldRow{"reasoning_format", kHonoured,
                  "\"auto\", the default: reasoning_content; \"none\": reasoning is content"},
-        FieldRow{"verbosity", kUnsupported, ""},
+        FieldRow{"verbosity", kUnsupported, "only \"medium\"", is_medium},
         FieldRow{"web_search_options", kUnsupported, ""},
     });
 
@@ -143,6 +146,8 @@ constexpr std::array kMessageFields{
     FieldRow{"tool_call_id", kHonoured, "of the role tool: the call that the message answers"},
     FieldRow{"reasoning_content", kHonoured, "of the assistant: a text, given to the template"},
     FieldRow{"cache_control", kNoEffect, "a hint for other servers' caches"},
+    FieldRow{"parsed", kNoEffect, "what OpenAI's client made of the content"},
+    FieldRow{"provider_specific_fields", kNoEffect, "what LiteLLM noted beside"},
     FieldRow{"refusal", kUnsupported, ""},
     FieldRow{"annotations", kUnsupported, "only an empty list", is_empty_list},
     FieldRow{"audio", kUnsupported, ""},

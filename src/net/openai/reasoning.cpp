@@ -12,12 +12,13 @@ tl::unexpected<ApiError> not_supported(const std::string& field, const char* why
 
 }  // namespace
 
-// The grammar of calls allows reasoning itself, so these need a region only for a budget.
+// The grammar of calls allows reasoning itself, so these need a region only for a budget. A form
+// after reasoning that ends with a text has it in its own grammar (reasoned_form.h).
 ApiResult<std::optional<ReasoningRegion>> reasoning_region(const AnswerFormat& format,
                                                            const GenerateRequest& request,
                                                            std::string_view prompt_tail) {
   const bool has_budget = request.thinking_budget >= 0;
-  const bool has_form = request.form.has_value() && !request.must_call && !request.strict_calls;
+  const bool has_form = request.form.has_value() && !request.may_call;
   if (!has_budget && !has_form) return std::nullopt;
   const bool channels = format.dialect.shape == ToolDialect::Shape::channels;
   const bool thinks = channels || !format.dialect.reasoning.end.empty();
@@ -27,16 +28,16 @@ ApiResult<std::optional<ReasoningRegion>> reasoning_region(const AnswerFormat& f
     return not_supported(kBudget, "a budget is not supported for models that answer in channels");
   }
   if (!thinks || request.reasoning_effort == "none") return std::nullopt;
-  // A template that switches thinking off closes the region in the prompt.
-  const bool opens = open_reasoning(format.dialect.reasoning, prompt_tail).has_value();
   if (!format.region) {
     constexpr const char* kWhy = "the end of the model's reasoning is not a token of its own";
     if (has_budget) return not_supported(kBudget, kWhy);
-    if (opens || channels) return not_supported(request.form->field, kWhy);
+    if (channels) return not_supported(request.form->field, kWhy);
     return std::nullopt;
   }
   ReasoningRegion region = *format.region;
-  region.is_open = region.is_open || opens;
+  // A template that switches thinking off closes the region in the prompt.
+  region.is_open =
+      region.is_open || open_reasoning(format.dialect.reasoning, prompt_tail).has_value();
   region.max_tokens = request.thinking_budget;
   return region;
 }

@@ -33,14 +33,16 @@ TEST(ReasoningRegion, AFormBeginsAfterReasoning) {
   EXPECT_FALSE((**over).is_open);
 }
 
-TEST(ReasoningRegion, IsRefusedWhereItsEndCannotBeFound) {
+// A form has the reasoning in its own grammar then; a budget needs the token.
+TEST(ReasoningRegion, NeedsATokenAtItsEnd) {
   const auto open = reasoning_region(thinking_format(false), with_form(), "<think>\n");
-  ASSERT_FALSE(open);
-  EXPECT_EQ(open.error().param, "response_format");
-  // The model may think or not: it is held to the form at once.
-  const auto closed = reasoning_region(thinking_format(false), with_form(), "assistant\n");
-  ASSERT_TRUE(closed);
-  EXPECT_FALSE(*closed);
+  ASSERT_TRUE(open);
+  EXPECT_FALSE(*open);
+  GenerateRequest budget;
+  budget.thinking_budget = 3;
+  const auto refused = reasoning_region(thinking_format(false), budget, "<think>\n");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "thinking_token_budget");
 }
 
 TEST(ReasoningRegion, NothingAskedIsNothingLimited) {
@@ -51,7 +53,7 @@ TEST(ReasoningRegion, NothingAskedIsNothingLimited) {
   ASSERT_TRUE(silent);
   EXPECT_FALSE(*silent);
   GenerateRequest calls = with_form();
-  calls.must_call = true;
+  calls.may_call = calls.must_call = true;
   const auto called = reasoning_region(thinking_format(true), calls, "<think>\n");
   ASSERT_TRUE(called);
   EXPECT_FALSE(*called);

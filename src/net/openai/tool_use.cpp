@@ -25,7 +25,9 @@ constexpr FieldRow kCallRows[] = {{"id", FieldUse::honoured, "a text"},
                                   {"index", FieldUse::no_effect, ""},
                                   {"function", FieldUse::honoured, "an object"}};
 constexpr FieldRow kCalledRows[] = {{"name", FieldUse::honoured, "a text"},
-                                    {"arguments", FieldUse::honoured, "a text or an object"}};
+                                    {"arguments", FieldUse::honoured, "a text or an object"},
+                                    // What OpenAI's client made of the arguments.
+                                    {"parsed_arguments", FieldUse::no_effect, ""}};
 
 tl::unexpected<ApiError> unsupported(const std::string& field, const std::string& why) {
   return tl::unexpected(bad_request(field, why, "unsupported_field"));
