@@ -63,6 +63,9 @@ TEST(Form, AcceptsWhatASchemaAccepts) {
       {R"({"not": {"type": ["string", "object", "array", "null", "boolean"]}})",
        {"1", "-2.50", "1e5"},
        {"\"a\"", "null", "{}"}},
+      {R"({"minItems": 2, "maxItems": 2, "not": {"uniqueItems": true}})",
+       {"[1, 1]", "[null, null]", "[[], []]"},
+       {"[1]", "[1, 2]", "[1, 1, 1]", "1"}},
       {R"({"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "additionalProperties":
            {"$ref": "#/$defs/t"}, "maxProperties": 1}}})",
        {"{}", R"({"a": {"b": {}}})"},

@@ -23,6 +23,7 @@ struct ArraySteps::Branches {
   std::vector<Goal> goals = {};  // distinct ones that are neither yes nor no
   std::vector<Goal> chosen = {};
   std::vector<GoalStep> made = {};
+  size_t n_atoms = 0;
   size_t n_tried = 0;
 };
 
@@ -106,6 +107,7 @@ std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
   Formula rest = formulas_.all_of(stepped);
   std::vector<uint32_t> atoms;
   formulas_.add_atoms(rest, atoms);
+  branches.n_atoms = atoms.size();
   for (const uint32_t index : atoms) {
     const Goal goal = goal_of(index, seen);
     if (goal != Goal::yes && goal != Goal::no) branches.goals.push_back(goal);
@@ -126,9 +128,11 @@ std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
 const std::vector<GoalStep>& ArraySteps::steps(Formula formula, Goal seen) {
   const uint64_t id = uint64_t{static_cast<uint32_t>(formula)} << 32 | static_cast<uint32_t>(seen);
   const auto known = steps_.find(id);
-  if (known != steps_.end()) return *known->second;
-  auto made = std::make_unique<std::vector<GoalStep>>(find_steps(formula, seen));
-  return *steps_.emplace(id, std::move(made)).first->second;
+  if (known != steps_.end()) return known->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<std::vector<GoalStep>>>(
+      budget_, [&] { return find_steps(formula, seen); });
+  return steps_.emplace(id, std::move(made)).first->second->get(budget_);
 }
 
 // The atom that "each item is" is the negation of.
@@ -151,6 +155,7 @@ Goal ArraySteps::goal_of(uint32_t index, Goal seen) const {
 void ArraySteps::branch(Branches& b, Formula rest, size_t at) {
   if (rest == Formula::no) return;
   if (++b.n_tried > kMaxItemBranches) return budget_.give_up();
+  if (!budget_.spend(2 * b.n_atoms)) return;
   if (at == b.goals.size()) {
     const Formula next = formulas_.all_of(
         b.kept, formulas_.substitute(rest, [&](uint32_t index) { return moved(index); }));
@@ -216,7 +221,7 @@ ArraySteps::Quick ArraySteps::judge_quickly(Formula formula) {
       eaches.push_back(atom);
     } else if (atom.n == 0 && !is_negation) {
       continue;
-    } else if (!atom.counts_all()) {
+    } else if (atom.n == 0 || !atom.counts_all()) {
       return Quick::unknown;
     } else if (atom.goal == Goal::yes) {
       is_negation ? most = std::min<uint64_t>(most, atom.n - 1)

@@ -66,7 +66,7 @@ class ArraySteps {
   Formulas formulas_;
   std::vector<Atom> atoms_;
   std::unordered_multimap<uint64_t, uint32_t> atom_ids_;
-  std::unordered_map<uint64_t, std::unique_ptr<std::vector<GoalStep>>> steps_;  // by both
+  std::unordered_map<uint64_t, std::unique_ptr<Kept<std::vector<GoalStep>>>> steps_;  // by both
   Judgements judgements_;
 };
 

@@ -108,15 +108,15 @@ ValueShape Goals::constant_shape(const Json& value) {
 // Recursion is as deep as schemas apply to one value, which the reader checked for circles.
 const ValueShape& Goals::shape(Goal goal) {
   const auto at = shapes_.find(goal);
-  if (at != shapes_.end()) return *at->second;
+  if (at != shapes_.end()) return at->second->get(budget_);
   if (depth_ >= kMaxShapeDepth) {
     budget_.give_up();
     return algebra_.nothing();
   }
   ++depth_;
-  auto made = std::make_unique<ValueShape>(make_shape(goal));
+  auto made = std::make_unique<Kept<ValueShape>>(budget_, [&] { return make_shape(goal); });
   --depth_;
-  return *shapes_.emplace(goal, std::move(made)).first->second;
+  return shapes_.emplace(goal, std::move(made)).first->second->get(budget_);
 }
 
 ValueShape Goals::leaf_shape(uint32_t atom) {
@@ -156,13 +156,18 @@ ValueShape Goals::make_shape(Goal goal) {
 
 const Goals::Start& Goals::start(Goal goal) {
   const auto at = starts_.find(goal);
-  if (at != starts_.end()) return *at->second;
+  if (at != starts_.end()) return at->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<Start>>(budget_, [&] { return make_start(goal); });
+  return starts_.emplace(goal, std::move(made)).first->second->get(budget_);
+}
+
+Goals::Start Goals::make_start(Goal goal) {
   const ValueShape& whole = shape(goal);
-  auto made = std::make_unique<Start>();
-  made->scalars = algebra_.scalars(whole);
-  if (objects_.satisfiable(whole.objects)) made->objects = whole.objects;
-  if (arrays_.satisfiable(whole.arrays)) made->arrays = whole.arrays;
-  return *starts_.emplace(goal, std::move(made)).first->second;
+  Start made = {.scalars = algebra_.scalars(whole)};
+  if (objects_.satisfiable(whole.objects)) made.objects = whole.objects;
+  if (arrays_.satisfiable(whole.arrays)) made.arrays = whole.arrays;
+  return made;
 }
 
 bool Goals::satisfiable(Goal goal) {

@@ -90,7 +90,8 @@ class ObjectSteps {
 
   // Sorted once and kept.
   const Sorted& sorted(Formula formula);
-  std::unique_ptr<Sorted> sort(Formula formula);
+  Sorted sort(Formula formula);
+  Plan make_plan(Formula formula);
   void find_cells(Sorted& made);
   bool is_in(const Sorted& of, KeySet set, const Class& key);
   std::vector<GoalStep> find_steps(const Sorted& of, const Class& key);
@@ -113,9 +114,9 @@ class ObjectSteps {
   Formulas formulas_;
   std::vector<Atom> atoms_;
   std::unordered_multimap<uint64_t, uint32_t> atom_ids_;
-  std::unordered_map<Formula, std::unique_ptr<Sorted>> sorted_;
-  std::unordered_map<Formula, std::unique_ptr<Plan>> plans_;
-  std::unordered_map<uint64_t, std::unique_ptr<std::vector<GoalStep>>> steps_;
+  std::unordered_map<Formula, std::unique_ptr<Kept<Sorted>>> sorted_;
+  std::unordered_map<Formula, std::unique_ptr<Kept<Plan>>> plans_;
+  std::unordered_map<uint64_t, std::unique_ptr<Kept<std::vector<GoalStep>>>> steps_;
   Judgements judgements_;
 };
 
