@@ -10,6 +10,7 @@
 #include "grammar/goal/array_steps.h"
 #include "grammar/goal/object_steps.h"
 #include "grammar/goal/shape.h"
+#include "grammar/goal/value_lists.h"
 
 namespace ruv {
 
@@ -78,6 +79,7 @@ class Goals {
   Start make_start(Goal goal);
   ValueShape leaf_shape(uint32_t atom);
   bool judge_shape(const ValueShape& shape);
+  std::optional<std::vector<Goal>> list_values(Goal goal);
   NumberSet equal_numbers(const Json& value);
 
   Languages& l_;
@@ -88,12 +90,13 @@ class Goals {
   KeySets keys_;
   ObjectSteps objects_;
   ArraySteps arrays_;
+  ValueLists lists_;
   ShapeAlgebra algebra_;
   Judgements judgements_;
   std::vector<Leaf> leaves_;
   std::vector<Json> constants_;
   std::unordered_map<uint32_t, Goal> schemas_;
-  std::unordered_map<std::string, Goal> constant_ids_;  // by the text of the value
+  std::unordered_map<std::string, Goal> constant_ids_;  // by identity_text()
   std::unordered_map<Goal, std::unique_ptr<Kept<ValueShape>>> shapes_;
   std::unordered_map<Goal, std::unique_ptr<Kept<Start>>> starts_;
   uint32_t depth_ = 0;  // of shapes that are being made

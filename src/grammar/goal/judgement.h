@@ -35,6 +35,15 @@ class JudgementBudget {
     work();
     return std::exchange(gave_up_, gave_up_ || before);
   }
+  // Whether what `work` found is final: it left nothing out and relied on no unfinished answer.
+  template <class Work>
+  bool is_final_after(Work&& work) {
+    const uint32_t relied_before = std::exchange(relied_on_, UINT32_MAX);
+    const bool gave_up = gives_up_in(work);
+    const bool relied = relied_on_ != UINT32_MAX;
+    relied_on_ = std::min(relied_on_, relied_before);
+    return !gave_up && !relied;
+  }
   // Grants steps for what follows.
   void renew() { n_steps_ = 0; }
   // Grants them where nothing is being judged, for work that a reader asks for.
@@ -50,7 +59,10 @@ class JudgementBudget {
   }
 
  private:
-  friend class Judgements;
+  template <class Key>
+  friend class JudgementsOf;
+  template <class Value>
+  friend class Kept;
   uint64_t max_steps_;
   uint64_t n_steps_ = 0;
   uint32_t depth_ = 0;
@@ -65,7 +77,9 @@ class Kept {
  public:
   template <class Make>
   Kept(JudgementBudget& budget, Make&& make) {
+    ++budget.depth_;  // what it asks for in turn shares its steps
     is_partial_ = budget.gives_up_in([&] { value_ = make(); });
+    --budget.depth_;
   }
   const Value& get(JudgementBudget& budget) const {
     if (is_partial_) budget.give_up();
@@ -77,15 +91,15 @@ class Kept {
   bool is_partial_ = false;
 };
 
-class Judgements {
+template <class Key>
+class JudgementsOf {
  public:
-  explicit Judgements(JudgementBudget& budget) : budget_(budget) {}
+  explicit JudgementsOf(JudgementBudget& budget) : budget_(budget) {}
 
   // The known answer, or that of `judge`, a function without arguments.
   template <class Judge>
-  bool operator()(Formula formula, Judge&& judge) {
-    if (formula == Formula::no) return false;
-    const auto known = known_.find(formula);
+  bool operator()(Key key, Judge&& judge) {
+    const auto known = known_.find(key);
     if (known != known_.end()) {
       if (known->second.is_final) return known->second.answer;
       budget_.relied_on_ = std::min(budget_.relied_on_, known->second.depth);
@@ -97,20 +111,20 @@ class Judgements {
     }
     const uint32_t depth = budget_.depth_++;
     const uint32_t relied_before = std::exchange(budget_.relied_on_, UINT32_MAX);
-    known_[formula] = {.depth = depth};
+    known_[key] = {.depth = depth};
     bool answer = false;
     const bool gave_up = budget_.gives_up_in([&] { answer = judge(); });
     --budget_.depth_;
     if (gave_up) {
-      known_.erase(formula);
+      known_.erase(key);
       budget_.relied_on_ = std::min(budget_.relied_on_, relied_before);
       return true;
     }
     if (answer || budget_.relied_on_ >= depth) {
-      known_[formula] = {.answer = answer, .is_final = true};
+      known_[key] = {.answer = answer, .is_final = true};
       budget_.relied_on_ = relied_before;
     } else {
-      known_.erase(formula);
+      known_.erase(key);
       budget_.relied_on_ = std::min(budget_.relied_on_, relied_before);
     }
     return answer;
@@ -124,7 +138,9 @@ class Judgements {
     bool is_final = false;
   };
   JudgementBudget& budget_;
-  std::unordered_map<Formula, Known> known_;
+  std::unordered_map<Key, Known> known_;
 };
+
+using Judgements = JudgementsOf<Formula>;
 
 }  // namespace ruv

@@ -41,7 +41,7 @@ struct ObjectSteps::Sorted {
   std::vector<KeyName> names;   // of keys that sets name
   std::vector<KeySet> generic;  // sets that are neither one key nor all
   std::vector<Cell> cells;
-  bool has_few = false;  // some set is a list of names
+  bool runs_out = false;  // it matters that a name which came cannot come again
 
   // The parts about one key.
   std::span<const std::pair<KeyName, Part>> parts_of(KeyName name) const {
@@ -148,14 +148,55 @@ ObjectSteps::Sorted ObjectSteps::sort(Formula formula) {
     } else if (!at.is_all) {
       made.generic.push_back(set);
       made.names.insert(made.names.end(), at.few.begin(), at.few.end());
-      made.has_few = made.has_few || at.few_in;
+      made.runs_out = made.runs_out || at.few_in;
     }
   }
+  made.runs_out = made.runs_out || !made.needs.empty() ||
+                  std::ranges::any_of(made.hard, [&](const Sorted::Hard& part) {
+                    return may_need_members(part.formula);
+                  });
   std::ranges::stable_sort(made.of_name, {}, [](const auto& part) { return part.first; });
   std::ranges::sort(made.names);
   made.names.erase(std::unique(made.names.begin(), made.names.end()), made.names.end());
   find_cells(made);
   return made;
+}
+
+// Whether some part may ask for members whose keys are of a set of several. Parts below "exactly
+// one" may be asked for either way.
+bool ObjectSteps::may_need_members(Formula formula) const {
+  enum : uint8_t { asked = 1, refused = 2 };
+  std::vector<std::pair<Formula, uint8_t>> open = {{formula, asked}};
+  std::unordered_map<Formula, uint8_t> seen;
+  while (!open.empty()) {
+    const auto [at, ways] = open.back();
+    open.pop_back();
+    uint8_t& known = seen[at];
+    if ((known | ways) == known) continue;
+    known |= ways;
+    switch (formulas_.kind(at)) {
+      case Formulas::Kind::no:
+      case Formulas::Kind::yes:
+        break;
+      case Formulas::Kind::atom:
+        if ((ways & asked) != 0 && keys_[atoms_[formulas_.atom_of(at)].keys].name == KeyName::other)
+          return true;
+        break;
+      case Formulas::Kind::negation:
+        open.emplace_back(formulas_.inner(at),
+                          static_cast<uint8_t>(((ways & asked) << 1) | ((ways & refused) >> 1)));
+        break;
+      case Formulas::Kind::all:
+      case Formulas::Kind::any:
+        for (const Formula part : formulas_.children(at)) open.emplace_back(part, ways);
+        break;
+      case Formulas::Kind::one:
+        for (const Formula part : formulas_.children(at)) {
+          open.emplace_back(part, static_cast<uint8_t>(asked | refused));
+        }
+    }
+  }
+  return false;
 }
 
 // Splits all keys by each set in turn. Keys that are all named need no cell.
@@ -220,6 +261,10 @@ const std::vector<GoalStep>& ObjectSteps::steps(Formula formula, const Class& ke
   return steps_.emplace(id, std::move(made)).first->second->get(budget_);
 }
 
+std::vector<GoalStep> ObjectSteps::find_steps(Formula formula, KeyName name) {
+  return find_steps(sorted(formula), {.name = name});
+}
+
 // Easy parts give their goals and go or stay; the others are substituted for each combination of
 // values that matters.
 std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key) {
@@ -258,7 +303,7 @@ std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key
   for (const Formula part : of.parts) {
     if (!std::ranges::binary_search(gone, part)) kept.push_back(part);
   }
-  if (of.has_few && key.name != KeyName::other) {  // so that lists of names run out
+  if (of.runs_out && key.name != KeyName::other) {
     kept.push_back(each(keys_.one(key.name), Goal::no));
   }
   branches.kept = formulas_.all_of(kept);
@@ -371,7 +416,7 @@ ObjectSteps::Plan ObjectSteps::make_plan(Formula formula) {
 }
 
 bool ObjectSteps::satisfiable(Formula formula) {
-  return judgements_(formula, [&] { return judge(formula); });
+  return formula != Formula::no && judgements_(formula, [&] { return judge(formula); });
 }
 
 // An object that does not satisfy the formula as it is needs a member that changes a part which

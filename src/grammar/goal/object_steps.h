@@ -67,6 +67,10 @@ class ObjectSteps {
   };
   // Valid as long as the object.
   const Plan& plan(Formula formula);
+  // The same, found anew: what is kept must not rely on judgements that are not finished.
+  Plan make_plan(Formula formula);
+  std::vector<GoalStep> find_steps(Formula formula, KeyName name);
+  const KeySets& keys() const { return keys_; }
 
   // Whether some object is left that satisfies the formula.
   bool satisfiable(Formula formula);
@@ -91,8 +95,8 @@ class ObjectSteps {
   // Sorted once and kept.
   const Sorted& sorted(Formula formula);
   Sorted sort(Formula formula);
-  Plan make_plan(Formula formula);
   void find_cells(Sorted& made);
+  bool may_need_members(Formula formula) const;
   bool is_in(const Sorted& of, KeySet set, const Class& key);
   std::vector<GoalStep> find_steps(const Sorted& of, const Class& key);
   const std::vector<GoalStep>& steps(Formula formula, const Class& key, uint32_t number);
