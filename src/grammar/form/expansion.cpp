@@ -46,7 +46,7 @@ bool FormReader::Expansion::finish() {
     open_.pop_back();
     run(next);
   }
-  return true;
+  return parts_.goals == nullptr || !parts_.goals->take_gave_up();
 }
 
 void FormReader::Expansion::run(FormNode id) {

@@ -86,7 +86,7 @@ Result<Goal> Form::add_schema(Json json, const SchemaOptions& options) {
   }
   const Goal goal = schema.shapes.goal(number);
   const bool satisfiable = schema.goals.judge(goal);
-  if (schema.goals.gave_up() || schema.goals.overflowed()) {
+  if (schema.goals.take_gave_up() || schema.goals.overflowed()) {
     return fail(Code::unsupported, "the schema needs too much work");
   }
   if (!satisfiable) return fail(Code::unsupported, "no value satisfies the schema");

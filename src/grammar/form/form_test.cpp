@@ -65,6 +65,9 @@ TEST(Form, AcceptsWhatASchemaAccepts) {
       {R"({"not": {"type": ["string", "object", "array", "null", "boolean"]}})",
        {"1", "-2.50", "1e5"},
        {"\"a\"", "null", "{}"}},
+      {R"({"minItems": 2, "maxItems": 2, "not": {"uniqueItems": true}})",
+       {"[1, 1]", "[null, null]", "[[], []]"},
+       {"[1]", "[1, 2]", "[1, 1, 1]", "1"}},
       {R"({"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "additionalProperties":
            {"$ref": "#/$defs/t"}, "maxProperties": 1}}})",
        {"{}", R"({"a": {"b": {}}})"},
@@ -76,6 +79,71 @@ TEST(Form, AcceptsWhatASchemaAccepts) {
     ASSERT_TRUE(form) << form.error().message();
     for (const auto text : c.valid) EXPECT_TRUE(world.accepts(**form, text)) << c.schema << text;
     for (const auto text : c.invalid) EXPECT_FALSE(world.accepts(**form, text)) << c.schema << text;
+  }
+}
+
+// A byte after which no end is left may not come, and a schema without values is refused.
+TEST(Form, ItemsThatMustDifferRunOut) {
+  struct Run {
+    std::string_view schema;
+    std::string_view text;     // may come
+    std::string_view refused;  // may not follow it
+  };
+  const Run runs[] = {
+      {R"({"uniqueItems": true, "minItems": 3, "type": "array", "items": {"enum": [1, 2, 3]}})",
+       "[1,3,", "1"},
+      {R"({"uniqueItems": true, "items": {"type": "boolean"}, "type": "array"})", "[true,false",
+       ","},
+      // The second item needs the only value that it can have.
+      {R"({"uniqueItems": true, "minItems": 2, "type": "array",
+           "prefixItems": [{"enum": ["a", "b"]}, {"const": "a"}]})",
+       "[", "\"a"},
+      {R"({"uniqueItems": true, "minItems": 3, "type": "array", "items": {"maximum": 9},
+           "prefixItems": [{"type": "integer"}, {"enum": [7, 8]}, {"enum": [7, 8]}]})",
+       "[", "7,"},
+      // 1.0 and 1.00 are one value; so are texts with escapes.
+      {R"({"uniqueItems": true, "minItems": 2, "type": "array",
+           "items": {"type": ["number", "null"], "minimum": 1, "maximum": 1}})",
+       "[1.00,", "1"},
+      // Objects and arrays have few values, too.
+      {R"({"uniqueItems": true, "minItems": 3, "type": "array", "items": {"type": "object",
+           "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false,
+           "minProperties": 1}})",
+       R"([{"b":2,"a":1},{"a":1},{"b":2)", ","},
+      {R"({"uniqueItems": true, "minItems": 2, "type": "array",
+           "items": {"type": "array", "items": {"const": 0}, "maxItems": 1}})",
+       "[[0],[", "0"},
+      // Two items must be equal, and the second one is a text.
+      {R"({"not": {"uniqueItems": true}, "maxItems": 2, "type": "array",
+           "prefixItems": [{"type": ["string", "integer"]}, {"type": "string"}]})",
+       "[", "1"},
+  };
+  JsonWorld world;
+  for (const Run& run : runs) {
+    const auto form = world.schema(run.schema);
+    ASSERT_TRUE(form) << run.schema << form.error().message();
+    const Lock guard(world.space->mutex());
+    FormReader reader = (*form)->reader();
+    EXPECT_TRUE(reader.accept(run.text)) << run.schema;
+    EXPECT_FALSE(reader.allows(run.refused)) << run.schema;
+    EXPECT_FALSE(reader.gave_up()) << run.schema;
+  }
+  const std::string_view impossible[] = {
+      R"({"uniqueItems": true, "minItems": 4, "type": "array", "items": {"enum": [1, 2, 3]}})",
+      R"({"uniqueItems": true, "minItems": 4, "type": "array", "items": {"enum": [1, 1.0, 2, 3]}})",
+      R"({"uniqueItems": true, "minItems": 3, "type": "array", "items": {"type": "boolean"}})",
+      R"({"uniqueItems": true, "minItems": 3, "type": "array", "prefixItems":
+          [{"enum": [1, 2]}, {"enum": [1, 2]}, {"enum": [1, 2]}]})",
+      R"({"uniqueItems": true, "minItems": 2, "type": "array", "items": {"pattern": "^a$",
+          "type": "string"}})",
+      R"({"not": {"uniqueItems": true}, "maxItems": 2, "prefixItems":
+          [{"type": "integer"}, {"type": "string"}], "type": "array"})",
+      R"({"not": {"uniqueItems": true}, "type": "array", "maxItems": 1})",
+  };
+  for (const std::string_view schema : impossible) {
+    const auto form = world.schema(schema);
+    ASSERT_FALSE(form) << schema;
+    EXPECT_EQ(form.error().message(), "no value satisfies the schema") << schema;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "grammar/goal/distinct_items.h"
+
 namespace ruv {
 namespace {
 
@@ -23,15 +25,21 @@ struct ArraySteps::Branches {
   std::vector<Goal> goals = {};  // distinct ones that are neither yes nor no
   std::vector<Goal> chosen = {};
   std::vector<GoalStep> made = {};
+  size_t n_atoms = 0;
   size_t n_tried = 0;
 };
 
-ArraySteps::ArraySteps(Formulas& goals, JudgementBudget& budget, Satisfiable satisfiable)
+ArraySteps::ArraySteps(Formulas& goals, JudgementBudget& budget, Satisfiable satisfiable,
+                       ListValues list_values)
     : goals_(goals),
       budget_(budget),
       satisfiable_(std::move(satisfiable)),
       formulas_(1 << 20),
-      judgements_(budget) {}
+      judgements_(budget),
+      distinct_items_(std::make_unique<DistinctItems>(*this, goals, budget, satisfiable_,
+                                                      std::move(list_values))) {}
+
+ArraySteps::~ArraySteps() = default;
 
 // The number of an atom, which is made if there is none yet.
 Formula ArraySteps::intern(const Atom& atom) {
@@ -112,6 +120,7 @@ std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
   Formula rest = formulas_.all_of(stepped);
   std::vector<uint32_t> atoms;
   formulas_.add_atoms(rest, atoms);
+  branches.n_atoms = atoms.size();
   for (const uint32_t index : atoms) {
     const Goal goal = goal_of(index, seen);
     if (goal != Goal::yes && goal != Goal::no) branches.goals.push_back(goal);
@@ -124,17 +133,22 @@ std::vector<GoalStep> ArraySteps::find_steps(Formula formula, Goal seen) {
     return goal_of(index, seen) == Goal::yes ? step_atom(index, true) : formulas_.atom(index);
   });
   branch(branches, rest, 0);
-  std::erase_if(branches.made,
-                [&](const GoalStep& s) { return s.next != formula && !satisfiable(s.next); });
+  std::erase_if(branches.made, [&](GoalStep& s) {
+    if (!asks_distinct(s.next)) return s.next != formula && !satisfiable(s.next);
+    s.value = distinct_items_->values_before(s.next, s.value, seen);
+    return !satisfiable_(s.value);
+  });
   return std::move(branches.made);
 }
 
 const std::vector<GoalStep>& ArraySteps::steps(Formula formula, Goal seen) {
   const uint64_t id = uint64_t{static_cast<uint32_t>(formula)} << 32 | static_cast<uint32_t>(seen);
   const auto known = steps_.find(id);
-  if (known != steps_.end()) return *known->second;
-  auto made = std::make_unique<std::vector<GoalStep>>(find_steps(formula, seen));
-  return *steps_.emplace(id, std::move(made)).first->second;
+  if (known != steps_.end()) return known->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<std::vector<GoalStep>>>(
+      budget_, [&] { return find_steps(formula, seen); });
+  return steps_.emplace(id, std::move(made)).first->second->get(budget_);
 }
 
 // The atom that "each item is" is the negation of.
@@ -157,6 +171,7 @@ Goal ArraySteps::goal_of(uint32_t index, Goal seen) const {
 void ArraySteps::branch(Branches& b, Formula rest, size_t at) {
   if (rest == Formula::no) return;
   if (++b.n_tried > kMaxItemBranches) return budget_.give_up();
+  if (!budget_.spend(2 * b.n_atoms)) return;
   if (at == b.goals.size()) {
     const Formula next = formulas_.all_of(
         b.kept, formulas_.substitute(rest, [&](uint32_t index) { return moved(index); }));
@@ -189,79 +204,135 @@ void ArraySteps::branch(Branches& b, Formula rest, size_t at) {
 }
 
 bool ArraySteps::satisfiable(Formula formula) {
-  return judgements_(formula, [&] { return judge(formula); });
+  return formula != Formula::no && judgements_(formula, [&] { return judge(formula); });
 }
 
-// Items come in order, so the first one is tried, as if it were new and as if it had come before:
-// which values came is not known here.
+// Items come in order, so the first one is tried.
 bool ArraySteps::judge(Formula formula) {
   if (may_end(formula)) return true;
+  if (asks_distinct(formula)) return distinct_items_->satisfiable(formula, Goal::no);
   const Quick quick = judge_quickly(formula);
   if (quick != Quick::unknown) return quick == Quick::yes;
   const auto leads_on = [&](const GoalStep& step) {
     return step.next != formula && satisfiable_(step.value) && satisfiable(step.next);
   };
-  return std::ranges::any_of(find_steps(formula, Goal::no), leads_on) ||
-         (asks_distinct(formula) && std::ranges::any_of(find_steps(formula, Goal::yes), leads_on));
+  return std::ranges::any_of(find_steps(formula, Goal::no), leads_on);
 }
 
-// Where only goals by place and counts of all items are asked: how many items there can be, how
-// many there must be, and whether items without an end can be of the goals that some must be of.
-ArraySteps::Quick ArraySteps::judge_quickly(Formula formula) {
-  std::vector<Atom> eaches;
-  std::vector<Atom> needs;
-  uint64_t least = 0;
-  uint64_t most = kEnd;
+// Nothing: the formula says other things, too.
+std::optional<ArraySteps::Counts> ArraySteps::counts(Formula formula) {
+  Counts made;
   for (const Formula part : formulas_.conjuncts(formula)) {
     const bool is_negation = formulas_.kind(part) == Formulas::Kind::negation;
     const Formula inner = is_negation ? formulas_.inner(part) : part;
-    if (formulas_.kind(inner) != Formulas::Kind::atom) return Quick::unknown;
+    if (formulas_.kind(inner) != Formulas::Kind::atom) return std::nullopt;
     Atom atom = atoms_[formulas_.atom_of(inner)];
+    if (atom.n == 0) return std::nullopt;
     if (is_negation && atom.n == 1) {
       atom.goal = goals_.negation(atom.goal);
-      eaches.push_back(atom);
-    } else if (atom.n == 0 && !is_negation) {
-      continue;
+      made.eaches.push_back(atom);
     } else if (!atom.counts_all()) {
-      return Quick::unknown;
+      return std::nullopt;
     } else if (atom.goal == Goal::yes) {
-      is_negation ? most = std::min<uint64_t>(most, atom.n - 1)
-                  : least = std::max<uint64_t>(least, atom.n);
+      is_negation ? made.most = std::min<uint64_t>(made.most, atom.n - 1)
+                  : made.least = std::max<uint64_t>(made.least, atom.n);
     } else if (is_negation) {
-      return Quick::unknown;
+      return std::nullopt;
     } else {
-      needs.push_back(atom);
+      made.needs.push_back(atom);
     }
   }
-  std::vector<uint32_t> places = {0};  // where goals change
+  return made;
+}
+
+// Goals begin and end in the order of places, so each is met twice.
+void ArraySteps::each_place(std::vector<Atom> eaches, const VisitPlace& visit) {
+  std::vector<uint32_t> places = {0};
   for (const Atom& atom : eaches) {
     places.push_back(atom.from);
     if (atom.to != kEnd) places.push_back(atom.to);
   }
   std::ranges::sort(places);
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  std::vector<Goal> goals;
+  std::ranges::stable_sort(eaches, {}, &Atom::from);
+  std::vector<Atom> here;
+  size_t n_begun = 0;
   for (const uint32_t place : places) {
-    goals.clear();
-    for (const Atom& atom : eaches) {
-      if (atom.from <= place && place < atom.to) goals.push_back(atom.goal);
+    std::erase_if(here, [&](const Atom& atom) { return atom.to <= place; });
+    for (; n_begun < eaches.size() && eaches[n_begun].from <= place; ++n_begun) {
+      here.push_back(eaches[n_begun]);
     }
-    if (place >= most || (place >= least && needs.empty())) break;
-    if (!satisfiable_(goals_.all_of(goals))) {
-      most = place;
-      break;
-    }
+    std::vector<Goal> goals;
+    for (const Atom& atom : here) goals.push_back(atom.goal);
+    if (!visit(place, goals)) return;
   }
+}
+
+// How many items there can be, how many there must be, and whether items without an end can be of
+// the goals that some must be of.
+ArraySteps::Quick ArraySteps::judge_quickly(Formula formula) {
+  std::optional<Counts> of = counts(formula);
+  if (!of) return Quick::unknown;
+  const uint64_t least = of->least;
+  uint64_t most = of->most;
+  std::vector<Goal> last;
+  each_place(of->eaches, [&](uint32_t place, const std::vector<Goal>& goals) {
+    last = goals;
+    if (place >= most || (place >= least && of->needs.empty())) return false;
+    if (satisfiable_(goals_.all_of(goals))) return true;
+    most = place;
+    return false;
+  });
   if (least > most) return Quick::no;
-  if (needs.empty()) return Quick::yes;
+  if (of->needs.empty()) return Quick::yes;
   if (most != kEnd) return Quick::unknown;
-  for (const Atom& need : needs) {  // `goals` are those of the items without end
-    goals.push_back(need.goal);
-    const bool met = satisfiable_(goals_.all_of(goals));
-    goals.pop_back();
+  for (const Atom& need : of->needs) {  // `last` are the goals of items without end
+    last.push_back(need.goal);
+    const bool met = satisfiable_(goals_.all_of(last));
+    last.pop_back();
     if (!met) return Quick::unknown;
   }
   return Quick::yes;
+}
+
+// Items that are needed come after all places where goals change.
+std::optional<ArraySteps::Row> ArraySteps::row(Formula formula) {
+  std::optional<Counts> of = counts(formula);
+  if (!of || (!of->needs.empty() && of->most != kEnd)) return std::nullopt;
+  Row made = {.goals = {}, .n_items = of->least};
+  std::vector<Goal> last;
+  each_place(of->eaches, [&](uint32_t place, const std::vector<Goal>& goals) {
+    if (place >= of->least && of->needs.empty()) return false;
+    made.goals.push_back(goals_.all_of(goals));
+    made.n_items = std::max<size_t>(made.n_items, place);
+    last = goals;
+    return true;
+  });
+  made.is_uniform = of->needs.empty() && made.goals.size() == 1;
+  for (const Atom& need : of->needs) {
+    last.push_back(need.goal);
+    made.goals.push_back(goals_.all_of(last));
+    last.pop_back();
+    made.n_items += need.n;
+  }
+  return made;
+}
+
+std::vector<Goal> ArraySteps::goals_of(Formula formula) const {
+  std::vector<uint32_t> atoms;
+  formulas_.add_atoms(formula, atoms);
+  std::vector<Goal> made;
+  for (const uint32_t index : atoms) made.push_back(atoms_[index].goal);
+  std::ranges::sort(made);
+  made.erase(std::unique(made.begin(), made.end()), made.end());
+  return made;
+}
+
+Formula ArraySteps::where_distinct(Formula formula, bool are_distinct) {
+  return formulas_.substitute(formula, [&](uint32_t index) {
+    if (atoms_[index].n != 0) return formulas_.atom(index);
+    return are_distinct ? Formula::yes : Formula::no;
+  });
 }
 
 }  // namespace ruv

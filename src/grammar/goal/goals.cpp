@@ -1,6 +1,7 @@
 #include "grammar/goal/goals.h"
 
 #include <array>
+#include <map>
 
 #include "grammar/json/number_language.h"
 
@@ -11,6 +12,30 @@ constexpr size_t kMaxGoals = size_t{1} << 20;
 // Schemas that a shape may be made of, one inside another.
 constexpr uint32_t kMaxShapeDepth = 200;
 
+// Equal values have one text: numbers by their value, members by their keys' order. Recursion is as
+// deep as the value, which the reader of JSON bounds.
+std::string identity_text(const Json& value) {
+  if (value.is_array()) {
+    std::string made = "[";
+    for (const Json& item : value) made += identity_text(item) + ",";
+    return made + "]";
+  }
+  if (value.is_object()) {
+    std::map<std::string, std::string> members;
+    for (const auto& [key, member] : value.items()) {
+      members.emplace(Json(key).dump(), identity_text(member));
+    }
+    std::string made = "{";
+    for (const auto& [key, member] : members) made += key + ":" + member + ",";
+    return made + "}";
+  }
+  if (!value.is_number()) return value.dump();
+  const auto decimal = Decimal::parse(value.dump());
+  if (!decimal) return value.dump();
+  const bool is_negative = decimal->negative && !decimal->is_zero();
+  return (is_negative ? "-" : "") + decimal->whole + "." + decimal->fraction;
+}
+
 }  // namespace
 
 Goals::Goals(Languages& languages, JsonText& text)
@@ -20,7 +45,13 @@ Goals::Goals(Languages& languages, JsonText& text)
       budget_(kMaxSteps),
       keys_(languages, text),
       objects_(languages, keys_, formulas_, budget_, [this](Goal g) { return satisfiable(g); }),
-      arrays_(formulas_, budget_, [this](Goal g) { return satisfiable(g); }),
+      arrays_(
+          formulas_, budget_, [this](Goal g) { return satisfiable(g); },
+          [this](Goal g) { return list_values(g); }),
+      lists_(
+          languages, objects_, arrays_, budget_,
+          [this](Goal g) -> const ValueShape& { return shape(g); },
+          [this](Goal seen, const Json& value) { return formulas_.any_of(seen, constant(value)); }),
       algebra_(languages, text, objects_.formulas(), arrays_.formulas()),
       judgements_(budget_) {}
 
@@ -35,7 +66,7 @@ Goal Goals::schema(uint32_t number) {
 }
 
 Goal Goals::constant(const Json& value) {
-  const auto [at, is_new] = constant_ids_.emplace(value.dump(), Goal::no);
+  const auto [at, is_new] = constant_ids_.emplace(identity_text(value), Goal::no);
   if (is_new) {
     at->second = formulas_.atom(static_cast<uint32_t>(leaves_.size()));
     leaves_.push_back({.is_constant = true, .index = static_cast<uint32_t>(constants_.size())});
@@ -108,15 +139,15 @@ ValueShape Goals::constant_shape(const Json& value) {
 // Recursion is as deep as schemas apply to one value, which the reader checked for circles.
 const ValueShape& Goals::shape(Goal goal) {
   const auto at = shapes_.find(goal);
-  if (at != shapes_.end()) return *at->second;
+  if (at != shapes_.end()) return at->second->get(budget_);
   if (depth_ >= kMaxShapeDepth) {
     budget_.give_up();
     return algebra_.nothing();
   }
   ++depth_;
-  auto made = std::make_unique<ValueShape>(make_shape(goal));
+  auto made = std::make_unique<Kept<ValueShape>>(budget_, [&] { return make_shape(goal); });
   --depth_;
-  return *shapes_.emplace(goal, std::move(made)).first->second;
+  return shapes_.emplace(goal, std::move(made)).first->second->get(budget_);
 }
 
 ValueShape Goals::leaf_shape(uint32_t atom) {
@@ -156,17 +187,22 @@ ValueShape Goals::make_shape(Goal goal) {
 
 const Goals::Start& Goals::start(Goal goal) {
   const auto at = starts_.find(goal);
-  if (at != starts_.end()) return *at->second;
+  if (at != starts_.end()) return at->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<Start>>(budget_, [&] { return make_start(goal); });
+  return starts_.emplace(goal, std::move(made)).first->second->get(budget_);
+}
+
+Goals::Start Goals::make_start(Goal goal) {
   const ValueShape& whole = shape(goal);
-  auto made = std::make_unique<Start>();
-  made->scalars = algebra_.scalars(whole);
-  if (objects_.satisfiable(whole.objects)) made->objects = whole.objects;
-  if (arrays_.satisfiable(whole.arrays)) made->arrays = whole.arrays;
-  return *starts_.emplace(goal, std::move(made)).first->second;
+  Start made = {.scalars = algebra_.scalars(whole)};
+  if (objects_.satisfiable(whole.objects)) made.objects = whole.objects;
+  if (arrays_.satisfiable(whole.arrays)) made.arrays = whole.arrays;
+  return made;
 }
 
 bool Goals::satisfiable(Goal goal) {
-  if (goal == Goal::yes) return true;
+  if (goal == Goal::yes || goal == Goal::no) return goal == Goal::yes;
   return judgements_(goal, [&] { return judge_shape(shape(goal)); });
 }
 
@@ -175,6 +211,14 @@ bool Goals::judge_shape(const ValueShape& shape) {
   if (shape.null || shape.on || shape.off || shape.numbers.others == Truth::yes) return true;
   if (!l_.is_nothing(shape.strings) || !l_.is_nothing(shape.numbers.yes)) return true;
   return arrays_.satisfiable(shape.arrays) || objects_.satisfiable(shape.objects);
+}
+
+std::optional<std::vector<Goal>> Goals::list_values(Goal goal) {
+  const ValueLists::Values values = lists_.list(goal);
+  if (!values) return std::nullopt;
+  std::vector<Goal> made;
+  for (const Json& value : *values) made.push_back(constant(value));
+  return made;
 }
 
 bool Goals::overflowed() {

@@ -10,6 +10,7 @@
 #include "grammar/goal/array_steps.h"
 #include "grammar/goal/object_steps.h"
 #include "grammar/goal/shape.h"
+#include "grammar/goal/value_lists.h"
 
 namespace ruv {
 
@@ -48,16 +49,16 @@ class Goals {
     Formula arrays = Formula::no;
   };
   const Start& start(Goal goal);
-  // Whether there is a value of the goal, found with at most kMaxSteps steps; else gave_up() is set
-  // and the answer is yes.
+  // Whether there is a value of the goal, found with at most kMaxSteps steps; else the answer is
+  // yes and take_gave_up() will be true.
   bool satisfiable(Goal goal);
   // As satisfiable, with new steps.
   bool judge(Goal goal) {
     budget_.renew();
     return satisfiable(goal);
   }
-  // Whether work was left out: some answers may have no end then.
-  bool gave_up() const { return budget_.gave_up(); }
+  // Whether work was left out since this was last asked: what was found may then have no end.
+  bool take_gave_up() { return budget_.take_gave_up(); }
   void give_up() { budget_.give_up(); }
   // Whether an expression had no room; what was made since must not be used.
   bool overflowed();
@@ -75,8 +76,10 @@ class Goals {
     uint32_t index = 0;  // of the schema, or into constants_
   };
   ValueShape make_shape(Goal goal);
+  Start make_start(Goal goal);
   ValueShape leaf_shape(uint32_t atom);
   bool judge_shape(const ValueShape& shape);
+  std::optional<std::vector<Goal>> list_values(Goal goal);
   NumberSet equal_numbers(const Json& value);
 
   Languages& l_;
@@ -87,14 +90,15 @@ class Goals {
   KeySets keys_;
   ObjectSteps objects_;
   ArraySteps arrays_;
+  ValueLists lists_;
   ShapeAlgebra algebra_;
   Judgements judgements_;
   std::vector<Leaf> leaves_;
   std::vector<Json> constants_;
   std::unordered_map<uint32_t, Goal> schemas_;
-  std::unordered_map<std::string, Goal> constant_ids_;  // by the text of the value
-  std::unordered_map<Goal, std::unique_ptr<ValueShape>> shapes_;
-  std::unordered_map<Goal, std::unique_ptr<Start>> starts_;
+  std::unordered_map<std::string, Goal> constant_ids_;  // by identity_text()
+  std::unordered_map<Goal, std::unique_ptr<Kept<ValueShape>>> shapes_;
+  std::unordered_map<Goal, std::unique_ptr<Kept<Start>>> starts_;
   uint32_t depth_ = 0;  // of shapes that are being made
 };
 

@@ -41,7 +41,7 @@ struct ObjectSteps::Sorted {
   std::vector<KeyName> names;   // of keys that sets name
   std::vector<KeySet> generic;  // sets that are neither one key nor all
   std::vector<Cell> cells;
-  bool has_few = false;  // some set is a list of names
+  bool runs_out = false;  // it matters that a name which came cannot come again
 
   // The parts about one key.
   std::span<const std::pair<KeyName, Part>> parts_of(KeyName name) const {
@@ -61,13 +61,10 @@ struct ObjectSteps::Class {
 
 // A step whose value decides. Goals are tried one after the other.
 struct ObjectSteps::Branches {
-  struct Relevant {
-    uint32_t atom;
-    Goal goal;
-  };
-  std::vector<Relevant> atoms;
-  std::vector<Goal> goals;  // distinct ones that are neither yes nor no
-  Formula kept;             // what the member does not change
+  std::vector<uint32_t> atoms;  // that the key is about, ascending
+  size_t n_atoms = 0;           // of the parts that are stepped
+  std::vector<Goal> goals;      // distinct ones that are neither yes nor no
+  Formula kept;                 // what the member does not change
   std::vector<Goal> chosen;
   std::vector<GoalStep> made;
   size_t n_tried = 0;
@@ -109,23 +106,25 @@ Formula ObjectSteps::each(KeySet keys, Goal goal) {
 
 const ObjectSteps::Sorted& ObjectSteps::sorted(Formula formula) {
   const auto at = sorted_.find(formula);
-  if (at != sorted_.end()) return *at->second;
-  return *sorted_.emplace(formula, sort(formula)).first->second;
+  if (at != sorted_.end()) return at->second->get(budget_);
+  auto made = std::make_unique<Kept<Sorted>>(budget_, [&] { return sort(formula); });
+  budget_.spend(made->get(budget_).parts.size());
+  return sorted_.emplace(formula, std::move(made)).first->second->get(budget_);
 }
 
 // Parts about one key are found by its name, parts about sets are looked through.
-std::unique_ptr<ObjectSteps::Sorted> ObjectSteps::sort(Formula formula) {
-  auto made = std::make_unique<Sorted>();
-  made->parts = formulas_.conjuncts(formula);
+ObjectSteps::Sorted ObjectSteps::sort(Formula formula) {
+  Sorted made;
+  made.parts = formulas_.conjuncts(formula);
   std::vector<KeySet> sets;
-  for (const Formula part : made->parts) {
+  for (const Formula part : made.parts) {
     const bool is_negation = formulas_.kind(part) == Formulas::Kind::negation;
     const Formula inner = is_negation ? formulas_.inner(part) : part;
     const bool is_atom = formulas_.kind(inner) == Formulas::Kind::atom;
     if (!is_atom || (is_negation && atoms_[formulas_.atom_of(inner)].n > 1)) {
-      made->hard.push_back({part, {}});
-      formulas_.add_atoms(part, made->hard.back().atoms);
-      for (const uint32_t atom : made->hard.back().atoms) sets.push_back(atoms_[atom].keys);
+      made.hard.push_back({part, {}});
+      formulas_.add_atoms(part, made.hard.back().atoms);
+      for (const uint32_t atom : made.hard.back().atoms) sets.push_back(atoms_[atom].keys);
       continue;
     }
     const Atom atom = atoms_[formulas_.atom_of(inner)];
@@ -133,10 +132,10 @@ std::unique_ptr<ObjectSteps::Sorted> ObjectSteps::sort(Formula formula) {
                                       is_negation ? goals_.negation(atom.goal) : atom.goal, part};
     const KeyName name = keys_[atom.keys].name;
     if (name != KeyName::other) {
-      made->of_name.emplace_back(name, sorted_part);
-      made->names.push_back(name);
+      made.of_name.emplace_back(name, sorted_part);
+      made.names.push_back(name);
     } else {
-      (is_negation ? made->each : made->needs).push_back(sorted_part);
+      (is_negation ? made.each : made.needs).push_back(sorted_part);
       sets.push_back(atom.keys);
     }
   }
@@ -145,18 +144,59 @@ std::unique_ptr<ObjectSteps::Sorted> ObjectSteps::sort(Formula formula) {
   for (const KeySet set : sets) {
     const KeySets::Set& at = keys_[set];
     if (at.name != KeyName::other) {
-      made->names.push_back(at.name);
+      made.names.push_back(at.name);
     } else if (!at.is_all) {
-      made->generic.push_back(set);
-      made->names.insert(made->names.end(), at.few.begin(), at.few.end());
-      made->has_few = made->has_few || at.few_in;
+      made.generic.push_back(set);
+      made.names.insert(made.names.end(), at.few.begin(), at.few.end());
+      made.runs_out = made.runs_out || at.few_in;
     }
   }
-  std::ranges::stable_sort(made->of_name, {}, [](const auto& part) { return part.first; });
-  std::ranges::sort(made->names);
-  made->names.erase(std::unique(made->names.begin(), made->names.end()), made->names.end());
-  find_cells(*made);
+  made.runs_out = made.runs_out || !made.needs.empty() ||
+                  std::ranges::any_of(made.hard, [&](const Sorted::Hard& part) {
+                    return may_need_members(part.formula);
+                  });
+  std::ranges::stable_sort(made.of_name, {}, [](const auto& part) { return part.first; });
+  std::ranges::sort(made.names);
+  made.names.erase(std::unique(made.names.begin(), made.names.end()), made.names.end());
+  find_cells(made);
   return made;
+}
+
+// Whether some part may ask for members whose keys are of a set of several. Parts below "exactly
+// one" may be asked for either way.
+bool ObjectSteps::may_need_members(Formula formula) const {
+  enum : uint8_t { asked = 1, refused = 2 };
+  std::vector<std::pair<Formula, uint8_t>> open = {{formula, asked}};
+  std::unordered_map<Formula, uint8_t> seen;
+  while (!open.empty()) {
+    const auto [at, ways] = open.back();
+    open.pop_back();
+    uint8_t& known = seen[at];
+    if ((known | ways) == known) continue;
+    known |= ways;
+    switch (formulas_.kind(at)) {
+      case Formulas::Kind::no:
+      case Formulas::Kind::yes:
+        break;
+      case Formulas::Kind::atom:
+        if ((ways & asked) != 0 && keys_[atoms_[formulas_.atom_of(at)].keys].name == KeyName::other)
+          return true;
+        break;
+      case Formulas::Kind::negation:
+        open.emplace_back(formulas_.inner(at),
+                          static_cast<uint8_t>(((ways & asked) << 1) | ((ways & refused) >> 1)));
+        break;
+      case Formulas::Kind::all:
+      case Formulas::Kind::any:
+        for (const Formula part : formulas_.children(at)) open.emplace_back(part, ways);
+        break;
+      case Formulas::Kind::one:
+        for (const Formula part : formulas_.children(at)) {
+          open.emplace_back(part, static_cast<uint8_t>(asked | refused));
+        }
+    }
+  }
+  return false;
 }
 
 // Splits all keys by each set in turn. Keys that are all named need no cell.
@@ -214,9 +254,15 @@ const std::vector<GoalStep>& ObjectSteps::steps(Formula formula, const Class& ke
                                                 uint32_t number) {
   const uint64_t id = uint64_t{static_cast<uint32_t>(formula)} << 32 | number;
   const auto known = steps_.find(id);
-  if (known != steps_.end()) return *known->second;
-  auto made = std::make_unique<std::vector<GoalStep>>(find_steps(sorted(formula), key));
-  return *steps_.emplace(id, std::move(made)).first->second;
+  if (known != steps_.end()) return known->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<std::vector<GoalStep>>>(
+      budget_, [&] { return find_steps(sorted(formula), key); });
+  return steps_.emplace(id, std::move(made)).first->second->get(budget_);
+}
+
+std::vector<GoalStep> ObjectSteps::find_steps(Formula formula, KeyName name) {
+  return find_steps(sorted(formula), {.name = name});
 }
 
 // Easy parts give their goals and go or stay; the others are substituted for each combination of
@@ -238,9 +284,10 @@ std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key
     for (const uint32_t index : atoms) {
       if (!is_in(of, atoms_[index].keys, key)) continue;
       matters = true;
-      branches.atoms.push_back({index, atoms_[index].goal});
+      branches.atoms.push_back(index);
     }
     if (!matters) return;
+    branches.n_atoms += atoms.size();
     stepped.push_back(part);
     gone.push_back(part);
   };
@@ -250,28 +297,29 @@ std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key
   }
   for (const Sorted::Hard& part : of.hard) step(part.formula, part.atoms);
 
+  std::ranges::sort(gone);
   std::vector<Formula> kept;
   kept.reserve(of.parts.size() + 1);
   for (const Formula part : of.parts) {
-    if (std::ranges::find(gone, part) == gone.end()) kept.push_back(part);
+    if (!std::ranges::binary_search(gone, part)) kept.push_back(part);
   }
-  if (of.has_few && key.name != KeyName::other) {  // so that lists of names run out
+  if (of.runs_out && key.name != KeyName::other) {
     kept.push_back(each(keys_.one(key.name), Goal::no));
   }
   branches.kept = formulas_.all_of(kept);
   const Goal all = goals_.all_of(goals);
   branches.chosen = {all};
-  for (const auto& [atom, goal] : branches.atoms) {
-    if (goal != Goal::yes) branches.goals.push_back(goal);
+  std::ranges::sort(branches.atoms);
+  for (const uint32_t atom : branches.atoms) {
+    if (atoms_[atom].goal != Goal::yes) branches.goals.push_back(atoms_[atom].goal);
   }
   std::ranges::sort(branches.goals);
   branches.goals.erase(std::unique(branches.goals.begin(), branches.goals.end()),
                        branches.goals.end());
   // Atoms that every value satisfies come first.
   Formula rest = formulas_.substitute(formulas_.all_of(stepped), [&](uint32_t index) {
-    const bool is_certain = std::ranges::any_of(branches.atoms, [&](const auto& atom) {
-      return atom.atom == index && atom.goal == Goal::yes;
-    });
+    const bool is_certain =
+        atoms_[index].goal == Goal::yes && std::ranges::binary_search(branches.atoms, index);
     return is_certain ? step_atom(index, true) : formulas_.atom(index);
   });
   if (!satisfiable_(all)) return {};
@@ -286,6 +334,7 @@ std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key
 void ObjectSteps::branch(Branches& b, Formula rest, size_t at) {
   if (rest == Formula::no) return;
   if (++b.n_tried > kMaxBranches) return budget_.give_up();
+  if (!budget_.spend(2 * b.n_atoms)) return;
   if (at == b.goals.size()) {
     const Formula next = formulas_.all_of(b.kept, rest);
     const Goal value = goals_.all_of(b.chosen);
@@ -301,9 +350,7 @@ void ObjectSteps::branch(Branches& b, Formula rest, size_t at) {
   const Goal goal = b.goals[at];
   const auto choose = [&](bool is_satisfied) {
     return formulas_.substitute(rest, [&](uint32_t index) {
-      const bool matters = std::ranges::any_of(b.atoms, [&](const Branches::Relevant& atom) {
-        return atom.atom == index && atom.goal == goal;
-      });
+      const bool matters = atoms_[index].goal == goal && std::ranges::binary_search(b.atoms, index);
       return matters ? step_atom(index, is_satisfied) : formulas_.atom(index);
     });
   };
@@ -341,13 +388,19 @@ bool ObjectSteps::ends(Formula formula) {
 // Found once for each formula.
 const ObjectSteps::Plan& ObjectSteps::plan(Formula formula) {
   const auto known = plans_.find(formula);
-  if (known != plans_.end()) return *known->second;
-  auto made = std::make_unique<Plan>();
-  made->may_end = ends(formula);
+  if (known != plans_.end()) return known->second->get(budget_);
+  budget_.renew_if_idle();
+  auto made = std::make_unique<Kept<Plan>>(budget_, [&] { return make_plan(formula); });
+  return plans_.emplace(formula, std::move(made)).first->second->get(budget_);
+}
+
+ObjectSteps::Plan ObjectSteps::make_plan(Formula formula) {
+  Plan made;
+  made.may_end = ends(formula);
   const Sorted& of = sorted(formula);
   for (uint32_t i = 0; i < of.cells.size(); ++i) {
     if (!may_come(of, {.cell = &of.cells[i]})) continue;
-    made->open.push_back({keys_.quoted(of.cells[i].keys), i});
+    made.open.push_back({keys_.quoted(of.cells[i].keys), i});
   }
   std::vector<Language> named;
   std::vector<Language> all;
@@ -355,15 +408,15 @@ const ObjectSteps::Plan& ObjectSteps::plan(Formula formula) {
     all.push_back(keys_.quoted(name));
     if (!may_come(of, {.name = name})) continue;
     named.push_back(all.back());
-    made->names.push_back(name);
+    made.names.push_back(name);
   }
-  made->named = l_.any_of(named);
-  made->all_names = l_.any_of(all);
-  return *plans_.emplace(formula, std::move(made)).first->second;
+  made.named = l_.any_of(named);
+  made.all_names = l_.any_of(all);
+  return made;
 }
 
 bool ObjectSteps::satisfiable(Formula formula) {
-  return judgements_(formula, [&] { return judge(formula); });
+  return formula != Formula::no && judgements_(formula, [&] { return judge(formula); });
 }
 
 // An object that does not satisfy the formula as it is needs a member that changes a part which

@@ -67,6 +67,10 @@ class ObjectSteps {
   };
   // Valid as long as the object.
   const Plan& plan(Formula formula);
+  // The same, found anew: what is kept must not rely on judgements that are not finished.
+  Plan make_plan(Formula formula);
+  std::vector<GoalStep> find_steps(Formula formula, KeyName name);
+  const KeySets& keys() const { return keys_; }
 
   // Whether some object is left that satisfies the formula.
   bool satisfiable(Formula formula);
@@ -90,8 +94,9 @@ class ObjectSteps {
 
   // Sorted once and kept.
   const Sorted& sorted(Formula formula);
-  std::unique_ptr<Sorted> sort(Formula formula);
+  Sorted sort(Formula formula);
   void find_cells(Sorted& made);
+  bool may_need_members(Formula formula) const;
   bool is_in(const Sorted& of, KeySet set, const Class& key);
   std::vector<GoalStep> find_steps(const Sorted& of, const Class& key);
   const std::vector<GoalStep>& steps(Formula formula, const Class& key, uint32_t number);
@@ -113,9 +118,9 @@ class ObjectSteps {
   Formulas formulas_;
   std::vector<Atom> atoms_;
   std::unordered_multimap<uint64_t, uint32_t> atom_ids_;
-  std::unordered_map<Formula, std::unique_ptr<Sorted>> sorted_;
-  std::unordered_map<Formula, std::unique_ptr<Plan>> plans_;
-  std::unordered_map<uint64_t, std::unique_ptr<std::vector<GoalStep>>> steps_;
+  std::unordered_map<Formula, std::unique_ptr<Kept<Sorted>>> sorted_;
+  std::unordered_map<Formula, std::unique_ptr<Kept<Plan>>> plans_;
+  std::unordered_map<uint64_t, std::unique_ptr<Kept<std::vector<GoalStep>>>> steps_;
   Judgements judgements_;
 };
 

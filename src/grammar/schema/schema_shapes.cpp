@@ -7,6 +7,13 @@
 
 namespace ruv {
 
+namespace {
+
+// Schemas that the names of members may be held to, one applying the other.
+constexpr uint32_t kMaxStringDepth = 200;
+
+}  // namespace
+
 Goal SchemaShapes::goal(SchemaNumber schema) {
   const SchemaNode& node = reader_.node(schema);
   if (node.is_never) return Goal::no;
@@ -74,7 +81,7 @@ Formula SchemaShapes::members(const MemberKeywords& k) {
     parts.push_back(o.each(keys.others(std::move(names), sets), goal(k.additional)));
   }
   if (k.names != kNoSchema) {
-    const KeySet allowed = keys.of_language(applied(k.names).strings);
+    const KeySet allowed = keys.of_language(string_shape(k.names).strings);
     parts.push_back(o.each(keys.complement(allowed), Goal::no));
   }
   for (const KeyName name : k.required) parts.push_back(has(name));
@@ -117,8 +124,8 @@ Formula SchemaShapes::items(const ItemKeywords& k) {
 }
 
 // Keywords of one type leave values of all others as they are.
-ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
-  ValueShape made = typed(node.types);
+ValueShape SchemaShapes::own_shape(const SchemaNode& node, uint8_t types) {
+  ValueShape made = typed(node.types & types);
   std::vector<ValueShape> numbers;
   for (const NumberSet& set : node.numbers) {
     numbers.push_back(goals_.algebra().everything());
@@ -147,6 +154,26 @@ ValueShape SchemaShapes::own_shape(const SchemaNode& node) {
   return made;
 }
 
+// Names of members may be held to the schema of the object itself, so only its strings are looked
+// at. Schemas that apply each other to the same value are in no circle.
+const ValueShape& SchemaShapes::string_shape(SchemaNumber schema) {
+  const auto known = string_shapes_.find(schema);
+  if (strings_are_cut_) goals_.give_up();
+  if (known != string_shapes_.end()) return known->second;
+  const SchemaNode& node = reader_.node(schema);
+  ValueShape made = goals_.algebra().nothing();
+  if (string_depth_ >= kMaxStringDepth) {
+    strings_are_cut_ = true;
+    goals_.give_up();
+  } else if (!node.is_never) {
+    ++string_depth_;
+    made = combined(node, own_shape(node, kStringType),
+                    [&](SchemaNumber part) { return string_shape(part); });
+    --string_depth_;
+  }
+  return string_shapes_.emplace(schema, std::move(made)).first->second;
+}
+
 // The conjunction of its own keywords and of what it applies.
 ValueShape SchemaShapes::shape_of(uint32_t schema) {
   const SchemaNode& node = reader_.node(schema);
@@ -155,7 +182,19 @@ ValueShape SchemaShapes::shape_of(uint32_t schema) {
     for (const Variant& variant : variants(node, 0)) ways.push_back(evaluated(node, variant));
     return goals_.algebra().any_of(ways);
   }
-  std::vector<ValueShape> parts = {own_shape(node)};
+  std::vector<ValueShape> parts = {
+      combined(node, own_shape(node), [&](SchemaNumber part) { return applied(part); })};
+  for (const auto& [trigger, part] : node.members.dependent_schemas) {
+    const Formula absent = goals_.objects().formulas().negation(has(trigger));
+    const Formula applies = applied(part).objects;
+    parts.push_back(of_objects(goals_.objects().formulas().any_of(absent, applies)));
+  }
+  return goals_.algebra().all_of(parts);
+}
+
+// Each keyword that applies schemas to the value itself is a part of the conjunction.
+ValueShape SchemaShapes::combined(const SchemaNode& node, ValueShape own, const Apply& applied) {
+  std::vector<ValueShape> parts = {std::move(own)};
   const auto shapes = [&](const std::vector<SchemaNumber>& list) {
     std::vector<ValueShape> made;
     for (const SchemaNumber part : list) made.push_back(applied(part));
@@ -175,11 +214,6 @@ ValueShape SchemaShapes::shape_of(uint32_t schema) {
     if (node.else_schema != kNoSchema) {
       parts.push_back(either(condition, applied(node.else_schema)));
     }
-  }
-  for (const auto& [trigger, part] : node.members.dependent_schemas) {
-    const Formula absent = goals_.objects().formulas().negation(has(trigger));
-    const Formula applies = applied(part).objects;
-    parts.push_back(of_objects(goals_.objects().formulas().any_of(absent, applies)));
   }
   return goals_.algebra().all_of(parts);
 }

@@ -29,7 +29,12 @@ class SchemaShapes final : public Goals::Source {
   using Variants = std::vector<Variant>;
 
   // What the keywords of a schema ask, without those that apply other schemas to the same value.
-  ValueShape own_shape(const SchemaNode& node);
+  ValueShape own_shape(const SchemaNode& node, uint8_t types = kAllTypes);
+  // The same with those, whose shapes are found by `applied`; without dependent schemas.
+  using Apply = std::function<ValueShape(SchemaNumber)>;
+  ValueShape combined(const SchemaNode& node, ValueShape own, const Apply& applied);
+  // The strings of a schema.
+  const ValueShape& string_shape(SchemaNumber schema);
   // All values of these types (SchemaType).
   ValueShape typed(uint8_t types);
   // What is asked of objects, and of arrays.
@@ -56,6 +61,9 @@ class SchemaShapes final : public Goals::Source {
 
   Goals& goals_;
   const SchemaReader& reader_;
+  std::unordered_map<SchemaNumber, ValueShape> string_shapes_;
+  uint32_t string_depth_ = 0;
+  bool strings_are_cut_ = false;
 };
 
 }  // namespace ruv
