@@ -8,6 +8,7 @@ the cells that ran; RUV_UPDATE=1 writes them there.
 """
 import argparse
 import concurrent.futures
+import filecmp
 import json
 import os
 import re
@@ -50,10 +51,11 @@ class Framework:
                 os.path.join(HERE, self.script), "--url", url]
 
     def is_installed(self, packages):
-        if self.environment == "node":
-            return shutil.which("node") and os.path.isdir(
-                os.path.join(packages, "node", "node_modules", *self.package.split("/")))
-        return os.path.exists(os.path.join(packages, self.environment, "pins.txt"))
+        """Whether the versions that are pinned now were installed, not others."""
+        copy = "pins.json" if self.environment == "node" else "pins.txt"
+        installed = os.path.join(packages, self.environment, copy)
+        return os.path.exists(installed) and filecmp.cmp(
+            installed, os.path.join(HERE, PINS[self.environment]), shallow=False)
 
 
 def pinned_version(file, package):
@@ -153,7 +155,7 @@ def chosen_frameworks(arguments):
         if framework.is_installed(arguments.packages):
             chosen.append(framework)
         else:
-            print(f"skipped: {framework.name} is not installed in {arguments.packages}")
+            print(f"skipped: {framework.name} is not in {arguments.packages}")
     return chosen
 
 
