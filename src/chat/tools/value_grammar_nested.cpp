@@ -41,8 +41,7 @@ Result<std::string> ValueGrammar::nested_value(const Json& schema, const std::st
   const auto known = rules_.find(&schema);
   if (known != rules_.end()) return known->second;
   if (depth > kMaxElementDepth) return unsupported(path, "schemas so deep in each other");
-  const std::string name = lark_.new_name();
-  rules_[&schema] = name;
+  const std::string name = name_rule(schema);
   const Cases cases = TRY(schema_cases({&schema, &root_}, path));
   const TypeSet types = schema_types({&schema, &root_});
   if (n_cases_of(cases, TypeSet::object) > 1 || n_cases_of(cases, TypeSet::array) > 1) {
