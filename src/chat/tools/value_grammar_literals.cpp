@@ -29,16 +29,10 @@ std::string number_schema(const SchemaCase& one) {
                         .dump();
 }
 
-bool is_word(std::string_view key) {
-  return !key.empty() && std::ranges::all_of(key, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
 }  // namespace
 
 std::string ValueGrammar::literal_key(const std::string& key, bool bare) const {
-  if (is_word(key) && (bare || !is_python())) return lark_.text(key);
+  if (is_bare_key(key) && (bare || !is_python())) return lark_.text(key);
   if (!is_python()) {
     return lark_.text(dialect_.literals.quote + key + dialect_.literals.quote);
   }

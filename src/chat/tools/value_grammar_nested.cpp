@@ -8,7 +8,7 @@ namespace ruv {
 namespace {
 
 constexpr int kMaxElementDepth = 100;
-constexpr size_t kMaxElementName = 256;
+constexpr size_t kMaxWrittenElement = 256;
 
 size_t n_cases_of(const std::vector<SchemaCase>& cases, TypeSet::Type type) {
   return static_cast<size_t>(std::ranges::count_if(
@@ -19,7 +19,7 @@ size_t n_cases_of(const std::vector<SchemaCase>& cases, TypeSet::Type type) {
 
 Result<std::string> ValueGrammar::element(const std::string& name, const std::string& inside,
                                           const std::string& path) const {
-  if (name.empty() || name.size() > kMaxElementName || name.find_first_of("<>\n") != name.npos) {
+  if (name.empty() || name.size() > kMaxWrittenElement || name.find_first_of("<>\n") != name.npos) {
     return unsupported(path, "an element of this name");
   }
   const std::string& prefix = dialect_.nested.prefix;
