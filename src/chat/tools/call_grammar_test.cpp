@@ -157,5 +157,36 @@ TEST(CallGrammar, SchemasMayContainThemselves) {
   EXPECT_FALSE(made("quoted_braces", R"({"properties": {"a": {"$ref": "#/properties/a"}}})"));
 }
 
+// Work and size are bounded for schemas that were made to be expensive.
+TEST(CallGrammar, ExpensiveSchemasAreRefused) {
+  const auto made = [](const char* dialect, const Json& parameters) {
+    const Json tools = Json::array({Json{{"name", "f"}, {"parameters", parameters}}});
+    return call_grammar(format_of(dialect), tools, {});
+  };
+  // Each definition is twice the next.
+  Json doubling = {{"type", "object"}, {"properties", {{"a", {{"$ref", "#/$defs/0"}}}}}};
+  Json definitions = Json::object();
+  for (int i = 0; i < 40; ++i) {
+    const Json next = {{"$ref", fmt::format("#/$defs/{}", i + 1)}};
+    definitions[std::to_string(i)] = Json{{"anyOf", Json::array({next, next})}};
+  }
+  definitions["40"] = Json{{"type", "integer"}};
+  doubling["$defs"] = definitions;
+  for (const char* dialect : {"nested_elements", "quoted_braces"}) {
+    const auto grammar = made(dialect, doubling);
+    ASSERT_FALSE(grammar) << dialect;
+    EXPECT_EQ(grammar.error().code(), Code::unsupported) << dialect;
+  }
+  // Many arguments, each of which needs the whole schema.
+  Json wide = {{"type", "object"}, {"properties", Json::object()}};
+  for (int i = 0; i < 3'000; ++i) {
+    wide["properties"][fmt::format("argument_{}", i)] =
+        Json{{"type", "array"}, {"items", {{"$ref", "#/properties/argument_0"}}}};
+  }
+  const auto grammar = made("tagged_parameters", wide);
+  ASSERT_FALSE(grammar);
+  EXPECT_NE(grammar.error().message().find("references"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ruv

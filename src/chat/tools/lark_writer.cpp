@@ -71,12 +71,16 @@ std::string LarkWriter::text_without(const std::vector<std::string_view>& marks,
   if (!no_start.empty()) {
     body += fmt::format(" & ~/[ \\t\\r\\n]*[{}].*/s", escaped_pattern(no_start));
   }
-  const auto known = terminals_.find(body);
-  if (known != terminals_.end()) return known->second;
-  std::string name = fmt::format("TEXT{}", terminals_.size());
-  rule(name, body);
-  terminals_.emplace(std::move(body), name);
+  const auto [known, is_new] = terminals_.try_emplace(body, terminals_.size());
+  std::string name = fmt::format("TEXT{}", known->second);
+  if (is_new) rule(name, body);
   return name;
+}
+
+void LarkWriter::rewind(const Mark& mark) {
+  text_.resize(mark.n_bytes);
+  n_names_ = mark.n_names;
+  std::erase_if(terminals_, [&](const auto& one) { return one.second >= mark.n_terminals; });
 }
 
 }  // namespace ruv

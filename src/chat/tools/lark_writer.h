@@ -40,11 +40,20 @@ class LarkWriter {
 
   const std::string& grammar() const { return text_; }
 
+  // What is there now; rewind() forgets all that came later.
+  struct Mark {
+    size_t n_bytes = 0;
+    size_t n_names = 0;
+    size_t n_terminals = 0;
+  };
+  Mark mark() const { return {text_.size(), n_names_, terminals_.size()}; }
+  void rewind(const Mark& mark);
+
  private:
   std::span<const std::pair<std::string, Token>> control_;
   std::string text_;
   size_t n_names_ = 0;
-  std::map<std::string, std::string> terminals_;  // name by body
+  std::map<std::string, size_t> terminals_;  // number by body
 };
 
 // A text between Lark's quotes, and a regular expression of exactly this text.

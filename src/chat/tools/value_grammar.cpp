@@ -2,6 +2,7 @@
 #include "chat/tools/value_grammar.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "chat/tools/argument_reader.h"
@@ -11,6 +12,7 @@ namespace ruv {
 namespace {
 
 constexpr size_t kMaxKeyBytes = 256;
+constexpr size_t kMaxCopiedBytes = size_t{4} << 20;
 
 bool has_reference(const Json& schema) {
   return schema.dump().find("\"$ref\"") != std::string::npos;
@@ -89,14 +91,16 @@ Result<std::vector<ValueGrammar::Member>> ValueGrammar::members_of(const Json& o
   const Json none = Json::object();
   if (properties == nullptr) properties = &none;
   if (!properties->is_object()) return fail(Code::invalid, "{}/properties: no object", path);
-  const auto is_required = [&](const Json& key) {
-    return required != nullptr && required->is_array() &&
-           std::ranges::find(*required, key) != required->end();
-  };
+  std::set<std::string_view> needed;
+  if (required != nullptr && required->is_array()) {
+    for (const Json& key : *required) {
+      if (key.is_string()) needed.insert(key.text());
+    }
+  }
   std::vector<Member> members;
   for (const auto& [key, schema] : properties->items()) {
-    if (schema.is_boolean() && !schema.get<bool>() && !is_required(Json(key))) continue;
-    members.push_back({std::string(key), &schema, is_required(Json(key)),
+    if (schema.is_boolean() && !schema.get<bool>() && !needed.contains(key)) continue;
+    members.push_back({std::string(key), &schema, needed.contains(key),
                        path + "/properties" + pointer_part(key)});
   }
   if (required == nullptr || !required->is_array()) return members;
@@ -128,11 +132,20 @@ std::string ValueGrammar::chain(const std::vector<Member>& members, const std::s
 }
 
 // References lead to the tool's whole schema, which comes along.
-Json ValueGrammar::with_references(const Json& schema, const std::string& path) const {
+Json ValueGrammar::with_references(const Json& schema, const std::string& path) {
   if (!has_reference(schema)) return schema;
+  if (n_root_ == 0) n_root_ = root_.dump().size();
+  n_copied_ += n_root_;
   Json root = root_;
   root["$id"] = id_;
   return {{"$ref", id_ + path}, {"$defs", {{"ruv_root", std::move(root)}}}};
+}
+
+bool ValueGrammar::copies_too_large() const { return n_copied_ > kMaxCopiedBytes; }
+
+std::string ValueGrammar::name_rule(const Json& schema) {
+  ruled_.push_back(&schema);
+  return rules_[&schema] = lark_.new_name();
 }
 
 std::string ValueGrammar::json_value(Json made, TypeSet types, std::string_view mark) const {
@@ -203,6 +216,9 @@ Result<std::string> ValueGrammar::tagged_arguments() {
                           lark_.text(form.value_end));
     }
     if (!is_key) return unsupported(member.path, "an argument of this name");
+    if (copies_too_large())
+      return unsupported(
+          "#", "copies of the whole schema above 4 MB, one for each argument with references");
     if (ways.empty()) return unsupported(member.path, "these types");
     member.text =
         fmt::format("{}{} ({})", lark_.text(dialect_.tagged.begin), lark_.text(key), ways);

@@ -43,13 +43,17 @@ class ValueGrammar {
   };
 
   Result<std::vector<Member>> root_members() const;
+  // The name of a new rule for the schema.
+  std::string name_rule(const Json& schema);
+  // Whether copies of the schema, one for each argument with references, are too large together.
+  bool copies_too_large() const;
   Result<std::vector<Member>> members_of(const Json& object, const std::string& path) const;
   std::string chain(const std::vector<Member>& members, const std::string& separator,
                     bool may_be_empty);
   tl::unexpected<Status> unsupported(const std::string& path, std::string_view what) const;
   // "%json" of a schema of these types, whose texts do not hold `mark`.
   std::string json_value(Json schema, TypeSet types, std::string_view mark) const;
-  Json with_references(const Json& schema, const std::string& path) const;
+  Json with_references(const Json& schema, const std::string& path);
   Result<TextLimits> text_limits(const Json& schema, const std::string& path) const;
 
   // One way to write a value between tags; empty: this way cannot write it.
@@ -89,6 +93,9 @@ class ValueGrammar {
   const Json& root_;
   std::string id_;
   std::map<const Json*, std::string> rules_;  // of schemas
+  std::vector<const Json*> ruled_;            // their keys, in order
+  size_t n_root_ = 0;                         // bytes of the tool's whole schema; 0: not known yet
+  size_t n_copied_ = 0;                       // … of all its copies
 };
 
 }  // namespace ruv

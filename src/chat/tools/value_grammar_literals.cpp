@@ -29,16 +29,10 @@ std::string number_schema(const SchemaCase& one) {
                         .dump();
 }
 
-bool is_word(std::string_view key) {
-  return !key.empty() && std::ranges::all_of(key, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
 }  // namespace
 
 std::string ValueGrammar::literal_key(const std::string& key, bool bare) const {
-  if (is_word(key) && (bare || !is_python())) return lark_.text(key);
+  if (is_bare_key(key) && (bare || !is_python())) return lark_.text(key);
   if (!is_python()) {
     return lark_.text(dialect_.literals.quote + key + dialect_.literals.quote);
   }
@@ -65,12 +59,15 @@ Result<std::string> ValueGrammar::literal_arguments() {
 }
 
 Result<std::string> ValueGrammar::literal_or_json(const Member& member) {
-  const LarkWriter before = lark_;
-  const std::map<const Json*, std::string> known = rules_;
+  const LarkWriter::Mark before = lark_.mark();
+  const size_t n_ruled = ruled_.size();
   Rule made = literal_value(*member.schema, member.path, 0);
   if (made || !is_python() || made.error().code() != Code::unsupported) return made;
-  lark_ = before;
-  rules_ = known;
+  lark_.rewind(before);
+  for (; ruled_.size() > n_ruled; ruled_.pop_back()) rules_.erase(ruled_.back());
+  if (copies_too_large())
+    return unsupported(
+        "#", "copies of the whole schema above 4 MB, one for each argument with references");
   return "%json " + with_references(*member.schema, member.path).dump();
 }
 
@@ -79,8 +76,7 @@ Result<std::string> ValueGrammar::literal_value(const Json& schema, const std::s
   const auto known = rules_.find(&schema);
   if (known != rules_.end()) return known->second;
   if (depth > kMaxValueDepth) return unsupported(path, "schemas so deep in each other");
-  const std::string name = lark_.new_name();
-  rules_[&schema] = name;
+  const std::string name = name_rule(schema);
   std::string ways;
   const Cases cases = TRY(schema_cases({&schema, &root_}, path));
   for (const SchemaCase& one : cases) {
@@ -189,11 +185,10 @@ Result<std::string> ValueGrammar::literal_object(const SchemaCase& one, const st
 // the other language has none where anything is allowed.
 std::string ValueGrammar::any_literal() {
   if (is_python()) return "%json {} | \"None\" | \"True\" | \"False\"";
-  static const Json kKey;
-  auto [known, is_new] = rules_.try_emplace(&kKey, "");
-  if (!is_new) return known->second;
-  const std::string name = lark_.new_name();
-  rules_[&kKey] = name;
+  static const Json kAny;
+  const auto known = rules_.find(&kAny);
+  if (known != rules_.end()) return known->second;
+  const std::string name = name_rule(kAny);
   const std::string quote = lark_.text(dialect_.literals.quote);
   lark_.rule(name,
              fmt::format("{} {} {} | %json {{\"type\":[\"number\",\"boolean\",\"null\"]}} | "

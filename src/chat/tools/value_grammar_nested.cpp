@@ -8,7 +8,7 @@ namespace ruv {
 namespace {
 
 constexpr int kMaxElementDepth = 100;
-constexpr size_t kMaxElementName = 256;
+constexpr size_t kMaxWrittenElement = 256;
 
 size_t n_cases_of(const std::vector<SchemaCase>& cases, TypeSet::Type type) {
   return static_cast<size_t>(std::ranges::count_if(
@@ -19,7 +19,7 @@ size_t n_cases_of(const std::vector<SchemaCase>& cases, TypeSet::Type type) {
 
 Result<std::string> ValueGrammar::element(const std::string& name, const std::string& inside,
                                           const std::string& path) const {
-  if (name.empty() || name.size() > kMaxElementName || name.find_first_of("<>\n") != name.npos) {
+  if (name.empty() || name.size() > kMaxWrittenElement || name.find_first_of("<>\n") != name.npos) {
     return unsupported(path, "an element of this name");
   }
   const std::string& prefix = dialect_.nested.prefix;
@@ -41,8 +41,7 @@ Result<std::string> ValueGrammar::nested_value(const Json& schema, const std::st
   const auto known = rules_.find(&schema);
   if (known != rules_.end()) return known->second;
   if (depth > kMaxElementDepth) return unsupported(path, "schemas so deep in each other");
-  const std::string name = lark_.new_name();
-  rules_[&schema] = name;
+  const std::string name = name_rule(schema);
   const Cases cases = TRY(schema_cases({&schema, &root_}, path));
   const TypeSet types = schema_types({&schema, &root_});
   if (n_cases_of(cases, TypeSet::object) > 1 || n_cases_of(cases, TypeSet::array) > 1) {

@@ -20,13 +20,6 @@ void write_text_literal(const LiteralArguments& syntax, std::string_view text, s
   out += Json(text).dump();  // also a text of Python
 }
 
-// Letters, digits and '_'; other keys are written as texts.
-bool is_bare_key(std::string_view key) {
-  return !key.empty() && std::ranges::all_of(key, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
 void write_literal_members(const LiteralArguments& syntax, const Json& object, char assign,
                            bool bare, std::string& out) {
   bool first = true;
@@ -156,6 +149,12 @@ std::string write_channels(std::span<const ToolCall> calls) {
 }
 
 }  // namespace
+
+bool is_bare_key(std::string_view key) {
+  return !key.empty() && std::ranges::all_of(key, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
 
 void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out) {
   const bool python = syntax.quote.empty();

@@ -21,4 +21,7 @@ Result<std::string> write_calls(const ToolDialect& dialect, std::span<const Tool
 // One value in the syntax of literals. Recursive as Json is, whose depth is limited.
 void write_literal(const LiteralArguments& syntax, const Json& value, std::string& out);
 
+// Letters, digits and '_': literals write other keys of arguments as texts.
+bool is_bare_key(std::string_view key);
+
 }  // namespace ruv
