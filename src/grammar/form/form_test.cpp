@@ -12,11 +12,11 @@ namespace {
 std::shared_ptr<const Tokenizer> json_vocabulary() {
   TokenizerSpec spec = byte_test_spec({});
   for (const std::string_view piece :
-       {"\"",        "\":",   "\": ",    "\",",    "\", \"",  "\":\"", "{\"",    "}",
-        "}}",        "\"}",   "]",       "],",     "[[",      "[]",    "{}",     "null",
-        "true",      "false", "name",    "name\"", "name\":", "na",    "me",     "id",
-        "\"id\":1,", "12",    "1,",      "1}",     ",\"",     ", ",    "\n  \"", "\":1,\"",
-        "a\"",       "ab",    "a\",\"b", "é",      "\\n",     "0.5"}) {
+       {"\"",        "\":",   "\": ",    "\",",    "\", \"",  "\":\"", "{\"",       "}",
+        "}}",        "\"}",   "]",       "],",     "[[",      "[]",    "{}",        "null",
+        "true",      "false", "name",    "name\"", "name\":", "na",    "me",        "id",
+        "\"id\":1,", "12",    "1,",      "1}",     ",\"",     ", ",    "\n  \"",    "\":1,\"",
+        "a\"",       "ab",    "a\",\"b", "é",      "\\n",     "0.5",   "\":1,\"a\""}) {
     add_test_token(spec, to_byte_alphabet(piece), TokenKind::normal);
   }
   return test_tokenizer(spec);

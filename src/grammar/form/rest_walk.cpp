@@ -67,6 +67,11 @@ void FormReader::RestWalk::run(const Frontier& frontier, const SuffixTrie& trie)
       i = node.end;
       continue;
     }
+    if (ends_unsure(moved)) {
+      try_tokens(trie, i, node.end);
+      i = node.end;
+      continue;
+    }
     add(trie.tokens(node));
     ++i;
     if (node.end == i) continue;
@@ -76,6 +81,14 @@ void FormReader::RestWalk::run(const Frontier& frontier, const SuffixTrie& trie)
     levels.push_back(std::move(level));
   }
   for (; !levels.empty(); levels.pop_back()) reader_.text_.pop_back();
+}
+
+// Whether the last byte ended a key that may have come among the unknown bytes.
+bool FormReader::RestWalk::ends_unsure(const Frontier& moved) const {
+  return std::ranges::any_of(moved.heads, [&](const Head& head) {
+    return (*reader_.nodes_)[head.next].kind == FormNodes::Kind::unsure &&
+           reader_.parts_.masks->languages().has_empty(head.rest);
+  });
 }
 
 void FormReader::RestWalk::add(std::span<const Token> tokens) {

@@ -28,6 +28,7 @@ class FormReader::RestWalk {
   };
   // The rests that begin with one byte.
   void run(const Frontier& frontier, const SuffixTrie& trie);
+  bool ends_unsure(const Frontier& moved) const;
   // Adds tokens, but those that are left out.
   void add(std::span<const Token> tokens);
   // Tries the tokens of the nodes from one to another, which is exact and slow.
