@@ -127,9 +127,9 @@ inline size_t compare_masks(const MaskVocabulary& vocabulary, const Form& form,
   for (size_t at = 0; n_masks < max_masks && !reader.only_ends();) {
     TokenMask mask(vocabulary.size());
     reader.allow(mask);
-    if (reader.gave_up()) break;
-    ++n_masks;
     const auto wrong = vocabulary.difference(mask, PlainFormReader{reader});
+    if (reader.gave_up() || form.is_worn()) break;
+    ++n_masks;
     if (wrong) {
       ADD_FAILURE() << text.substr(0, at) << "\n" << *wrong;
       break;
