@@ -356,6 +356,34 @@ def http_seeds():
     yield "ends", b"\3" + request("HEAD", "/health", None, "Connection: close\r\n")
 
 
+def schema_seeds():
+    """A byte with the draft, a schema, a zero byte, a document."""
+    cases = (CORPUS.parents[1] / "cases/grammar/schemas.jsonl").read_text().splitlines()
+    for i, line in enumerate(cases[::60]):
+        case = json.loads(line)
+        documents = case["valid"] if i % 3 else case["invalid"]
+        if documents:
+            schema = json.dumps(case["schema"], separators=(",", ":"))
+            yield f"case_{i}", b"\4" + schema.encode() + b"\0" + documents[0].encode()
+    for name, schema, document in (
+            ("distinct", {"type": "array", "items": {"enum": [1, 2, "a"]}, "uniqueItems": True,
+                          "minItems": 3}, [2, 1, "a"]),
+            ("tree", {"properties": {"n": {"$ref": "#"}}, "unevaluatedProperties": False,
+                      "maxProperties": 1}, {"n": {"n": {}}}),
+            ("choice", {"oneOf": [{"required": ["a"]}, {"minProperties": 2}],
+                        "if": {"required": ["b"]}, "then": {"dependentRequired": {"b": ["c"]}}},
+             {"b": 1, "c": 2}),
+            ("numbers", {"multipleOf": 0.5, "minimum": -3, "exclusiveMaximum": 12,
+                         "not": {"type": "integer"}}, -2.5),
+            ("texts", {"items": {"pattern": "^[a-c]{2,}$|\\d", "minLength": 2, "format": "uuid"},
+                       "patternProperties": {"^x": False}}, ["ab1"]),
+            ("items", {"prefixItems": [{"type": "string"}], "items": {"maximum": 3},
+                       "contains": {"const": 2}, "maxContains": 1, "unevaluatedItems": False},
+             ["", 2, 1])):
+        yield name, b"\4" + json.dumps(schema).encode() + b"\0" + json.dumps(
+            document, separators=(",", ":")).encode()
+
+
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
@@ -365,7 +393,8 @@ def main():
                           ("rwkv_vocab", rwkv_vocab_seeds),
                           ("page_store", page_store_seeds),
                           ("session_file", session_file_seeds), ("json", json_seeds),
-                          ("route_body", route_body_seeds), ("http", http_seeds)):
+                          ("route_body", route_body_seeds), ("http", http_seeds),
+                          ("schema", schema_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 
 #include "grammar/regex/pattern_language.h"
 #include "grammar/rules/fold_languages.h"
@@ -12,19 +13,21 @@
 namespace ruv {
 namespace {
 
-// Which nodes of a grammar may match the empty text: the least fixed point, found in rounds.
-std::vector<bool> nullable_nodes(const RuleSet& rules, const Languages& languages) {
-  std::vector<bool> nullable(rules.nodes.size(), false);
-  const auto is_nullable = [&](const RuleNode& node) {
-    const auto child = [&](uint32_t index) { return nullable[index]; };
+// The nodes of a grammar that have a property: the least fixed point, found in rounds that go up
+// and down in turn, since children mostly lie on one side of their parents. `leaf` says it of nodes
+// without children.
+std::vector<bool> nodes_that(const RuleSet& rules,
+                             const std::function<bool(const RuleNode&)>& leaf) {
+  std::vector<bool> found(rules.nodes.size(), false);
+  const auto has_it = [&](const RuleNode& node) {
+    const auto child = [&](uint32_t index) { return found[index]; };
     switch (node.kind) {
       case RuleKind::language:
-        return languages.has_empty(node.language);
       case RuleKind::tokens:
       case RuleKind::value:
-        return false;
+        return leaf(node);
       case RuleKind::rule:
-        return static_cast<bool>(nullable[rules.rules[node.index].body]);
+        return static_cast<bool>(found[rules.rules[node.index].body]);
       case RuleKind::sequence:
         return std::ranges::all_of(node.children, child);
       case RuleKind::choice:
@@ -34,14 +37,34 @@ std::vector<bool> nullable_nodes(const RuleSet& rules, const Languages& language
     }
     return node.min == 0 || child(node.children[0]);
   };
-  for (bool changed = true; changed;) {
+  bool changed = true;
+  for (bool up = false; changed; up = !up) {
     changed = false;
-    for (size_t i = rules.nodes.size(); i-- > 0;) {
-      if (nullable[i] || !is_nullable(rules.nodes[i])) continue;
-      nullable[i] = changed = true;
+    for (size_t n = 0; n < rules.nodes.size(); ++n) {
+      const size_t i = up ? n : rules.nodes.size() - 1 - n;
+      if (found[i] || !has_it(rules.nodes[i])) continue;
+      found[i] = changed = true;
     }
   }
-  return nullable;
+  return found;
+}
+
+// Nodes that may match the empty text.
+std::vector<bool> nullable_nodes(const RuleSet& rules, const Languages& languages) {
+  return nodes_that(rules, [&](const RuleNode& node) {
+    return node.kind == RuleKind::language && languages.has_empty(node.language);
+  });
+}
+
+// Nodes that no text matches, such as a rule that always calls itself, are left out: what begins
+// with them would have no end.
+void leave_out_endless_nodes(RuleSet& rules, Languages& languages) {
+  const std::vector<bool> ends = nodes_that(rules, [&](const RuleNode& node) {
+    return node.kind != RuleKind::language || !languages.is_nothing(node.language);
+  });
+  for (size_t i = 0; i < rules.nodes.size(); ++i) {
+    if (!ends[i]) rules.nodes[i] = {.kind = RuleKind::language, .language = Language::nothing};
+  }
 }
 
 }  // namespace
@@ -129,6 +152,7 @@ Status Form::read_rules(RuleSet rules, const SchemaOptions& options) {
   for (Json& schema : rules_.schemas) {
     parts_.schemas.push_back(TRY(add_schema(std::move(schema), options)));
   }
+  leave_out_endless_nodes(rules_, space_->languages());
   start_ = {.kind = FormNodes::Kind::expression, .a = rules_.rules[rules_.start].body};
   TRY(prepare());
   const FormReader begin = reader();

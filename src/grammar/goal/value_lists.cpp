@@ -66,7 +66,8 @@ bool ValueLists::add_texts(Language language, bool are_strings, std::vector<Json
   std::vector<std::pair<Language, std::string>> open = {{language, are_strings ? "\"" : ""}};
   for (size_t n = 0; !open.empty(); ++n) {
     if (n > kMaxWalk || open.size() + values.size() > kMaxValues) return false;
-    const auto [at, text] = std::move(open.back());
+    const Language at = open.back().first;
+    const std::string text = std::move(open.back().second);
     open.pop_back();
     if (l_.is_nothing(at)) continue;
     if (!budget_.spend(0)) return false;

@@ -1,0 +1,306 @@
+// Masks at every step of documents, over whole vocabularies, beside a plain recogniser. The default
+// is a share that takes seconds; RUV_TEST_MASKS=1 compares all.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "base/file.h"
+#include "grammar/form/test_masks.h"
+#include "grammar/form/test_schemas.h"
+#include "grammar/regex/pattern_language.h"
+#include "grammar/rules/gbnf.h"
+#include "grammar/rules/lark.h"
+#include "grammar/rules/test_grammar_cases.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_full_run() { return std::getenv("RUV_TEST_MASKS") != nullptr; }
+
+std::string masks_data(const std::string& name) {
+  const char* folder = std::getenv("RUV_DATA_DIR");
+  return (folder != nullptr ? std::string(folder) : RUV_SOURCE_DIR "/../shared/data") + "/" + name;
+}
+
+struct MaskCase {
+  std::string name;
+  Json schema;
+  SchemaDraft draft = SchemaDraft::draft2020;
+  std::vector<std::string> texts;
+};
+
+void add_texts(const Json& tests, MaskCase& made, Rng& rng) {
+  for (const Json& test : tests) {
+    made.texts.push_back(random_spelling(test.at("data"), rng, rng.below(2) == 0));
+  }
+}
+
+std::vector<MaskCase> bench_cases(Rng& rng) {
+  std::vector<MaskCase> made;
+  std::ifstream file(masks_data("grammars/maskbench_sample.jsonl"));
+  for (std::string line; std::getline(file, line);) {
+    const auto row = parse_json(line, "line");
+    EXPECT_TRUE(row);
+    if (!row) break;
+    made.push_back(
+        {row->at("id").get<std::string>(), row->at("schema"), SchemaDraft::draft2020, {}});
+    add_texts(row->at("tests"), made.back(), rng);
+  }
+  return made;
+}
+
+std::vector<MaskCase> suite_cases(Rng& rng) {
+  std::vector<MaskCase> made;
+  const fs::path folder = masks_data("grammars/JSON-Schema-Test-Suite/draft2020-12");
+  if (!fs::exists(folder)) return made;
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  for (const fs::path& path : paths) {
+    const auto groups = parse_json(file_text(path.string()), "suite");
+    EXPECT_TRUE(groups) << path;
+    if (!groups) continue;
+    for (const Json& group : *groups) {
+      made.push_back({path.filename().string(), group.at("schema"), SchemaDraft::draft2020, {}});
+      add_texts(group.at("tests"), made.back(), rng);
+    }
+  }
+  return made;
+}
+
+std::vector<MaskCase> random_cases(size_t n, Rng& rng) {
+  const std::vector<Json> documents = small_documents();
+  constexpr std::array kDrafts = {4, 6, 7, 2019, 2020};
+  std::vector<MaskCase> made;
+  for (size_t i = 0; i < n; ++i) {
+    const size_t draft = rng.below(kDrafts.size());
+    made.push_back(
+        {"random", RandomSchemas(rng, kDrafts[draft]).root(), static_cast<SchemaDraft>(draft), {}});
+    for (int text = 0; text < 12; ++text) {
+      made.back().texts.push_back(
+          random_spelling(documents[rng.below(documents.size())], rng, true));
+    }
+  }
+  return made;
+}
+
+struct MaskCounts {
+  size_t n_schemas = 0;
+  size_t n_refused = 0;
+  size_t n_texts = 0;
+  size_t n_masks = 0;
+};
+
+// Masks of the texts of one case, at most `max_masks`.
+void compare_case(const MaskVocabulary& vocabulary, const std::shared_ptr<FormSpace>& space,
+                  const MaskCase& one, size_t max_masks, MaskCounts& counts, Rng& rng) {
+  SCOPED_TRACE(one.name + " " + one.schema.dump());
+  const auto form = Form::of_schema(space, one.schema, {.style = {}, .draft = one.draft});
+  if (!form) {
+    ++counts.n_refused;
+    return;
+  }
+  ++counts.n_schemas;
+  for (const std::string& text : one.texts) {
+    if (max_masks == 0) return;
+    const size_t n = compare_masks(vocabulary, **form, text, max_masks, rng);
+    max_masks -= n;
+    counts.n_masks += n;
+    ++counts.n_texts;
+  }
+}
+
+// Small vocabularies: pieces of the documents, in turn with all bytes and with byte tokens.
+TEST(FormMasks, AreThoseOfAPlainRecogniserOnSmallVocabularies) {
+  Rng rng(29);
+  std::vector<MaskCase> cases = bench_cases(rng);
+  for (MaskCase& one : suite_cases(rng)) cases.push_back(std::move(one));
+  for (MaskCase& one : random_cases(is_full_run() ? 4000 : 700, rng)) {
+    cases.push_back(std::move(one));
+  }
+  MaskCounts counts;
+  constexpr size_t kGroup = 20;  // cases that share a vocabulary
+  for (size_t i = 0; i < cases.size() && !testing::Test::HasFailure(); i += kGroup) {
+    const std::span group = std::span(cases).subspan(i, std::min(kGroup, cases.size() - i));
+    std::vector<std::string> texts = {"{\"é\": \"😀\"},\n  "};
+    for (const MaskCase& one : group) texts.insert(texts.end(), one.texts.begin(), one.texts.end());
+    const auto vocabulary = MaskVocabulary::of_texts(texts, 300, i / kGroup % 2 == 1, rng);
+    std::shared_ptr<FormSpace> space;
+    for (const MaskCase& one : group) {
+      if (!space || space->is_worn()) space = vocabulary.space();
+      compare_case(vocabulary, space, one, is_full_run() ? 2000 : 40, counts, rng);
+    }
+  }
+  fmt::print("{} schemas ({} refused), {} texts, {} masks\n", counts.n_schemas, counts.n_refused,
+             counts.n_texts, counts.n_masks);
+  EXPECT_GT(counts.n_masks, 5000U);
+}
+
+std::string bytes_of_base64(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  uint32_t bits = 0;
+  int n_bits = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    bits = (bits << 6) | static_cast<uint32_t>(kDigits.find(c));
+    n_bits += 6;
+    if (n_bits < 8) continue;
+    n_bits -= 8;
+    out += static_cast<char>(bits >> n_bits);
+  }
+  return out;
+}
+
+// The byte strings of a file of ranks as normal tokens.
+MaskVocabulary vocabulary_of_ranks(const std::string& path) {
+  std::istringstream lines(file_text(path));
+  TokenizerSpec spec = byte_test_spec({});
+  for (std::string line; std::getline(lines, line);) {
+    const std::string bytes = bytes_of_base64(line.substr(0, line.find(' ')));
+    if (bytes.size() > 1) add_test_token(spec, to_byte_alphabet(bytes), TokenKind::normal);
+  }
+  return MaskVocabulary(test_tokenizer(spec));
+}
+
+TEST(FormMasks, AreThoseOfAPlainRecogniserOnWholeVocabularies) {
+  for (const std::string name : {"cl100k_base", "qwen"}) {
+    const std::string path = masks_data("tokenizers/tiktoken/" + name + ".tiktoken");
+    if (!fs::exists(path)) GTEST_SKIP() << path;
+    Rng rng(31);
+    std::vector<MaskCase> cases = bench_cases(rng);
+    if (cases.empty()) GTEST_SKIP() << "no sample of MaskBench";
+    for (MaskCase& one : random_cases(cases.size() / 2, rng)) cases.push_back(std::move(one));
+    const auto vocabulary = vocabulary_of_ranks(path);
+    const size_t n_cases = is_full_run() ? 60 : 2;
+    MaskCounts counts;
+    for (size_t i = 0; i < n_cases && !testing::Test::HasFailure(); ++i) {
+      const MaskCase& one = cases[rng.below(cases.size())];
+      compare_case(vocabulary, vocabulary.space(), one, is_full_run() ? 30 : 6, counts, rng);
+    }
+    fmt::print("{}, {} tokens: {} schemas ({} refused), {} masks\n", name, vocabulary.size(),
+               counts.n_schemas, counts.n_refused, counts.n_masks);
+  }
+}
+
+// What is left of a language after a text.
+struct PlainLanguage {
+  Languages* languages;
+  Language rest;
+  bool accept(char byte) {
+    rest = languages->after(rest, static_cast<uint8_t>(byte));
+    return !languages->is_nothing(rest);
+  }
+};
+
+TEST(FormMasks, OfPatternsAreThoseOfTheirLanguages) {
+  std::istringstream lines(file_text(RUV_SOURCE_DIR "/tests/cases/grammar/patterns.jsonl"));
+  Rng rng(37);
+  size_t n_patterns = 0;
+  size_t n_masks = 0;
+  size_t n_lines = 0;
+  for (std::string line; std::getline(lines, line) && !testing::Test::HasFailure();) {
+    if (!is_full_run() && n_lines++ % 3 != 0) continue;
+    const auto one = parse_json(line, "line");
+    ASSERT_TRUE(one);
+    std::vector<std::string> texts;
+    for (const Json& text : one->at("match")) texts.emplace_back(text.text());
+    for (const Json& text : one->at("no_match")) texts.emplace_back(text.text());
+    SCOPED_TRACE(one->at("pattern").text());
+    const auto vocabulary = MaskVocabulary::of_texts(texts, 60, n_patterns % 2 == 1, rng);
+    const auto space = vocabulary.space();
+    const auto form = Form::of_pattern(space, one->at("pattern").text(), {});
+    if (!form) continue;
+    ++n_patterns;
+    Languages languages(1 << 20);
+    const auto pattern = read_pattern(one->at("pattern").text(), {});
+    const auto whole = language_of(languages, *pattern, Utf8Alphabet(), PatternMatch::whole);
+    ASSERT_TRUE(whole);
+    const Lock guard(space->mutex());
+    for (const std::string& text : texts) {
+      FormReader reader = (*form)->reader();
+      PlainLanguage plain = {&languages, *whole};
+      for (const char byte : text) {
+        TokenMask mask(vocabulary.size());
+        reader.allow(mask);
+        ++n_masks;
+        const auto wrong = vocabulary.difference(mask, plain);
+        ASSERT_FALSE(wrong) << text << "\n" << *wrong;
+        const bool fits = plain.accept(byte);
+        ASSERT_EQ(reader.accept({&byte, 1}), fits);
+        if (!fits) break;
+      }
+    }
+  }
+  fmt::print("{} patterns, {} masks\n", n_patterns, n_masks);
+  EXPECT_GT(n_patterns, 100U);
+}
+
+// A grammar's texts, tried from the start each time.
+struct PlainGrammar {
+  TestRecogniser* recogniser;
+  std::string text;
+  bool accept(char byte) {
+    text.push_back(byte);
+    return recogniser->can_continue(text);
+  }
+};
+
+// What recorded cases of a file have: a grammar and texts that belong to it or do not.
+void compare_grammars(const std::string& path, Form::Syntax syntax, size_t& n_grammars,
+                      size_t& n_masks, Rng& rng) {
+  const auto cases = parse_json(file_text(path), path);
+  ASSERT_TRUE(cases);
+  for (const Json& one : *cases) {
+    const Json* grammar = one.find("grammar");
+    const Json* accept = one.find("accept");
+    if (grammar == nullptr || accept == nullptr || !accept->is_array()) continue;
+    // Spaces of JSON and control tokens have no recogniser here.
+    if (grammar->text().find_first_of("%<") != std::string_view::npos) continue;
+    SCOPED_TRACE(grammar->text());
+    std::vector<std::string> texts = {"ab"};
+    for (const Json& text : *accept) texts.emplace_back(text.text());
+    const auto vocabulary = MaskVocabulary::of_texts(texts, 40, n_grammars % 2 == 1, rng);
+    const auto space = vocabulary.space();
+    const auto form = Form::of_grammar(space, syntax, grammar->text(), test_grammar_tokens(), {});
+    Languages languages(1 << 20);
+    const auto rules = syntax == Form::Syntax::gbnf
+                           ? read_gbnf(languages, grammar->text(), test_grammar_tokens())
+                           : read_lark(languages, grammar->text(), test_grammar_tokens());
+    ASSERT_TRUE(rules && form);
+    ++n_grammars;
+    TestRecogniser recogniser(languages, *rules);
+    const Lock guard(space->mutex());
+    for (size_t i = 1; i < std::min<size_t>(texts.size(), is_full_run() ? 100 : 3); ++i) {
+      FormReader reader = (*form)->reader();
+      for (size_t at = 0; at < std::min<size_t>(texts[i].size(), is_full_run() ? 24 : 5); ++at) {
+        TokenMask mask(vocabulary.size());
+        reader.allow(mask);
+        ++n_masks;
+        const auto wrong =
+            vocabulary.difference(mask, PlainGrammar{&recogniser, texts[i].substr(0, at)});
+        ASSERT_FALSE(wrong) << texts[i].substr(0, at) << "\n" << *wrong;
+        if (!reader.accept({&texts[i][at], 1})) break;
+      }
+    }
+  }
+}
+
+TEST(FormMasks, OfGrammarsAreThoseOfAPlainRecogniser) {
+  Rng rng(41);
+  size_t n_grammars = 0;
+  size_t n_masks = 0;
+  const std::string folder = RUV_SOURCE_DIR "/tests/cases/grammar/";
+  compare_grammars(folder + "gbnf.json", Form::Syntax::gbnf, n_grammars, n_masks, rng);
+  compare_grammars(folder + "lark.json", Form::Syntax::lark, n_grammars, n_masks, rng);
+  fmt::print("{} grammars, {} masks\n", n_grammars, n_masks);
+  EXPECT_GT(n_grammars, 30U);
+}
+
+}  // namespace
+}  // namespace ruv
