@@ -89,8 +89,9 @@ FieldResult<void> read_limits(const Json& tool, CommandSpec& spec) {
 }
 
 FieldResult<CommandSpec> read_tool(const Json& tool) {
-  TRY(check_member_names(tool, {"name", "description", "parameters", "command", "limits",
-                                "read_only", "writable", "network", "environment", "folder"}));
+  TRY(check_member_names(
+      tool, {"name", "description", "parameters", "command", "limits", "read_only", "writable",
+             "network", "environment", "folder", "consent"}));
   CommandSpec spec;
   spec.tool.name = TRY(required_text(tool, "name"));
   if (const Status status = check_tool_name(spec.tool.name); !status.ok())
@@ -104,6 +105,8 @@ FieldResult<CommandSpec> read_tool(const Json& tool) {
   spec.sandbox.read_only = TRY(read_paths(tool, "read_only"));
   spec.sandbox.writable = TRY(read_paths(tool, "writable"));
   spec.sandbox.network = TRY(read_flag(tool, "network", false));
+  const bool reaches_out = spec.sandbox.network || !spec.sandbox.writable.empty();
+  spec.tool.needs_consent = TRY(read_flag(tool, "consent", reaches_out));
   const std::string folder = TRY(optional_text(tool, "folder"));
   TRY(check_no_zero("folder", folder));
   if (!folder.empty()) spec.sandbox.folder = folder;

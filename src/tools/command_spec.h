@@ -7,7 +7,7 @@
 //     "limits": {"wall_s": 30, "cpu_s": 30, "memory_mb": 512, "output_kb": 1024, "file_mb": 64,
 //                "processes": 64},
 //     "read_only": ["/srv/texts"], "writable": [], "network": false,
-//     "environment": {"LANG": "C.UTF-8"}, "folder": "/srv/texts"
+//     "environment": {"LANG": "C.UTF-8"}, "folder": "/srv/texts", "consent": false
 //   }]}
 //
 // The program reads the arguments of a call as one JSON object from its standard input and writes
@@ -15,7 +15,8 @@
 // what it wrote to both outputs. "name", "description" and "command" are required; the others have
 // the values above, with no folders and no environment of its own, and /tmp as "folder". Limits of
 // processor time and file sizes are those of each process; that of memory is one of the addresses
-// of each process, and of the memory of all together.
+// of each process, and of the memory of all together. "consent" says whether a person has to agree
+// to each call: true where it is absent and the program has a network or a writable folder.
 #pragma once
 
 #include <string>

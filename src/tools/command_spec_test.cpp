@@ -34,6 +34,22 @@ TEST(CommandSpec, ReadsEveryField) {
   EXPECT_EQ(spec.environment, environment);
 }
 
+TEST(CommandSpec, NeedsConsentWhereItReachesOut) {
+  const std::pair<const char*, bool> cases[] = {
+      {"", false},
+      {R"(,"read_only":["/a"])", false},
+      {R"(,"writable":["/b"])", true},
+      {R"(,"network":true)", true},
+      {R"(,"consent":true)", true},
+      {R"(,"network":true,"consent":false)", false},
+  };
+  for (const auto& [fields, needed] : cases) {
+    const auto specs = read_command_specs(file_of(fields), "f");
+    ASSERT_TRUE(specs) << specs.error().message();
+    EXPECT_EQ(specs->at(0).tool.needs_consent, needed) << fields;
+  }
+}
+
 TEST(CommandSpec, RefusesByName) {
   const std::pair<std::string, std::string> cases[] = {
       {"[]", "f: must be an object {\"tools\": […]}"},
@@ -53,6 +69,7 @@ TEST(CommandSpec, RefusesByName) {
       {file_of(R"(,"environment":{"A":"\u0000"})"),
        "f: tools[0]: 'environment' contains a zero byte"},
       {file_of(R"(,"parameters":[])"), "f: tools[0]: 'parameters' must be an object, not an array"},
+      {file_of(R"(,"consent":"no")"), "f: tools[0]: 'consent' must be true or false, not a string"},
       {file_of(R"(,"folder":"x")"), "f: tools[0]: 'folder' is not an absolute path"},
       {R"({"tools":[{"name":"t","description":"d","command":["./x"]}]})",
        "f: tools[0]: 'command' begins with './x': give an absolute path or a name alone"},

@@ -75,8 +75,10 @@ Result<std::vector<std::shared_ptr<Tool>>> open_command_tools(const std::string&
   if (!unsandboxed) sandbox = std::make_shared<const Sandbox>(TRY(Sandbox::open()));
   std::vector<std::shared_ptr<Tool>> tools;
   tools.reserve(specs.size());
-  for (CommandSpec& spec : specs)
+  for (CommandSpec& spec : specs) {
+    spec.tool.needs_consent = spec.tool.needs_consent || unsandboxed;
     tools.push_back(std::make_shared<CommandTool>(std::move(spec), sandbox));
+  }
   return tools;
 }
 

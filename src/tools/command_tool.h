@@ -25,8 +25,8 @@ class CommandTool final : public Tool {
   std::shared_ptr<const Sandbox> sandbox_;
 };
 
-// The tools of a file. Fails: as read_command_specs; unsupported, where there is no sandbox and
-// `unsandboxed` is false; and as read_text_file.
+// The tools of a file. Without a sandbox they all need consent. Fails: as read_command_specs;
+// unsupported, where there is no sandbox and `unsandboxed` is false; and as read_text_file.
 Result<std::vector<std::shared_ptr<Tool>>> open_command_tools(const std::string& path,
                                                               bool unsandboxed = false);
 

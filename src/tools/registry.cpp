@@ -12,11 +12,15 @@ Result<Json> RegisteredTool::read_arguments(std::string_view arguments_json) con
   Json arguments = TRY(parse_json(arguments_json, "arguments"));
   if (!arguments.is_object())
     return fail(Code::invalid, "arguments must be an object, not {}", arguments.type_name());
-  if (!maker_) return arguments;
-  once_.run([&] { check_ = maker_(spec()); });
-  if (!check_) return tl::unexpected<Status>(check_.error());
+  TRY(check_schema());
   if (*check_) TRY((*check_)(arguments_json));
   return arguments;
+}
+
+Status RegisteredTool::check_schema() const {
+  if (!maker_) return {};
+  once_.run([&] { check_ = maker_(spec()); });
+  return check_ ? Status() : check_.error();
 }
 
 // Against the rules, the other sources, and each other.

@@ -33,6 +33,9 @@ class RegisteredTool {
   // counts as {}. Fails: corrupt (not JSON), invalid (not an object, or not as the schema wants),
   // and as ArgumentCheckMaker.
   Result<Json> read_arguments(std::string_view arguments_json) const;
+  // Ok, or why no arguments can be checked, so that every call is refused. Fails: as
+  // ArgumentCheckMaker.
+  Status check_schema() const;
 
  private:
   std::shared_ptr<Tool> tool_;

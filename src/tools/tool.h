@@ -18,6 +18,9 @@ struct ToolSpec {
   std::string name;  // check_tool_name() accepts it
   std::string description;
   Json parameters = Json::object();  // the JSON schema of its arguments, an object
+  // Whether a person has to agree to each call. False: a call changes nothing, and its arguments
+  // go nowhere.
+  bool needs_consent = true;
 };
 
 // What a model reads in answer to a call. A call that failed has a text, too: the model may try

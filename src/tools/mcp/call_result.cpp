@@ -65,6 +65,14 @@ Result<std::string> part_text(const Json& part, std::string_view place) {
   return fail(Code::unsupported, "{}: content of type '{}'", place, type);
 }
 
+// What a server leaves out counts as the protocol says: a tool may change things and reach
+// anywhere.
+bool says_harmless(const Json& tool) {
+  const Json* hints = tool.find("annotations");
+  if (hints == nullptr || !hints->is_object()) return false;
+  return (*hints)["readOnlyHint"] == true && (*hints)["openWorldHint"] == false;
+}
+
 }  // namespace
 
 Result<McpToolPage> read_tool_page(const Json& result) {
@@ -80,7 +88,7 @@ Result<McpToolPage> read_tool_page(const Json& result) {
     const Json* schema = tool.find("inputSchema");
     if (schema == nullptr || !schema->is_object())
       return fail(Code::corrupt, "{}: 'inputSchema' must be an object", place);
-    page.tools.push_back({name, text_or(tool, "description", ""), *schema});
+    page.tools.push_back({name, text_or(tool, "description", ""), *schema, says_harmless(tool)});
   }
   const Json* cursor = find_field(result, "nextCursor");
   if (cursor != nullptr) {

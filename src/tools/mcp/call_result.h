@@ -15,13 +15,15 @@ struct McpToolPage {
     std::string name;  // by the server's own rules
     std::string description;
     Json input_schema;
+    // Its annotations say that it is read-only and reaches nothing outside its own world.
+    bool is_harmless = false;
   };
   std::vector<Listed> tools;
   std::optional<std::string> next_cursor;
 };
 
 // Fails: corrupt, naming the tool and the member. Members that no rule of ours needs (titles,
-// annotations, output schemas, icons) are not looked at.
+// output schemas, icons, other annotations) are not looked at.
 Result<McpToolPage> read_tool_page(const Json& result);
 
 // The answer to tools/call as one text: its texts, then a line for each part that is not text.

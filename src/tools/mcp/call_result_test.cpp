@@ -56,5 +56,26 @@ TEST(ToolPage, IsRead) {
   EXPECT_EQ(broken.error().message(), "tools/list: tools[0] 'a': 'inputSchema' must be an object");
 }
 
+// Only a server that says both is believed.
+TEST(ToolPage, KnowsHarmlessTools) {
+  const std::pair<const char*, bool> cases[] = {
+      {R"({"readOnlyHint":true,"openWorldHint":false})", true},
+      {R"({"readOnlyHint":true})", false},
+      {R"({"openWorldHint":false})", false},
+      {R"({"readOnlyHint":true,"openWorldHint":true})", false},
+      {R"({"readOnlyHint":"true","openWorldHint":0})", false},
+      {"null", false},
+      {"[]", false},
+  };
+  for (const auto& [annotations, harmless] : cases) {
+    const auto page = read_tool_page(*parse_json(
+        fmt::format(R"({{"tools":[{{"name":"a","inputSchema":{{}},"annotations":{}}}]}})",
+                    annotations),
+        ""));
+    ASSERT_TRUE(page) << page.error().message();
+    EXPECT_EQ(page->tools[0].is_harmless, harmless) << annotations;
+  }
+}
+
 }  // namespace
 }  // namespace ruv

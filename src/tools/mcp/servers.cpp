@@ -85,7 +85,8 @@ McpServers McpServers::open(const std::vector<McpServerConfig>& configs,
   for (size_t i = 0; i < configs.size(); ++i) {
     if (threads[i].joinable()) threads[i].join();
     if (started[i].client != nullptr) {
-      servers.servers_.push_back({configs[i].name, std::move(started[i].client)});
+      servers.servers_.push_back(
+          {configs[i].name, std::move(started[i].client), configs[i].command.has_value()});
     } else {
       servers.failed_.push_back({configs[i].name, std::move(started[i].failure)});
     }
@@ -95,7 +96,7 @@ McpServers McpServers::open(const std::vector<McpServerConfig>& configs,
 
 McpServers McpServers::of(std::vector<std::pair<std::string, std::shared_ptr<McpClient>>> clients) {
   McpServers servers;
-  for (auto& [name, client] : clients) servers.servers_.push_back({name, std::move(client)});
+  for (auto& [name, client] : clients) servers.servers_.push_back({name, std::move(client), true});
   return servers;
 }
 
@@ -118,7 +119,8 @@ void McpServers::refresh_one(Server& server, ToolRegistry& registry) {
   for (McpToolPage::Listed& tool : *listed) {
     ToolSpec spec{.name = server.name + "_" + tool.name,
                   .description = std::move(tool.description),
-                  .parameters = std::move(tool.input_schema)};
+                  .parameters = std::move(tool.input_schema),
+                  .needs_consent = !(server.is_process && tool.is_harmless)};
     if (Status status = check_tool_name(spec.name); !status.ok()) {
       note(std::move(status));
     } else if (!names.insert(spec.name).second) {

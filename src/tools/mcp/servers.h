@@ -41,7 +41,7 @@ class McpServers {
   // "<server>_<tool>", with the source "MCP server <name>". Asks no server that has not changed, so
   // that it can be called before every turn. Tools that are refused are in problems(): names that
   // break the rules, or more than one tool of a name; a name that is taken refuses all of the
-  // server's tools.
+  // server's tools. Tools of servers elsewhere need consent, whatever they say of themselves.
   void refresh(ToolRegistry& registry);
   // Those of open() and of the last list of each server.
   std::vector<McpProblem> problems() const;
@@ -51,6 +51,7 @@ class McpServers {
   struct Server {
     std::string name;
     std::shared_ptr<McpClient> client;
+    bool is_process;  // of this machine, where arguments stay
     bool is_listed = false;
     std::vector<McpProblem> problems = {};
   };
