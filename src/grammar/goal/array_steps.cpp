@@ -299,7 +299,7 @@ ArraySteps::Quick ArraySteps::judge_quickly(Formula formula) {
 std::optional<ArraySteps::Row> ArraySteps::row(Formula formula) {
   std::optional<Counts> of = counts(formula);
   if (!of || (!of->needs.empty() && of->most != kEnd)) return std::nullopt;
-  Row made = {.goals = {}, .n_items = of->least};
+  Row made = {.goals = {}, .n_items = static_cast<size_t>(of->least)};
   std::vector<Goal> last;
   each_place(of->eaches, [&](uint32_t place, const std::vector<Goal>& goals) {
     if (place >= of->least && of->needs.empty()) return false;
