@@ -48,7 +48,7 @@ class FormReader::Expansion {
   bool takes_new_strings(Formula formula, Goal seen) const;
   void run_named_key_end(const Node& node);
   void run_other_key_end(const Node& node);
-  void add_keys(Language keys, const Node& node, uint32_t cell);
+  const std::vector<KeyChoices::Keys>& keys_of(const Node& node);
   void add_member(const GoalStep& step, FormNode after);
   FormNode member_end(const Node& node, const GoalStep& step, Language seen, KeyName name,
                       bool is_sure);

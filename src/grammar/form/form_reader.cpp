@@ -20,7 +20,7 @@ void FormReader::Frontier::clear() {
 }
 
 FormReader::FormReader(const FormParts& parts, Language prefix, FormNodes::Node start)
-    : parts_(parts), nodes_(std::make_shared<FormNodes>()) {
+    : parts_(parts), nodes_(std::make_shared<FormNodes>()), scratch_(std::make_shared<Scratch>()) {
   Expansion expansion(*this, frontier_);
   expansion.add(prefix, nodes_->make(start));
   gave_up_ = !expansion.finish();
@@ -125,18 +125,37 @@ void FormReader::forget_text() {
 
 // The union over the heads: tokens that stay in a language, and tokens in which it ends.
 void FormReader::allow(TokenMask& mask) const {
-  const size_t n_nodes = nodes_->size();
-  for (const Head& head : frontier_.heads) {
-    const std::shared_ptr<const LanguageTokens> tokens = parts_.masks->tokens(head.rest);
-    tokens->add_to(mask);
-    for (const LanguageTokens::Rests& rests : tokens->rests) {
-      RestWalk(*this, *tokens, rests, mask).run(head.next);
-    }
+  for (const Head& head : frontier_.heads) parts_.masks->tokens(head.rest)->add_to(mask);
+  const bool needs_text = std::ranges::any_of(
+      frontier_.heads, [&](const Head& head) { return this->needs_text(head); });
+  const auto known = needs_text ? std::nullopt : scratch_->rests.find(frontier_.heads);
+  if (known) {
+    mask.add(*known);
+  } else {
+    std::vector<Token> found;
+    find_rests(mask, found);
+    mask.add(found);
+    if (!needs_text && !gave_up_) scratch_->rests.keep(frontier_.heads, found);
   }
-  nodes_->cut(n_nodes);
   for (const FormNode id : frontier_.tokens) {
     parts_.rules->token_sets[(*nodes_)[id].a].add_to(mask, parts_.masks->trie().n_vocab());
   }
+}
+
+void FormReader::find_rests(const TokenMask& mask, std::vector<Token>& found) const {
+  const size_t n_nodes = nodes_->size();
+  for (const Head& head : frontier_.heads) {
+    const std::shared_ptr<const LanguageTokens> tokens = parts_.masks->tokens(head.rest);
+    if (!tokens->rests) continue;
+    if (tokens->rests_by_text.empty() || !needs_text(head)) {
+      RestWalk(*this, *tokens, mask, found).run(head.next);
+      continue;
+    }
+    for (const LanguageTokens::Rests& rests : tokens->rests_by_text) {
+      RestWalk(*this, *tokens, rests, mask, found).run(head.next);
+    }
+  }
+  nodes_->cut(n_nodes);
 }
 
 // Follows single bytes until there is a choice. Inside a string, more bytes may follow a comma than

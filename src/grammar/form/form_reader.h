@@ -10,6 +10,8 @@
 #include <string>
 
 #include "grammar/form/form_nodes.h"
+#include "grammar/form/key_choices.h"
+#include "grammar/form/rest_memo.h"
 #include "grammar/goal/goals.h"
 #include "grammar/mask/language_masks.h"
 #include "grammar/rules/rule_set.h"
@@ -28,13 +30,8 @@ struct FormParts {
 
 class FormReader {
  public:
-  // One way to read on.
-  struct Head {
-    Language rest;  // what is left of the language that is being read
-    FormNode next;  // what follows its end
-    bool operator==(const Head&) const = default;
-  };
-  // All of them.
+  using Head = FormHead;
+  // All ways to read on.
   struct Frontier {
     std::vector<Head> heads;
     std::vector<FormNode> tokens;  // nodes that wait for a token, whatever its bytes
@@ -60,7 +57,8 @@ class FormReader {
   bool allows(std::string_view bytes) const;
   // The same of a token that counts by its number.
   bool allows_token(Token token) const;
-  // Adds all tokens that may come next. Changes nothing but what is cached.
+  // Adds all tokens that may come next. Changes nothing but what is cached. Requires: an empty
+  // mask.
   void allow(TokenMask& mask) const;
   // Bytes that come next, at most `max_bytes`, up to a choice or an end. Whether a space follows a
   // colon or comma of JSON is not taken for a choice: most models write one.
@@ -73,6 +71,11 @@ class FormReader {
  private:
   class Expansion;
   class RestWalk;
+  // What is kept from one token to the next only to be found faster. Shared by copies.
+  struct Scratch {
+    RestMemo rests;
+    KeyChoices keys;
+  };
 
   // One byte further, without expanding; then expanding, with the byte in text_. False: nothing is
   // left; something depends on bytes that are not known.
@@ -81,18 +84,26 @@ class FormReader {
   // Whether the head may have no text but a string that is not known, and that must not come again.
   bool needs_unknown(const Head& head) const;
   bool walk(std::string_view bytes, Frontier& frontier, std::string& text) const;
+  // Adds the tokens in which a head's language ends to `found`, but some that `mask` has.
+  void find_rests(const TokenMask& mask, std::vector<Token>& found) const;
+  // Whether what may come depends on text that was read.
+  bool needs_text(const Head& head) const {
+    return (*nodes_)[head.next].oldest != FormNodes::kNoMark;
+  }
   void forget_text();
   // The place of the next byte, counted from the start of the answer.
   uint32_t position() const { return text_begin_ + static_cast<uint32_t>(text_.size()); }
 
   const FormParts& parts_;
   std::shared_ptr<FormNodes> nodes_;
+  std::shared_ptr<Scratch> scratch_;
   Frontier frontier_;
   // The text from `text_begin_` on, as far back as some node needs it.
   mutable std::string text_;
   uint32_t text_begin_ = 0;
   uint8_t last_ = 0;                  // the last byte that was read
   mutable uint32_t first_known_ = 0;  // bytes before this place are not known
+  mutable bool is_coarse_ = false;    // names of unnamed keys count as not known
   mutable bool gave_up_ = false;
 };
 

@@ -40,28 +40,19 @@ void FormReader::Expansion::run_object_open(const Node& node) {
                  .parent = node.parent});
 }
 
-// Named keys are one language, the keys of each cell another: what follows a key of a cell does not
-// depend on which one it is.
-void FormReader::Expansion::run_key_start(const Node& node) {
-  Languages& l = parts_.goals->languages();
-  const ObjectSteps::Plan& plan = parts_.goals->objects().plan(static_cast<Formula>(node.a));
-  const auto seen = static_cast<Language>(node.b);
-  add_keys(l.but(static_cast<Language>(node.c), seen), node, 0);
-  if (plan.open.empty()) return;
-  const Language left_out = l.any_of(seen, plan.all_names);
-  for (const ObjectSteps::Plan::Open& open : plan.open) {
-    add_keys(l.but(open.keys, left_out), node, open.cell + 1);
-  }
+const std::vector<KeyChoices::Keys>& FormReader::Expansion::keys_of(const Node& node) {
+  return reader_.scratch_->keys.find(*parts_.goals, static_cast<Formula>(node.a),
+                                     static_cast<Language>(node.b), static_cast<Language>(node.c));
 }
 
-// Keys of one kind, unless none is left.
-void FormReader::Expansion::add_keys(Language keys, const Node& node, uint32_t cell) {
-  if (parts_.goals->languages().is_nothing(keys)) return;
-  Node end = node;
-  end.kind = node.d == 0 ? Kind::key_end : Kind::unsure;
-  end.d = cell;
-  end.mark = position();
-  add(keys, nodes_.make(end));
+void FormReader::Expansion::run_key_start(const Node& node) {
+  for (const KeyChoices::Keys& keys : keys_of(node)) {
+    Node end = node;
+    end.kind = node.d == 0 ? Kind::key_end : Kind::unsure;
+    end.d = keys.cell;
+    end.mark = position();
+    add(keys.keys, nodes_.make(end));
+  }
 }
 
 // Named keys that may come after the key `name`. Mostly those that could come before it, so that
@@ -121,12 +112,12 @@ void FormReader::Expansion::run_named_key_end(const Node& node) {
 }
 
 // What follows such a key does not depend on it, but it must not come again: where it is not known,
-// the end of the next key is not sure.
+// or not worth a look, the end of the next key is not sure.
 void FormReader::Expansion::run_other_key_end(const Node& node) {
   Goals& goals = *parts_.goals;
   const auto& steps = goals.objects().steps(static_cast<Formula>(node.a), node.d - 1);
   auto seen = static_cast<Language>(node.b);
-  const bool is_sure = is_known(node.mark);
+  const bool is_sure = is_known(node.mark) && !reader_.is_coarse_;
   if (is_sure) {
     const std::string_view spelling = text_from(node.mark);
     const auto key = unescape_json(spelling.substr(1, spelling.size() - 2));
@@ -143,14 +134,7 @@ void FormReader::Expansion::run_member_end(const Node& node) {
   Goals& goals = *parts_.goals;
   const ObjectSteps::Plan& plan = goals.objects().plan(static_cast<Formula>(node.a));
   if (plan.may_end) add(goals.text().close('}'), node.parent);
-  Languages& l = goals.languages();
-  const auto seen = static_cast<Language>(node.b);
-  const Language left_out = l.any_of(seen, plan.all_names);
-  const bool has_keys = !l.is_nothing(l.but(static_cast<Language>(node.c), seen)) ||
-                        std::ranges::any_of(plan.open, [&](const auto& open) {
-                          return !l.is_nothing(l.but(open.keys, left_out));
-                        });
-  if (!has_keys) return;
+  if (keys_of(node).empty()) return;
   Node start = node;
   start.kind = Kind::key_start;
   add(goals.text().comma(), nodes_.make(start));

@@ -9,19 +9,35 @@ namespace ruv {
 // A placeholder takes the place of the unknown bytes, so that what begins after them has a place of
 // its own.
 FormReader::RestWalk::RestWalk(const FormReader& reader, const LanguageTokens& tokens,
-                               const LanguageTokens::Rests& rests, TokenMask& mask)
+                               const TokenMask& mask, std::vector<Token>& found)
+    : reader_(reader),
+      tokens_(tokens),
+      rests_(*tokens.rests),
+      mask_(mask),
+      found_(found),
+      text_size_(reader.text_.size()) {
+  reader_.is_coarse_ = true;
+  reader_.text_ += '?';
+  reader_.first_known_ = reader_.position();
+}
+
+FormReader::RestWalk::RestWalk(const FormReader& reader, const LanguageTokens& tokens,
+                               const LanguageTokens::Rests& rests, const TokenMask& mask,
+                               std::vector<Token>& found)
     : reader_(reader),
       tokens_(tokens),
       rests_(*rests.index),
       mask_(mask),
+      found_(found),
       text_size_(reader.text_.size()) {
-  reader_.text_ += rests.before.value_or("?");
-  if (!rests.before) reader_.first_known_ = reader_.position();
+  reader_.is_coarse_ = true;
+  reader_.text_ += rests.before;
 }
 
 FormReader::RestWalk::~RestWalk() {
   reader_.text_.resize(text_size_);
   reader_.first_known_ = 0;
+  reader_.is_coarse_ = false;
 }
 
 void FormReader::RestWalk::run(FormNode next) {
@@ -87,24 +103,29 @@ void FormReader::RestWalk::run(const Frontier& frontier, const SuffixTrie& trie)
 }
 
 void FormReader::RestWalk::add(std::span<const Token> tokens) {
-  if (tokens_.keeps_all_rests()) return mask_.add(tokens);
+  if (tokens_.keeps_all_rests()) {
+    found_.insert(found_.end(), tokens.begin(), tokens.end());
+    return;
+  }
   for (const Token token : tokens) {
-    if (tokens_.keeps_rest(token)) mask_.add(token);
+    if (tokens_.keeps_rest(token)) found_.push_back(token);
   }
 }
 
 void FormReader::RestWalk::try_tokens(const SuffixTrie& trie, uint32_t from, uint32_t to) {
   const std::string rest = reader_.text_.substr(text_size_);
   const uint32_t first_known = std::exchange(reader_.first_known_, 0);
+  reader_.is_coarse_ = false;
   reader_.text_.resize(text_size_);
   for (uint32_t i = from; i < to; ++i) {
     for (const Token token : trie.tokens(trie.nodes()[i])) {
       if (mask_.has(token) || !tokens_.keeps_rest(token)) continue;
-      if (reader_.allows(reader_.parts_.tokens->bytes(token))) mask_.add(token);
+      if (reader_.allows(reader_.parts_.tokens->bytes(token))) found_.push_back(token);
     }
   }
   reader_.text_ += rest;
   reader_.first_known_ = first_known;
+  reader_.is_coarse_ = true;
 }
 
 }  // namespace ruv

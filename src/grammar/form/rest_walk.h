@@ -9,15 +9,19 @@ namespace ruv {
 
 class FormReader::RestWalk {
  public:
-  // References must outlive the object. Puts the reader's text back when it goes.
-  // `rests`: of `tokens`.
+  // The rests after any text, and those after one text, whose bytes can be told apart. References
+  // must outlive the object. Puts the reader's text back when it goes. Requires: `tokens` has
+  // rests; `rests` is of its rests_by_text.
+  RestWalk(const FormReader& reader, const LanguageTokens& tokens, const TokenMask& mask,
+           std::vector<Token>& found);
   RestWalk(const FormReader& reader, const LanguageTokens& tokens,
-           const LanguageTokens::Rests& rests, TokenMask& mask);
+           const LanguageTokens::Rests& rests, const TokenMask& mask, std::vector<Token>& found);
   ~RestWalk();
   RestWalk(const RestWalk&) = delete;
   RestWalk& operator=(const RestWalk&) = delete;
 
-  // Adds the tokens whose rests may follow where `next` comes next.
+  // Adds the tokens whose rests may follow where `next` comes next to `found`. Tokens that the mask
+  // has are not tried by themselves.
   void run(FormNode next);
 
  private:
@@ -38,7 +42,8 @@ class FormReader::RestWalk {
   const FormReader& reader_;
   const LanguageTokens& tokens_;
   const RestIndex& rests_;
-  TokenMask& mask_;
+  const TokenMask& mask_;
+  std::vector<Token>& found_;
   size_t text_size_;  // of the reader's text before the token
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "grammar/goal/array_steps.h"
 #include "grammar/goal/object_steps.h"
 #include "grammar/goal/shape.h"

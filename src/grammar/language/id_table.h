@@ -2,6 +2,7 @@
 // so a look-up mostly touches one cache line; the things themselves lie with their owner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

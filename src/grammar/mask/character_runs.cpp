@@ -131,7 +131,7 @@ std::shared_ptr<const LanguageTokens> CharacterRuns::tokens(LanguageMasks& masks
     mask->add(std::span(first, last));
     made->many = std::move(mask);
   }
-  made->rests.push_back({std::nullopt, after.rests});
+  made->rests = after.rests;
   if (is_unbounded) {
     after.unbounded = made;
   } else {

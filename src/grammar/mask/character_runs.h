@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "grammar/language/languages.h"
 #include "grammar/mask/language_tokens.h"
 #include "grammar/mask/token_trie.h"
 

@@ -187,14 +187,13 @@ std::string LanguageMasks::bytes_of(const TokenTrie& trie, const RestIndex::End&
 void LanguageMasks::add_rests(LanguageTokens& made, const TokenTrie& trie,
                               std::vector<RestIndex::End> ends) {
   if (ends.empty()) return;
-  if (ends.size() > kFewEnds) {
-    made.rests.push_back(
-        {std::nullopt, std::make_shared<RestIndex>(trie, prefixes_, std::move(ends))});
-    return;
-  }
+  made.rests = std::make_shared<RestIndex>(trie, prefixes_, ends);
+  if (ends.size() > kFewEnds) return;
   for (const RestIndex::End& end : ends) {
-    made.rests.push_back(
-        {bytes_of(trie, end), std::make_shared<RestIndex>(trie, prefixes_, std::vector{end})});
+    made.rests_by_text.push_back(
+        {bytes_of(trie, end),
+         ends.size() == 1 ? made.rests
+                          : std::make_shared<RestIndex>(trie, prefixes_, std::vector{end})});
   }
 }
 
@@ -212,6 +211,7 @@ LanguageMasks::Made LanguageMasks::without(Language language,
   auto made = std::make_shared<LanguageTokens>();
   made->base = tokens(exclusion.base);
   made->rests = made->base->rests;
+  made->rests_by_text = made->base->rests_by_text;
   made->removed_rests = made->base->removed_rests;
   made->runs = made->base->runs;
   made->min_run = made->base->min_run;

@@ -19,7 +19,8 @@ void LanguageTokens::add_to(TokenMask& mask) const {
 size_t LanguageTokens::n_bytes() const {
   const size_t lists = removed.size() + few.size() + removed_rests.size();
   size_t n = sizeof(LanguageTokens) + lists * sizeof(Token) + (many ? many->n_bytes() : 0);
-  for (const Rests& part : rests) n += sizeof(Rests) + part.index->n_bytes();
+  if (rests) n += rests->n_bytes();
+  for (const Rests& part : rests_by_text) n += sizeof(Rests) + part.index->n_bytes();
   return n;
 }
 

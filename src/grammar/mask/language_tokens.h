@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +25,14 @@ struct LanguageTokens {
   std::vector<Token> few;
   std::shared_ptr<const TokenMask> many;
 
-  // The rests of tokens after a text of the language that is not empty, by that text if there are
-  // few, else all together.
+  // The rests of tokens after a text of the language that is not empty, of all such texts; null
+  // where there are none. If the texts are few, also apart: what may follow can depend on the text.
   struct Rests {
-    std::optional<std::string> before;
+    std::string before;
     std::shared_ptr<const RestIndex> index;
   };
-  std::vector<Rests> rests;
+  std::shared_ptr<const RestIndex> rests;
+  std::vector<Rests> rests_by_text;
   // Some of these tokens are left out: those in `removed_rests`, and those whose run is not of
   // min_run to max_run characters.
   std::vector<Token> removed_rests;  // ascending

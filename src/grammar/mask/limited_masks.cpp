@@ -104,6 +104,7 @@ LanguageMasks::Made LanguageMasks::limited(Language language, const Languages::R
   made->base = all;
   made->removed = std::move(removed);
   made->rests = all->rests;
+  made->rests_by_text = all->rests_by_text;
   made->removed_rests = all->removed_rests;
   made->runs = runs.lengths();
   made->min_run = run.min;
