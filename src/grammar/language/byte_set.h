@@ -30,6 +30,15 @@ class ByteSet {
     for (const uint64_t word : words_) n += static_cast<size_t>(std::popcount(word));
     return n;
   }
+  // How many bytes of the set are lower.
+  constexpr size_t n_below(uint8_t byte) const {
+    size_t n = 0;
+    for (size_t word = 0; word < byte / 64U; ++word) {
+      n += static_cast<size_t>(std::popcount(words_[word]));
+    }
+    const uint64_t lower = (uint64_t{1} << (byte % 64)) - 1;
+    return n + static_cast<size_t>(std::popcount(words_[byte / 64] & lower));
+  }
   // The lowest byte. Requires: !empty().
   constexpr uint8_t first() const {
     size_t word = 0;

@@ -1,10 +1,10 @@
 #include "grammar/mask/language_masks.h"
 
+#include "grammar/mask/trie_walk.h"
+
 namespace ruv {
 namespace {
 
-// Rows of 1 KB that are kept from one walk to the next.
-constexpr size_t kMaxRows = 16384;
 // Sets of characters whose runs are kept: some hundred kilobytes each.
 constexpr size_t kMaxRuns = 64;
 // Tokens up to which a list is smaller and faster than a mask.
@@ -23,24 +23,11 @@ constexpr uint32_t kManyStates = 24;
 
 LanguageMasks::LanguageMasks(Languages& languages, const TokenTrie& trie,
                              const TokenPrefixes& prefixes, size_t max_bytes)
-    : languages_(languages), trie_(trie), prefixes_(prefixes), max_bytes_(max_bytes) {}
-
-// All derivatives of a language at once; those that lead nowhere are left out.
-const LanguageMasks::Row& LanguageMasks::row(Language language) {
-  const auto index = static_cast<size_t>(language);
-  if (index < rows_.size() && rows_[index]) return *rows_[index];
-  auto made = std::make_unique<Row>();
-  made->fill(Language::nothing);
-  const std::span<const Languages::Arc> span = languages_.arcs(language);
-  const std::vector<Languages::Arc> arcs(span.begin(), span.end());
-  for (const Languages::Arc& arc : arcs) {
-    if (languages_.is_nothing(arc.next)) continue;
-    arc.bytes.for_each([&](uint8_t byte) { (*made)[byte] = arc.next; });
-  }
-  if (index >= rows_.size()) rows_.resize(std::max(languages_.size(), 2 * rows_.size()));
-  ++n_rows_;
-  return *(rows_[index] = std::move(made));
-}
+    : languages_(languages),
+      trie_(trie),
+      prefixes_(prefixes),
+      max_bytes_(max_bytes),
+      rows_(languages) {}
 
 Language LanguageMasks::after(Language language, std::string_view bytes) {
   for (const char byte : bytes) {
@@ -50,17 +37,11 @@ Language LanguageMasks::after(Language language, std::string_view bytes) {
   return language;
 }
 
-void LanguageMasks::forget_rows() {
-  if (n_rows_ < kMaxRows) return;
-  rows_.clear();
-  n_rows_ = 0;
-}
-
 // All that is kept goes when there is too much of it; readers hold what they use.
 const std::shared_ptr<const LanguageTokens>& LanguageMasks::tokens(Language language) {
   const auto found = tokens_.find(language);
   if (found != tokens_.end()) return found->second;
-  forget_rows();
+  rows_.forget_many();
   Made made = make(language);
   n_bytes_ += made->n_bytes();
   if (n_bytes_ > max_bytes_) {
@@ -132,47 +113,18 @@ LanguageMasks::Made LanguageMasks::walk(Language language) {
   return walk(language, trie_);
 }
 
-// One scan of the tree: a byte after which nothing can follow skips its subtree. Nodes at which a
-// text of the language ends are remembered.
 LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie) {
-  struct Step {
-    uint32_t end;    // of the node's subtree
-    Language state;  // after the node's bytes
-  };
-  const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), language}};
-  std::vector<RestIndex::End> ends;
-  std::vector<Token> inside;
-  const Row* row_here = &row(language);
-  for (uint32_t i = 1; i < nodes.size();) {
-    if (i == path.back().end) {
-      while (i == path.back().end) path.pop_back();
-      row_here = &row(path.back().state);
-    }
-    const TokenTrie::Node& node = nodes[i];
-    const Language next = (*row_here)[node.byte];
-    if (next == Language::nothing) {
-      i = node.end;
-      continue;
-    }
-    const std::span<const Token> tokens = trie.tokens(node);
-    inside.insert(inside.end(), tokens.begin(), tokens.end());
-    if (node.end != i + 1) {
-      if (languages_.has_empty(next)) ends.push_back({i, static_cast<uint32_t>(path.size())});
-      path.push_back({node.end, next});
-      row_here = &row(next);
-    }
-    ++i;
-  }
+  TrieWalk walk(languages_, rows_, trie);
+  walk.run(language);
   auto made = std::make_shared<LanguageTokens>();
-  if (inside.size() <= kFewTokens) {
-    made->few = std::move(inside);
+  if (walk.inside().size() <= kFewTokens) {
+    made->few = walk.inside();
   } else {
     auto mask = std::make_shared<TokenMask>(trie_.n_vocab());
-    mask->add(inside);
+    mask->add(walk.inside());
     made->many = std::move(mask);
   }
-  add_rests(*made, trie, std::move(ends));
+  add_rests(*made, trie, walk.ends());
   return made;
 }
 
@@ -185,7 +137,7 @@ std::string LanguageMasks::bytes_of(const TokenTrie& trie, const RestIndex::End&
 
 // The bytes before a rest are known where the language ends at few places of the vocabulary.
 void LanguageMasks::add_rests(LanguageTokens& made, const TokenTrie& trie,
-                              std::vector<RestIndex::End> ends) {
+                              const std::vector<RestIndex::End>& ends) {
   if (ends.empty()) return;
   made.rests = std::make_shared<RestIndex>(trie, prefixes_, ends);
   if (ends.size() > kFewEnds) return;
@@ -230,8 +182,8 @@ LanguageMasks::Made LanguageMasks::without(Language language,
         i = node.end;
         continue;
       }
-      next.state = at.state == Language::nothing ? at.state : row(at.state)[node.byte];
-      next.base = at.base == Language::nothing ? at.base : row(at.base)[node.byte];
+      next.state = at.state == Language::nothing ? at.state : rows_.after(at.state, node.byte);
+      next.base = at.base == Language::nothing ? at.base : rows_.after(at.base, node.byte);
     }
     for (const Token token : trie_.tokens(node)) {
       if (next.ends) {

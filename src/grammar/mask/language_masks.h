@@ -9,7 +9,6 @@
 // Not thread-safe: an owner locks.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <unordered_map>
 
@@ -17,6 +16,7 @@
 #include "grammar/mask/character_runs.h"
 #include "grammar/mask/completion_bounds.h"
 #include "grammar/mask/language_tokens.h"
+#include "grammar/mask/state_rows.h"
 #include "grammar/mask/text_slice.h"
 #include "grammar/mask/token_trie.h"
 
@@ -29,7 +29,7 @@ class LanguageMasks {
                 size_t max_bytes);
 
   // The state after `byte`; `nothing` where no text can follow, however it ends.
-  Language after(Language language, uint8_t byte) { return row(language)[byte]; }
+  Language after(Language language, uint8_t byte) { return rows_.after(language, byte); }
   Language after(Language language, std::string_view bytes);
 
   // Prepares for languages inside which any run of these characters may come. Takes some ten
@@ -45,15 +45,13 @@ class LanguageMasks {
   std::string_view bytes(Token token) const { return prefixes_.bytes(token); }
 
  private:
-  using Row = std::array<Language, 256>;
   using Made = std::shared_ptr<const LanguageTokens>;
-  // All derivatives of a language, without those that lead nowhere.
-  const Row& row(Language language);
   // What tokens() keeps: found from simpler languages, or by a walk.
   Made make(Language language);
   Made walk(Language language);
   Made walk(Language language, const TokenTrie& trie);
-  void add_rests(LanguageTokens& made, const TokenTrie& trie, std::vector<RestIndex::End> ends);
+  void add_rests(LanguageTokens& made, const TokenTrie& trie,
+                 const std::vector<RestIndex::End>& ends);
   std::string bytes_of(const TokenTrie& trie, const RestIndex::End& end) const;
   Made without(Language language, const Languages::Exclusion& exclusion);
   bool is_run(const Languages::Repetition& repetition);
@@ -62,16 +60,13 @@ class LanguageMasks {
   Made limited(Language language, const Languages::Intersection& both);
   Made limited(Language language, const Languages::Repetition& run, Language base);
   Language merge_runs(const Languages::Intersection& both, Languages::Repetition& run);
-  // Drops all rows where there are too many.
-  void forget_rows();
 
   Languages& languages_;
   const TokenTrie& trie_;
   const TokenPrefixes& prefixes_;
   size_t max_bytes_;
   size_t n_bytes_ = 0;
-  std::vector<std::unique_ptr<Row>> rows_;  // by language, those that were needed
-  size_t n_rows_ = 0;
+  StateRows rows_;
   std::vector<std::unique_ptr<TextSlice>> slices_;
   std::unordered_map<Language, Made> tokens_;
   std::unordered_map<Language, std::unique_ptr<CharacterRuns>> runs_;       // by character

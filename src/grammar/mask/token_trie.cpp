@@ -5,6 +5,12 @@
 #include <algorithm>
 
 namespace ruv {
+namespace {
+
+// Children from which on they are found by a table.
+constexpr uint32_t kManyChildren = 16;
+
+}  // namespace
 
 // Tokens come in the order of their bytes, so each one shares a prefix with the one before it and
 // adds nodes for the rest.
@@ -36,6 +42,35 @@ TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
     last = text;
   }
   for (const uint32_t open : path) nodes_[open].end = static_cast<uint32_t>(nodes_.size());
+  index_children();
+}
+
+// Few nodes are wide, and only one that is large can be.
+void TokenTrie::index_children() {
+  std::vector<uint32_t> children;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].end - i <= kManyChildren) continue;
+    children.clear();
+    ByteSet bytes;
+    for (uint32_t child = i + 1; child < nodes_[i].end; child = nodes_[child].end) {
+      children.push_back(child);
+      bytes.add(nodes_[child].byte);
+    }
+    if (children.size() < kManyChildren) continue;
+    nodes_[i].is_wide = true;
+    wide_.push_back({i, static_cast<uint32_t>(children_.size()), bytes});
+    children_.insert(children_.end(), children.begin(), children.end());
+  }
+}
+
+uint32_t TokenTrie::child(uint32_t node, uint8_t byte) const {
+  if (!nodes_[node].is_wide) {
+    uint32_t child = node + 1;
+    while (child < nodes_[node].end && nodes_[child].byte < byte) child = nodes_[child].end;
+    return child < nodes_[node].end && nodes_[child].byte == byte ? child : 0;
+  }
+  const Wide& wide = *std::ranges::lower_bound(wide_, node, {}, &Wide::node);
+  return wide.bytes.has(byte) ? children_[wide.first + wide.bytes.n_below(byte)] : 0;
 }
 
 }  // namespace ruv

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "grammar/language/byte_set.h"
 #include "text/token_prefixes.h"
 
 namespace ruv {
@@ -25,19 +26,32 @@ class TokenTrie {
     uint32_t first_token;  // index into the tokens, of those whose bytes end here
     uint16_t n_tokens;
     uint8_t byte;
+    bool is_wide = false;  // has many children
   };
   // In depth-first order, bytes ascending; nodes()[0] is the root, whose byte means nothing.
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const Token> tokens(const Node& node) const {
     return std::span(tokens_).subspan(node.first_token, node.n_tokens);
   }
+  // The child of a node by its byte; 0: there is none.
+  uint32_t child(uint32_t node, uint8_t byte) const;
   // Length of the longest token, which is the depth of the tree.
   size_t depth() const { return depth_; }
   int64_t n_vocab() const { return n_vocab_; }
 
  private:
+  // Where the children of a wide node lie, by their bytes in ascending order.
+  struct Wide {
+    uint32_t node;
+    uint32_t first;  // of children_
+    ByteSet bytes;
+  };
+  void index_children();
+
   std::vector<Node> nodes_;
   std::vector<Token> tokens_;
+  std::vector<Wide> wide_;  // by node, ascending
+  std::vector<uint32_t> children_;
   size_t depth_ = 0;
   int64_t n_vocab_;
 };
