@@ -73,6 +73,7 @@ class Bench {
     const auto form = Form::of_schema(space_, Json(line.at("schema")), {});
     TokenMask mask(tokenizer_->vocab_size());
     if (form) {
+      (*form)->warm();
       const Lock guard(space_->mutex());
       (*form)->reader().allow(mask);
     }

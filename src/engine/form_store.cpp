@@ -115,6 +115,7 @@ Result<std::shared_ptr<const LoadedForm>> FormStore::load(const AnswerForm& form
   auto made = std::make_shared<LoadedForm>();
   made->model = model_.get();
   made->form = TRY(read_form(space(), *model_->tokenizer, form));
+  made->form->warm();
   const Lock lock(mutex_);
   kept_.push_front({form, made});
   if (kept_.size() > kMaxForms) kept_.pop_back();

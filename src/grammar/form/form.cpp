@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 
+#include "grammar/form/form_warmer.h"
 #include "grammar/regex/pattern_language.h"
 #include "grammar/rules/fold_languages.h"
 #include "grammar/rules/gbnf.h"
@@ -202,6 +203,38 @@ Status Form::prepare() {
     return Status(Code::unsupported, "the form is too large");
   }
   return {};
+}
+
+// Strings of which the schema says something, and keys of patterns.
+void Form::add_patterns(FormWarmer& warmer) const {
+  for (const RuleNode& node : rules_.nodes) {
+    if (node.kind == RuleKind::language) warmer.add(node.language);
+  }
+  if (!schemas_) return;
+  Languages& languages = space_->languages();
+  Goals& goals = schemas_->goals;
+  for (SchemaNumber n = 0; n < schemas_->reader.n_nodes(); ++n) {
+    const SchemaNode& node = schemas_->reader.node(n);
+    const bool has_strings = !node.strings.empty();
+    const bool has_keys = !node.members.patterns.empty() || node.members.names != kNoSchema;
+    if (!has_strings && !has_keys) continue;
+    const Goals::Start& start = goals.start(schemas_->shapes.goal(n));
+    if (has_strings) warmer.add(start.scalars);
+    if (!has_keys || start.objects == Formula::no) continue;
+    const ObjectSteps::Plan& plan = goals.objects().plan(start.objects);
+    for (const ObjectSteps::Plan::Open& open : plan.open) {
+      warmer.add(languages.but(open.keys, plan.all_names));
+    }
+  }
+}
+
+void Form::warm() const {
+  std::optional<FormWarmer> warmer;
+  for (bool more = true; more;) {
+    const Lock guard(space_->mutex());
+    if (!warmer) add_patterns(warmer.emplace(space_->masks()));
+    more = !is_worn() && warmer->step();
+  }
 }
 
 FormReader Form::reader(std::string_view prefix) const {

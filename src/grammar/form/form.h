@@ -10,6 +10,7 @@
 
 namespace ruv {
 
+class FormWarmer;
 class SchemaShapes;
 
 struct SchemaOptions {
@@ -37,6 +38,10 @@ class Form {
   static Made of_texts(std::shared_ptr<FormSpace> space, std::span<const std::string> texts);
   ~Form();
 
+  // Finds masks that take long, within limits, taking the space's lock for one after the other.
+  // Worth some milliseconds before the first answer; without it the first tokens take them.
+  void warm() const;
+
   // Keywords that are not enforced.
   std::span<const SchemaNote> notes() const { return notes_; }
   FormSpace& space() const { return *space_; }
@@ -55,6 +60,8 @@ class Form {
   static Made of_language(std::shared_ptr<Form> form, Language language);
   Status read_rules(RuleSet rules, const SchemaOptions& options);
   Status prepare();
+  // Adds the languages of patterns.
+  void add_patterns(FormWarmer& warmer) const;
 
   std::shared_ptr<FormSpace> space_;
   std::unique_ptr<Schemas> schemas_;

@@ -106,6 +106,7 @@ void compare_case(const MaskVocabulary& vocabulary, const std::shared_ptr<FormSp
     return;
   }
   ++counts.n_schemas;
+  if (rng.below(2) == 0) (*form)->warm();  // which changes no mask
   for (const std::string& text : one.texts) {
     if (max_masks == 0) return;
     const size_t n = compare_masks(vocabulary, **form, text, max_masks, rng);

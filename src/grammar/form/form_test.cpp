@@ -148,6 +148,37 @@ TEST(Form, ItemsThatMustDifferRunOut) {
 }
 
 // Where every token of the vocabulary is tried by itself, the same tokens may come.
+// Nodes of the vocabulary that are visited while a text is read.
+uint64_t visits_of_masks(std::string_view schema, std::string_view text, bool warm) {
+  JsonWorld world;
+  const auto form = world.schema(schema);
+  EXPECT_TRUE(form);
+  if (!form) return 0;
+  if (warm) (*form)->warm();
+  const Lock guard(world.space->mutex());
+  const uint64_t before = world.space->masks().n_visited();
+  FormReader reader = (*form)->reader();
+  for (const char byte : text) {
+    TokenMask mask(world.tokenizer->vocab_size());
+    reader.allow(mask);
+    EXPECT_TRUE(mask.has(static_cast<uint8_t>(byte))) << text << ": " << byte;
+    EXPECT_TRUE(reader.accept(std::string_view(&byte, 1)));
+  }
+  return world.space->masks().n_visited() - before;
+}
+
+TEST(Form, WarmFindsTheMasksOfPatterns) {
+  const std::string_view strings = R"({"type": "string", "pattern": "^[^@]+@[^@.]+[.][^@]+$"})";
+  const std::string_view text = R"("ab@me.id")";
+  EXPECT_LT(visits_of_masks(strings, text, true), 40U);
+  EXPECT_GT(visits_of_masks(strings, text, false), 400U);
+  const std::string_view keys =
+      R"({"type": "object", "patternProperties": {"^[^@]+@[^@.]+$": {"type": "null"}},
+          "additionalProperties": false})";
+  const std::string_view object = R"({"ab@me":null})";
+  EXPECT_LT(visits_of_masks(keys, object, true) * 2, visits_of_masks(keys, object, false));
+}
+
 TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
   const std::string_view schemas[] = {
       R"({"type": "object", "properties": {"name": {"type": "string"}, "id": {"type": "integer"}},

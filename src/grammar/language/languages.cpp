@@ -16,6 +16,9 @@ constexpr size_t kMaxSearch = 20000;
 constexpr size_t kMaxOnlyText = 1000;
 // Expressions that have room from the start, so that growing tables delay no answer.
 constexpr size_t kFirstRoom = size_t{1} << 19;
+// What begins narrowly has at most this many first bytes, up to a depth.
+constexpr size_t kNarrowBytes = 64;
+constexpr int kNarrowDepth = 2;
 // Children of a sum that are derived one after the other.
 constexpr size_t kFewParts = 6;
 
@@ -517,16 +520,50 @@ bool Languages::has_several(Language language) {
 }
 
 std::optional<Languages::Exclusion> Languages::exclusion_of(Language language) {
+  return exclusion_where(language, &Languages::is_finite);
+}
+
+std::optional<Languages::Exclusion> Languages::narrow_exclusion_of(Language language) {
+  return exclusion_where(language, &Languages::begins_narrow);
+}
+
+bool Languages::is_finite(Language language) {
+  return node(language).is_plain && longest(language) != kUnlimited;
+}
+
+// The first bytes of its texts are few.
+bool Languages::begins_narrow(Language language) {
+  if (is_finite(language)) return true;
+  if (!node(language).is_plain) return false;
+  std::vector<Language> open = {language};
+  for (int depth = 0; depth < kNarrowDepth; ++depth) {
+    std::vector<Language> next;
+    size_t n_bytes = 0;
+    for (const Language state : open) {
+      for (const Arc& arc : arcs(state)) {
+        n_bytes += arc.bytes.size();
+        next.push_back(arc.next);
+      }
+    }
+    if (n_bytes > kNarrowBytes) return false;
+    open = std::move(next);
+  }
+  return true;
+}
+
+std::optional<Languages::Exclusion> Languages::exclusion_where(
+    Language language, bool (Languages::*may_be)(Language)) {
   if (node(language).kind != Kind::all) return std::nullopt;
   const std::span<const Language> span = children(node(language));
+  const std::vector<Language> parts(span.begin(), span.end());  // asking may make languages
   std::vector<Language> base;
   std::vector<Language> excluded;
-  for (const Language part : span) {
-    const Node& n = node(part);
+  for (const Language part : parts) {
+    const Node n = node(part);
     const auto inner = static_cast<Language>(n.first);
-    const bool is_finite = n.kind == Kind::complement && part != Language::anything &&
-                           node(inner).is_plain && longest(inner) != kUnlimited;
-    is_finite ? excluded.push_back(inner) : base.push_back(part);
+    const bool goes =
+        n.kind == Kind::complement && part != Language::anything && (this->*may_be)(inner);
+    goes ? excluded.push_back(inner) : base.push_back(part);
   }
   if (excluded.empty() || base.empty()) return std::nullopt;
   return Exclusion{all_of(base), any_of(excluded)};

@@ -100,6 +100,8 @@ class Languages {
     Language excluded;
   };
   std::optional<Exclusion> exclusion_of(Language language);
+  // The same where what was taken away may also have no end, but begins in few ways.
+  std::optional<Exclusion> narrow_exclusion_of(Language language);
   // A language that was made as part{min,max}, where part is one byte or one character, and what
   // follows it; nothing for others.
   struct Repetition {
@@ -131,6 +133,9 @@ class Languages {
   std::span<const Arc> arcs(Language language);
 
  private:
+  std::optional<Exclusion> exclusion_where(Language language, bool (Languages::*may_be)(Language));
+  bool is_finite(Language language);
+  bool begins_narrow(Language language);
   enum class Kind : uint8_t {
     nothing,
     empty,

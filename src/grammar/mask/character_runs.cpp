@@ -25,6 +25,7 @@ CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
   inside_.resize(kLongRun + 1);
   for (uint32_t i = 1; i < nodes.size();) {
     while (i == path.back().end) path.pop_back();
+    ++n_visited_;
     const TokenTrie::Node& node = nodes[i];
     Step next = path.back();
     const bool starts = next.state == Language::empty;

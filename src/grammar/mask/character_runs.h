@@ -30,6 +30,8 @@ class CharacterRuns {
   std::span<const Token> ends_in(LanguageMasks& masks, Language rest) {
     return rest_of(masks, rest).ends;
   }
+  // Nodes that were visited to find them.
+  uint64_t n_visited() const { return n_visited_; }
   // By token, the characters before it leaves the run.
   const std::shared_ptr<RunLengths>& lengths() const { return lengths_; }
 
@@ -52,6 +54,7 @@ class CharacterRuns {
   std::shared_ptr<const LanguageTokens> inside(uint32_t max);
 
   int64_t n_vocab_;
+  uint64_t n_visited_ = 0;
   // Tokens that stay in the run, by the number of their characters; an unfinished one counts.
   std::vector<std::vector<Token>> inside_;
   std::vector<Exit> exits_;

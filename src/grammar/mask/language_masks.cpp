@@ -53,7 +53,7 @@ const std::shared_ptr<const LanguageTokens>& LanguageMasks::tokens(Language lang
 
 // From what is known of simpler languages, if there are such.
 LanguageMasks::Made LanguageMasks::make(Language language) {
-  if (const auto exclusion = languages_.exclusion_of(language)) {
+  if (const auto exclusion = exclusion_of(language)) {
     if (Made made = without(language, *exclusion)) return made;
   }
   if (const auto both = languages_.intersection_of(language)) {
@@ -65,10 +65,32 @@ LanguageMasks::Made LanguageMasks::make(Language language) {
       .tokens(*this, repetition->min, repetition->max, repetition->rest);
 }
 
+// What follows a run of characters begins like none of them, so a text is of the run up to there,
+// and it may follow what was taken away, too.
+std::optional<Languages::Exclusion> LanguageMasks::exclusion_of(Language language) {
+  if (const auto whole = languages_.narrow_exclusion_of(language)) return whole;
+  const auto both = languages_.intersection_of(language);
+  if (!both || both->rest == Language::empty) return std::nullopt;
+  const auto first = languages_.narrow_exclusion_of(languages_.all_of(both->parts));
+  if (!first) return std::nullopt;
+  const bool ends_clearly = std::ranges::any_of(both->parts, [&](Language part) {
+    auto run = languages_.repetition_of(part);
+    if (!run || run->rest != Language::empty) return false;
+    run->rest = both->rest;
+    return is_run(*run);
+  });
+  if (!ends_clearly) return std::nullopt;
+  return Languages::Exclusion{languages_.concat(first->base, both->rest),
+                              languages_.concat(first->excluded, both->rest)};
+}
+
 CharacterRuns& LanguageMasks::runs_of(Language character) {
   if (runs_.size() > kMaxRuns && !runs_.contains(character)) runs_.clear();
   std::unique_ptr<CharacterRuns>& runs = runs_[character];
-  if (!runs) runs = std::make_unique<CharacterRuns>(*this, character);
+  if (!runs) {
+    runs = std::make_unique<CharacterRuns>(*this, character);
+    n_visited_ += runs->n_visited();
+  }
   return *runs;
 }
 
@@ -116,6 +138,7 @@ LanguageMasks::Made LanguageMasks::walk(Language language) {
 LanguageMasks::Made LanguageMasks::walk(Language language, const TokenTrie& trie) {
   TrieWalk walk(languages_, rows_, trie);
   walk.run(language);
+  n_visited_ += walk.n_visited();
   auto made = std::make_shared<LanguageTokens>();
   if (walk.inside().size() <= kFewTokens) {
     made->few = walk.inside();

@@ -39,6 +39,8 @@ class LanguageMasks {
   // Valid as long as it is held.
   const std::shared_ptr<const LanguageTokens>& tokens(Language language);
 
+  // Nodes of the vocabulary that were visited so far: what finding masks cost.
+  uint64_t n_visited() const { return n_visited_; }
   Languages& languages() { return languages_; }
   const TokenTrie& trie() const { return trie_; }
   const TokenPrefixes& prefixes() const { return prefixes_; }
@@ -53,6 +55,8 @@ class LanguageMasks {
   void add_rests(LanguageTokens& made, const TokenTrie& trie,
                  const std::vector<RestIndex::End>& ends);
   std::string bytes_of(const TokenTrie& trie, const RestIndex::End& end) const;
+  // What was taken away from a base that is simpler, also where more follows both.
+  std::optional<Languages::Exclusion> exclusion_of(Language language);
   Made without(Language language, const Languages::Exclusion& exclusion);
   bool is_run(const Languages::Repetition& repetition);
   CharacterRuns& runs_of(Language character);
@@ -66,6 +70,7 @@ class LanguageMasks {
   const TokenPrefixes& prefixes_;
   size_t max_bytes_;
   size_t n_bytes_ = 0;
+  uint64_t n_visited_ = 0;
   StateRows rows_;
   std::vector<std::unique_ptr<TextSlice>> slices_;
   std::unordered_map<Language, Made> tokens_;

@@ -47,9 +47,15 @@ constexpr std::string_view kLimited[] = {
     "([a-zA-Z0 .-]{2,30}&[^\\n]{5,25})\\n", "([^\\n]{0,29}&[^\\n]{3,40}&[^\\n]*a[^\\n]*)\\n",
     "([^a\\n]*(a[^b\\n]*b)+&[^\\n]{9,24})\\n"};
 
+// Runs without texts that begin in few ways, finitely many or not.
+constexpr std::string_view kExcluded[] = {"([^\\n]*&~(ab[^\\n]*))\\n", "([^\\n]*&~(ab|b0|0))\\n",
+                                          "([^\\n]*&~(a[b0]+|é[^a\\n]*))\\n",
+                                          "[^\\n]*&~((a|中)b.*)"};
+
 struct Found {
   size_t n_masks = 0;
-  size_t n_limited = 0;  // found from a language without the limit
+  size_t n_excluded = 0;  // found from a base without tokens that are few
+  size_t n_limited = 0;   // found from a language without the limit
 };
 
 // Compares the masks along random texts with a recogniser that reads every token.
@@ -71,6 +77,7 @@ Found compare_masks(std::span<const std::string_view> patterns) {
         const auto tokens = masks.tokens(at);
         tokens->add_to(mask);
         found.n_limited += tokens->base && tokens->runs && languages.intersection_of(at);
+        found.n_excluded += tokens->base && !tokens->removed.empty() && !tokens->runs;
         std::vector<Token> allowed;
         for (Token id = 0; id < tokenizer->vocab_size(); ++id) {
           const std::string_view bytes = prefixes.bytes(id);
@@ -97,6 +104,31 @@ TEST(LanguageMasks, AreThoseOfAPlainRecogniserUnderLimitsOfLength) {
   const Found found = compare_masks(kLimited);
   EXPECT_GT(found.n_masks, 800U);
   EXPECT_GT(found.n_limited, 100U);
+}
+
+TEST(LanguageMasks, AreThoseOfAPlainRecogniserWhereTextsAreTakenAway) {
+  const Found found = compare_masks(kExcluded);
+  EXPECT_GT(found.n_masks, 500U);
+  EXPECT_GT(found.n_excluded, 20U);
+}
+
+TEST(TokenTrie, FindsChildrenByTheirByte) {
+  Rng rng(4);
+  const auto tokenizer = random_vocabulary(rng);
+  const TokenPrefixes prefixes(*tokenizer);
+  const TokenTrie trie(prefixes, tokenizer->vocab_size());
+  size_t n_wide = 0;
+  for (uint32_t i = 0; i < trie.nodes().size(); ++i) {
+    n_wide += trie.nodes()[i].is_wide;
+    std::array<uint32_t, 256> children = {};
+    for (uint32_t at = i + 1; at < trie.nodes()[i].end; at = trie.nodes()[at].end) {
+      children[trie.nodes()[at].byte] = at;
+    }
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      EXPECT_EQ(trie.child(i, static_cast<uint8_t>(byte)), children[byte]);
+    }
+  }
+  EXPECT_GT(n_wide, 0U);
 }
 
 TEST(TokenTrie, HoldsEachTokenOnceAtItsBytes) {

@@ -19,6 +19,7 @@ bool TrieWalk::is_narrow(Language state) {
 void TrieWalk::run(Language language) {
   open_ = {{0, 0, language}};
   while (!open_.empty()) {
+    ++n_visited_;
     const Place place = open_.back();
     open_.pop_back();
     is_narrow(place.state) ? look_up(place) : scan(place);
@@ -62,6 +63,7 @@ void TrieWalk::scan(const Place& place) {
       while (i == path.back().end) path.pop_back();
       row = &rows_.row(path.back().state);
     }
+    ++n_visited_;
     const Language next = (*row)[nodes[i].byte];
     if (next == Language::nothing) {
       i = nodes[i].end;

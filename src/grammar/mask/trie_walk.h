@@ -19,6 +19,8 @@ class TrieWalk {
   // Visits the nodes that fit: some nanoseconds each, and a few more for those beside them.
   void run(Language language);
 
+  // Nodes that were looked at.
+  uint64_t n_visited() const { return n_visited_; }
   const std::vector<Token>& inside() const { return inside_; }
   // Places that have nodes below them.
   const std::vector<RestIndex::End>& ends() const { return ends_; }
@@ -43,6 +45,7 @@ class TrieWalk {
   std::vector<Place> open_;
   std::vector<RestIndex::End> ends_;
   std::vector<Token> inside_;
+  uint64_t n_visited_ = 0;
 };
 
 }  // namespace ruv

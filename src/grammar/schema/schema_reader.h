@@ -32,6 +32,7 @@ class SchemaReader {
   Result<SchemaNumber> read(const SchemaIndex::Place& place);
 
   const SchemaNode& node(SchemaNumber number) const { return nodes_[number].node; }
+  size_t n_nodes() const { return nodes_.size(); }
   std::span<const SchemaNote> notes() const { return notes_; }
 
  private:
