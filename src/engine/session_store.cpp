@@ -41,6 +41,14 @@ bool is_unfinished(std::string_view file) {
   return at != file.npos && SessionCodec::is_file_name(file.substr(0, at));
 }
 
+// An assistant's message may only call tools.
+bool says_something(const Message& message) {
+  if (!message.parts.empty()) return true;
+  const Json* members = message.members.json();
+  const Json* calls = members == nullptr ? nullptr : members->find("tool_calls");
+  return calls != nullptr && calls->is_array() && !calls->empty();
+}
+
 }  // namespace
 
 // The messages are stored as the JSON text of a chat request.
@@ -49,8 +57,7 @@ Result<std::vector<Message>> read_session_messages(const Session& session) {
   const Json list = TRY(parse_json(session.messages, source, {.depth = kMaxDepth}));
   auto messages = read_messages(list);
   if (!messages) return fail(Code::corrupt, "{}: {}", source, messages.error().message);
-  const auto has_content = [](const Message& message) { return !message.parts.empty(); };
-  if (std::ranges::all_of(*messages, has_content)) return std::move(*messages);
+  if (std::ranges::all_of(*messages, says_something)) return std::move(*messages);
   return fail(Code::corrupt, "{}: a message has no content", source);
 }
 

@@ -207,6 +207,21 @@ TEST_F(SessionStoreTest, MessagesOfAnotherShapeAreRefused) {
   }
 }
 
+TEST_F(SessionStoreTest, MessagesMayOnlyCallTools) {
+  Session made;
+  made.messages = R"([{"role":"assistant","tool_calls":[{"id":"1","type":"function",)"
+                  R"("function":{"name":"f","arguments":"{}"}}]}])";
+  const auto messages = read_session_messages(made);
+  ASSERT_TRUE(messages) << messages.error().message();
+  EXPECT_EQ(messages->at(0).members.json()->at("tool_calls").size(), 1U);
+  for (const char* silent :
+       {R"([{"role":"assistant","tool_calls":[]}])", R"([{"role":"assistant","tool_calls":1}])",
+        R"([{"role":"assistant","name":"a"}])"}) {
+    made.messages = silent;
+    EXPECT_FALSE(read_session_messages(made)) << silent;
+  }
+}
+
 // A child saves one text after the other and says so, until it is killed.
 TEST_F(SessionStoreTest, WhatWasAcknowledgedSurvivesAKill) {
   Rng rng(11);
