@@ -1,6 +1,7 @@
 // ruvllm chat: a conversation. Each turn renders all messages anew; when they no longer fit the
 // context the program says so with both numbers and drops nothing by itself. With --session they
-// are on disk before the next line is read.
+// are on disk before the next line is read. With --tools and --mcp a turn may call tools
+// (tool_talk.h).
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "open_model.h"
 #include "ruv/prompts.h"
 #include "terminal.h"
+#include "tool_talk.h"
 
 namespace ruv {
 namespace {
@@ -33,6 +35,7 @@ struct ChatCall {
   std::string session;
   EngineCall engine;
   GenerateParams params;
+  ToolUse tools;
 };
 
 // A conversation's place on disk.
@@ -82,9 +85,15 @@ class SavedConversation {
 
 class Talk {
  public:
-  // `saved` may be null.
-  Talk(const CommandLine& line, Engine& engine, const ChatCall& call, SavedConversation* saved)
-      : line_(line), engine_(engine), params_(call.params), model_(call.model), saved_(saved) {
+  // `saved` and `tools` may be null.
+  Talk(const CommandLine& line, Engine& engine, const ChatCall& call, SavedConversation* saved,
+       ToolTalk* tools)
+      : line_(line),
+        engine_(engine),
+        params_(call.params),
+        model_(call.model),
+        saved_(saved),
+        tools_(tools) {
     begin_anew(call.system);
     if (saved == nullptr || saved->messages().empty()) return;
     system_ = saved->system();
@@ -103,6 +112,7 @@ class Talk {
   // Answers on stdout. A turn that fails leaves the conversation as it was.
   void take_turn(const std::string& text) {
     say("user", text);
+    if (tools_ != nullptr) return take_tool_turn();
     const Result<Answer> answer = reply();
     if (!answer) {
       conversation_.messages.pop_back();
@@ -112,23 +122,36 @@ class Talk {
     say("assistant", answer->text);
     if (!answer->text.ends_with('\n')) fmt::print("\n");
     std::fflush(stdout);
-    remark(*answer);
-    save(*answer);
+    remark(answer->finish, answer->timings);
+    save(answer->timings);
   }
   // Whether the last answer could be saved.
   const Status& saved() const { return save_status_; }
 
  private:
+  // The same where the answer may call tools.
+  void take_tool_turn() {
+    const Result<ToolTurn> turn = tools_->take_turn(conversation_, params_);
+    if (!turn) {
+      conversation_.messages.pop_back();
+      line_.note(turn.error().message());
+      return;
+    }
+    say_full(turn->last.finish, turn->last.timings);
+    if (turn->end == ToolLoopEnd::cancelled) line_.note("stopped");
+    save(turn->last.timings);
+  }
+
   void say(const char* role, const std::string& text) {
     conversation_.messages.push_back(text_message(role, text));
   }
 
-  void save(const Answer& answer) {
+  void save(const Timings& timings) {
     if (saved_ == nullptr) return;
     save_status_ =
         with_context("the session was not saved",
                      saved_->save(conversation_.messages,
-                                  std::filesystem::path(model_).stem().string(), answer.timings));
+                                  std::filesystem::path(model_).stem().string(), timings));
     if (!save_status_.ok()) line_.note(save_status_.message());
   }
 
@@ -145,17 +168,21 @@ class Talk {
     });
   }
 
-  void remark(const Answer& answer) const {
-    const int64_t n_used = answer.timings.n_prompt_tokens + answer.timings.n_generated_tokens;
-    if (answer.finish == FinishReason::length && n_used >= engine_.n_ctx())
+  void say_full(FinishReason finish, const Timings& timings) const {
+    const int64_t n_used = timings.n_prompt_tokens + timings.n_generated_tokens;
+    if (finish == FinishReason::length && n_used >= engine_.n_ctx())
       line_.note(
           fmt::format("the context is full: {} of {} tokens; the answer was cut, /reset "
                       "starts over",
                       n_used, engine_.n_ctx()));
+  }
+
+  void remark(FinishReason finish, const Timings& timings) const {
+    say_full(finish, timings);
     if (!is_terminal(stderr)) return;
     const TerminalStyle style = style_of(stderr);
-    fmt::print(stderr, "{}{}{}{}\n", style.dim, speed_line(answer.timings),
-               answer.finish == FinishReason::cancelled ? "; stopped" : "", style.reset);
+    fmt::print(stderr, "{}{}{}{}\n", style.dim, speed_line(timings),
+               finish == FinishReason::cancelled ? "; stopped" : "", style.reset);
   }
 
   const CommandLine& line_;
@@ -163,6 +190,7 @@ class Talk {
   GenerateParams params_;
   std::string model_;
   SavedConversation* saved_;
+  ToolTalk* tools_;
   Status save_status_;
   std::string system_;
   Conversation conversation_;
@@ -213,7 +241,10 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   if (const Status chats = can_chat(*model); !chats.ok())
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
-  Talk talk(line, *engine, call, saved ? &*saved : nullptr);
+  std::unique_ptr<ToolTalk> tools;
+  if (call.tools.any())
+    tools = TRY(ToolTalk::open(line, call.tools, *engine, model, is_terminal(stderr)));
+  Talk talk(line, *engine, call, saved ? &*saved : nullptr, tools.get());
   converse(line, talk);
   return talk.saved();
 }
@@ -234,8 +265,11 @@ int chat_command(int argc, char** argv) {
             "Name of a conversation to continue where it stopped; kept in --cache-dir, "
             "else in $XDG_CACHE_HOME/ruvllm or ~/.cache/ruvllm");
   add_cache_flags(line, call.engine.cache);
+  add_tool_flags(line, call.tools);
   line.generation(call.params, "logprobs");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (const std::string objection = objection_to(line, call.tools); !objection.empty())
+    return line.wrong_call(objection);
   if (call.params.token_healing)
     return line.wrong_call(
         "--token-healing does not apply to a chat: the template ends each prompt");

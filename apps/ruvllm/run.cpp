@@ -1,5 +1,6 @@
 // ruvllm run: one prompt, one answer. A person sees the text as it comes; a program gets one JSON
-// object with --json and nothing else on stdout.
+// object with --json and nothing else on stdout. With --tools and --mcp the answer may need several
+// rounds of calls (tool_talk.h).
 #include <fmt/format.h>
 
 #include "answer.h"
@@ -12,6 +13,7 @@
 #include "ruv/prompts.h"
 #include "standard_input.h"
 #include "terminal.h"
+#include "tool_talk.h"
 
 namespace ruv {
 namespace {
@@ -29,6 +31,7 @@ struct RunCall {
   EngineCall engine;
   GenerateParams params;
   FormCall form;
+  ToolUse tools;
 };
 
 Conversation conversation(const RunCall& call) {
@@ -103,9 +106,25 @@ void print_piece(std::string_view text) {
   std::fflush(stdout);
 }
 
+// The answer after all calls of tools.
+Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engine& engine,
+                              std::shared_ptr<const Model> model) {
+  const std::unique_ptr<ToolTalk> talk =
+      TRY(ToolTalk::open(line, call.tools, engine, std::move(model), !call.quiet));
+  Conversation asked = conversation(call);
+  const ToolTurn turn = TRY(talk->take_turn(asked, call.params));
+  if (turn.end == ToolLoopEnd::cancelled) return kInterrupted;
+  return turn.end == ToolLoopEnd::answered ? kDone : kJobFailed;
+}
+
 Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.engine.n_threads, call.load));
+  if (call.tools.any()) {
+    TRY(with_context("--tools and --mcp", can_chat(*model)));
+    const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
+    return answer_with_tools(line, call, *engine, model);
+  }
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
   Request request = {.prompt = prompt, .params = call.params};
@@ -157,7 +176,13 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
   if (call.raw && !call.system.empty()) return "--system cannot be used with --raw";
   if (const std::string forms = objection_to(call.form); !forms.empty()) return forms;
   if (call.params.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
-  return {};
+  if (call.tools.any()) {
+    for (const char* flag : {"--raw", "--json", "--schema", "--grammar", "--regex", "--json-object",
+                             "--token-healing"}) {
+      if (line.given(flag)) return std::string(flag) + " cannot be used with --tools or --mcp";
+    }
+  }
+  return objection_to(line, call.tools);
 }
 
 }  // namespace
@@ -181,6 +206,7 @@ int run_command(int argc, char** argv) {
                "Longest prompt and answer in tokens; 0: what the model was trained for");
   add_cache_flags(line, call.engine.cache);
   add_form_flags(line, call.form);
+  add_tool_flags(line, call.tools);
   line.generation(call.params);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::string objection = objection_to(line, call); !objection.empty())

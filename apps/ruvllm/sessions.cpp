@@ -60,6 +60,13 @@ Status list(const CommandLine& line, const SessionsCall& call) {
   return {};
 }
 
+// The calls of a message, as JSON.
+std::string calls_text(const Message& message) {
+  const Json* members = message.members.json();
+  const Json* calls = members == nullptr ? nullptr : members->find("tool_calls");
+  return calls == nullptr ? "" : "[calls " + calls->dump() + "]";
+}
+
 Status show(const CommandLine& line, const SessionsCall& call) {
   const auto store = TRY(open_sessions(line, call.cache, true));
   const Session session = TRY(store->load(call.user, call.name));
@@ -71,7 +78,7 @@ Status show(const CommandLine& line, const SessionsCall& call) {
     return {};
   }
   for (const Message& message : messages) {
-    fmt::print("{}: {}\n", message.role, joined_text(message));
+    fmt::print("{}: {}{}\n", message.role, joined_text(message), calls_text(message));
   }
   return {};
 }

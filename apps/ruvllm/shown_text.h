@@ -1,0 +1,15 @@
+// Texts of models, tools and servers as a person may see them on a terminal: nothing in them moves
+// the cursor, changes colours, hides itself or turns what is beside it around.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ruv {
+
+// The text on one line. Breaks and blanks are one space; other control characters, and characters
+// that are not seen or change directions, are written as <U+202E>. Beyond `max_characters` it is
+// cut, and says so with "…".
+std::string shown_text(std::string_view text, size_t max_characters);
+
+}  // namespace ruv
