@@ -14,8 +14,6 @@
 namespace ruv {
 namespace {
 
-// What can be read before one agrees.
-constexpr size_t kShownArguments = 10'000;
 constexpr size_t kShownDescription = 200;
 
 // A line that is typed after the question. Nothing: Ctrl-C or the end of the input.
@@ -61,7 +59,7 @@ bool Consent::ask(const ToolRequest& call, const RegisteredTool& tool) {
   fmt::print(stderr, "{}{}{} of {}: {}\n{}\n", style.bold, call.name, style.reset,
              shown_text(tool.source(), kShownDescription),
              shown_text(tool.spec().description, kShownDescription),
-             shown_text(call.arguments, kShownArguments));
+             shown_text(call.arguments, kWholeText));
   while (true) {
     // What was typed before the question does not answer it.
     ::tcflush(STDIN_FILENO, TCIFLUSH);

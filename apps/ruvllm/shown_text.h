@@ -2,10 +2,13 @@
 // the cursor, changes colours, hides itself or turns what is beside it around.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace ruv {
+
+constexpr size_t kWholeText = SIZE_MAX;
 
 // The text on one line. Breaks and blanks are one space; other control characters, and characters
 // that are not seen or change directions, are written as <U+202E>. Beyond `max_characters` it is

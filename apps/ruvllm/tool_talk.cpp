@@ -236,9 +236,8 @@ Result<ToolTurn> ToolTalk::take_turn(Conversation& conversation, const GenerateP
   }
   if (outcome->end == ToolLoopEnd::rounds)
     line_.note(
-        fmt::format("stopped after {} rounds of calls without an answer; --max-rounds allows "
-                    "more",
-                    outcome->n_rounds));
+        fmt::format("stopped after {} {} of calls without an answer; --max-rounds allows more",
+                    outcome->n_rounds, outcome->n_rounds == 1 ? "round" : "rounds"));
   // Templates want an answer before the next question.
   if (conversation.messages.back().role == "tool")
     conversation.messages.push_back(text_message("assistant", ""));

@@ -98,7 +98,7 @@ class Programs(ToolTest):
         done, lines = self.forced(QUEUED, more=("--max-rounds", "1"))
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(lines), 2, lines)
-        self.assertIn("stopped after 1 round", done.stderr)
+        self.assertIn("stopped after 1 round of calls", done.stderr)
         self.assertEqual(done.stdout, "")
 
     def test_quiet_says_only_the_calls(self):
