@@ -147,8 +147,7 @@ void FormReader::Expansion::run_loop(const Node& node) {
 
 // All calls of a rule at one place are one, which returns to each of them.
 void FormReader::Expansion::call(uint32_t rule, FormNode parent) {
-  const auto known = std::ranges::find(calls_, rule, &Call::rule);
-  if (known != calls_.end()) {
+  if (const Call* known = call_of(rule)) {
     nodes_.add_parent(known->node, parent);
     if (known->ended) open(parent);
     return;
@@ -156,14 +155,25 @@ void FormReader::Expansion::call(uint32_t rule, FormNode parent) {
   const FormNode node = nodes_.make_call(rule);
   nodes_.add_parent(node, parent);
   calls_.push_back({rule, node});
+  if (calls_.size() > kFewSeen) many_calls_.emplace(rule, calls_.size() - 1);
   open(
       nodes_.make({.kind = Kind::expression, .a = parts_.rules->rules[rule].body, .parent = node}));
 }
 
+// The first ones are searched, as there are rarely more.
+FormReader::Expansion::Call* FormReader::Expansion::call_of(uint32_t rule) {
+  const size_t n_few = std::min(calls_.size(), kFewSeen);
+  for (size_t i = 0; i < n_few; ++i) {
+    if (calls_[i].rule == rule) return &calls_[i];
+  }
+  const auto known = many_calls_.find(rule);
+  return known == many_calls_.end() ? nullptr : &calls_[known->second];
+}
+
 // Parents that are added later, to a call that ended here, are returned to by call().
 void FormReader::Expansion::end_call(FormNode id) {
-  const auto here = std::ranges::find(calls_, id, &Call::node);
-  if (here != calls_.end()) here->ended = true;
+  Call* here = call_of(nodes_[id].a);
+  if (here != nullptr && here->node == id) here->ended = true;
   const std::span<const FormNode> span = nodes_.parents(id);
   for (const FormNode parent : std::vector(span.begin(), span.end())) open(parent);
 }

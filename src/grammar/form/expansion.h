@@ -2,6 +2,7 @@
 // list of nodes, each once, so that neither deep grammars nor circles cost stack or time.
 #pragma once
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "grammar/form/form_reader.h"
@@ -62,6 +63,8 @@ class FormReader::Expansion {
   void run_sequence(const Node& node);
   void run_loop(const Node& node);
   void call(uint32_t rule, FormNode parent);
+  // The call of a rule here, or null. Valid until another is made.
+  Call* call_of(uint32_t rule);
   void end_call(FormNode id);
 
   const FormReader& reader_;
@@ -72,6 +75,7 @@ class FormReader::Expansion {
   std::vector<FormNode> seen_;
   std::unordered_set<FormNode> many_seen_;
   std::vector<Call> calls_;
+  std::unordered_map<uint32_t, size_t> many_calls_;  // by rule, where there are many
   size_t n_runs_ = 0;
   bool is_unsure_ = false;
 };

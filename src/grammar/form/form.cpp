@@ -14,37 +14,33 @@
 namespace ruv {
 namespace {
 
-// The nodes of a grammar that have a property: the least fixed point, found in rounds that go up
-// and down in turn, since children mostly lie on one side of their parents. `leaf` says it of nodes
-// without children.
+// The nodes of a grammar that have a property: the least fixed point. A node that has it counts
+// once in each node that depends on it, so the work is linear. `leaf` says it of nodes without
+// children.
 std::vector<bool> nodes_that(const RuleSet& rules,
                              const std::function<bool(const RuleNode&)>& leaf) {
-  std::vector<bool> found(rules.nodes.size(), false);
-  const auto has_it = [&](const RuleNode& node) {
-    const auto child = [&](uint32_t index) { return found[index]; };
-    switch (node.kind) {
-      case RuleKind::language:
-      case RuleKind::tokens:
-      case RuleKind::value:
-        return leaf(node);
-      case RuleKind::rule:
-        return static_cast<bool>(found[rules.rules[node.index].body]);
-      case RuleKind::sequence:
-        return std::ranges::all_of(node.children, child);
-      case RuleKind::choice:
-        return std::ranges::any_of(node.children, child);
-      case RuleKind::repeat:
-        break;
-    }
-    return node.min == 0 || child(node.children[0]);
-  };
-  bool changed = true;
-  for (bool up = false; changed; up = !up) {
-    changed = false;
-    for (size_t n = 0; n < rules.nodes.size(); ++n) {
-      const size_t i = up ? n : rules.nodes.size() - 1 - n;
-      if (found[i] || !has_it(rules.nodes[i])) continue;
-      found[i] = changed = true;
+  const size_t n_nodes = rules.nodes.size();
+  std::vector<std::vector<uint32_t>> dependents(n_nodes);
+  std::vector<size_t> n_needed(n_nodes, 1);  // children that must have it, too
+  std::vector<uint32_t> open;
+  for (uint32_t i = 0; i < n_nodes; ++i) {
+    const RuleNode& node = rules.nodes[i];
+    const bool is_leaf = node.kind == RuleKind::language || node.kind == RuleKind::tokens ||
+                         node.kind == RuleKind::value;
+    if (node.kind == RuleKind::rule) dependents[rules.rules[node.index].body].push_back(i);
+    for (const uint32_t child : node.children) dependents[child].push_back(i);
+    if (node.kind == RuleKind::sequence) n_needed[i] = node.children.size();
+    const bool is_empty = node.kind == RuleKind::repeat && node.min == 0;
+    if (is_leaf ? leaf(node) : is_empty || n_needed[i] == 0) open.push_back(i);
+  }
+  std::vector<bool> found(n_nodes, false);
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (found[at]) continue;
+    found[at] = true;
+    for (const uint32_t dependent : dependents[at]) {
+      if (n_needed[dependent] > 0 && --n_needed[dependent] == 0) open.push_back(dependent);
     }
   }
   return found;

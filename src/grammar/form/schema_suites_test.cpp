@@ -1,6 +1,7 @@
 // Whole suites of schemas with documents, where the shared test data is present: what the engine
 // does not do with them is listed in tests/cases/grammar/schema_suites.txt, a line per case with
-// what is wrong, and every change of that list must be meant.
+// what is wrong, and every change of that list must be meant. schema_suites_totals.txt has a line
+// per file of cases: its name, schemas, documents, and documents that are judged right.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kKnown = RUV_SOURCE_DIR "/tests/cases/grammar/schema_suites.txt";
+constexpr std::string_view kTotals = RUV_SOURCE_DIR "/tests/cases/grammar/schema_suites_totals.txt";
 
 // The folder of the suites; empty where it is absent.
 fs::path suites_folder() {
@@ -48,6 +50,13 @@ std::string spaced_text(const Json& json) {
   return "{" + made + "}";
 }
 
+// Of one file of cases.
+struct SuiteTotals {
+  int n_schemas = 0;
+  int n_documents = 0;
+  int n_right = 0;
+};
+
 // Runs cases, and knows by the case's name what went wrong.
 class SuiteRun {
  public:
@@ -63,7 +72,8 @@ class SuiteRun {
     schema_ = schema.dump();
     n_documents_ = 0;
     form_ = nullptr;
-    ++n_schemas;
+    totals_here_ = &totals_[name.substr(0, name.find_first_of("# "))];
+    ++totals_here_->n_schemas;
     auto made = Form::of_schema(std::make_shared<FormSpace>(prefixes_, n_vocab_), schema,
                                 std::move(options));
     if (made) {
@@ -74,7 +84,7 @@ class SuiteRun {
   }
   void document(const std::string& text, bool valid) {
     const std::string name = fmt::format("{}.{}", name_, n_documents_++);
-    ++n_cases;
+    ++totals_here_->n_documents;
     bool accepted = false;
     if (form_ != nullptr) {
       const Lock guard(form_->space().mutex());
@@ -82,7 +92,7 @@ class SuiteRun {
       accepted = reader.accept(text) && reader.may_end();
     }
     if (accepted == valid) {
-      ++n_right;
+      ++totals_here_->n_right;
     } else if (form_ != nullptr) {
       found_[name] = fmt::format("{}", valid ? "valid refused" : "invalid accepted");
       details_[name] = schema_ + "\n" + text;
@@ -92,9 +102,14 @@ class SuiteRun {
   // All that went wrong, by name of the case.
   const std::map<std::string, std::string>& found() const { return found_; }
   const std::string& detail(const std::string& name) { return details_[name]; }
-  int n_schemas = 0;
-  int n_cases = 0;
-  int n_right = 0;
+  // A line for each file of cases.
+  std::string totals() const {
+    std::string made;
+    for (const auto& [name, n] : totals_) {
+      made += fmt::format("{}\t{}\t{}\t{}\n", name, n.n_schemas, n.n_documents, n.n_right);
+    }
+    return made;
+  }
 
  private:
   std::shared_ptr<TokenPrefixes> prefixes_;
@@ -103,6 +118,8 @@ class SuiteRun {
   std::string schema_;
   int n_documents_ = 0;
   std::shared_ptr<Form> form_;
+  std::map<std::string, SuiteTotals> totals_;
+  SuiteTotals* totals_here_ = nullptr;
   std::map<std::string, std::string> found_;
   std::map<std::string, std::string> details_;
 };
@@ -189,11 +206,10 @@ TEST(SchemaSuites, PassButForTheCasesThatAreListed) {
   run_lists(run, folder / "llguidance_schema_accept_reject.json", "pass", "fail");
   run_lists(run, folder / "outlines_core_schema_match.json", "match", "no_match");
   run_single_texts(run, folder / "xgrammar_schema_accept.json");
-  fmt::print("{} schemas, {} of {} documents right\n", run.n_schemas, run.n_right, run.n_cases);
-
   if (std::getenv("RUV_UPDATE") != nullptr) {
     std::ofstream out{std::string(kKnown)};
     for (const auto& [name, what] : run.found()) out << name << '\t' << what << '\n';
+    std::ofstream{std::string(kTotals)} << run.totals();
   }
   std::map<std::string, std::string> known;
   std::ifstream file{std::string(kKnown)};
@@ -203,7 +219,8 @@ TEST(SchemaSuites, PassButForTheCasesThatAreListed) {
     ASSERT_NE(tab, std::string::npos) << line;
     known.emplace(line.substr(0, tab), line.substr(tab + 1));
   }
-  constexpr std::string_view kHelp = "; if that is meant, run this test with RUV_UPDATE=1";
+  constexpr std::string_view kHelp =
+      "; if that is meant, run this test with RUV_UPDATE=1, then tools/support_table --write";
   for (const auto& [name, what] : run.found()) {
     const auto at = known.find(name);
     EXPECT_TRUE(at != known.end() && category(at->second) == category(what))
@@ -213,6 +230,9 @@ TEST(SchemaSuites, PassButForTheCasesThatAreListed) {
   for (const auto& [name, what] : known) {
     EXPECT_TRUE(run.found().contains(name)) << name << " is no longer: " << what << kHelp;
   }
+  std::ifstream totals{std::string(kTotals)};
+  const std::string known_totals{std::istreambuf_iterator<char>(totals), {}};
+  EXPECT_EQ(run.totals(), known_totals) << kHelp;
 }
 
 }  // namespace

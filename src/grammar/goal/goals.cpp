@@ -80,10 +80,15 @@ Goal Goals::constant(const Json& value) {
 NumberSet Goals::equal_numbers(const Json& value) {
   const auto decimal = Decimal::parse(value.dump());
   if (!decimal) return {Language::nothing, Language::nothing, Truth::unknown};
-  const Language equal = l_.but(at_least(l_, *decimal, true), at_least(l_, *decimal, false));
-  std::string plain = decimal->negative ? "-" : "";
+  std::string plain = decimal->negative && !decimal->is_zero() ? "-" : "";
   plain += decimal->whole;
   if (!decimal->fraction.empty()) plain += "." + decimal->fraction;
+  const Language zero = l_.text("0");
+  const Language zeros =
+      decimal->is_integer()
+          ? l_.optional(l_.concat(l_.text("."), l_.repeat(zero, 1, Languages::kUnlimited)))
+          : l_.star(zero);
+  const Language equal = l_.concat(l_.text(plain), zeros);
   NumberSet made = algebra_.numbers(equal, Truth::unknown);
   made.yes = l_.text(plain);
   return made;

@@ -268,6 +268,7 @@ std::vector<GoalStep> ObjectSteps::find_steps(Formula formula, KeyName name) {
 // Easy parts give their goals and go or stay; the others are substituted for each combination of
 // values that matters.
 std::vector<GoalStep> ObjectSteps::find_steps(const Sorted& of, const Class& key) {
+  if (!budget_.spend(of.hard.size() + of.needs.size())) return {};
   std::vector<Goal> goals;
   std::vector<Formula> gone;
   for (const auto& [name, part] : of.parts_of(key.name)) {
@@ -368,6 +369,7 @@ void ObjectSteps::branch(Branches& b, Formula rest, size_t at) {
 // As steps() not being empty, found without them where no hard part is about the key: taking a
 // member away from an object that satisfies the formula then leaves one that satisfies the rest.
 bool ObjectSteps::may_come(const Sorted& of, const Class& key) {
+  if (!budget_.spend(of.hard.size())) return false;
   const bool is_hard = std::ranges::any_of(of.hard, [&](const Sorted::Hard& part) {
     return std::ranges::any_of(part.atoms,
                                [&](uint32_t atom) { return is_in(of, atoms_[atom].keys, key); });

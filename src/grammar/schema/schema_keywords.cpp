@@ -8,6 +8,8 @@
 namespace ruv {
 namespace {
 
+constexpr size_t kMaxValues = 100'000;
+
 constexpr std::pair<std::string_view, uint8_t> kTypeNames[] = {
     {"null", kNullType},       {"boolean", kBooleanType},
     {"integer", kIntegerType}, {"number", kNumberType | kIntegerType},
@@ -43,6 +45,10 @@ Status SchemaReader::read_values(SchemaNumber at, std::string_view name, const J
     values.push_back(value);
   } else {
     if (!value.is_array()) return wrong(at, name, "a list").value();
+    if (value.size() > kMaxValues) {
+      return Status(Code::unsupported,
+                    fmt::format("{}: more than {} values", place_text(at, name), kMaxValues));
+    }
     values.assign(value.begin(), value.end());
   }
   if (node.has_values) {  // both: the values of both lists

@@ -38,6 +38,10 @@ constexpr std::array<std::string_view, 23> kAnnotations = {"$anchor",
                                                            "title",
                                                            "writeOnly"};
 
+auto too_many_schemas() {
+  return fail(Code::unsupported, "more than {} schemas in one", kMaxSchemas);
+}
+
 std::string escaped_token(std::string_view token) {
   std::string made;
   for (const char c : token) {
@@ -142,6 +146,7 @@ SchemaNumber SchemaReader::child(SchemaNumber at, const Json& json, std::string_
 Result<std::vector<SchemaNumber>> SchemaReader::children(SchemaNumber at, const Json& list,
                                                          std::string_view step) {
   if (!list.is_array() || list.empty()) return wrong(at, step, "a list of schemas");
+  if (list.size() > kMaxSchemas) return too_many_schemas();
   std::vector<SchemaNumber> made;
   for (const Json& item : list) made.push_back(child(at, item, step));
   return made;
@@ -172,7 +177,7 @@ Result<SchemaNumber> SchemaReader::read(const SchemaIndex::Place& place) {
   const SchemaNumber root = number_of(place, 0, kNoSchema, "");
   for (; n_read_ < nodes_.size(); ++n_read_) {
     if (n_read_ == kMaxSchemas) {
-      return fail(Code::unsupported, "more than {} schemas in one", kMaxSchemas);
+      return too_many_schemas();
     }
     TRY(read_node(static_cast<SchemaNumber>(n_read_)));
   }
