@@ -15,8 +15,8 @@ namespace ruv {
 namespace {
 
 // What can be read before one agrees.
-constexpr size_t kShownArguments = 10'000;
-constexpr size_t kShownDescription = 200;
+constexpr size_t kAskedArguments = 10'000;
+constexpr size_t kAskedDescription = 200;
 
 // A line that is typed after the question. Nothing: Ctrl-C or the end of the input.
 std::optional<std::string> typed_line() {
@@ -59,9 +59,9 @@ bool Consent::ask(const ToolRequest& call, const RegisteredTool& tool) {
   }
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{} of {}: {}\n{}\n", style.bold, call.name, style.reset,
-             shown_text(tool.source(), kShownDescription),
-             shown_text(tool.spec().description, kShownDescription),
-             shown_text(call.arguments, kShownArguments));
+             shown_text(tool.source(), kAskedDescription),
+             shown_text(tool.spec().description, kAskedDescription),
+             shown_text(call.arguments, kAskedArguments));
   while (true) {
     // What was typed before the question does not answer it.
     ::tcflush(STDIN_FILENO, TCIFLUSH);
