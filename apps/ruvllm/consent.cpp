@@ -14,7 +14,7 @@
 namespace ruv {
 namespace {
 
-constexpr size_t kShownDescription = 200;
+constexpr size_t kAskedDescription = 200;
 
 // A line that is typed after the question. Nothing: Ctrl-C or the end of the input.
 std::optional<std::string> typed_line() {
@@ -57,8 +57,8 @@ bool Consent::ask(const ToolRequest& call, const RegisteredTool& tool) {
   }
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{} of {}: {}\n{}\n", style.bold, call.name, style.reset,
-             shown_text(tool.source(), kShownDescription),
-             shown_text(tool.spec().description, kShownDescription),
+             shown_text(tool.source(), kAskedDescription),
+             shown_text(tool.spec().description, kAskedDescription),
              shown_text(call.arguments, kWholeText));
   while (true) {
     // What was typed before the question does not answer it.

@@ -17,7 +17,7 @@ uint64_t absorb(uint64_t state, uint64_t word) {
 }
 
 // Eight bytes, little-endian on every machine.
-uint64_t word_at(const std::byte* from) {
+uint64_t load_word(const std::byte* from) {
   uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
@@ -40,13 +40,13 @@ uint64_t hash_bytes(Bytes bytes, uint64_t seed) {
   const std::byte* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= sizeof lanes; left -= sizeof lanes, at += sizeof lanes) {
-    for (int i = 0; i < kLanes; ++i) lanes[i] = absorb(lanes[i], word_at(at + 8 * i));
+    for (int i = 0; i < kLanes; ++i) lanes[i] = absorb(lanes[i], load_word(at + 8 * i));
   }
   std::byte rest[sizeof lanes] = {};
   if (left > 0) std::memcpy(rest, at, left);
   uint64_t h = spread(seed ^ bytes.size());
   for (int i = 0; i < kLanes; ++i) {
-    lanes[i] = absorb(lanes[i], word_at(rest + 8 * i));
+    lanes[i] = absorb(lanes[i], load_word(rest + 8 * i));
     h = spread(absorb(h, lanes[i]));
   }
   return h;

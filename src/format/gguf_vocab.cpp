@@ -10,13 +10,13 @@
 #include "format/rwkv_vocab.h"
 #include "format/vocab_names.h"
 #include "text/end_of_turn.h"
+#include "text/space_mark.h"
 #include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
-constexpr std::string_view kSpaceMark = "\u2581";
 
 // Typed look-ups by the key's last part.
 class VocabKeys {

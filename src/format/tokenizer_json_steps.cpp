@@ -8,12 +8,11 @@
 
 #include "format/base64.h"
 #include "format/bert_steps.h"
+#include "text/space_mark.h"
 #include "text/split/pre_tokenizer.h"
 
 namespace ruv {
 namespace {
-
-constexpr std::string_view kSpaceMark = "\u2581";
 
 struct PlainStep {
   std::string_view type;

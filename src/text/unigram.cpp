@@ -10,11 +10,11 @@
 #include "text/hex.h"
 #include "text/normalize/char_sets.h"
 #include "text/read_char.h"
+#include "text/space_mark.h"
 
 namespace ruv {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\u2581";
 constexpr uint8_t kLastMarkByte = 0x81;
 constexpr double kUnknownPenalty = 10;
 constexpr float kUserDefinedBonus = 0.1F;  // found by comparing ties with 0.2.3

@@ -40,7 +40,7 @@ bool is_word_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
-bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+bool is_number_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The state of the pass: the position, and what the last tag said about white space after it.
 class TemplateLexer {
@@ -255,7 +255,7 @@ Status TemplateLexer::words(bool is_variable) {
 
 Status TemplateLexer::word() {
   const char c = peek();
-  if (is_digit_byte(c)) return number();
+  if (is_number_digit(c)) return number();
   if (c == '\'' || c == '"') return string();
   if (is_word_byte(c)) {
     const size_t begin = at_;
@@ -305,16 +305,16 @@ Status TemplateLexer::number() {
   if (radix != 10) {
     at_ += 2;
     digits = digits_at(source_, at_, [](char c) {
-      return is_digit_byte(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+      return is_number_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
     });
   } else {
-    digits = digits_at(source_, at_, is_digit_byte);
+    digits = digits_at(source_, at_, is_number_digit);
     std::string real = digits;
     size_t end = at_;
     const size_t digits_end = at_;
-    if (peek() == '.' && is_digit_byte(peek(1))) {
+    if (peek() == '.' && is_number_digit(peek(1))) {
       ++end;
-      real += "." + digits_at(source_, end, is_digit_byte);
+      real += "." + digits_at(source_, end, is_number_digit);
     }
     size_t exponent = end;
     if (exponent < source_.size() && (source_[exponent] | 32) == 'e') {
@@ -322,7 +322,7 @@ Status TemplateLexer::number() {
       ++exponent;
       if (exponent < source_.size() && (source_[exponent] == '-' || source_[exponent] == '+'))
         power += source_[exponent++];
-      const std::string figures = digits_at(source_, exponent, is_digit_byte);
+      const std::string figures = digits_at(source_, exponent, is_number_digit);
       if (!figures.empty()) {
         real += power + figures;
         end = exponent;

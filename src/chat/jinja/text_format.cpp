@@ -17,13 +17,13 @@ namespace ruv::jinja {
 
 namespace {
 
-bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+bool is_field_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A run of digits; -1 when there is none, capped so that it cannot overflow.
 int64_t read_count(std::string_view text, size_t& at) {
-  if (at >= text.size() || !is_digit_byte(text[at])) return -1;
+  if (at >= text.size() || !is_field_digit(text[at])) return -1;
   int64_t value = 0;
-  for (; at < text.size() && is_digit_byte(text[at]); ++at)
+  for (; at < text.size() && is_field_digit(text[at]); ++at)
     value = std::min<int64_t>(value * 10 + (text[at] - '0'), kMaxFieldWidth + 1);
   return value;
 }
@@ -267,7 +267,7 @@ Result<FieldFormat> read_brace_format(std::string_view text) {
 
 // The number that a field or an index in brackets is; nothing when it is a name, as "-1" is.
 Result<std::optional<int64_t>> field_number(std::string_view name) {
-  if (name.empty() || !std::all_of(name.begin(), name.end(), is_digit_byte)) return std::nullopt;
+  if (name.empty() || !std::all_of(name.begin(), name.end(), is_field_digit)) return std::nullopt;
   int64_t value = 0;
   if (std::from_chars(name.data(), name.data() + name.size(), value).ec != std::errc())
     return fail(Code::corrupt, "too many decimal digits in a format string");
@@ -307,7 +307,7 @@ class BraceValues {
   }
 
   Result<Datum> root(std::string_view name) {
-    const bool numbered = !name.empty() && is_digit_byte(name[0]);
+    const bool numbered = !name.empty() && is_field_digit(name[0]);
     if ((name.empty() && manual_) || (numbered && next_ > 0))
       return fail(Code::corrupt, "numbered and unnumbered fields in one format string");
     manual_ |= numbered;

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "chat/tools/json_scan.h"
+#include "text/hex.h"
 
 namespace ruv {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Numbers and words longer than this are none.
 constexpr size_t kMaxToken = 4096;
 
-bool is_word_byte(char c) {
+bool is_literal_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 bool is_number_byte(char c) {
@@ -25,11 +26,6 @@ bool is_json_number(std::string_view text) {
     if (scan.push(c, same) != JsonScan::Verdict::more) return false;
   }
   return scan.whole_at_end();
-}
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 }  // namespace
@@ -122,7 +118,7 @@ ReadStep LiteralScan::begin_value(TextCursor& text, std::string& json) {
   token_.clear();
   if (is_number_byte(c) && c != 'e' && c != 'E' && c != '+' && c != '.') {
     state_ = State::number;
-  } else if (is_word_byte(c)) {
+  } else if (is_literal_byte(c)) {
     state_ = State::word;
   } else {
     return ReadStep::bad;
@@ -156,7 +152,7 @@ ReadStep LiteralScan::begin_key(TextCursor& text, std::string& json) {
   const ReadStep begun = begin_text(text, json, true);
   if (begun != ReadStep::bad) return begun;
   const bool bare = !python_words() || in_arguments();
-  if (!bare || !is_word_byte(text.front())) return ReadStep::bad;
+  if (!bare || !is_literal_byte(text.front())) return ReadStep::bad;
   json += '"';
   n_read_ = 0;
   state_ = State::bare_key;
@@ -173,8 +169,9 @@ ReadStep LiteralScan::read_bare_key(TextCursor& text, std::string& json) {
       state_ = State::after_key;
       return ReadStep::done;
     }
-    const bool allowed = python_words() ? is_word_byte(c) || static_cast<unsigned char>(c) >= 0x80
-                                        : c != ',' && c != '{' && c != '}' && c != '[' && c != ']';
+    const bool allowed = python_words()
+                             ? is_literal_byte(c) || static_cast<unsigned char>(c) >= 0x80
+                             : c != ',' && c != '{' && c != '}' && c != '[' && c != ']';
     if (!allowed || ++n_read_ > kMaxToken) return ReadStep::bad;
     append_in_json_string(json, {&c, 1});
     text.advance(1);
@@ -305,7 +302,7 @@ ReadStep LiteralScan::read_number(TextCursor& text, std::string& json) {
 
 // true, false and null in the spellings of both languages.
 ReadStep LiteralScan::read_word(TextCursor& text, std::string& json) {
-  while (!text.empty() && is_word_byte(text.front())) {
+  while (!text.empty() && is_literal_byte(text.front())) {
     if (token_.size() == 8) return ReadStep::bad;
     token_ += text.front();
     text.advance(1);

@@ -6,7 +6,7 @@ namespace ruv {
 namespace {
 
 // Nodes that one byte may expand, and heads that it may leave.
-constexpr size_t kMaxRuns = 50'000;
+constexpr size_t kMaxExpanded = 50'000;
 constexpr size_t kMaxHeads = 5'000;
 // A list of at most this many nodes is searched faster than a table.
 constexpr size_t kFewSeen = 24;
@@ -41,7 +41,7 @@ void FormReader::Expansion::open(FormNode node) {
 
 bool FormReader::Expansion::finish() {
   while (!open_.empty()) {
-    if (++n_runs_ > kMaxRuns || to_.heads.size() > kMaxHeads) return false;
+    if (++n_runs_ > kMaxExpanded || to_.heads.size() > kMaxHeads) return false;
     const FormNode next = open_.back();
     open_.pop_back();
     run(next);

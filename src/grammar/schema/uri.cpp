@@ -2,15 +2,10 @@
 
 #include <vector>
 
+#include "text/hex.h"
+
 namespace ruv {
 namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // "scheme:" at the start, without the colon.
 std::string_view scheme_of(std::string_view uri) {

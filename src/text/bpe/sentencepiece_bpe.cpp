@@ -10,11 +10,10 @@
 #include "text/bpe/merge_list.h"
 #include "text/hex.h"
 #include "text/parallel_encode.h"
+#include "text/space_mark.h"
 
 namespace ruv {
 namespace {
-
-constexpr std::string_view kSpaceMark = "\u2581";
 
 // Writes `stored` to `out` with a space for each ▁; `out` has room for as many bytes.
 size_t write_with_spaces(std::string_view stored, char* out) {
