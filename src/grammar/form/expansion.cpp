@@ -14,17 +14,16 @@ constexpr size_t kFewSeen = 24;
 }  // namespace
 
 // A language that may end here is left at once.
-void FormReader::Expansion::add(Language rest, FormNode next) {
-  if (rest == Language::nothing) return;
-  is_unsure_ = is_unsure_ || reader_.needs_unknown({rest, next});
-  if (rest != Language::empty) {
-    const Head head = {rest, next};
+void FormReader::Expansion::add(const Head& head) {
+  if (head.rest == Language::nothing) return;
+  is_unsure_ = is_unsure_ || reader_.needs_unknown(head);
+  if (head.rest != Language::empty) {
     const bool is_known = to_.heads.size() <= kFewSeen
                               ? std::ranges::find(to_.heads, head) != to_.heads.end()
                               : false;
     if (!is_known) to_.heads.push_back(head);
   }
-  if (parts_.masks->languages().has_empty(rest)) open(next);
+  if (parts_.masks->languages().has_empty(head.rest)) open(head.next);
 }
 
 // Notes a node to be expanded, once.
@@ -57,6 +56,8 @@ void FormReader::Expansion::run(FormNode id) {
       return;
     case Kind::value:
       return run_value(node);
+    case Kind::string_end:
+      return open(node.parent);
     case Kind::object_open:
       return run_object_open(node);
     case Kind::key_start:

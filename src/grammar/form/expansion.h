@@ -16,7 +16,8 @@ class FormReader::Expansion {
       : reader_(reader), parts_(reader.parts_), nodes_(*reader.nodes_), to_(to) {}
 
   // A language that may be read next, and what follows it.
-  void add(Language rest, FormNode next);
+  void add(const Head& head);
+  void add(Language rest, FormNode next) { add(Head{rest, next}); }
   // What follows here.
   void add(FormNode next) { open(next); }
   // Expands all that was added. False: too much work.
@@ -39,6 +40,7 @@ class FormReader::Expansion {
   void run(FormNode id);
   // Nodes of JSON.
   void run_value(const Node& node);
+  bool add_long_string(const Goals::Start& start, const Node& node);
   void run_object_open(const Node& node);
   void run_key_start(const Node& node);
   void run_key_end(const Node& node);

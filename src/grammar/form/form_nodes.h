@@ -24,6 +24,7 @@ class FormNodes {
   enum class Kind : uint8_t {
     done,         // nothing follows
     value,        // a JSON value of the goal `a`
+    string_end,   // after a string whose characters are counted
     object_open,  // after '{': members of formula `a`
     key_start,    // a key: formula `a`, keys that came `b`, named keys that may come `c`
     key_end,      // the same after the key, whose text begins at `mark`; `d`: 0, or its cell + 1

@@ -20,10 +20,26 @@ void FormReader::Frontier::clear() {
 }
 
 FormReader::FormReader(const FormParts& parts, Language prefix, FormNodes::Node start)
-    : parts_(parts), nodes_(std::make_shared<FormNodes>()), scratch_(std::make_shared<Scratch>()) {
+    : parts_(parts),
+      nodes_(std::make_shared<FormNodes>()),
+      scratch_(std::make_shared<Scratch>(parts)) {
   Expansion expansion(*this, frontier_);
   expansion.add(prefix, nodes_->make(start));
   gave_up_ = !expansion.finish();
+}
+
+// A character that ends is counted. Where both limits have come within reach, the language counts
+// from there on.
+FormReader::Head FormReader::moved(const Head& head, Language rest) const {
+  if (head.max == 0) return {rest, head.next};
+  LongStrings& strings = *scratch_->strings;
+  if (!strings.is_between(rest)) return {rest, head.next, head.min, head.max};
+  const bool is_limited = head.max != Languages::kUnlimited;
+  const LongStrings::Length left = {head.min == 0 ? 0 : head.min - 1,
+                                    is_limited ? head.max - 1 : head.max};
+  if (!strings.is_long(left)) return {strings.rest(left), head.next};
+  // Nothing to count but a limit that is far away: the language stays the same.
+  return {left.min == 0 ? rest : strings.rest(left), head.next, left.min, left.max};
 }
 
 // Heads after a byte, not expanded. False: none is left.
@@ -31,7 +47,7 @@ bool FormReader::move(const Frontier& from, uint8_t byte, Frontier& to) const {
   to.clear();
   for (const Head& head : from.heads) {
     const Language rest = parts_.masks->after(head.rest, byte);
-    if (rest != Language::nothing) to.heads.push_back({rest, head.next});
+    if (rest != Language::nothing) to.heads.push_back(moved(head, rest));
   }
   return !to.heads.empty();
 }
@@ -40,7 +56,7 @@ bool FormReader::move(const Frontier& from, uint8_t byte, Frontier& to) const {
 bool FormReader::expand(const Frontier& moved, Frontier& to) const {
   to.clear();
   Expansion expansion(*this, to);
-  for (const Head& head : moved.heads) expansion.add(head.rest, head.next);
+  for (const Head& head : moved.heads) expansion.add(head);
   if (!expansion.finish()) {
     gave_up_ = true;
     to.clear();

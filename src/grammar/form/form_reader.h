@@ -11,6 +11,7 @@
 
 #include "grammar/form/form_nodes.h"
 #include "grammar/form/key_choices.h"
+#include "grammar/form/long_strings.h"
 #include "grammar/form/rest_memo.h"
 #include "grammar/goal/goals.h"
 #include "grammar/mask/language_masks.h"
@@ -73,10 +74,17 @@ class FormReader {
   class RestWalk;
   // What is kept from one token to the next only to be found faster. Shared by copies.
   struct Scratch {
+    explicit Scratch(const FormParts& parts) {
+      if (parts.goals == nullptr) return;
+      strings.emplace(parts.masks->languages(), parts.goals->text(), parts.masks->trie().depth());
+    }
     RestMemo rests;
     KeyChoices keys;
+    std::optional<LongStrings> strings;  // of forms with schemas
   };
 
+  // The head after a byte that left `rest` of its language.
+  Head moved(const Head& head, Language rest) const;
   // One byte further, without expanding; then expanding, with the byte in text_. False: nothing is
   // left; something depends on bytes that are not known.
   bool move(const Frontier& from, uint8_t byte, Frontier& to) const;

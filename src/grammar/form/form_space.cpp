@@ -16,6 +16,12 @@ std::array<CodePointSet, 5> sliced_sets() {
           names | CodePointSet::of('_', '_') | CodePointSet::of('-', '-'), names, small};
 }
 
+// Languages of forms over a vocabulary that mostly come up: more of them where there are more
+// tokens to tell apart.
+size_t room_for(int64_t n_vocab) {
+  return std::min(FormSpace::kMaxLanguages / 2, 4 * static_cast<size_t>(n_vocab));
+}
+
 }  // namespace
 
 FormSpace::FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_vocab,
@@ -23,7 +29,7 @@ FormSpace::FormSpace(std::shared_ptr<const TokenPrefixes> tokens, int64_t n_voca
     : tokens_(std::move(tokens)),
       trie_(*tokens_, n_vocab),
       ends_(std::move(ends)),
-      languages_(kMaxLanguages),
+      languages_(kMaxLanguages, room_for(n_vocab)),
       masks_(languages_, trie_, *tokens_, kMaxMaskBytes) {
   for (const CodePointSet& set : sliced_sets()) {
     masks_.add_slice(Utf8Alphabet().character(languages_, set));

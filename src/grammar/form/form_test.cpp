@@ -148,6 +148,60 @@ TEST(Form, ItemsThatMustDifferRunOut) {
 }
 
 // Where every token of the vocabulary is tried by itself, the same tokens may come.
+// Limits further away than a token reaches are counted, and come within reach in the end.
+TEST(Form, CountsTheCharactersOfLongStrings) {
+  JsonWorld world;
+  const std::string_view characters[] = {"a", "é", "中", "😀", "\\n", "\\u0007", "name"};
+  struct Limits {
+    uint32_t min, max;
+  };
+  Rng rng(12);
+  for (const Limits limits : {Limits{0, 60}, {50, 60}, {60, 60}, {40, 100'000}, {58, UINT32_MAX}}) {
+    std::string schema = R"({"type":["string","null"],"minLength":)" + std::to_string(limits.min);
+    if (limits.max != UINT32_MAX) schema += ",\"maxLength\":" + std::to_string(limits.max);
+    const auto form = world.schema(schema + "}");
+    ASSERT_TRUE(form);
+    const Lock guard(world.space->mutex());
+    for (int round = 0; round < 20; ++round) {
+      FormReader reader = (*form)->reader();
+      ASSERT_TRUE(reader.accept("\""));
+      for (uint32_t n = 0; n < 70;) {
+        TokenMask mask(world.tokenizer->vocab_size());
+        reader.allow(mask);
+        for (Token id = 0; id < world.tokenizer->vocab_size(); ++id) {
+          if (world.prefixes->bytes(id).empty()) continue;
+          ASSERT_EQ(mask.has(id), reader.allows(world.prefixes->bytes(id)))
+              << schema << " after " << n << ": " << world.prefixes->bytes(id);
+        }
+        FormReader closed = reader;
+        const bool is_right = n >= limits.min && n <= limits.max;
+        ASSERT_EQ(closed.accept("\"") && closed.may_end(), is_right) << schema << " at " << n;
+        const std::string_view next = characters[rng.below(std::size(characters))];
+        const uint32_t size = next == "name" ? 4 : 1;
+        ASSERT_EQ(reader.accept(next), n + size <= limits.max) << schema << " at " << n;
+        if (n + size <= limits.max) n += size;
+        if (n == limits.max || n + size > limits.max) break;
+      }
+    }
+  }
+}
+
+// The states of a string do not grow with its length.
+TEST(Form, LongStringsNeedNoLanguages) {
+  JsonWorld world;
+  const auto form = world.schema(R"({"type":"string","minLength":9000,"maxLength":65535})");
+  ASSERT_TRUE(form);
+  const Lock guard(world.space->mutex());
+  FormReader reader = (*form)->reader();
+  ASSERT_TRUE(reader.accept("\"é"));
+  ASSERT_TRUE(reader.accept("a"));
+  const size_t before = world.space->languages().size();
+  ASSERT_TRUE(reader.accept(std::string(65'000, 'x')));
+  EXPECT_LT(world.space->languages().size(), before + 1000);
+  EXPECT_FALSE(reader.allows(std::string(600, 'x')));
+  EXPECT_TRUE(reader.accept(std::string(533, 'x') + "\"") && reader.may_end());
+}
+
 // Nodes of the vocabulary that are visited while a text is read.
 uint64_t visits_of_masks(std::string_view schema, std::string_view text, bool warm) {
   JsonWorld world;

@@ -15,7 +15,7 @@ std::string_view FormReader::Expansion::text_from(uint32_t mark) const {
 void FormReader::Expansion::run_value(const Node& node) {
   const Goals::Start start = parts_.goals->start(static_cast<Goal>(node.a));
   JsonText& text = parts_.goals->text();
-  add(start.scalars, node.parent);
+  if (!add_long_string(start, node)) add(start.scalars, node.parent);
   if (start.objects != Formula::no) {
     add(text.open('{'), nodes_.make({.kind = Kind::object_open,
                                      .a = static_cast<uint32_t>(start.objects),
@@ -26,6 +26,20 @@ void FormReader::Expansion::run_value(const Node& node) {
                                      .a = static_cast<uint32_t>(start.arrays),
                                      .parent = node.parent}));
   }
+}
+
+// Characters are counted from the first quote on, which counts as one more. False: the limits of
+// length are within reach of a token, or there are none.
+bool FormReader::Expansion::add_long_string(const Goals::Start& start, const Node& node) {
+  LongStrings& strings = *reader_.scratch_->strings;
+  if (!start.length || !strings.is_long(*start.length)) return false;
+  const LongStrings::Length& length = *start.length;
+  const FormNode end = nodes_.make({.kind = Kind::string_end, .parent = node.parent});
+  const bool is_limited = length.max != Languages::kUnlimited;
+  add(start.others, node.parent);
+  const uint32_t min = std::min(length.min, Languages::kUnlimited - 1) + 1;
+  add(Head{strings.whole(length), end, min, is_limited ? length.max + 1 : length.max});
+  return true;
 }
 
 // An empty object ends at once: no spaces between its braces but those that were read.

@@ -1,6 +1,6 @@
 // The documents of a suite in other writings: members in any order, with other spaces, with
 // escapes. A schema holds for values, so every writing of a valid document that the style allows is
-// accepted.
+// accepted. Each fifth schema is tried; RUV_TEST_MASKS=1 tries all.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -121,9 +121,12 @@ TEST(JsonWritings, OfValidDocumentsAreAccepted) {
   };
   const auto tokenizer = test_tokenizer(byte_test_spec({}));
   const auto prefixes = std::make_shared<TokenPrefixes>(*tokenizer);
+  const size_t every = std::getenv("RUV_TEST_MASKS") != nullptr ? 1 : 5;
   std::ifstream file(path);
   int n_texts = 0;
+  size_t n_rows = 0;
   for (std::string row; std::getline(file, row);) {
+    if (n_rows++ % every != 0) continue;
     const auto read = parse_json(row, "row");
     ASSERT_TRUE(read);
     for (size_t i = 0; i < writings.size(); ++i) {

@@ -15,13 +15,15 @@ uint64_t heads_hash(std::span<const FormHead> heads) {
   return hash;
 }
 
+bool is_same(const FormHead& a, const FormHead& b) { return a.rest == b.rest && a.next == b.next; }
+
 }  // namespace
 
 std::optional<std::span<const Token>> RestMemo::find(std::span<const FormHead> heads) const {
   const uint64_t hash = heads_hash(heads);
   for (size_t i = kept_.size(); i-- > 0;) {
     const Kept& kept = kept_[i];
-    if (kept.hash == hash && std::ranges::equal(kept.heads, heads)) return kept.tokens;
+    if (kept.hash == hash && std::ranges::equal(kept.heads, heads, is_same)) return kept.tokens;
   }
   return std::nullopt;
 }

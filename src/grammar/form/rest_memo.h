@@ -1,5 +1,6 @@
 // RestMemo: the tokens that RestWalk found, by the heads they follow from. Inside a string every
-// token leads to the same heads again, and so do the objects of a list.
+// token leads to the same heads again, and so do the objects of a list. Heads' counts are further
+// away than a token reaches and do not matter.
 #pragma once
 
 #include <optional>
@@ -15,6 +16,10 @@ namespace ruv {
 struct FormHead {
   Language rest;  // what is left of the language that is being read
   FormNode next;  // what follows its end
+  // Characters that are still asked and allowed where the language does not count them
+  // (LongStrings); max is 0 where it does.
+  uint32_t min = 0;
+  uint32_t max = 0;
   bool operator==(const FormHead&) const = default;
 };
 

@@ -8,6 +8,8 @@
 namespace ruv {
 namespace {
 
+// Characters from which on a limit of length is kept apart from its language.
+constexpr uint32_t kManyCharacters = 16;
 constexpr size_t kMaxGoals = size_t{1} << 20;
 // Schemas that a shape may be made of, one inside another.
 constexpr uint32_t kMaxShapeDepth = 200;
@@ -198,9 +200,24 @@ const Goals::Start& Goals::start(Goal goal) {
   return starts_.emplace(goal, std::move(made)).first->second->get(budget_);
 }
 
+// Nothing where the language has few states anyway.
+std::optional<Goals::StringLength> Goals::length_of(Language strings) const {
+  const auto run = l_.repetition_of(strings);
+  if (!run || run->part != text_.character() || run->rest != Language::empty) return std::nullopt;
+  const bool is_long = run->min > kManyCharacters ||
+                       (run->max != Languages::kUnlimited && run->max > kManyCharacters);
+  if (!is_long) return std::nullopt;
+  return StringLength{run->min, run->max};
+}
+
 Goals::Start Goals::make_start(Goal goal) {
   const ValueShape& whole = shape(goal);
-  Start made = {.scalars = algebra_.scalars(whole)};
+  Start made = {.scalars = algebra_.scalars(whole), .length = length_of(whole.strings)};
+  if (made.length) {
+    ValueShape others = whole;
+    others.strings = Language::nothing;
+    made.others = algebra_.scalars(others);
+  }
   if (objects_.satisfiable(whole.objects)) made.objects = whole.objects;
   if (arrays_.satisfiable(whole.arrays)) made.arrays = whole.arrays;
   return made;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/json.h"
 #include "grammar/goal/array_steps.h"
@@ -42,10 +43,19 @@ class Goals {
   const ValueShape& shape(Goal goal);
   // What constant() asks for.
   ValueShape constant_shape(const Json& value);
+  // Characters of a string; max may be Languages::kUnlimited.
+  struct StringLength {
+    uint32_t min;
+    uint32_t max;
+  };
   // How a value of the goal may begin.
   struct Start {
     Language scalars = Language::nothing;  // whole values that are neither objects nor arrays
-    Formula objects = Formula::no;         // `no` where no object can be of the goal
+    // Strings of which only the number of characters is asked, and many of them; `others` are the
+    // scalars without them.
+    std::optional<StringLength> length;
+    Language others = Language::nothing;
+    Formula objects = Formula::no;  // `no` where no object can be of the goal
     Formula arrays = Formula::no;
   };
   const Start& start(Goal goal);
@@ -76,6 +86,7 @@ class Goals {
     uint32_t index = 0;  // of the schema, or into constants_
   };
   ValueShape make_shape(Goal goal);
+  std::optional<StringLength> length_of(Language strings) const;
   Start make_start(Goal goal);
   ValueShape leaf_shape(uint32_t atom);
   bool judge_shape(const ValueShape& shape);

@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kMaxSearch = 20000;
 // Bytes of a text that is looked at for being the only one.
 constexpr size_t kMaxOnlyText = 1000;
-// Expressions that have room from the start, so that growing tables delay no answer.
-constexpr size_t kFirstRoom = size_t{1} << 19;
 // What begins narrowly has at most this many first bytes, up to a depth.
 constexpr size_t kNarrowBytes = 64;
 constexpr int kNarrowDepth = 2;
@@ -57,13 +55,14 @@ void add_arc(std::vector<Languages::Arc>& arcs, const ByteSet& bytes, Language n
 
 }  // namespace
 
-Languages::Languages(size_t max_nodes)
+Languages::Languages(size_t max_nodes, size_t room)
     : max_nodes_(std::max<size_t>(max_nodes, 16)),
-      ids_(std::min(max_nodes_, kFirstRoom)),
-      set_ids_(kFirstRoom / 64) {
-  nodes_.reserve(std::min(max_nodes_, kFirstRoom));
-  children_.reserve(std::min(max_nodes_, kFirstRoom));
-  arcs_.reserve(2 * std::min(max_nodes_, kFirstRoom));
+      ids_(std::min(max_nodes_, room)),
+      set_ids_(room / 64) {
+  room = std::min(max_nodes_, room);
+  nodes_.reserve(room);
+  children_.reserve(room);
+  arcs_.reserve(2 * room);
   arcs_.resize(1);  // 0 means: not derived yet
   nodes_.push_back({.kind = Kind::nothing,
                     .has_empty = false,

@@ -39,7 +39,9 @@ class Languages {
   static constexpr uint32_t kUnlimited = UINT32_MAX;
 
   // Holds at most max_nodes expressions, about 100 bytes each.
-  explicit Languages(size_t max_nodes);
+  // Memory for `room` expressions is taken at once, some 100 bytes each: growing later takes
+  // milliseconds each time that their number has doubled.
+  explicit Languages(size_t max_nodes, size_t room = size_t{1} << 12);
 
   // One byte of a set.
   Language byte_of(const ByteSet& set);
