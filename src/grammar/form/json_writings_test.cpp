@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "grammar/form/form.h"
+#include "grammar/form/test_share.h"
 #include "text/test_vocabularies.h"
 
 namespace ruv {
@@ -121,7 +122,7 @@ TEST(JsonWritings, OfValidDocumentsAreAccepted) {
   };
   const auto tokenizer = test_tokenizer(byte_test_spec({}));
   const auto prefixes = std::make_shared<TokenPrefixes>(*tokenizer);
-  const size_t every = std::getenv("RUV_TEST_MASKS") != nullptr ? 1 : 5;
+  const size_t every = std::getenv("RUV_TEST_MASKS") != nullptr ? 1 : 5 * kTestShare;
   std::ifstream file(path);
   int n_texts = 0;
   size_t n_rows = 0;
