@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace ruv {
 namespace {
@@ -443,34 +444,40 @@ void Languages::derive_sum(const Node& n, std::vector<Arc>& out) {
   }
 }
 
-// Many children, of which most take few bytes: their arcs are sorted by byte.
+// Many children, of which most take few bytes: what each byte leads to is counted first, then
+// written to the byte's place in one list.
 void Languages::derive_wide_sum(const Node& n, std::span<const Language> parts,
                                 std::vector<Arc>& out) {
-  struct Step {
-    uint8_t byte;
-    Language next;
-  };
-  std::vector<Step> steps;
+  std::vector<Arc> inner;
   for (const Language part : parts) {
-    for (const Arc& arc : arcs(part)) {
-      arc.bytes.for_each([&](uint8_t byte) { steps.push_back({byte, arc.next}); });
-    }
+    const std::span<const Arc> more = arcs(part);
+    inner.insert(inner.end(), more.begin(), more.end());
   }
-  std::ranges::stable_sort(steps, {}, &Step::byte);
-  std::vector<std::pair<ByteSet, std::vector<Language>>> classes;
-  for (size_t i = 0; i < steps.size();) {
-    std::vector<Language> nexts;
-    const uint8_t byte = steps[i].byte;
-    for (; i < steps.size() && steps[i].byte == byte; ++i) nexts.push_back(steps[i].next);
-    if (n.kind == Kind::all && nexts.size() < parts.size()) continue;
-    const auto same = std::ranges::find(classes, nexts, [](const auto& at) { return at.second; });
+  std::array<size_t, 257> begin{};
+  for (const Arc& arc : inner) arc.bytes.for_each([&](uint8_t byte) { ++begin[byte + size_t{1}]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<Language> steps(begin.back());
+  std::array<size_t, 257> at = begin;
+  for (const Arc& arc : inner)
+    arc.bytes.for_each([&](uint8_t byte) { steps[at[byte]++] = arc.next; });
+
+  std::vector<std::pair<ByteSet, std::span<const Language>>> classes;
+  for (size_t byte = 0; byte < 256; ++byte) {
+    const auto nexts =
+        std::span<const Language>(steps).subspan(begin[byte], begin[byte + 1] - begin[byte]);
+    if (nexts.empty() || (n.kind == Kind::all && nexts.size() < parts.size())) continue;
+    const auto same = std::ranges::find_if(
+        classes, [&](const auto& other) { return std::ranges::equal(other.second, nexts); });
     if (same == classes.end()) {
-      classes.emplace_back(ByteSet::of(byte), std::move(nexts));
+      classes.emplace_back(ByteSet::of(static_cast<uint8_t>(byte)), nexts);
     } else {
-      same->first.add(byte);
+      same->first.add(static_cast<uint8_t>(byte));
     }
   }
-  for (auto& [bytes, nexts] : classes) add_arc(out, bytes, make_sum(n.kind, nexts));
+  for (const auto& [bytes, nexts] : classes) {
+    std::vector<Language> sum(nexts.begin(), nexts.end());
+    add_arc(out, bytes, make_sum(n.kind, sum));
+  }
 }
 
 // Bytes that lead nowhere in the language lead anywhere in its complement.
