@@ -39,6 +39,8 @@ struct TemplateSource {
   std::string text;
   std::string bos_token;
   std::string eos_token;
+  DeclaredFormat declared = {};
+  Status unused_response_template = {};
 };
 
 std::string text_of(const TokenizerSpec& spec, std::optional<Token> id) {
@@ -53,6 +55,11 @@ Result<TemplateSource> template_source(const TemplateCall& call) {
   if (source.text.empty())
     return fail(Code::not_found, "{}: the model has no chat template: give one with --file",
                 file->path());
+  if (auto declared = read_response_template(file->response_template())) {
+    source.declared = std::move(*declared);
+  } else {
+    source.unused_response_template = declared.error();
+  }
   // A tokenizer we cannot run does not hinder rendering; its bos and eos are then empty.
   if (const Result<TokenizerSpec> spec = file->tokenizer_spec()) {
     source.bos_token = text_of(*spec, spec->bos);
@@ -183,11 +190,46 @@ void print_capabilities(const TemplateCapabilities& can) {
   row("generation blocks", yes_or_no(can.generation_blocks));
 }
 
+// Where the form of calls is known from.
+std::string_view source_name(DialectSource source) {
+  switch (source) {
+    case DialectSource::rendered:
+      return "as the template writes them";
+    case DialectSource::derived:
+      return "made from what the template writes";
+    case DialectSource::declared:
+      return "from the response template";
+    case DialectSource::hinted:
+      return "from marks in the template's text";
+    case DialectSource::none:
+      break;
+  }
+  return "unknown";
+}
+
+void print_answer_format(const FoundDialect& found) {
+  const auto row = [](const char* name, const std::string& value) {
+    std::cout << fmt::format("{:<22} {}\n", name, to_valid_utf8(value));
+  };
+  const bool has_calls = found.source != DialectSource::none;
+  row("calls in answers", has_calls
+                              ? fmt::format("{}, {}", found.dialect.name, source_name(found.source))
+                              : std::string("unknown"));
+  const std::string_view end = mark_core(found.dialect.reasoning.end);
+  row("reasoning ends with", end.empty() ? std::string("no mark") : std::string(end));
+}
+
 int show_capabilities(const TemplateCall& call, const ChatTemplate& chat) {
+  const FoundDialect& found = chat.dialect();
   if (call.json) {
-    print_json_line(to_json(chat.capabilities()));
+    Json shown = to_json(chat.capabilities());
+    shown["calls_in_answers"] = {{"format", found.dialect.name},
+                                 {"found", source_name(found.source)}};
+    shown["reasoning_end"] = mark_core(found.dialect.reasoning.end);
+    print_json_line(shown);
   } else {
     print_capabilities(chat.capabilities());
+    print_answer_format(found);
   }
   return kDone;
 }
@@ -269,9 +311,13 @@ int template_command(int argc, char** argv) {
   if (!source) return line.failed(source.error());
   options.bos_token = line.given("--bos-token") ? call.bos_token : source->bos_token;
   options.eos_token = line.given("--eos-token") ? call.eos_token : source->eos_token;
-  const auto chat = ChatTemplate::parse(source->text);
+  const auto chat = ChatTemplate::parse(source->text, source->declared);
   if (call.jsonl) return answer_lines(line, *source, chat, options);
   if (!chat) return failed_with_place(line, *source, chat.error());
+  if (!source->unused_response_template.ok()) {
+    std::cerr << to_valid_utf8(
+        fmt::format("not used: {}\n", source->unused_response_template.message()));
+  }
   if (line.given("--messages")) return render_messages(line, call, *source, **chat, options);
   return show_capabilities(call, **chat);
 }

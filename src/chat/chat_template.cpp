@@ -14,6 +14,7 @@ struct ChatTemplate::Program {
   mutable Once asked;
   mutable TemplateCapabilities capabilities;
   std::string source;
+  DeclaredFormat declared;
   mutable Once asked_dialect;
   mutable FoundDialect dialect;
 };
@@ -21,12 +22,14 @@ struct ChatTemplate::Program {
 ChatTemplate::ChatTemplate(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
 ChatTemplate::~ChatTemplate() = default;
 
-Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source) {
+Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source,
+                                                                DeclaredFormat declared) {
   auto parsed = jinja::parse_template(source);
   if (!parsed) return failure(with_context("template", std::move(parsed.error())));
   auto program = std::make_unique<Program>();
   program->parsed = std::move(*parsed);
   program->source = source;
+  program->declared = std::move(declared);
   return std::shared_ptr<const ChatTemplate>(new ChatTemplate(std::move(program)));
 }
 
@@ -42,6 +45,8 @@ const FoundDialect& ChatTemplate::dialect() const {
   program_->asked_dialect.run([this] { program_->dialect = find_dialect(*this); });
   return program_->dialect;
 }
+
+const DeclaredFormat& ChatTemplate::declared() const { return program_->declared; }
 
 std::string_view ChatTemplate::source() const { return program_->source; }
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "chat/capabilities.h"
 #include "chat/tools/find_dialect.h"
+#include "chat/tools/response_template.h"
 
 namespace ruv {
 
@@ -36,8 +37,9 @@ struct RenderOptions {
 class ChatTemplate {
  public:
   // Fails: corrupt with line and column ("template: line 3, column 7: …"), unsupported (a filter,
-  // test or tag we lack).
-  static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source);
+  // test or tag we lack). `declared`: what the model's files say of its answers besides.
+  static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source,
+                                                           DeclaredFormat declared = {});
   ~ChatTemplate();
 
   // Renders with the members of `context` (an object: messages, tools, add_generation_prompt and
@@ -49,6 +51,8 @@ class ChatTemplate {
   const TemplateCapabilities& capabilities() const;
   // How the model writes calls and reasoning. Found at the first call and kept. Any thread may ask.
   const FoundDialect& dialect() const;
+  // What was given with it.
+  const DeclaredFormat& declared() const;
   // The text that was parsed.
   std::string_view source() const;
 

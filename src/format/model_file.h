@@ -119,6 +119,9 @@ class ModelFile {
   virtual Result<TokenizerSpec> tokenizer_spec() const = 0;
   // Empty when the model has none.
   virtual std::string chat_template() const = 0;
+  // JSON: how the model writes reasoning and calls. Empty when the files do not say it, as GGUF
+  // files never do.
+  virtual std::string response_template() const { return {}; }
 
  protected:
   // Fills tensor_index_ from tensors_. Fails: corrupt when two tensors have one name.

@@ -28,6 +28,7 @@ class SafetensorsFile final : public ModelFile {
 
   Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_spec(path_); }
   std::string chat_template() const override { return chat_template_; }
+  std::string response_template() const override { return response_template_; }
   std::string shown_tensor(std::string_view name) const override;
 
  private:
@@ -41,12 +42,13 @@ class SafetensorsFile final : public ModelFile {
   Status check_output();
   Status check_vocabulary() const;
   Status read_chat_template();
+  Status read_response_template();
 
   HfConfig config_;
   std::vector<std::string> names_to_ignore_;
   std::vector<std::string> left_out_;
   std::map<std::string, std::string, std::less<>> hf_names_;  // by GGUF name
-  std::string chat_template_;
+  std::string chat_template_, response_template_;
 };
 
 Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& folder,
@@ -58,6 +60,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   TRY(file->read_files());
   file->remark_on_left_out();
   TRY(file->read_chat_template());
+  TRY(file->read_response_template());
   TRY(file->index_tensors());
   if (!file->config_.names.empty() && file->usable_.ok()) {
     file->usable_ = file->check_output();
@@ -277,6 +280,34 @@ Status SafetensorsFile::read_chat_template() {
     const MappedFile file = TRY(MappedFile::open(path));
     chat_template_ = TRY(template_in(as_text(file.bytes()), path));
   }
+  return {};
+}
+
+// Its JSON, unchanged; null counts as none.
+Status SafetensorsFile::read_response_template() {
+  const std::string path = in_folder(path_, "tokenizer_config.json");
+  if (!file_exists(path)) return {};
+  const MappedFile file = TRY(MappedFile::open(path));
+  const std::string_view json = as_text(file.bytes());
+  const auto broken = [&](std::string_view what) {
+    return fail(Code::corrupt, "{}: response_template: {}", path, what);
+  };
+  if (json.size() > kMaxTemplateFileBytes) return broken("the file is above 64 MB");
+  const simdjson::padded_string padded(json);
+  simdjson::ondemand::parser parser;
+  simdjson::ondemand::document document;
+  if (const auto error = parser.iterate(padded).get(document)) {
+    return broken(simdjson::error_message(error));
+  }
+  simdjson::ondemand::value value;
+  const auto missing = document["response_template"].get(value);
+  if (missing == simdjson::NO_SUCH_FIELD || (!missing && value.is_null())) return {};
+  if (missing) return broken(simdjson::error_message(missing));
+  simdjson::ondemand::object object;
+  std::string_view text;
+  if (value.get_object().get(object)) return broken("it must be an object");
+  if (const auto error = object.raw_json().get(text)) return broken(simdjson::error_message(error));
+  response_template_ = text.substr(0, text.rfind('}') + 1);  // it brings the spaces that follow
   return {};
 }
 

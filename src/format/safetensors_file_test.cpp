@@ -190,6 +190,31 @@ TEST(SafetensorsFile, FindsTheChatTemplate) {
   EXPECT_EQ(chat_template(), "newest");
 }
 
+TEST(SafetensorsFile, FindsTheResponseTemplate) {
+  const TestFolder folder;
+  folder.write("config.json", std::string(kConfig) + "}");
+  folder.write("model.safetensors", checkpoint({{"a", "[1]", 1}}));
+  const auto found = [&] {
+    const auto file = ModelFile::open(folder.path());
+    return file ? (*file)->response_template() : file.error().message();
+  };
+  EXPECT_EQ(found(), "");
+  folder.write("tokenizer_config.json", R"({"x":{"response_template":1},"chat_template":"t"})");
+  EXPECT_EQ(found(), "");
+  folder.write("tokenizer_config.json", R"({"response_template":null})");
+  EXPECT_EQ(found(), "");
+  folder.write("chat_template.jinja", "beside it");
+  folder.write("tokenizer_config.json",
+               R"({"response_template": {"fields": {"a": ["]}"]}} ,"z":1})");
+  EXPECT_EQ(found(), R"({"fields": {"a": ["]}"]}})");
+  for (const char* bad : {R"({"response_template":[]})", R"({"response_template":"t"})",
+                          R"({"response_template":{"a":)", R"({"response_template":)"}) {
+    folder.write("tokenizer_config.json", bad);
+    EXPECT_NE(found().find("tokenizer_config.json: response_template: "), std::string::npos)
+        << bad << ": " << found();
+  }
+}
+
 TEST(SafetensorsFile, BrokenTemplateFilesAreNamed) {
   const TestFolder folder;
   folder.write("config.json", std::string(kConfig) + "}");

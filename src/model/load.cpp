@@ -131,7 +131,13 @@ void bind_text(Model& m) {
     m.chat_template_status = Status(Code::unsupported, "the model has no chat template");
     return;
   }
-  if (Result<std::shared_ptr<const ChatTemplate>> t = ChatTemplate::parse(source); t) {
+  Result<DeclaredFormat> declared = read_response_template(m.file->response_template());
+  if (!declared) {
+    // Calls and reasoning are then found from the chat template alone.
+    m.remarks.push_back(declared.error().message() + "; the template is not used");
+    declared = DeclaredFormat();
+  }
+  if (auto t = ChatTemplate::parse(source, std::move(*declared)); t) {
     m.chat_template = std::move(*t);
   } else {
     m.chat_template_status = with_context("the model's chat template", t.error());

@@ -63,6 +63,41 @@ class Capabilities(TemplateTest):
         self.assertTrue(out["renders"] and out["generation_prompt"])
 
 
+class ResponseTemplates(TemplateTest):
+    def folder(self, response_template):
+        """A model without tokens: enough to show its templates."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        head = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+        config = {"architectures": ["LlamaForCausalLM"], "hidden_size": 4, "intermediate_size": 4,
+                  "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 2}
+        files = {"config.json": json.dumps(config).encode(),
+                 "model.safetensors": len(head).to_bytes(8, "little") + head + bytes(4),
+                 "tokenizer_config.json": json.dumps({
+                     "chat_template": CHATML, "response_template": response_template}).encode()}
+        for name, content in files.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(content)
+        return folder
+
+    SPEC = {"start_anchor": "assistant\n", "fields": {
+        "thinking": {"open": "<muse>", "close": "</muse>"},
+        "tool_calls": {"open_pattern": r"\s*<call:(?P<tool>\w+)>", "close": "</call>",
+                       "repeats": True, "content": "json",
+                       "transform": {"function": {"name": "{tool}", "arguments": "{content}"}}}}}
+
+    def test_says_how_calls_are_written(self):
+        out = call_json("template", "--model", self.folder(self.SPEC), "--json")
+        self.assertEqual(out["calls_in_answers"],
+                         {"format": "response_template", "found": "from the response template"})
+        self.assertEqual(out["reasoning_end"], "</muse>")
+
+    def test_an_unknown_version_is_named(self):
+        done = call("template", "--model", self.folder({**self.SPEC, "version": 3}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not used: response_template: version: is 3", done.stderr)
+        self.assertRegex(done.stdout, "calls in answers +unknown")
+
+
 class Messages(TemplateTest):
     def test_array_as_a_server_takes_it(self):
         done = self.rendered(CHATML, [{"role": "user", "content": [{"type": "text", "text": "Hü"}]}])

@@ -11,6 +11,7 @@
 #include "chat/tools/derive_dialect.h"
 #include "chat/tools/text_cursor.h"
 #include "chat/tools/tool_parser.h"
+#include "chat/tools/write_calls.h"
 
 namespace ruv {
 namespace {
@@ -62,32 +63,61 @@ size_t outside_mark(std::string_view text, size_t at) {
 class DialectProbe {
  public:
   DialectProbe(const ChatTemplate& chat_template, std::span<const ToolDialect> known)
-      : template_(chat_template), source_(chat_template.source()), known_(known) {}
+      : template_(chat_template),
+        source_(chat_template.source()),
+        declared_(chat_template.declared()),
+        known_(known) {}
 
   FoundDialect run() const {
     FoundDialect found;
     const ReasoningMarks reasoning = find_reasoning();
     for (const size_t n_calls : {size_t{2}, size_t{1}}) {
       const auto probe = answer_of(probe_calls(n_calls), "");
-      if (!probe || !find_rendered(*probe, n_calls, reasoning, found.dialect)) continue;
-      found.source = DialectSource::rendered;
+      if (!probe) continue;
+      found.source = find_rendered(known_, *probe, n_calls, reasoning, found.dialect)
+                         ? DialectSource::rendered
+                     : find_rendered(declared_calls(), *probe, n_calls, reasoning, found.dialect)
+                         ? DialectSource::declared
+                         : DialectSource::none;
+      if (found.source == DialectSource::none) continue;
       found.dialect.parallel = n_calls == 2;
-      found.dialect.gap = find_gap();
-      found.dialect.has_ids |= refuses_long_ids();
-      return found;
+      return with_template_habits(std::move(found));
     }
     if (find_derived(reasoning, found.dialect)) {
       found.source = DialectSource::derived;
-      found.dialect.gap = find_gap();
-      found.dialect.has_ids |= refuses_long_ids();
-      return found;
+      return with_template_habits(std::move(found));
     }
-    found.source = find_hinted(found.dialect) ? DialectSource::hinted : DialectSource::none;
+    found.source = find_declared(found.dialect) ? DialectSource::declared
+                   : find_hinted(found.dialect) ? DialectSource::hinted
+                                                : DialectSource::none;
     found.dialect.reasoning = reasoning;
     return found;
   }
 
  private:
+  // What the template writes around calls, and wants of their ids.
+  FoundDialect with_template_habits(FoundDialect found) const {
+    found.dialect.gap = find_gap();
+    found.dialect.has_ids |= refuses_long_ids();
+    return found;
+  }
+
+  std::span<const ToolDialect> declared_calls() const {
+    if (!declared_.calls) return {};
+    return {&*declared_.calls, 1};
+  }
+
+  // The declared dialect, if it can read what it writes itself.
+  bool find_declared(ToolDialect& found) const {
+    if (!declared_.calls) return false;
+    const std::vector<ToolCall> calls = probe_calls(declared_.calls->parallel ? 2 : 1);
+    const auto answer = write_calls(*declared_.calls, calls);
+    const ToolParserOptions options = {.tools = ToolSchemas(probe_tools()), .prompt_tail = ""};
+    if (!answer || !gives_calls(*declared_.calls, options, *answer, calls)) return false;
+    found = *declared_.calls;
+    return true;
+  }
+
   std::optional<std::string> rendered(const Json& messages, bool opens) const {
     const Json object = {
         {"messages", messages}, {"tools", probe_tools()}, {"add_generation_prompt", opens}};
@@ -134,10 +164,10 @@ class DialectProbe {
   }
 
   // The first dialect by which the rendered calls are the calls that went in.
-  bool find_rendered(const Probe& probe, size_t n_calls, const ReasoningMarks& reasoning,
-                     ToolDialect& found) const {
+  static bool find_rendered(std::span<const ToolDialect> known, const Probe& probe, size_t n_calls,
+                            const ReasoningMarks& reasoning, ToolDialect& found) {
     const std::vector<ToolCall> calls = probe_calls(n_calls);
-    for (const ToolDialect& row : known_) {
+    for (const ToolDialect& row : known) {
       ToolDialect dialect = row;
       dialect.reasoning = reasoning;
       const ToolParserOptions options = {.tools = ToolSchemas(probe_tools()),
@@ -239,7 +269,7 @@ class DialectProbe {
     for (const ReasoningMarks& marks : reasoning_marks()) {
       if (!marks.anywhere && in_source(marks.end)) return marks;
     }
-    return {};
+    return declared_.reasoning;
   }
 
   // Whitespace that the template adds before the first call, unless it trims the text anyway.
@@ -258,6 +288,7 @@ class DialectProbe {
 
   const ChatTemplate& template_;
   std::string_view source_;
+  const DeclaredFormat& declared_;
   std::span<const ToolDialect> known_;
 };
 

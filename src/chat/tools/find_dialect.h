@@ -16,6 +16,7 @@ enum class DialectSource : uint8_t {
   none,      // no calls are known
   rendered,  // the template's rendering of calls is parsed back to the same calls
   derived,   // no table has it; it was made from what the template renders, and parses that back
+  declared,  // the model's response template says it, and the chat template shows no other
   hinted,    // the template shows no calls, but its text names the marks
 };
 
@@ -26,7 +27,7 @@ struct FoundDialect {
 };
 
 // Renders a few conversations with made-up tools; tries every dialect of `known` on what comes out,
-// and makes one from that where none fits.
+// then what the model's files declare, and makes one from what came out where none fits.
 FoundDialect find_dialect(const ChatTemplate& chat_template,
                           std::span<const ToolDialect> known = tool_dialects());
 
