@@ -13,6 +13,7 @@
 #include "grammar/rules/gbnf.h"
 #include "grammar/rules/lark.h"
 #include "grammar/rules/test_grammar_cases.h"
+#include "grammar/rules/test_random_grammars.h"
 
 namespace ruv {
 namespace {
@@ -253,7 +254,47 @@ struct PlainGrammar {
   }
 };
 
-// What recorded cases of a file have: a grammar and texts that belong to it or do not.
+// A grammar, and texts that belong to it or do not.
+struct GrammarCase {
+  Form::Syntax syntax;
+  std::string grammar;
+  std::vector<std::string> texts;
+};
+
+// Masks at every step of some texts; the number of masks.
+size_t compare_grammar(const GrammarCase& one, bool with_byte_tokens, size_t max_texts,
+                       size_t max_steps, Rng& rng) {
+  SCOPED_TRACE(one.grammar);
+  std::vector<std::string> pieces = one.texts;
+  pieces.emplace_back("ab");
+  const auto vocabulary = MaskVocabulary::of_texts(pieces, 40, with_byte_tokens, rng);
+  const auto space = vocabulary.space();
+  const auto form = Form::of_grammar(space, one.syntax, one.grammar, test_grammar_tokens(), {});
+  Languages languages(1 << 20);
+  const auto rules = one.syntax == Form::Syntax::gbnf
+                         ? read_gbnf(languages, one.grammar, test_grammar_tokens())
+                         : read_lark(languages, one.grammar, test_grammar_tokens());
+  EXPECT_TRUE(rules && form);
+  if (!rules || !form) return 0;
+  TestRecogniser recogniser(languages, *rules);
+  const Lock guard(space->mutex());
+  size_t n_masks = 0;
+  for (size_t i = 0; i < std::min(one.texts.size(), max_texts); ++i) {
+    const std::string& text = one.texts[i];
+    FormReader reader = (*form)->reader();
+    for (size_t at = 0; at <= std::min(text.size(), max_steps); ++at) {
+      TokenMask mask(vocabulary.size());
+      reader.allow(mask);
+      ++n_masks;
+      const auto wrong = vocabulary.difference(mask, PlainGrammar{&recogniser, text.substr(0, at)});
+      EXPECT_FALSE(wrong) << text.substr(0, at) << "\n" << wrong.value_or("");
+      if (wrong || at == text.size() || !reader.accept({&text[at], 1})) break;
+    }
+  }
+  return n_masks;
+}
+
+// What recorded cases of a file have.
 void compare_grammars(const std::string& path, Form::Syntax syntax, size_t& n_grammars,
                       size_t& n_masks, Rng& rng) {
   const auto cases = parse_json(file_text(path), path);
@@ -264,32 +305,10 @@ void compare_grammars(const std::string& path, Form::Syntax syntax, size_t& n_gr
     if (grammar == nullptr || accept == nullptr || !accept->is_array()) continue;
     // Spaces of JSON and control tokens have no recogniser here.
     if (grammar->text().find_first_of("%<") != std::string_view::npos) continue;
-    SCOPED_TRACE(grammar->text());
-    std::vector<std::string> texts = {"ab"};
-    for (const Json& text : *accept) texts.emplace_back(text.text());
-    const auto vocabulary = MaskVocabulary::of_texts(texts, 40, n_grammars % 2 == 1, rng);
-    const auto space = vocabulary.space();
-    const auto form = Form::of_grammar(space, syntax, grammar->text(), test_grammar_tokens(), {});
-    Languages languages(1 << 20);
-    const auto rules = syntax == Form::Syntax::gbnf
-                           ? read_gbnf(languages, grammar->text(), test_grammar_tokens())
-                           : read_lark(languages, grammar->text(), test_grammar_tokens());
-    ASSERT_TRUE(rules && form);
-    ++n_grammars;
-    TestRecogniser recogniser(languages, *rules);
-    const Lock guard(space->mutex());
-    for (size_t i = 1; i < std::min<size_t>(texts.size(), is_full_run() ? 100 : 3); ++i) {
-      FormReader reader = (*form)->reader();
-      for (size_t at = 0; at < std::min<size_t>(texts[i].size(), is_full_run() ? 24 : 5); ++at) {
-        TokenMask mask(vocabulary.size());
-        reader.allow(mask);
-        ++n_masks;
-        const auto wrong =
-            vocabulary.difference(mask, PlainGrammar{&recogniser, texts[i].substr(0, at)});
-        ASSERT_FALSE(wrong) << texts[i].substr(0, at) << "\n" << *wrong;
-        if (!reader.accept({&texts[i][at], 1})) break;
-      }
-    }
+    GrammarCase made = {syntax, grammar->get<std::string>(), {}};
+    for (const Json& text : *accept) made.texts.emplace_back(text.text());
+    n_masks += compare_grammar(made, n_grammars++ % 2 == 1, is_full_run() ? 100 : 2,
+                               is_full_run() ? 24 : 4, rng);
   }
 }
 
@@ -302,6 +321,52 @@ TEST(FormMasks, OfGrammarsAreThoseOfAPlainRecogniser) {
   compare_grammars(folder + "lark.json", Form::Syntax::lark, n_grammars, n_masks, rng);
   fmt::print("{} grammars, {} masks\n", n_grammars, n_masks);
   EXPECT_GT(n_grammars, 30U);
+}
+
+// The letters of a text or grammar as characters of several bytes.
+std::string with_long_letters(std::string_view text, bool in_grammar) {
+  std::string made;
+  bool in_text = !in_grammar;
+  for (const char c : text) {
+    if (in_grammar && (c == '"' || c == '[' || c == ']'))
+      in_text = c == '[' || (c == '"' && !in_text);
+    const bool is_letter = in_text && (c == 'a' || c == 'b');
+    made += !is_letter ? std::string(1, c) : c == 'a' ? "é" : "日";
+  }
+  return made;
+}
+
+TEST(FormMasks, OfRandomGrammarsAreThoseOfAPlainRecogniser) {
+  Rng rng(43);
+  size_t n_masks = 0;
+  size_t n_grammars = 0;
+  const unsigned n_seeds = is_full_run() ? 600 : 60 / kTestShare;
+  for (unsigned seed = 0; seed < n_seeds && !testing::Test::HasFailure(); ++seed) {
+    const bool is_lark = seed % 2 == 1;
+    const bool is_long = seed / 2 % 2 == 1;
+    RandomGrammar grammar(5000 + seed, is_lark);
+    GrammarCase one = {is_lark ? Form::Syntax::lark : Form::Syntax::gbnf,
+                       is_lark ? grammar.lark() : grammar.gbnf(),
+                       {}};
+    // Attributes of Lark's rules are in brackets, too.
+    if (is_long && one.grammar.find("[lazy]") == std::string::npos &&
+        one.grammar.find("[suffix") == std::string::npos &&
+        one.grammar.find("[stop") == std::string::npos) {
+      one.grammar = with_long_letters(one.grammar, true);
+    }
+    const TextSet meaning = grammar.meaning();
+    if (meaning.none()) continue;  // which a form refuses
+    ++n_grammars;
+    for (size_t i = kTexts; i-- > 0 && one.texts.size() < 6;) {
+      if (!meaning[i] || rng.below(3) != 0) continue;
+      one.texts.push_back(is_long ? with_long_letters(all_texts()[i], false) : all_texts()[i]);
+    }
+    one.texts.push_back(is_long ? "é日" : "ab");
+    n_masks += compare_grammar(one, seed / 4 % 2 == 1, 7, 24, rng);
+  }
+  fmt::print("{} random grammars, {} masks\n", n_grammars, n_masks);
+  EXPECT_GT(n_grammars, n_seeds / 2);
+  EXPECT_GT(n_masks, 4 * n_grammars);
 }
 
 }  // namespace
