@@ -15,32 +15,34 @@ CharacterRuns::CharacterRuns(LanguageMasks& masks, Language character)
     : n_vocab_(masks.trie().n_vocab()),
       lengths_(std::make_shared<RunLengths>(static_cast<size_t>(n_vocab_), uint8_t{0})) {
   struct Step {
-    uint32_t end;    // of the node's subtree
-    Language state;  // inside a character; `empty` after one
-    uint8_t length;  // characters so far, an unfinished one included
+    const StateRows::Row* row;  // of the rest of a character; of a whole one where `starts`
+    bool starts;                // a character begins here
+    uint8_t length;             // characters so far, an unfinished one included
   };
   const TokenTrie& trie = masks.trie();
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  std::vector<Step> path = {{static_cast<uint32_t>(nodes.size()), Language::empty, 0}};
+  const StateRows::Row* const whole = &masks.row(character);
+  std::vector<Step> path(trie.depth() + 1);  // by depth
+  path[0] = {whole, true, 0};
   inside_.resize(kLongRun + 1);
   for (uint32_t i = 1; i < nodes.size();) {
-    while (i == path.back().end) path.pop_back();
     ++n_visited_;
     const TokenTrie::Node& node = nodes[i];
-    Step next = path.back();
-    const bool starts = next.state == Language::empty;
-    next.end = node.end;
-    next.state = masks.after(starts ? character : next.state, node.byte);
-    if (next.state == Language::nothing) {
-      if (starts) exits_.push_back({i, static_cast<uint32_t>(path.size() - 1), next.length});
+    const size_t depth = trie.depths()[i];
+    const Step& before = path[depth - 1];
+    const Language next = (*before.row)[node.byte];
+    if (next == Language::nothing) {
+      if (before.starts) exits_.push_back({i, static_cast<uint32_t>(depth - 1), before.length});
       i = node.end;
       continue;
     }
-    if (starts && next.length < kLongRun) ++next.length;
-    const std::span<const Token> tokens = trie.tokens(node);
-    std::vector<Token>& list = inside_[next.length];
-    list.insert(list.end(), tokens.begin(), tokens.end());
-    if (node.end != i + 1) path.push_back(next);
+    const auto length =
+        static_cast<uint8_t>(before.length + (before.starts && before.length < kLongRun));
+    for (const Token token : trie.tokens(node)) inside_[length].push_back(token);
+    if (node.end != i + 1) {
+      const bool starts = next == Language::empty;
+      path[depth] = {starts ? whole : &masks.row(next), starts, length};
+    }
     ++i;
   }
   for (const Exit& exit : exits_) {

@@ -31,6 +31,8 @@ class LanguageMasks {
   // The state after `byte`; `nothing` where no text can follow, however it ends.
   Language after(Language language, uint8_t byte) { return rows_.after(language, byte); }
   Language after(Language language, std::string_view bytes);
+  // The states after each byte. Valid until the next mask is made.
+  const StateRows::Row& row(Language language) { return rows_.row(language); }
 
   // Prepares for languages inside which any run of these characters may come. Takes some ten
   // milliseconds and megabytes per 100,000 tokens. Those of the most tokens come first.

@@ -19,6 +19,7 @@ TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
     : depth_(prefixes.longest()), n_vocab_(n_vocab) {
   std::vector<uint32_t> path = {0};  // nodes of the bytes of the last token
   nodes_.push_back({});
+  depths_.push_back(0);
   std::string_view last;
   for (const Token id : prefixes.beginning_with("")) {
     if (holds && !holds(id)) continue;
@@ -34,6 +35,7 @@ TokenTrie::TokenTrie(const TokenPrefixes& prefixes, int64_t n_vocab,
                         .first_token = static_cast<uint32_t>(tokens_.size()),
                         .n_tokens = 0,
                         .byte = static_cast<uint8_t>(text[at])});
+      depths_.push_back(static_cast<uint16_t>(at + 1));
     }
     // Equal tokens come one after another, so those of a node lie together.
     Node& node = nodes_[path.back()];

@@ -50,29 +50,20 @@ void TrieWalk::look_up(const Place& place) {
 
 // A byte after which nothing can follow skips its subtree.
 void TrieWalk::scan(const Place& place) {
-  struct Step {
-    uint32_t end;    // of the node's subtree
-    Language state;  // after the node's bytes
-  };
   const std::span<const TokenTrie::Node> nodes = trie_.nodes();
-  const uint32_t end = nodes[place.node].end;
-  std::vector<Step> path = {{end, place.state}};
-  const StateRows::Row* row = &rows_.row(place.state);
-  for (uint32_t i = place.node + 1; i < end;) {
-    if (i == path.back().end) {
-      while (i == path.back().end) path.pop_back();
-      row = &rows_.row(path.back().state);
-    }
+  const size_t top = trie_.depths()[place.node];
+  path_.resize(trie_.depth() + 1);
+  path_[top] = &rows_.row(place.state);
+  for (uint32_t i = place.node + 1; i < nodes[place.node].end;) {
     ++n_visited_;
-    const Language next = (*row)[nodes[i].byte];
+    const size_t depth = trie_.depths()[i];
+    const Language next = (*path_[depth - 1])[nodes[i].byte];
     if (next == Language::nothing) {
       i = nodes[i].end;
       continue;
     }
-    if (take({i, place.depth + static_cast<uint32_t>(path.size()), next})) {
-      path.push_back({nodes[i].end, next});
-      row = &rows_.row(next);
-    }
+    const auto below = static_cast<uint32_t>(depth - top);
+    if (take({i, place.depth + below, next})) path_[depth] = &rows_.row(next);
     ++i;
   }
 }

@@ -43,6 +43,7 @@ class TrieWalk {
   StateRows& rows_;
   const TokenTrie& trie_;
   std::vector<Place> open_;
+  std::vector<const StateRows::Row*> path_;  // of a scan, by depth
   std::vector<RestIndex::End> ends_;
   std::vector<Token> inside_;
   uint64_t n_visited_ = 0;
