@@ -134,7 +134,8 @@ class CallsReader {
     }
     TRY(read_transform());
     // Whitespace before the mark belongs to no text.
-    if (open.front().kind == PieceKind::space) dialect_.gap = "\n";
+    const PatternPiece& first = open.front();
+    if (first.kind == PieceKind::space || first.text.starts_with('\n')) dialect_.gap = "\n";
     const std::vector<CallPart> begin = parts_of(open);
     const std::vector<CallPart> end = parts_of(close);
     if (!field_.flag("transform_each")) {
@@ -160,7 +161,8 @@ class CallsReader {
 
   static std::string mark_text(const Pieces& pieces) {
     for (const PatternPiece& piece : pieces) {
-      if (piece.kind == PieceKind::text) return std::string(mark_core(piece.text));
+      const std::string_view core = mark_core(piece.text);
+      if (piece.kind == PieceKind::text && !core.empty()) return std::string(core);
     }
     return {};
   }

@@ -55,6 +55,10 @@ TEST(ResponseTemplate, ObjectsBetweenMarks) {
                        "Now:\n<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call>\n"
                        "<call>{\"name\": \"g\", \"arguments\": {}}</call>"),
             "Now:|f{\"a\": 1}|g{}");
+  EXPECT_EQ(read_calls(R"J({"open_pattern": "\\n\\s*<call>", "close": "</call>",
+                "content": "json", "transform": {"function": "{content}"}})J",
+                       "Now\n<call>{\"name\": \"f\", \"arguments\": {}}</call>"),
+            "Now|f{}");
   EXPECT_EQ(read_calls(R"J({"open": ["<<"], "close": ">>", "content": "json", "transform":
                 {"id": "{content.nr}", "function": {"name": "{content.tool}",
                                                     "arguments": "{content.input}"}}})J",
