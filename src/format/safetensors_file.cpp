@@ -301,8 +301,11 @@ Status SafetensorsFile::read_response_template() {
   }
   simdjson::ondemand::value value;
   const auto missing = document["response_template"].get(value);
-  if (missing == simdjson::NO_SUCH_FIELD || (!missing && value.is_null())) return {};
+  if (missing == simdjson::NO_SUCH_FIELD) return {};
   if (missing) return broken(simdjson::error_message(missing));
+  simdjson::ondemand::json_type type;
+  if (const auto error = value.type().get(type)) return broken(simdjson::error_message(error));
+  if (type == simdjson::ondemand::json_type::null) return {};
   simdjson::ondemand::object object;
   std::string_view text;
   if (value.get_object().get(object)) return broken("it must be an object");
