@@ -159,10 +159,11 @@ int failed_with_place(const CommandLine& line, const TemplateSource& source, con
 
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
+void row(const char* name, std::string_view value) {
+  std::cout << fmt::format("{:<22} {}\n", name, to_valid_utf8(value));
+}
+
 void print_capabilities(const TemplateCapabilities& can) {
-  const auto row = [](const char* name, const std::string& value) {
-    std::cout << fmt::format("{:<22} {}\n", name, value);
-  };
   const auto name_or_no = [](const std::string& name) { return name.empty() ? "no" : name; };
   const auto either = [](bool a, const char* first, bool b, const char* second) -> std::string {
     if (a && b) return fmt::format("{} or {}", first, second);
@@ -208,15 +209,12 @@ std::string_view source_name(DialectSource source) {
 }
 
 void print_answer_format(const FoundDialect& found) {
-  const auto row = [](const char* name, const std::string& value) {
-    std::cout << fmt::format("{:<22} {}\n", name, to_valid_utf8(value));
-  };
   const bool has_calls = found.source != DialectSource::none;
   row("calls in answers", has_calls
                               ? fmt::format("{}, {}", found.dialect.name, source_name(found.source))
                               : std::string("unknown"));
   const std::string_view end = mark_core(found.dialect.reasoning.end);
-  row("reasoning ends with", end.empty() ? std::string("no mark") : std::string(end));
+  row("reasoning ends with", end.empty() ? "no mark" : end);
 }
 
 int show_capabilities(const TemplateCall& call, const ChatTemplate& chat) {

@@ -13,10 +13,8 @@ import argparse
 import base64
 import concurrent.futures
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 import urllib.request
@@ -29,7 +27,7 @@ from servers import Running, free_port  # noqa: E402
 
 KIND = "q4_0"
 NO_DRAFTS = {"speculative": False}
-SHAPE = ("llama", 16, 2048, 32, 8, 64, 8192, 151936)
+SHAPE = (*random_gguf.SHAPES["llama-3.2-1b"][:-1], 151936)  # with Qwen's vocabulary
 SCHEMA = {"type": "array", "minItems": 10000, "items": {
     "type": "object", "additionalProperties": False,
     "required": ["name", "kind", "count", "tags"],
@@ -99,8 +97,8 @@ class Asker:
         self.n_streams, self.n_tokens, self.drafts = n_streams, n_tokens, drafts
 
     def one(self, stream, held):
-        body = {"model": "forms", "prompt": f"Stream {stream}:", "max_tokens": self.n_tokens, "seed": stream,
-                "temperature": 1, "ignore_eos": True, **self.drafts}
+        body = {"model": "forms", "prompt": f"Stream {stream}:", "max_tokens": self.n_tokens,
+                "seed": stream, "temperature": 1, "ignore_eos": True, **self.drafts}
         if held:
             body["response_format"] = {"type": "json_schema",
                                        "json_schema": {"name": "list", "schema": SCHEMA}}
@@ -149,11 +147,11 @@ def main():
     command = [binary, "serve", "--model", model, "--packed-cache", "off", "--parallel", "8",
                "--ctx", "1024", "--alias", "forms", "--port", str(free_port())]
     print("| streams | drafts | time held / free | free / free |\n| --: | --- | --- | --- |")
-    with Running("ruvllm", command, {}, {}) as server:
+    with Running("ruvllm", command, {}, NO_DRAFTS) as server:
         for n_streams in (1, 8):
             for drafts in (False, True):
                 asker = Asker(server.port, n_streams, args.tokens,
-                              {} if drafts else NO_DRAFTS)
+                              {} if drafts else server.without_drafts)
                 asker.seconds(True), asker.seconds(False)  # the form is found, memory touched
                 held, same = ratios(asker, args.rounds)
                 print(f"| {n_streams} | {'on' if drafts else 'off'} | {shown(held)} | "

@@ -1,5 +1,5 @@
-// Reads hostile response templates; what can be read writes calls that it reads back, or refuses to
-// write them, and finds its dialect.
+// Reads hostile response templates; by one that can be read a call is written and parsed, and the
+// dialect of a chat template is found.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

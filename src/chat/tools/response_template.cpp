@@ -49,6 +49,16 @@ class TemplateField {
       if (!flag.is_null() && !flag.is_boolean())
         return refused(path_, "'{}' must be true or false", name);
     }
+    if (!json_["join"].is_null()) return refused(path_, "'join': parts are put together unchanged");
+    return {};
+  }
+
+  // A text between marks, without anything made of it.
+  Status check_text() const {
+    if (TRY(content()) != "text") return refused(path_, "'content' must be 'text' here");
+    for (const char* name : {"transform", "content_args"}) {
+      if (!json_[name].is_null()) return refused(path_, "'{}' of a text", name);
+    }
     return {};
   }
 
@@ -197,6 +207,9 @@ class CallsReader {
     const std::string path = field_.path() + ".transform";
     const Json& transform = field_["transform"];
     TRY(check_members(transform, path, {"type", "function", "id"}));
+    const Json& type = transform["type"];
+    if (!type.is_null() && type != Json("function"))
+      return refused(path + ".type", "is {}, not \"function\"", type.dump());
     const Json& function = transform["function"];
     const auto whole = placeholder(function);
     if (whole == std::vector<std::string>{"content"}) {
@@ -243,7 +256,7 @@ class CallsReader {
     }
     if (content != "xml-inline" || is_object)
       return refused(field_.path(), "calls with the content '{}'", content);
-    TRY(check_members(args, path, {"tag_pattern", "value_parser", "merge_duplicates"}));
+    TRY(check_members(args, path, {"tag_pattern", "value_parser"}));
     return read_tags(args, path);
   }
 
@@ -311,7 +324,7 @@ Result<ReasoningMarks> read_reasoning(const TemplateField& field) {
   const auto end = plain_text(TRY(field.mark("close")));
   if (!begin || !end) return refused(field.path(), "marks of reasoning with named groups");
   if (mark_core(*end).empty()) return refused(field.path(), "reasoning needs a closing mark");
-  if (TRY(field.content()) != "text") return refused(field.path(), "reasoning is a text");
+  TRY(field.check_text());
   for (const ReasoningMarks& known : reasoning_marks()) {
     if (mark_core(known.begin) == mark_core(*begin) && mark_core(known.end) == mark_core(*end))
       return known;
@@ -322,8 +335,7 @@ Result<ReasoningMarks> read_reasoning(const TemplateField& field) {
 // The text of an answer ends at the end of the turn, which the tokenizer knows; an opening mark
 // and its end do not belong to it.
 Status read_text_field(const TemplateField& field, std::vector<std::string>& strays) {
-  if (TRY(field.content()) != "text")
-    return refused(field.path(), "the content of an answer is a text");
+  TRY(field.check_text());
   if (field["open"].is_null() && field["open_pattern"].is_null()) return {};
   for (const char* name : {"open", "close"}) {
     const auto text = plain_text(TRY(field.mark(name)));

@@ -165,6 +165,13 @@ TEST(ResponseTemplate, RefusesByName) {
   EXPECT_NE(spec_with("fields", Json::object()).find("fields: must be"), std::string::npos);
   EXPECT_NE(spec_with("fields", {{"images", Json::object()}}).find("fields.images"),
             std::string::npos);
+  for (const char* name : {"content", "thinking"}) {
+    Json field = {{"open", "<"}, {"close", ">"}};
+    EXPECT_EQ(error_of({{"fields", {{name, field}}}}), "");
+    field["transform"] = "{content}";
+    EXPECT_NE(error_of({{"fields", {{name, field}}}}).find("'transform' of a text"),
+              std::string::npos);
+  }
   EXPECT_EQ(read_response_template("{").error().code(), Code::corrupt);
   EXPECT_EQ(read_response_template("[]").error().code(), Code::unsupported);
   EXPECT_TRUE(read_response_template(""));
@@ -190,6 +197,14 @@ TEST(ResponseTemplate, RefusesCallsThatNoDialectHolds) {
       {R"({"open": "<", "content": "json", "content_args": {"unquoted_keys": true}, )" + function +
            "}",
        "quotes"},
+      {R"({"open": "<", "join": " ", "repeats": true, "content": "json", )" + function + "}",
+       "'join'"},
+      {R"({"open": "<", "content": "json", "transform": {"type": "x", "function": "{content}"}})",
+       "transform.type"},
+      {R"({"open_pattern": "<(?P<n>\\w+)>", "content": "xml-inline", "content_args": {"tag_pattern":
+           "<(?P<key>\\w+)>(?P<value>.*?)<.>", "merge_duplicates": true}, "transform":
+           {"function": {"name": "{n}", "arguments": "{content}"}}})",
+       "'merge_duplicates'"},
       {R"({"open": "<", "content": "xml-inline", "content_args": {}, )" + function + "}",
        "'xml-inline'"},
   };
