@@ -231,33 +231,58 @@ Status SafetensorsFile::check_vocabulary() const {
               *n_vocab);
 }
 
+// A member of a JSON file, read without building the rest.
+class JsonFileMember {
+ public:
+  JsonFileMember(std::string path, std::string_view name) : path_(std::move(path)), name_(name) {}
+
+  // Whether the file has it and it is not null. Fails: corrupt.
+  Result<bool> find() {
+    const MappedFile file = TRY(MappedFile::open(path_));
+    if (file.bytes().size() > kMaxTemplateFileBytes) return broken("the file is above 64 MB");
+    padded_ = simdjson::padded_string(as_text(file.bytes()));
+    TRY(file.check_read());
+    if (const auto error = parser_.iterate(padded_).get(document_)) return broken(error);
+    const auto missing = document_[name_].get(value_);
+    if (missing == simdjson::NO_SUCH_FIELD) return false;
+    if (missing) return broken(missing);
+    simdjson::ondemand::json_type type;
+    if (const auto error = value_.type().get(type)) return broken(error);
+    return type != simdjson::ondemand::json_type::null;
+  }
+  // Requires: it was found. Valid as long as the object.
+  simdjson::ondemand::value& value() { return value_; }
+
+  tl::unexpected<Status> broken(std::string_view what) const {
+    return fail(Code::corrupt, "{}: {}: {}", path_, name_, what);
+  }
+  tl::unexpected<Status> broken(simdjson::error_code error) const {
+    return broken(std::string_view(simdjson::error_message(error)));
+  }
+
+ private:
+  std::string path_;
+  std::string_view name_;
+  simdjson::padded_string padded_;
+  simdjson::ondemand::parser parser_;
+  simdjson::ondemand::document document_;
+  simdjson::ondemand::value value_;
+};
+
 // The text of "chat_template": a text, or a list of named ones of which "default" counts. Empty
 // when there is none.
-Result<std::string> template_in(std::string_view json, const std::string& path) {
-  namespace ondemand = simdjson::ondemand;
-  const auto broken = [&](std::string_view what) {
-    return fail(Code::corrupt, "{}: chat_template: {}", path, what);
-  };
-  if (json.size() > kMaxTemplateFileBytes) return broken("the file is above 64 MB");
-  const simdjson::padded_string padded(json);
-  ondemand::parser parser;
-  ondemand::document document;
-  ondemand::value value;
-  if (const auto error = parser.iterate(padded).get(document)) {
-    return broken(simdjson::error_message(error));
-  }
-  const auto missing = document["chat_template"].get(value);
-  if (missing == simdjson::NO_SUCH_FIELD) return std::string();
-  if (missing) return broken(simdjson::error_message(missing));
+Result<std::string> template_in(const std::string& path) {
+  JsonFileMember member(path, "chat_template");
+  if (!TRY(member.find())) return std::string();
   std::string_view text;
-  if (!value.get_string().get(text)) return std::string(text);
-  ondemand::array named;
-  if (value.get_array().get(named)) return std::string();  // null
+  if (!member.value().get_string().get(text)) return std::string(text);
+  simdjson::ondemand::array named;
+  if (member.value().get_array().get(named)) return std::string();
   for (auto element : named) {
     std::string_view name;
-    if (element["name"].get_string().get(name)) return broken("a template has no name");
+    if (element["name"].get_string().get(name)) return member.broken("a template has no name");
     if (name != "default") continue;
-    if (element["template"].get_string().get(text)) return broken("no text");
+    if (element["template"].get_string().get(text)) return member.broken("no text");
     return std::string(text);
   }
   return std::string();
@@ -277,8 +302,7 @@ Status SafetensorsFile::read_chat_template() {
   for (const std::string_view name : {"chat_template.json", "tokenizer_config.json"}) {
     const std::string path = in_folder(path_, name);
     if (!file_exists(path) || !chat_template_.empty()) continue;
-    const MappedFile file = TRY(MappedFile::open(path));
-    chat_template_ = TRY(template_in(as_text(file.bytes()), path));
+    chat_template_ = TRY(template_in(path));
   }
   return {};
 }
@@ -287,29 +311,12 @@ Status SafetensorsFile::read_chat_template() {
 Status SafetensorsFile::read_response_template() {
   const std::string path = in_folder(path_, "tokenizer_config.json");
   if (!file_exists(path)) return {};
-  const MappedFile file = TRY(MappedFile::open(path));
-  const std::string_view json = as_text(file.bytes());
-  const auto broken = [&](std::string_view what) {
-    return fail(Code::corrupt, "{}: response_template: {}", path, what);
-  };
-  if (json.size() > kMaxTemplateFileBytes) return broken("the file is above 64 MB");
-  const simdjson::padded_string padded(json);
-  simdjson::ondemand::parser parser;
-  simdjson::ondemand::document document;
-  if (const auto error = parser.iterate(padded).get(document)) {
-    return broken(simdjson::error_message(error));
-  }
-  simdjson::ondemand::value value;
-  const auto missing = document["response_template"].get(value);
-  if (missing == simdjson::NO_SUCH_FIELD) return {};
-  if (missing) return broken(simdjson::error_message(missing));
-  simdjson::ondemand::json_type type;
-  if (const auto error = value.type().get(type)) return broken(simdjson::error_message(error));
-  if (type == simdjson::ondemand::json_type::null) return {};
+  JsonFileMember member(path, "response_template");
+  if (!TRY(member.find())) return {};
   simdjson::ondemand::object object;
   std::string_view text;
-  if (value.get_object().get(object)) return broken("it must be an object");
-  if (const auto error = object.raw_json().get(text)) return broken(simdjson::error_message(error));
+  if (member.value().get_object().get(object)) return member.broken("it must be an object");
+  if (const auto error = object.raw_json().get(text)) return member.broken(error);
   response_template_ = text.substr(0, text.rfind('}') + 1);  // it brings the spaces that follow
   return {};
 }
