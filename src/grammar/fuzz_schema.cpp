@@ -89,7 +89,11 @@ std::optional<bool> holds(const FuzzWorld& world, const Form& form, std::string_
     CHECK(came == may_come);
     if (!came) return false;
   }
-  return reader.may_end();
+  const bool may_end = reader.may_end();
+  if (const auto ending = reader.ending(kMaxDocument)) {
+    CHECK(may_end ? ending->empty() : reader.accept(*ending) && reader.may_end());
+  }
+  return may_end;
 }
 
 }  // namespace

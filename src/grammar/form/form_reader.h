@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "grammar/form/form_nodes.h"
@@ -65,6 +66,10 @@ class FormReader {
   // colon or comma of JSON is not taken for a choice: most models write one.
   std::string foreseen(size_t max_bytes) const;
 
+  // Bytes after which the form may end, few if not the fewest: what an answer that was cut off
+  // lacks. Nothing where none of at most `max_bytes` is found. Takes milliseconds.
+  std::optional<std::string> ending(size_t max_bytes) const;
+
   // Whether a token needed more steps than one may take.
   // The answer cannot be continued then, since what is allowed is not complete.
   bool gave_up() const { return gave_up_; }
@@ -72,6 +77,7 @@ class FormReader {
  private:
   class Expansion;
   class RestWalk;
+  class Ending;
   // What is kept from one token to the next only to be found faster. Shared by copies.
   struct Scratch {
     explicit Scratch(const FormParts& parts) {
