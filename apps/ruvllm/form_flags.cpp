@@ -15,6 +15,10 @@ Result<std::string> text_or_file(const std::string& value, char first) {
 
 }  // namespace
 
+bool has_form(const FormCall& call) {
+  return call.json_object || !(call.schema + call.grammar + call.regex).empty();
+}
+
 void add_form_flags(CommandLine& line, FormCall& call) {
   line.text("--schema", call.schema,
             "The answer is JSON of this JSON schema, or of the one in this file");

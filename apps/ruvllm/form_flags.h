@@ -17,6 +17,7 @@ struct FormCall {
   bool json_object = false;
 };
 
+bool has_form(const FormCall& call);
 // At most one of them may be given.
 void add_form_flags(CommandLine& line, FormCall& call);
 // Why the flags contradict each other, if so.

@@ -72,6 +72,7 @@ Json answer_json(const RunCall& call, const std::vector<Token>& prompt, const An
               {"text", answer.text},
               {"finish_reason", std::string(finish_reason_name(answer.finish))},
               {"seed", answer.seed}};
+  if (call.params.repair) out["n_repair_bytes"] = answer.n_repair_bytes;
   if (!call.load.ignored_keys.empty()) out["ignored_keys"] = call.load.ignored_keys;
   if (!answer.logprobs.empty()) {
     Json& list = out["logprobs"] = Json::array();
@@ -94,11 +95,17 @@ Json answer_json(const RunCall& call, const std::vector<Token>& prompt, const An
   return out;
 }
 
-// Whether an answer with a form is unfinished.
-bool request_was_cut(const RunCall& call, const Answer& answer) {
-  const FormCall& form = call.form;
-  const bool has_form = form.json_object || !(form.schema + form.grammar + form.regex).empty();
-  return has_form && answer.finish == FinishReason::length;
+// What to say of an answer that was cut off before its form was complete; empty: nothing.
+std::string cut_note(const RunCall& call, const Answer& answer) {
+  if (!has_form(call.form) || answer.finish != FinishReason::length) return {};
+  const std::string cut = "the answer was cut off before its form was complete";
+  if (answer.n_repair_bytes > 0) {
+    return fmt::format("{}; its last {} bytes complete it and are not the model's", cut,
+                       answer.n_repair_bytes);
+  }
+  if (answer.n_repair_bytes < 0) return cut + ", and nothing short completes it";
+  if (call.params.repair) return {};  // it happened to be complete
+  return cut + "; raise --max-tokens, or add --repair";
 }
 
 void print_piece(std::string_view text) {
@@ -143,9 +150,7 @@ Result<int> answer_once(const CommandLine& line, const RunCall& call) {
   }
   if (!answer.text.ends_with('\n')) fmt::print("\n");
   std::fflush(stdout);
-  if (request_was_cut(call, answer)) {
-    line.note("the answer was cut off before its form was complete; raise --max-tokens");
-  }
+  if (const std::string note = cut_note(call, answer); !note.empty()) line.note(note);
   if (call.quiet) return code;
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{}\n", style.dim, speed_line(answer.timings), style.reset);
@@ -175,6 +180,8 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
     return "give a prompt, or pipe one to stdin";
   if (call.raw && !call.system.empty()) return "--system cannot be used with --raw";
   if (const std::string forms = objection_to(call.form); !forms.empty()) return forms;
+  if (call.params.repair && !has_form(call.form))
+    return "--repair completes a form; add --schema, --grammar, --regex or --json-object";
   if (call.params.n_logprobs >= 0 && !call.json) return "--logprobs shows only with --json";
   if (call.tools.any()) {
     for (const char* flag : {"--raw", "--json", "--schema", "--grammar", "--regex", "--json-object",

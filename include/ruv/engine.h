@@ -43,6 +43,9 @@ struct EngineOptions {
 
 // One piece of an answer. Several tokens may pass before text becomes certain (unfinished
 // characters, a possible stop string); their events have empty text.
+// The longest text that completes an answer's form.
+inline constexpr size_t kMaxRepairBytes = 16 << 10;
+
 struct Event {
   std::vector<Token> ids;  // tokens that this event reports
   std::string text;        // whole UTF-8 characters, never part of a stop string
@@ -55,6 +58,10 @@ struct Event {
   // How many bytes of the first of these ids the prompt already had
   // (GenerateParams::token_healing); they are not in `text`. Only in an answer's first token.
   int64_t n_healed_bytes = 0;
+  // In the last event of an answer that was cut off (GenerateParams::repair): how many bytes at the
+  // end of `text` complete its form and are not the model's; -1: nothing of at most kMaxRepairBytes
+  // was found to complete it.
+  int64_t n_repair_bytes = 0;
   // In the last event of a request for a hidden state: (n_embd) numbers, after the last norm.
   std::vector<float> hidden;
   // Different from `none` only in the last event of a request.

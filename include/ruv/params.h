@@ -63,6 +63,9 @@ struct GenerateParams {
   int64_t min_cache_tokens = 16;
   // Draft tokens ahead and verify them in one step. Does not change the bytes of the answer.
   bool speculative = true;
+  // Completes an answer that max_tokens or the context cuts off inside its form, with few bytes
+  // that the model did not write: Event::n_repair_bytes. For answers with a form.
+  bool repair = false;
 };
 
 // Scheduling priority. A waiting request rises by one class for every two seconds it waits.

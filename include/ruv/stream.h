@@ -20,6 +20,7 @@ struct Answer {
   FinishReason finish = FinishReason::none;
   Timings timings;
   uint64_t seed = 0;
+  int64_t n_repair_bytes = 0;  // as in the last event
 };
 
 // A request that runs. Its events wait here until they are taken, so a slow reader delays no other.

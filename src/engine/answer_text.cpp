@@ -56,6 +56,14 @@ std::string AnswerText::finish() {
   return text + stop_text_.finish();
 }
 
+AnswerText::Completed AnswerText::finish_with(std::string_view bytes) {
+  if (!detokenizer_) return {};
+  const std::string held = stop_text_.finish();
+  std::string added = new_text(detokenizer_->push(bytes));
+  added += detokenizer_->finish();
+  return {held + added, added.size()};
+}
+
 // Removes what the prompt had from the front.
 std::string AnswerText::new_text(std::string text) {
   const size_t n = std::min(n_skipped_, text.size());

@@ -33,6 +33,13 @@ class AnswerText {
   bool stopped() const { return stop_text_.stopped(); }
   // What was held back, at the answer's end.
   std::string finish();
+  // The same of an answer that these bytes complete; how many of the text's bytes they became.
+  // Stop strings are not looked for in them.
+  struct Completed {
+    std::string text;
+    size_t n_added;
+  };
+  Completed finish_with(std::string_view bytes);
 
  private:
   std::string new_text(std::string text);

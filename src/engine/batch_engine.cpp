@@ -91,6 +91,9 @@ Status BatchEngine::check(const Request& request) const {
   if (request.form != nullptr && request.form->model != model_.get()) {
     return fail(Code::invalid, "form: made for another model");
   }
+  if (request.params.repair && request.form == nullptr) {
+    return fail(Code::invalid, "repair: the request asks for no form that could be completed");
+  }
   if (request.reasoning) TRY(check_reasoning(*request.reasoning));
   return check_params(request.params, model_->n_usable_tokens());
 }

@@ -79,6 +79,61 @@ TEST_F(EngineForm, TheFormBeginsAfterReasoning) {
   EXPECT_EQ(engine_->submit(wrong).error().code(), Code::invalid);
 }
 
+// Wherever an answer is cut off, few bytes complete it; what the model wrote stays as it is.
+TEST_F(EngineForm, WhatIsCutOffIsCompletedOnRequest) {
+  int n_completed = 0;
+  for (int64_t max_tokens = 1; max_tokens < 40; ++max_tokens) {
+    Request asked = request(kPerson, "A person as JSON: ", 1.5, 7);
+    asked.params.max_tokens = max_tokens;
+    const Answer cut = answer(asked);
+    EXPECT_EQ(cut.n_repair_bytes, 0);
+    asked.params.repair = true;
+    const Answer got = answer(std::move(asked));
+    EXPECT_EQ(got.finish, cut.finish);
+    EXPECT_EQ(got.ids, cut.ids);
+    const auto json = parse_json(got.text, "answer");
+    ASSERT_TRUE(json) << got.text;
+    EXPECT_EQ(json->size(), 3U) << got.text;
+    EXPECT_TRUE(got.n_repair_bytes == 0 || cut.finish == FinishReason::length);
+    ASSERT_GE(got.n_repair_bytes, 0) << got.text;
+    const size_t n_own = got.text.size() - static_cast<size_t>(got.n_repair_bytes);
+    EXPECT_EQ(got.text.substr(0, n_own), cut.text.substr(0, n_own));
+    n_completed += got.n_repair_bytes > 0;
+  }
+  EXPECT_GT(n_completed, 10);
+}
+
+// A character that is cut in the middle is written whole, and stop strings end nothing there.
+TEST_F(EngineForm, WhatCompletesAnAnswer) {
+  Request asked = request({.text = R"({"const": "caf\u00e9 {end}"})"}, "A text as JSON: ", 0, 1);
+  asked.params.repair = true;
+  asked.params.stop = {"end}"};
+  int n_whole = 0;
+  for (int64_t max_tokens = 1; max_tokens < 12; ++max_tokens) {
+    asked.params.max_tokens = max_tokens;
+    const Answer got = answer(asked);
+    if (got.finish != FinishReason::length) continue;
+    EXPECT_EQ(got.text, "\"caf\u00e9 {end}\"");
+    n_whole += got.n_repair_bytes > 0;
+  }
+  EXPECT_GT(n_whole, 1);
+}
+
+TEST_F(EngineForm, WhatCannotBeCompletedSaysSo) {
+  Request asked = request({.text = R"({"type": "string", "minLength": 100000})"}, "A text: ", 0, 1);
+  asked.params.repair = true;
+  asked.params.max_tokens = 5;
+  EXPECT_EQ(answer(asked).n_repair_bytes, -1);
+  asked.form = nullptr;
+  EXPECT_EQ(engine_->submit(asked).error().code(), Code::invalid);
+  Request thinks = request(kPerson, "A person as JSON: ", 1.0, 3);
+  thinks.params.repair = true;
+  thinks.params.max_tokens = 4;
+  thinks.reasoning =
+      ReasoningRegion{.end = tokenize(*model_, "@").value(), .is_open = true, .max_tokens = 40};
+  EXPECT_EQ(answer(std::move(thinks)).n_repair_bytes, -1);
+}
+
 // Names that a schema demands are drafted; the answers are those without drafts.
 TEST_F(EngineForm, WhatAFormLeavesNoChoiceInIsDrafted) {
   const AnswerForm form = {

@@ -113,6 +113,7 @@ constexpr std::array kRows = {
     integer<&P::min_cache_tokens>("min_cache_tokens", 0,
                                   "beginnings shorter than this are neither reused nor kept"),
     flag<&P::speculative>("speculative", "guess tokens ahead and check the guesses in one step"),
+    flag<&P::repair>("repair", "complete an answer that is cut off inside its form, and say so"),
 };
 
 Status check_texts(const OptionRow& row, const std::vector<std::string>& texts) {

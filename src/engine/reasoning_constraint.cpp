@@ -90,6 +90,11 @@ std::string ReasoningConstraint::foreseen(size_t max_bytes) const {
   return is_answer ? answer_->foreseen(max_bytes) : std::string();
 }
 
+std::optional<std::string> ReasoningConstraint::ending(size_t max_bytes) const {
+  if (phase_ != Phase::answer || answer_ == nullptr) return std::nullopt;
+  return answer_->ending(max_bytes);
+}
+
 void ReasoningConstraint::accept(Token id) {
   if (phase_ == Phase::inside) return think(id);
   if (phase_ == Phase::start && id == region_.begin) {

@@ -22,6 +22,8 @@ class ReasoningConstraint final : public TokenConstraint {
   Status allow(TokenMask& mask) const override;
   bool allows(Token id) const override;
   std::string foreseen(size_t max_bytes) const override;
+  // Nothing while the model thinks.
+  std::optional<std::string> ending(size_t max_bytes) const override;
   void accept(Token id) override;
 
  private:

@@ -231,11 +231,27 @@ void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
   event.finish = reason;
   is_finished_ = reason != FinishReason::none;
   if (is_finished_) {
-    event.text += text_.finish();
+    add_end(event, reason);
     event.timings = timings(now_ns);
     event.seed = seed_;
   }
   if (on_event_) on_event_(event);
+}
+
+// What was held back of the text, and what completes it where that is asked.
+void Sequence::add_end(Event& event, FinishReason reason) {
+  std::optional<std::string> missing;
+  if (params_.repair && reason == FinishReason::length) {
+    missing = chooser_.ending(kMaxRepairBytes);
+    if (!missing) event.n_repair_bytes = -1;
+  }
+  if (!missing || missing->empty()) {
+    event.text += text_.finish();
+    return;
+  }
+  AnswerText::Completed end = text_.finish_with(*missing);
+  event.text += end.text;
+  event.n_repair_bytes = static_cast<int64_t>(end.n_added);
 }
 
 Timings Sequence::timings(int64_t now_ns) const {

@@ -146,6 +146,7 @@ class Sequence {
   void reproduce(Token id, int64_t now_ns);
   void tell(Event event, Token id, int64_t now_ns);
   void emit(Event event, FinishReason reason, int64_t now_ns);
+  void add_end(Event& event, FinishReason reason);
   Timings timings(int64_t now_ns) const;
 
   RequestId id_;

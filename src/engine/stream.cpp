@@ -23,6 +23,7 @@ void append(Answer& answer, const Event& event) {
   answer.finish = event.finish;
   answer.timings = event.timings;
   answer.seed = event.seed;
+  answer.n_repair_bytes = event.n_repair_bytes;
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ class TokenChooser {
   Status failure() const { return next_ >= first_failed_ ? failure_ : Status(); }
   // Whether no token may come after those that were taken.
   bool is_complete() const { return constraint_ != nullptr && constraint_->complete(); }
+  // Bytes after which none need come, as far as the constraint knows.
+  std::optional<std::string> ending(size_t max_bytes) const {
+    return constraint_ == nullptr ? std::nullopt : constraint_->ending(max_bytes);
+  }
   // The choice of the next row is the sequence's next token. Requires: has_choice().
   Choice take();
 

@@ -23,6 +23,15 @@ std::string Detokenizer::push(Token id) {
     pending_.erase(0, tokenizer_->own_spaces(pending_));
     at_start_ = pending_.empty() && tokenizer_->spec().remove_extra_spaces;
   }
+  return whole_characters();
+}
+
+std::string Detokenizer::push(std::string_view bytes) {
+  pending_ += bytes;
+  return whole_characters();
+}
+
+std::string Detokenizer::whole_characters() {
   const size_t whole = whole_utf8_prefix(pending_);
   std::string text = tokenizer_->valid_text(std::string_view(pending_).substr(0, whole));
   pending_.erase(0, whole);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ruv/status.h"
@@ -33,6 +34,11 @@ class TokenConstraint {
   // Bytes that the next tokens probably begin with, at most max_bytes, since there is hardly a
   // choice. For drafts: a constraint need not know any. Requires: !done().
   virtual std::string foreseen([[maybe_unused]] size_t max_bytes) const { return {}; }
+  // Bytes after which the answer would be complete, at most max_bytes. Nothing: a constraint need
+  // not know any. Takes milliseconds.
+  virtual std::optional<std::string> ending([[maybe_unused]] size_t max_bytes) const {
+    return std::nullopt;
+  }
   // Requires: !done(), a token that `allow` gives.
   virtual void accept(Token id) = 0;
 };

@@ -107,10 +107,14 @@ class Detokenizer {
   void show(std::vector<Token> control_tokens);
   // The text that this id completes: whole characters only, possibly none.
   std::string push(Token id);
+  // The same of bytes that come from no token.
+  std::string push(std::string_view bytes);
   // The remaining text; unfinished characters become U+FFFD.
   std::string finish();
 
  private:
+  std::string whole_characters();
+
   const Tokenizer* tokenizer_;
   bool with_special_;
   bool at_start_;

@@ -207,6 +207,23 @@ class Run(CommandTest):
             self.assertGreaterEqual(row["top"][0]["logprob"], row["top"][1]["logprob"])
             self.assertLessEqual(row["logprob"], 0)
 
+    def test_answers_of_a_form(self):
+        schema = json.dumps({"type": "object", "properties": {"n": {"type": "boolean"}},
+                             "required": ["n"], "additionalProperties": False})
+        out = self.run_json("--schema", schema, "--prompt", "Give JSON.", "--seed", "2")
+        self.assertEqual(out["finish_reason"], "stop")
+        self.assertIsInstance(json.loads(out["text"])["n"], bool)
+        cut = ("run", "--model", Program.model, "--schema", schema, "--max-tokens", "2", "--seed",
+               "2", "Give JSON.")
+        done = call(*cut)
+        self.assertIn("cut off before its form was complete; raise --max-tokens", done.stderr)
+        done = call(*cut, "--repair")
+        self.assertIsInstance(json.loads(done.stdout)["n"], bool)
+        self.assertRegex(done.stderr, r"its last \d+ bytes complete it and are not the model's")
+        self.assertGreater(call_json(*cut, "--repair", "--json")["n_repair_bytes"], 0)
+        self.assertIn("--repair completes a form",
+                      self.assert_fails(2, "run", "--model", Program.model, "--repair", "Hi"))
+
     def test_streaming_to_a_pipe_has_no_colours(self):
         done = call("run", "--model", Program.model, QUESTION, "--temperature", "0")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -440,6 +440,29 @@ class Forms(ServeTest):
         cut = self.chat(max_tokens=3, response_format={"type": "json_object"}).choices[0]
         self.assertEqual(cut.finish_reason, "length")
 
+    def test_answers_that_are_cut_off_are_repaired_on_request(self):
+        named = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON}}
+        asked = {"max_tokens": 6, "response_format": named}
+        cut = self.chat(**asked).choices[0]
+        self.assertRaises(ValueError, json.loads, cut.message.content)
+        whole = self.chat(**asked, extra_body={"repair": True})
+        choice = whole.choices[0]
+        self.person(choice.message.content)
+        self.assertEqual(choice.finish_reason, "length")
+        self.assertEqual(whole.usage.completion_tokens, 6)
+        [warning] = choice.model_extra["warnings"]
+        self.assertEqual(warning["type"], "repaired")
+        self.assertTrue(cut.message.content.startswith(
+            choice.message.content.encode()[:warning["offset"]].decode()))
+        text, finish, _ = self.streamed(**asked, extra_body={"repair": True})
+        self.assertEqual((text, finish), (choice.message.content, "length"))
+        raw = self.raw(max_tokens=6, extra_body={"repair": True, "guided_json": PERSON}).choices[0]
+        self.person(raw.text)
+        self.assertEqual(raw.model_extra["warnings"][0]["type"], "repaired")
+        long = {"repair": True, "guided_json": {"type": "string", "minLength": 100000}}
+        lost = self.chat(max_tokens=6, extra_body=long).choices[0]
+        self.assertEqual(lost.model_extra["warnings"][0]["type"], "not_repaired")
+
     def test_many_forms_at_once_are_not_mixed(self):
         def ask(i):
             return self.chat(extra_body={"guided_regex": f"answer {i}[a-z]{{2}}"}, seed=i)

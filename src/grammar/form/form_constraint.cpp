@@ -60,6 +60,12 @@ std::string FormConstraint::foreseen(size_t max_bytes) const {
   return has_ended_ ? std::string() : reader_->foreseen(max_bytes);
 }
 
+std::optional<std::string> FormConstraint::ending(size_t max_bytes) const {
+  const Lock guard(form_->space().mutex());
+  if (is_lost_ || reader_->gave_up() || form_->is_worn()) return std::nullopt;
+  return has_ended_ ? std::string() : reader_->ending(max_bytes);
+}
+
 void FormConstraint::accept(Token id) {
   const Lock guard(form_->space().mutex());
   if (is_end(id) && reader_->may_end()) {

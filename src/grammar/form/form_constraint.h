@@ -21,6 +21,7 @@ class FormConstraint final : public TokenConstraint {
   Status allow(TokenMask& mask) const override;
   bool allows(Token id) const override;
   std::string foreseen(size_t max_bytes) const override;
+  std::optional<std::string> ending(size_t max_bytes) const override;
   void accept(Token id) override;
 
  private:

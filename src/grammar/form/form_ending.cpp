@@ -39,7 +39,7 @@ class FormReader::Ending {
   }
 
  private:
-  static constexpr size_t kMaxTried = 20'000;
+  static constexpr size_t kMaxTried = 5000;
   static constexpr int kMaxNodes = 10'000;
   using Kind = FormNodes::Kind;
   using Node = FormNodes::Node;

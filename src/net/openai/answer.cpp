@@ -58,6 +58,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     std::unique_ptr<AnswerReader> reader;  // null: the answer is text
     bool ending = false;                   // the engine was asked to end it
     int64_t n_tokens = 0;                  // read until then
+    int64_t n_text_bytes = 0;              // that the model wrote
+    int64_t n_repair_bytes = 0;            // as the last event says
     LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
     Timings timings;
@@ -71,7 +73,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs);
   LogprobsText piece_logprobs(Work& work, const Event& event) const;
   std::string_view finish_name(const Work& work) const;
-  static std::span<const ToolWarning> warnings_of(const Work& work);
+  static std::vector<AnswerWarning> warnings_of(const Work& work);
   Message message_of(const Work& work) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Work& work, const Event& event);
@@ -173,6 +175,8 @@ void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
   Work& work = works_[index];
   if (event.n_healed_bytes > 0) note_healed(work, event);
+  work.n_repair_bytes = event.n_repair_bytes;
+  work.n_text_bytes += std::ssize(event.text) - std::max<int64_t>(event.n_repair_bytes, 0);
   if (event.finish == FinishReason::error) return fail_all(api_error(event.status));
   if (event.finish == FinishReason::cancelled && !work.ending) {
     return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
@@ -346,17 +350,26 @@ std::string_view AnswerJob::finish_name(const Work& work) const {
   return finish_reason_name(work.finish);
 }
 
-std::span<const ToolWarning> AnswerJob::warnings_of(const Work& work) {
-  return work.reader != nullptr ? work.reader->warnings() : std::span<const ToolWarning>();
+// What was not as the model's format of calls says, and what the model did not write.
+std::vector<AnswerWarning> AnswerJob::warnings_of(const Work& work) {
+  std::vector<AnswerWarning> made;
+  if (work.reader != nullptr) {
+    for (const ToolWarning& warning : work.reader->warnings())
+      made.push_back({warning_name(warning.kind), static_cast<int64_t>(warning.offset)});
+  }
+  if (work.n_repair_bytes != 0)
+    made.push_back({work.n_repair_bytes > 0 ? "repaired" : "not_repaired", work.n_text_bytes});
+  return made;
 }
 
 // The choice is complete; the last one ends the answer.
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
+  const std::vector<AnswerWarning> warnings = warnings_of(works_[index]);
   if (stream_ && !write_choice({.part = ChoicePart::closing,
                                 .index = to_index(index),
                                 .finish = finish_name(works_[index]),
-                                .warnings = warnings_of(works_[index])})) {
+                                .warnings = warnings})) {
     return;
   }
   if (n_finished_ == works_.size()) finish_all();
@@ -496,6 +509,7 @@ std::string AnswerJob::whole_answer() {
   for (size_t i = 0; i < works_.size(); ++i) {
     Work& work = works_[i];
     AnswerParts parts;
+    const std::vector<AnswerWarning> warnings = warnings_of(work);
     const ToolMessage* const message = work.reader ? &work.reader->message() : nullptr;
     if (message != nullptr) parts = {message->reasoning(), work.reader->calls()};
     shape_.write(out, {.part = ChoicePart::whole,
@@ -504,7 +518,7 @@ std::string AnswerJob::whole_answer() {
                        .logprobs = params_.n_logprobs >= 0 ? &work.logprobs : nullptr,
                        .finish = finish_name(work),
                        .parts = message != nullptr ? &parts : nullptr,
-                       .warnings = warnings_of(work)});
+                       .warnings = warnings});
     work.text = {};
     work.reader.reset();
     work.logprobs = {};
@@ -533,6 +547,21 @@ uint64_t LogprobsText::n_bytes() const {
   return n;
 }
 
+void write_warnings(JsonWriter& out, std::span<const AnswerWarning> warnings) {
+  if (warnings.empty()) return;
+  out.key("warnings");
+  out.begin_array();
+  for (const AnswerWarning& warning : warnings) {
+    out.begin_object();
+    out.key("type");
+    out.text(warning.type);
+    out.key("offset");
+    out.integer(warning.offset);
+    out.end_object();
+  }
+  out.end_array();
+}
+
 std::string sse_event(std::string_view text) { return fmt::format("data: {}\n\n", text); }
 
 ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
@@ -558,6 +587,10 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
 }
 
 ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request) {
+  if (!request.form && request.params.repair) {
+    return tl::unexpected(
+        bad_request("repair", "'repair': the request asks for no form that could be completed"));
+  }
   if (!request.form) return {};
   auto loaded = service.engine->load_form(request.form->form);
   if (!loaded) {

@@ -37,6 +37,14 @@ struct AnswerParts {
   std::vector<ToolCall> calls = {};
 };
 
+// What a client should know of a finished choice, and where in the model's text, in bytes.
+struct AnswerWarning {
+  std::string_view type;
+  int64_t offset;
+};
+// Nothing where there are none.
+void write_warnings(JsonWriter& out, std::span<const AnswerWarning> warnings);
+
 // One element of `choices` to be written.
 struct Choice {
   ChoicePart part;
@@ -47,9 +55,8 @@ struct Choice {
   // A piece that is not text: reasoning, or a part of a call, whose id is written with its name.
   const ToolDelta* delta = nullptr;
   std::string_view call_id = {};
-  const AnswerParts* parts = nullptr;  // a whole answer's; null: it is text
-  // What was not as the model's format of calls says; of a finished choice.
-  std::span<const ToolWarning> warnings = {};
+  const AnswerParts* parts = nullptr;            // a whole answer's; null: it is text
+  std::span<const AnswerWarning> warnings = {};  // of a finished choice
 };
 
 // How an endpoint writes its answers.

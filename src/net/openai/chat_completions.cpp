@@ -52,7 +52,7 @@ class ChatShape final : public AnswerShape {
     }
     out.key("finish_reason");
     out.text_or_null(choice.finish);
-    if (!choice.warnings.empty()) write_warnings(out, choice.warnings);
+    write_warnings(out, choice.warnings);
     out.end_object();
   }
 
@@ -93,21 +93,6 @@ class ChatShape final : public AnswerShape {
     for (const ToolCall& call : choice.parts->calls) {
       out.begin_object();
       write_call(out, call.id, call.name, call.arguments);
-      out.end_object();
-    }
-    out.end_array();
-  }
-
-  // Kinds, and where in the model's text.
-  static void write_warnings(JsonWriter& out, std::span<const ToolWarning> warnings) {
-    out.key("warnings");
-    out.begin_array();
-    for (const ToolWarning& warning : warnings) {
-      out.begin_object();
-      out.key("type");
-      out.text(warning_name(warning.kind));
-      out.key("offset");
-      out.integer(static_cast<int64_t>(warning.offset));
       out.end_object();
     }
     out.end_array();

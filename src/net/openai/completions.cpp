@@ -24,6 +24,7 @@ class CompletionShape final : public AnswerShape {
     write_logprobs(out, choice.logprobs);
     out.key("finish_reason");
     out.text_or_null(choice.finish);
+    write_warnings(out, choice.warnings);
     out.end_object();
   }
 

@@ -81,6 +81,7 @@ Json asked(const Request& request) {
   note("cache_prefix", p.cache_prefix, usual.cache_prefix);
   note("min_cache_tokens", p.min_cache_tokens, usual.min_cache_tokens);
   note("speculative", p.speculative, usual.speculative);
+  note("repair", p.repair, usual.repair);
   const ServiceTerms& terms = request.terms;
   note("tenant", terms.tenant, std::string());
   note("cache_salt", terms.cache_salt, std::string());
