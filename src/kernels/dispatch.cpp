@@ -31,9 +31,10 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.rms_norm, from.rms_norm);
   inherit(k.layer_norm, from.layer_norm);
   inherit(k.add, from.add);
-  inherit(k.silu_gate, from.silu_gate);
-  inherit(k.gelu_gate, from.gelu_gate);
-  inherit(k.gelu, from.gelu);
+  for (size_t act = 0; act < kActs; ++act) {
+    inherit(k.gate[act], from.gate[act]);
+    inherit(k.activate[act], from.activate[act]);
+  }
   inherit(k.rope_half, from.rope_half);
   inherit(k.softcap, from.softcap);
   inherit(k.exp_sum, from.exp_sum);

@@ -5,12 +5,14 @@
 // sequence of operations along K that does not depend on how many rows, groups or threads run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "tensor/dtype.h"
+#include "tensor/nonlinear.h"
 #include "tensor/page.h"
 
 namespace ruv {
@@ -192,11 +194,10 @@ struct Kernels {
                      float eps) = nullptr;
   // x += y
   void (*add)(float* x, const float* y, int64_t n) = nullptr;
-  // gate = act(gate) · up: SiLU x·σ(x), GELU 0.5x(1+tanh(√(2/π)(x+0.044715x³))).
-  void (*silu_gate)(float* gate, const float* up, int64_t n) = nullptr;
-  void (*gelu_gate)(float* gate, const float* up, int64_t n) = nullptr;
-  // x = gelu_tanh(x)
-  void (*gelu)(float* x, int64_t n) = nullptr;
+  // By Act: gate = act(gate) · up, and x = act(x). SiLU x·σ(x), tanh GELU
+  // 0.5x(1+tanh(√(2/π)(x+0.044715x³))), GELU 0.5x(1+erf(x/√2)), quick GELU x·σ(1.702x).
+  std::array<void (*)(float* gate, const float* up, int64_t n), kActs> gate = {};
+  std::array<void (*)(float* x, int64_t n), kActs> activate = {};
   // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).
   void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims) = nullptr;
   // x = cap · tanh(x / cap)

@@ -276,17 +276,32 @@ const std::vector<KernelCase>& kernel_cases() {
   };
   using K = const Kernels&;
   using Row = const float*;
+  const auto gate_of = [&](Act act) {
+    const auto i = static_cast<size_t>(act);
+    return of([i](K k, float* x, Row y, int64_t n) { k.gate[i](x, y, n); });
+  };
+  const auto act_of = [&](Act act) {
+    const auto i = static_cast<size_t>(act);
+    return of([i](K k, float* x, Row, int64_t n) { k.activate[i](x, n); });
+  };
   static const std::vector<KernelCase> cases = {
       {"quantize_row", quantize_hash, 0xF83DB74E3BBA1E9E},
       {"rms_norm", [](K k) { return norm_hash(k, true, false); }, 0x14FCF5AB77359892},
       {"layer_norm", [](K k) { return norm_hash(k, false, false); }, 0xFBF2BF7269889200},
       {"layer_norm with bias", [](K k) { return norm_hash(k, false, true); }, 0x0F1DB1B5132379A5},
       {"add", of([](K k, float* x, Row y, int64_t n) { k.add(x, y, n); }), 0x815DB1BEF6D6B40E},
-      {"silu_gate", of([](K k, float* x, Row y, int64_t n) { k.silu_gate(x, y, n); }),
-       0x231B574F09ADAD52},
-      {"gelu_gate", of([](K k, float* x, Row y, int64_t n) { k.gelu_gate(x, y, n); }),
-       0x07C312A2CC340FAE},
-      {"gelu", of([](K k, float* x, Row, int64_t n) { k.gelu(x, n); }), 0xD1B688508E2B4D3E},
+      {"gated silu", gate_of(Act::silu), 0x231B574F09ADAD52},
+      {"gated gelu_tanh", gate_of(Act::gelu_tanh), 0x07C312A2CC340FAE},
+      {"gated gelu", gate_of(Act::gelu), 0x99F52B0CF8213105},
+      {"gated quick_gelu", gate_of(Act::quick_gelu), 0x3EE5E083D449F09C},
+      {"gated relu", gate_of(Act::relu), 0xEAA657F5BD060E07},
+      {"gated relu2", gate_of(Act::relu2), 0x28522DF4415579AE},
+      {"silu", act_of(Act::silu), 0x285EA9CEE0828C8C},
+      {"gelu_tanh", act_of(Act::gelu_tanh), 0xD1B688508E2B4D3E},
+      {"gelu", act_of(Act::gelu), 0xAA10C97AD449A713},
+      {"quick_gelu", act_of(Act::quick_gelu), 0xA8ECD9887B091C20},
+      {"relu", act_of(Act::relu), 0x95333C00AA0C505A},
+      {"relu2", act_of(Act::relu2), 0xD25D8F098617FDFF},
       {"rope_half", rope_hash, 0x8787D22887E762CD},
       {"softcap", of([](K k, float* x, Row, int64_t n) { k.softcap(x, n, 30.0F); }),
        0xF5D782725201DB03},

@@ -69,16 +69,20 @@ inline float gelu_of(float x) {
   return 0.5F * x * (1.0F + std::tanh(kRootTwoOverPi * (x + 0.044715F * x * x * x)));
 }
 
-inline void silu_gate(float* gate, const float* up, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) gate[i] = silu_of(gate[i]) * up[i];
+inline float exact_gelu_of(float x) {
+  return static_cast<float>(0.5 * double{x} * std::erfc(-double{x} / std::sqrt(2.0)));
 }
+inline float quick_gelu_of(float x) { return x / (1.0F + std::exp(-1.702F * x)); }
+inline float relu_of(float x) { return std::max(x, 0.0F); }
+inline float relu2_of(float x) { return relu_of(x) * relu_of(x); }
 
-inline void gelu_gate(float* gate, const float* up, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) gate[i] = gelu_of(gate[i]) * up[i];
+template <float (*kAct)(float)>
+void gate(float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) gate[i] = kAct(gate[i]) * up[i];
 }
-
-inline void gelu(float* x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = gelu_of(x[i]);
+template <float (*kAct)(float)>
+void activate(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = kAct(x[i]);
 }
 
 inline void rope_half(float* x, const float* cos, const float* sin, int64_t n_dims) {
@@ -261,9 +265,10 @@ inline const Kernels kKernels = {
     .rms_norm = rms_norm,
     .layer_norm = layer_norm,
     .add = add,
-    .silu_gate = silu_gate,
-    .gelu_gate = gelu_gate,
-    .gelu = gelu,
+    .gate = {gate<silu_of>, gate<gelu_of>, gate<exact_gelu_of>, gate<quick_gelu_of>, gate<relu_of>,
+             gate<relu2_of>},
+    .activate = {activate<silu_of>, activate<gelu_of>, activate<exact_gelu_of>,
+                 activate<quick_gelu_of>, activate<relu_of>, activate<relu2_of>},
     .rope_half = rope_half,
     .softcap = softcap,
     .exp_sum = exp_sum,

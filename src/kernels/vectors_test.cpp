@@ -131,23 +131,29 @@ TEST_P(VectorTable, Add) {
 
 TEST_P(VectorTable, Gates) {
   const Floats up = random_floats(6000, 4);
-  compare([&](const Kernels& k, float* x, int64_t n) { k.silu_gate(x, up.data(), n); }, 2e-6, 1e-7,
-          -30, 30);
-  compare([&](const Kernels& k, float* x, int64_t n) { k.gelu_gate(x, up.data(), n); }, 2e-6, 2e-6,
-          -8, 8);
-  compare([&](const Kernels& k, float* x, int64_t n) { k.gelu(x, n); }, 2e-6, 2e-6, -8, 8);
+  for (size_t act = 0; act < kActs; ++act) {
+    SCOPED_TRACE(act);
+    compare([&](const Kernels& k, float* x, int64_t n) { k.gate[act](x, up.data(), n); }, 2e-6,
+            2e-6, -30, 30);
+    compare([&](const Kernels& k, float* x, int64_t n) { k.activate[act](x, n); }, 2e-6, 1e-6, -8,
+            8);
+  }
 }
 
 TEST_P(VectorTable, GatesAtTheEnds) {
   Floats x = {-1e4F, -200, -89, -87, 0, 87, 89, 200, 1e4F};
-  Floats y = x;
   const Floats up(x.size(), 1.0F);
-  k_.silu_gate(x.data(), up.data(), static_cast<int64_t>(x.size()));
-  k_.gelu(y.data(), static_cast<int64_t>(y.size()));
-  for (size_t i = 0; i < x.size(); ++i) {
-    const float want = i < 5 ? 0.0F : std::vector<float>{87, 89, 200, 1e4F}[i - 5];
-    EXPECT_NEAR(x[i], want, 1e-30) << i;
-    EXPECT_NEAR(y[i], want, 1e-30) << i;
+  for (size_t act = 0; act < kActs; ++act) {
+    Floats gated = x;
+    Floats activated = x;
+    k_.gate[act](gated.data(), up.data(), static_cast<int64_t>(x.size()));
+    k_.activate[act](activated.data(), static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float plain = i < 5 ? 0.0F : std::vector<float>{87, 89, 200, 1e4F}[i - 5];
+      const float want = Act{static_cast<uint8_t>(act)} == Act::relu2 ? plain * plain : plain;
+      EXPECT_NEAR(gated[i], want, 1e-30) << act << " " << i;
+      EXPECT_NEAR(activated[i], want, 1e-30) << act << " " << i;
+    }
   }
 }
 

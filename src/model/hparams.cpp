@@ -20,16 +20,34 @@ Result<int64_t> dimension_or(const ModelFile& file, std::string_view key, int64_
   return read_dimension(file, key);
 }
 
-// The activation that config.json names must be the family's; GGUF files do not name one.
-Status check_activation(const ModelFile& file, const BlockSpec& block) {
-  if (file.find("hidden_act") == nullptr) return {};
+struct NamedAct {
+  std::string_view name;
+  Act act;
+};
+constexpr NamedAct kNamedActs[] = {
+    {"silu", Act::silu},
+    {"swish", Act::silu},
+    {"gelu", Act::gelu},
+    {"gelu_python", Act::gelu},
+    {"gelu_pytorch_tanh", Act::gelu_tanh},
+    {"gelu_new", Act::gelu_tanh},
+    {"gelu_fast", Act::gelu_tanh},
+    {"gelu_python_tanh", Act::gelu_tanh},
+    {"gelu_accurate", Act::gelu_tanh},
+    {"quick_gelu", Act::quick_gelu},
+    {"relu", Act::relu},
+    {"relu2", Act::relu2},
+};
+
+// The activation that config.json names; other GGUF files than ours name none.
+Result<Act> read_activation(const ModelFile& file, const BlockSpec& block) {
+  if (file.find("hidden_act") == nullptr) return block.act;
   const std::string name = TRY(file.text("hidden_act"));
-  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast" ||
-                    name == "gelu_python_tanh" || name == "gelu_accurate";
-  if (block.act == Act::silu ? name == "silu" || name == "swish" : tanh) return {};
-  return fail(Code::unsupported, "{}: '{}' is '{}'; {} is supported in this family", file.path(),
-              file.shown_key("hidden_act"), quoted_name(name),
-              block.act == Act::silu ? "silu" : "the tanh form of gelu");
+  const auto* const found = std::ranges::find(kNamedActs, name, &NamedAct::name);
+  if (found != std::end(kNamedActs)) return found->act;
+  return fail(Code::unsupported,
+              "{}: '{}' is '{}'; silu, gelu and its approximations, relu and relu2 are supported",
+              file.path(), file.shown_key("hidden_act"), quoted_name(name));
 }
 
 // A number that float32 has.
@@ -155,8 +173,8 @@ Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
 }
 
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
-  TRY(check_activation(file, family.block));
   HParams h;
+  h.act = TRY(read_activation(file, family.block));
   h.n_layers = TRY(read_dimension(file, "block_count"));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));

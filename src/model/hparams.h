@@ -15,6 +15,7 @@ struct HParams {
   int64_t n_conv_taps = 0;        // rows that a convolution sums
   int64_t head_dim = 0;
   int64_t n_ff = 0;
+  Act act = Act::silu;
   int64_t n_experts = 0;  // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;

@@ -48,7 +48,7 @@ Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HPara
 // What follows attention or convolution.
 void plan_feed_forward(LayerPlan& plan, const BlockSpec& block, const HParams& h, bool experts) {
   plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
-  plan.act = block.act;
+  plan.act = h.act;
   plan.n_ff = h.n_ff;
   if (!experts) return;
   plan.feed_forward = FeedForward::experts;

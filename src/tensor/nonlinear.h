@@ -2,12 +2,16 @@
 // formulas; a family's record chooses among them and a device computes them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ruv {
 
 // rms: x · weight / rms(x). layer: mean taken off first, with an optional bias.
 enum class Norm : uint8_t { rms, layer };
-enum class Act : uint8_t { silu, gelu_tanh };
+// gelu: x · Φ(x) with the normal distribution's Φ; gelu_tanh and quick_gelu approximate it.
+// relu2: relu(x)².
+enum class Act : uint8_t { silu, gelu_tanh, gelu, quick_gelu, relu, relu2 };
+inline constexpr size_t kActs = 6;
 
 }  // namespace ruv

@@ -140,14 +140,14 @@ void CpuOps::rope(View x, int64_t head_dim, const RopePlan& plan) {
 }
 
 void CpuOps::gate(View gate, View up, Act act) {
-  const auto kernel = act == Act::silu ? kernels_->silu_gate : kernels_->gelu_gate;
+  const auto kernel = kernels_->gate[static_cast<size_t>(act)];
   for_rows(gate.n_rows, gate.n_cols * 4,
            [&](int64_t i) { kernel(row(gate, i), row(up, i), gate.n_cols); });
 }
 
 void CpuOps::activate(View x, Act act) {
-  CHECK(act == Act::gelu_tanh);  // no family has an ungated SiLU; binding refuses it
-  for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernels_->gelu(row(x, i), x.n_cols); });
+  const auto kernel = kernels_->activate[static_cast<size_t>(act)];
+  for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernel(row(x, i), x.n_cols); });
 }
 
 void CpuOps::scale(View x, float factor) {

@@ -2,12 +2,23 @@
 // reductions and attention over pages of halves, over a vector policy V.
 #pragma once
 
+#include <utility>
+
 #include "kernels/generic/pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
 namespace {
+
+template <class V, size_t... kAct>
+constexpr auto gates(std::index_sequence<kAct...>) {
+  return decltype(Kernels::gate){Vectors<V>::template gate<Act{kAct}>...};
+}
+template <class V, size_t... kAct>
+constexpr auto activations(std::index_sequence<kAct...>) {
+  return decltype(Kernels::activate){Vectors<V>::template activate<Act{kAct}>...};
+}
 
 template <class V>
 constexpr Kernels vector_table(const char* isa) {
@@ -17,9 +28,8 @@ constexpr Kernels vector_table(const char* isa) {
       .rms_norm = Vectors<V>::rms_norm,
       .layer_norm = Vectors<V>::layer_norm,
       .add = Vectors<V>::add,
-      .silu_gate = Vectors<V>::silu_gate,
-      .gelu_gate = Vectors<V>::gelu_gate,
-      .gelu = Vectors<V>::gelu,
+      .gate = gates<V>(std::make_index_sequence<kActs>()),
+      .activate = activations<V>(std::make_index_sequence<kActs>()),
       .rope_half = Vectors<V>::rope_half,
       .softcap = Vectors<V>::softcap,
       .exp_sum = Vectors<V>::exp_sum,

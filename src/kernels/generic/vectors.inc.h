@@ -163,6 +163,45 @@ RUV_INLINE typename V::F gelu_of(typename V::F x) {
   return V::div(x, V::add(V::set(1.0F), e));
 }
 
+// x / (1 + exp(-1.702x))
+template <class V>
+RUV_INLINE typename V::F quick_gelu_of(typename V::F x) {
+  const auto e = exp_of<V>(V::mul(x, V::set(-1.702F)));
+  return V::div(x, V::add(V::set(1.0F), e));
+}
+
+// x · Φ(x). Of the normal distribution's tail beyond |x|, exp(-x²/2) is taken apart and the rest is
+// a polynomial (Abramowitz and Stegun 7.1.26): Φ is within 8e-8.
+template <class V>
+RUV_INLINE typename V::F exact_gelu_of(typename V::F x) {
+  const auto z = V::abs(x);
+  const auto t =
+      V::div(V::set(1.0F), V::fma(z, V::set(0.3275911F * 0.70710678118654752F), V::set(1.0F)));
+  auto p = V::set(0.5F * 1.061405429F);
+  p = V::fma(p, t, V::set(0.5F * -1.453152027F));
+  p = V::fma(p, t, V::set(0.5F * 1.421413741F));
+  p = V::fma(p, t, V::set(0.5F * -0.284496736F));
+  p = V::fma(p, t, V::set(0.5F * 0.254829592F));
+  const auto tail = V::mul(V::mul(p, t), exp_of<V>(V::mul(V::mul(x, x), V::set(-0.5F))));
+  const auto lost = V::mul(V::min(V::set(30.0F), z), tail);  // tail is 0 beyond
+  return V::sub(V::max(x, V::zero()), lost);
+}
+
+template <class V>
+RUV_INLINE typename V::F relu_of(typename V::F x) {
+  return V::max(V::zero(), x);
+}
+
+template <class V, Act kAct>
+RUV_INLINE typename V::F act_of(typename V::F x) {
+  if constexpr (kAct == Act::silu) return silu_of<V>(x);
+  if constexpr (kAct == Act::gelu_tanh) return gelu_of<V>(x);
+  if constexpr (kAct == Act::gelu) return exact_gelu_of<V>(x);
+  if constexpr (kAct == Act::quick_gelu) return quick_gelu_of<V>(x);
+  if constexpr (kAct == Act::relu) return relu_of<V>(x);
+  if constexpr (kAct == Act::relu2) return V::mul(relu_of<V>(x), relu_of<V>(x));
+}
+
 // x in [-127, 127], NaN as -127: conversions of what does not fit differ between machines.
 template <class V>
 RUV_INLINE typename V::F byte_range(typename V::F x) {
@@ -234,14 +273,13 @@ struct Vectors {
   static void add(float* x, const float* y, int64_t n) {
     map<V>(x, y, n, [](F a, F b) { return V::add(a, b); });
   }
-  static void silu_gate(float* gate, const float* up, int64_t n) {
-    map<V>(gate, up, n, [](F g, F u) { return V::mul(silu_of<V>(g), u); });
+  template <Act kAct>
+  static void gate(float* gate, const float* up, int64_t n) {
+    map<V>(gate, up, n, [](F g, F u) { return V::mul(act_of<V, kAct>(g), u); });
   }
-  static void gelu_gate(float* gate, const float* up, int64_t n) {
-    map<V>(gate, up, n, [](F g, F u) { return V::mul(gelu_of<V>(g), u); });
-  }
-  static void gelu(float* x, int64_t n) {
-    map<V>(x, n, [](F v) { return gelu_of<V>(v); });
+  template <Act kAct>
+  static void activate(float* x, int64_t n) {
+    map<V>(x, n, [](F v) { return act_of<V, kAct>(v); });
   }
   static void softcap(float* x, int64_t n, float cap) {
     map<V>(x, n, [cap](F v) { return V::mul(V::set(cap), tanh_of<V>(V::div(v, V::set(cap)))); });
