@@ -27,7 +27,10 @@ std::string_view window_keys(HfWindows windows) {
       return "sliding_window use_sliding_window";
     case HfWindows::upper:
       return "sliding_window use_sliding_window max_window_layers layer_types";
+    case HfWindows::never:
+      return "layer_types";
     case HfWindows::periodic:
+    case HfWindows::periodic_or_none:
       return "sliding_window layer_types";
   }
   return {};
@@ -50,8 +53,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     }
   };
   claim(hf.short_keys ? kShortKeys : kUsualKeys);
-  for (const std::string_view key : {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias,
-                                     hf.mlp_bias, hf.period_key, window_keys(hf.windows)}) {
+  for (const std::string_view key :
+       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.period_key,
+        window_keys(hf.windows), hf.embed_scale, hf.residual_scale, hf.attn_scale, hf.logit_scale,
+        hf.parallel_key, hf.clamp_key, hf.rotated_key, hf.unrotated_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.

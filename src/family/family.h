@@ -15,8 +15,11 @@
 
 namespace ruv {
 
-// Where a block normalises: before attention and feed-forward, or before and after each.
-enum class NormPlace : uint8_t { pre, sandwich };
+// Where a block normalises: before attention and feed-forward, before and after each, or after
+// each.
+enum class NormPlace : uint8_t { pre, sandwich, post };
+// Whether queries and keys are normalised: each head, all with one weight; or all heads as one row.
+enum class QkNorm : uint8_t { none, heads, rows };
 // How tokens know their position.
 enum class Positions : uint8_t { rope, learned };
 // Which layers see only the newest keys, where the file does not say it per layer. The window's
@@ -30,17 +33,29 @@ enum class EmbedScale : uint8_t { none, sqrt_dim };
 // The choices of one block, the same in all layers.
 struct BlockSpec {
   Norm norm = Norm::rms;
+  bool norm_weights = true;  // norms have weights
+  bool norm_biases = true;   // layer norms have biases
   NormPlace norm_place = NormPlace::pre;
+  // Attention and feed-forward read the same stream, where the file does not say it; and where they
+  // do, one norm is before both.
+  bool parallel = false;
+  bool shared_norm = false;
   Mixers mixers = Mixers::attention;
   Positions positions = Positions::rope;
   // Biases that must be there whatever the file says; others are used where it has them.
-  bool qkv_bias = false;  // q, k and v
-  bool all_bias = false;  // the other projections
-  bool qk_norm = false;   // queries and keys are normalised per head
-  bool gated = true;      // feed-forward: down(act(gate) · up), else down(act(up))
+  bool qkv_bias = false;   // q, k and v
+  bool all_bias = false;   // the other projections
+  bool head_bias = false;  // the output matrix
+  QkNorm qk_norm = QkNorm::none;
+  bool rotates_first = false;  // positions come before that norm
+  bool gated = true;           // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;
   Windows windows = Windows::none;
   int64_t window_period = 0;  // periodic: the last layer of each period sees all keys
+  // Which layers have positions, where the file does not say it per layer: those that see all keys
+  // have none if there is a window; the last of each period has none.
+  bool only_windows_rotate = false;
+  int64_t unrotated_period = 0;
 };
 
 // cap · tanh(x / cap), applied to scores or logits.
@@ -78,9 +93,14 @@ struct FamilyRecord {
   // say; 0: there is none.
   int64_t width_scaled_depth = 0;
 
+  bool divides_logits = false;  // by the file's logit_scale
+  // Heads rotate as pairs (2i, 2i + 1) in files of both kinds.
+  bool neighbour_pairs = false;
+
   // GGUF files only.
   bool neighbour_rows = false;                 // rows of q and k are ordered to rotate (2i, 2i + 1)
   std::string_view last_norm = "output_norm";  // the norm before the output matrix
+  std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward
   VocabDefaults vocab = {};
 
   // Checkpoints only.

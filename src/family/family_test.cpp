@@ -38,7 +38,8 @@ TEST(Family, APeriodBelongsToPeriodicWindows) {
   for (const FamilyRecord* const family : families()) {
     EXPECT_EQ(family->block.windows == Windows::periodic, family->block.window_period > 0);
     for (const HfClass& hf : family->classes) {
-      EXPECT_EQ(hf.windows == HfWindows::periodic, family->block.window_period > 0);
+      EXPECT_EQ(hf.windows == HfWindows::periodic || hf.windows == HfWindows::periodic_or_none,
+                family->block.window_period > 0);
       EXPECT_EQ(hf.rope == HfRope::by_kind, family->local_rope_base > 0);
       EXPECT_EQ(hf.rope == HfRope::none, family->block.positions == Positions::learned);
     }

@@ -37,7 +37,7 @@ constexpr HfClass kClasses[] = {kText, nested()};
 
 constinit const FamilyRecord gemma3{.name = "gemma3",
                                     .block = {.norm_place = NormPlace::sandwich,
-                                              .qk_norm = true,
+                                              .qk_norm = QkNorm::heads,
                                               .act = Act::gelu_tanh,
                                               .windows = Windows::periodic,
                                               .window_period = 6},

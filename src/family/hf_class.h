@@ -17,11 +17,13 @@ struct NeutralKey {
 
 // Which layers see only a window, and which keys say so.
 enum class HfWindows : uint8_t {
-  none,      // the class has no window; keys about one are ignored
-  all,       // sliding_window, on all layers
-  optional,  // the same, where use_sliding_window is true
-  upper,     // use_sliding_window; layers from max_window_layers on, or layer_types
-  periodic,  // layer_types, or all but every n-th layer
+  none,              // the class has no window; keys about one are ignored
+  all,               // sliding_window, on all layers
+  optional,          // the same, where use_sliding_window is true
+  upper,             // use_sliding_window; layers from max_window_layers on, or layer_types
+  periodic,          // layer_types, or all but every n-th layer
+  periodic_or_none,  // the same, where sliding_window is not null
+  never,             // layer_types may name layers that see all
 };
 // Which layers have experts, and which keys say so.
 enum class HfExperts : uint8_t {
@@ -31,9 +33,10 @@ enum class HfExperts : uint8_t {
 };
 enum class HfRope : uint8_t {
   none,
-  whole,    // a head is rotated as a whole; partial_rotary_factor is ignored
-  partial,  // as much of it as partial_rotary_factor says
-  by_kind,  // rope_parameters hold one object for each kind of layer
+  whole,     // a head is rotated as a whole; partial_rotary_factor is ignored
+  partial,   // as much of it as partial_rotary_factor says
+  longrope,  // the same; longrope is the only scaling, and has other names
+  by_kind,   // rope_parameters hold one object for each kind of layer
 };
 
 // Defaults are those of the configuration class (transformers 5.23); 0 and "" where there is none.
@@ -57,6 +60,7 @@ struct HfClass {
   int64_t n_kv_heads = 0;         // 0: as many as heads
   bool null_kv_heads = false;     // "num_key_value_heads": null means as many as heads
   int64_t head_dim = 0;           // 0: hidden_size / heads
+  bool null_head_dim = false;     // "head_dim": null means hidden_size / heads
   bool ignores_head_dim = false;  // always hidden_size / heads
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
@@ -64,14 +68,23 @@ struct HfClass {
   HfRope rope = HfRope::whole;
   double rope_base = 10000;
   int64_t original_positions = 0;  // original_max_position_embeddings, read beside rope_scaling
+  double rotary_part = 1;          // default of partial_rotary_factor
   double query_scalar = 0;         // default of query_pre_attn_scalar; 0: the class has none
   bool scales_attention = false;   // scale_attn_weights, scale_attn_by_inverse_layer_idx
   // Keys that say whether projections have biases, where the block does not always have them.
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
   bool biases_by_default = false;
+  bool qkv_bias_by_default = false;
   bool tied = false;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = HfExperts::none;
+  // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
+  std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
+  double logit_scale_default = 1;
+  std::string_view parallel_key = {};   // whether BlockSpec::parallel; absent: as the block
+  std::string_view clamp_key = {};      // limit of the numbers in q, k and v
+  std::string_view rotated_key = {};    // a list: 0 for layers without positions
+  std::string_view unrotated_key = {};  // the period of such layers, where there is no list
 
   std::string_view without_effect = {};  // keys between spaces
   std::span<const NeutralKey> neutral = {};

@@ -37,7 +37,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord lfm2{.name = "lfm2",
-                                  .block = {.mixers = Mixers::short_conv, .qk_norm = true},
+                                  .block = {.mixers = Mixers::short_conv, .qk_norm = QkNorm::heads},
                                   .last_norm = "token_embd_norm",
                                   .own_names = kNames,
                                   .classes = kClasses};

@@ -10,7 +10,7 @@ constexpr HfClass kClasses[] = {{.model_type = "phi3",
                                  .max_positions = 4096,
                                  .null_kv_heads = true,
                                  .windows = HfWindows::all,
-                                 .rope = HfRope::partial,
+                                 .rope = HfRope::longrope,
                                  .original_positions = 4096}};
 }
 

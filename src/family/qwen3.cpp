@@ -16,5 +16,5 @@ constexpr HfClass kClasses[] = {{.model_type = "qwen3",
 }
 
 constinit const FamilyRecord qwen3{
-    .name = "qwen3", .block = {.qk_norm = true}, .classes = kClasses};
+    .name = "qwen3", .block = {.qk_norm = QkNorm::heads}, .classes = kClasses};
 }  // namespace ruv::family

@@ -23,7 +23,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord qwen3moe{.name = "qwen3moe",
-                                      .block = {.qk_norm = true, .windows = Windows::all},
+                                      .block = {.qk_norm = QkNorm::heads, .windows = Windows::all},
                                       .experts = true,
                                       .own_names = kNames,
                                       .classes = kClasses};

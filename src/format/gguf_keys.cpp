@@ -10,15 +10,10 @@ namespace {
 
 constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
                                    {"attention.causal", " true "},
-                                   {"attention.clamp_kqv", " 0 "},
                                    {"attention.max_alibi_bias", " 0 "},
                                    {"attention.shared_kv_layers", " 0 "},
-                                   {"use_parallel_residual", " false "},
                                    {"nextn_predict_layers", " 0 "},
                                    {"leading_dense_block_count", " 0 "},
-                                   {"logit_scale", " 0 1 "},
-                                   {"embedding_scale", " 0 1 "},
-                                   {"residual_scale", " 0 1 "},
                                    {"interleave_moe_layer_step", " 0 1 "},
                                    {"expert_shared_count", " 0 "},
                                    {"expert_weights_scale", " 0 1 "},
@@ -52,7 +47,8 @@ std::string_view gguf_keys() {
          "expert_weights_norm hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
-         "conv_bias ";
+         "conv_bias use_parallel_residual logit_scale embedding_scale residual_scale "
+         "attention.clamp_kqv rope.rotated_layers ";
 }
 
 std::string_view gguf_keys_without_effect() {

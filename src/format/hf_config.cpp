@@ -31,7 +31,9 @@ class ConfigReader {
     TRY(read_block());
     TRY(read_softcaps());
     TRY(read_attention_scale());
+    TRY(read_scales());
     TRY(read_windows());
+    TRY(read_rotated_layers());
     TRY(read_hf_rope(config_, {head_dim_, max_positions_}, out_));
     TRY(read_hf_experts(config_, n_layers_, out_));
     return check_hf_keys(config_, out_);
@@ -48,6 +50,8 @@ class ConfigReader {
   Status read_softcap(std::string_view name, const SoftCap& cap);
   Status read_softcaps();
   Status read_attention_scale();
+  Status read_scales();
+  Status read_rotated_layers();
   Status read_windows();
   Status read_upper_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
@@ -119,7 +123,7 @@ Status ConfigReader::read_heads() {
     head_dim_ = TRY(config_.positive("head_dim"));
   } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
     head_dim_ = hf_.head_dim;
-  } else if (hf_.head_dim != 0) {
+  } else if (hf_.head_dim != 0 && !hf_.null_head_dim) {
     return config_.wrong("head_dim", "is null");
   } else {
     // The reference rounds down, except for classes with short keys.
@@ -139,7 +143,9 @@ Status ConfigReader::read_block() {
   out_.set(block_.norm == Norm::layer ? "attention.layer_norm_epsilon"
                                       : "attention.layer_norm_rms_epsilon",
            eps.value_or(hf_.norm_eps), config_.path_of(hf_.norm_eps_key));
-  const std::string_view usual = block_.act == Act::silu ? "silu" : "gelu_pytorch_tanh";
+  const std::string_view usual = block_.act == Act::silu    ? "silu"
+                                 : block_.act == Act::relu2 ? "relu2"
+                                                            : "gelu_pytorch_tanh";
   std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
@@ -152,7 +158,9 @@ Status ConfigReader::read_block() {
 
 // A class without a key for it has the bias always or never.
 Status ConfigReader::read_bias(std::string_view name, bool always, std::string_view key) {
-  const bool has = key.empty() ? always : TRY(config_.truth(key)).value_or(hf_.biases_by_default);
+  const bool otherwise =
+      hf_.biases_by_default || (hf_.qkv_bias_by_default && name == "attention_bias");
+  const bool has = key.empty() ? always : TRY(config_.truth(key)).value_or(otherwise);
   out_.set(name, has, std::string(key));
   return {};
 }
@@ -197,8 +205,59 @@ Status ConfigReader::read_attention_scale() {
   return {};
 }
 
+// Zero would make every answer the same, and means "none" in GGUF files.
+Status ConfigReader::read_scales() {
+  struct Row {
+    std::string_view key, name;
+    double otherwise;
+  };
+  const Row rows[] = {{"embedding_scale", hf_.embed_scale, 1},
+                      {"residual_scale", hf_.residual_scale, 1},
+                      {"attention.scale", hf_.attn_scale, 1},
+                      {"logit_scale", hf_.logit_scale, hf_.logit_scale_default}};
+  for (const Row& row : rows) {
+    if (row.name.empty()) continue;
+    const double scale = TRY(config_.number(row.name)).value_or(row.otherwise);
+    if (scale == 0) return config_.wrong(row.name, "is 0");
+    out_.set(row.key, scale, config_.path_of(row.name));
+  }
+  if (!hf_.parallel_key.empty()) {
+    const bool parallel = TRY(config_.truth(hf_.parallel_key)).value_or(block_.parallel);
+    out_.set("use_parallel_residual", parallel, config_.path_of(hf_.parallel_key));
+  }
+  if (hf_.clamp_key.empty() || !config_.is_set(hf_.clamp_key)) return {};
+  const double limit = TRY(config_.number(hf_.clamp_key)).value_or(0);
+  if (!(limit > 0)) return config_.wrong(hf_.clamp_key, "is not above 0; null means none");
+  out_.set("attention.clamp_kqv", limit, config_.path_of(hf_.clamp_key));
+  return {};
+}
+
+// A list with a number for each layer, 0 for those without positions; or their period.
+Status ConfigReader::read_rotated_layers() {
+  if (hf_.rotated_key.empty()) return {};
+  auto rotated = std::make_shared<MetaArray>();
+  if (config_.is_set(hf_.rotated_key)) {
+    const Json& list = *config_.find(hf_.rotated_key);
+    const auto is_integer = [](const Json& one) { return one.is_number_integer(); };
+    if (!list.is_array() || std::cmp_not_equal(list.size(), n_layers_) ||
+        !std::all_of(list.begin(), list.end(), is_integer)) {
+      return config_.wrong(hf_.rotated_key, "is not an array with one integer for each layer");
+    }
+    for (const Json& one : list) rotated->bools.push_back(one.get<int64_t>() != 0);
+  } else {
+    const int64_t period = TRY(config_.positive_or(hf_.unrotated_key, block_.unrotated_period));
+    for (int64_t i = 0; i < n_layers_; ++i) rotated->bools.push_back((i + 1) % period != 0);
+  }
+  out_.set("rope.rotated_layers", std::shared_ptr<const MetaArray>(rotated),
+           config_.path_of(hf_.rotated_key));
+  return {};
+}
+
 Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::none) return {};
+  if (hf_.windows == HfWindows::never) {
+    return config_.is_set("layer_types") ? read_layer_types(std::nullopt) : Status();
+  }
   const bool upper = hf_.windows == HfWindows::upper;
   const bool has_switch = upper || hf_.windows == HfWindows::optional;
   const bool used = !has_switch || TRY(config_.truth("use_sliding_window")).value_or(false);
@@ -212,6 +271,7 @@ Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
   if (upper) return read_upper_windows(window);
+  if (!window && hf_.windows == HfWindows::periodic_or_none) return {};
   if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
   int64_t period = block_.window_period;
   if (!hf_.period_key.empty()) period = TRY(config_.positive_or(hf_.period_key, period));
@@ -380,10 +440,13 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     const auto n = metadata.find(architecture + ".block_count");
     if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
   }
+  const bool is_norm = gguf_name.ends_with("_norm.weight");
+  if (is_norm && !family->block.norm_weights) return false;
   if (!gguf_name.ends_with(".bias")) return true;
   if (gguf_name.find("_norm.") != gguf_name.npos) {
-    return metadata.contains(architecture + ".attention.layer_norm_epsilon");
+    return family->block.norm == Norm::layer && family->block.norm_biases;
   }
+  if (gguf_name == "output.bias") return family->block.head_bias;
   if (gguf_name.find(".attn_output.") != gguf_name.npos) {
     return flag_of(*this, "attention_output_bias");
   }

@@ -7,6 +7,7 @@
 //   conv_bias                          truth value: convolutions and their projections have biases
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
+//   rope.rotated_layers                truth value of each layer: it has positions
 //   attention_bias, attention_output_bias, mlp_bias       truth values: q, k and v have biases, the
 //                                      projection after attention, the feed-forward
 //   attention.query_pre_attn_scalar    number (Gemma 2, 3)

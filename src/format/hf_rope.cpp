@@ -43,7 +43,7 @@ class RopeReader {
 Result<std::string> RopeReader::type_of(const Members& rope) const {
   const std::string older = TRY(rope.text_or("type", "default"));
   std::string type = TRY(rope.text_or("rope_type", older));
-  if (hf_.rope == HfRope::partial && (type == "su" || type == "yarn")) return "longrope";
+  if (hf_.rope == HfRope::longrope && (type == "su" || type == "yarn")) return "longrope";
   return type;
 }
 
@@ -105,15 +105,16 @@ Status RopeReader::read_base(const Members& rope, std::string_view key, std::str
   return {};
 }
 
-// Only Phi-3 rotates a part of a head. Elsewhere plain frequencies do not read the part, and scaled
+// Where heads are rotated as a whole, plain frequencies do not read the part, and scaled
 // ones would not fit the heads.
 Status RopeReader::read_part(const Members& rope, bool scaled) {
   const auto own = TRY(rope.number("partial_rotary_factor"));
   const Members& place = own ? rope : config_;
-  const double part = (own ? own : TRY(config_.number("partial_rotary_factor"))).value_or(1.0);
+  const auto given = own ? own : TRY(config_.number("partial_rotary_factor"));
+  const double part = given.value_or(hf_.rotary_part);
   const std::string name = place.path_of("partial_rotary_factor");
   n_dims_ = head_.dim;
-  if (hf_.rope == HfRope::partial) {
+  if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
     if (part <= 0 || part > 1) {
       return place.wrong("partial_rotary_factor", "is not in the range above 0 to 1");
     }
@@ -156,10 +157,10 @@ Result<double> RopeReader::factor_of(const Members& rope) {
 Status RopeReader::read_scaling(const Members& rope) {
   const std::string type = TRY(type_of(rope));
   if (type == "default") return {};
-  const bool partial = hf_.rope == HfRope::partial;
-  if (partial ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
+  const bool only_long = hf_.rope == HfRope::longrope;
+  if (only_long ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
     return refused(rope, type,
-                   partial ? "default and longrope" : "default, linear, llama3 and longrope");
+                   only_long ? "default and longrope" : "default, linear, llama3 and longrope");
   }
   out_.set("rope.scaling.type", type, rope.path_of("rope_type"));
   if (type == "llama3") return read_llama3(rope);

@@ -52,7 +52,8 @@ Result<const FamilyRecord*> ModelFile::known_family() const {
 }
 
 RopeOrder ModelFile::rope_order() const {
-  const bool moved = container_ == "gguf" && family_ != nullptr && family_->neighbour_rows;
+  const bool moved = family_ != nullptr && (family_->neighbour_pairs ||
+                                            (container_ == "gguf" && family_->neighbour_rows));
   return moved ? RopeOrder::neighbours : RopeOrder::halves;
 }
 

@@ -18,7 +18,9 @@ enum class NameOf : uint8_t {
   fused_qkv,
   qk_norm,
   sandwich,
+  post_norm,
   split_gate,
+  split_up,
   fused_gate
 };
 
@@ -41,13 +43,13 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"}},
     {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm"}, NameOf::qk_norm},
     {{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm"}, NameOf::qk_norm},
-    {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}, NameOf::sandwich},
+    {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}, NameOf::post_norm},
     {{"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm"}, NameOf::sandwich},
-    {{"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"}, NameOf::sandwich},
+    {{"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"}, NameOf::post_norm},
     {{"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"}},
     {{"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"}, NameOf::split_gate},
     {{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj"}, NameOf::fused_gate},
-    {{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"}, NameOf::split_gate},
+    {{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"}, NameOf::split_up},
     {{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"}},
     {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"}},
     {{"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"}},
@@ -96,7 +98,7 @@ std::string fill(std::string_view pattern, const std::vector<std::string_view>& 
 
 bool has_name(const FamilyRecord* family, NameOf of) {
   if (of == NameOf::every || family == nullptr) return of == NameOf::every;
-  const bool sandwich = family->block.norm_place == NormPlace::sandwich;
+  const NormPlace place = family->block.norm_place;
   switch (of) {
     case NameOf::every:
       return true;
@@ -105,11 +107,15 @@ bool has_name(const FamilyRecord* family, NameOf of) {
     case NameOf::fused_qkv:
       return family->fused_qkv;
     case NameOf::qk_norm:
-      return family->block.qk_norm;
+      return family->block.qk_norm != QkNorm::none;
     case NameOf::sandwich:
-      return sandwich;
+      return place == NormPlace::sandwich;
+    case NameOf::post_norm:
+      return place != NormPlace::pre;
     case NameOf::split_gate:
       return family->block.gated && !family->fused_gate_up;
+    case NameOf::split_up:
+      return !family->fused_gate_up;
     case NameOf::fused_gate:
       return family->fused_gate_up;
   }

@@ -46,10 +46,9 @@ class Binder {
   }
 
   Status bind_output() {
-    const std::string norm(m_.family->last_norm);
-    m_.output_norm = TRY(source_.upload(TRY(source_.norm(norm + ".weight", m_.h.n_embd))));
-    if (m_.family->block.norm == Norm::layer) {
-      m_.output_norm_bias = TRY(source_.upload(TRY(source_.vector(norm + ".bias", m_.h.n_embd))));
+    TRY(bind_norm(std::string(m_.family->last_norm), m_.h.n_embd, m_.output_norm));
+    if (m_.family->block.head_bias) {
+      m_.output_bias = TRY(source_.upload(TRY(source_.vector("output.bias", m_.h.n_vocab))));
     }
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
@@ -62,7 +61,10 @@ class Binder {
     fused_ = {};
     const LayerPlan& plan = m_.plans[static_cast<size_t>(i)];
     for (const NormRow& row : norm_rows()) {
-      if (plan.has(row.role)) TRY(bind_norm(row, plan, w[row.role]));
+      if (!plan.has(row.role)) continue;
+      const bool is_ffn = row.role == NormRole::ffn;
+      const std::string_view tensor = is_ffn ? m_.family->ffn_norm : row.tensor;
+      TRY(bind_norm(fmt::format("{}{}", prefix_, tensor), plan.extent(row.n), w[row.role]));
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
@@ -96,11 +98,12 @@ class Binder {
     return {};
   }
 
-  Status bind_norm(const NormRow& row, const LayerPlan& plan, NormWeights& norm) {
-    const int64_t n = plan.extent(row.n);
-    const std::string name = fmt::format("{}{}", prefix_, row.tensor);
-    norm.weight = TRY(source_.upload(TRY(source_.norm(name + ".weight", n))));
-    if (plan.norm != Norm::layer) return {};
+  Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
+    const BlockSpec& block = m_.family->block;
+    std::vector<float> weight(static_cast<size_t>(n), 1.0F);
+    if (block.norm_weights) weight = TRY(source_.norm(name + ".weight", n));
+    norm.weight = TRY(source_.upload(std::move(weight)));
+    if (block.norm != Norm::layer || !block.norm_biases) return {};
     norm.bias = TRY(source_.upload(TRY(source_.vector(name + ".bias", n))));
     return {};
   }

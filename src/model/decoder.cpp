@@ -7,8 +7,6 @@
 namespace ruv {
 namespace {
 
-const Vector kNone;
-
 // The start of each row of a view that is as wide as the widest layer needs.
 View cut(View view, int64_t n_cols) { return {view.start, view.n_rows, n_cols}; }
 
@@ -31,6 +29,15 @@ struct Adapting {
   }
 };
 
+void norm_heads(Ops& ops, const LayerPlan& p, const LayerWeights& w, View q, View k) {
+  if (p.qk_norm == QkNorm::none) return;
+  const bool heads = p.qk_norm == QkNorm::heads;
+  for (const auto& [view, role] : {std::pair(q, NormRole::q), std::pair(k, NormRole::k)}) {
+    const View rows = heads ? view.split(p.head_dim) : view;
+    apply(ops, rows, rows, w[role], p);
+  }
+}
+
 // In: a.h, the normalised stream. Out: a.h, what is added to the stream. `ropes` are the plans of
 // this context length.
 void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
@@ -47,14 +54,15 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   adapt(Role::q, q, a.h);
   adapt(Role::k, k, a.h);
   adapt(Role::v, v, a.h);
-  if (p.qk_norm) {
-    apply(ops, q.split(p.head_dim), q.split(p.head_dim), w[NormRole::q], p);
-    apply(ops, k.split(p.head_dim), k.split(p.head_dim), w[NormRole::k], p);
+  if (p.clamp_qkv > 0) {
+    for (const View view : {q, k, v}) ops.clamp(view, p.clamp_qkv);
   }
+  if (!p.rotates_first) norm_heads(ops, p, w, q, k);
   if (p.rope >= 0) {
     ops.rope(q, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
     ops.rope(k, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
   }
+  if (p.rotates_first) norm_heads(ops, p, w, q, k);
   ops.store_kv(i, k, v, w.key_centre);
   ops.attend(out, q,
              {.layer = i,
@@ -90,7 +98,8 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   } else {
     attention(ops, m, i, ropes, a, adapt);
   }
-  if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
+  if (p.has(NormRole::attn_post)) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
+  if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
 // In and out as dense_or_gated.
@@ -143,7 +152,8 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   } else {
     dense_or_gated(ops, m, i, a, adapt);
   }
-  if (p.norm_place == NormPlace::sandwich) apply(ops, a.h, a.h, w[NormRole::ffn_post], p);
+  if (p.has(NormRole::ffn_post)) apply(ops, a.h, a.h, w[NormRole::ffn_post], p);
+  if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
 void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
@@ -158,7 +168,8 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
 View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, View to) {
   const View hidden = to.rows(0, std::ssize(rows));
   ops.gather(hidden, x, rows);
-  ops.norm(hidden, hidden, m.output_norm, m.output_norm_bias, {m.family->block.norm, m.h.norm_eps});
+  ops.norm(hidden, hidden, m.output_norm.weight, m.output_norm.bias,
+           {m.family->block.norm, m.h.norm_eps});
   return hidden;
 }
 
@@ -167,9 +178,52 @@ StepOutput outputs(Ops& ops, const Model& m, const Batch& batch, const Activatio
   if (batch.n_hidden() > 0) out.hidden = hidden_of(ops, m, batch.hidden_rows, a.x, a.h2);
   if (batch.n_logits() == 0) return out;
   const View last = hidden_of(ops, m, batch.logit_rows, a.x, a.h);
-  ops.matmul(a.logits, last, m.output, kNone);
+  ops.matmul(a.logits, last, m.output, m.output_bias);
+  if (m.h.logit_scale != 1) ops.scale(a.logits, m.h.logit_scale);
   if (m.h.final_softcap > 0) ops.softcap(a.logits, m.h.final_softcap);
   return out;
+}
+
+// What a half of a block reads of the stream: normalised, or as it is.
+void enter(Ops& ops, View out, View x, NormRole role, const LayerPlan& p, const LayerWeights& w) {
+  if (p.has(role)) {
+    apply(ops, out, x, w[role], p);
+  } else {
+    ops.copy(out, x);
+  }
+}
+
+// A half of a layer's block.
+struct Half {
+  const LayerPlan& plan;
+  const LayerWeights& weights;
+  NormRole norm;
+};
+
+// x += y, and then the same.
+void add_and_enter(Ops& ops, View out, View x, View y, const Half& half) {
+  if (half.plan.has(half.norm)) {
+    const NormWeights& norm = half.weights[half.norm];
+    return ops.add_norm(x, y, out, norm.weight, norm.bias, {half.plan.norm, half.plan.norm_eps});
+  }
+  ops.add(x, y);
+  ops.copy(out, x);
+}
+
+// In: a.h, what attention reads of the stream a.x. Out: a.h, what is still to be added to it.
+void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
+           const Activations::Views& a, const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  if (p.parallel) {
+    enter(ops, a.h2, p.has(NormRole::ffn) ? a.x : a.h, NormRole::ffn, p, w);
+    mix(ops, m, i, ropes, a, adapt);
+    ops.add(a.x, a.h);
+  } else {
+    mix(ops, m, i, ropes, a, adapt);
+    add_and_enter(ops, a.h2, a.x, a.h, {p, w, NormRole::ffn});
+  }
+  feed_forward(ops, m, i, a, adapt);
 }
 
 }  // namespace
@@ -178,24 +232,19 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
                                  const Activations& activations, int64_t n_ctx,
                                  const StopFlag* stop) {
   const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
-  const Ops::NormParams norm{m.family->block.norm, m.h.norm_eps};
   const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
 
   ops.begin(batch, ropes);
   embed(ops, m, batch, a.x);
-  apply(ops, a.h, a.x, m.layers[0][NormRole::attn], m.plans[0]);
+  enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
-    const NormWeights& ffn_norm = m.layers[static_cast<size_t>(i)][NormRole::ffn];
-    const Adapting adapt{ops, batch, a.low_rank, i};
-    mix(ops, m, i, ropes, a, adapt);
-    ops.add_norm(a.x, a.h, a.h2, ffn_norm.weight, ffn_norm.bias, norm);
-    feed_forward(ops, m, i, a, adapt);
-    if (i + 1 < m.h.n_layers) {
-      const NormWeights& next = m.layers[static_cast<size_t>(i) + 1][NormRole::attn];
-      ops.add_norm(a.x, a.h, a.h, next.weight, next.bias, norm);
-    } else {
+    layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
+    const auto next = static_cast<size_t>(i + 1);
+    if (i + 1 == m.h.n_layers) {
       ops.add(a.x, a.h);
+    } else {
+      add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
     }
   }
   return outputs(ops, m, batch, a);

@@ -64,6 +64,27 @@ Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
   return finite_or(file, "attention.scale", double{otherwise});
 }
 
+// What the files multiply by; 0 in GGUF files means 1.
+Result<float> scale_or(const ModelFile& file, std::string_view key, float absent) {
+  const float scale = TRY(finite_or(file, key, double{absent}));
+  return scale == 0 ? absent : scale;
+}
+
+Status read_scales(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  const bool is_root = family.embed_scale == EmbedScale::sqrt_dim;
+  const float root = std::sqrt(static_cast<float>(h.n_embd));
+  h.embed_scale = TRY(scale_or(file, "embedding_scale", is_root ? root : 1.0F));
+  h.residual_scale = TRY(scale_or(file, "residual_scale", 1));
+  const float logits = TRY(scale_or(file, "logit_scale", 1));
+  h.logit_scale = family.divides_logits ? 1.0F / logits : logits;
+  h.clamp_qkv = TRY(finite_or(file, "attention.clamp_kqv", 0));
+  if (h.clamp_qkv < 0) {
+    return fail(Code::corrupt, "{}: '{}' is below 0", file.path(),
+                file.shown_key("attention.clamp_kqv"));
+  }
+  return {};
+}
+
 // 0: none.
 Result<float> softcap(const ModelFile& file, std::string_view key, float absent) {
   const float cap = TRY(finite_or(file, key, double{absent}));
@@ -201,9 +222,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
   }
-  if (family.embed_scale == EmbedScale::sqrt_dim) {
-    h.embed_scale = std::sqrt(static_cast<float>(h.n_embd));
-  }
+  TRY(read_scales(file, family, h));
+  h.parallel = TRY(truth_or(file, "use_parallel_residual", family.block.parallel));
   // A config.json says the scale by its own key; a GGUF file leaves it to the reader.
   if (h.n_layers == family.width_scaled_depth &&
       file.find("attention.query_pre_attn_scalar") == nullptr) {

@@ -29,6 +29,10 @@ struct HParams {
   float attn_softcap = 0;
   float final_softcap = 0;
   float embed_scale = 1;
+  float residual_scale = 1;  // of what a block adds to the stream
+  float logit_scale = 1;
+  float clamp_qkv = 0;    // limit of the numbers in q, k and v; 0: none
+  bool parallel = false;  // attention and feed-forward read the same stream
 
   // The share of a layer's experts that a row uses; 0: there are none.
   double share_of_experts() const {

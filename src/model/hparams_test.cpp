@@ -390,7 +390,7 @@ TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
                       "--ignore-key llama.attention.temperature_length"),
             std::string::npos);
   EXPECT_TRUE(usable("attention.clamp_kqv", 0.0).ok());
-  EXPECT_FALSE(usable("attention.clamp_kqv", 8.0).ok());
+  EXPECT_FALSE(usable("attention.max_alibi_bias", 8.0).ok());
   EXPECT_TRUE(usable("attention.causal", true).ok());
   EXPECT_FALSE(usable("attention.causal", false).ok());
   EXPECT_TRUE(usable("rope.scaling.finetuned", false).ok());

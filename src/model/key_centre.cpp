@@ -27,7 +27,9 @@ MeanTurn mean_turn(double f, int64_t n) {
 std::vector<float> key_centre(const Model& model, int64_t layer, std::span<const float> bias) {
   const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
   const auto is_zero = [](float x) { return x == 0; };
-  if (std::ranges::all_of(bias, is_zero) || plan.qk_norm || plan.attn_softcap > 0) return {};
+  if (std::ranges::all_of(bias, is_zero) || plan.qk_norm != QkNorm::none || plan.attn_softcap > 0 ||
+      plan.clamp_qkv > 0)
+    return {};
   std::vector<float> centre(bias.begin(), bias.end());
   if (plan.rope < 0) return centre;
   const RopePlan& rope = model.rope.plans[static_cast<size_t>(plan.rope)];

@@ -59,7 +59,7 @@ TEST(KeyCentre, IsNothingWhereItsShiftWouldShow) {
   capped.plans[0].attn_softcap = 30;
   EXPECT_TRUE(key_centre(capped, 0, kBias).empty());
   Model normed = one_layer();
-  normed.plans[0].qk_norm = true;
+  normed.plans[0].qk_norm = QkNorm::heads;
   EXPECT_TRUE(key_centre(normed, 0, kBias).empty());
 }
 

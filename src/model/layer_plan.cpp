@@ -1,5 +1,7 @@
 #include "model/layer_plan.h"
 
+#include <utility>
+
 namespace ruv {
 namespace {
 
@@ -25,6 +27,28 @@ Result<std::vector<bool>> windowed_layers(const ModelFile& file, BlockSpec block
   std::vector<bool> windowed;
   for (int64_t i = 0; i < n_layers; ++i) windowed.push_back(is_windowed(block, i));
   return windowed;
+}
+
+// Whether each layer has positions: the file's own list, or the family's rule.
+Result<std::vector<bool>> rotated_layers(const ModelFile& file, const BlockSpec& block,
+                                         const HParams& h, const std::vector<bool>& windowed) {
+  constexpr std::string_view kKey = "rope.rotated_layers";
+  if (const MetaValue* const value = file.find(kKey); value != nullptr) {
+    const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
+    if (array != nullptr && std::cmp_equal((*array)->bools.size(), h.n_layers))
+      return (*array)->bools;
+    return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
+                file.shown_key(kKey), h.n_layers);
+  }
+  std::vector<bool> rotated;
+  for (int64_t i = 0; i < h.n_layers; ++i) {
+    const bool is_windowed = h.window > 0 && windowed[static_cast<size_t>(i)];
+    const bool is_left_out =
+        block.unrotated_period > 0 && i % block.unrotated_period == block.unrotated_period - 1;
+    const bool sees_all = block.only_windows_rotate && h.window > 0 && !is_windowed;
+    rotated.push_back(!is_left_out && !sees_all);
+  }
+  return rotated;
 }
 
 // Which layers have experts: by the file's numbers, or those with a router.
@@ -94,13 +118,14 @@ bool LayerPlan::has(NormRole role) const {
   switch (role) {
     case NormRole::q:
     case NormRole::k:
-      return qk_norm && mixer == Mixer::attention;
+      return qk_norm != QkNorm::none && mixer == Mixer::attention;
     case NormRole::attn_post:
     case NormRole::ffn_post:
-      return norm_place == NormPlace::sandwich;
+      return norm_place != NormPlace::pre;
     case NormRole::attn:
+      return norm_place != NormPlace::post;
     case NormRole::ffn:
-      return true;
+      return norm_place != NormPlace::post && !(parallel && shared_norm);
   }
   return false;
 }
@@ -119,8 +144,10 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return n_ff;
     case LayerSize::experts:
       return n_experts;
-    case LayerSize::head:
-      return head_dim;
+    case LayerSize::q_norm:
+      return qk_norm == QkNorm::rows ? n_heads * head_dim : head_dim;
+    case LayerSize::k_norm:
+      return qk_norm == QkNorm::rows ? n_kv_heads * head_dim : head_dim;
   }
   return 0;
 }
@@ -143,26 +170,35 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                                            const HParams& h, const RopePlans& rope) {
   const BlockSpec& block = family.block;
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
+  const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
     const bool attends = n_kv_heads > 0;
     const int64_t window = attends && windowed[static_cast<size_t>(i)] ? h.window : 0;
-    layers.push_back({.n_embd = h.n_embd,
-                      .norm = block.norm,
-                      .norm_eps = h.norm_eps,
-                      .norm_place = block.norm_place,
-                      .mixer = attends ? Mixer::attention : Mixer::short_conv,
-                      .n_conv_taps = attends ? 0 : h.n_conv_taps,
-                      .n_heads = attends ? h.n_heads : 0,
-                      .n_kv_heads = n_kv_heads,
-                      .head_dim = h.head_dim,
-                      .qk_norm = block.qk_norm,
-                      .rope = attends ? rope.index_for(window) : -1,
-                      .window = window,
-                      .attn_scale = h.attn_scale_of(i),
-                      .attn_softcap = h.attn_softcap});
+    layers.push_back(
+        {.n_embd = h.n_embd,
+         .norm = block.norm,
+         .norm_eps = h.norm_eps,
+         .norm_weights = block.norm_weights,
+         .norm_biases = block.norm_biases,
+         .norm_place = block.norm_place,
+         .parallel = h.parallel,
+         .shared_norm = block.shared_norm,
+         .residual_scale = h.residual_scale,
+         .mixer = attends ? Mixer::attention : Mixer::short_conv,
+         .n_conv_taps = attends ? 0 : h.n_conv_taps,
+         .n_heads = attends ? h.n_heads : 0,
+         .n_kv_heads = n_kv_heads,
+         .head_dim = h.head_dim,
+         .clamp_qkv = h.clamp_qkv,
+         .qk_norm = block.qk_norm,
+         .rotates_first = block.rotates_first,
+         .rope = attends && rotated[static_cast<size_t>(i)] ? rope.index_for(window) : -1,
+         .window = window,
+         .attn_scale = h.attn_scale_of(i),
+         .attn_softcap = h.attn_softcap});
     plan_feed_forward(layers.back(), block, h, with_experts[static_cast<size_t>(i)]);
   }
   return layers;

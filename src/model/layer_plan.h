@@ -23,7 +23,12 @@ struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
   Norm norm = Norm::rms;
   float norm_eps = 0;
+  bool norm_weights = true;
+  bool norm_biases = true;  // of layer norms
   NormPlace norm_place = NormPlace::pre;
+  bool parallel = false;     // attention and feed-forward read the same stream
+  bool shared_norm = false;  // one norm is before both
+  float residual_scale = 1;  // of what each adds to the stream
 
   Mixer mixer = Mixer::attention;
   int64_t n_conv_taps = 0;  // rows that the convolution sums, the own one included
@@ -31,11 +36,13 @@ struct LayerPlan {
   int64_t n_heads = 0;  // 0 without attention
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
-  bool qk_norm = false;    // queries and keys are normalised per head
-  int64_t rope = -1;       // index in RopePlans; -1: heads are not rotated
-  int64_t window = 0;      // keys that are seen, the own one included; 0: all
-  float attn_scale = 0;    // of q · k
-  float attn_softcap = 0;  // 0: none
+  float clamp_qkv = 0;  // limit of the numbers in q, k and v; 0: none
+  QkNorm qk_norm = QkNorm::none;
+  bool rotates_first = false;  // before that norm
+  int64_t rope = -1;           // index in RopePlans; -1: heads are not rotated
+  int64_t window = 0;          // keys that are seen, the own one included; 0: all
+  float attn_scale = 0;        // of q · k
+  float attn_softcap = 0;      // 0: none
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;

@@ -52,8 +52,9 @@ struct Model {
   Weight token_embd;               // plain rows
   Weight position_embd;            // plain rows; learned positions only
   std::vector<LayerWeights> layers;
-  Vector output_norm, output_norm_bias;
+  NormWeights output_norm;
   Weight output;
+  Vector output_bias;  // empty: none
   bool from_packed_file = false;
   std::vector<std::string> remarks;                   // ModelInfo::remarks
   std::unique_ptr<const ModelFile> file;              // plain rows point into it

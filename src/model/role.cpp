@@ -25,9 +25,9 @@ constexpr RoleRow kRoleRows[] = {
 static_assert(std::size(kRoleRows) == kRoles);
 
 constexpr NormRow kNormRows[] = {
-    {NormRole::attn, "attn_norm", embd}, {NormRole::q, "attn_q_norm", head},
-    {NormRole::k, "attn_k_norm", head},  {NormRole::attn_post, "post_attention_norm", embd},
-    {NormRole::ffn, "ffn_norm", embd},   {NormRole::ffn_post, "post_ffw_norm", embd},
+    {NormRole::attn, "attn_norm", embd},  {NormRole::q, "attn_q_norm", q_norm},
+    {NormRole::k, "attn_k_norm", k_norm}, {NormRole::attn_post, "post_attention_norm", embd},
+    {NormRole::ffn, "ffn_norm", embd},    {NormRole::ffn_post, "post_ffw_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 

@@ -30,15 +30,15 @@ enum class Role : uint8_t {
   expert_down
 };
 inline constexpr size_t kRoles = 13;
-// Norms. q and k are per head; attn comes before attention or convolution; the "post" ones follow
-// attention and feed-forward.
+// Norms. q and k are of queries and keys; attn comes before attention or convolution; the "post"
+// ones follow attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
 inline constexpr size_t kNormRoles = 6;
 
 // A length that a layer's plan gives a number: of the residual stream, all query heads, all key
 // heads, the three parts that go into a convolution, the inner vector of the feed-forward or of an
-// expert, the router's numbers, one head.
-enum class LayerSize : uint8_t { embd, q, kv, conv, ff, experts, head };
+// expert, the router's numbers, the weights of the norms of queries and keys.
+enum class LayerSize : uint8_t { embd, q, kv, conv, ff, experts, q_norm, k_norm };
 
 struct RoleRow {
   Role role;

@@ -75,6 +75,7 @@ class NotingOps final : public Ops {
     ops_.activate(x, act);
     note(x);
   }
+  void clamp(View x, float limit) override { ops_.clamp(x, limit); }
   void scale(View x, float factor) override {
     ops_.scale(x, factor);
     note(x);

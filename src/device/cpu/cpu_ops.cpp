@@ -150,6 +150,15 @@ void CpuOps::activate(View x, Act act) {
   for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernel(row(x, i), x.n_cols); });
 }
 
+void CpuOps::clamp(View x, float limit) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    float* const numbers = row(x, i);
+    for (int64_t c = 0; c < x.n_cols; ++c) {
+      numbers[c] = numbers[c] > limit ? limit : numbers[c] < -limit ? -limit : numbers[c];
+    }
+  });
+}
+
 void CpuOps::scale(View x, float factor) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     float* const numbers = row(x, i);

@@ -41,6 +41,7 @@ class CpuOps final : public Ops {
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
+  void clamp(View x, float limit) override;
   void scale(View x, float factor) override;
   void add(View x, View y) override;
   void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,

@@ -170,8 +170,8 @@ RUV_INLINE typename V::F quick_gelu_of(typename V::F x) {
   return V::div(x, V::add(V::set(1.0F), e));
 }
 
-// x · Φ(x). Of the normal distribution's tail beyond |x|, exp(-x²/2) is taken apart and the rest is
-// a polynomial (Abramowitz and Stegun 7.1.26): Φ is within 8e-8.
+// x · Φ(x). The normal distribution's tail beyond |x| is exp(-x²/2) times a polynomial of
+// 1 / (1 + c|x|) (Abramowitz and Stegun 7.1.26); Φ is within 8e-8.
 template <class V>
 RUV_INLINE typename V::F exact_gelu_of(typename V::F x) {
   const auto z = V::abs(x);
