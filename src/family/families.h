@@ -14,7 +14,24 @@
   X(phi3)               \
   X(gpt2)               \
   X(starcoder2)         \
-  X(lfm2)
+  X(lfm2)               \
+  X(olmo)               \
+  X(olmo2)              \
+  X(granite)            \
+  X(smollm3)            \
+  X(command_r)          \
+  X(cohere2)            \
+  X(stablelm)           \
+  X(nemotron)           \
+  X(arcee)              \
+  X(chatglm)            \
+  X(glm4)               \
+  X(exaone4)            \
+  X(phi2)               \
+  X(seed_oss)           \
+  X(ernie4_5)           \
+  X(hunyuan_dense)      \
+  X(helium)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

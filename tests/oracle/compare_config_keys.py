@@ -28,6 +28,15 @@ CLASSES = {
     "gemma3": ("gemma3", "Gemma3Config"), "phi3": ("phi3", "Phi3Config"),
     "gpt2": ("gpt2", "GPT2Config"), "starcoder2": ("starcoder2", "Starcoder2Config"),
     "lfm2": ("lfm2", "Lfm2Config"), "qwen3_moe": ("qwen3_moe", "Qwen3MoeConfig"),
+    "olmo": ("olmo", "OlmoConfig"), "olmo2": ("olmo2", "Olmo2Config"),
+    "granite": ("granite", "GraniteConfig"), "smollm3": ("smollm3", "SmolLM3Config"),
+    "cohere": ("cohere", "CohereConfig"), "cohere2": ("cohere2", "Cohere2Config"),
+    "stablelm": ("stablelm", "StableLmConfig"), "nemotron": ("nemotron", "NemotronConfig"),
+    "arcee": ("arcee", "ArceeConfig"), "glm": ("glm", "GlmConfig"), "glm4": ("glm4", "Glm4Config"),
+    "exaone4": ("exaone4", "Exaone4Config"), "phi": ("phi", "PhiConfig"),
+    "seed_oss": ("seed_oss", "SeedOssConfig"), "ernie4_5": ("ernie4_5", "Ernie4_5Config"),
+    "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1Config"),
+    "helium": ("helium", "HeliumConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model")

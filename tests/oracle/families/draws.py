@@ -35,11 +35,14 @@ class Draw:
         elif x >= absent:
             self.config[name] = None
 
-    def heads(self, even=True, kv=True):
-        """Heads, KV heads and the width of one."""
+    def heads(self, even=True, kv=True, eights=False):
+        """Heads, KV heads and the width of one; `eights`: mostly one of which a half, three quarters
+        and a quarter are even."""
         n = self.pick(1, 2, 3, 4, 4, 6, 8)
         n_kv = self.pick(*[i for i in range(1, n + 1) if n % i == 0]) if kv else n
         widths = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 26, 30, 32, 34, 38, 40)
+        if eights and self.chance(0.9):
+            widths = even = (8, 16, 24, 32, 40)
         width = self.pick(*widths, *(() if even else (1, 3, 5, 7, 9, 11, 13, 25)))
         return n, n_kv, width
 

@@ -8,13 +8,15 @@ import sys
 from families import known, reference, verdicts
 from families.engine import Engine
 from families.records import FAMILIES
+from families.records_dense import Dense
 
 SEED = "goldens"
 DRAWN = 24           # cases of each family beside the known ones
+DRAWN_DENSE = 12     # of a family that is Llama but for some fields
 POSITIONS = 3        # rows of each prompt
 TOKENS = 12          # logits of each row
 LONGEST = 140        # ids of a prompt
-MAX_BYTES = 2 << 20
+MAX_BYTES = 4 << 20
 
 
 def against_the_list(case, outcome):
@@ -49,6 +51,8 @@ def golden(name, case, engine):
              "positions": rows_of(n),
              "logits": [[float(f"{x:.7g}") for x in want[i][:TOKENS]] for i in rows_of(n)]}
             for n, want in zip(case["lengths"], trial.want)]
+        out["deltas"] = {form.split()[0]: float(f"{max(found.values()):.2g}")
+                         for form, found in outcome.deltas.items()}
         out["bounds"] = {form.split()[0]: round(verdicts.bound_of(x), 7)
                          for form, x in noise.items()}
         return out, outcome
@@ -65,7 +69,7 @@ def cases():
     for case in known.KNOWN:
         yield f"{case['family']}_{case['name']}", case
     for family, record in FAMILIES.items():
-        for number in range(DRAWN):
+        for number in range(DRAWN_DENSE if isinstance(record, Dense) else DRAWN):
             yield f"{family}_{number}", record.draw(f"{SEED}/{family}/{number}")
 
 

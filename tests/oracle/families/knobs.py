@@ -5,7 +5,7 @@ import random
 import tempfile
 
 from families import reference, verdicts, weights
-from families.records import INERT
+from families.base import INERT
 
 MAX_DRAWS, MAX_TRIES = 1000, 40
 NAMES = {"model_type", "architectures", "rope_type", "type", "vocab_size"}

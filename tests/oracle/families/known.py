@@ -1,6 +1,8 @@
 """Configurations that went wrong once, by name, and those whose outcome is a decision. `expect`:
 "logits" (the reference's), "refused" (by name), or "either" (right or refused)."""
 
+from families.records_dense import DENSE
+
 COMMON = {"vocab_size": 61, "hidden_size": 40, "intermediate_size": 24, "num_hidden_layers": 2,
           "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
 BASES = {
@@ -31,6 +33,9 @@ BASES = {
              "num_hidden_layers": 3, "block_multiple_of": 8,
              "layer_types": ["conv", "full_attention", "conv"]},
 }
+BASES |= {record.name: {"model_type": record.model_type, "architectures": [record.hf_class],
+                        "pad_token_id": 0, "head_dim": 10, **COMMON}
+          for record in DENSE}
 SHORT, LONG = [1, 1.1, 1.2, 1.3, 1.4], [1, 2.1, 3.2, 4.3, 5.4]
 LONGROPE = {"type": "longrope", "short_factor": SHORT, "long_factor": LONG}
 PHI3_LONG = {"original_max_position_embeddings": 32, "rope_scaling": LONGROPE}

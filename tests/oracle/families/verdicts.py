@@ -58,7 +58,7 @@ def layout_of(case):
     layout = {}
     for name, shape in shapes.items():
         if "embed_tokens" in name or "lm_head" in name:
-            shape = (shape[0] + file.get("more_rows", 0), shape[1])
+            shape = (shape[0] + file.get("more_rows", 0), *shape[1:])
         filler = name
         if name == "lm_head.weight" and head == "same":
             filler = next(n for n in shapes if "embed_tokens" in n or "wte" in n)

@@ -47,7 +47,8 @@ def role_of(name, shape, model_type, heat):
     queries and keys, so that windows, caps and scales matter."""
     gemma = model_type.startswith("gemma")
     sandwich = model_type in ("gemma2", "gemma3_text", "gemma3")
-    shift = -1.0 if gemma and "norm" in name else 0.0
+    less_one = gemma or model_type == "nemotron"
+    shift = -1.0 if less_one and "norm" in name else 0.0
     if len(shape) == 1 and name.endswith("weight"):
         if name.endswith("norm.weight") and "layers" not in name or "ln_f" in name:
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read

@@ -1,0 +1,37 @@
+// Phi-1, 1.5 and 2: layer norm, biases everywhere, a plain feed-forward beside attention, a part of
+// each head rotated. Norms of single heads are refused.
+#include "family/families.h"
+
+namespace ruv::family {
+namespace {
+constexpr NeutralKey kNeutral[] = {{"qk_layernorm", "false"}};
+constexpr TensorName kNames[] = {
+    {"output_norm", "model.final_layernorm"},
+    {"blk.{}.attn_output", "model.layers.{}.self_attn.dense"},
+    {"blk.{}.ffn_up", "model.layers.{}.mlp.fc1"},
+    {"blk.{}.ffn_down", "model.layers.{}.mlp.fc2"},
+};
+constexpr HfClass kClasses[] = {{.model_type = "phi",
+                                 .class_names = "PhiForCausalLM PhiModel",
+                                 .act = "gelu_new",
+                                 .norm_eps_key = "layer_norm_eps",
+                                 .norm_eps = 1e-5,
+                                 .max_positions = 2048,
+                                 .null_kv_heads = true,
+                                 .rope = HfRope::partial,
+                                 .rotary_part = 0.5,
+                                 .neutral = kNeutral}};
+}  // namespace
+
+constinit const FamilyRecord phi2{.name = "phi2",
+                                  .block = {.norm = Norm::layer,
+                                            .parallel = true,
+                                            .shared_norm = true,
+                                            .qkv_bias = true,
+                                            .all_bias = true,
+                                            .head_bias = true,
+                                            .gated = false,
+                                            .act = Act::gelu_tanh},
+                                  .own_names = kNames,
+                                  .classes = kClasses};
+}  // namespace ruv::family
