@@ -29,5 +29,6 @@ constinit const FamilyRecord cohere2{.name = "cohere2",
                                                .window_period = 4,
                                                .only_windows_rotate = true},
                                      .neighbour_pairs = true,
+                                     .gguf_keys = "logit_scale",
                                      .classes = kClasses};
 }  // namespace ruv::family

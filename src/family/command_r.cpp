@@ -24,5 +24,6 @@ constinit const FamilyRecord command_r{
     .name = "command-r",
     .block = {.norm = Norm::layer, .norm_biases = false, .parallel = true, .shared_norm = true},
     .neighbour_pairs = true,
+    .gguf_keys = "logit_scale",
     .classes = kClasses};
 }  // namespace ruv::family

@@ -98,6 +98,8 @@ struct FamilyRecord {
   bool neighbour_pairs = false;
 
   // GGUF files only.
+  // Keys that are honoured for this family and must be neutral for others, between spaces.
+  std::string_view gguf_keys = {};
   bool neighbour_rows = false;                 // rows of q and k are ordered to rotate (2i, 2i + 1)
   std::string_view last_norm = "output_norm";  // the norm before the output matrix
   std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward

@@ -16,6 +16,9 @@ constexpr HfClass kClasses[] = {{.model_type = "granite",
                                  .logit_scale = "logits_scaling"}};
 }
 
-constinit const FamilyRecord granite{
-    .name = "granite", .divides_logits = true, .neighbour_rows = true, .classes = kClasses};
+constinit const FamilyRecord granite{.name = "granite",
+                                     .divides_logits = true,
+                                     .gguf_keys = "embedding_scale residual_scale logit_scale",
+                                     .neighbour_rows = true,
+                                     .classes = kClasses};
 }  // namespace ruv::family

@@ -17,6 +17,7 @@ constexpr HfClass kClasses[] = {{.model_type = "olmo",
 constinit const FamilyRecord olmo{
     .name = "olmo",
     .block = {.norm = Norm::layer, .norm_weights = false, .norm_biases = false},
+    .gguf_keys = "attention.clamp_kqv",
     .neighbour_rows = true,
     .classes = kClasses};
 }  // namespace ruv::family

@@ -20,6 +20,8 @@ constexpr HfClass kClasses[] = {{.model_type = "stablelm",
                                  .neutral = kNeutral}};
 }  // namespace
 
-constinit const FamilyRecord stablelm{
-    .name = "stablelm", .block = {.norm = Norm::layer, .shared_norm = true}, .classes = kClasses};
+constinit const FamilyRecord stablelm{.name = "stablelm",
+                                      .block = {.norm = Norm::layer, .shared_norm = true},
+                                      .gguf_keys = "use_parallel_residual",
+                                      .classes = kClasses};
 }  // namespace ruv::family

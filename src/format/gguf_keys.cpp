@@ -12,6 +12,11 @@ constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
                                    {"attention.causal", " true "},
                                    {"attention.max_alibi_bias", " 0 "},
                                    {"attention.shared_kv_layers", " 0 "},
+                                   {"attention.clamp_kqv", " 0 "},
+                                   {"embedding_scale", " 0 1 "},
+                                   {"residual_scale", " 0 1 "},
+                                   {"logit_scale", " 0 1 "},
+                                   {"use_parallel_residual", " false "},
                                    {"nextn_predict_layers", " 0 "},
                                    {"leading_dense_block_count", " 0 "},
                                    {"interleave_moe_layer_step", " 0 1 "},
@@ -47,8 +52,7 @@ std::string_view gguf_keys() {
          "expert_weights_norm hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
-         "conv_bias use_parallel_residual logit_scale embedding_scale residual_scale "
-         "attention.clamp_kqv rope.rotated_layers ";
+         "conv_bias rope.rotated_layers ";
 }
 
 std::string_view gguf_keys_without_effect() {
@@ -62,12 +66,14 @@ std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }
 
 Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
                        const std::string& source) {
-  if (find_family(architecture) == nullptr) return {};
+  const FamilyRecord* const family = find_family(architecture);
+  if (family == nullptr) return {};
   const std::string prefix = architecture + ".";
   for (auto entry = metadata.lower_bound(prefix);
        entry != metadata.end() && entry->first.starts_with(prefix); ++entry) {
     const std::string_view name = std::string_view(entry->first).substr(prefix.size());
-    if (is_word_of(gguf_keys(), name) || is_word_of(gguf_keys_without_effect(), name)) continue;
+    if (is_word_of(gguf_keys(), name) || is_word_of(family->gguf_keys, name)) continue;
+    if (is_word_of(gguf_keys_without_effect(), name)) continue;
     const std::string value = std::visit(Shown(), entry->second);
     const auto* const neutral = std::ranges::find(kNeutral, name, &NeutralKey::name);
     if (neutral != std::end(kNeutral) && is_word_of(neutral->allowed, value)) continue;

@@ -11,7 +11,9 @@
 
 namespace ruv {
 
-std::string_view gguf_keys();  // honoured, between spaces, without the architecture
+// Honoured in files of all families, between spaces, without the architecture.
+// FamilyRecord::gguf_keys has those that only some families honour.
+std::string_view gguf_keys();
 std::string_view gguf_keys_without_effect();
 std::span<const NeutralKey> gguf_neutral_keys();
 

@@ -390,6 +390,12 @@ TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
                       "--ignore-key llama.attention.temperature_length"),
             std::string::npos);
   EXPECT_TRUE(usable("attention.clamp_kqv", 0.0).ok());
+  EXPECT_FALSE(usable("attention.clamp_kqv", 8.0).ok());
+  EXPECT_TRUE(usable("logit_scale", 1.0).ok());
+  EXPECT_FALSE(usable("logit_scale", 0.5).ok());
+  EXPECT_FALSE(usable("use_parallel_residual", true).ok());
+  EXPECT_TRUE(Numbers("granite").set("logit_scale", 8.0).open()->usable().ok());
+  EXPECT_TRUE(Numbers("olmo").set("attention.clamp_kqv", 8.0).open()->usable().ok());
   EXPECT_FALSE(usable("attention.max_alibi_bias", 8.0).ok());
   EXPECT_TRUE(usable("attention.causal", true).ok());
   EXPECT_FALSE(usable("attention.causal", false).ok());
