@@ -46,6 +46,20 @@ TEST(Family, APeriodBelongsToPeriodicWindows) {
   }
 }
 
+TEST(Family, WhatOneFieldNeedsAnotherHas) {
+  for (const FamilyRecord* const family : families()) {
+    const BlockSpec& block = family->block;
+    // Convolutions use the memory in which a parallel feed-forward's input waits.
+    const bool may_be_parallel =
+        block.parallel || is_word_of(family->gguf_keys, "use_parallel_residual");
+    EXPECT_FALSE(may_be_parallel && block.mixers != Mixers::attention) << family->name;
+    for (const HfClass& hf : family->classes) {
+      EXPECT_TRUE(hf.rotated_key.empty() || block.unrotated_period > 0) << family->name;
+      EXPECT_FALSE(!hf.parallel_key.empty() && block.mixers != Mixers::attention) << family->name;
+    }
+  }
+}
+
 TEST(Family, TheLastLayerOfAPeriodSeesAll) {
   const BlockSpec third{.windows = Windows::periodic, .window_period = 3};
   const bool windowed[] = {true, true, false, true, true, false};

@@ -101,6 +101,15 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
   return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
 }
 
+// Where both halves of a block share one norm, GGUF files with a second one mean that the halves
+// follow each other, whatever their key says.
+Result<bool> read_parallel(const ModelFile& file, const BlockSpec& block) {
+  const bool parallel = TRY(truth_or(file, "use_parallel_residual", block.parallel));
+  const bool has_second = block.shared_norm && file.container() == "gguf" &&
+                          file.find_tensor("blk.0.ffn_norm.weight") != nullptr;
+  return parallel && !has_second;
+}
+
 // GGUF files without expert_weights_norm are of families that renormalise.
 Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& h) {
   constexpr std::string_view kCount = "expert_count", kUsed = "expert_used_count";
@@ -223,7 +232,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
   }
   TRY(read_scales(file, family, h));
-  h.parallel = TRY(truth_or(file, "use_parallel_residual", family.block.parallel));
+  h.parallel = TRY(read_parallel(file, family.block));
   // A config.json says the scale by its own key; a GGUF file leaves it to the reader.
   if (h.n_layers == family.width_scaled_depth &&
       file.find("attention.query_pre_attn_scalar") == nullptr) {
