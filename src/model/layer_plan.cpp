@@ -181,8 +181,6 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
         {.n_embd = h.n_embd,
          .norm = block.norm,
          .norm_eps = h.norm_eps,
-         .norm_weights = block.norm_weights,
-         .norm_biases = block.norm_biases,
          .norm_place = block.norm_place,
          .parallel = h.parallel,
          .shared_norm = block.shared_norm,

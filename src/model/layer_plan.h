@@ -23,8 +23,6 @@ struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
   Norm norm = Norm::rms;
   float norm_eps = 0;
-  bool norm_weights = true;
-  bool norm_biases = true;  // of layer norms
   NormPlace norm_place = NormPlace::pre;
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // one norm is before both

@@ -75,7 +75,10 @@ class NotingOps final : public Ops {
     ops_.activate(x, act);
     note(x);
   }
-  void clamp(View x, float limit) override { ops_.clamp(x, limit); }
+  void clamp(View x, float limit) override {
+    ops_.clamp(x, limit);
+    note(x);
+  }
   void scale(View x, float factor) override {
     ops_.scale(x, factor);
     note(x);

@@ -190,7 +190,7 @@ TEST_P(Families, LogitsOrRefusal) {
   ASSERT_TRUE(text) << text.error().message();
   const auto goldens = parse_json(*text, path);
   ASSERT_TRUE(goldens) << goldens.error().message();
-  ASSERT_GE(goldens->size(), 6U);
+  ASSERT_GE(goldens->size(), 8U);
   const std::string root =
       testing::TempDir() + "ruv_families_" + GetParam() + "_" + std::to_string(getpid());
   for (const Json& golden : *goldens) {
