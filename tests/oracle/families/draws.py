@@ -1,6 +1,7 @@
 """Random choices that several families share: sizes, RoPE in both dialects, windows, files."""
 import random
 
+KINDS = ("full_attention", "sliding_attention")
 EXTRA_KEYS = {
     "_name_or_path": "somewhere/else", "transformers_version": "4.41.2", "use_cache": False,
     "initializer_range": 0.5, "attention_dropout": 0.0, "pretraining_tp": 2,
@@ -45,6 +46,12 @@ class Draw:
             widths = even = (8, 16, 24, 32, 40)
         width = self.pick(*widths, *(() if even else (1, 3, 5, 7, 9, 11, 13, 25)))
         return n, n_kv, width
+
+    def layer_types(self, chance, kinds=KINDS):
+        """With this chance, a kind of its own for each layer."""
+        if self.chance(chance):
+            n = self.config["num_hidden_layers"]
+            self.config["layer_types"] = [self.pick(*kinds) for _ in range(n)]
 
     def extras(self):
         for name in self.random.sample(sorted(EXTRA_KEYS), self.pick(0, 0, 0, 1, 2, 4)):

@@ -49,10 +49,7 @@ class Qwen(Family):
         d.put("use_sliding_window", True, True, False, absent=0.2)
         d.window()
         d.put("max_window_layers", 0, 1, 2, 28, absent=0.2)
-        if d.chance(0.2):
-            n = d.config["num_hidden_layers"]
-            kinds = ("full_attention", "sliding_attention")
-            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+        d.layer_types(0.2)
 
 
 class Qwen2(Qwen):
@@ -166,10 +163,7 @@ class Gemma2(Gemma):
         d.put("attn_logit_softcapping", 50.0, 5.0, 2.5, absent=0.2, null=0.2)
         d.put("final_logit_softcapping", 30.0, 6.0, 3.0, absent=0.2, null=0.2)
         d.window()
-        if d.chance(0.25):
-            n = d.config["num_hidden_layers"]
-            kinds = ("full_attention", "sliding_attention")
-            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+        d.layer_types(0.25)
 
 
 class Gemma3(Gemma2):

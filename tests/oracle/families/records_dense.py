@@ -88,13 +88,11 @@ class Cohere2(Dense):
 
     def settings(self, d):
         super().settings(d)
-        d.config["num_hidden_layers"] = n = d.pick(1, 2, 3, 5)
+        d.config["num_hidden_layers"] = d.pick(1, 2, 3, 5)
         d.put("logit_scale", 0.0625, 0.25, 1.0, 2.5, absent=0.2, null=0)
         d.window(null=0.02)
         d.put("sliding_window_pattern", 2, 3, 4, absent=0.4, null=0)
-        if d.chance(0.3):
-            kinds = ("full_attention", "sliding_attention")
-            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+        d.layer_types(0.3)
 
 
 class StableLm(Kv):
@@ -147,12 +145,10 @@ class Exaone4(Kv):
 
     def settings(self, d):
         super().settings(d)
-        d.config["num_hidden_layers"] = n = d.pick(1, 2, 3, 5)
+        d.config["num_hidden_layers"] = d.pick(1, 2, 3, 5)
         d.window(null=0.3)
         d.put("sliding_window_pattern", 2, 3, 4, absent=0.4, null=0)
-        if d.chance(0.3):
-            kinds = ("full_attention", "sliding_attention")
-            d.config["layer_types"] = [d.pick(*kinds) for _ in range(n)]
+        d.layer_types(0.3)
 
 
 class Phi(Dense):
