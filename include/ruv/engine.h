@@ -41,11 +41,11 @@ struct EngineOptions {
   std::shared_ptr<const Model> draft_model = nullptr;
 };
 
-// One piece of an answer. Several tokens may pass before text becomes certain (unfinished
-// characters, a possible stop string); their events have empty text.
 // The longest text that completes an answer's form.
 inline constexpr size_t kMaxRepairBytes = 16 << 10;
 
+// One piece of an answer. Several tokens may pass before text becomes certain (unfinished
+// characters, a possible stop string); their events have empty text.
 struct Event {
   std::vector<Token> ids;  // tokens that this event reports
   std::string text;        // whole UTF-8 characters, never part of a stop string

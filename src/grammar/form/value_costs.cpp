@@ -119,20 +119,18 @@ std::optional<ValueCosts::Member> ValueCosts::next_member(Formula formula) {
   ObjectSteps& objects = goals_->objects();
   const ObjectSteps::Plan plan = objects.plan(formula);
   std::optional<Member> best;
-  const auto offer = [&](KeyName name, uint32_t cell, const GoalStep& step, uint32_t key) {
-    const Member made = {name, cell, step, sum(key, of_value(step.value))};
+  const auto offer = [&](const GoalStep& step, uint32_t key) {
+    const Member made = {step, sum(key, of_value(step.value))};
     const auto rank = [&](const Member& m) { return std::pair(m.step.next == formula, m.cost); };
     if (made.cost < kNone && (!best || rank(made) < rank(*best))) best = made;
   };
   for (const KeyName name : plan.names) {
     const auto key = static_cast<uint32_t>(objects.keys().spelling(name).size()) + 4;
-    for (const GoalStep& step : std::vector(objects.steps(formula, name)))
-      offer(name, 0, step, key);
+    for (const GoalStep& step : std::vector(objects.steps(formula, name))) offer(step, key);
   }
   for (const ObjectSteps::Plan::Open& open : plan.open) {
     const uint32_t key = sum(of_language(open.keys), 2);
-    for (const GoalStep& step : std::vector(objects.steps(formula, open.cell)))
-      offer(KeyName::other, open.cell, step, key);
+    for (const GoalStep& step : std::vector(objects.steps(formula, open.cell))) offer(step, key);
   }
   return best;
 }

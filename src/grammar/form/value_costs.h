@@ -36,14 +36,6 @@ class ValueCosts {
   uint32_t of_value(Goal goal);
   uint32_t of_members(Formula formula);
   uint32_t of_items(Formula formula, Goal seen);
-  // The member that an object should have next.
-  struct Member {
-    KeyName name = KeyName::other;
-    uint32_t cell = 0;  // of other keys
-    GoalStep step = {};
-    uint32_t cost = kNone;  // of key and value
-  };
-  std::optional<Member> next_member(Formula formula);
 
  private:
   static constexpr size_t kMaxStates = 4096;
@@ -51,6 +43,12 @@ class ValueCosts {
   static constexpr uint64_t kMaxSteps = 20'000;
   static constexpr int kMaxParts = 1000;
 
+  // A member that an object may have next.
+  struct Member {
+    GoalStep step = {};
+    uint32_t cost = kNone;  // of key and value
+  };
+  std::optional<Member> next_member(Formula formula);
   uint32_t of_children(const RuleNode& rule);
 
   const FormParts& parts_;
