@@ -5,7 +5,8 @@ are odd but legal.
     compare_families.py --seed 1 --count 500            every family in turn
     compare_families.py --family gemma2 --count 50 --shrink
     compare_families.py --case build/families/gemma2-17/case.json
-    compare_families.py --write-goldens                 remakes tests/golden/families
+    compare_families.py --write-goldens --family gemma2 remakes its file in tests/golden/families,
+                                                        without --family those of all
 
 Each model is asked for the logits of every position of several prompts, from its folder and from the
 GGUF file that `ruvllm quantize` makes of it. Δ is the largest difference over the standard deviation

@@ -27,6 +27,7 @@ class Family:
     has_head_dim = True  # head_dim may differ from hidden_size / heads
     base_class = ""
     eights = False       # a part of each head is rotated
+    goldens = 10         # drawn cases that families_test.cpp repeats, beside the known ones
 
     def draw(self, key):
         d = Draw(key)
@@ -71,3 +72,8 @@ class Family:
         d.put("hidden_act", *activations)
         d.put(eps, 1e-5, 1e-6, 1e-2, absent=0.2)
         d.put("tie_word_embeddings", True, False, False, absent=0.2)
+
+
+class Thorough(Family):
+    """A family whose features many others share: more of its cases are kept."""
+    goldens = 24

@@ -1,11 +1,11 @@
 """One record for each family: how its configs are drawn. The keys that a family's reference class
 reads must all be drawn; those named `inert` may not change a logit, and every other one must be seen
 to do so (knobs.py)."""
-from families.base import GELU, SCALED, SILU, Family
+from families.base import GELU, SCALED, SILU, Thorough
 from families.records_dense import DENSE
 
 
-class Llama(Family):
+class Llama(Thorough):
     name = model_type = "llama"
     hf_class, base_class, divides = "LlamaForCausalLM", "LlamaModel", True
     inert = {"sliding_window", "use_sliding_window", "max_window_layers", "layer_types"}
@@ -20,7 +20,7 @@ class Llama(Family):
             d.put("use_sliding_window", False, absent=0.5)
 
 
-class Mistral(Family):
+class Mistral(Thorough):
     name = model_type = "mistral"
     hf_class, base_class = "MistralForCausalLM", "MistralModel"
     inert = {"layer_types", "attention_bias"}
@@ -36,7 +36,7 @@ class Mistral(Family):
         d.window()
 
 
-class Qwen(Family):
+class Qwen(Thorough):
     inert = {"attention_bias"}
 
     def sizes(self, d):
@@ -71,7 +71,7 @@ class Qwen3(Qwen):
         d.put("attention_bias", True, False, absent=0.4)
 
 
-class Qwen3Moe(Family):
+class Qwen3Moe(Thorough):
     name, model_type = "qwen3moe", "qwen3_moe"
     hf_class, base_class = "Qwen3MoeForCausalLM", "Qwen3MoeModel"
     inert = {"router_aux_loss_coef", "max_window_layers"}
@@ -103,7 +103,7 @@ class Qwen3Moe(Family):
         d.put("router_aux_loss_coef", 0.5, absent=0.8)
 
 
-class Mixtral(Family):
+class Mixtral(Thorough):
     name = model_type = "mixtral"
     hf_class, base_class = "MixtralForCausalLM", "MixtralModel"
     inert = {"router_aux_loss_coef", "router_jitter_noise", "attention_bias"}
@@ -124,7 +124,7 @@ class Mixtral(Family):
         d.put("router_jitter_noise", 0.1, absent=0.8)
 
 
-class Gemma(Family):
+class Gemma(Thorough):
     name = model_type = "gemma"
     hf_class, base_class = "GemmaForCausalLM", "GemmaModel"
     activation = "hidden_act"
@@ -206,7 +206,7 @@ class Gemma3(Gemma2):
             c["rope_parameters"] = {"rope_type": kind, "rope_theta": d.theta(), **scaling}
 
 
-class Phi3(Family):
+class Phi3(Thorough):
     name = model_type = "phi3"
     hf_class, base_class, has_head_dim = "Phi3ForCausalLM", "Phi3Model", False
 
@@ -226,7 +226,7 @@ class Phi3(Family):
         d.window(absent=0.4)
 
 
-class Gpt2(Family):
+class Gpt2(Thorough):
     name = model_type = "gpt2"
     hf_class, base_class = "GPT2LMHeadModel", "GPT2Model"
 
@@ -259,7 +259,7 @@ class Gpt2(Family):
     inert = {"reorder_and_upcast_attn", "n_positions", "hidden_act"}
 
 
-class Starcoder2(Family):
+class Starcoder2(Thorough):
     name = model_type = "starcoder2"
     hf_class, base_class, has_head_dim = "Starcoder2ForCausalLM", "Starcoder2Model", False
     inert = {"layer_types"}
@@ -276,7 +276,7 @@ class Starcoder2(Family):
         d.put("residual_dropout", 0.1, absent=0.8)
 
 
-class Lfm2(Family):
+class Lfm2(Thorough):
     name = model_type = "lfm2"
     hf_class, base_class = "Lfm2ForCausalLM", "Lfm2Model"
     inert = {"tie_embedding", "block_dim", "num_heads", "use_pos_enc", "block_use_swiglu"}

@@ -8,7 +8,7 @@ RELU2 = ("relu2",) * 8 + ("silu", "gelu", "relu")
 class Dense(Family):
     """A family with the usual keys: `biases` are truth values, `kinds` the scalings of positions."""
     eps, activations, kinds, partial = "rms_norm_eps", SILU, SCALED, 0.0
-    biases = ("attention_bias",)
+    biases, goldens = ("attention_bias",), 12
 
     def settings(self, d):
         self.common(d, self.activations, self.eps)
