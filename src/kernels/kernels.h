@@ -172,6 +172,27 @@ struct CodeValueArgs {
   int bits;
 };
 
+// A linear attention's matrix S (n_keys, n_values) takes in one token:
+//   memory[j] = Σ_i S[i][j] · read[i]
+//   S[i][j]   = keep[i] · S[i][j] + write[i] · memory[j] + key[i] · value[j]
+//   out[j]    = Σ_i S[i][j] · query[i]
+// in this order, every sum along i, products after the first added by fma. Without `read` there is
+// no memory; without `write` (which needs `read`) it is computed but changes nothing. `memory` and
+// `out` hold n_values numbers and overlap nothing.
+struct StateStepArgs {
+  float* state;
+  int64_t n_keys;
+  int64_t n_values;
+  const float* read;
+  const float* keep;
+  const float* write;
+  const float* key;
+  const float* value;
+  const float* query;
+  float* memory;
+  float* out;
+};
+
 struct CodeWeights {
   float sum;     // Σ p
   float offset;  // Σ p · token_low
@@ -195,7 +216,8 @@ struct Kernels {
   // x += y
   void (*add)(float* x, const float* y, int64_t n) = nullptr;
   // By Act: gate = act(gate) · up, and x = act(x). SiLU x·σ(x), tanh GELU
-  // 0.5x(1+tanh(√(2/π)(x+0.044715x³))), GELU 0.5x(1+erf(x/√2)), quick GELU x·σ(1.702x).
+  // 0.5x(1+tanh(√(2/π)(x+0.044715x³))), GELU 0.5x(1+erf(x/√2)), quick GELU x·σ(1.702x), sigmoid
+  // σ(x).
   std::array<void (*)(float* gate, const float* up, int64_t n), kActs> gate = {};
   std::array<void (*)(float* x, int64_t n), kActs> activate = {};
   // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).
@@ -206,6 +228,7 @@ struct Kernels {
   // entries of -infinity at the end do not change. n a multiple of kPageTokens.
   float (*exp_sum)(float* x, int64_t n, float max) = nullptr;
 
+  void (*state_step)(const StateStepArgs& args) = nullptr;
   // The greatest of n numbers, -infinity when n is 0. n a multiple of kPageTokens.
   float (*largest)(const float* x, int64_t n) = nullptr;
   void (*page_scores)(const ScoreArgs& args) = nullptr;

@@ -238,6 +238,33 @@ uint64_t integer_pages_hash(const Kernels& k, int bits) {
   return hash.value();
 }
 
+uint64_t state_step_hash(const Kernels& k) {
+  Hash hash;
+  for (const int64_t n_keys : {1, 7, 64}) {
+    for (const int64_t n_values : kHeadDims) {
+      Floats state = random_floats(n_keys * n_values, 1, -1, 1);
+      const auto keys = [&](uint64_t seed) { return random_floats(n_keys, seed, -1, 1); };
+      const Floats read = keys(2);
+      const Floats keep = keys(3);
+      const Floats write = keys(4);
+      const Floats key = keys(5);
+      const Floats query = keys(6);
+      const Floats value = random_floats(n_values, 7, -1, 1);
+      Floats memory(value.size());
+      Floats out(value.size());
+      for (int variant = 0; variant < 3; ++variant) {
+        k.state_step({state.data(), n_keys, n_values, variant > 0 ? read.data() : nullptr,
+                      keep.data(), variant > 1 ? write.data() : nullptr, key.data(), value.data(),
+                      query.data(), memory.data(), out.data()});
+        hash.add(state);
+        hash.add(memory);
+        hash.add(out);
+      }
+    }
+  }
+  return hash.value();
+}
+
 uint64_t rope_hash(const Kernels& k) {
   const Floats cos = random_floats(1100, 2, -1, 1);
   const Floats sin = random_floats(1100, 3, -1, 1);
@@ -296,12 +323,15 @@ const std::vector<KernelCase>& kernel_cases() {
       {"gated quick_gelu", gate_of(Act::quick_gelu), 0x3EE5E083D449F09C},
       {"gated relu", gate_of(Act::relu), 0xEAA657F5BD060E07},
       {"gated relu2", gate_of(Act::relu2), 0x28522DF4415579AE},
+      {"gated sigmoid", gate_of(Act::sigmoid), 0x9F913482431C2767},
       {"silu", act_of(Act::silu), 0x285EA9CEE0828C8C},
       {"gelu_tanh", act_of(Act::gelu_tanh), 0xD1B688508E2B4D3E},
       {"gelu", act_of(Act::gelu), 0xAA10C97AD449A713},
       {"quick_gelu", act_of(Act::quick_gelu), 0xA8ECD9887B091C20},
       {"relu", act_of(Act::relu), 0x95333C00AA0C505A},
       {"relu2", act_of(Act::relu2), 0xD25D8F098617FDFF},
+      {"sigmoid", act_of(Act::sigmoid), 0x0DAF955D3D4A622D},
+      {"state_step", state_step_hash, 0xC80130F768F358DD},
       {"rope_half", rope_hash, 0x8787D22887E762CD},
       {"softcap", of([](K k, float* x, Row, int64_t n) { k.softcap(x, n, 30.0F); }),
        0xF5D782725201DB03},

@@ -76,6 +76,8 @@ inline float quick_gelu_of(float x) { return x / (1.0F + std::exp(-1.702F * x));
 inline float relu_of(float x) { return std::max(x, 0.0F); }
 inline float relu2_of(float x) { return relu_of(x) * relu_of(x); }
 
+inline float sigmoid_of(float x) { return 1.0F / (1.0F + std::exp(-x)); }
+
 template <float (*kAct)(float)>
 void gate(float* gate, const float* up, int64_t n) {
   for (int64_t i = 0; i < n; ++i) gate[i] = kAct(gate[i]) * up[i];
@@ -250,6 +252,24 @@ inline void blend(float* total, const float* x, int64_t n, float old, float fres
   for (int64_t i = 0; i < n; ++i) total[i] = total[i] * old + x[i] * fresh;
 }
 
+inline void state_step(const StateStepArgs& a) {
+  for (int64_t j = 0; j < a.n_values; ++j) {
+    double memory = 0;
+    double out = 0;
+    for (int64_t i = 0; a.read != nullptr && i < a.n_keys; ++i) {
+      memory += double{a.state[i * a.n_values + j]} * a.read[i];
+    }
+    if (a.read != nullptr) a.memory[j] = static_cast<float>(memory);
+    for (int64_t i = 0; i < a.n_keys; ++i) {
+      float& s = a.state[i * a.n_values + j];
+      const double written = a.write != nullptr ? a.write[i] * memory : 0;
+      s = static_cast<float>(double{a.keep[i]} * s + written + double{a.key[i]} * a.value[j]);
+      out += double{s} * a.query[i];
+    }
+    a.out[j] = static_cast<float>(out);
+  }
+}
+
 inline void to_f16(const float* x, uint16_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = f16_from_f32(x[i]);
 }
@@ -266,12 +286,14 @@ inline const Kernels kKernels = {
     .layer_norm = layer_norm,
     .add = add,
     .gate = {gate<silu_of>, gate<gelu_of>, gate<exact_gelu_of>, gate<quick_gelu_of>, gate<relu_of>,
-             gate<relu2_of>},
+             gate<relu2_of>, gate<sigmoid_of>},
     .activate = {activate<silu_of>, activate<gelu_of>, activate<exact_gelu_of>,
-                 activate<quick_gelu_of>, activate<relu_of>, activate<relu2_of>},
+                 activate<quick_gelu_of>, activate<relu_of>, activate<relu2_of>,
+                 activate<sigmoid_of>},
     .rope_half = rope_half,
     .softcap = softcap,
     .exp_sum = exp_sum,
+    .state_step = state_step,
     .largest = largest,
     .page_scores = page_scores,
     .page_values = page_values,

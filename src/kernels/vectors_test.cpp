@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -150,7 +151,11 @@ TEST_P(VectorTable, GatesAtTheEnds) {
     k_.activate[act](activated.data(), static_cast<int64_t>(x.size()));
     for (size_t i = 0; i < x.size(); ++i) {
       const float plain = i < 5 ? 0.0F : std::vector<float>{87, 89, 200, 1e4F}[i - 5];
-      const float want = Act{static_cast<uint8_t>(act)} == Act::relu2 ? plain * plain : plain;
+      const Act kind{static_cast<uint8_t>(act)};
+      const float sigmoid = i < 4 ? 0.0F : i == 4 ? 0.5F : 1.0F;
+      const float want = kind == Act::relu2     ? plain * plain
+                         : kind == Act::sigmoid ? sigmoid
+                                                : plain;
       EXPECT_NEAR(gated[i], want, 1e-30) << act << " " << i;
       EXPECT_NEAR(activated[i], want, 1e-30) << act << " " << i;
     }
@@ -332,6 +337,41 @@ TEST_P(VectorTable, Blend) {
   const Floats y = random_floats(6000, 4);
   compare([&](const Kernels& k, float* x, int64_t n) { k.blend(x, y.data(), n, 0.3F, 0.9F); }, 2e-6,
           2e-6);
+}
+
+TEST_P(VectorTable, StateStep) {
+  struct Variant {
+    bool reads, writes;
+  };
+  for (const Variant& variant : {Variant{false, false}, {true, false}, {true, true}}) {
+    for (const int64_t n_keys : {1, 5, 64}) {
+      for (const int64_t n_values : {1, 7, 16, 40, 64, 131}) {
+        const auto rows = [&](uint64_t seed) { return random_floats(n_keys, seed, -1, 1); };
+        const Floats read = rows(1);
+        const Floats keep = rows(2);
+        const Floats write = rows(3);
+        const Floats key = rows(4);
+        const Floats query = rows(5);
+        const Floats value = random_floats(n_values, 6, -1, 1);
+        const auto results = [&](const Kernels& table) {
+          std::array<Floats, 3> r = {random_floats(n_keys * n_values, 7, -1, 1),
+                                     Floats(static_cast<size_t>(n_values), 0.0F),
+                                     Floats(static_cast<size_t>(n_values), 0.0F)};
+          for (Floats& numbers : r) numbers = guarded(numbers);
+          table.state_step({r[0].data(), n_keys, n_values, variant.reads ? read.data() : nullptr,
+                            keep.data(), variant.writes ? write.data() : nullptr, key.data(),
+                            value.data(), query.data(), r[1].data(), r[2].data()});
+          return r;
+        };
+        const auto got = results(k_);
+        auto want = results(oracle_);
+        for (size_t i = 0; i < got.size(); ++i) {
+          want[i].resize(want[i].size() - 16);
+          expect_close(got[i], want[i], 1e-5, 1e-5);
+        }
+      }
+    }
+  }
 }
 
 // Pages of random bytes, laid out for any type of page.

@@ -6,6 +6,7 @@
 
 #include "kernels/generic/pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
+#include "kernels/generic/state.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
@@ -33,6 +34,7 @@ constexpr Kernels vector_table(const char* isa) {
       .rope_half = Vectors<V>::rope_half,
       .softcap = Vectors<V>::softcap,
       .exp_sum = Vectors<V>::exp_sum,
+      .state_step = StateSteps<V>::step,
       .largest = Vectors<V>::largest,
       .page_scores = Pages<V, HalfNumbers<V>>::scores,
       .page_values = Pages<V, HalfNumbers<V>>::values,

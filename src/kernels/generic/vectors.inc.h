@@ -192,6 +192,13 @@ RUV_INLINE typename V::F relu_of(typename V::F x) {
   return V::max(V::zero(), x);
 }
 
+// 1 / (1 + exp(-x))
+template <class V>
+RUV_INLINE typename V::F sigmoid_of(typename V::F x) {
+  const auto e = exp_of<V>(V::sub(V::zero(), x));
+  return V::div(V::set(1.0F), V::add(V::set(1.0F), e));
+}
+
 template <class V, Act kAct>
 RUV_INLINE typename V::F act_of(typename V::F x) {
   if constexpr (kAct == Act::silu) return silu_of<V>(x);
@@ -200,6 +207,7 @@ RUV_INLINE typename V::F act_of(typename V::F x) {
   if constexpr (kAct == Act::quick_gelu) return quick_gelu_of<V>(x);
   if constexpr (kAct == Act::relu) return relu_of<V>(x);
   if constexpr (kAct == Act::relu2) return V::mul(relu_of<V>(x), relu_of<V>(x));
+  if constexpr (kAct == Act::sigmoid) return sigmoid_of<V>(x);
 }
 
 // x in [-127, 127], NaN as -127: conversions of what does not fit differ between machines.
