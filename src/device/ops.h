@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,6 +65,35 @@ struct ShortConvParams {
   const Vector* bias = nullptr;  // (n_cols); empty: none
 };
 
+struct ConvolveParams {
+  int64_t layer = 0;             // whose running states are read and written
+  int64_t state_begin = 0;       // float32 of them that come before the rows of this convolution
+  const Vector* taps = nullptr;  // (n_taps, n_cols), the tap of the oldest row first
+  const Vector* bias = nullptr;  // (n_cols); empty: none
+  std::optional<Act> act = {};   // none: sums stay as they are
+};
+
+// The rows that a delta rule reads. qkv: all queries, then all keys, then all values. beta: one
+// number for each value head. decay: one for each value head, or for each key of each.
+struct DeltaInputs {
+  View qkv, beta, decay;
+};
+
+struct DeltaRuleParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the matrices
+  int64_t n_key_heads = 0;
+  int64_t n_value_heads = 0;  // a multiple of it
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  // Value head h reads the queries and keys of head h mod n_key_heads; else heads that follow each
+  // other share them.
+  bool tiled = false;
+  float beta_scale = 1;
+  const Vector* decay_rate = nullptr;  // (n_value_heads), below 0
+  const Vector* decay_bias = nullptr;  // as long as a row of decay
+};
+
 // The largest step that will be asked for.
 struct OpsLimits {
   int64_t max_rows = 0;
@@ -71,7 +101,9 @@ struct OpsLimits {
   int64_t max_head_dim = 0;
   int64_t max_group = 0;  // query heads per key/value head
   int64_t max_experts = 0;
-  int64_t max_chosen = 0;  // experts of a row
+  int64_t max_chosen = 0;      // experts of a row
+  int64_t max_state_keys = 0;  // of a head's matrix in linear attention
+  int64_t max_state_values = 0;
 };
 
 class Ops {
@@ -129,6 +161,19 @@ class Ops {
   // b · x afterwards. Requires: out and bcx do not overlap; a state frame for each sequence if
   // n_taps > 1.
   virtual void short_conv(View out, View bcx, const ShortConvParams& params) = 0;
+  // A causal convolution of each column along the rows of each sequence, in place:
+  //   x[r] = act(bias + Σ taps[t] · x[r - (n_taps - 1) + t])
+  // What lies before a sequence's first row is in its running state, the newest n_taps - 1 rows of
+  // x as it was, oldest first. Writes the states that the batch asks for. Requires: a state frame
+  // for each sequence if n_taps > 1.
+  virtual void convolve(View x, const ConvolveParams& params) = 0;
+  // Linear attention by the gated delta rule. The running state is a matrix S (key_dim, value_dim)
+  // for each value head, and a row's result is
+  //   S = diag(g) S;  S += β k (v - kᵀ S);  out = qᵀ S / √key_dim
+  // with q and k divided by their lengths, β = beta_scale · σ(beta) and
+  // g = exp(rate · softplus(decay + bias)). Writes the states that the batch asks for. Requires:
+  // a state frame for each sequence; `out` (n_rows, n_value_heads · value_dim) overlaps no input.
+  virtual void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) = 0;
   // The experts of each row. `logits` has one number for each of up to kMaxExperts; a row's
   // experts are those with the greatest, of equal ones the first. A row of `routes`, (n_rows,
   // 2 · chosen), has their numbers, ascending, and then their weights: the softmax of all logits of

@@ -59,6 +59,14 @@ class NotingOps final : public Ops {
     ops_.short_conv(out, bcx, params);
     note(out);
   }
+  void convolve(View x, const ConvolveParams& params) override {
+    ops_.convolve(x, params);
+    note(x);
+  }
+  void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override {
+    ops_.delta_rule(out, in, params);
+    note(out);
+  }
   void route(View routes, View logits, bool renormalise) override {
     ops_.route(routes, logits, renormalise);
     note(routes);

@@ -30,6 +30,8 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
     // Touched only by formats without a kernel; the system commits it then.
     ops->plain_scratch_.push_back(TRY(Buffer::allocate(mr * limits.max_k * int64_t{sizeof(float)} +
                                                        ops->f32_gemm_->group_bytes(limits.max_k))));
+    ops->state_scratch_.push_back(
+        TRY(Buffer::allocate(state_scratch_numbers(limits) * int64_t{sizeof(float)})));
   }
   const auto n_routes = static_cast<size_t>(limits.max_rows * limits.max_chosen);
   ops->routed_.begin.resize(static_cast<size_t>(limits.max_experts) + 1);

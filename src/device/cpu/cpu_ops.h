@@ -3,6 +3,7 @@
 // number of threads. All scratch memory is taken at construction.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "base/worker_pool.h"
@@ -37,6 +38,8 @@ class CpuOps final : public Ops {
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
   void attend(View out, View q, const AttendParams& params) override;
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
+  void convolve(View x, const ConvolveParams& params) override;
+  void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override;
   void route(View routes, View logits, bool renormalise) override;
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
   void gate(View gate, View up, Act act) override;
@@ -88,6 +91,30 @@ class CpuOps final : public Ops {
   void short_conv_of(const BatchSequence& sequence, Range columns, View out, View bcx,
                      const ShortConvParams& params) const;
 
+  // A head's matrix and vectors of one row.
+  static int64_t state_scratch_numbers(const OpsLimits& limits) {
+    return limits.max_state_keys * (limits.max_state_values + 8) + limits.max_state_values;
+  }
+  // Some numbers of a layer's running state.
+  struct StatePart {
+    int64_t layer = 0;
+    int64_t at = 0;
+    int64_t n = 0;
+  };
+  // Calls step(i, state) for each row i of the sequence in order, with the numbers of the state as
+  // the rows before have left them, and copies them to the frames where they are wanted. Requires:
+  // n numbers of scratch.
+  template <class Step>
+  void for_state_rows(const BatchSequence& sequence, const StatePart& part, float* scratch,
+                      Step&& step) const;
+
+  // The same of a plain one.
+  void convolve_sequence(const BatchSequence& sequence, Range columns, View x,
+                         const ConvolveParams& params) const;
+  // One head of one sequence.
+  void delta_rule_of(const BatchSequence& sequence, int64_t head, View out, const DeltaInputs& in,
+                     const DeltaRuleParams& params, int thread);
+
   // The rows of a step by the experts that they chose: those of expert e are
   // [begin[e], begin[e + 1]), ascending.
   struct RowsOfExperts {
@@ -115,11 +142,33 @@ class CpuOps final : public Ops {
   Buffer quantized_;                   // rows in the formats kernels take
   std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
   std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
+  std::vector<Buffer> state_scratch_;  // per thread: a head's matrix and vectors of one row
   RowsOfExperts routed_;
   std::vector<Product> expert_products_;
   std::unique_ptr<CpuAttend> attend_;
   const GemmKernel* f32_gemm_;
 };
+
+template <class Step>
+void CpuOps::for_state_rows(const BatchSequence& sequence, const StatePart& part, float* scratch,
+                            Step&& step) const {
+  const auto state_in = [&](FrameId frame) {
+    return device_->numbers(pages_->state(frame, part.layer)) + part.at;
+  };
+  // The state continues where it is wanted last, if that is after the last row.
+  const auto& outs = sequence.state_outs;
+  const bool ends_in_frame = !outs.empty() && outs.back().row == sequence.n_rows - 1;
+  float* const state = ends_in_frame ? state_in(outs.back().frame) : scratch;
+  std::copy_n(state_in(sequence.state), part.n, state);
+  auto wanted = outs.begin();
+  for (int64_t i = 0; i < sequence.n_rows; ++i) {
+    step(i, state);
+    for (; wanted != outs.end() && wanted->row == i; ++wanted) {
+      float* const to = state_in(wanted->frame);
+      if (to != state) std::copy_n(state, part.n, to);
+    }
+  }
+}
 
 template <class F>
 void CpuOps::for_rows(int64_t n_rows, int64_t numbers_per_row, F&& f) {
