@@ -33,6 +33,11 @@ struct AttendParams {
   float scale = 1.0F;     // of q · k
   float softcap = 0.0F;   // 0: none; else scores become cap · tanh(score / cap)
   int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
+  // Of the window only the keys of the row's own chunk: chunks are `window` positions, from 0 on.
+  bool chunked = false;
+  // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
+  // none.
+  const Vector* sinks = nullptr;
 };
 
 // Memory for products of low rank. They are computed some rows at a time, so that it stays small;

@@ -20,10 +20,13 @@ constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
 // The positions that row `row` of the sequence sees: those up to its own, the newest `window` of
-// them, and its block. Both ends ascend with the row.
-Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row, int64_t window) {
+// them or those of its chunk, and its block. Both ends ascend with the row.
+Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row,
+                   const AttendParams& params) {
   const int64_t position = sequence.first_position + row;
+  const int64_t window = params.window;
   Range keys = {window > 0 ? std::max<int64_t>(0, position - window + 1) : 0, position + 1};
+  if (window > 0 && params.chunked) keys.begin = position / window * window;
   if (batch.blocks.empty()) return keys;
   const int64_t at = sequence.row_begin + row;
   const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);
@@ -82,7 +85,7 @@ int64_t CpuAttend::make_tiles(const Call& call) {
   tiles_.clear();
   int64_t numbers = 0;
   const auto seen = [&](const BatchSequence& sequence, int64_t row) {
-    return visible_keys(*call.batch, sequence, row, call.params->window);
+    return visible_keys(*call.batch, sequence, row, *call.params);
   };
   for (const BatchSequence& sequence : call.batch->sequences) {
     for (int64_t row = 0, n_rows = 0; row < sequence.n_rows; row += n_rows) {
@@ -146,7 +149,7 @@ void CpuAttend::attend_tile(const Tile& tile, const Call& call, AttendScratch& s
   const int64_t n = tile.n_rows * call.group();
   const int64_t value_dim = call.params->value_dim;
   gather(tile, call, s);
-  start(n, value_dim, s);
+  start(tile, call, s);
   const ChunkResult result = {s.chunk.data(), s.chunk_max.data(), s.chunk_sum.data()};
   for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
     attend_chunk(tile, chunk, call, result, s);
@@ -170,7 +173,7 @@ void CpuAttend::attend_piece(const Piece& piece, const Call& call, AttendScratch
   }
   const int64_t done = piece.chunks.end - piece.chunks.begin;
   if (chunks_left_[static_cast<size_t>(piece.tile)].fetch_sub(done) != done) return;
-  start(n, value_dim, s);
+  start(tile, call, s);
   for (int64_t chunk = tile.chunks.begin; chunk < tile.chunks.end; ++chunk) {
     merge(n, value_dim, result_of(chunk), s);
   }
@@ -201,10 +204,17 @@ void CpuAttend::gather(const Tile& tile, const Call& call, AttendScratch& s) con
   }
 }
 
-void CpuAttend::start(int64_t n, int64_t value_dim, AttendScratch& s) {
+// A sink is a key that was seen before all others and has no value: exp(sink - sink) = 1.
+void CpuAttend::start(const Tile& tile, const Call& call, AttendScratch& s) const {
+  const int64_t group = call.group();
+  const int64_t n = tile.n_rows * group;
+  std::fill_n(s.total.begin(), n * call.params->value_dim, 0.0F);
+  const Vector* const sinks = call.params->sinks;
+  std::fill_n(s.sum.begin(), n, sinks == nullptr ? 0.0F : 1.0F);
   std::fill_n(s.max.begin(), n, kMasked);
-  std::fill_n(s.sum.begin(), n, 0.0F);
-  std::fill_n(s.total.begin(), n * value_dim, 0.0F);
+  if (sinks == nullptr) return;
+  const float* const of_heads = device_->numbers(sinks->memory.start) + tile.kv_head * group;
+  for (int64_t r = 0; r < n; ++r) s.max[static_cast<size_t>(r)] = of_heads[r % group];
 }
 
 // With tiered pages, tiles do not cross the end of a group, so all their rows read a chunk in the
@@ -371,7 +381,7 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
   for (int64_t r = 0; r < tile.n_rows * group; ++r) {
     float* const scores = s.scores.data() + r * kChunkTokens;
     const Range seen =
-        visible_keys(*call.batch, *tile.sequence, tile.first_row + r / group, params.window);
+        visible_keys(*call.batch, *tile.sequence, tile.first_row + r / group, params);
     const int64_t first = std::clamp<int64_t>(seen.begin - keys.begin, 0, n_scores);
     const int64_t last = std::clamp<int64_t>(seen.end - keys.begin, 0, n_scores);
     const int64_t n = rounded_up(last, kPageTokens);

@@ -96,7 +96,7 @@ class CpuAttend {
   void sum_values(int64_t n, ChunkPages chunk, const AttendParams& params,
                   const ChunkResult& result, AttendScratch& s) const;
   void gather(const Tile& tile, const Call& call, AttendScratch& s) const;
-  static void start(int64_t n, int64_t value_dim, AttendScratch& s);
+  void start(const Tile& tile, const Call& call, AttendScratch& s) const;
   void merge(int64_t n, int64_t value_dim, const ChunkResult& chunk, AttendScratch& s) const;
   void finish(const Tile& tile, const Call& call, const AttendScratch& s) const;
   float* head_of(const Tile& tile, View view, const Call& call, int64_t r) const;

@@ -20,6 +20,8 @@ struct Shape {
   int64_t n_heads, n_kv_heads, head_dim, window;
   float softcap;
   int64_t wider_values = 0;  // than head_dim
+  bool chunked = false;
+  bool sinks = false;
 
   int64_t value_dim() const { return head_dim + wider_values; }
 };
@@ -52,6 +54,7 @@ class AttendWorld {
     q_ = random(n_tokens * shape.n_heads * shape.head_dim);
     k_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
     v_ = random(n_tokens * shape.n_kv_heads * shape.value_dim());
+    sinks_ = random(shape.n_heads);
     for (PageId p = 63; p >= 0; --p) page_ids_.push_back(p);  // not in order of memory
     for (const PageId p : page_ids_) pages_.clear(p);
   }
@@ -93,6 +96,7 @@ class AttendWorld {
     }
     Device& device = pages_.device();
     const Vector centre = *device.vector(key_centre_);
+    const Vector sinks = *device.vector(sinks_);
     const TestView k(device, k_.data() + first * k_cols, n, k_cols);
     const TestView v(device, v_.data() + first * v_cols, n, v_cols);
     const TestView q(device, q_.data() + first * q_cols, n, q_cols);
@@ -101,7 +105,7 @@ class AttendWorld {
     ops_->store_kv(1, k.view(), v.view(), centre);
     ops_->attend(out.view(), q.view(),
                  {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, shape_.value_dim(), 0.3F,
-                  shape_.softcap, shape_.window});
+                  shape_.softcap, shape_.window, shape_.chunked, shape_.sinks ? &sinks : nullptr});
     return out.numbers();
   }
 
@@ -109,6 +113,7 @@ class AttendWorld {
     const int64_t kv_head = head / (shape_.n_heads / shape_.n_kv_heads);
     Range seen = {shape_.window > 0 ? std::max<int64_t>(0, position - shape_.window + 1) : 0,
                   position + 1};
+    if (shape_.chunked) seen.begin = position - position % shape_.window;
     for (const Range& block : blocks_) {
       if (block.begin > position || position >= block.end) continue;
       seen = {std::min(seen.begin, block.begin), block.end};
@@ -117,7 +122,7 @@ class AttendWorld {
                         int64_t i) {
       return double{x[static_cast<size_t>((token * heads + h) * shape_.head_dim + i)]};
     };
-    double sum = 0;
+    double sum = shape_.sinks ? std::exp(double{sinks_[static_cast<size_t>(head)]} - 60) : 0;
     double total = 0;
     for (int64_t t = seen.begin; t < seen.end; ++t) {
       double score = 0;
@@ -166,7 +171,7 @@ class AttendWorld {
   WorkerPool pool_;
   KvPages pages_;
   std::unique_ptr<CpuOps> ops_;
-  std::vector<float> q_, k_, v_;
+  std::vector<float> q_, k_, v_, sinks_;
   std::vector<float> key_centre_;
   std::vector<Range> blocks_;
   std::vector<PageId> page_ids_;
@@ -176,8 +181,16 @@ class AttendWorld {
 const std::vector<Range> kBlocks = {{1, 5}, {14, 60}, {60, 61}, {250, 280}};
 
 void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
-  const Shape shapes[] = {{4, 2, 16, 0, 0},  {3, 3, 24, 20, 0},   {8, 1, 8, 0, 5},
-                          {40, 1, 16, 0, 0}, {4, 2, 24, 0, 0, 8}, {4, 2, 24, 50, 0, -16}};
+  const Shape shapes[] = {{4, 2, 16, 0, 0},
+                          {3, 3, 24, 20, 0},
+                          {8, 1, 8, 0, 5},
+                          {40, 1, 16, 0, 0},
+                          {4, 2, 24, 0, 0, 8},
+                          {4, 2, 24, 50, 0, -16},
+                          {4, 2, 16, 17, 0, 0, true},  // chunks of 17 keys
+                          {6, 2, 8, 270, 0, 0, true, true},
+                          {4, 2, 16, 20, 0, 0, false, true},
+                          {3, 3, 8, 0, 4, 0, false, true}};
   for (const Shape& shape : shapes) {
     const int64_t n = 300;  // more than one chunk of keys
     AttendWorld world(kernels, shape, n, 2);
@@ -232,8 +245,10 @@ void expect_same_bytes_of_any_split(const Kernels& kernels, const Shape& shape, 
 
 // Whole prompts, chunks of them and single rows, which threads share chunk by chunk.
 TEST(CpuAttend, AnySplitOfTheRowsGivesTheSameBytes) {
-  const Shape shapes[] = {
-      {4, 2, 16, 50, 0}, {6, 2, 24, 0, 0}, {2, 1, 64, 300, 9}, {3, 1, 18, 0, 0}};
+  const Shape shapes[] = {{4, 2, 16, 50, 0, 0, false, true},
+                          {6, 2, 24, 0, 0},
+                          {2, 1, 64, 300, 9, 0, true},
+                          {3, 1, 18, 0, 0}};
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
       for (const KvType type : kKvTypes) expect_same_bytes_of_any_split(*kernels, shape, type);
@@ -284,15 +299,17 @@ TEST(CpuAttend, Int8PagesComeCloseToSoftmax) {
 TEST(CpuAttend, AWindowInFewFramesChangesNothing) {
   for (const Kernels* kernels : all_kernels()) {
     for (const KvType type : kKvTypes) {
-      const Shape shape = {4, 2, 16, 70, 0, 8};
-      AttendWorld few(*kernels, shape, 900, 2, type, FrameLimits{.n_lists = 1, .n_rows = 40});
-      AttendWorld all(*kernels, shape, 900, 2, type);
-      ASSERT_EQ(few.pages().saved().size(), 1U);
-      ASSERT_LT(few.pages().saved()[0]->n_frames(), 15);
-      int64_t n = 1;
-      for (int64_t first = 0; first + n < 900; first += n, n = n % 37 + 3) {
-        EXPECT_EQ(few.step(first, n), all.step(first, n))
-            << kernels->isa << ", " << kv_type_name(type) << " at " << first;
+      for (const bool chunked : {false, true}) {
+        const Shape shape = {4, 2, 16, 70, 0, 8, chunked};
+        AttendWorld few(*kernels, shape, 900, 2, type, FrameLimits{.n_lists = 1, .n_rows = 40});
+        AttendWorld all(*kernels, shape, 900, 2, type);
+        ASSERT_EQ(few.pages().saved().size(), 1U);
+        ASSERT_LT(few.pages().saved()[0]->n_frames(), 15);
+        int64_t n = 1;
+        for (int64_t first = 0; first + n < 900; first += n, n = n % 37 + 3) {
+          EXPECT_EQ(few.step(first, n), all.step(first, n))
+              << kernels->isa << ", " << kv_type_name(type) << " at " << first;
+        }
       }
     }
   }
