@@ -33,11 +33,21 @@ struct AttendParams {
   float scale = 1.0F;     // of q · k
   float softcap = 0.0F;   // 0: none; else scores become cap · tanh(score / cap)
   int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
-  // Of the window only the keys of the row's own chunk: chunks are `window` positions, from 0 on.
+  // Set: only the keys of the row's own chunk; chunks are `window` positions, from 0 on.
   bool chunked = false;
   // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
   // none.
   const Vector* sinks = nullptr;
+};
+
+// Queries grow with their position: a row's factor is 1 + slope · ln(1 + floor((position + offset)
+// / span)).
+struct PositionScale {
+  float slope = 0;
+  int64_t span = 1;  // above 0
+  int64_t offset = 0;
+
+  bool operator==(const PositionScale&) const = default;
 };
 
 // Memory for products of low rank. They are computed some rows at a time, so that it stays small;
@@ -151,6 +161,14 @@ class Ops {
                             const LowRankScratch& scratch);
   // Rotates every head of every row by its position in the batch, in place.
   virtual void rope(View x, int64_t head_dim, const RopePlan& plan) = 0;
+  // x[r] *= the factor of the row's position in the batch.
+  virtual void scale_by_position(View x, const PositionScale& scale) = 0;
+  // Each head's part of a row has a matrix of its own: out[r][h] = x[r][h] · W_hᵀ, for rows of x of
+  // (heads · n_in) and rows of out of (heads · n_out) numbers. Requires: matrices of one shape; out
+  // and x do not overlap.
+  virtual void matmul_heads(View out, View x, std::span<const Weight> heads) = 0;
+  // Rows of out are those of `a`, followed by those of `b`. Requires: out overlaps neither.
+  virtual void join(View out, View a, View b) = 0;
   // Appends keys (n_rows, heads · key_dim) and values (n_rows, heads · value_dim), as wide as the
   // cache's layout says for the layer, to the pages of the batch. Pages of
   // integers keep keys less `key_centre` (as long as a row; empty: none), which is the same for all

@@ -48,6 +48,15 @@ class NotingOps final : public Ops {
     ops_.rope(x, head_dim, plan);
     note(x);
   }
+  void scale_by_position(View x, const PositionScale& scale) override {
+    ops_.scale_by_position(x, scale);
+    note(x);
+  }
+  void matmul_heads(View out, View x, std::span<const Weight> heads) override {
+    ops_.matmul_heads(out, x, heads);
+    note(out);
+  }
+  void join(View out, View a, View b) override { ops_.join(out, a, b); }
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override {
     ops_.store_kv(layer, k, v, key_centre);
   }

@@ -60,6 +60,15 @@ std::byte* CpuOps::act_rows(const Buffer& converted, ActFormat format, View x) c
          (format == ActFormat::bf16 ? x.n_rows * act_row_bytes(ActFormat::q8, x.n_cols) : 0);
 }
 
+void CpuOps::convert_row(const float* x, int64_t n, ActFormat format, std::byte* out) const {
+  if (format == ActFormat::q8) {
+    return kernels_->quantize_row(x, reinterpret_cast<ActBlock*>(out), n);
+  }
+  // An odd last number has a partner: zero.
+  std::memset(out + act_row_bytes(ActFormat::bf16, n) - 4, 0, 4);
+  kernels_->to_bf16(x, reinterpret_cast<uint16_t*>(out), n);
+}
+
 void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) {
   const Product product{out, &weight, &bias};
   matmul_each({&product, 1}, x);
@@ -68,23 +77,16 @@ void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) 
 void CpuOps::matmul_each(std::span<const Product> products, View x) {
   const bool q8 = wants(products, ActFormat::q8);
   const bool bf16 = wants(products, ActFormat::bf16);
-  const auto convert_row = [&](int64_t r, const Buffer& to) {
-    if (q8) {
-      std::byte* const out =
-          act_rows(to, ActFormat::q8, x) + r * act_row_bytes(ActFormat::q8, x.n_cols);
-      kernels_->quantize_row(row(x, r), reinterpret_cast<ActBlock*>(out), x.n_cols);
-    }
-    if (bf16) {
-      std::byte* const out =
-          act_rows(to, ActFormat::bf16, x) + r * act_row_bytes(ActFormat::bf16, x.n_cols);
-      // An odd last number has a partner: zero.
-      std::memset(out + act_row_bytes(ActFormat::bf16, x.n_cols) - 4, 0, 4);
-      kernels_->to_bf16(row(x, r), reinterpret_cast<uint16_t*>(out), x.n_cols);
+  const auto convert = [&](int64_t r, const Buffer& to) {
+    for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
+      if (!(format == ActFormat::q8 ? q8 : bf16)) continue;
+      convert_row(row(x, r), x.n_cols, format,
+                  act_rows(to, format, x) + r * act_row_bytes(format, x.n_cols));
     }
   };
   const bool each = x.n_rows <= kRowsQuantizedByEach;
   if ((q8 || bf16) && !each) {
-    for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert_row(r, quantized_); });
+    for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert(r, quantized_); });
   }
   int64_t n_multiplies = 0;
   for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * p.out.n_rows;
@@ -93,7 +95,7 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
   const auto multiply_pieces = [&](int thread) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
     if ((q8 || bf16) && each) {
-      for (int64_t r = 0; r < x.n_rows; ++r) convert_row(r, act);
+      for (int64_t r = 0; r < x.n_rows; ++r) convert(r, act);
     }
     int64_t first = 0;
     int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
@@ -134,6 +136,46 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
          .out_stride = product.out.n_cols});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
+}
+
+// A thread takes whole heads: their matrices are small, and many.
+void CpuOps::matmul_heads(View out, View x, std::span<const Weight> heads) {
+  const auto n_heads = std::ssize(heads);
+  const int64_t numbers = x.n_rows * x.n_cols * heads.front().n_out;
+  if (!worth_threads(numbers)) {
+    for (int64_t h = 0; h < n_heads; ++h)
+      multiply_head(out, x, heads[static_cast<size_t>(h)], h, 0);
+    return;
+  }
+  pool_->run_items(n_heads, [&](int thread, int64_t h) {
+    multiply_head(out, x, heads[static_cast<size_t>(h)], h, thread);
+  });
+}
+
+void CpuOps::multiply_head(View out, View x, const Weight& weight, int64_t head, int thread) const {
+  static const Vector kNoBias;
+  constexpr int64_t kFloat = sizeof(float);
+  const View from{x.start + head * weight.n_in * kFloat, x.n_rows, x.n_cols};
+  const View to{out.start + head * weight.n_out * kFloat, out.n_rows, out.n_cols};
+  const Product product{to, &weight, &kNoBias};
+  const GemmKernel* const kernel = weight.is_packed() ? kernel_of(weight) : f32_gemm_;
+  if (kernel->act == ActFormat::f32) {
+    if (weight.is_packed()) return multiply(product, from, {}, {thread, 0, 1});
+    const int64_t mr = kernel->mr;
+    return multiply_plain(product, from, {0, (weight.n_out + mr - 1) / mr}, thread);
+  }
+  // As many rows at a time as the thread's memory has room for.
+  const Buffer& act = row_scratch_[static_cast<size_t>(thread)];
+  const int64_t n_at_once = act.n_bytes() / act_bytes(1, weight.n_in);
+  for (int64_t first = 0; first < x.n_rows; first += n_at_once) {
+    const int64_t n = std::min(n_at_once, x.n_rows - first);
+    const View block{from.start, n, weight.n_in};  // the widths that converted rows have
+    for (int64_t r = 0; r < n; ++r) {
+      convert_row(row(from, first + r), weight.n_in, kernel->act,
+                  act_rows(act, kernel->act, block) + r * act_row_bytes(kernel->act, weight.n_in));
+    }
+    multiply({to.rows(first, n), &weight, &kNoBias}, block, act, {thread, 0, 1});
+  }
 }
 
 // Formats without a kernel here: decode a group's rows to float32, pack them, multiply.

@@ -183,6 +183,23 @@ void CpuOps::softcap(View x, float cap) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->softcap(row(x, i), x.n_cols, cap); });
 }
 
+void CpuOps::scale_by_position(View x, const PositionScale& scale) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    const int64_t position = batch_->positions[static_cast<size_t>(i)][0];
+    const auto spans = static_cast<double>((position + scale.offset) / scale.span);
+    if (spans == 0) return;
+    const auto factor = static_cast<float>(1 + double{scale.slope} * exact_log(1 + spans));
+    float* const numbers = row(x, i);
+    for (int64_t c = 0; c < x.n_cols; ++c) numbers[c] *= factor;
+  });
+}
+
+void CpuOps::join(View out, View a, View b) {
+  for_rows(out.n_rows, out.n_cols, [&](int64_t i) {
+    std::copy_n(row(b, i), b.n_cols, std::copy_n(row(a, i), a.n_cols, row(out, i)));
+  });
+}
+
 void CpuOps::store_kv(int64_t layer, View k, View v, const Vector& key_centre) {
   static const Vector kNoCentre;
   const Vector& centre = rotates_keys(pages_->settled(layer).type()) ? key_centre : kNoCentre;

@@ -35,6 +35,9 @@ class CpuOps final : public Ops {
   void matmul(View out, View x, const Weight& weight, const Vector& bias) override;
   void matmul_each(std::span<const Product> products, View x) override;
   void rope(View x, int64_t head_dim, const RopePlan& plan) override;
+  void scale_by_position(View x, const PositionScale& scale) override;
+  void matmul_heads(View out, View x, std::span<const Weight> heads) override;
+  void join(View out, View a, View b) override;
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
   void attend(View out, View q, const AttendParams& params) override;
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
@@ -80,9 +83,13 @@ class CpuOps final : public Ops {
   // Memory for n_rows rows of k activations in every converted format, and where one begins.
   static int64_t act_bytes(int64_t n_rows, int64_t k);
   std::byte* act_rows(const Buffer& converted, ActFormat format, View x) const;
+  // n activations in the format, q8 or bf16.
+  void convert_row(const float* x, int64_t n, ActFormat format, std::byte* out) const;
   void add_bias(View out, const Vector& bias, int64_t first, int64_t last) const;
   void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
+  // The products of one head, in memory of a thread.
+  void multiply_head(View out, View x, const Weight& weight, int64_t head, int thread) const;
   // Writes key and value of row i of a sequence to its page.
   void store_row(const BatchSequence& sequence, int64_t i, int64_t layer, View k, View v,
                  const Vector& key_centre);
