@@ -35,6 +35,8 @@ struct BlockSpec {
   Norm norm = Norm::rms;
   bool norm_weights = true;  // norms have weights
   bool norm_biases = true;   // layer norms have biases
+  // Embeddings are normalised, positions added, before the first block.
+  bool embd_norm = false;
   NormPlace norm_place = NormPlace::pre;
   // Attention and feed-forward read the same stream, where the file does not say it; and where they
   // do, one norm is before both.

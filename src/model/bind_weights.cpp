@@ -42,7 +42,8 @@ class Binder {
           TRY(source_.lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd))));
       m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
     }
-    return {};
+    if (!m_.family->block.embd_norm) return {};
+    return bind_norm("token_embd_norm", m_.h.n_embd, m_.embd_norm);
   }
 
   Status bind_output() {

@@ -162,6 +162,9 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
     ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
   }
   if (!m.position_embd.empty()) ops.add_embedding(x, m.position_embd, batch.positions);
+  if (m.family->block.embd_norm) {
+    ops.norm(x, x, m.embd_norm.weight, m.embd_norm.bias, {m.family->block.norm, m.h.norm_eps});
+  }
 }
 
 // `x` after the last norm, of these rows.

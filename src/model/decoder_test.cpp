@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
+#include <filesystem>
 
 #include "base/worker_pool.h"
 #include "device/batch_builder.h"
 #include "device/ops.h"
+#include "format/gguf_writer.h"
+#include "model/bind_weights.h"
 
 namespace ruv {
 namespace {
@@ -18,13 +23,16 @@ bool same_bytes(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+std::string golden_path(const std::string& name) {
+  return RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf";
+}
+
 // A small model of the repository and one page to compute in.
 class DecoderWorld {
  public:
-  explicit DecoderWorld(const std::string& name) {
-    auto model = load_model(RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf");
-    EXPECT_TRUE(model.has_value()) << model.error().message();
-    model_ = *model;
+  explicit DecoderWorld(const std::string& name)
+      : DecoderWorld(*load_model(golden_path(name))) {}
+  explicit DecoderWorld(std::shared_ptr<const Model> model) : model_(std::move(model)) {
     pages_ = std::make_unique<KvPages>(std::move(*KvPages::create(model_->cache_layout(), 1)));
     pages_->clear(0);
     activations_ = std::make_unique<Activations>(
@@ -87,6 +95,69 @@ TEST(Decoder, ARowMayBringItsEmbedding) {
     mixed.want_logits(std::ssize(kTokens));
     EXPECT_TRUE(same_bytes(world.numbers_of(world.step(mixed).logits), expected)) << name;
   }
+}
+
+// A copy of a golden file in which a norm of the same weights has another name too.
+void write_with_norm_twice(const std::string& from, const std::string& norm,
+                           const std::string& other, const std::string& to) {
+  const auto file = ModelFile::open(from);
+  ASSERT_TRUE(file);
+  auto out = GgufWriter::create(to, {.replace = true});
+  ASSERT_TRUE(out);
+  for (const auto& [key, value] : (*file)->metadata()) out->add(key, value);
+  std::vector<TensorInfo> tensors((*file)->tensors().begin(), (*file)->tensors().end());
+  tensors.push_back(*(*file)->find_tensor(norm));
+  tensors.back().name = other;
+  for (const TensorInfo& t : tensors) out->declare_tensor(t.name, t.dtype, t.shape);
+  ASSERT_TRUE(out->begin_tensors().ok());
+  for (const TensorInfo& t : tensors) ASSERT_TRUE(out->write(t.bytes).ok());
+  ASSERT_TRUE(out->commit().ok());
+}
+
+// The model of a file as a family whose embeddings are normalised.
+std::shared_ptr<const Model> load_with_embd_norm(const std::string& path, FamilyRecord& family) {
+  const auto m = std::make_shared<Model>();
+  m->file = std::move(*ModelFile::open(path));
+  family = *m->file->family();
+  family.block.embd_norm = true;
+  m->family = &family;
+  m->device = *choose_device({});
+  m->h = *read_hparams(*m->file, family);
+  m->rope = *read_rope(*m->file, family, m->h);
+  m->plans = *plan_layers(*m->file, family, m->h, m->rope);
+  WorkerPool pool(1);
+  WeightSource source(*m->file, *m->device, pool, {});
+  const Status bound = bind_weights(*m, source);
+  EXPECT_TRUE(bound.ok()) << bound.message();
+  return m;
+}
+
+// Tokens of such a model are as rows that another model is given normalised.
+TEST(Decoder, EmbeddingsAreNormalisedWhereTheFamilySaysSo) {
+  const std::string path =
+      testing::TempDir() + "ruv_embd_norm_" + std::to_string(getpid()) + ".gguf";
+  write_with_norm_twice(golden_path("llama2"), "blk.0.ffn_norm.weight", "token_embd_norm.weight",
+                        path);
+  FamilyRecord family;
+  DecoderWorld normalising(load_with_embd_norm(path, family));
+  BatchBuilder text;
+  text.begin_sequence(0, normalising.pages());
+  text.add(kTokens);
+  text.want_logits(std::ssize(kTokens));
+  const Numbers got = normalising.numbers_of(normalising.step(text).logits);
+
+  DecoderWorld plain("llama2");
+  const View rows = plain.embeddings(kTokens);
+  const NormWeights& norm = plain.model().layers[0][NormRole::ffn];
+  plain.ops().norm(rows, rows, norm.weight, norm.bias, {Norm::rms, plain.model().h.norm_eps});
+  BatchBuilder given;
+  given.begin_sequence(0, plain.pages());
+  std::vector<Position> positions;
+  for (const int32_t i : {0, 1, 2, 3, 4, 5}) positions.push_back({i, i, i});
+  given.add_embeddings(rows, positions);
+  given.want_logits(std::ssize(kTokens));
+  EXPECT_TRUE(same_bytes(got, plain.numbers_of(plain.step(given).logits)));
+  std::filesystem::remove(path);
 }
 
 // What the output matrix makes logits of; rows that want both get both.

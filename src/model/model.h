@@ -51,6 +51,7 @@ struct Model {
   std::shared_ptr<Device> device;  // whose memory has the weights, in its form
   Weight token_embd;               // plain rows
   Weight position_embd;            // plain rows; learned positions only
+  NormWeights embd_norm;           // BlockSpec::embd_norm only
   std::vector<LayerWeights> layers;
   NormWeights output_norm;
   Weight output;
