@@ -68,6 +68,11 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (family.block.mixers == Mixers::short_conv) {
     claim("layer_types full_attn_idxs conv_L_cache conv_bias");
   }
+  if (family.block.mixers == Mixers::delta_net) {
+    claim(
+        "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
+        "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
+  }
   if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
@@ -101,14 +106,16 @@ std::string_view hf_rope_keys() {
 }
 
 std::string_view hf_rope_keys_without_effect() {
-  return " beta_fast beta_slow mscale mscale_all_dim truncate mrope_section ";
+  return " beta_fast beta_slow mscale mscale_all_dim truncate mrope_section "
+         "mrope_interleaved ";
 }
 
 std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }
 
 std::string_view hf_outer_keys_without_effect() {
   return " vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index "
-         "boi_token_id eoi_token_id image_token_id ";
+         "boi_token_id eoi_token_id image_token_id video_token_id vision_start_token_id "
+         "vision_end_token_id language_model_only ";
 }
 
 }  // namespace ruv

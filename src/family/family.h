@@ -25,9 +25,10 @@ enum class Positions : uint8_t { rope, learned };
 // Which layers see only the newest keys, where the file does not say it per layer. The window's
 // width is the file's; without one no layer has a window.
 enum class Windows : uint8_t { none, all, periodic };
-// What mixes the tokens of a layer: attention in all of them; or a gated short convolution in those
-// for which the file counts no key heads.
-enum class Mixers : uint8_t { attention, short_conv };
+// What mixes the tokens of a layer: attention in all of them; or something else in those for which
+// the file counts no key heads, a gated short convolution or linear attention by the gated delta
+// rule.
+enum class Mixers : uint8_t { attention, short_conv, delta_net };
 enum class EmbedScale : uint8_t { none, sqrt_dim };
 
 // The choices of one block, the same in all layers.
@@ -48,6 +49,9 @@ struct BlockSpec {
   bool qkv_bias = false;   // q, k and v
   bool all_bias = false;   // the other projections
   bool head_bias = false;  // the output matrix
+  // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
+  // matrix gives.
+  bool gated_attention = false;
   QkNorm qk_norm = QkNorm::none;
   bool rotates_first = false;  // positions come before that norm
   bool gated = true;           // feed-forward: down(act(gate) · up), else down(act(up))
@@ -73,6 +77,7 @@ struct TensorName {
   std::string_view hf = {};
   bool conv1d = false;     // a matrix is stored transposed, (n_in, n_out)
   bool depthwise = false;  // filters are stored as (n, 1, length), in GGUF files as (n, length)
+  bool whole = false;      // both names are complete
 };
 
 // What the tokenizer of a GGUF file means where its keys do not say it.
@@ -102,7 +107,8 @@ struct FamilyRecord {
   // GGUF files only.
   // Keys that are honoured for this family and must be neutral for others, between spaces.
   std::string_view gguf_keys = {};
-  bool neighbour_rows = false;                 // rows of q and k are ordered to rotate (2i, 2i + 1)
+  bool neighbour_rows = false;     // rows of q and k are ordered to rotate (2i, 2i + 1)
+  bool tiled_value_heads = false;  // linear attention: value head h has key head h mod their count
   std::string_view last_norm = "output_norm";  // the norm before the output matrix
   std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward
   VocabDefaults vocab = {};

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/elementary.h"
+#include "format/gguf_delta_net.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
 #include "format/tensor_names.h"
@@ -262,6 +263,9 @@ struct RowPlace {
   int64_t row;
 };
 RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
+  if (!tensor.row_order.empty()) {
+    return {tensor.parts.front(), tensor.row_order[static_cast<size_t>(row)]};
+  }
   const int64_t rows_of_part = tensor.n_rows() / static_cast<int64_t>(tensor.parts.size());
   int64_t inner = row % rows_of_part;
   if (tensor.rotary_group > 0) {
@@ -275,7 +279,8 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
 
 int64_t ExportTensor::n_columns() const {
   // Numbers of a vector move one by one when they are reordered.
-  if (shape.empty() || (shape.size() == 1 && rotary_group > 0)) return 1;
+  const bool moves = rotary_group > 0 || !row_order.empty();
+  if (shape.empty() || (shape.size() == 1 && moves)) return 1;
   return shape.back();
 }
 
@@ -294,6 +299,11 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
       TRY(stack_expert(model, info, expert, tensors));
       continue;
     }
+    if (model.container() != "gguf") {
+      std::vector<ExportTensor> moved = TRY(export_delta_tensor(model, info));
+      for (ExportTensor& one : moved) tensors.push_back(std::move(one));
+      if (!moved.empty()) continue;
+    }
     ExportTensor tensor{.name = info.name, .shape = info.shape, .parts = {&info}};
     if (tensor.shape.empty()) tensor.shape = {1};
     if (tensor.shape.size() > kMaxGgufDims) {
@@ -301,7 +311,8 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
                   model.path(), quoted_name(info.name), info.shape.size(), kMaxGgufDims);
     }
     tensor.rotary_group = TRY(rotary_group_of(model, info));
-    tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight");
+    tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
+                      !info.name.ends_with(".ssm_norm.weight");
     tensors.push_back(std::move(tensor));
   }
   TRY(check_experts(model, tensors));
@@ -338,13 +349,23 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
   } else {
     format.decode(part->bytes.data() + at * format.bytes_of(n), dst, n);
   }
+  if (!tensor.column_order.empty()) {
+    const std::vector<float> stored(dst, dst + n);
+    for (int64_t i = 0; i < n; ++i) {
+      dst[i] = stored[static_cast<size_t>(tensor.column_order[static_cast<size_t>(i)])];
+    }
+  }
+  if (tensor.minus_exp) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(-exact_exp(double{dst[i]}));
+  }
   if (tensor.plus_one) {
     for (int64_t i = 0; i < n; ++i) dst[i] += 1.0F;
   }
 }
 
 Bytes stored_row(const ExportTensor& tensor, int64_t row) {
-  if (tensor.parts.empty() || tensor.plus_one) return {};
+  if (tensor.parts.empty() || tensor.plus_one || tensor.minus_exp) return {};
+  if (!tensor.column_order.empty()) return {};
   const auto [part, at] = place_of_row(tensor, row);
   if (part->transposed) return {};
   const auto row_bytes = static_cast<size_t>(format_of(part->dtype).bytes_of(tensor.n_columns()));

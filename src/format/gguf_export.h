@@ -22,7 +22,11 @@ struct ExportTensor {
   // Above 0: rows form groups (heads) of this many, and row j of a group comes from row
   // j/2 + (j odd) · group/2, which turns halves into neighbours.
   int64_t rotary_group = 0;
-  bool plus_one = false;  // the file keeps w - 1
+  // Where rows, and numbers of a row, come from, if they move or some are left out; empty: they
+  // stay.
+  std::vector<int64_t> row_order = {}, column_order = {};
+  bool plus_one = false;   // the file keeps w - 1
+  bool minus_exp = false;  // the file keeps ln(-w)
 
   int64_t n_columns() const;
   int64_t n_rows() const;
@@ -39,7 +43,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out);
 // Numbers of row `row`, as float32, to dst. Requires: 0 <= row < n_rows(), dst holds n_columns().
 void read_row(const ExportTensor& tensor, int64_t row, float* dst);
 // The stored bytes of a row, or nothing where they are not what read_row gives (transposed,
-// plus_one, made).
+// plus_one, minus_exp, made, columns that move).
 Bytes stored_row(const ExportTensor& tensor, int64_t row);
 
 }  // namespace ruv

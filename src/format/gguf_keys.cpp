@@ -8,21 +8,15 @@
 namespace ruv {
 namespace {
 
-constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
-                                   {"attention.causal", " true "},
-                                   {"attention.max_alibi_bias", " 0 "},
-                                   {"attention.shared_kv_layers", " 0 "},
-                                   {"attention.clamp_kqv", " 0 "},
-                                   {"embedding_scale", " 0 1 "},
-                                   {"residual_scale", " 0 1 "},
-                                   {"logit_scale", " 0 1 "},
-                                   {"use_parallel_residual", " false "},
-                                   {"nextn_predict_layers", " 0 "},
-                                   {"leading_dense_block_count", " 0 "},
-                                   {"interleave_moe_layer_step", " 0 1 "},
-                                   {"expert_shared_count", " 0 "},
-                                   {"expert_weights_scale", " 0 1 "},
-                                   {"expert_gating_func", " 0 1 "}};  // softmax, also as default
+constexpr NeutralKey kNeutral[] = {
+    {"rope.scale_linear", " 1 "},         {"attention.causal", " true "},
+    {"attention.max_alibi_bias", " 0 "},  {"attention.shared_kv_layers", " 0 "},
+    {"attention.clamp_kqv", " 0 "},       {"embedding_scale", " 0 1 "},
+    {"residual_scale", " 0 1 "},          {"logit_scale", " 0 1 "},
+    {"use_parallel_residual", " false "}, {"nextn_predict_layers", " 0 "},
+    {"leading_dense_block_count", " 0 "}, {"interleave_moe_layer_step", " 0 1 "},
+    {"expert_shared_count", " 0 "},       {"expert_weights_scale", " 0 1 "},
+    {"expert_gating_func", " 0 1 "}};  // softmax, also as default
 
 struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
@@ -52,7 +46,8 @@ std::string_view gguf_keys() {
          "expert_weights_norm hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
-         "conv_bias rope.rotated_layers ";
+         "conv_bias rope.rotated_layers full_attention_interval ssm.conv_kernel ssm.inner_size "
+         "ssm.state_size ssm.time_step_rank ssm.group_count ";
 }
 
 std::string_view gguf_keys_without_effect() {

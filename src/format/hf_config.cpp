@@ -119,6 +119,9 @@ Status ConfigReader::read_heads() {
   if (block_.mixers == Mixers::short_conv) {
     TRY(read_hf_short_conv(config_, n_layers_, n_kv_heads, out_));
   }
+  if (block_.mixers == Mixers::delta_net) {
+    TRY(read_hf_delta_net(config_, n_layers_, n_kv_heads, out_));
+  }
   if (!hf_.ignores_head_dim && config_.is_set("head_dim")) {
     head_dim_ = TRY(config_.positive("head_dim"));
   } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
@@ -451,6 +454,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     return flag_of(*this, "attention_output_bias");
   }
   if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
+  if (gguf_name.ends_with(".ssm_dt.bias")) return true;
   if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
   if (gguf_name.find(".shortconv.") != gguf_name.npos) return flag_of(*this, "conv_bias");
   return false;

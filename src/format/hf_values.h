@@ -38,6 +38,10 @@ Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out);
 // corrupt, unsupported.
 Status read_hf_short_conv(const Members& config, int64_t n_layers, int64_t n_kv_heads,
                           HfValues& out);
+// Which of n_layers layers are linear attention by the gated delta rule, and what they are. Fails:
+// corrupt, unsupported.
+Status read_hf_delta_net(const Members& config, int64_t n_layers, int64_t n_kv_heads,
+                         HfValues& out);
 // The feed-forward's width of a class with block_keys. Fails: corrupt.
 Result<int64_t> read_block_width(const Members& config);
 

@@ -159,7 +159,13 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   const std::string name = unwrapped(hf_name);
   const auto [stem, ending] = split_ending_of(name);
   for (const TensorName& row : names_) {
-    if (stem.empty()) break;
+    if (row.whole) {
+      auto numbers = match(row.hf, name);
+      if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), name);
+      if (numbers) return {fill(row.gguf, *numbers), row.conv1d, row.depthwise, true};
+      continue;
+    }
+    if (stem.empty()) continue;
     // Checkpoints of a class without a head lack the "model.".
     auto numbers = match(row.hf, stem);
     if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), stem);
@@ -173,7 +179,12 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
 std::optional<std::string> TensorNames::hf_of(std::string_view gguf_name) const {
   const auto [stem, ending] = split_ending_of(gguf_name);
   for (const TensorName& row : names_) {
-    if (stem.empty()) break;
+    if (row.whole) {
+      const auto numbers = match(row.gguf, gguf_name);
+      if (numbers) return fill(row.hf, *numbers);
+      continue;
+    }
+    if (stem.empty()) continue;
     const auto numbers = match(row.gguf, stem);
     if (numbers) return fill(row.hf, *numbers) + std::string(ending);
   }

@@ -36,6 +36,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   };
   const int64_t q_cols = widest(model, LayerSize::q);
   const int64_t kv_cols = widest(model, LayerSize::kv);
+  const int64_t inner_cols = widest(model, LayerSize::inner);
+  const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
+  const int64_t head_cols = widest(model, LayerSize::value_heads);
   const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest(model, LayerSize::ff);
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
@@ -46,7 +49,10 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.q, max_rows, q_cols},
       {&a.views_.k, max_rows, kv_cols},
       {&a.views_.v, max_rows, kv_cols},
-      {&a.views_.attn, max_rows, q_cols},
+      {&a.views_.attn_gate, max_rows, std::max(gate_cols, inner_cols)},
+      {&a.views_.attn, max_rows, std::max(q_cols, inner_cols)},
+      {&a.views_.beta, max_rows, head_cols},
+      {&a.views_.decay, max_rows, head_cols},
       {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
       {&a.views_.up, max_rows, ff_cols},
@@ -73,8 +79,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn, &cut.conv,
-                     &cut.gate, &cut.up, &cut.router, &cut.routes}) {
+  for (View* view :
+       {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn_gate, &cut.attn, &cut.beta,
+        &cut.decay, &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes}) {
     view->n_rows = n_rows;
   }
   cut.logits.n_rows = n_outputs;
@@ -83,13 +90,15 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
 
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
-  return {
-      .max_rows = max_rows,
-      .max_k = std::max({h.n_embd, widest(model, LayerSize::ff), h.n_heads * h.head_dim, max_rank}),
-      .max_head_dim = h.head_dim,
-      .max_group = h.n_heads / h.n_kv_heads,
-      .max_experts = h.n_experts,
-      .max_chosen = h.n_experts_used};
+  return {.max_rows = max_rows,
+          .max_k = std::max({h.n_embd, widest(model, LayerSize::ff), h.n_heads * h.head_dim,
+                             widest(model, LayerSize::inner), max_rank}),
+          .max_head_dim = h.head_dim,
+          .max_group = h.n_heads / h.n_kv_heads,
+          .max_experts = h.n_experts,
+          .max_chosen = h.n_experts_used,
+          .max_state_keys = h.delta.key_dim,
+          .max_state_values = h.delta.value_dim};
 }
 
 }  // namespace ruv

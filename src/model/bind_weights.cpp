@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/elementary.h"
 #include "model/file_rows.h"
 #include "model/key_centre.h"
 
@@ -78,22 +79,40 @@ class Binder {
       if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
       w[row.role].bias = TRY(source_.upload(std::move(bias)));
     }
-    if (plan.mixer == Mixer::short_conv) TRY(bind_convolution(plan, w));
+    if (plan.mixer == Mixer::short_conv) TRY(bind_short_conv(plan, w));
+    if (plan.mixer == Mixer::delta_net) TRY(bind_delta_net(plan, w));
     return {};
   }
 
   // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
-  Status bind_convolution(const LayerPlan& plan, LayerWeights& w) {
-    constexpr std::string_view kTensor = "shortconv.conv";
-    const auto n_taps = static_cast<size_t>(plan.n_conv_taps);
-    const auto n_embd = static_cast<size_t>(plan.n_embd);
-    const std::vector<float> filters =
-        TRY(source_.filters(name_of(kTensor), plan.n_embd, plan.n_conv_taps));
+  Result<Vector> taps(std::string_view tensor, int64_t n_cols, int64_t n_taps) {
+    const std::vector<float> filters = TRY(source_.filters(name_of(tensor), n_cols, n_taps));
     std::vector<float> taps(filters.size());
+    const auto length = static_cast<size_t>(n_taps);
     for (size_t i = 0; i < filters.size(); ++i) {
-      taps[i % n_taps * n_embd + i / n_taps] = filters[i];
+      taps[i % length * static_cast<size_t>(n_cols) + i / length] = filters[i];
     }
-    w.conv_taps = TRY(source_.upload(std::move(taps)));
+    return source_.upload(std::move(taps));
+  }
+
+  // Checkpoints keep the logarithm of the rate at which a head forgets.
+  Status bind_delta_net(const LayerPlan& plan, LayerWeights& w) {
+    const DeltaHeads& heads = plan.delta;
+    w.conv_taps = TRY(taps("ssm_conv1d", heads.n_qkv(), plan.n_conv_taps));
+    std::vector<float> rates = TRY(source_.vector(prefix_ + "ssm_a", heads.n_values));
+    if (m_.file->container() != "gguf") {
+      for (float& rate : rates) rate = static_cast<float>(-exact_exp(double{rate}));
+    }
+    w.decay_rate = TRY(source_.upload(std::move(rates)));
+    w.decay_bias =
+        TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_values))));
+    w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), heads.value_dim))));
+    return {};
+  }
+
+  Status bind_short_conv(const LayerPlan& plan, LayerWeights& w) {
+    constexpr std::string_view kTensor = "shortconv.conv";
+    w.conv_taps = TRY(taps(kTensor, plan.n_embd, plan.n_conv_taps));
     const RoleRow& row = role_rows()[static_cast<size_t>(Role::conv_in)];
     w.conv_bias = TRY(source_.upload(TRY(bias(row, kTensor, plan.n_embd))));
     return {};
@@ -159,9 +178,8 @@ class Binder {
   // The fused matrix that holds the role in this file; null: it has a tensor of its own.
   const FusedRow* fused_row_of(Role role, const LayerPlan& plan) const {
     for (const FusedRow& fused : fused_rows()) {
-      const Role first = fused.parts.front();
-      const std::string_view own = role_rows()[static_cast<size_t>(first)].tensor;
-      const bool has_parts = std::ranges::count(fused.parts, role) > 0 && plan.has(first);
+      const std::string_view own = role_rows()[static_cast<size_t>(fused.sign)].tensor;
+      const bool has_parts = std::ranges::count(fused.parts, role) > 0 && plan.has(fused.sign);
       if (has_parts && source_.has(name_of(fused.tensor)) && !source_.has(name_of(own))) {
         return &fused;
       }
@@ -182,11 +200,11 @@ class Binder {
 
   MatrixRows part_of_fused(const FusedRow& fused, Role role, const LayerPlan& plan,
                            std::vector<float>& bias) const {
-    const Range range = rows_in_fused(fused.parts, role, plan);
+    const std::vector<int64_t> rows = rows_in_fused(fused, role, plan);
     if (!fused_.bias.empty()) {
-      bias.assign(fused_.bias.begin() + range.begin, fused_.bias.begin() + range.end);
+      for (const int64_t row : rows) bias.push_back(fused_.bias[static_cast<size_t>(row)]);
     }
-    return fused_.rows.part(range.begin, range.end - range.begin);
+    return fused_.rows.pick(rows);
   }
 
   // "blk.3.attn_q.bias": some layer has this bias.
@@ -198,6 +216,7 @@ class Binder {
   // What the file says under the role's key counts, true or false. Where it says nothing (GGUF), a
   // bias that one layer has all layers have.
   Result<std::vector<float>> bias(const RoleRow& row, std::string_view tensor, int64_t n) const {
+    if (row.bias_key.empty()) return std::vector<float>();
     const std::string ending = fmt::format("{}.bias", tensor);
     const MetaValue* const value = m_.file->find(row.bias_key);
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);

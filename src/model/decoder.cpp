@@ -2,32 +2,14 @@
 // is. Shapes: x (rows, n_embd) is the residual stream; q (rows, n_heads·head_dim).
 #include "model/decoder.h"
 
-#include "model/adapter.h"
+#include "model/layer_step.h"
 
 namespace ruv {
 namespace {
 
-// The start of each row of a view that is as wide as the widest layer needs.
-View cut(View view, int64_t n_cols) { return {view.start, view.n_rows, n_cols}; }
-
-Ops::Product product(View out, const Linear& linear) { return {out, &linear.weight, &linear.bias}; }
-
 void apply(Ops& ops, View out, View x, const NormWeights& w, const LayerPlan& p) {
   ops.norm(out, x, w.weight, w.bias, {p.norm, p.norm_eps});
 }
-
-// What the batch's adapters add to the products of one layer.
-struct Adapting {
-  Ops& ops;
-  const Batch& batch;
-  const LowRankScratch& scratch;
-  int64_t layer;
-
-  // After `out` = W · x of this role.
-  void operator()(Role role, View out, View x) const {
-    if (batch.has_adapters) ops.add_low_rank(out, x, batch, product_of(layer, role), scratch);
-  }
-};
 
 void norm_heads(Ops& ops, const LayerPlan& p, const LayerWeights& w, View q, View k) {
   if (p.qk_norm == QkNorm::none) return;
@@ -48,9 +30,11 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const View k = cut(a.k, p.extent(LayerSize::kv));
   const View v = cut(a.v, p.extent(LayerSize::kv));
   const View out = cut(a.attn, p.extent(LayerSize::q));
-  const Ops::Product qkv[] = {product(q, w[Role::q]), product(k, w[Role::k]),
-                              product(v, w[Role::v])};
-  ops.matmul_each(qkv, a.h);
+  const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
+  const Ops::Product products[] = {product(q, w[Role::q]), product(k, w[Role::k]),
+                                   product(v, w[Role::v]), product(gate, w[Role::attn_gate])};
+  ops.matmul_each(std::span(products).first(p.gates_attention ? 4 : 3), a.h);
+  if (p.gates_attention) adapt(Role::attn_gate, gate, a.h);
   adapt(Role::q, q, a.h);
   adapt(Role::k, k, a.h);
   adapt(Role::v, v, a.h);
@@ -73,8 +57,10 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
               .scale = p.attn_scale,
               .softcap = p.attn_softcap,
               .window = p.window});
-  ops.matmul(a.h, out, w[Role::o].weight, w[Role::o].bias);
-  adapt(Role::o, a.h, out);
+  if (p.gates_attention) ops.gate(gate, out, Act::sigmoid);
+  const View gated = p.gates_attention ? gate : out;
+  ops.matmul(a.h, gated, w[Role::o].weight, w[Role::o].bias);
+  adapt(Role::o, a.h, gated);
 }
 
 // In and out as attention. Uses a.h2.
@@ -93,10 +79,16 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
          const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  if (p.mixer == Mixer::short_conv) {
-    short_conv(ops, m, i, a, adapt);
-  } else {
-    attention(ops, m, i, ropes, a, adapt);
+  switch (p.mixer) {
+    case Mixer::attention:
+      attention(ops, m, i, ropes, a, adapt);
+      break;
+    case Mixer::short_conv:
+      short_conv(ops, m, i, a, adapt);
+      break;
+    case Mixer::delta_net:
+      delta_net({ops, m, i, a, adapt});
+      break;
   }
   if (p.has(NormRole::attn_post)) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);

@@ -18,7 +18,7 @@ class Activations {
 
   // The views cut to the rows of a batch.
   struct Views {
-    View x, h, h2, q, k, v, attn, conv, gate, up, router, routes, logits;
+    View x, h, h2, q, k, v, attn_gate, attn, beta, decay, conv, gate, up, router, routes, logits;
     LowRankScratch low_rank;  // not cut
     ExpertScratch expert;     // not cut; it shares memory with gate and up
   };

@@ -25,6 +25,9 @@ inline Range rows_in_fused(std::span<const Role> parts, Role role, const LayerPl
   return {first, first + n_rows_of(role, plan)};
 }
 
+// The same for matrices whose parts lie in any order: row i of the role's matrix is row result[i].
+std::vector<int64_t> rows_in_fused(const FusedRow& fused, Role role, const LayerPlan& plan);
+
 // Whether rows of the role may come in the order of neighbours (format/row_order.h).
 constexpr bool is_rotated(Role role) { return role == Role::q || role == Role::k; }
 

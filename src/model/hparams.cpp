@@ -140,19 +140,27 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
   constexpr std::string_view kKey = "attention.head_count_kv";
   std::vector<int64_t> counts = {h.n_heads};
   if (file.find(kKey) != nullptr) counts = TRY(file.integers(kKey));
-  if (counts.size() == 1) counts.resize(static_cast<size_t>(h.n_layers), counts[0]);
+  if (counts.size() == 1) {
+    counts.resize(static_cast<size_t>(h.n_layers), counts[0]);
+    if (block.mixers == Mixers::delta_net) {
+      const int64_t interval = TRY(dimension_or(file, "full_attention_interval", 4));
+      for (int64_t i = 0; i < h.n_layers; ++i) {
+        if ((i + 1) % interval != 0) counts[static_cast<size_t>(i)] = 0;
+      }
+    }
+  }
   if (std::ssize(counts) != h.n_layers) {
     return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
                 file.shown_key(kKey), counts.size(), h.n_layers);
   }
   const int64_t most = std::ranges::max(counts);
   for (const int64_t n : counts) {
-    const bool is_conv = n == 0 && block.mixers == Mixers::short_conv;
-    if (n < 0 || n > kMaxDimension || (n == 0 && !is_conv)) {
+    const bool attends_not = n == 0 && block.mixers != Mixers::attention;
+    if (n < 0 || n > kMaxDimension || (n == 0 && !attends_not)) {
       return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
                   file.shown_key(kKey), n, kMaxDimension);
     }
-    if (n != most && !is_conv) {
+    if (n != most && !attends_not) {
       return fail(Code::unsupported, "{}: '{}': layers with {} and {} key heads in one model",
                   file.path(), file.shown_key(kKey), n, most);
     }
@@ -163,12 +171,11 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
 }
 
 // A running state has its size in bytes, with room in 64 bits for thousands of them.
-Status read_convolutions(const ModelFile& file, HParams& h) {
-  constexpr std::string_view kKey = "shortconv.l_cache";
+Status read_convolutions(const ModelFile& file, std::string_view key, HParams& h) {
   constexpr int64_t kMaxTaps = 1024;
-  h.n_conv_taps = TRY(read_dimension(file, kKey));
+  h.n_conv_taps = TRY(read_dimension(file, key));
   if (h.n_conv_taps <= kMaxTaps) return {};
-  return fail(Code::corrupt, "{}: '{}' = {} is above {}", file.path(), file.shown_key(kKey),
+  return fail(Code::corrupt, "{}: '{}' = {} is above {}", file.path(), file.shown_key(key),
               h.n_conv_taps, kMaxTaps);
 }
 
@@ -214,7 +221,13 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
   }
   TRY(read_kv_heads(file, family.block, h));
-  if (family.block.mixers == Mixers::short_conv) TRY(read_convolutions(file, h));
+  if (family.block.mixers == Mixers::short_conv) {
+    TRY(read_convolutions(file, "shortconv.l_cache", h));
+  }
+  if (family.block.mixers == Mixers::delta_net) {
+    TRY(read_convolutions(file, "ssm.conv_kernel", h));
+    h.delta = TRY(read_delta_heads(file));
+  }
   h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));

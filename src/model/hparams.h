@@ -3,6 +3,7 @@
 
 #include "family/family.h"
 #include "format/model_file.h"
+#include "model/delta_heads.h"
 
 namespace ruv {
 
@@ -11,8 +12,9 @@ struct HParams {
   int64_t n_embd = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // of a layer with attention
-  std::vector<int64_t> kv_heads;  // of each layer; 0: it has a convolution in place of attention
+  std::vector<int64_t> kv_heads;  // of each layer; 0: it has something else in place of attention
   int64_t n_conv_taps = 0;        // rows that a convolution sums
+  DeltaHeads delta = {};          // of layers with linear attention
   int64_t head_dim = 0;
   int64_t n_ff = 0;
   Act act = Act::silu;

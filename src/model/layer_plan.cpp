@@ -92,9 +92,17 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::v:
     case Role::o:
       return one_if(mixer == Mixer::attention);
+    case Role::attn_gate:
+      return one_if(mixer == Mixer::attention && gates_attention);
     case Role::conv_in:
     case Role::conv_out:
       return one_if(mixer == Mixer::short_conv);
+    case Role::delta_in:
+    case Role::delta_gate:
+    case Role::beta:
+    case Role::decay:
+    case Role::delta_out:
+      return one_if(mixer == Mixer::delta_net);
     case Role::gate:
       return one_if(feed_forward == FeedForward::gated);
     case Role::up:
@@ -139,7 +147,11 @@ int64_t LayerPlan::extent(LayerSize e) const {
     case LayerSize::kv:
       return n_kv_heads * head_dim;
     case LayerSize::conv:
-      return mixer == Mixer::short_conv ? 3 * n_embd : 0;
+      return mixer == Mixer::short_conv ? 3 * n_embd : delta.n_qkv();
+    case LayerSize::inner:
+      return delta.n_inner();
+    case LayerSize::value_heads:
+      return delta.n_values;
     case LayerSize::ff:
       return n_ff;
     case LayerSize::experts:
@@ -152,15 +164,19 @@ int64_t LayerPlan::extent(LayerSize e) const {
   return 0;
 }
 
+int64_t LayerPlan::n_convolved_numbers() const {
+  if (n_conv_taps == 0) return 0;
+  return (n_conv_taps - 1) * (mixer == Mixer::delta_net ? delta.n_qkv() : n_embd);
+}
+
 CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   CacheLayout layout;
   for (const LayerPlan& p : plans) {
     KvLayer layer;
     layer.window = p.window;
     if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.head_dim};
-    if (p.n_conv_taps > 0) {
-      layer.shape.state_bytes = (p.n_conv_taps - 1) * p.n_embd * int64_t{sizeof(float)};
-    }
+    layer.shape.state_bytes =
+        (p.n_convolved_numbers() + p.delta.n_state()) * int64_t{sizeof(float)};
     layout.layers.push_back(layer);
   }
   return layout;
@@ -172,6 +188,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
+  const Mixer other = block.mixers == Mixers::delta_net ? Mixer::delta_net : Mixer::short_conv;
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
@@ -185,11 +202,13 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .parallel = h.parallel,
          .shared_norm = block.shared_norm,
          .residual_scale = h.residual_scale,
-         .mixer = attends ? Mixer::attention : Mixer::short_conv,
+         .mixer = attends ? Mixer::attention : other,
          .n_conv_taps = attends ? 0 : h.n_conv_taps,
+         .delta = attends ? DeltaHeads{} : h.delta,
          .n_heads = attends ? h.n_heads : 0,
          .n_kv_heads = n_kv_heads,
          .head_dim = h.head_dim,
+         .gates_attention = block.gated_attention,
          .clamp_qkv = h.clamp_qkv,
          .qk_norm = block.qk_norm,
          .rotates_first = block.rotates_first,

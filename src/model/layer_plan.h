@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/cache_layout.h"
+#include "model/delta_heads.h"
 #include "model/role.h"
 #include "model/rope.h"
 
@@ -15,9 +16,10 @@ namespace ruv {
 // many gated ones, weighted.
 enum class FeedForward : uint8_t { dense, gated, experts };
 
-// How the tokens of a sequence act on each other: through keys and values of all of them, or
-// through a convolution whose state is the newest few rows.
-enum class Mixer : uint8_t { attention, short_conv };
+// How the tokens of a sequence act on each other: through keys and values of all of them; through a
+// convolution whose state is the newest few rows; or through the matrices of linear attention,
+// after a convolution of the same kind.
+enum class Mixer : uint8_t { attention, short_conv, delta_net };
 
 struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
@@ -30,11 +32,13 @@ struct LayerPlan {
 
   Mixer mixer = Mixer::attention;
   int64_t n_conv_taps = 0;  // rows that the convolution sums, the own one included
+  DeltaHeads delta = {};    // of linear attention
 
   int64_t n_heads = 0;  // 0 without attention
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
-  float clamp_qkv = 0;  // limit of the numbers in q, k and v; 0: none
+  bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
+  float clamp_qkv = 0;           // limit of the numbers in q, k and v; 0: none
   QkNorm qk_norm = QkNorm::none;
   bool rotates_first = false;  // before that norm
   int64_t rope = -1;           // index in RopePlans; -1: heads are not rotated
@@ -55,12 +59,16 @@ struct LayerPlan {
   int64_t n_matrices_used(Role role) const;
   bool has(Role role) const { return n_matrices(role) > 0; }
   bool has(NormRole role) const;
+  // Numbers of the running state that belong to the convolution, its newest inputs; they come
+  // first.
+  int64_t n_convolved_numbers() const;
   // The number of columns or rows that a matrix has in this layer.
   int64_t extent(LayerSize e) const;
 };
 
 // What layers with these plans keep: keys and values of each token, in f16, where there are heads,
-// and where there is a convolution a running state in f32, its newest n_conv_taps - 1 inputs.
+// and elsewhere a running state in f32: the newest n_conv_taps - 1 inputs of a convolution, and
+// then the matrices of linear attention.
 CacheLayout cache_layout(std::span<const LayerPlan> plans);
 
 // One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).

@@ -34,8 +34,10 @@ struct LayerWeights {
   std::array<Linear, kRoles> linears;
   std::array<NormWeights, kNormRoles> norms;
   Vector key_centre;  // model/key_centre.h
-  // A convolution's filters (n_conv_taps, n_embd), the tap of the oldest row first, and (n_embd).
+  // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
   Vector conv_taps, conv_bias;
+  // Linear attention: DeltaRuleParams; the norm of a head's values.
+  Vector decay_rate, decay_bias, inner_norm;
 
   Linear& operator[](Role role) { return linears[static_cast<size_t>(role)]; }
   const Linear& operator[](Role role) const { return linears[static_cast<size_t>(role)]; }

@@ -11,7 +11,13 @@ constexpr RoleRow kRoleRows[] = {
     {Role::q, "attn_q", q, embd, "attention_bias", kQkvBias},
     {Role::k, "attn_k", kv, embd, "attention_bias", kQkvBias},
     {Role::v, "attn_v", kv, embd, "attention_bias", kQkvBias},
+    {Role::attn_gate, "attn_gate", q, embd, "attention_bias", kQkvBias},
     {Role::o, "attn_output", embd, q, "attention_output_bias", kAllBias},
+    {Role::delta_in, "attn_qkv", conv, embd, "", nullptr},
+    {Role::delta_gate, "attn_gate", inner, embd, "", nullptr},
+    {Role::beta, "ssm_beta", value_heads, embd, "", nullptr},
+    {Role::decay, "ssm_alpha", value_heads, embd, "", nullptr},
+    {Role::delta_out, "ssm_out", embd, inner, "", nullptr},
     {Role::conv_in, "shortconv.in_proj", conv, embd, "conv_bias", kAllBias},
     {Role::conv_out, "shortconv.out_proj", embd, embd, "conv_bias", kAllBias},
     {Role::up, "ffn_up", ff, embd, "mlp_bias", kAllBias},
@@ -33,7 +39,14 @@ static_assert(std::size(kNormRows) == kNormRoles);
 
 constexpr Role kQkv[] = {Role::q, Role::k, Role::v};
 constexpr Role kGateUp[] = {Role::gate, Role::up};
-constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv}, {"ffn_up", kGateUp}};
+constexpr Role kQueryGate[] = {Role::q, Role::attn_gate};
+constexpr Role kDeltaInGate[] = {Role::delta_in, Role::delta_gate};
+constexpr Role kBetaDecay[] = {Role::beta, Role::decay};
+constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv, Role::q},
+                                   {"ffn_up", kGateUp, Role::gate},
+                                   {"attn_q", kQueryGate, Role::attn_gate, FusedOrder::heads},
+                                   {"ssm_in", kDeltaInGate, Role::delta_in, FusedOrder::key_heads},
+                                   {"ssm_ba", kBetaDecay, Role::beta, FusedOrder::key_heads}};
 
 }  // namespace
 

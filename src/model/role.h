@@ -12,13 +12,21 @@ namespace ruv {
 
 // Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
-// short convolution. router: gives each row a number for each expert; the roles of experts have as
-// many matrices.
+// short convolution. attn_gate: what attention's results are gated by. delta_in: queries, keys and
+// values of linear attention; delta_gate, beta, decay: what gates its results, its writing and its
+// forgetting; delta_out: after it. router: gives each row a number for each expert; the roles of
+// experts have as many matrices.
 enum class Role : uint8_t {
   q,
   k,
   v,
+  attn_gate,
   o,
+  delta_in,
+  delta_gate,
+  beta,
+  decay,
+  delta_out,
   conv_in,
   conv_out,
   up,
@@ -29,22 +37,34 @@ enum class Role : uint8_t {
   expert_gate,
   expert_down
 };
-inline constexpr size_t kRoles = 13;
+inline constexpr size_t kRoles = 19;
 // Norms. q and k are of queries and keys; attn comes before attention or convolution; the "post"
 // ones follow attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
 inline constexpr size_t kNormRoles = 6;
 
 // A length that a layer's plan gives a number: of the residual stream, all query heads, all key
-// heads, the three parts that go into a convolution, the inner vector of the feed-forward or of an
+// heads, what goes into a convolution, the values of linear attention and their heads, the inner
+// vector of the feed-forward or of an
 // expert, the router's numbers, the weights of the norms of queries and keys.
-enum class LayerSize : uint8_t { embd, q, kv, conv, ff, experts, q_norm, k_norm };
+enum class LayerSize : uint8_t {
+  embd,
+  q,
+  kv,
+  conv,
+  inner,
+  value_heads,
+  ff,
+  experts,
+  q_norm,
+  k_norm
+};
 
 struct RoleRow {
   Role role;
   std::string_view tensor;  // "attn_q" of "blk.0.attn_q.weight"
   LayerSize n_out, n_in;
-  std::string_view bias_key;        // of config.json: whether there is a bias
+  std::string_view bias_key;        // of config.json: whether there is a bias; empty: never
   bool BlockSpec::*must_have_bias;  // whatever the file says
   // Set: each expert has a matrix, without a bias, and `tensor` has all of them, (experts, n_out,
   // n_in). Checkpoints have "ffn_up.7" of this "ffn_up" in its place.
@@ -55,10 +75,16 @@ struct NormRow {
   std::string_view tensor;
   LayerSize n;
 };
-// One matrix that files may have in place of several, whose rows follow each other.
+// How the parts of a fused matrix lie: all rows of one after those of another; or by heads of
+// attention or by key heads of linear attention, and of each the rows of one after those of
+// another.
+enum class FusedOrder : uint8_t { parts, heads, key_heads };
+// One matrix that files may have in place of several.
 struct FusedRow {
   std::string_view tensor;
   std::span<const Role> parts;
+  Role sign;  // files that have the fused matrix have no tensor of this part
+  FusedOrder order = FusedOrder::parts;
 };
 
 // One row for each role, in order. A role that is added here is bound, packed, counted and

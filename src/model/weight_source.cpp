@@ -39,6 +39,13 @@ MatrixRows MatrixRows::part(int64_t first, int64_t n) const {
   return result;
 }
 
+MatrixRows MatrixRows::pick(std::span<const int64_t> chosen) const {
+  const int64_t first = chosen.empty() ? 0 : chosen.front();
+  MatrixRows result{fmt::format("{}[{}:{}]", name, first, chosen.size()), dtype, n_in, {}, owned};
+  for (const int64_t row : chosen) result.rows.push_back(rows[static_cast<size_t>(row)]);
+  return result;
+}
+
 Result<MatrixRows> as_f32(const MatrixRows& matrix) {
   MatrixRows result{matrix.name, DType::f32, matrix.n_in, {}, nullptr};
   const int64_t n = std::ssize(matrix.rows) * matrix.n_in;

@@ -23,6 +23,8 @@ struct MatrixRows {
 
   // Rows [first, first + n): a fused projection's part.
   MatrixRows part(int64_t first, int64_t n) const;
+  // These rows, for a part whose rows do not lie together.
+  MatrixRows pick(std::span<const int64_t> chosen) const;
 };
 // The same matrix in float32, in memory of its own. Fails: out_of_memory.
 Result<MatrixRows> as_f32(const MatrixRows& matrix);

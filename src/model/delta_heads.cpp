@@ -1,0 +1,37 @@
+// The keys are those that GGUF files have for state spaces: a head's keys are its state, a value
+// head is a step of time.
+#include "model/delta_heads.h"
+
+#include "model/hparams.h"
+
+namespace ruv {
+
+Result<DeltaHeads> read_delta_heads(const ModelFile& file) {
+  constexpr std::string_view kInner = "ssm.inner_size", kValues = "ssm.time_step_rank";
+  constexpr std::string_view kKeys = "ssm.group_count", kKeyDim = "ssm.state_size";
+  constexpr int64_t kMostHeads = 4096, kMostNumbers = 1024;
+  DeltaHeads heads;
+  heads.n_keys = TRY(read_dimension(file, kKeys));
+  heads.n_values = TRY(read_dimension(file, kValues));
+  heads.key_dim = TRY(read_dimension(file, kKeyDim));
+  const int64_t n_inner = TRY(read_dimension(file, kInner));
+  if (heads.n_values % heads.n_keys != 0) {
+    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+                file.shown_key(kValues), heads.n_values, file.shown_key(kKeys), heads.n_keys);
+  }
+  if (n_inner % heads.n_values != 0) {
+    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+                file.shown_key(kInner), n_inner, file.shown_key(kValues), heads.n_values);
+  }
+  heads.value_dim = n_inner / heads.n_values;
+  if (heads.n_values > kMostHeads || heads.key_dim > kMostNumbers ||
+      heads.value_dim > kMostNumbers) {
+    return fail(Code::corrupt, "{}: {} value heads of {} keys and {} values are out of range",
+                file.path(), heads.n_values, heads.key_dim, heads.value_dim);
+  }
+  heads.tiled =
+      file.container() == "gguf" && file.family() != nullptr && file.family()->tiled_value_heads;
+  return heads;
+}
+
+}  // namespace ruv

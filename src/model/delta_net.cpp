@@ -1,0 +1,42 @@
+// Linear attention by the gated delta rule: a short convolution over queries, keys and values, the
+// rule itself, and a norm of each value head that a gate multiplies.
+#include "model/layer_step.h"
+
+namespace ruv {
+
+void delta_net(const LayerStep& step) {
+  const LayerPlan& p = step.plan();
+  const LayerWeights& w = step.weights();
+  const Activations::Views& a = step.a;
+  Ops& ops = step.ops;
+  const View qkv = cut(a.conv, p.extent(LayerSize::conv));
+  const View gate = cut(a.attn_gate, p.extent(LayerSize::inner));
+  const View beta = cut(a.beta, p.delta.n_values);
+  const View decay = cut(a.decay, p.delta.n_values);
+  const View out = cut(a.attn, p.extent(LayerSize::inner));
+  const std::pair<Role, View> products[] = {
+      {Role::delta_in, qkv}, {Role::delta_gate, gate}, {Role::beta, beta}, {Role::decay, decay}};
+  std::vector<Ops::Product> all;
+  for (const auto& [role, view] : products) all.push_back(product(view, w[role]));
+  ops.matmul_each(all, a.h);
+  for (const auto& [role, view] : products) step.adapt(role, view, a.h);
+
+  ops.convolve(qkv,
+               {.layer = step.layer, .taps = &w.conv_taps, .bias = &w.conv_bias, .act = p.act});
+  ops.delta_rule(out, {qkv, beta, decay},
+                 {.layer = step.layer,
+                  .state_begin = p.n_convolved_numbers(),
+                  .n_key_heads = p.delta.n_keys,
+                  .n_value_heads = p.delta.n_values,
+                  .key_dim = p.delta.key_dim,
+                  .value_dim = p.delta.value_dim,
+                  .tiled = p.delta.tiled,
+                  .decay_rate = &w.decay_rate,
+                  .decay_bias = &w.decay_bias});
+  const View heads = out.split(p.delta.value_dim);
+  ops.norm(heads, heads, w.inner_norm, {}, {Norm::rms, p.norm_eps});
+  ops.gate(gate, out, Act::silu);
+  step.multiply(Role::delta_out, a.h, gate);
+}
+
+}  // namespace ruv

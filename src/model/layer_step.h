@@ -1,0 +1,50 @@
+// LayerStep: what the parts of a layer need to compute a step of it. A mixer with a file of its own
+// is a function of it, as attention is.
+#pragma once
+
+#include "model/adapter.h"
+#include "model/decoder.h"
+
+namespace ruv {
+
+// The start of each row of a view that is as wide as the widest layer needs.
+inline View cut(View view, int64_t n_cols) { return {view.start, view.n_rows, n_cols}; }
+
+inline Ops::Product product(View out, const Linear& linear) {
+  return {out, &linear.weight, &linear.bias};
+}
+
+// What the batch's adapters add to the products of one layer.
+struct Adapting {
+  Ops& ops;
+  const Batch& batch;
+  const LowRankScratch& scratch;
+  int64_t layer;
+
+  // After `out` = W · x of this role.
+  void operator()(Role role, View out, View x) const {
+    if (batch.has_adapters) ops.add_low_rank(out, x, batch, product_of(layer, role), scratch);
+  }
+};
+
+struct LayerStep {
+  Ops& ops;
+  const Model& model;
+  int64_t layer;
+  const Activations::Views& a;
+  const Adapting& adapt;
+
+  const LayerPlan& plan() const { return model.plans[static_cast<size_t>(layer)]; }
+  const LayerWeights& weights() const { return model.layers[static_cast<size_t>(layer)]; }
+  // out = W · x of the role, with what adapters add.
+  void multiply(Role role, View out, View x) const {
+    ops.matmul(out, x, weights()[role].weight, weights()[role].bias);
+    adapt(role, out, x);
+  }
+};
+
+// Linear attention by the gated delta rule. In: a.h, the normalised stream. Out: a.h, what is added
+// to the stream.
+void delta_net(const LayerStep& step);
+
+}  // namespace ruv
