@@ -31,7 +31,8 @@
   X(seed_oss)           \
   X(ernie4_5)           \
   X(hunyuan_dense)      \
-  X(helium)
+  X(helium)             \
+  X(qwen35)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

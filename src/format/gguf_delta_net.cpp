@@ -16,8 +16,9 @@ struct DeltaRows {
 };
 
 Result<DeltaRows> delta_rows_of(const ModelFile& model) {
-  DeltaRows heads = {TRY(model.integer("ssm.group_count")), TRY(model.integer("ssm.time_step_rank")),
-                 TRY(model.integer("ssm.state_size")), 0};
+  DeltaRows heads = {TRY(model.integer("ssm.group_count")),
+                     TRY(model.integer("ssm.time_step_rank")), TRY(model.integer("ssm.state_size")),
+                     0};
   const int64_t n_inner = TRY(model.integer("ssm.inner_size"));
   constexpr int64_t kMost = int64_t{1} << 24;
   const bool is_sane = heads.n_keys > 0 && heads.n_values > 0 && heads.key_dim > 0 &&
@@ -49,7 +50,8 @@ void add_grouped(std::vector<int64_t>& order, int64_t n_groups, int64_t group, i
   }
 }
 
-Status check_dimension(const ModelFile& model, const TensorInfo& info, size_t dimension, int64_t n) {
+Status check_dimension(const ModelFile& model, const TensorInfo& info, size_t dimension,
+                       int64_t n) {
   if (dimension < info.shape.size() && info.shape[dimension] == n) return {};
   return fail(Code::corrupt, "{}: tensor '{}': its shape does not fit the heads of the config",
               model.path(), quoted_name(model.shown_tensor(info.name)));
@@ -62,7 +64,7 @@ ExportTensor unchanged(const TensorInfo& info) {
 // Each key head's queries, keys, values and gate follow each other; GGUF files have all queries,
 // then all keys, then all values, and the gate as a matrix of its own.
 Result<std::vector<ExportTensor>> split_groups(const ModelFile& model, const TensorInfo& info,
-                                        const DeltaRows& heads) {
+                                               const DeltaRows& heads) {
   const int64_t n_values = heads.shared_by() * heads.value_dim;  // rows of a key head
   const int64_t group = 2 * (heads.key_dim + n_values);
   TRY(check_dimension(model, info, 0, heads.n_keys * group));

@@ -137,6 +137,41 @@ TEST(HfConfig, LayersOfLfm2AreConvolutionsOrAttention) {
   EXPECT_NE(error_of(json.dump()).find("one text for each layer"), std::string::npos);
 }
 
+TEST(HfConfig, LayersOfQwen35AreLinearAttentionOrAttention) {
+  Json json = small("Qwen3_5ForCausalLM");
+  const HfConfig plain = parse(json);
+  EXPECT_EQ(integer(plain, "full_attention_interval"), 4);
+  EXPECT_EQ(integer(plain, "attention.head_count_kv"), 4);
+  EXPECT_EQ(integer(plain, "attention.key_length"), 256);
+  EXPECT_EQ(integer(plain, "rope.dimension_count"), 64);
+  EXPECT_EQ(integer(plain, "ssm.conv_kernel"), 4);
+  EXPECT_EQ(integer(plain, "ssm.group_count"), 16);
+  EXPECT_EQ(integer(plain, "ssm.time_step_rank"), 32);
+  EXPECT_EQ(integer(plain, "ssm.state_size"), 128);
+  EXPECT_EQ(integer(plain, "ssm.inner_size"), 32 * 128);
+  EXPECT_TRUE(plain.has_tensor("blk.0.ssm_dt.bias"));
+  json["full_attention_interval"] = 3;
+  json["linear_num_value_heads"] = 6;
+  json["linear_value_head_dim"] = 8;
+  EXPECT_EQ(integer(parse(json), "full_attention_interval"), 3);
+  EXPECT_EQ(integer(parse(json), "ssm.inner_size"), 48);
+  const auto with_types = [&](std::initializer_list<const char*> types) {
+    json["layer_types"] = Json::array();
+    for (const char* type : types) json["layer_types"].push_back(type);
+    return parse(json);
+  };
+  json["num_hidden_layers"] = 3;
+  constexpr const char *kLinear = "linear_attention", *kFull = "full_attention";
+  EXPECT_EQ(integer(with_types({kLinear, kFull, kLinear}), "full_attention_interval"), 2);
+  EXPECT_EQ(integer(with_types({kLinear, kLinear, kLinear}), "full_attention_interval"), 4);
+  const auto counts = value<std::shared_ptr<const MetaArray>>(with_types({kFull, kLinear, kLinear}),
+                                                              "attention.head_count_kv");
+  ASSERT_NE(counts, nullptr);
+  EXPECT_EQ(counts->integers, (std::vector<int64_t>{4, 0, 0}));
+  json["layer_types"] = Json::array({kLinear, "sliding_attention", kLinear});
+  EXPECT_NE(error_of(json.dump()).find("has the kind \"sliding_attention\""), std::string::npos);
+}
+
 TEST(HfConfig, TheFeedForwardOfLfm2IsRoundedToBlocks) {
   Json json = small("Lfm2ForCausalLM");
   const auto width = [&] { return integer(parse(json), "feed_forward_length"); };

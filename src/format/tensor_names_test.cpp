@@ -60,6 +60,25 @@ TEST(TensorNames, LayersOfLfm2) {
   EXPECT_TRUE(conv.depthwise);
 }
 
+TEST(TensorNames, LinearAttentionOfQwen35) {
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.in_proj_qkv.weight", "qwen35"),
+            "blk.0.attn_qkv.weight");
+  EXPECT_EQ(gguf("model.language_model.layers.7.linear_attn.in_proj_z.weight", "qwen35"),
+            "blk.7.attn_gate.weight");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.in_proj_a.weight", "qwen35"),
+            "blk.0.ssm_alpha.weight");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.in_proj_b.weight", "qwen35"), "blk.0.ssm_beta.weight");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.A_log", "qwen35"), "blk.0.ssm_a");
+  EXPECT_EQ(gguf("layers.0.linear_attn.dt_bias", "qwen35"), "blk.0.ssm_dt.bias");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.norm.weight", "qwen35"), "blk.0.ssm_norm.weight");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.out_proj.weight", "qwen35"), "blk.0.ssm_out.weight");
+  EXPECT_EQ(gguf("model.layers.0.post_attention_layernorm.weight", "qwen35"),
+            "blk.0.post_attention_norm.weight");
+  EXPECT_TRUE(names("qwen35").gguf_of("model.layers.0.linear_attn.conv1d.weight").depthwise);
+  EXPECT_EQ(names("qwen35").hf_of("blk.3.ssm_a"), "model.layers.3.linear_attn.A_log");
+  EXPECT_EQ(names("qwen35").hf_of("blk.3.ssm_dt.bias"), "model.layers.3.linear_attn.dt_bias");
+}
+
 TEST(TensorNames, ExpertsOfQwen3Moe) {
   EXPECT_EQ(gguf("model.layers.2.mlp.gate.weight", "qwen3moe"), "blk.2.ffn_gate_inp.weight");
   EXPECT_EQ(gguf("model.layers.2.mlp.experts.11.gate_proj.weight", "qwen3moe"),

@@ -16,11 +16,11 @@ Result<DeltaHeads> read_delta_heads(const ModelFile& file) {
   heads.key_dim = TRY(read_dimension(file, kKeyDim));
   const int64_t n_inner = TRY(read_dimension(file, kInner));
   if (heads.n_values % heads.n_keys != 0) {
-    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+    return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
                 file.shown_key(kValues), heads.n_values, file.shown_key(kKeys), heads.n_keys);
   }
   if (n_inner % heads.n_values != 0) {
-    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+    return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
                 file.shown_key(kInner), n_inner, file.shown_key(kValues), heads.n_values);
   }
   heads.value_dim = n_inner / heads.n_values;

@@ -16,7 +16,7 @@ struct DeltaHeads {
   // Numbers of a row's queries, keys and values together.
   int64_t n_qkv() const { return 2 * n_keys * key_dim + n_inner(); }
   int64_t n_inner() const { return n_values * value_dim; }
-  // Of the matrices that a layer keeps.
+  // Numbers in the matrices that a layer keeps.
   int64_t n_state() const { return n_values * key_dim * value_dim; }
 };
 

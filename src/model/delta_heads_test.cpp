@@ -1,4 +1,5 @@
-// The heads of linear attention as files state them, and where the rows of their fused matrices lie.
+// The heads of linear attention as files state them, and where the rows of their fused matrices
+// lie.
 #include "model/delta_heads.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +32,7 @@ TEST(FusedRows, QueriesKeysValuesAndGateOfAKeyHeadFollowEachOther) {
   // Of each key head: a query, a key, four values, four numbers of the gate.
   EXPECT_EQ(rows_in_fused(row, Role::delta_in, delta_plan()),
             (Rows{0, 10, 1, 11, 2, 3, 4, 5, 12, 13, 14, 15}));
-  EXPECT_EQ(rows_in_fused(row, Role::delta_gate, delta_plan()),
-            (Rows{6, 7, 8, 9, 16, 17, 18, 19}));
+  EXPECT_EQ(rows_in_fused(row, Role::delta_gate, delta_plan()), (Rows{6, 7, 8, 9, 16, 17, 18, 19}));
 }
 
 TEST(FusedRows, BetasOfAKeyHeadComeBeforeItsDecays) {

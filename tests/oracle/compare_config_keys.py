@@ -37,9 +37,13 @@ CLASSES = {
     "seed_oss": ("seed_oss", "SeedOssConfig"), "ernie4_5": ("ernie4_5", "Ernie4_5Config"),
     "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1Config"),
     "helium": ("helium", "HeliumConfig"),
+    "qwen3_5_text": ("qwen3_5", "Qwen3_5TextConfig"), "qwen3_5": ("qwen3_5", "Qwen3_5Config"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
-PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model")
+PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
+            "Qwen3_5Model")
+# Folders with both, and the model_type of the class with the pictures.
+NESTED = {"gemma3": "gemma3", "qwen3_5": "qwen3_5"}
 
 
 def is_config(node):
@@ -70,8 +74,11 @@ def keys_of_class(model_type, root):
     keys = {field.name for field in dataclasses.fields(cls)} | set(cls.attribute_map)
     tree = ast.parse((root / "models" / folder / f"modeling_{folder}.py").read_text())
     for part in tree.body:
-        pictures = any(word in getattr(part, "name", "") for word in PICTURES)
-        if folder != "gemma3" or pictures == (model_type == "gemma3"):
+        name = getattr(part, "name", "")
+        pictures = any(word in name for word in PICTURES)
+        if folder in NESTED and "Vision" in name:
+            continue
+        if folder not in NESTED or pictures == (model_type == NESTED[folder]):
             keys |= reads_of(part)
     return sorted(key for key in keys if not callable(getattr(cls, key, None)))
 

@@ -20,7 +20,8 @@ def changed(key, value):
     if isinstance(value, str):
         return {"silu": "relu"}.get(value, "silu") if "act" in key else value + "x"
     if isinstance(value, list) and value and isinstance(value[0], str):
-        kinds = ["full_attention", "conv" if "conv" in value else "sliding_attention"]
+        kinds = ["full_attention", next(
+            (kind for kind in ("conv", "linear_attention") if kind in value), "sliding_attention")]
         return [kinds[kind == kinds[0]] for kind in value]
     if isinstance(value, list) and value and all(isinstance(x, int) for x in value):
         return [x + 1 for x in value]

@@ -47,7 +47,8 @@ def role_of(name, shape, model_type, heat):
     queries and keys, so that windows, caps and scales matter."""
     gemma = model_type.startswith("gemma")
     sandwich = model_type in ("gemma2", "gemma3_text", "gemma3")
-    less_one = gemma or model_type == "nemotron"
+    less_one = gemma or model_type == "nemotron" or (
+        model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
     if len(shape) == 1 and name.endswith("weight"):
         if name.endswith("norm.weight") and "layers" not in name or "ln_f" in name:
@@ -66,7 +67,7 @@ def role_of(name, shape, model_type, heat):
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn")):
         gain = heat
-    if "conv.conv" in name:
+    if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
     conv1d = model_type == "gpt2"
     return 0.0, round(gain * math.sqrt(3.0 / shape[0 if conv1d else 1]), 6)
