@@ -13,6 +13,7 @@
 #include "device/batch.h"
 #include "device/weight.h"
 #include "tensor/nonlinear.h"
+#include "tensor/routing.h"
 
 namespace ruv {
 
@@ -60,6 +61,31 @@ struct LowRankScratch {
 // The most experts that a layer may have; a row's shares of all of them are on a thread's stack.
 inline constexpr int64_t kMaxExperts = 1024;
 
+// How the experts of a row are chosen and weighted. Scores are made of the router's numbers; experts
+// are chosen by score + choice_bias, weighted by the score alone.
+struct RouteParams {
+  RouterScore score = RouterScore::softmax;
+  // Experts form n_groups groups of neighbours, as large as each other; those of the n_groups_used
+  // groups with the greatest rank may be chosen.
+  int64_t n_groups = 1;
+  int64_t n_groups_used = 1;
+  GroupRank group_rank = GroupRank::best;
+  // Weights are divided by max(their sum + sum_added, sum_least).
+  bool normalises = false;
+  float sum_added = 0;
+  float sum_least = 0;
+  float scale = 1;  // of the weights, at last
+  // sparsemixer: numbers are close to the greatest one, m, where m - x <= closeness · max(|x|, m).
+  float closeness = 0;
+};
+
+// What happens between the matrices of a gated feed-forward, beyond its activation:
+// act(min(gate, limit)) · (min(max(up, -limit), limit) + up_shift).
+struct GateLimits {
+  float limit = 0;  // 0: none
+  float up_shift = 0;
+};
+
 // Memory for the rows that experts have chosen. As many rows as the largest step has are enough;
 // more let a step compute more experts together.
 struct ExpertScratch {
@@ -68,9 +94,13 @@ struct ExpertScratch {
 };
 
 struct ExpertsParams {
-  std::span<const Weight> gate, up, down;  // of each expert
+  std::span<const Weight> gate = {}, up = {}, down = {};  // of each expert
   Act act = Act::silu;
   const ExpertScratch* scratch = nullptr;
+  // Of each expert; empty: none.
+  std::span<const Vector> gate_bias = {}, up_bias = {}, down_bias = {};
+  GateLimits limits = {};
+  bool weighs_inputs = false;  // a row is multiplied by its weight before the expert, not after
 };
 
 struct ShortConvParams {
@@ -199,9 +229,11 @@ class Ops {
   virtual void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) = 0;
   // The experts of each row. `logits` has one number for each of up to kMaxExperts; a row's
   // experts are those with the greatest, of equal ones the first. A row of `routes`, (n_rows,
-  // 2 · chosen), has their numbers, ascending, and then their weights: the softmax of all logits of
-  // the row, divided by the sum of the chosen ones if `renormalise`.
-  virtual void route(View routes, View logits, bool renormalise) = 0;
+  // 2 · chosen), has their numbers, ascending, and then their weights. `choice_bias` has a number
+  // for each expert, or is empty. Requires: groups divide the experts, those that are used have at
+  // least as many as are chosen, of which sparsemixer has at most two.
+  virtual void route(View routes, View logits, const Vector& choice_bias,
+                     const RouteParams& params) = 0;
   // Gated feed-forwards, of each row those that it was routed to:
   //   out = Σ weight · down_e(act(gate_e · x) · (up_e · x)), in the order of routes
   // Matrices of experts that no row chose are not read. Requires: out, x and scratch do not
@@ -215,6 +247,8 @@ class Ops {
   virtual void clamp(View x, float limit) = 0;
   // x = factor · x
   virtual void scale(View x, float factor) = 0;
+  // x[r] = factors[r] · x[r]. Requires: factors have one column.
+  virtual void scale_rows(View x, View factors) = 0;
   // x += y
   virtual void add(View x, View y) = 0;
   // x += y; out = norm(x)

@@ -103,7 +103,7 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
   const View routes = cut(a.routes, 2 * p.n_experts_used);
   ops.matmul(logits, a.h2, w[Role::router].weight, w[Role::router].bias);
   adapt(Role::router, logits, a.h2);
-  ops.route(routes, logits, p.renormalises);
+  ops.route(routes, logits, Vector(), {.normalises = p.renormalises});
   ops.experts(a.h, a.h2, routes,
               {.gate = w[Role::expert_gate].experts,
                .up = w[Role::expert_up].experts,

@@ -76,8 +76,9 @@ class NotingOps final : public Ops {
     ops_.delta_rule(out, in, params);
     note(out);
   }
-  void route(View routes, View logits, bool renormalise) override {
-    ops_.route(routes, logits, renormalise);
+  void route(View routes, View logits, const Vector& choice_bias,
+             const RouteParams& params) override {
+    ops_.route(routes, logits, choice_bias, params);
     note(routes);
   }
   void experts(View out, View x, View routes, const ExpertsParams& params) override {
@@ -98,6 +99,10 @@ class NotingOps final : public Ops {
   }
   void scale(View x, float factor) override {
     ops_.scale(x, factor);
+    note(x);
+  }
+  void scale_rows(View x, View factors) override {
+    ops_.scale_rows(x, factors);
     note(x);
   }
   void add(View x, View y) override {

@@ -3,7 +3,6 @@
 // for. A row's sum has one order, that of its experts' numbers, and each part of it is a product
 // that does not depend on other rows: neither does the result.
 #include <algorithm>
-#include <bitset>
 #include <cstring>
 #include <limits>
 
@@ -18,53 +17,7 @@ const Vector kNoExpertBias;
 // Threads share columns in blocks of a cache line.
 constexpr int64_t kColumnsOfThread = 16;
 
-using Chosen = std::bitset<kMaxExperts>;
-
-// A logit that is not a number is never greater; there are always n experts.
-Chosen greatest(const float* logits, int64_t n_experts, int64_t n) {
-  Chosen chosen;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t best = -1;
-    for (int64_t e = 0; e < n_experts; ++e) {
-      if (chosen[static_cast<size_t>(e)]) continue;
-      if (best < 0 || logits[e] > logits[best]) best = e;
-    }
-    chosen.set(static_cast<size_t>(best));
-  }
-  return chosen;
-}
-
-// One row of routes.
-void route_row(const Kernels& kernels, float* route, int64_t n_chosen, const float* logits,
-               int64_t n_experts, bool renormalise) {
-  alignas(64) float shares[kMaxExperts];
-  const int64_t n_whole = (n_experts + kPageTokens - 1) / kPageTokens * kPageTokens;
-  std::copy_n(logits, n_experts, shares);
-  std::fill(shares + n_experts, shares + n_whole, -std::numeric_limits<float>::infinity());
-  const float sum = kernels.exp_sum(shares, n_whole, kernels.largest(shares, n_whole));
-  const Chosen chosen = greatest(logits, n_experts, n_chosen);
-  float* const weights = route + n_chosen;
-  float sum_of_chosen = 0;
-  int64_t at = 0;
-  for (int64_t e = 0; e < n_experts; ++e) {
-    if (!chosen[static_cast<size_t>(e)]) continue;
-    route[at] = static_cast<float>(e);
-    weights[at] = shares[e] / sum;
-    sum_of_chosen += weights[at++];
-  }
-  if (!renormalise) return;
-  for (int64_t i = 0; i < n_chosen; ++i) weights[i] /= sum_of_chosen;
-}
-
 }  // namespace
-
-void CpuOps::route(View routes, View logits, bool renormalise) {
-  const int64_t n_chosen = routes.n_cols / 2;
-  CHECK(logits.n_cols <= kMaxExperts && n_chosen <= logits.n_cols);
-  for_rows(logits.n_rows, logits.n_cols * (n_chosen + 4), [&](int64_t i) {
-    route_row(*kernels_, row(routes, i), n_chosen, row(logits, i), logits.n_cols, renormalise);
-  });
-}
 
 // A counting sort, which keeps the order of rows.
 void CpuOps::sort_by_expert(View routes, int64_t n_experts) {
@@ -103,38 +56,61 @@ void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params)
   }
 }
 
+void CpuOps::list_products(View to, std::span<const Weight> matrices,
+                           std::span<const Vector> biases, Range experts, int64_t first) {
+  for (int64_t e = experts.begin; e < experts.end; ++e) {
+    const auto index = static_cast<size_t>(e);
+    const int64_t n_rows = routed_.begin[index + 1] - routed_.begin[index];
+    const int64_t at = routed_.begin[index] - first;
+    if (n_rows == 0) continue;
+    const Vector& bias = biases.empty() ? kNoExpertBias : biases[index];
+    expert_products_.push_back({to.rows(at, n_rows), &matrices[index], &bias, at});
+  }
+}
+
+void CpuOps::limit_gates(View gate, View up, GateLimits limits) {
+  if (limits.limit == 0 && limits.up_shift == 0) return;
+  const float most = limits.limit > 0 ? limits.limit : std::numeric_limits<float>::infinity();
+  for_rows(gate.n_rows, 2 * gate.n_cols, [&](int64_t i) {
+    float* const g = row(gate, i);
+    float* const u = row(up, i);
+    for (int64_t c = 0; c < gate.n_cols; ++c) {
+      g[c] = g[c] > most ? most : g[c];
+      u[c] = (u[c] > most ? most : u[c] < -most ? -most : u[c]) + limits.up_shift;
+    }
+  });
+}
+
 void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& params) {
-  const int64_t* const begin = routed_.begin.data();
-  const int64_t first = begin[experts.begin];
-  const int64_t n = begin[experts.end] - first;
+  const int64_t first = routed_.begin[static_cast<size_t>(experts.begin)];
+  const int64_t n = routed_.begin[static_cast<size_t>(experts.end)] - first;
   if (n == 0) return;
   const View rows{params.scratch->rows.start, n, x.n_cols};
   const View gate{params.scratch->gate.start, n, params.gate[0].n_out};
   const View up{params.scratch->up.start, n, params.up[0].n_out};
-  const auto multiply = [&](View to, std::span<const Weight> matrices) {
-    for (int64_t e = experts.begin; e < experts.end; ++e) {
-      const int64_t n_rows = begin[e + 1] - begin[e];
-      const int64_t at = begin[e] - first;
-      if (n_rows == 0) continue;
-      expert_products_.push_back(
-          {to.rows(at, n_rows), &matrices[static_cast<size_t>(e)], &kNoExpertBias, at});
-    }
-  };
+  const auto weight_of = [&](int64_t i) { return routed_.weights[static_cast<size_t>(first + i)]; };
   gather(rows, x,
          std::span(routed_.rows).subspan(static_cast<size_t>(first), static_cast<size_t>(n)));
+  if (params.weighs_inputs) {
+    for_rows(n, rows.n_cols, [&](int64_t i) {
+      float* const numbers = row(rows, i);
+      for (int64_t c = 0; c < rows.n_cols; ++c) numbers[c] *= weight_of(i);
+    });
+  }
   expert_products_.clear();
-  multiply(gate, params.gate);
-  multiply(up, params.up);
+  list_products(gate, params.gate, params.gate_bias, experts, first);
+  list_products(up, params.up, params.up_bias, experts, first);
   matmul_each(expert_products_, rows);
+  limit_gates(gate, up, params.limits);
   this->gate(gate, up, params.act);
   expert_products_.clear();
-  multiply(rows, params.down);
+  list_products(rows, params.down, params.down_bias, experts, first);
   matmul_each(expert_products_, gate);
   const auto add_columns = [&](Range columns) {
     for (int64_t i = 0; i < n; ++i) {
-      const auto at = static_cast<size_t>(first + i);
-      kernels_->blend(row(out, routed_.rows[at]) + columns.begin, row(rows, i) + columns.begin,
-                      columns.end - columns.begin, 1.0F, routed_.weights[at]);
+      const auto to = routed_.rows[static_cast<size_t>(first + i)];
+      kernels_->blend(row(out, to) + columns.begin, row(rows, i) + columns.begin,
+                      columns.end - columns.begin, 1.0F, params.weighs_inputs ? 1.0F : weight_of(i));
     }
   };
   if (!worth_threads(n * out.n_cols)) return add_columns({0, out.n_cols});

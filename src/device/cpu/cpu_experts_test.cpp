@@ -65,22 +65,42 @@ class ExpertWorld {
         other_(pages_.device(), nullptr, rows_at_a_time, kInner) {}
 
   // Rows of the numbers of `n_chosen` experts and their weights.
-  Numbers routes(const Numbers& logits, int64_t n_experts, int64_t n_chosen, bool renormalise) {
+  Numbers routes(const Numbers& logits, int64_t n_experts, int64_t n_chosen,
+                 const RouteParams& params, const Numbers& choice_bias = {}) {
     const int64_t n_rows = std::ssize(logits) / n_experts;
     const TestView in(pages_.device(), logits.data(), n_rows, n_experts);
     const TestView out(pages_.device(), nullptr, n_rows, 2 * n_chosen);
-    ops_->route(out.view(), in.view(), renormalise);
+    ops_->route(out.view(), in.view(), vector_of(choice_bias), params);
     return out.numbers();
   }
-  Numbers experts(const Numbers& x, const Numbers& routes) {
+  Numbers routes(const Numbers& logits, int64_t n_experts, int64_t n_chosen, bool normalises) {
+    return routes(logits, n_experts, n_chosen, {.normalises = normalises});
+  }
+  // `params`: of what is there besides the matrices.
+  Numbers experts(const Numbers& x, const Numbers& routes, ExpertsParams params = {}) {
     const int64_t n_rows = std::ssize(x) / kWidth;
     const TestView in(pages_.device(), x.data(), n_rows, kWidth);
     const TestView route(pages_.device(), routes.data(), n_rows, std::ssize(routes) / n_rows);
     const Numbers before(x.size(), kNaN);
     const TestView out(pages_.device(), before.data(), n_rows, kWidth);
     const ExpertScratch scratch{rows_.view(), inner_.view(), other_.view()};
-    ops_->experts(out.view(), in.view(), route.view(), {gate_, up_, down_, Act::silu, &scratch});
+    params.gate = gate_;
+    params.up = up_;
+    params.down = down_;
+    params.scratch = &scratch;
+    ops_->experts(out.view(), in.view(), route.view(), params);
     return out.numbers();
+  }
+  Vector vector_of(const Numbers& numbers) {
+    return numbers.empty() ? Vector() : *pages_.device().vector(numbers);
+  }
+  // Each row of x times its factor.
+  Numbers scaled_rows(const Numbers& x, const Numbers& factors) {
+    const TestView in(pages_.device(), x.data(), std::ssize(factors),
+                      std::ssize(x) / std::ssize(factors));
+    const TestView by(pages_.device(), factors.data(), std::ssize(factors), 1);
+    ops_->scale_rows(in.view(), by.view());
+    return in.numbers();
   }
   // Whoever reads an expert's matrices from now on reads address 0.
   void forget(size_t expert) {
@@ -170,6 +190,74 @@ TEST_P(Experts, AllOfThemMayBeChosenOfAnyNumber) {
   }
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+TEST_P(Experts, SigmoidsAreWeightsOfTheirOwn) {
+  const RouteParams sigmoids{.score = RouterScore::sigmoid};
+  const Numbers plain = world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, sigmoids);
+  EXPECT_EQ(Numbers(plain.begin(), plain.begin() + 2), (Numbers{1, 3}));
+  EXPECT_NEAR(plain[2], sigmoid(2), 1e-6);
+  EXPECT_NEAR(plain[3], sigmoid(3), 1e-6);
+  const double sum = sigmoid(2) + sigmoid(3);
+  RouteParams params{.score = RouterScore::sigmoid, .normalises = true, .scale = 2.5F};
+  EXPECT_NEAR(world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, params)[2], 2.5 * sigmoid(2) / sum, 1e-6);
+  params.sum_added = 0.25F;
+  EXPECT_NEAR(world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, params)[2], 2.5 * sigmoid(2) / (sum + 0.25),
+              1e-6);
+  params.sum_least = 4;
+  EXPECT_NEAR(world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, params)[2], 2.5 * sigmoid(2) / 4, 1e-6);
+}
+
+TEST_P(Experts, ABiasChoosesAndDoesNotWeigh) {
+  const Numbers bias = {0.9F, 0, 0, 0, 0.5F};
+  const Numbers logits = {0.5F, 2, -1, 3, 1};
+  const Numbers routes = world_.routes(logits, 5, 2, {.score = RouterScore::sigmoid}, bias);
+  EXPECT_EQ(Numbers(routes.begin(), routes.begin() + 2), (Numbers{0, 4}));
+  EXPECT_NEAR(routes[2], sigmoid(0.5), 1e-6);
+  EXPECT_NEAR(routes[3], sigmoid(1), 1e-6);
+  const Numbers softmax = world_.routes(logits, 5, 2, RouteParams{}, bias);
+  const double sum =
+      std::exp(0.5) + std::exp(2.0) + std::exp(-1.0) + std::exp(3.0) + std::exp(1.0);
+  EXPECT_EQ(Numbers(softmax.begin(), softmax.begin() + 2), (Numbers{0, 3}));
+  EXPECT_NEAR(softmax[2], std::exp(0.5) / sum, 1e-6);
+}
+
+TEST_P(Experts, OnlyThoseOfTheBestGroupsAreChosen) {
+  const Numbers logits = {4, -9, 3, 3, 2, 2.5F, 1, 0};
+  RouteParams params{.n_groups = 4, .n_groups_used = 2};
+  EXPECT_EQ(row_of(world_.routes(logits, 8, 3, params), 2, 0), (Numbers{0, 2, 3}));
+  params = {.score = RouterScore::sigmoid,
+            .n_groups = 4,
+            .n_groups_used = 2,
+            .group_rank = GroupRank::best_two};
+  EXPECT_EQ(row_of(world_.routes(logits, 8, 3, params), 2, 0), (Numbers{2, 3, 5}));
+  // A bias counts for groups, too.
+  const Numbers bias = {0, 0, 0, 0, 0, 0, 1, 1};
+  EXPECT_EQ(row_of(world_.routes(logits, 8, 3, params, bias), 2, 0), (Numbers{2, 6, 7}));
+}
+
+TEST_P(Experts, LogitsThatAreNoNumbersChooseExpertsOfGroupsThatExist) {
+  const RouteParams params{.score = RouterScore::sigmoid,
+                           .n_groups = 3,
+                           .n_groups_used = 1,
+                           .group_rank = GroupRank::best_two};
+  EXPECT_EQ(row_of(world_.routes(Numbers(6, kNaN), 6, 2, params), 2, 0), (Numbers{0, 1}));
+}
+
+// The second of the two is weighted as if the first were not there.
+TEST_P(Experts, SparsemixerWeighsEachAmongThoseCloseToIt) {
+  const RouteParams params{.score = RouterScore::sparsemixer, .closeness = 0.25F};
+  const Numbers routes = world_.routes({2, 1.75F, 1.5F, -3, 1.25F}, 5, 2, params);
+  EXPECT_EQ(Numbers(routes.begin(), routes.begin() + 2), (Numbers{0, 1}));
+  // 2 is close to 1.75 and 1.5; 1.75 to 1.5, and 1.25 is (1.75 - 1.25) / 1.75 away.
+  EXPECT_NEAR(routes[2], 1 / (1 + std::exp(-0.25) + std::exp(-0.5)), 1e-6);
+  EXPECT_NEAR(routes[3], 1 / (1 + std::exp(-0.25)), 1e-6);
+}
+
+TEST_P(Experts, RowsAreScaledEachByItsFactor) {
+  EXPECT_EQ(world_.scaled_rows({1, 2, 3, 4, 5, 6}, {2, 0, -1}), (Numbers{2, 4, 0, 0, -5, -6}));
+}
+
 TEST_P(Experts, GiveWeightedSumsOfFeedForwards) {
   const Numbers x = random_numbers(2 * kWidth, 7);
   const Numbers got = world_.experts(x, {1, 4, 0.25F, 0.75F, 0, 4, 2, -1});
@@ -189,6 +277,43 @@ TEST_P(Experts, GiveWeightedSumsOfFeedForwards) {
         want += weights[i] * kDown.product(chosen[i], inner, out);
       }
       EXPECT_NEAR(row_of(got, 2, row)[static_cast<size_t>(out)], want, 2e-3);
+    }
+  }
+}
+
+// Biases, limits and weights of the inputs, against their meaning.
+TEST_P(Experts, HaveBiasesAndLimitsAndMayWeighInputs) {
+  const HostMatrices biases(3, kWidth + kInner, 400);
+  std::vector<Vector> gate;
+  std::vector<Vector> up;
+  std::vector<Vector> down;
+  for (const Numbers& b : biases.matrices) {
+    gate.push_back(world_.vector_of({b.begin(), b.begin() + kInner}));
+    up.push_back(world_.vector_of({b.begin() + kInner, b.begin() + 2 * kInner}));
+    down.push_back(world_.vector_of({b.begin() + 2 * kInner, b.begin() + 2 * kInner + kWidth}));
+  }
+  const Numbers x = random_numbers(kWidth, 11);
+  for (const bool weighs_inputs : {false, true}) {
+    const Numbers got = world_.experts(x, {3, 0.5F},
+                                       {.act = Act::quick_gelu,
+                                        .gate_bias = gate,
+                                        .up_bias = up,
+                                        .down_bias = down,
+                                        .limits = {.limit = 2, .up_shift = 1},
+                                        .weighs_inputs = weighs_inputs});
+    const Numbers& bias = biases.matrices[3];
+    std::vector<double> in;
+    for (const float number : x) in.push_back(weighs_inputs ? 0.5 * number : number);
+    std::vector<double> inner;
+    for (size_t j = 0; j < kInner; ++j) {
+      const double g = std::min(kGate.product(3, in, static_cast<int64_t>(j)) + bias[j], 2.0);
+      const double u = kUp.product(3, in, static_cast<int64_t>(j)) + bias[kInner + j];
+      inner.push_back(g * sigmoid(1.702 * g) * (std::clamp(u, -2.0, 2.0) + 1));
+    }
+    for (size_t out = 0; out < kWidth; ++out) {
+      const double sum =
+          kDown.product(3, inner, static_cast<int64_t>(out)) + bias[2 * kInner + out];
+      EXPECT_NEAR(got[out], weighs_inputs ? sum : 0.5 * sum, 2e-3);
     }
   }
 }
@@ -230,6 +355,30 @@ TEST_P(Experts, ARowHasTheSameBytesInAnyCompany) {
       EXPECT_TRUE(
           same_bytes(alone.routes(part(logits, i, 1), kExperts, 3, true), part(routes, i, 1)));
       EXPECT_TRUE(same_bytes(alone.experts(part(x, i, 1), part(routes, i, 1)), part(want, i, 1)));
+    }
+  }
+}
+
+TEST_P(Experts, EveryWayOfRoutingIsTheSameForARowAlone) {
+  constexpr int64_t kMany = 96;
+  const Numbers logits = random_numbers(kMaxRows * kMany, 12);
+  const Numbers bias = random_numbers(kMany, 13);
+  for (const RouteParams& params :
+       {RouteParams{.score = RouterScore::sigmoid, .n_groups = 8, .n_groups_used = 3,
+                    .group_rank = GroupRank::best_two, .normalises = true, .sum_added = 1e-20F,
+                    .scale = 2.5F},
+        RouteParams{.n_groups = 4, .n_groups_used = 2, .scale = 16},
+        RouteParams{.score = RouterScore::sparsemixer, .closeness = 0.5F}}) {
+    const bool mixes = params.score == RouterScore::sparsemixer;
+    const int64_t n = mixes ? 2 : 4;
+    const Numbers choice = mixes ? Numbers() : bias;
+    ExpertWorld reference(*all_kernels().front());
+    const Numbers want = reference.routes(logits, kMany, n, params, choice);
+    ExpertWorld threads(*GetParam(), DType::f32, 3);
+    EXPECT_TRUE(same_bytes(threads.routes(logits, kMany, n, params, choice), want));
+    for (size_t i = 0; i < kMaxRows; i += 7) {
+      EXPECT_TRUE(same_bytes(world_.routes(row_of(logits, kMaxRows, i), kMany, n, params, choice),
+                             row_of(want, kMaxRows, i)));
     }
   }
 }

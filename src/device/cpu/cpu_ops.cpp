@@ -168,6 +168,14 @@ void CpuOps::scale(View x, float factor) {
   });
 }
 
+void CpuOps::scale_rows(View x, View factors) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    float* const numbers = row(x, i);
+    const float factor = *row(factors, i);
+    for (int64_t c = 0; c < x.n_cols; ++c) numbers[c] *= factor;
+  });
+}
+
 void CpuOps::add(View x, View y) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(row(x, i), row(y, i), x.n_cols); });
 }

@@ -43,12 +43,14 @@ class CpuOps final : public Ops {
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
   void convolve(View x, const ConvolveParams& params) override;
   void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override;
-  void route(View routes, View logits, bool renormalise) override;
+  void route(View routes, View logits, const Vector& choice_bias,
+             const RouteParams& params) override;
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
   void clamp(View x, float limit) override;
   void scale(View x, float factor) override;
+  void scale_rows(View x, View factors) override;
   void add(View x, View y) override;
   void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                 NormParams params) override;
@@ -130,6 +132,11 @@ class CpuOps final : public Ops {
     std::vector<float> weights;
   };
   void sort_by_expert(View routes, int64_t n_experts);
+  // The products of a role's matrices with the rows of some experts, of which `first` is the first
+  // row of all: to expert_products_.
+  void list_products(View to, std::span<const Weight> matrices, std::span<const Vector> biases,
+                     Range experts, int64_t first);
+  void limit_gates(View gate, View up, GateLimits limits);
   // Adds what these experts give for their rows to `out`. Requires: the scratch has room for them.
   void add_experts(View out, View x, Range experts, const ExpertsParams& params);
 
