@@ -25,13 +25,35 @@ std::string_view window_keys(HfWindows windows) {
       return "sliding_window";
     case HfWindows::optional:
       return "sliding_window use_sliding_window";
+    case HfWindows::above:
+      return "sliding_window max_window_layers layer_types";
     case HfWindows::upper:
+    case HfWindows::alternate:
       return "sliding_window use_sliding_window max_window_layers layer_types";
     case HfWindows::never:
       return "layer_types";
     case HfWindows::periodic:
     case HfWindows::periodic_or_none:
       return "sliding_window layer_types";
+  }
+  return {};
+}
+
+std::string_view expert_layer_keys(HfExpertLayers layers) {
+  switch (layers) {
+    case HfExpertLayers::all:
+    case HfExpertLayers::after_first:
+      return {};
+    case HfExpertLayers::by_step:
+      return "decoder_sparse_step mlp_only_layers";
+    case HfExpertLayers::interval:
+      return "moe_layer_start_index moe_layer_end_index moe_layer_interval";
+    case HfExpertLayers::types:
+      return "mlp_layer_types";
+    case HfExpertLayers::periodic:
+      return "expert_layer_period expert_layer_offset";
+    case HfExpertLayers::interleaved:
+      return "moe_layers interleave_moe_layer_step";
   }
   return {};
 }
@@ -78,9 +100,16 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
   if (hf.scales_attention) claim("scale_attn_weights scale_attn_by_inverse_layer_idx");
-  if (hf.experts != HfExperts::none) claim("num_local_experts num_experts num_experts_per_tok");
-  if (hf.experts == HfExperts::by_layer) {
-    claim("moe_intermediate_size norm_topk_prob decoder_sparse_step mlp_only_layers");
+  const HfExperts& experts = hf.experts;
+  for (const HfCount& count : {experts.count, experts.used, experts.width, experts.first_dense,
+                               experts.groups, experts.groups_used, experts.shared_count,
+                               experts.shared_width}) {
+    claim(count.names);
+  }
+  for (const std::string_view key : {experts.normalises_key, experts.scale_key,
+                                     experts.least_sum_key, experts.score_key,
+                                     experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+    claim(key);
   }
   return keys;
 }

@@ -12,6 +12,7 @@
 
 #include "family/hf_class.h"
 #include "tensor/nonlinear.h"
+#include "tensor/routing.h"
 
 namespace ruv {
 
@@ -48,7 +49,8 @@ struct BlockSpec {
   // Biases that must be there whatever the file says; others are used where it has them.
   bool qkv_bias = false;   // q, k and v
   bool all_bias = false;   // the other projections
-  bool head_bias = false;  // the output matrix
+  bool head_bias = false;    // the output matrix
+  bool expert_bias = false;  // the router and the experts
   // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
   // matrix gives.
   bool gated_attention = false;
@@ -64,6 +66,23 @@ struct BlockSpec {
   int64_t unrotated_period = 0;
 };
 
+// The layers with experts, where a family has any (device/ops.h: RouteParams has the formulas).
+struct ExpertSpec {
+  bool computed = false;  // layers may have gated experts, by the file's numbers
+  RouterScore score = RouterScore::softmax;
+  GroupRank group_rank = GroupRank::best;
+  bool normalises = true;  // weights, where the file does not say it
+  float sum_added = 0;
+  float sum_least = 0;
+  float closeness = 0;  // of sparsemixer, where the file does not say it
+  bool weighs_inputs = false;
+  bool shared_router = false;  // the shared experts have a weight of their own
+  // Limit and shift of the experts' gates (device/ops.h: GateLimits); limit: where the file does
+  // not say it.
+  float gate_limit = 0;
+  float up_shift = 0;
+};
+
 // cap · tanh(x / cap), applied to scores or logits.
 struct SoftCap {
   bool computed = false;  // the family's model class reads the key from config.json
@@ -77,7 +96,7 @@ struct TensorName {
   std::string_view hf = {};
   bool conv1d = false;     // a matrix is stored transposed, (n_in, n_out)
   bool depthwise = false;  // filters are stored as (n, 1, length), in GGUF files as (n, length)
-  bool whole = false;      // both names are complete
+  bool whole = false;      // both names have their endings
 };
 
 // What the tokenizer of a GGUF file means where its keys do not say it.
@@ -92,7 +111,7 @@ struct VocabDefaults {
 struct FamilyRecord {
   std::string_view name = {};  // general.architecture of GGUF files
   BlockSpec block = {};
-  bool experts = false;  // layers may have gated experts, by the file's numbers
+  ExpertSpec experts = {};
   EmbedScale embed_scale = EmbedScale::none;
   SoftCap attn_softcap = {}, final_softcap = {};
   float local_rope_base = 0;  // base of windowed layers where it differs; 0: the same

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "family/hf_experts.h"
+
 namespace ruv {
 
 // A key that changes the computation in a way we do not have. Its value must be neutral: one of
@@ -21,15 +23,11 @@ enum class HfWindows : uint8_t {
   all,               // sliding_window, on all layers
   optional,          // the same, where use_sliding_window is true
   upper,             // use_sliding_window; layers from max_window_layers on, or layer_types
+  above,             // the same without use_sliding_window
+  alternate,         // use_sliding_window; layers 0, 2, … below max_window_layers, or layer_types
   periodic,          // layer_types, or all but every n-th layer
   periodic_or_none,  // the same, where sliding_window is not null
   never,             // layer_types may name layers that see all
-};
-// Which layers have experts, and which keys say so.
-enum class HfExperts : uint8_t {
-  none,
-  everywhere,  // all layers, as wide as intermediate_size, their weights renormalised
-  by_layer,    // decoder_sparse_step and mlp_only_layers; moe_intermediate_size; norm_topk_prob
 };
 enum class HfRope : uint8_t {
   none,
@@ -64,6 +62,7 @@ struct HfClass {
   bool ignores_head_dim = false;  // always hidden_size / heads
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
+  int64_t max_window_layers = 28;  // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
   double rope_base = 10000;
@@ -77,7 +76,7 @@ struct HfClass {
   bool qkv_bias_by_default = false;
   bool tied = false;
   bool nested = false;  // the decoder's settings are in text_config
-  HfExperts experts = HfExperts::none;
+  HfExperts experts = {};
   // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
   std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
   double logit_scale_default = 1;

@@ -25,15 +25,22 @@ constexpr HfClass kClasses[] = {
      .n_kv_heads = 8,
      .windows = HfWindows::all,
      .rope_base = 1e6,
-     .experts = HfExperts::everywhere,
+     .experts = {.count = {"num_experts num_local_experts", 8}, .used = {"num_experts_per_tok", 2}},
      .without_effect = "output_router_logits router_aux_loss_coef router_jitter_noise"},
 };
-}
+constexpr TensorName kNames[] = {
+    {"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
+    {"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"},
+    {"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"},
+    {"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"},
+};
+}  // namespace
 
 constinit const FamilyRecord llama{.name = "llama",
                                    .block = {.windows = Windows::all},
-                                   .experts = true,
+                                   .experts = {.computed = true},
                                    // The converter of this architecture alone moves rows.
                                    .neighbour_rows = true,
+                                   .own_names = kNames,
                                    .classes = kClasses};
 }  // namespace ruv::family

@@ -12,19 +12,17 @@ constexpr HfClass kClasses[] = {{.model_type = "qwen3_moe",
                                  .window = 4096,
                                  .qkv_bias = "attention_bias",
                                  .output_bias = "attention_bias",
-                                 .experts = HfExperts::by_layer,
+                                 .experts = {.count = {"num_experts num_local_experts", 128},
+                                             .used = {"num_experts_per_tok", 8},
+                                             .width = {"moe_intermediate_size", 768},
+                                             .layers = HfExpertLayers::by_step,
+                                             .normalises_key = "norm_topk_prob",
+                                             .normalises = false},
                                  .without_effect = "output_router_logits router_aux_loss_coef"}};
-constexpr TensorName kNames[] = {
-    {"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"},
-    {"blk.{}.ffn_gate.{}", "model.layers.{}.mlp.experts.{}.gate_proj"},
-    {"blk.{}.ffn_up.{}", "model.layers.{}.mlp.experts.{}.up_proj"},
-    {"blk.{}.ffn_down.{}", "model.layers.{}.mlp.experts.{}.down_proj"},
-};
-}  // namespace
+}
 
 constinit const FamilyRecord qwen3moe{.name = "qwen3moe",
                                       .block = {.qk_norm = QkNorm::heads, .windows = Windows::all},
-                                      .experts = true,
-                                      .own_names = kNames,
+                                      .experts = {.computed = true},
                                       .classes = kClasses};
 }  // namespace ruv::family

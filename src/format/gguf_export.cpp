@@ -154,7 +154,8 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   }
   if (model.container() == "gguf") return false;
   if (key.starts_with("tokenizer.")) return true;    // written from the TokenizerSpec
-  if (key.ends_with(".expert_layers")) return true;  // those with a router
+  // Tensors say it: those with a router have experts, and a bias is there or not.
+  if (key.ends_with(".expert_layers") || key.ends_with(".expert_choice_bias")) return true;
   const size_t at = key.find(".rope.scaling.");
   if (at == key.npos) return false;
   const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());

@@ -13,10 +13,7 @@ constexpr NeutralKey kNeutral[] = {
     {"attention.max_alibi_bias", " 0 "},  {"attention.shared_kv_layers", " 0 "},
     {"attention.clamp_kqv", " 0 "},       {"embedding_scale", " 0 1 "},
     {"residual_scale", " 0 1 "},          {"logit_scale", " 0 1 "},
-    {"use_parallel_residual", " false "}, {"nextn_predict_layers", " 0 "},
-    {"leading_dense_block_count", " 0 "}, {"interleave_moe_layer_step", " 0 1 "},
-    {"expert_shared_count", " 0 "},       {"expert_weights_scale", " 0 1 "},
-    {"expert_gating_func", " 0 1 "}};  // softmax, also as default
+    {"use_parallel_residual", " false "}, {"nextn_predict_layers", " 0 "}};
 
 struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
@@ -42,8 +39,10 @@ std::string_view gguf_keys() {
          "rope.scaling.attn_factor rope.scaling.low_freq_factor rope.scaling.high_freq_factor "
          "rope.scaling.short_factor rope.scaling.long_factor rope.freq_divisors "
          "attn_logit_softcapping final_logit_softcapping expert_count expert_used_count "
-         "expert_feed_forward_length "
-         "expert_weights_norm hidden_act "
+         "expert_feed_forward_length expert_weights_norm expert_weights_scale expert_gating_func "
+         "expert_group_count expert_group_used_count expert_shared_count "
+         "expert_shared_feed_forward_length expert_weights_least_sum expert_closeness "
+         "expert_gate_limit hidden_act "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
          "conv_bias rope.rotated_layers full_attention_interval ssm.conv_kernel ssm.inner_size "
@@ -51,8 +50,9 @@ std::string_view gguf_keys() {
 }
 
 std::string_view gguf_keys_without_effect() {
-  // YaRN is refused by its type; without it its numbers mean nothing.
-  return " tensor_data_layout pooling_type rope.scaling.finetuned rope.scaling.yarn_log_multiplier "
+  // YaRN is refused by its type; without it its numbers mean nothing. Layers with a router have
+  // experts, whatever is said of their places.
+  return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout pooling_type rope.scaling.finetuned rope.scaling.yarn_log_multiplier "
          "rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
          "rope.scaling.yarn_beta_slow ";
 }

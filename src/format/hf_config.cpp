@@ -53,7 +53,7 @@ class ConfigReader {
   Status read_scales();
   Status read_rotated_layers();
   Status read_windows();
-  Status read_upper_windows(const std::optional<int64_t>& window);
+  Status read_numbered_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
   Status read_bias(std::string_view name, bool always, std::string_view key);
   void set_pattern(std::vector<bool> windowed, std::string_view name);
@@ -261,8 +261,10 @@ Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::never) {
     return config_.is_set("layer_types") ? read_layer_types(std::nullopt) : Status();
   }
-  const bool upper = hf_.windows == HfWindows::upper;
-  const bool has_switch = upper || hf_.windows == HfWindows::optional;
+  const bool has_switch = hf_.windows == HfWindows::upper || hf_.windows == HfWindows::optional ||
+                          hf_.windows == HfWindows::alternate;
+  const bool by_number = hf_.windows == HfWindows::upper || hf_.windows == HfWindows::above ||
+                         hf_.windows == HfWindows::alternate;
   const bool used = !has_switch || TRY(config_.truth("use_sliding_window")).value_or(false);
   std::optional<int64_t> window;
   if (used && !config_.has("sliding_window")) {
@@ -273,7 +275,7 @@ Status ConfigReader::read_windows() {
   if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
   if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
-  if (upper) return read_upper_windows(window);
+  if (by_number) return read_numbered_windows(window);
   if (!window && hf_.windows == HfWindows::periodic_or_none) return {};
   if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
   int64_t period = block_.window_period;
@@ -282,13 +284,15 @@ Status ConfigReader::read_windows() {
   return {};
 }
 
-// The layers below max_window_layers see everything.
-Status ConfigReader::read_upper_windows(const std::optional<int64_t>& window) {
+// The layers from max_window_layers on, or every other one below it.
+Status ConfigReader::read_numbered_windows(const std::optional<int64_t>& window) {
   constexpr std::string_view kName = "max_window_layers";
-  const int64_t n_full = config_.has(kName) ? TRY(config_.integer(kName)) : 28;
+  const int64_t limit = config_.has(kName) ? TRY(config_.integer(kName)) : hf_.max_window_layers;
   if (!window) return {};
   std::vector<bool> windowed;
-  for (int64_t i = 0; i < n_layers_; ++i) windowed.push_back(i >= n_full);
+  for (int64_t i = 0; i < n_layers_; ++i) {
+    windowed.push_back(hf_.windows == HfWindows::alternate ? i < limit && i % 2 == 0 : i >= limit);
+  }
   auto pattern = std::make_shared<MetaArray>();
   pattern->bools = std::move(windowed);
   out_.set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern),
@@ -455,6 +459,13 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   }
   if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
   if (gguf_name.ends_with(".ssm_dt.bias")) return true;
+  if (gguf_name.find(".exp_probs_b.") != gguf_name.npos) {
+    return flag_of(*this, "expert_choice_bias");
+  }
+  if (gguf_name.find(".ffn_gate_inp") != gguf_name.npos ||
+      gguf_name.find("_exps.") != gguf_name.npos) {
+    return family->block.expert_bias;
+  }
   if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
   if (gguf_name.find(".shortconv.") != gguf_name.npos) return flag_of(*this, "conv_bias");
   return false;

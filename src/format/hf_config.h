@@ -5,6 +5,11 @@
 //
 // Keys beyond what GGUF files have, all after "<architecture>.":
 //   conv_bias                          truth value: convolutions and their projections have biases
+//   expert_layers                      truth value of each layer: it has experts
+//   expert_choice_bias                 truth value: a bias helps to choose them
+//   expert_weights_least_sum           number: what weights are divided by, at least
+//   expert_closeness                   number: of sparsemixer (device/ops.h)
+//   expert_gate_limit                  number: limit of the gates of experts; 0: none
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
 //   rope.rotated_layers                truth value of each layer: it has positions

@@ -1,63 +1,273 @@
 // Keys of classes whose layers have experts.
 #include <algorithm>
 
+#include "family/word_list.h"
 #include "format/hf_values.h"
 
 namespace ruv {
 namespace {
 
-// The same number has two names, of which a class knows both.
-Result<int64_t> read_count(const Members& config, int64_t otherwise) {
-  constexpr std::string_view kName = "num_experts", kOther = "num_local_experts";
-  if (!config.has(kName)) return config.positive_or(kOther, otherwise);
-  const int64_t n_experts = TRY(config.positive(kName));
-  if (config.has(kOther) && TRY(config.integer(kOther)) != n_experts) {
-    return config.wrong(kOther, "differs from num_experts");
-  }
-  return n_experts;
+// Widths and counts are multiplied; each is below 2^31.
+constexpr int64_t kMaxSharedWidth = INT32_MAX;
+
+// The first of the names that the config has; the first of all where it has none.
+std::string_view name_in(const Members& config, std::string_view names) {
+  const std::vector<std::string_view> all = words_of(names);
+  const auto found =
+      std::ranges::find_if(all, [&](std::string_view name) { return config.has(name); });
+  return found == all.end() ? all.front() : *found;
 }
 
-// Numbers that no layer has are ignored, as by the class.
-Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_layers) {
+Result<int64_t> number_of(const Members& config, std::string_view name, bool by_layer) {
+  const Json& value = *config.find(name);
+  if (!by_layer || !value.is_array()) return config.integer(name);
+  const auto is_same = [&](const Json& one) {
+    return one.is_number_integer() && one.get<int64_t>() == value.front().get<int64_t>();
+  };
+  if (value.empty() || !std::ranges::all_of(value, is_same)) {
+    return config.wrong(name, "is not the same integer for all layers", Code::unsupported);
+  }
+  const auto number = value.front().get<int64_t>();
+  if (number < 0 || number > INT32_MAX) {
+    return config.wrong(name, "is not in the range 0 to 2^31 - 1");
+  }
+  return number;
+}
+
+// From 0 on.
+Result<int64_t> read_count(const Members& config, const HfCount& count) {
+  const std::string_view first = name_in(config, count.names);
+  if (!config.has(first)) return count.otherwise;
+  const int64_t number = TRY(number_of(config, first, count.by_layer));
+  for (const std::string_view other : words_of(count.names)) {
+    if (!config.has(other) || TRY(number_of(config, other, count.by_layer)) == number) continue;
+    return config.wrong(other, fmt::format("differs from {}", first));
+  }
+  return number;
+}
+
+Result<int64_t> read_positive(const Members& config, const HfCount& count) {
+  const int64_t number = TRY(read_count(config, count));
+  if (number > 0) return number;
+  const std::string_view name = name_in(config, count.names);
+  return config.wrong(name, config.has(name) ? "is 0" : "is missing");
+}
+
+// Numbers of layers; those that no layer has are ignored, as by the classes.
+Result<std::vector<bool>> listed_layers(const Members& config, std::string_view name,
+                                        int64_t n_layers) {
+  const Json& list = *config.find(name);
+  const auto is_integer = [](const Json& index) { return index.is_number_integer(); };
+  if (!list.is_array() || !std::ranges::all_of(list, is_integer)) {
+    return config.wrong(name, "is not an array of integers");
+  }
+  std::vector<bool> layers;
+  for (int64_t i = 0; i < n_layers; ++i) layers.push_back(std::ranges::count(list, i) > 0);
+  return layers;
+}
+
+Result<std::vector<bool>> layers_by_step(const Members& config, int64_t n_layers) {
   constexpr std::string_view kDense = "mlp_only_layers";
   const int64_t step = TRY(config.positive_or("decoder_sparse_step", 1));
+  std::vector<bool> dense(static_cast<size_t>(n_layers), false);
+  if (config.is_set(kDense)) dense = TRY(listed_layers(config, kDense, n_layers));
   std::vector<bool> layers;
-  for (int64_t i = 0; i < n_layers; ++i) layers.push_back((i + 1) % step == 0);
-  if (!config.is_set(kDense)) return layers;
-  const Json& dense = *config.find(kDense);
-  const auto is_integer = [](const Json& index) { return index.is_number_integer(); };
-  if (!dense.is_array() || !std::ranges::all_of(dense, is_integer)) {
-    return config.wrong(kDense, "is not an array of integers");
-  }
   for (int64_t i = 0; i < n_layers; ++i) {
-    if (std::ranges::count(dense, i) > 0) layers[static_cast<size_t>(i)] = false;
+    layers.push_back((i + 1) % step == 0 && !dense[static_cast<size_t>(i)]);
   }
   return layers;
 }
 
+Result<std::vector<bool>> layers_in_interval(const Members& config, int64_t n_layers) {
+  constexpr std::string_view kEnd = "moe_layer_end_index";
+  const int64_t start = config.has("moe_layer_start_index")
+                            ? TRY(config.integer("moe_layer_start_index"))
+                            : int64_t{1};
+  const bool is_open = !config.has(kEnd) || (config.find(kEnd)->is_number_integer() &&
+                                             config.find(kEnd)->get<int64_t>() == -1);
+  const int64_t end = is_open ? n_layers - 1 : TRY(config.integer(kEnd));
+  const int64_t step = TRY(config.positive_or("moe_layer_interval", 1));
+  std::vector<bool> layers;
+  for (int64_t i = 0; i < n_layers; ++i) {
+    layers.push_back((i + 1) % step == 0 && i >= start && i <= end);
+  }
+  return layers;
+}
+
+Result<std::vector<bool>> layers_of_types(const Members& config, int64_t n_layers) {
+  constexpr std::string_view kTypes = "mlp_layer_types";
+  const Json& types = *config.find(kTypes);
+  const auto is_known = [](const Json& type) { return type == "dense" || type == "sparse"; };
+  if (!types.is_array() || std::cmp_not_equal(types.size(), n_layers) ||
+      !std::ranges::all_of(types, is_known)) {
+    return config.wrong(kTypes, "is not an array with \"dense\" or \"sparse\" for each layer");
+  }
+  std::vector<bool> layers;
+  for (const Json& type : types) layers.push_back(type == "sparse");
+  return layers;
+}
+
+Result<std::vector<bool>> periodic_layers(const Members& config, int64_t n_layers) {
+  const int64_t period = TRY(config.positive_or("expert_layer_period", 2));
+  constexpr std::string_view kOffset = "expert_layer_offset";
+  const int64_t offset = config.has(kOffset) ? TRY(config.integer(kOffset)) : int64_t{1};
+  std::vector<bool> layers;
+  for (int64_t i = 0; i < n_layers; ++i) layers.push_back(i % period == offset);
+  return layers;
+}
+
+Result<std::vector<bool>> interleaved_layers(const Members& config, int64_t n_layers) {
+  if (config.is_set("moe_layers")) return listed_layers(config, "moe_layers", n_layers);
+  const int64_t step = TRY(config.positive_or("interleave_moe_layer_step", 1));
+  std::vector<bool> layers;
+  for (int64_t i = 0; i < n_layers; ++i) layers.push_back((i + 1) % step == 0);
+  return layers;
+}
+
+Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_layers,
+                                              const HfExperts& experts) {
+  switch (experts.layers) {
+    case HfExpertLayers::by_step:
+      return layers_by_step(config, n_layers);
+    case HfExpertLayers::interval:
+      return layers_in_interval(config, n_layers);
+    case HfExpertLayers::periodic:
+      return periodic_layers(config, n_layers);
+    case HfExpertLayers::interleaved:
+      return interleaved_layers(config, n_layers);
+    case HfExpertLayers::types:
+      if (config.is_set("mlp_layer_types")) return layers_of_types(config, n_layers);
+      break;
+    case HfExpertLayers::all:
+    case HfExpertLayers::after_first:
+      break;
+  }
+  int64_t n_dense = 0;
+  if (!experts.first_dense.names.empty()) n_dense = TRY(read_count(config, experts.first_dense));
+  std::vector<bool> layers;
+  for (int64_t i = 0; i < n_layers; ++i) layers.push_back(i >= n_dense);
+  return layers;
+}
+
+class ExpertReader {
+ public:
+  ExpertReader(const Members& config, int64_t n_layers, HfValues& out)
+      : config_(config), experts_(out.hf().experts), n_layers_(n_layers), out_(out) {}
+
+  Status read() {
+    const int64_t n = TRY(read_positive(config_, experts_.count));
+    out_.set("expert_count", n, path_of(experts_.count));
+    out_.set("expert_used_count", TRY(read_positive(config_, experts_.used)),
+             path_of(experts_.used));
+    TRY(read_width());
+    TRY(read_layers());
+    TRY(read_weights());
+    TRY(read_choice());
+    return read_shared();
+  }
+
+ private:
+  std::string path_of(const HfCount& count) const {
+    return config_.path_of(name_in(config_, count.names));
+  }
+
+  Status read_width() {
+    const HfCount usual{.names = "intermediate_size"};
+    const HfCount& width = experts_.width.names.empty() ? usual : experts_.width;
+    width_ = TRY(read_positive(config_, width));
+    out_.set("expert_feed_forward_length", width_, path_of(width));
+    return {};
+  }
+
+  Status read_layers() {
+    auto layers = std::make_shared<MetaArray>();
+    layers->bools = TRY(layers_with_experts(config_, n_layers_, experts_));
+    const auto n_dense = std::ranges::find(layers->bools, true) - layers->bools.begin();
+    const bool is_open =
+        experts_.layers != HfExpertLayers::all && experts_.layers != HfExpertLayers::by_step;
+    if (is_open) {
+      out_.set("leading_dense_block_count", int64_t{n_dense}, path_of(experts_.count));
+    }
+    out_.set("expert_layers", std::shared_ptr<const MetaArray>(layers), path_of(experts_.count));
+    return {};
+  }
+
+  Status read_weights() {
+    bool normalises = experts_.normalises;
+    if (!experts_.normalises_key.empty()) {
+      normalises = TRY(config_.truth(experts_.normalises_key)).value_or(normalises);
+    }
+    out_.set("expert_weights_norm", normalises, config_.path_of(experts_.normalises_key));
+    if (!experts_.scale_key.empty()) {
+      const double scale = TRY(config_.number(experts_.scale_key)).value_or(experts_.scale);
+      if (scale == 0) return config_.wrong(experts_.scale_key, "is 0");
+      out_.set("expert_weights_scale", scale, config_.path_of(experts_.scale_key));
+    }
+    if (experts_.least_sum_key.empty()) return {};
+    out_.set("expert_weights_least_sum",
+             TRY(config_.number(experts_.least_sum_key)).value_or(experts_.least_sum),
+             config_.path_of(experts_.least_sum_key));
+    return {};
+  }
+
+  Status read_choice() {
+    bool biased = experts_.choice_bias;
+    if (!experts_.choice_bias_key.empty()) {
+      biased = TRY(config_.truth(experts_.choice_bias_key)).value_or(biased);
+    }
+    out_.set("expert_choice_bias", biased, config_.path_of(experts_.choice_bias_key));
+    RouterScore score = out_.family().experts.score;
+    if (!experts_.score_key.empty()) {
+      const std::string name = TRY(config_.text_or(experts_.score_key, "softmax"));
+      if (name != "softmax" && name != "sigmoid") {
+        return config_.wrong(experts_.score_key, "is neither softmax nor sigmoid",
+                             Code::unsupported);
+      }
+      score = name == "softmax" ? RouterScore::softmax : RouterScore::sigmoid;
+    }
+    if (score != RouterScore::sparsemixer) {
+      out_.set("expert_gating_func", int64_t{score == RouterScore::sigmoid ? 2 : 1},
+               config_.path_of(experts_.score_key));
+    }
+    if (experts_.groups.names.empty()) return {};
+    out_.set("expert_group_count", TRY(read_positive(config_, experts_.groups)),
+             path_of(experts_.groups));
+    out_.set("expert_group_used_count", TRY(read_positive(config_, experts_.groups_used)),
+             path_of(experts_.groups_used));
+    return {};
+  }
+
+  Status read_shared() {
+    int64_t width = 0;
+    const HfCount& count = experts_.shared_count;
+    const HfCount& shared = count.names.empty() ? experts_.shared_width : count;
+    if (shared.names.empty()) return {};
+    if (count.names.empty()) {
+      width = TRY(read_count(config_, experts_.shared_width));
+    } else {
+      const int64_t n = TRY(read_count(config_, count));
+      if (n > kMaxSharedWidth / width_) {
+        return config_.wrong(name_in(config_, count.names), "is out of range");
+      }
+      out_.set("expert_shared_count", n, path_of(count));
+      width = n * width_;
+    }
+    out_.set("expert_shared_feed_forward_length", width, path_of(shared));
+    return {};
+  }
+
+  const Members& config_;
+  const HfExperts& experts_;
+  int64_t n_layers_;
+  HfValues& out_;
+  int64_t width_ = 0;
+};
+
 }  // namespace
 
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out) {
-  if (out.hf().experts == HfExperts::none) return {};
-  const bool by_layer = out.hf().experts == HfExperts::by_layer;
-  constexpr std::string_view kUsed = "num_experts_per_tok";
-  const std::string count_name =
-      config.path_of(config.has("num_experts") ? "num_experts" : "num_local_experts");
-  out.set("expert_count", TRY(read_count(config, by_layer ? 128 : 8)), count_name);
-  out.set("expert_used_count", TRY(config.positive_or(kUsed, by_layer ? 8 : 2)),
-          config.path_of(kUsed));
-  auto layers = std::make_shared<MetaArray>();
-  layers->bools.assign(static_cast<size_t>(n_layers), true);
-  if (by_layer) {
-    constexpr std::string_view kWidth = "moe_intermediate_size", kNorm = "norm_topk_prob";
-    out.set("expert_feed_forward_length", TRY(config.positive_or(kWidth, 768)),
-            config.path_of(kWidth));
-    out.set("expert_weights_norm", TRY(config.truth(kNorm)).value_or(false), config.path_of(kNorm));
-    layers->bools = TRY(layers_with_experts(config, n_layers));
-  }
-  out.set("expert_layers", std::shared_ptr<const MetaArray>(layers),
-          by_layer ? config.path_of("mlp_only_layers") : count_name);
-  return {};
+  if (out.hf().experts.count.names.empty()) return {};
+  return ExpertReader(config, n_layers, out).read();
 }
 
 }  // namespace ruv

@@ -45,8 +45,8 @@ Status read_hf_delta_net(const Members& config, int64_t n_layers, int64_t n_kv_h
 // The feed-forward's width of a class with block_keys. Fails: corrupt.
 Result<int64_t> read_block_width(const Members& config);
 
-// Numbers of experts, and which of n_layers layers have them. Nothing for classes without. Fails:
-// corrupt.
+// Numbers of experts, which of n_layers layers have them, and how they are chosen and weighted.
+// Nothing for classes without. Fails: corrupt, unsupported.
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 
 // Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.

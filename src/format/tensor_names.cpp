@@ -21,7 +21,8 @@ enum class NameOf : uint8_t {
   post_norm,
   split_gate,
   split_up,
-  fused_gate
+  fused_gate,
+  experts
 };
 
 // Names without their last part, ".weight" or ".bias". "{}" is a decimal number: the layer, then
@@ -51,10 +52,17 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj"}, NameOf::fused_gate},
     {{"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"}, NameOf::split_up},
     {{"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"}},
-    {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"}},
-    {{"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"}},
-    {{"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"}},
-    {{"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"}},
+    {{"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"}, NameOf::experts},
+    {{.gguf = "blk.{}.exp_probs_b.bias",
+      .hf = "model.layers.{}.mlp.gate.e_score_correction_bias",
+      .whole = true},
+     NameOf::experts},
+    {{"blk.{}.ffn_gate.{}", "model.layers.{}.mlp.experts.{}.gate_proj"}, NameOf::experts},
+    {{"blk.{}.ffn_up.{}", "model.layers.{}.mlp.experts.{}.up_proj"}, NameOf::experts},
+    {{"blk.{}.ffn_down.{}", "model.layers.{}.mlp.experts.{}.down_proj"}, NameOf::experts},
+    {{"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"}, NameOf::experts},
+    {{"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"}, NameOf::experts},
+    {{"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}, NameOf::experts},
 };
 
 constexpr std::array<std::string_view, 3> kIgnoredEndings = {".rotary_emb.inv_freq", ".attn.bias",
@@ -118,6 +126,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
       return !family->fused_gate_up;
     case NameOf::fused_gate:
       return family->fused_gate_up;
+    case NameOf::experts:
+      return family->experts.computed;
   }
   return false;
 }
@@ -159,18 +169,14 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   const std::string name = unwrapped(hf_name);
   const auto [stem, ending] = split_ending_of(name);
   for (const TensorName& row : names_) {
-    if (row.whole) {
-      auto numbers = match(row.hf, name);
-      if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), name);
-      if (numbers) return {fill(row.gguf, *numbers), row.conv1d, row.depthwise, true};
-      continue;
-    }
-    if (stem.empty()) continue;
+    const std::string_view matched = row.whole ? name : stem;
+    if (matched.empty()) continue;
     // Checkpoints of a class without a head lack the "model.".
-    auto numbers = match(row.hf, stem);
-    if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), stem);
+    auto numbers = match(row.hf, matched);
+    if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), matched);
     if (numbers) {
-      return {fill(row.gguf, *numbers) + std::string(ending), row.conv1d, row.depthwise, true};
+      return {fill(row.gguf, *numbers) + std::string(row.whole ? "" : ending), row.conv1d,
+              row.depthwise, true};
     }
   }
   return {std::string(hf_name)};
@@ -179,14 +185,10 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
 std::optional<std::string> TensorNames::hf_of(std::string_view gguf_name) const {
   const auto [stem, ending] = split_ending_of(gguf_name);
   for (const TensorName& row : names_) {
-    if (row.whole) {
-      const auto numbers = match(row.gguf, gguf_name);
-      if (numbers) return fill(row.hf, *numbers);
-      continue;
-    }
-    if (stem.empty()) continue;
-    const auto numbers = match(row.gguf, stem);
-    if (numbers) return fill(row.hf, *numbers) + std::string(ending);
+    const std::string_view matched = row.whole ? gguf_name : stem;
+    if (matched.empty()) continue;
+    const auto numbers = match(row.gguf, matched);
+    if (numbers) return fill(row.hf, *numbers) + std::string(row.whole ? "" : ending);
   }
   return std::nullopt;
 }

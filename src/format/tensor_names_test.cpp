@@ -90,6 +90,16 @@ TEST(TensorNames, ExpertsOfQwen3Moe) {
   EXPECT_EQ(gguf("model.layers.1.mlp.gate_proj.weight", "qwen3moe"), "blk.1.ffn_gate.weight");
 }
 
+TEST(TensorNames, BesideExperts) {
+  EXPECT_EQ(gguf("model.layers.2.mlp.gate.e_score_correction_bias", "qwen3moe"),
+            "blk.2.exp_probs_b.bias");
+  EXPECT_EQ(names("qwen3moe").hf_of("blk.2.exp_probs_b.bias"),
+            "model.layers.2.mlp.gate.e_score_correction_bias");
+  EXPECT_EQ(gguf("model.layers.2.mlp.shared_experts.down_proj.weight", "qwen3moe"),
+            "blk.2.ffn_down_shexp.weight");
+  EXPECT_FALSE(names("qwen3").gguf_of("model.layers.2.mlp.gate.weight").mapped);
+}
+
 TEST(TensorNames, WrappersComeOff) {
   EXPECT_EQ(gguf("language_model.model.layers.1.mlp.up_proj.weight", "gemma3"),
             "blk.1.ffn_up.weight");

@@ -17,6 +17,11 @@ int64_t widest(const Model& model, LayerSize extent) {
   return most;
 }
 
+// The same of the inner vectors of all feed-forwards.
+int64_t widest_inner(const Model& model) {
+  return std::max(widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff));
+}
+
 // The most numbers that a product of any layer gives for a row.
 int64_t widest_product(const Model& model) {
   int64_t most = 0;
@@ -40,7 +45,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
   const int64_t head_cols = widest(model, LayerSize::value_heads);
   const int64_t conv_cols = widest(model, LayerSize::conv);
-  const int64_t ff_cols = widest(model, LayerSize::ff);
+  const int64_t ff_cols = widest_inner(model);
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const Part parts[] = {
       {&a.views_.x, max_rows, h.n_embd},
@@ -91,7 +96,7 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
   return {.max_rows = max_rows,
-          .max_k = std::max({h.n_embd, widest(model, LayerSize::ff), h.n_heads * h.head_dim,
+          .max_k = std::max({h.n_embd, widest_inner(model), h.n_heads * h.head_dim,
                              widest(model, LayerSize::inner), max_rank}),
           .max_head_dim = h.head_dim,
           .max_group = h.n_heads / h.n_kv_heads,

@@ -79,6 +79,7 @@ class Binder {
       if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
       w[row.role].bias = TRY(source_.upload(std::move(bias)));
     }
+    if (plan.feed_forward == FeedForward::experts) TRY(bind_choice_bias(plan, w));
     if (plan.mixer == Mixer::short_conv) TRY(bind_short_conv(plan, w));
     if (plan.mixer == Mixer::delta_net) TRY(bind_delta_net(plan, w));
     return {};
@@ -142,6 +143,20 @@ class Binder {
     for (const MatrixRows& rows : matrices) {
       linear.experts.push_back(TRY(source_.pack(rows)));
     }
+    const std::vector<float> biases = TRY(bias(row, row.tensor, std::ssize(matrices) * n_out));
+    for (auto at = biases.begin(); at != biases.end(); at += n_out) {
+      linear.expert_biases.push_back(TRY(source_.upload({at, at + n_out})));
+    }
+    return {};
+  }
+
+  // A GGUF file has it or not; a config says whether its class has it.
+  Status bind_choice_bias(const LayerPlan& plan, LayerWeights& w) {
+    const std::string name = prefix_ + "exp_probs_b.bias";
+    const MetaValue* const value = m_.file->find("expert_choice_bias");
+    const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
+    if (!(said != nullptr ? *said : source_.has(name))) return {};
+    w.choice_bias = TRY(source_.upload(TRY(source_.vector(name, plan.n_experts))));
     return {};
   }
 
@@ -162,7 +177,8 @@ class Binder {
       rotate_as_halves(numbers, plan, m_.rope);
     }
     // A rounding of the activations would send rows to other experts.
-    const bool exact = row.role == Role::router && rows.dtype != DType::f32;
+    const bool routes = row.role == Role::router || row.role == Role::shared_router;
+    const bool exact = routes && rows.dtype != DType::f32;
     linear.weight = TRY(source_.pack(exact ? TRY(as_f32(rows)) : rows));
     return {};
   }

@@ -94,6 +94,30 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
+// Adds to a.h what all rows of a.h2 share beside the experts. Uses the experts' memory.
+void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
+                const Adapting& adapt) {
+  const View gate = cut(a.gate, p.n_ff_shared);
+  const View up = cut(a.up, p.n_ff_shared);
+  const View out{a.expert.rows.start, a.h.n_rows, p.n_embd};
+  const Ops::Product gate_up[] = {product(gate, w[Role::shared_gate]),
+                                  product(up, w[Role::shared_up])};
+  ops.matmul_each(gate_up, a.h2);
+  adapt(Role::shared_gate, gate, a.h2);
+  adapt(Role::shared_up, up, a.h2);
+  ops.gate(gate, up, p.act);
+  ops.matmul(out, gate, w[Role::shared_down].weight, w[Role::shared_down].bias);
+  adapt(Role::shared_down, out, gate);
+  if (p.shared_router) {
+    const View share = cut(a.router, 1);
+    ops.matmul(share, a.h2, w[Role::shared_router].weight, w[Role::shared_router].bias);
+    adapt(Role::shared_router, share, a.h2);
+    ops.activate(share, Act::sigmoid);
+    ops.scale_rows(out, share);
+  }
+  ops.add(a.h, out);
+}
+
 // In and out as dense_or_gated.
 void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
                  const Adapting& adapt) {
@@ -103,13 +127,19 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
   const View routes = cut(a.routes, 2 * p.n_experts_used);
   ops.matmul(logits, a.h2, w[Role::router].weight, w[Role::router].bias);
   adapt(Role::router, logits, a.h2);
-  ops.route(routes, logits, Vector(), {.normalises = p.renormalises});
+  ops.route(routes, logits, w.choice_bias, p.route);
   ops.experts(a.h, a.h2, routes,
               {.gate = w[Role::expert_gate].experts,
                .up = w[Role::expert_up].experts,
                .down = w[Role::expert_down].experts,
                .act = p.act,
-               .scratch = &a.expert});
+               .scratch = &a.expert,
+               .gate_bias = w[Role::expert_gate].expert_biases,
+               .up_bias = w[Role::expert_up].expert_biases,
+               .down_bias = w[Role::expert_down].expert_biases,
+               .limits = p.gate_limits,
+               .weighs_inputs = p.weighs_inputs});
+  if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
 }
 
 // In: a.h2, the normalised stream. Out: a.h.

@@ -110,11 +110,84 @@ Result<bool> read_parallel(const ModelFile& file, const BlockSpec& block) {
   return parallel && !has_second;
 }
 
-// GGUF files without expert_weights_norm are of families that renormalise.
+// Which groups of experts may be chosen. One group is all of them.
+Status read_expert_groups(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kGroups = "expert_group_count", kUsed = "expert_group_used_count";
+  RouteParams& route = h.route;
+  if (file.find(kGroups) == nullptr || TRY(file.integer(kGroups)) == 0) return {};
+  route.n_groups = TRY(read_dimension(file, kGroups));
+  route.n_groups_used = TRY(dimension_or(file, kUsed, 1));
+  if (h.n_experts % route.n_groups != 0) {
+    return fail(Code::corrupt, "{}: '{}' {} does not divide the {} experts", file.path(),
+                file.shown_key(kGroups), route.n_groups, h.n_experts);
+  }
+  if (route.n_groups_used > route.n_groups) {
+    return fail(Code::corrupt, "{}: '{}' {} is above '{}' {}", file.path(), file.shown_key(kUsed),
+                route.n_groups_used, file.shown_key(kGroups), route.n_groups);
+  }
+  if (h.n_experts / route.n_groups * route.n_groups_used < h.n_experts_used) {
+    return fail(Code::corrupt, "{}: '{}' = {}: the groups that are used have fewer than {} experts",
+                file.path(), file.shown_key(kUsed), route.n_groups_used, h.n_experts_used);
+  }
+  return {};
+}
+
+// expert_gating_func: 0, or nothing, is the family's own; 1 softmax, 2 sigmoid, 3 the softmax of
+// the chosen numbers only, which is that of all, normalised.
+Status read_router(const ModelFile& file, const ExpertSpec& spec, HParams& h) {
+  constexpr std::string_view kScore = "expert_gating_func";
+  RouteParams& route = h.route;
+  route = {.score = spec.score,
+           .group_rank = spec.group_rank,
+           .normalises = TRY(truth_or(file, "expert_weights_norm", spec.normalises)),
+           .sum_added = spec.sum_added,
+           .sum_least = TRY(finite_or(file, "expert_weights_least_sum", double{spec.sum_least})),
+           .scale = TRY(scale_or(file, "expert_weights_scale", 1)),
+           .closeness = TRY(finite_or(file, "expert_closeness", double{spec.closeness}))};
+  const int64_t score = file.find(kScore) == nullptr ? 0 : TRY(file.integer(kScore));
+  if (score < 0 || score > 3) {
+    return fail(Code::unsupported, "{}: '{}' = {}; 1 (softmax), 2 (sigmoid) and 3 are supported",
+                file.path(), file.shown_key(kScore), score);
+  }
+  if (score == 2) route.score = RouterScore::sigmoid;
+  if ((score == 1 && route.score == RouterScore::sigmoid) || score == 3) {
+    route.score = RouterScore::softmax;
+  }
+  if (score == 3) route.normalises = true;
+  if (route.score == RouterScore::sparsemixer && h.n_experts_used > 2) {
+    return fail(Code::unsupported, "{}: '{}' = {}: this router chooses 2 experts", file.path(),
+                file.shown_key("expert_used_count"), h.n_experts_used);
+  }
+  h.gate_limits = {.limit = TRY(finite_or(file, "expert_gate_limit", double{spec.gate_limit})),
+                   .up_shift = spec.up_shift};
+  return read_expert_groups(file, h);
+}
+
+// Where a file says how many shared experts there are and not how wide, they are as wide as others.
+Status read_shared_experts(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kWidth = "expert_shared_feed_forward_length",
+                             kCount = "expert_shared_count";
+  if (file.find(kWidth) != nullptr && TRY(file.integer(kWidth)) != 0) {
+    h.n_ff_shared = TRY(read_dimension(file, kWidth));
+    return {};
+  }
+  if (file.find(kWidth) != nullptr || file.find(kCount) == nullptr ||
+      TRY(file.integer(kCount)) == 0) {
+    return {};
+  }
+  const int64_t count = TRY(read_dimension(file, kCount));
+  if (count > kMaxDimension / h.n_ff_expert) {
+    return fail(Code::corrupt, "{}: '{}' = {} is out of range", file.path(), file.shown_key(kCount),
+                count);
+  }
+  h.n_ff_shared = count * h.n_ff_expert;
+  return {};
+}
+
 Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& h) {
   constexpr std::string_view kCount = "expert_count", kUsed = "expert_used_count";
   if (file.find(kCount) == nullptr || TRY(file.integer(kCount)) == 0) return {};
-  if (!family.experts) {
+  if (!family.experts.computed) {
     return fail(Code::unsupported,
                 "{}: '{}': mixtures of experts are not supported in this family; use a dense model",
                 file.path(), file.shown_key(kCount));
@@ -130,8 +203,8 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
                 h.n_experts_used, file.shown_key(kCount), h.n_experts);
   }
   h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
-  h.renormalises_experts = TRY(truth_or(file, "expert_weights_norm", true));
-  return {};
+  TRY(read_router(file, family.experts, h));
+  return read_shared_experts(file, h);
 }
 
 // The key heads of each layer: one number for all, or an array of one for each. Layers that have

@@ -1,6 +1,7 @@
 // HParams: the numbers of one file, read and checked once.
 #pragma once
 
+#include "device/ops.h"
 #include "family/family.h"
 #include "format/model_file.h"
 #include "model/delta_heads.h"
@@ -21,7 +22,9 @@ struct HParams {
   int64_t n_experts = 0;  // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
-  bool renormalises_experts = false;
+  int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none
+  RouteParams route = {};
+  GateLimits gate_limits = {};  // of experts
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
   int64_t window = 0;  // keys that a windowed layer sees, the own one included; 0: all

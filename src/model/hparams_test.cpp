@@ -166,7 +166,10 @@ TEST(HParams, ExpertsAreAsWideAsTheFileSaysAndRenormalised) {
   const HParams usual =
       Numbers("llama").set("expert_count", int64_t{4}).set("expert_used_count", int64_t{2}).read();
   EXPECT_EQ(usual.n_ff_expert, usual.n_ff);
-  EXPECT_TRUE(usual.renormalises_experts);
+  EXPECT_TRUE(usual.route.normalises);
+  EXPECT_EQ(usual.route.score, RouterScore::softmax);
+  EXPECT_EQ(usual.route.scale, 1);
+  EXPECT_EQ(usual.n_ff_shared, 0);
   EXPECT_EQ(usual.share_of_experts(), 0.5);
   const HParams said = Numbers("qwen3moe")
                            .set("expert_count", int64_t{4})
@@ -175,7 +178,71 @@ TEST(HParams, ExpertsAreAsWideAsTheFileSaysAndRenormalised) {
                            .set("expert_weights_norm", false)
                            .read();
   EXPECT_EQ(said.n_ff_expert, 24);
-  EXPECT_FALSE(said.renormalises_experts);
+  EXPECT_FALSE(said.route.normalises);
+}
+
+// A model of eight experts, of which two are used.
+Numbers eight_experts() {
+  Numbers numbers("llama");
+  return numbers.set("expert_count", int64_t{8}).set("expert_used_count", int64_t{2});
+}
+
+TEST(HParams, AFileSaysHowExpertsAreChosenAndWeighted) {
+  const RouteParams route = eight_experts()
+                                .set("expert_gating_func", int64_t{2})
+                                .set("expert_weights_norm", false)
+                                .set("expert_weights_scale", 2.5)
+                                .set("expert_group_count", int64_t{4})
+                                .set("expert_group_used_count", int64_t{2})
+                                .read()
+                                .route;
+  EXPECT_EQ(route.score, RouterScore::sigmoid);
+  EXPECT_FALSE(route.normalises);
+  EXPECT_EQ(route.scale, 2.5F);
+  EXPECT_EQ(route.n_groups, 4);
+  EXPECT_EQ(route.n_groups_used, 2);
+  // The softmax of the chosen numbers is that of all, normalised.
+  const RouteParams chosen = eight_experts()
+                                 .set("expert_gating_func", int64_t{3})
+                                 .set("expert_weights_norm", false)
+                                 .read()
+                                 .route;
+  EXPECT_EQ(chosen.score, RouterScore::softmax);
+  EXPECT_TRUE(chosen.normalises);
+}
+
+TEST(HParams, GroupsOfExpertsMustFit) {
+  const auto refusal = [](int64_t n_groups, int64_t n_used) {
+    const auto file = eight_experts()
+                          .set("expert_group_count", n_groups)
+                          .set("expert_group_used_count", n_used)
+                          .open();
+    const auto h = read_hparams(*file, *file->family());
+    return h ? std::string() : h.error().message();
+  };
+  EXPECT_EQ(refusal(0, 0), "");
+  EXPECT_EQ(refusal(8, 2), "");
+  EXPECT_NE(refusal(3, 1).find("'llama.expert_group_count' 3 does not divide the 8 experts"),
+            std::string::npos);
+  EXPECT_NE(refusal(4, 5).find("'llama.expert_group_used_count' 5 is above"), std::string::npos);
+  EXPECT_NE(refusal(8, 1).find("'llama.expert_group_used_count' = 1"), std::string::npos);
+  EXPECT_NE(refusal(int64_t{1} << 40, 1).find("'llama.expert_group_count'"), std::string::npos);
+}
+
+TEST(HParams, SharedExpertsAreAsWideAsTheFileSaysOrAsSoManyOthers) {
+  EXPECT_EQ(eight_experts().set("expert_shared_feed_forward_length", int64_t{40}).read().n_ff_shared,
+            40);
+  EXPECT_EQ(eight_experts()
+                .set("expert_feed_forward_length", int64_t{24})
+                .set("expert_shared_count", int64_t{2})
+                .read()
+                .n_ff_shared,
+            48);
+  EXPECT_EQ(eight_experts().set("expert_shared_count", int64_t{0}).read().n_ff_shared, 0);
+  const auto file = eight_experts().set("expert_shared_count", int64_t{1} << 24).open();
+  const auto h = read_hparams(*file, *file->family());
+  ASSERT_FALSE(h);
+  EXPECT_NE(h.error().message().find("'llama.expert_shared_count'"), std::string::npos);
 }
 
 TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
@@ -287,6 +354,12 @@ TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
   EXPECT_EQ(plans[1].extent(LayerSize::ff), 96);
   EXPECT_TRUE(plans[1].has(Role::up) && plans[1].has(Role::gate) && plans[3].has(Role::router));
   EXPECT_FALSE(plans[1].has(Role::router) || plans[1].has(Role::expert_down));
+  EXPECT_FALSE(plans[0].has(Role::shared_up) || plans[0].has(Role::shared_router));
+  numbers.set("expert_shared_feed_forward_length", int64_t{40});
+  const auto sharing = numbers.plans();
+  EXPECT_TRUE(sharing[0].has(Role::shared_up) && sharing[0].has(Role::shared_down));
+  EXPECT_EQ(sharing[0].extent(LayerSize::shared_ff), 40);
+  EXPECT_FALSE(sharing[0].has(Role::shared_router) || sharing[1].has(Role::shared_up));
 }
 
 TEST(HParamsKvHeads, CountsByLayerMustFitTheModel) {

@@ -70,7 +70,10 @@ Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HPara
 }
 
 // What follows attention or convolution.
-void plan_feed_forward(LayerPlan& plan, const BlockSpec& block, const HParams& h, bool experts) {
+void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParams& h,
+                       bool experts) {
+  const BlockSpec& block = family.block;
+  const ExpertSpec& spec = family.experts;
   plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
   plan.act = h.act;
   plan.n_ff = h.n_ff;
@@ -79,7 +82,11 @@ void plan_feed_forward(LayerPlan& plan, const BlockSpec& block, const HParams& h
   plan.n_ff = h.n_ff_expert;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
-  plan.renormalises = h.renormalises_experts;
+  plan.route = h.route;
+  plan.gate_limits = h.gate_limits;
+  plan.weighs_inputs = spec.weighs_inputs;
+  plan.n_ff_shared = h.n_ff_shared;
+  plan.shared_router = spec.shared_router && h.n_ff_shared > 0;
 }
 
 }  // namespace
@@ -114,6 +121,12 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::expert_gate:
     case Role::expert_down:
       return n_experts;
+    case Role::shared_up:
+    case Role::shared_gate:
+    case Role::shared_down:
+      return one_if(n_ff_shared > 0);
+    case Role::shared_router:
+      return one_if(shared_router);
   }
   return 0;
 }
@@ -160,6 +173,10 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return qk_norm == QkNorm::rows ? n_heads * head_dim : head_dim;
     case LayerSize::k_norm:
       return qk_norm == QkNorm::rows ? n_kv_heads * head_dim : head_dim;
+    case LayerSize::shared_ff:
+      return n_ff_shared;
+    case LayerSize::one:
+      return 1;
   }
   return 0;
 }
@@ -216,7 +233,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .window = window,
          .attn_scale = h.attn_scale_of(i),
          .attn_softcap = h.attn_softcap});
-    plan_feed_forward(layers.back(), block, h, with_experts[static_cast<size_t>(i)]);
+    plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
   }
   return layers;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/cache_layout.h"
+#include "device/ops.h"
 #include "model/delta_heads.h"
 #include "model/role.h"
 #include "model/rope.h"
@@ -13,7 +14,7 @@
 namespace ruv {
 
 // dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
-// many gated ones, weighted.
+// many gated ones, weighted, and those that all rows share.
 enum class FeedForward : uint8_t { dense, gated, experts };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
@@ -52,7 +53,11 @@ struct LayerPlan {
 
   int64_t n_experts = 0;       // 0 in a layer without them
   int64_t n_experts_used = 0;  // by a row
-  bool renormalises = false;   // the weights of a row's experts add up to 1
+  RouteParams route = {};
+  GateLimits gate_limits = {};  // of experts
+  bool weighs_inputs = false;   // of experts
+  int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
+  bool shared_router = false;   // it has a weight in each row
 
   // The matrices that the layer has for this, and how many of them a row is multiplied by.
   int64_t n_matrices(Role role) const;

@@ -19,6 +19,7 @@ struct Linear {
   Weight weight;                // empty in roles of experts
   std::vector<Weight> experts;  // of each, in roles of experts
   Vector bias;
+  std::vector<Vector> expert_biases;  // of each; none: experts have no biases
 
   // All matrices of the role.
   std::span<const Weight> matrices() const {
@@ -33,7 +34,8 @@ struct NormWeights {
 struct LayerWeights {
   std::array<Linear, kRoles> linears;
   std::array<NormWeights, kNormRoles> norms;
-  Vector key_centre;  // model/key_centre.h
+  Vector key_centre;   // model/key_centre.h
+  Vector choice_bias;  // by which experts are chosen, beside their scores; empty: none
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
   Vector conv_taps, conv_bias;
   // Linear attention: DeltaRuleParams; the norm of a head's values.

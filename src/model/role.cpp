@@ -6,6 +6,7 @@ namespace {
 using enum LayerSize;
 constexpr auto kQkvBias = &BlockSpec::qkv_bias;
 constexpr auto kAllBias = &BlockSpec::all_bias;
+constexpr auto kExpertBias = &BlockSpec::expert_bias;
 
 constexpr RoleRow kRoleRows[] = {
     {Role::q, "attn_q", q, embd, "attention_bias", kQkvBias},
@@ -23,10 +24,14 @@ constexpr RoleRow kRoleRows[] = {
     {Role::up, "ffn_up", ff, embd, "mlp_bias", kAllBias},
     {Role::gate, "ffn_gate", ff, embd, "mlp_bias", kAllBias},
     {Role::down, "ffn_down", embd, ff, "mlp_bias", kAllBias},
-    {Role::router, "ffn_gate_inp", experts, embd, "mlp_bias", kAllBias},
-    {Role::expert_up, "ffn_up_exps", ff, embd, "mlp_bias", kAllBias, "ffn_up"},
-    {Role::expert_gate, "ffn_gate_exps", ff, embd, "mlp_bias", kAllBias, "ffn_gate"},
-    {Role::expert_down, "ffn_down_exps", embd, ff, "mlp_bias", kAllBias, "ffn_down"},
+    {Role::router, "ffn_gate_inp", experts, embd, "expert_bias", kExpertBias},
+    {Role::expert_up, "ffn_up_exps", ff, embd, "expert_bias", kExpertBias, "ffn_up"},
+    {Role::expert_gate, "ffn_gate_exps", ff, embd, "expert_bias", kExpertBias, "ffn_gate"},
+    {Role::expert_down, "ffn_down_exps", embd, ff, "expert_bias", kExpertBias, "ffn_down"},
+    {Role::shared_up, "ffn_up_shexp", shared_ff, embd, "mlp_bias", kAllBias},
+    {Role::shared_gate, "ffn_gate_shexp", shared_ff, embd, "mlp_bias", kAllBias},
+    {Role::shared_down, "ffn_down_shexp", embd, shared_ff, "mlp_bias", kAllBias},
+    {Role::shared_router, "ffn_gate_inp_shexp", one, embd, "expert_bias", kExpertBias},
 };
 static_assert(std::size(kRoleRows) == kRoles);
 
@@ -39,11 +44,13 @@ static_assert(std::size(kNormRows) == kNormRoles);
 
 constexpr Role kQkv[] = {Role::q, Role::k, Role::v};
 constexpr Role kGateUp[] = {Role::gate, Role::up};
+constexpr Role kSharedGateUp[] = {Role::shared_gate, Role::shared_up};
 constexpr Role kQueryGate[] = {Role::q, Role::attn_gate};
 constexpr Role kDeltaInGate[] = {Role::delta_in, Role::delta_gate};
 constexpr Role kBetaDecay[] = {Role::beta, Role::decay};
 constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv, Role::q},
                                    {"ffn_up", kGateUp, Role::gate},
+                                   {"ffn_up_shexp", kSharedGateUp, Role::shared_gate},
                                    {"attn_q", kQueryGate, Role::attn_gate, FusedOrder::heads},
                                    {"ssm_in", kDeltaInGate, Role::delta_in, FusedOrder::key_heads},
                                    {"ssm_ba", kBetaDecay, Role::beta, FusedOrder::key_heads}};

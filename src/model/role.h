@@ -15,7 +15,8 @@ namespace ruv {
 // short convolution. attn_gate: what attention's results are gated by. delta_in: queries, keys and
 // values of linear attention; delta_gate, beta, decay: what gates its results, its writing and its
 // forgetting; delta_out: after it. router: gives each row a number for each expert; the roles of
-// experts have as many matrices.
+// experts have as many matrices. shared: a feed-forward for all rows beside the experts, weighted by
+// the sigmoid of what shared_router gives where there is one.
 enum class Role : uint8_t {
   q,
   k,
@@ -35,9 +36,13 @@ enum class Role : uint8_t {
   router,
   expert_up,
   expert_gate,
-  expert_down
+  expert_down,
+  shared_up,
+  shared_gate,
+  shared_down,
+  shared_router
 };
-inline constexpr size_t kRoles = 19;
+inline constexpr size_t kRoles = 23;
 // Norms. q and k are of queries and keys; attn comes before attention or convolution; the "post"
 // ones follow attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
@@ -45,8 +50,8 @@ inline constexpr size_t kNormRoles = 6;
 
 // A length that a layer's plan gives a number: of the residual stream, all query heads, all key
 // heads, what goes into a convolution, the values of linear attention and their heads, the inner
-// vector of the feed-forward or of an
-// expert, the router's numbers, the weights of the norms of queries and keys.
+// vector of the feed-forward or of an expert, the router's numbers, the weights of the norms of
+// queries and keys, the inner vector of the shared experts, and a single number.
 enum class LayerSize : uint8_t {
   embd,
   q,
@@ -57,7 +62,9 @@ enum class LayerSize : uint8_t {
   ff,
   experts,
   q_norm,
-  k_norm
+  k_norm,
+  shared_ff,
+  one
 };
 
 struct RoleRow {
@@ -66,8 +73,8 @@ struct RoleRow {
   LayerSize n_out, n_in;
   std::string_view bias_key;        // of config.json: whether there is a bias; empty: never
   bool BlockSpec::*must_have_bias;  // whatever the file says
-  // Set: each expert has a matrix, without a bias, and `tensor` has all of them, (experts, n_out,
-  // n_in). Checkpoints have "ffn_up.7" of this "ffn_up" in its place.
+  // Set: each expert has a matrix, and `tensor` has all of them, (experts, n_out, n_in), and its
+  // bias, if any, (experts, n_out). Checkpoints have "ffn_up.7" of this "ffn_up" in its place.
   std::string_view of_experts = {};
 };
 struct NormRow {

@@ -79,8 +79,9 @@ Status WeightSource::refuse_scale(const std::string& name) const {
 Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                                         int64_t n_in) const {
   const TensorInfo& tensor = *TRY(find(name));
-  const bool fits = tensor.shape.size() == 2 && tensor.shape[1] == n_in &&
-                    (n_out < 0 || tensor.shape[0] == n_out);
+  const bool is_row = n_out == 1 && tensor.shape == std::vector{n_in};
+  const bool fits = is_row || (tensor.shape.size() == 2 && tensor.shape[1] == n_in &&
+                               (n_out < 0 || tensor.shape[0] == n_out));
   if (!fits) {
     return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {})", file_->path(),
                 quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "),
@@ -90,7 +91,7 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
   if (tensor.transposed && !plan_.shapes_only) return transposed(tensor);
   MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
   const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
-  result.rows.resize(static_cast<size_t>(tensor.shape[0]));
+  result.rows.resize(is_row ? 1 : static_cast<size_t>(tensor.shape[0]));
   for (size_t i = 0; i < result.rows.size(); ++i) {
     result.rows[i] = tensor.bytes.data() + static_cast<int64_t>(i) * row_bytes;
   }
