@@ -89,14 +89,23 @@ struct SoftCap {
   float otherwise = 0;    // the cap where the file is silent; 0: none
 };
 
+// Whether a tensor of a checkpoint has what all experts have of a role: matrices (experts, n_out,
+// n_in) and biases (experts, n_out); or, flat, matrices (experts · n_out, n_in).
+enum class ExpertStack : uint8_t { none, stacked, flat };
+
 // A tensor of a checkpoint under a name that only this family uses. Names lack their ending
 // (".weight", ".bias"); "{}" is the number of the layer.
 struct TensorName {
   std::string_view gguf = {};
   std::string_view hf = {};
-  bool conv1d = false;     // a matrix is stored transposed, (n_in, n_out)
+  bool conv1d = false;     // a matrix, or each of a stack, is stored transposed, (n_in, n_out)
   bool depthwise = false;  // filters are stored as (n, 1, length), in GGUF files as (n, length)
   bool whole = false;      // both names have their endings
+  ExpertStack stack = ExpertStack::none;
+  // Set: rows are those of two roles, and this is the name of the other one: all of the first, then
+  // all of the other, or by turns.
+  std::string_view other = {};
+  bool by_turns = false;
 };
 
 // What the tokenizer of a GGUF file means where its keys do not say it.

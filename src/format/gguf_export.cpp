@@ -342,13 +342,10 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
   }
   const auto [part, at] = place_of_row(tensor, row);
   const Format& format = format_of(part->dtype);
-  if (part->transposed) {
-    const int64_t stride = part->shape[0];
-    for (int64_t i = 0; i < n; ++i) {
-      format.decode(part->bytes.data() + (i * stride + at) * format.block_bytes, dst + i, 1);
-    }
-  } else {
+  if (part->steps.empty()) {
     format.decode(part->bytes.data() + at * format.bytes_of(n), dst, n);
+  } else {
+    part->decode_row(at, dst);
   }
   if (!tensor.column_order.empty()) {
     const std::vector<float> stored(dst, dst + n);
@@ -368,9 +365,11 @@ Bytes stored_row(const ExportTensor& tensor, int64_t row) {
   if (tensor.parts.empty() || tensor.plus_one || tensor.minus_exp) return {};
   if (!tensor.column_order.empty()) return {};
   const auto [part, at] = place_of_row(tensor, row);
-  if (part->transposed) return {};
+  if (!part->has_whole_rows()) return {};
   const auto row_bytes = static_cast<size_t>(format_of(part->dtype).bytes_of(tensor.n_columns()));
-  return part->bytes.subspan(static_cast<size_t>(at) * row_bytes, row_bytes);
+  const size_t begin = part->steps.empty() ? static_cast<size_t>(at) * row_bytes
+                                           : static_cast<size_t>(part->row_offset(at));
+  return part->bytes.subspan(begin, row_bytes);
 }
 
 }  // namespace ruv

@@ -90,7 +90,7 @@ TEST(Gguf, TensorsHaveRowsFirstShapesAndTheirBytes) {
   EXPECT_EQ(m.shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(m.n_elements(), 6);
   EXPECT_EQ(m.bytes.size(), 24U);
-  EXPECT_FALSE(m.transposed);
+  EXPECT_TRUE(m.steps.empty());
   const TensorInfo& q = file->tensors[2];
   EXPECT_EQ(q.dtype, DType::q4_0);
   EXPECT_EQ(q.bytes.size(), 36U);

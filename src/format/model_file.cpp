@@ -36,6 +36,29 @@ int64_t TensorInfo::n_elements() const {
   return n;
 }
 
+int64_t TensorInfo::n_rows() const {
+  return shape.empty() || shape.back() == 0 ? 1 : n_elements() / shape.back();
+}
+
+int64_t TensorInfo::row_offset(int64_t row) const {
+  if (steps.empty()) return row * format_of(dtype).bytes_of(shape.back());
+  int64_t offset = 0;
+  for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i]) offset += row % shape[i] * steps[i];
+  return offset;
+}
+
+bool TensorInfo::has_whole_rows() const {
+  return steps.empty() || steps.back() == format_of(dtype).block_bytes;
+}
+
+void TensorInfo::decode_row(int64_t row, float* to) const {
+  const Format& format = format_of(dtype);
+  const std::byte* const from = bytes.data() + row_offset(row);
+  const int64_t n = shape.back();
+  if (has_whole_rows()) return format.decode(from, to, n);
+  for (int64_t i = 0; i < n; ++i) format.decode(from + i * steps.back(), to + i, 1);
+}
+
 Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
                                                    const ModelFileOptions& options) {
   if (is_directory(path)) return open_safetensors(path, options);

@@ -41,11 +41,22 @@ struct TensorInfo {
   // Rows first, as in papers: a matrix is (n_out, n_in). The last dimension is contiguous.
   std::vector<int64_t> shape;
   // Exactly the tensor, inside the mapped file; valid while the ModelFile lives. Any alignment.
+  // With steps: from its first number on.
   Bytes bytes;
+  // Where numbers lie that do not follow each other: bytes between neighbours, by dimension, as in
+  // transposed matrices and parts of larger ones. Empty: they follow each other. Only for formats
+  // whose blocks are single numbers.
+  std::vector<int64_t> steps = {};
+
   int64_t n_elements() const;
-  // The tensor is stored as its transpose, (n_in, n_out) in memory, while `shape` is already the
-  // logical (n_out, n_in): Conv1D of checkpoints. Only for plain float types.
-  bool transposed = false;
+  // The tensor as a matrix has this many rows of shape.back() numbers.
+  int64_t n_rows() const;
+  // Where a row begins in `bytes`.
+  int64_t row_offset(int64_t row) const;
+  // Whether the numbers of a row follow each other.
+  bool has_whole_rows() const;
+  // Numbers of a row, as float32. Requires: `to` holds shape.back() of them.
+  void decode_row(int64_t row, float* to) const;
 };
 
 // Whether rows of q and k are in the order for rotating neighbours (2i, 2i+1), as GGUF files of

@@ -329,7 +329,7 @@ TEST(Quantize, NormsAndTransposedTensorsAreAsGgufHasThem) {
   const TestFolder folder;
   MadeModel model("safetensors", "gemma");
   model.add("output_norm.weight", {2}, {0.5F, -0.25F});
-  model.add("blk.0.ffn_up.weight", {2, 3}, {1, 4, 2, 5, 3, 6}).transposed = true;
+  model.add("blk.0.ffn_up.weight", {2, 3}, {1, 4, 2, 5, 3, 6}).steps = {4, 8};
   const auto out = converted(model, "f32", folder);
   ASSERT_TRUE(out.has_value()) << out.error().message();
   EXPECT_EQ(decoded(**out, "output_norm.weight"), (std::vector<float>{1.5F, 0.75F}));

@@ -10,6 +10,7 @@
 #include "format/hf_config.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
+#include "format/tensor_parts.h"
 #include "format/tokenizer_file.h"
 
 namespace ruv {
@@ -162,22 +163,19 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     return {};
   }
   hf_names_.emplace(name.gguf, stored.name);
+  if (!name.other.empty()) hf_names_.emplace(name.other, stored.name);
   if (!stored.dtype) {
     return fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
                 quoted_name(stored.name), stored.dtype_name);
   }
-  TensorInfo tensor{.name = std::move(name.gguf),
+  TensorInfo tensor{.name = name.gguf,
                     .dtype = *stored.dtype,
                     .shape = std::move(stored.shape),
                     .bytes = stored.bytes};
-  if (name.conv1d && tensor.shape.size() == 2) {
-    std::swap(tensor.shape[0], tensor.shape[1]);
-    tensor.transposed = true;
+  const Result<int64_t> n_experts = integer("expert_count");
+  for (TensorInfo& part : parts_of(std::move(tensor), name, n_experts.value_or(0))) {
+    tensors_.push_back(std::move(part));
   }
-  if (name.depthwise && tensor.shape.size() == 3 && tensor.shape[1] == 1) {
-    tensor.shape = {tensor.shape[0], tensor.shape[2]};
-  }
-  tensors_.push_back(std::move(tensor));
   return {};
 }
 

@@ -240,9 +240,9 @@ TEST(SafetensorsFile, Gpt2MatricesAreShownAsTheirTranspose) {
   const TensorInfo* qkv = (*opened)->find_tensor("blk.0.attn_qkv.weight");
   ASSERT_NE(qkv, nullptr);
   EXPECT_EQ(qkv->shape, (std::vector<int64_t>{6, 2}));
-  EXPECT_TRUE(qkv->transposed);
-  EXPECT_FALSE((*opened)->find_tensor("blk.0.attn_qkv.bias")->transposed);
-  EXPECT_FALSE((*opened)->find_tensor("token_embd.weight")->transposed);
+  EXPECT_FALSE(qkv->has_whole_rows());
+  EXPECT_TRUE((*opened)->find_tensor("blk.0.attn_qkv.bias")->steps.empty());
+  EXPECT_TRUE((*opened)->find_tensor("token_embd.weight")->steps.empty());
 }
 
 // Compares two containers of one model: tensors by name and shape as an export of the folder would

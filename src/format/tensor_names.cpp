@@ -175,8 +175,11 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
     auto numbers = match(row.hf, matched);
     if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), matched);
     if (numbers) {
-      return {fill(row.gguf, *numbers) + std::string(row.whole ? "" : ending), row.conv1d,
-              row.depthwise, true};
+      const std::string_view kept = row.whole ? std::string_view() : ending;
+      const auto filled = [&](std::string_view pattern) {
+        return pattern.empty() ? std::string() : fill(pattern, *numbers).append(kept);
+      };
+      return {filled(row.gguf), filled(row.other), row, true};
     }
   }
   return {std::string(hf_name)};
@@ -187,7 +190,8 @@ std::optional<std::string> TensorNames::hf_of(std::string_view gguf_name) const 
   for (const TensorName& row : names_) {
     const std::string_view matched = row.whole ? gguf_name : stem;
     if (matched.empty()) continue;
-    const auto numbers = match(row.gguf, matched);
+    auto numbers = match(row.gguf, matched);
+    if (!numbers && !row.other.empty()) numbers = match(row.other, matched);
     if (numbers) return fill(row.hf, *numbers) + std::string(row.whole ? "" : ending);
   }
   return std::nullopt;

@@ -13,9 +13,9 @@
 namespace ruv {
 
 struct MappedName {
-  std::string gguf;        // as given when no row of the table fits
-  bool conv1d = false;     // stored (n_in, n_out) when it is a matrix
-  bool depthwise = false;  // stored (n, 1, length)
+  std::string gguf;      // as given when no row of the table fits
+  std::string other;     // of the rows of another role in it; empty: there are none
+  TensorName form = {};  // the row that fits
   bool mapped = false;
 };
 

@@ -57,7 +57,7 @@ TEST(TensorNames, LayersOfLfm2) {
   EXPECT_EQ(gguf("model.layers.0.feed_forward.w3.weight", "lfm2"), "blk.0.ffn_up.weight");
   const MappedName conv = names("lfm2").gguf_of("model.layers.0.conv.conv.weight");
   EXPECT_EQ(conv.gguf, "blk.0.shortconv.conv.weight");
-  EXPECT_TRUE(conv.depthwise);
+  EXPECT_TRUE(conv.form.depthwise);
 }
 
 TEST(TensorNames, LinearAttentionOfQwen35) {
@@ -126,8 +126,8 @@ TEST(TensorNames, WhatAClassDoesNotHaveHasNoName) {
 TEST(TensorNames, Gpt2MatricesAreConv1d) {
   const MappedName qkv = names("gpt2").gguf_of("h.11.attn.c_attn.weight");
   EXPECT_EQ(qkv.gguf, "blk.11.attn_qkv.weight");
-  EXPECT_TRUE(qkv.conv1d);
-  EXPECT_FALSE(names("gpt2").gguf_of("wte.weight").conv1d);
+  EXPECT_TRUE(qkv.form.conv1d);
+  EXPECT_FALSE(names("gpt2").gguf_of("wte.weight").form.conv1d);
   EXPECT_EQ(gguf("lm_head.weight", "gpt2"), "output.weight");
 }
 

@@ -132,18 +132,16 @@ class Binder {
   Status bind_experts(const RoleRow& row, const LayerPlan& plan, Linear& linear) {
     const int64_t n_out = plan.extent(row.n_out);
     const int64_t n_in = plan.extent(row.n_in);
-    std::vector<MatrixRows> matrices;
-    if (m_.file->container() == "gguf" && !source_.has(name_of_expert(row, 0))) {
-      matrices = TRY(source_.stacked(name_of(row.tensor), plan.n_matrices(row.role), n_out, n_in));
-    } else {
-      for (int64_t e = 0; e < plan.n_matrices(row.role); ++e) {
-        matrices.push_back(TRY(source_.matrix(name_of_expert(row, e), n_out, n_in)));
-      }
+    const int64_t n = plan.n_matrices(row.role);
+    const std::string stack = name_of(row.tensor);
+    const bool is_stacked = source_.has(stack) || (m_.file->container() == "gguf" &&
+                                                   !source_.has(name_of_expert(row, 0)));
+    for (int64_t e = 0; e < n; ++e) {
+      linear.experts.push_back(TRY(source_.pack(
+          TRY(is_stacked ? source_.of_stack(stack, e, n, n_out, n_in)
+                         : source_.matrix(name_of_expert(row, e), n_out, n_in)))));
     }
-    for (const MatrixRows& rows : matrices) {
-      linear.experts.push_back(TRY(source_.pack(rows)));
-    }
-    const std::vector<float> biases = TRY(bias(row, row.tensor, std::ssize(matrices) * n_out));
+    const std::vector<float> biases = TRY(bias(row, row.tensor, n * n_out));
     for (auto at = biases.begin(); at != biases.end(); at += n_out) {
       linear.expert_biases.push_back(TRY(source_.upload({at, at + n_out})));
     }

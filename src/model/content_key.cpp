@@ -33,7 +33,8 @@ Bytes piece_of(Bytes tensor, uint64_t i) {
 void add_tensor(KeyText& key, const TensorInfo& tensor) {
   key.text(tensor.name);
   key.number(static_cast<uint64_t>(tensor.dtype));
-  key.number(tensor.transposed);
+  key.number(tensor.steps.size());
+  for (const int64_t n : tensor.steps) key.number(static_cast<uint64_t>(n));
   key.number(tensor.shape.size());
   for (const int64_t n : tensor.shape) key.number(static_cast<uint64_t>(n));
   for (uint64_t i = 0; i < kSampledPieces; ++i) key.number(hash_bytes(piece_of(tensor.bytes, i)));

@@ -88,18 +88,11 @@ Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                 n_out < 0 ? "any" : std::to_string(n_out), n_in);
   }
   TRY(refuse_scale(name));
-  if (tensor.transposed && !plan_.shapes_only) return transposed(tensor);
-  MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
-  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
-  result.rows.resize(is_row ? 1 : static_cast<size_t>(tensor.shape[0]));
-  for (size_t i = 0; i < result.rows.size(); ++i) {
-    result.rows[i] = tensor.bytes.data() + static_cast<int64_t>(i) * row_bytes;
-  }
-  return result;
+  return rows_of(tensor, tensor.name, {0, tensor.n_rows()});
 }
 
-Result<std::vector<MatrixRows>> WeightSource::stacked(const std::string& name, int64_t n,
-                                                      int64_t n_out, int64_t n_in) const {
+Result<MatrixRows> WeightSource::of_stack(const std::string& name, int64_t i, int64_t n,
+                                          int64_t n_out, int64_t n_in) const {
   const TensorInfo& tensor = *TRY(find(name));
   if (tensor.shape != std::vector{n, n_out, n_in}) {
     return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {}, {})",
@@ -107,29 +100,31 @@ Result<std::vector<MatrixRows>> WeightSource::stacked(const std::string& name, i
                 fmt::join(tensor.shape, ", "), n, n_out, n_in);
   }
   TRY(refuse_scale(name));
-  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
-  const std::byte* row = tensor.bytes.data();
-  std::vector<MatrixRows> matrices;
-  for (int64_t i = 0; i < n; ++i) {
-    MatrixRows& matrix = matrices.emplace_back(
-        MatrixRows{fmt::format("{}[{}]", tensor.name, i), tensor.dtype, n_in, {}, nullptr});
-    for (int64_t j = 0; j < n_out; ++j, row += row_bytes) matrix.rows.push_back(row);
-  }
-  return matrices;
+  return rows_of(tensor, fmt::format("{}[{}]", tensor.name, i), {i * n_out, (i + 1) * n_out});
 }
 
-Result<MatrixRows> WeightSource::transposed(const TensorInfo& tensor) const {
-  const int64_t n_out = tensor.shape[0];
-  const int64_t n_in = tensor.shape[1];
+// Rows whose numbers do not follow each other are copied.
+Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string name,
+                                         Range rows) const {
+  const int64_t n_in = tensor.shape.back();
+  MatrixRows result{std::move(name), tensor.dtype, n_in, {}, nullptr};
+  result.rows.reserve(static_cast<size_t>(rows.end - rows.begin));
+  if (plan_.shapes_only || tensor.has_whole_rows()) {
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      result.rows.push_back(tensor.bytes.data() + tensor.row_offset(row));
+    }
+    return result;
+  }
   const auto size = static_cast<size_t>(format_of(tensor.dtype).block_bytes);
-  MatrixRows result{tensor.name, tensor.dtype, n_in, {}, nullptr};
-  result.owned =
-      std::make_shared<Buffer>(TRY(Buffer::allocate(n_out * n_in * static_cast<int64_t>(size))));
+  const int64_t n_numbers = (rows.end - rows.begin) * n_in;
+  result.owned = std::make_shared<Buffer>(
+      TRY(Buffer::allocate(n_numbers * static_cast<int64_t>(size))));
   std::byte* to = result.owned->get();
-  for (int64_t row = 0; row < n_out; ++row) {
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
     result.rows.push_back(to);
-    for (int64_t col = 0; col < n_in; ++col, to += size) {
-      std::memcpy(to, tensor.bytes.data() + static_cast<size_t>(col * n_out + row) * size, size);
+    const std::byte* from = tensor.bytes.data() + tensor.row_offset(row);
+    for (int64_t i = 0; i < n_in; ++i, to += size, from += tensor.steps.back()) {
+      std::memcpy(to, from, size);
     }
   }
   return result;
@@ -147,7 +142,14 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
                 name, n, format.name);
   }
   std::vector<float> result(static_cast<size_t>(n));
-  format.decode(tensor.bytes.data(), result.data(), n);
+  const int64_t n_rows = tensor.steps.empty() ? 1 : tensor.n_rows();
+  if (n_rows == 1 && tensor.has_whole_rows()) {
+    format.decode(tensor.bytes.data(), result.data(), n);
+    return result;
+  }
+  for (int64_t row = 0; row < n_rows; ++row) {
+    tensor.decode_row(row, result.data() + row * tensor.shape.back());
+  }
   return result;
 }
 
@@ -255,7 +257,8 @@ int64_t packed_bytes_of(const ModelFile& file, const Packing& packing) {
   for (const TensorInfo& tensor : file.tensors()) {
     const bool looked_up = tensor.name == "token_embd.weight" && !tied;
     const bool stacked = tensor.shape.size() == 3;
-    if ((tensor.shape.size() != 2 && !stacked) || tensor.transposed || looked_up) continue;
+    const bool copied = !tensor.has_whole_rows();
+    if ((tensor.shape.size() != 2 && !stacked) || copied || looked_up) continue;
     const int64_t n_out = tensor.shape[stacked ? 1 : 0];
     const Weight weight = packing.shape_of(tensor.dtype, tensor.shape.back(), n_out);
     if (weight.is_packed()) n_bytes += weight.packed_bytes() * (stacked ? tensor.shape[0] : 1);

@@ -47,9 +47,9 @@ class WeightSource {
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
-  // n matrices of a tensor (n, n_out, n_in). Fails: as matrix().
-  Result<std::vector<MatrixRows>> stacked(const std::string& name, int64_t n, int64_t n_out,
-                                          int64_t n_in) const;
+  // Matrix `i` of n in a tensor (n, n_out, n_in). Fails: as matrix().
+  Result<MatrixRows> of_stack(const std::string& name, int64_t i, int64_t n, int64_t n_out,
+                              int64_t n_in) const;
   // A vector as float32.
   Result<std::vector<float>> vector(const std::string& name, int64_t n) const;
   // n filters of `length` numbers each, one after the other.
@@ -71,7 +71,7 @@ class WeightSource {
  private:
   Result<const TensorInfo*> find(const std::string& name) const;
   Status refuse_scale(const std::string& name) const;
-  Result<MatrixRows> transposed(const TensorInfo& tensor) const;
+  Result<MatrixRows> rows_of(const TensorInfo& tensor, std::string name, Range rows) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);

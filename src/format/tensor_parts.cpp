@@ -1,0 +1,54 @@
+// Shapes and steps are changed, numbers are not touched.
+#include "format/tensor_parts.h"
+
+namespace ruv {
+namespace {
+
+// The steps of numbers that follow each other.
+void fill_steps(TensorInfo& tensor) {
+  tensor.steps.resize(tensor.shape.size());
+  int64_t step = format_of(tensor.dtype).block_bytes;
+  for (size_t i = tensor.shape.size(); i-- > 0; step *= tensor.shape[i]) tensor.steps[i] = step;
+}
+
+void transpose(TensorInfo& tensor) {
+  const size_t last = tensor.shape.size() - 1;
+  std::swap(tensor.shape[last - 1], tensor.shape[last]);
+  std::swap(tensor.steps[last - 1], tensor.steps[last]);
+}
+
+// `tensor` keeps the first role's rows; the other's are returned. Requires: an even number of rows.
+TensorInfo take_other(TensorInfo& tensor, size_t rows, const MappedName& name) {
+  const int64_t step = tensor.steps[rows];
+  tensor.shape[rows] /= 2;
+  if (name.form.by_turns) tensor.steps[rows] = 2 * step;
+  TensorInfo other = tensor;
+  other.name = name.other;
+  const int64_t before = name.form.by_turns ? step : tensor.shape[rows] * step;
+  other.bytes = tensor.bytes.subspan(static_cast<size_t>(before));
+  return other;
+}
+
+}  // namespace
+
+std::vector<TensorInfo> parts_of(TensorInfo tensor, const MappedName& name, int64_t n_experts) {
+  const TensorName& form = name.form;
+  std::vector<int64_t>& shape = tensor.shape;
+  if (form.depthwise && shape.size() == 3 && shape[1] == 1) shape = {shape[0], shape[2]};
+  const bool is_stack = form.stack != ExpertStack::none;
+  if (form.stack == ExpertStack::flat && shape.size() == 2 && n_experts > 0 &&
+      shape[0] % n_experts == 0) {
+    shape = {n_experts, shape[0] / n_experts, shape[1]};
+  }
+  const bool turns = form.conv1d && shape.size() == (is_stack ? 3 : 2);
+  const size_t rows = is_stack ? 1 : 0;
+  const bool splits = !name.other.empty() && shape.size() > rows;
+  if (format_of(tensor.dtype).block_size > 1 || tensor.n_elements() == 0) return {tensor};
+  if (turns || splits) fill_steps(tensor);
+  if (turns) transpose(tensor);
+  if (!splits || shape[rows] % 2 != 0) return {tensor};
+  TensorInfo other = take_other(tensor, rows, name);
+  return {std::move(tensor), std::move(other)};
+}
+
+}  // namespace ruv
