@@ -61,8 +61,8 @@ struct LowRankScratch {
 // The most experts that a layer may have; a row's shares of all of them are on a thread's stack.
 inline constexpr int64_t kMaxExperts = 1024;
 
-// How the experts of a row are chosen and weighted. Scores are made of the router's numbers; experts
-// are chosen by score + choice_bias, weighted by the score alone.
+// How the experts of a row are chosen and weighted. Scores are made of the router's numbers;
+// experts are chosen by score + choice_bias, weighted by the score alone.
 struct RouteParams {
   RouterScore score = RouterScore::softmax;
   // Experts form n_groups groups of neighbours, as large as each other; those of the n_groups_used
@@ -97,7 +97,7 @@ struct ExpertsParams {
   std::span<const Weight> gate = {}, up = {}, down = {};  // of each expert
   Act act = Act::silu;
   const ExpertScratch* scratch = nullptr;
-  // Of each expert; empty: none.
+  // Biases of each expert; empty: none.
   std::span<const Vector> gate_bias = {}, up_bias = {}, down_bias = {};
   GateLimits limits = {};
   bool weighs_inputs = false;  // a row is multiplied by its weight before the expert, not after

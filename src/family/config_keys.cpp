@@ -76,9 +76,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   };
   claim(hf.short_keys ? kShortKeys : kUsualKeys);
   for (const std::string_view key :
-       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.period_key,
-        window_keys(hf.windows), hf.embed_scale, hf.residual_scale, hf.attn_scale, hf.logit_scale,
-        hf.parallel_key, hf.clamp_key, hf.rotated_key, hf.unrotated_key}) {
+       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.qk_norm_key,
+        hf.period_key, window_keys(hf.windows), hf.embed_scale, hf.residual_scale, hf.attn_scale,
+        hf.logit_scale, hf.parallel_key, hf.clamp_key, hf.rotated_dims_key, hf.rotated_key,
+        hf.unrotated_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.
@@ -87,6 +88,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "block_ff_dim tie_embedding block_auto_adjust_ff_dim block_ffn_dim_multiplier "
         "block_multiple_of");
   }
+  if (hf.short_tie_key) claim("tie_embedding");
   if (family.block.mixers == Mixers::short_conv) {
     claim("layer_types full_attn_idxs conv_L_cache conv_bias");
   }
@@ -101,14 +103,14 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (family.final_softcap.computed) claim("final_logit_softcapping");
   if (hf.scales_attention) claim("scale_attn_weights scale_attn_by_inverse_layer_idx");
   const HfExperts& experts = hf.experts;
-  for (const HfCount& count : {experts.count, experts.used, experts.width, experts.first_dense,
-                               experts.groups, experts.groups_used, experts.shared_count,
-                               experts.shared_width}) {
+  for (const HfCount& count :
+       {experts.count, experts.used, experts.width, experts.first_dense, experts.groups,
+        experts.groups_used, experts.shared_count, experts.shared_width}) {
     claim(count.names);
   }
-  for (const std::string_view key : {experts.normalises_key, experts.scale_key,
-                                     experts.least_sum_key, experts.score_key,
-                                     experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+  for (const std::string_view key :
+       {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.score_key,
+        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
     claim(key);
   }
   return keys;

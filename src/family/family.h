@@ -47,16 +47,17 @@ struct BlockSpec {
   Mixers mixers = Mixers::attention;
   Positions positions = Positions::rope;
   // Biases that must be there whatever the file says; others are used where it has them.
-  bool qkv_bias = false;   // q, k and v
-  bool all_bias = false;   // the other projections
+  bool qkv_bias = false;     // q, k and v
+  bool all_bias = false;     // the other projections
   bool head_bias = false;    // the output matrix
   bool expert_bias = false;  // the router and the experts
   // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
   // matrix gives.
   bool gated_attention = false;
   QkNorm qk_norm = QkNorm::none;
-  bool rotates_first = false;  // positions come before that norm
-  bool gated = true;           // feed-forward: down(act(gate) · up), else down(act(up))
+  bool qk_norm_optional = false;  // where the config says so, or the file has the weights
+  bool rotates_first = false;     // positions come before that norm
+  bool gated = true;              // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;
   Windows windows = Windows::none;
   int64_t window_period = 0;  // periodic: the last layer of each period sees all keys

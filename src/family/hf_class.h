@@ -53,6 +53,7 @@ struct HfClass {
   // of the one that is given (block_auto_adjust_ff_dim, block_ffn_dim_multiplier,
   // block_multiple_of).
   bool block_keys = false;
+  bool short_tie_key = false;  // tie_embedding wins over tie_word_embeddings
   int64_t max_positions = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // 0: as many as heads
@@ -62,17 +63,20 @@ struct HfClass {
   bool ignores_head_dim = false;  // always hidden_size / heads
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
-  int64_t max_window_layers = 28;  // default of the key
+  int64_t max_window_layers = 28;    // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
   double rope_base = 10000;
   int64_t original_positions = 0;  // original_max_position_embeddings, read beside rope_scaling
   double rotary_part = 1;          // default of partial_rotary_factor
-  double query_scalar = 0;         // default of query_pre_attn_scalar; 0: the class has none
-  bool scales_attention = false;   // scale_attn_weights, scale_attn_by_inverse_layer_idx
+  // Key with the number of rotated dimensions of a head, where partial_rotary_factor is absent.
+  std::string_view rotated_dims_key = {};
+  double query_scalar = 0;        // default of query_pre_attn_scalar; 0: the class has none
+  bool scales_attention = false;  // scale_attn_weights, scale_attn_by_inverse_layer_idx
   // Keys that say whether projections have biases, where the block does not always have them.
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
   bool biases_by_default = false;
+  std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
   bool qkv_bias_by_default = false;
   bool tied = false;
   bool nested = false;  // the decoder's settings are in text_config

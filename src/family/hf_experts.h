@@ -11,8 +11,8 @@ struct HfCount {
   // What a config may call it, between spaces; of several that are there all must say the same.
   // Empty: the class has no such key.
   std::string_view names = {};
-  int64_t otherwise = 0;   // where none is there; 0: the key is required, if it may not be 0
-  bool by_layer = false;   // it may be an array of the same number for each layer
+  int64_t otherwise = 0;  // where none is there; 0: the key is required, if it may not be 0
+  bool by_layer = false;  // it may be an array of the same number for each layer
 };
 
 // Which layers have experts, and which keys say so.
@@ -26,6 +26,8 @@ enum class HfExpertLayers : uint8_t {
   interleaved,  // moe_layers, or else every n-th by interleave_moe_layer_step
 };
 
+// The numbers are those of the configuration class; what its code computes with them is in the
+// family's ExpertSpec.
 struct HfExperts {
   HfCount count = {};  // without a name: the class has no experts
   HfCount used = {};   // by a row
@@ -43,7 +45,7 @@ struct HfExperts {
   HfCount groups = {}, groups_used = {};
   // "softmax" or "sigmoid"; without a key: as the family.
   std::string_view score_key = {};
-  bool choice_bias = false;             // experts are chosen by a bias, too
+  bool choice_bias = false;               // experts are chosen by a bias, too
   std::string_view choice_bias_key = {};  // whether they are; absent: as above
 
   // What all rows share beside the experts: as many as wide as an expert, or one of its own width.

@@ -153,9 +153,11 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
     return true;
   }
   if (model.container() == "gguf") return false;
-  if (key.starts_with("tokenizer.")) return true;    // written from the TokenizerSpec
-  // Tensors say it: those with a router have experts, and a bias is there or not.
-  if (key.ends_with(".expert_layers") || key.ends_with(".expert_choice_bias")) return true;
+  if (key.starts_with("tokenizer.")) return true;  // written from the TokenizerSpec
+  // Tensors say it: those with a router have experts, and a bias or norm is there or not.
+  for (const std::string_view name : {".expert_layers", ".expert_choice_bias", ".use_qk_norm"}) {
+    if (key.ends_with(name)) return true;
+  }
   const size_t at = key.find(".rope.scaling.");
   if (at == key.npos) return false;
   const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());

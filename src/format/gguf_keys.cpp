@@ -42,7 +42,7 @@ std::string_view gguf_keys() {
          "expert_feed_forward_length expert_weights_norm expert_weights_scale expert_gating_func "
          "expert_group_count expert_group_used_count expert_shared_count "
          "expert_shared_feed_forward_length expert_weights_least_sum expert_closeness "
-         "expert_gate_limit hidden_act "
+         "expert_gate_limit hidden_act use_qk_norm "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
          "conv_bias rope.rotated_layers full_attention_interval ssm.conv_kernel ssm.inner_size "
@@ -52,8 +52,9 @@ std::string_view gguf_keys() {
 std::string_view gguf_keys_without_effect() {
   // YaRN is refused by its type; without it its numbers mean nothing. Layers with a router have
   // experts, whatever is said of their places.
-  return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout pooling_type rope.scaling.finetuned rope.scaling.yarn_log_multiplier "
-         "rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
+  return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout pooling_type "
+         "rope.scaling.finetuned rope.scaling.yarn_log_multiplier rope.scaling.yarn_ext_factor "
+         "rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
          "rope.scaling.yarn_beta_slow ";
 }
 

@@ -88,11 +88,16 @@ Status ConfigReader::read_sizes() {
   const std::string_view width = alias("hidden_size", "n_embd");
   width_ = TRY(config_.positive(width));
   out_.set("embedding_length", width_, config_.path_of(width));
-  const std::string_view inner = gpt ? "n_inner" : "intermediate_size";
+  std::string_view inner = gpt ? "n_inner" : "intermediate_size";
   const bool four_times = gpt && !config_.is_set(inner);
-  const int64_t n_ff = four_times       ? 4 * width_
-                       : hf_.block_keys ? TRY(read_block_width(config_))
-                                        : TRY(config_.positive(inner));
+  // Where all layers have experts that the config has the width of, there may be no other.
+  const HfCount& expert = hf_.experts.width;
+  const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty();
+  if (only_experts && !config_.has(inner)) inner = expert.names;
+  const int64_t n_ff = four_times ? 4 * width_
+                       : hf_.block_keys
+                           ? TRY(read_block_width(config_))
+                           : TRY(config_.positive_or(inner, only_experts ? expert.otherwise : 0));
   out_.set("feed_forward_length", n_ff, config_.path_of(inner));
   const std::string_view positions = alias("max_position_embeddings", "n_positions");
   max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
@@ -152,10 +157,15 @@ Status ConfigReader::read_block() {
   std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
-  const std::string_view tied =
-      hf_.block_keys ? name_of({"tie_embedding", "tie_word_embeddings"}) : "tie_word_embeddings";
+  const std::string_view tied = hf_.block_keys || hf_.short_tie_key
+                                    ? name_of({"tie_embedding", "tie_word_embeddings"})
+                                    : "tie_word_embeddings";
   config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
+  if (!hf_.qk_norm_key.empty()) {
+    const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(false);
+    out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
+  }
   return read_biases();
 }
 
@@ -449,6 +459,9 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   }
   const bool is_norm = gguf_name.ends_with("_norm.weight");
   if (is_norm && !family->block.norm_weights) return false;
+  const bool is_head_norm = gguf_name.find(".attn_q_norm.") != gguf_name.npos ||
+                            gguf_name.find(".attn_k_norm.") != gguf_name.npos;
+  if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
   if (!gguf_name.ends_with(".bias")) return true;
   if (gguf_name.find("_norm.") != gguf_name.npos) {
     return family->block.norm == Norm::layer && family->block.norm_biases;

@@ -12,6 +12,7 @@
 //   expert_gate_limit                  number: limit of the gates of experts; 0: none
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
+//   use_qk_norm                        truth value: queries and keys are normalised
 //   rope.rotated_layers                truth value of each layer: it has positions
 //   attention_bias, attention_output_bias, mlp_bias       truth values: q, k and v have biases, the
 //                                      projection after attention, the feed-forward

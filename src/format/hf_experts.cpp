@@ -18,6 +18,7 @@ std::string_view name_in(const Members& config, std::string_view names) {
   return found == all.end() ? all.front() : *found;
 }
 
+// An array of numbers counts as one where all are the same.
 Result<int64_t> number_of(const Members& config, std::string_view name, bool by_layer) {
   const Json& value = *config.find(name);
   if (!by_layer || !value.is_array()) return config.integer(name);
@@ -46,6 +47,7 @@ Result<int64_t> read_count(const Members& config, const HfCount& count) {
   return number;
 }
 
+// Numbers that a model cannot do without.
 Result<int64_t> read_positive(const Members& config, const HfCount& count) {
   const int64_t number = TRY(read_count(config, count));
   if (number > 0) return number;
@@ -66,6 +68,7 @@ Result<std::vector<bool>> listed_layers(const Members& config, std::string_view 
   return layers;
 }
 
+// Counted from 1, as the classes do, without those that are named.
 Result<std::vector<bool>> layers_by_step(const Members& config, int64_t n_layers) {
   constexpr std::string_view kDense = "mlp_only_layers";
   const int64_t step = TRY(config.positive_or("decoder_sparse_step", 1));
@@ -78,6 +81,7 @@ Result<std::vector<bool>> layers_by_step(const Members& config, int64_t n_layers
   return layers;
 }
 
+// The end is a layer of the interval; -1 is the last layer.
 Result<std::vector<bool>> layers_in_interval(const Members& config, int64_t n_layers) {
   constexpr std::string_view kEnd = "moe_layer_end_index";
   const int64_t start = config.has("moe_layer_start_index")
@@ -94,6 +98,7 @@ Result<std::vector<bool>> layers_in_interval(const Members& config, int64_t n_la
   return layers;
 }
 
+// A kind for each layer.
 Result<std::vector<bool>> layers_of_types(const Members& config, int64_t n_layers) {
   constexpr std::string_view kTypes = "mlp_layer_types";
   const Json& types = *config.find(kTypes);
@@ -107,6 +112,7 @@ Result<std::vector<bool>> layers_of_types(const Members& config, int64_t n_layer
   return layers;
 }
 
+// Counted from 0.
 Result<std::vector<bool>> periodic_layers(const Members& config, int64_t n_layers) {
   const int64_t period = TRY(config.positive_or("expert_layer_period", 2));
   constexpr std::string_view kOffset = "expert_layer_offset";
@@ -142,13 +148,14 @@ Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_l
     case HfExpertLayers::after_first:
       break;
   }
-  int64_t n_dense = 0;
+  int64_t n_dense = experts.first_dense.otherwise;
   if (!experts.first_dense.names.empty()) n_dense = TRY(read_count(config, experts.first_dense));
   std::vector<bool> layers;
   for (int64_t i = 0; i < n_layers; ++i) layers.push_back(i >= n_dense);
   return layers;
 }
 
+// Reads what HfExperts names and writes GGUF's keys for it, those of llama.cpp where it has any.
 class ExpertReader {
  public:
   ExpertReader(const Members& config, int64_t n_layers, HfValues& out)
@@ -179,6 +186,7 @@ class ExpertReader {
     return {};
   }
 
+  // GGUF files say how many dense layers are first; which have experts, their tensors say.
   Status read_layers() {
     auto layers = std::make_shared<MetaArray>();
     layers->bools = TRY(layers_with_experts(config_, n_layers_, experts_));
@@ -210,6 +218,7 @@ class ExpertReader {
     return {};
   }
 
+  // What they are chosen by: the kind of score, a bias, groups.
   Status read_choice() {
     bool biased = experts_.choice_bias;
     if (!experts_.choice_bias_key.empty()) {
@@ -237,6 +246,7 @@ class ExpertReader {
     return {};
   }
 
+  // Several that all rows share are one that is as wide as all of them.
   Status read_shared() {
     int64_t width = 0;
     const HfCount& count = experts_.shared_count;

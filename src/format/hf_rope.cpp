@@ -20,6 +20,7 @@ class RopeReader {
   Status read_kinds();
   Status read_base(const Members& rope, std::string_view key, std::string_view beside,
                    double otherwise);
+  Result<double> default_part() const;
   Status read_part(const Members& rope, bool scaled);
   Status read_scaling(const Members& rope);
   Status read_local_scaling(const Members& rope);
@@ -105,36 +106,43 @@ Status RopeReader::read_base(const Members& rope, std::string_view key, std::str
   return {};
 }
 
+Result<double> RopeReader::default_part() const {
+  const std::string_view key = hf_.rotated_dims_key;
+  if (key.empty() || !config_.is_set(key)) return hf_.rotary_part;
+  return static_cast<double>(TRY(config_.positive(key))) / static_cast<double>(head_.dim);
+}
+
 // Where heads are rotated as a whole, plain frequencies do not read the part, and scaled
 // ones would not fit the heads.
 Status RopeReader::read_part(const Members& rope, bool scaled) {
   const auto own = TRY(rope.number("partial_rotary_factor"));
   const Members& place = own ? rope : config_;
   const auto given = own ? own : TRY(config_.number("partial_rotary_factor"));
-  const double part = given.value_or(hf_.rotary_part);
-  const std::string name = place.path_of("partial_rotary_factor");
+  const double part = given.value_or(TRY(default_part()));
+  const bool by_dims = !given && config_.has(hf_.rotated_dims_key);
+  const std::string_view key = by_dims ? hf_.rotated_dims_key : "partial_rotary_factor";
+  const std::string name = place.path_of(key);
   n_dims_ = head_.dim;
   if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
     if (part <= 0 || part > 1) {
-      return place.wrong("partial_rotary_factor", "is not in the range above 0 to 1");
+      return place.wrong(key, "is not in the range above 0 to 1");
     }
     n_dims_ = static_cast<int64_t>(static_cast<double>(head_.dim) * part);
     if (n_dims_ < 2 || n_dims_ % 2 != 0) {
-      return place.wrong("partial_rotary_factor",
+      return place.wrong(key,
                          fmt::format("rotates {} of a head's {} numbers; an even number above 0 is "
                                      "supported",
                                      n_dims_, head_.dim),
                          Code::unsupported);
     }
   } else if (part != 1 && scaled) {
-    return place.wrong("partial_rotary_factor",
+    return place.wrong(key,
                        fmt::format("is {} beside a scaling of positions, which fits no head of "
                                    "this model class",
-                                   place.shown("partial_rotary_factor")),
+                                   place.shown(key)),
                        Code::unsupported);
   } else if (part != 1) {
-    out_.remark(fmt::format("'{}' ({}) is not read by this model class", name,
-                            place.shown("partial_rotary_factor")));
+    out_.remark(fmt::format("'{}' ({}) is not read by this model class", name, place.shown(key)));
   }
   if (n_dims_ % 2 != 0) {
     return config_.wrong("head_dim",

@@ -13,9 +13,9 @@
 namespace ruv {
 
 struct MappedName {
-  std::string gguf;      // as given when no row of the table fits
-  std::string other;     // of the rows of another role in it; empty: there are none
-  TensorName form = {};  // the row that fits
+  std::string gguf = {};   // as given when no row of the table fits
+  std::string other = {};  // of the rows of another role in it; empty: there are none
+  TensorName form = {};    // the row that fits
   bool mapped = false;
 };
 

@@ -11,6 +11,7 @@ void fill_steps(TensorInfo& tensor) {
   for (size_t i = tensor.shape.size(); i-- > 0; step *= tensor.shape[i]) tensor.steps[i] = step;
 }
 
+// Swaps the last two dimensions; numbers stay where they are.
 void transpose(TensorInfo& tensor) {
   const size_t last = tensor.shape.size() - 1;
   std::swap(tensor.shape[last - 1], tensor.shape[last]);

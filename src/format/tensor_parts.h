@@ -1,5 +1,5 @@
-// What a tensor of a checkpoint is to a decoder: its numbers stay where they are, but may be another
-// shape's, or those of two roles (TensorName).
+// What a tensor of a checkpoint is to a decoder: its numbers stay where they are, but may be
+// another shape's, or those of two roles (TensorName).
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace ruv {
 
-// One tensor, or two where `name` has another; as it is where its shape is none that the name's form
-// fits. `tensor` has the shape of the file, and numbers that follow each other.
+// One tensor, or two where `name` has another; as it is where its shape is none that the name's
+// form fits. `tensor` has the shape of the file, and numbers that follow each other.
 std::vector<TensorInfo> parts_of(TensorInfo tensor, const MappedName& name, int64_t n_experts);
 
 }  // namespace ruv

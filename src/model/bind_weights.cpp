@@ -137,9 +137,9 @@ class Binder {
     const bool is_stacked = source_.has(stack) || (m_.file->container() == "gguf" &&
                                                    !source_.has(name_of_expert(row, 0)));
     for (int64_t e = 0; e < n; ++e) {
-      linear.experts.push_back(TRY(source_.pack(
-          TRY(is_stacked ? source_.of_stack(stack, e, n, n_out, n_in)
-                         : source_.matrix(name_of_expert(row, e), n_out, n_in)))));
+      linear.experts.push_back(
+          TRY(source_.pack(TRY(is_stacked ? source_.of_stack(stack, e, n, n_out, n_in)
+                                          : source_.matrix(name_of_expert(row, e), n_out, n_in)))));
     }
     const std::vector<float> biases = TRY(bias(row, row.tensor, n * n_out));
     for (auto at = biases.begin(); at != biases.end(); at += n_out) {

@@ -7,6 +7,7 @@
 
 #include "device/kv_pages.h"
 #include "device/ops.h"
+#include "family/word_list.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -271,6 +272,17 @@ Status check_heads(const ModelFile& file, const HParams& h) {
   return {};
 }
 
+// GGUF files count layers that predict tokens further ahead; they come last and are not computed.
+Result<int64_t> read_layers(const ModelFile& file, const FamilyRecord& family) {
+  constexpr std::string_view kAhead = "nextn_predict_layers";
+  const int64_t n = TRY(read_dimension(file, "block_count"));
+  if (file.find(kAhead) == nullptr || !is_word_of(family.gguf_keys, kAhead)) return n;
+  const int64_t n_ahead = TRY(file.integer(kAhead));
+  if (n_ahead >= 0 && n_ahead < n) return n - n_ahead;
+  return fail(Code::corrupt, "{}: '{}' = {} of {} layers", file.path(), file.shown_key(kAhead),
+              n_ahead, n);
+}
+
 }  // namespace
 
 Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
@@ -285,7 +297,7 @@ Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   HParams h;
   h.act = TRY(read_activation(file, family.block));
-  h.n_layers = TRY(read_dimension(file, "block_count"));
+  h.n_layers = TRY(read_layers(file, family));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   TRY(read_experts(file, family, h));
@@ -319,6 +331,10 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   }
   TRY(read_scales(file, family, h));
   h.parallel = TRY(read_parallel(file, family.block));
+  if (family.block.qk_norm_optional) {
+    const bool has = file.find_tensor("blk.0.attn_q_norm.weight") != nullptr;
+    h.qk_norm = TRY(truth_or(file, "use_qk_norm", has));
+  }
   // A config.json says the scale by its own key; a GGUF file leaves it to the reader.
   if (h.n_layers == family.width_scaled_depth &&
       file.find("attention.query_pre_attn_scalar") == nullptr) {

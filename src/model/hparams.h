@@ -38,6 +38,7 @@ struct HParams {
   float logit_scale = 1;
   float clamp_qkv = 0;    // limit of the numbers in q, k and v; 0: none
   bool parallel = false;  // attention and feed-forward read the same stream
+  bool qk_norm = true;    // queries and keys are normalised, as the family does it
 
   // The share of a layer's experts that a row uses; 0: there are none.
   double share_of_experts() const {

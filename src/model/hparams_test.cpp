@@ -230,8 +230,8 @@ TEST(HParams, GroupsOfExpertsMustFit) {
 }
 
 TEST(HParams, SharedExpertsAreAsWideAsTheFileSaysOrAsSoManyOthers) {
-  EXPECT_EQ(eight_experts().set("expert_shared_feed_forward_length", int64_t{40}).read().n_ff_shared,
-            40);
+  EXPECT_EQ(
+      eight_experts().set("expert_shared_feed_forward_length", int64_t{40}).read().n_ff_shared, 40);
   EXPECT_EQ(eight_experts()
                 .set("expert_feed_forward_length", int64_t{24})
                 .set("expert_shared_count", int64_t{2})

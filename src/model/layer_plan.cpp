@@ -227,7 +227,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .head_dim = h.head_dim,
          .gates_attention = block.gated_attention,
          .clamp_qkv = h.clamp_qkv,
-         .qk_norm = block.qk_norm,
+         .qk_norm = h.qk_norm ? block.qk_norm : QkNorm::none,
          .rotates_first = block.rotates_first,
          .rope = attends && rotated[static_cast<size_t>(i)] ? rope.index_for(window) : -1,
          .window = window,

@@ -1,9 +1,11 @@
 // load_model: opens a file, finds its family, binds every tensor to its role, packed for this
 // machine or mapped from the packed file of an earlier start.
 #include <algorithm>
+#include <charconv>
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "family/word_list.h"
 #include "format/tensor_names.h"
 #include "model/bind_weights.h"
 #include "model/packed_cache.h"
@@ -18,11 +20,22 @@ bool is_known_elsewhere(std::string_view name) {
          name.find(".attn_rot_embd.") != name.npos;
 }
 
+// Whether it is of a layer that is not computed (HParams).
+bool is_behind(const std::string& name, int64_t n_layers) {
+  int64_t layer = -1;
+  if (name.starts_with("blk.")) std::from_chars(&name[4], name.data() + name.size(), layer);
+  return layer >= n_layers;
+}
+
 // A GGUF file holds what its model needs: a tensor without a role means another model than ours.
 Status check_unused(const Model& m, const WeightSource& source) {
   if (m.file->container() != "gguf") return {};
   for (const TensorInfo& tensor : m.file->tensors()) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
+    if (is_word_of(m.family->gguf_keys, "nextn_predict_layers") &&
+        is_behind(tensor.name, m.h.n_layers)) {
+      continue;
+    }
     return fail(
         Code::unsupported,
         "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "

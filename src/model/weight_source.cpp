@@ -117,8 +117,8 @@ Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string n
   }
   const auto size = static_cast<size_t>(format_of(tensor.dtype).block_bytes);
   const int64_t n_numbers = (rows.end - rows.begin) * n_in;
-  result.owned = std::make_shared<Buffer>(
-      TRY(Buffer::allocate(n_numbers * static_cast<int64_t>(size))));
+  result.owned =
+      std::make_shared<Buffer>(TRY(Buffer::allocate(n_numbers * static_cast<int64_t>(size))));
   std::byte* to = result.owned->get();
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     result.rows.push_back(to);

@@ -110,7 +110,8 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
     for (int64_t i = 0; i < n; ++i) {
       const auto to = routed_.rows[static_cast<size_t>(first + i)];
       kernels_->blend(row(out, to) + columns.begin, row(rows, i) + columns.begin,
-                      columns.end - columns.begin, 1.0F, params.weighs_inputs ? 1.0F : weight_of(i));
+                      columns.end - columns.begin, 1.0F,
+                      params.weighs_inputs ? 1.0F : weight_of(i));
     }
   };
   if (!worth_threads(n * out.n_cols)) return add_columns({0, out.n_cols});

@@ -216,8 +216,7 @@ TEST_P(Experts, ABiasChoosesAndDoesNotWeigh) {
   EXPECT_NEAR(routes[2], sigmoid(0.5), 1e-6);
   EXPECT_NEAR(routes[3], sigmoid(1), 1e-6);
   const Numbers softmax = world_.routes(logits, 5, 2, RouteParams{}, bias);
-  const double sum =
-      std::exp(0.5) + std::exp(2.0) + std::exp(-1.0) + std::exp(3.0) + std::exp(1.0);
+  const double sum = std::exp(0.5) + std::exp(2.0) + std::exp(-1.0) + std::exp(3.0) + std::exp(1.0);
   EXPECT_EQ(Numbers(softmax.begin(), softmax.begin() + 2), (Numbers{0, 3}));
   EXPECT_NEAR(softmax[2], std::exp(0.5) / sum, 1e-6);
 }
@@ -364,9 +363,13 @@ TEST_P(Experts, EveryWayOfRoutingIsTheSameForARowAlone) {
   const Numbers logits = random_numbers(kMaxRows * kMany, 12);
   const Numbers bias = random_numbers(kMany, 13);
   for (const RouteParams& params :
-       {RouteParams{.score = RouterScore::sigmoid, .n_groups = 8, .n_groups_used = 3,
-                    .group_rank = GroupRank::best_two, .normalises = true, .sum_added = 1e-20F,
-                    .scale = 2.5F},
+       {RouteParams{.score = RouterScore::sigmoid,
+       .n_groups = 8,
+       .n_groups_used = 3,
+       .group_rank = GroupRank::best_two,
+       .normalises = true,
+       .sum_added = 1e-20F,
+       .scale = 2.5F},
         RouteParams{.n_groups = 4, .n_groups_used = 2, .scale = 16},
         RouteParams{.score = RouterScore::sparsemixer, .closeness = 0.5F}}) {
     const bool mixes = params.score == RouterScore::sparsemixer;

@@ -146,9 +146,10 @@ struct RowRouter {
 }  // namespace
 
 void CpuOps::route(View routes, View logits, const Vector& choice_bias, const RouteParams& params) {
-  const RowRouter router{
-      *kernels_, params, {numbers(choice_bias), static_cast<size_t>(choice_bias.size())},
-      routes.n_cols / 2};
+  const RowRouter router{*kernels_,
+                         params,
+                         {numbers(choice_bias), static_cast<size_t>(choice_bias.size())},
+                         routes.n_cols / 2};
   CHECK(logits.n_cols <= kMaxExperts && router.n_chosen <= logits.n_cols);
   CHECK(choice_bias.empty() || choice_bias.size() == logits.n_cols);
   const int64_t n_allowed = logits.n_cols / params.n_groups * params.n_groups_used;
