@@ -8,6 +8,18 @@
   X(qwen2)              \
   X(qwen3)              \
   X(qwen3moe)           \
+  X(qwen2moe)           \
+  X(olmoe)              \
+  X(granitemoe)         \
+  X(dots1)              \
+  X(ernie4_5_moe)       \
+  X(hunyuan_moe)        \
+  X(glm4moe)            \
+  X(minimax_m2)         \
+  X(lfm2moe)            \
+  X(flex_olmo)          \
+  X(exaone_moe)         \
+  X(hy_v3)              \
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \

@@ -74,7 +74,7 @@ TEST(TensorNames, LinearAttentionOfQwen35) {
   EXPECT_EQ(gguf("model.layers.0.linear_attn.out_proj.weight", "qwen35"), "blk.0.ssm_out.weight");
   EXPECT_EQ(gguf("model.layers.0.post_attention_layernorm.weight", "qwen35"),
             "blk.0.post_attention_norm.weight");
-  EXPECT_TRUE(names("qwen35").gguf_of("model.layers.0.linear_attn.conv1d.weight").depthwise);
+  EXPECT_TRUE(names("qwen35").gguf_of("model.layers.0.linear_attn.conv1d.weight").form.depthwise);
   EXPECT_EQ(names("qwen35").hf_of("blk.3.ssm_a"), "model.layers.3.linear_attn.A_log");
   EXPECT_EQ(names("qwen35").hf_of("blk.3.ssm_dt.bias"), "model.layers.3.linear_attn.dt_bias");
 }

@@ -177,7 +177,7 @@ void expect_refusal(const std::string& folder, const Json& golden) {
 
 // Each family, and those of its classes that have goldens of their own.
 std::vector<std::string> golden_names() {
-  std::vector<std::string> names = {"mistral", "mixtral"};
+  std::vector<std::string> names = {"mistral", "mixtral", "granitemoeshared", "solar_open"};
   for (const FamilyRecord* const family : families()) names.emplace_back(family->name);
   return names;
 }

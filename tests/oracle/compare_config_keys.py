@@ -38,6 +38,16 @@ CLASSES = {
     "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1Config"),
     "helium": ("helium", "HeliumConfig"),
     "qwen3_5_text": ("qwen3_5", "Qwen3_5TextConfig"), "qwen3_5": ("qwen3_5", "Qwen3_5Config"),
+    "qwen2_moe": ("qwen2_moe", "Qwen2MoeConfig"), "olmoe": ("olmoe", "OlmoeConfig"),
+    "granitemoe": ("granitemoe", "GraniteMoeConfig"),
+    "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedConfig"),
+    "glm4_moe": ("glm4_moe", "Glm4MoeConfig"), "dots1": ("dots1", "Dots1Config"),
+    "ernie4_5_moe": ("ernie4_5_moe", "Ernie4_5_MoeConfig"),
+    "hunyuan_v1_moe": ("hunyuan_v1_moe", "HunYuanMoEV1Config"),
+    "solar_open": ("solar_open", "SolarOpenConfig"),
+    "minimax_m2": ("minimax_m2", "MiniMaxM2Config"), "lfm2_moe": ("lfm2_moe", "Lfm2MoeConfig"),
+    "flex_olmo": ("flex_olmo", "FlexOlmoConfig"), "exaone_moe": ("exaone_moe", "ExaoneMoeConfig"),
+    "hy_v3": ("hy_v3", "HYV3Config"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",

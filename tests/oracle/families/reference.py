@@ -39,16 +39,35 @@ def shapes_of(config):
         raise Refused(one_line(error)) from error
 
 
-# What a checkpoint calls the parts of an expert.
-EXPERT_PARTS = {"mixtral": ("w1", "w3", "w2")}
+# What a checkpoint calls the parts of an expert: gate, up and down.
+MIXTRAL_PARTS = ("w1", "w3", "w2")
+EXPERT_PARTS = dict.fromkeys(("mixtral", "phimoe", "minimax_m2", "lfm2_moe"), MIXTRAL_PARTS)
+# (name in memory, name in a checkpoint) of parts of tensor names.
+SPARSE = (".mlp.", ".block_sparse_moe.")
+GRANITE = ((".experts.gate_up_proj", ".input_linear.weight"),
+           (".experts.down_proj", ".output_linear.weight"), (".router.", ".router.layer."))
+STORED_NAMES = {
+    "mixtral": (SPARSE,), "minimax_m2": (SPARSE,),
+    "phimoe": ((".mlp.router.", ".block_sparse_moe.gate."), SPARSE),
+    "granitemoe": GRANITE, "granitemoeshared": GRANITE,
+    "ernie4_5_moe": ((".gate.moe_statics.", ".moe_statics."),),
+    "hy_v3": ((".mlp.gate.", ".mlp.router.gate."), (".mlp.shared_experts.", ".mlp.shared_mlp."),
+              (".mlp.e_score_correction_bias", ".mlp.expert_bias")),
+    "exaone_moe": ((".gate.e_score_correction_bias", ".e_score_correction_bias"),),
+}
 
 
 def checkpoint_shapes(shapes, model_type):
-    """Experts are one tensor in memory and a matrix each in a checkpoint."""
+    """Experts are one tensor in memory and mostly a matrix each in a checkpoint."""
     gate, up, down = EXPERT_PARTS.get(model_type, ("gate_proj", "up_proj", "down_proj"))
     out = {}
     for name, shape in shapes.items():
-        stored = name.replace(".mlp.", ".block_sparse_moe.") if model_type == "mixtral" else name
+        stored = name
+        for in_memory, in_file in STORED_NAMES.get(model_type, ()):
+            stored = stored.replace(in_memory, in_file)
+        if ".experts." not in stored:
+            out[stored] = shape
+            continue
         stem = stored.rsplit(".", 1)[0]
         for e in range(shape[0]):
             if name.endswith("experts.gate_up_proj"):
@@ -56,8 +75,6 @@ def checkpoint_shapes(shapes, model_type):
                 out |= {f"{stem}.{e}.{part}.weight": half for part in (gate, up)}
             elif name.endswith("experts.down_proj"):
                 out[f"{stem}.{e}.{down}.weight"] = shape[1:]
-        if ".experts." not in name:
-            out[stored] = shape
     return out
 
 

@@ -11,6 +11,8 @@ import struct
 import numpy as np
 
 MASK = (1 << 64) - 1
+ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
+           ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight")
 
 
 def fnv1a(name):
@@ -60,7 +62,9 @@ def role_of(name, shape, model_type, heat):
         return 1.0 + shift, 0.4
     if len(shape) == 1:
         return 0.0, 0.5
-    if name.endswith((".mlp.gate.weight", ".block_sparse_moe.gate.weight")):
+    if "correction_bias" in name:
+        return 0.0, 0.2
+    if name.endswith(ROUTERS):
         return 0.0, round(2 * heat * math.sqrt(3.0 / shape[1]), 6)  # routes that differ
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
@@ -70,7 +74,7 @@ def role_of(name, shape, model_type, heat):
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
     conv1d = model_type == "gpt2"
-    return 0.0, round(gain * math.sqrt(3.0 / shape[0 if conv1d else 1]), 6)
+    return 0.0, round(gain * math.sqrt(3.0 / shape[0 if conv1d else -1]), 6)
 
 
 def to_bf16(x):

@@ -1,0 +1,141 @@
+// What configs say of experts: their numbers, their layers, how they are chosen and weighted.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "format/hf_config.h"
+
+namespace ruv {
+namespace {
+
+Json small(std::string_view hf_class) {
+  return {{"architectures", {hf_class}},    {"hidden_size", 64},        {"intermediate_size", 96},
+          {"num_hidden_layers", 4},         {"num_attention_heads", 4}, {"num_key_value_heads", 2},
+          {"max_position_embeddings", 512}, {"vocab_size", 100}};
+}
+
+// What a config means; or a refusal.
+class Meaning {
+ public:
+  explicit Meaning(const Json& json) : parsed_(parse_hf_config(json.dump(), "config.json")) {}
+
+  std::string error() const {
+    if (!parsed_) return parsed_.error().message();
+    return parsed_->usable.ok() ? "" : parsed_->usable.message();
+  }
+  template <class T>
+  T value(std::string_view key) const {
+    const auto found = parsed_->metadata.find(fmt::format("{}.{}", parsed_->architecture, key));
+    return found == parsed_->metadata.end() ? T() : std::get<T>(found->second);
+  }
+  int64_t integer(std::string_view key) const { return value<int64_t>(key); }
+  // "DS": a dense layer, then one with experts.
+  std::string layers() const {
+    std::string text;
+    for (const bool sparse : value<std::shared_ptr<const MetaArray>>("expert_layers")->bools) {
+      text += sparse ? 'S' : 'D';
+    }
+    return text;
+  }
+  bool has(std::string_view gguf_name) const { return parsed_->has_tensor(gguf_name); }
+
+ private:
+  Result<HfConfig> parsed_;
+};
+
+TEST(HfExperts, Qwen2MoeSharesOne) {
+  const Meaning config(small("Qwen2MoeForCausalLM"));
+  EXPECT_EQ(config.error(), "");
+  EXPECT_EQ(config.integer("expert_count"), 60);
+  EXPECT_EQ(config.integer("expert_used_count"), 4);
+  EXPECT_EQ(config.integer("expert_feed_forward_length"), 1408);
+  EXPECT_EQ(config.integer("expert_shared_feed_forward_length"), 5632);
+  EXPECT_EQ(config.integer("expert_gating_func"), 1);
+  EXPECT_FALSE(config.value<bool>("expert_weights_norm"));
+  EXPECT_EQ(config.layers(), "SSSS");
+  EXPECT_FALSE(config.has("blk.0.exp_probs_b.bias"));
+  EXPECT_FALSE(config.has("blk.0.ffn_gate_inp.bias"));
+}
+
+TEST(HfExperts, Dots1HasGroupsAndDenseLayersFirst) {
+  Json json = small("Dots1ForCausalLM");
+  json["n_routed_experts"] = 8;
+  json["num_experts_per_tok"] = 2;
+  json["n_shared_experts"] = 2;
+  json["moe_intermediate_size"] = 24;
+  json["first_k_dense_replace"] = 3;
+  json["n_group"] = 4;
+  json["topk_group"] = 2;
+  json["routed_scaling_factor"] = 2.5;
+  const Meaning config(json);
+  EXPECT_EQ(config.error(), "");
+  EXPECT_EQ(config.integer("expert_gating_func"), 2);
+  EXPECT_EQ(config.integer("expert_group_count"), 4);
+  EXPECT_EQ(config.integer("expert_group_used_count"), 2);
+  EXPECT_EQ(config.integer("expert_shared_count"), 2);
+  EXPECT_EQ(config.integer("expert_shared_feed_forward_length"), 48);
+  EXPECT_EQ(config.integer("leading_dense_block_count"), 3);
+  EXPECT_EQ(config.value<double>("expert_weights_scale"), 2.5);
+  EXPECT_EQ(config.layers(), "DDDS");
+  EXPECT_TRUE(config.has("blk.3.exp_probs_b.bias"));
+  json["n_shared_experts"] = 1 << 30;
+  EXPECT_NE(Meaning(json).error().find("n_shared_experts"), std::string::npos);
+}
+
+TEST(HfExperts, ErnieHasThemInAnInterval) {
+  Json json = small("Ernie4_5_MoeForCausalLM");
+  EXPECT_EQ(Meaning(json).layers(), "DSSS");
+  json["moe_layer_end_index"] = 2;
+  EXPECT_EQ(Meaning(json).layers(), "DSSD");
+  json["moe_layer_interval"] = 2;
+  EXPECT_EQ(Meaning(json).layers(), "DSDD");
+  json["moe_layer_end_index"] = -1;
+  EXPECT_EQ(Meaning(json).layers(), "DSDS");
+  json["moe_layer_end_index"] = -2;
+  EXPECT_NE(Meaning(json).error().find("moe_layer_end_index"), std::string::npos);
+}
+
+TEST(HfExperts, ExaoneNamesTheKindOfEachLayer) {
+  Json json = small("ExaoneMoeForCausalLM");
+  EXPECT_EQ(Meaning(json).layers(), "DSSS");
+  json["mlp_layer_types"] = {"sparse", "dense", "dense", "sparse"};
+  EXPECT_EQ(Meaning(json).layers(), "SDDS");
+  json["mlp_layer_types"] = {"sparse", "dense"};
+  EXPECT_NE(Meaning(json).error().find("mlp_layer_types"), std::string::npos);
+  json["mlp_layer_types"] = {"sparse", "dense", "dense", "linear"};
+  EXPECT_NE(Meaning(json).error().find("mlp_layer_types"), std::string::npos);
+}
+
+TEST(HfExperts, HunyuanMayCountThemByLayer) {
+  Json json = small("HunYuanMoEV1ForCausalLM");
+  json["num_experts"] = 8;
+  json["moe_topk"] = {2, 2, 2, 2};
+  EXPECT_EQ(Meaning(json).integer("expert_used_count"), 2);
+  EXPECT_EQ(Meaning(json).integer("expert_shared_feed_forward_length"), 96);
+  for (const Json& wrong : {Json({2, 2, 2, 3}), Json::array(), Json({-1, -1}), Json({"2"})}) {
+    json["moe_topk"] = wrong;
+    EXPECT_NE(Meaning(json).error().find("moe_topk"), std::string::npos) << wrong.dump();
+  }
+}
+
+TEST(HfExperts, WhetherABiasChoosesIsSaid) {
+  Json json = small("Lfm2MoeForCausalLM");
+  json["layer_types"] = {"conv", "conv", "full_attention", "conv"};
+  EXPECT_TRUE(Meaning(json).has("blk.2.exp_probs_b.bias"));
+  EXPECT_EQ(Meaning(json).layers(), "DDSS");
+  json["use_expert_bias"] = false;
+  EXPECT_FALSE(Meaning(json).has("blk.2.exp_probs_b.bias"));
+}
+
+TEST(HfExperts, ModelsOfExpertsAloneNeedNoOtherWidth) {
+  Json json = small("SolarOpenForCausalLM");
+  json.erase("intermediate_size");
+  json["moe_intermediate_size"] = 24;
+  EXPECT_EQ(Meaning(json).error(), "");
+  EXPECT_EQ(Meaning(json).integer("feed_forward_length"), 24);
+  Json dense = small("Dots1ForCausalLM");
+  dense.erase("intermediate_size");
+  EXPECT_NE(Meaning(dense).error().find("intermediate_size"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv
