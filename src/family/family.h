@@ -94,6 +94,10 @@ struct SoftCap {
 // n_in) and biases (experts, n_out); or, flat, matrices (experts · n_out, n_in).
 enum class ExpertStack : uint8_t { none, stacked, flat };
 
+// Whether a tensor of a checkpoint is half of an MXFP4 one: its codes, (…, blocks, 16) bytes, or
+// the scales of its blocks. Both have one name.
+enum class MxPart : uint8_t { none, codes, scales };
+
 // A tensor of a checkpoint under a name that only this family uses. Names lack their ending
 // (".weight", ".bias"); "{}" is the number of the layer.
 struct TensorName {
@@ -107,6 +111,7 @@ struct TensorName {
   // all of the other, or by turns.
   std::string_view other = {};
   bool by_turns = false;
+  MxPart mx = MxPart::none;
 };
 
 // What the tokenizer of a GGUF file means where its keys do not say it.

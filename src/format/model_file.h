@@ -47,6 +47,9 @@ struct TensorInfo {
   // transposed matrices and parts of larger ones. Empty: they follow each other. Only for formats
   // whose blocks are single numbers.
   std::vector<int64_t> steps = {};
+  // MXFP4 of checkpoints: `bytes` has the codes of each block, 16 bytes with those of neighbours in
+  // one, and this has the scales, a byte for each block. Empty: blocks are as the format has them.
+  Bytes scales = {};
 
   int64_t n_elements() const;
   // The tensor as a matrix has this many rows of shape.back() numbers.
@@ -55,6 +58,8 @@ struct TensorInfo {
   int64_t row_offset(int64_t row) const;
   // Whether the numbers of a row follow each other.
   bool has_whole_rows() const;
+  // A row as the format packs it. Requires: `to` holds bytes_of(shape.back()).
+  void copy_row(int64_t row, std::byte* to) const;
   // Numbers of a row, as float32. Requires: `to` holds shape.back() of them.
   void decode_row(int64_t row, float* to) const;
 };

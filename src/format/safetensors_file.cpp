@@ -38,6 +38,8 @@ class SafetensorsFile final : public ModelFile {
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
   Status add_tensor(const TensorNames& names, SafetensorsTensor&& stored, const std::string& path);
+  Status join_mx_tensors();
+  void add_parts(TensorInfo tensor, const MappedName& name, const std::string& stored_name);
   void leave_out(std::string name);
   void remark_on_left_out();
   Status check_output();
@@ -48,6 +50,12 @@ class SafetensorsFile final : public ModelFile {
   HfConfig config_;
   std::vector<std::string> names_to_ignore_;
   std::vector<std::string> left_out_;
+  // Halves of MXFP4 tensors, by GGUF name.
+  struct MxHalves {
+    MappedName name;
+    std::optional<SafetensorsTensor> codes, scales;
+  };
+  std::map<std::string, MxHalves> mx_halves_;
   std::map<std::string, std::string, std::less<>> hf_names_;  // by GGUF name
   std::string chat_template_, response_template_;
 };
@@ -59,6 +67,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   file->container_ = "safetensors";
   TRY(file->read_config(options));
   TRY(file->read_files());
+  TRY(file->join_mx_tensors());
   file->remark_on_left_out();
   TRY(file->read_chat_template());
   TRY(file->read_response_template());
@@ -162,8 +171,12 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     leave_out(std::move(stored.name));
     return {};
   }
-  hf_names_.emplace(name.gguf, stored.name);
-  if (!name.other.empty()) hf_names_.emplace(name.other, stored.name);
+  if (name.form.mx != MxPart::none) {
+    MxHalves& halves = mx_halves_[name.gguf];
+    (name.form.mx == MxPart::codes ? halves.codes : halves.scales) = std::move(stored);
+    if (name.form.mx == MxPart::codes) halves.name = std::move(name);
+    return {};
+  }
   if (!stored.dtype) {
     return fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
                 quoted_name(stored.name), stored.dtype_name);
@@ -172,9 +185,34 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
                     .dtype = *stored.dtype,
                     .shape = std::move(stored.shape),
                     .bytes = stored.bytes};
+  add_parts(std::move(tensor), name, stored.name);
+  return {};
+}
+
+void SafetensorsFile::add_parts(TensorInfo tensor, const MappedName& name,
+                                const std::string& stored_name) {
+  hf_names_.emplace(name.gguf, stored_name);
+  if (!name.other.empty()) hf_names_.emplace(name.other, stored_name);
+  tensor.name = name.gguf;
   const Result<int64_t> n_experts = integer("expert_count");
   for (TensorInfo& part : parts_of(std::move(tensor), name, n_experts.value_or(0))) {
     tensors_.push_back(std::move(part));
+  }
+}
+
+Status SafetensorsFile::join_mx_tensors() {
+  for (const auto& [gguf_name, halves] : mx_halves_) {
+    if (!halves.codes || !halves.scales) {
+      const SafetensorsTensor& there = halves.codes ? *halves.codes : *halves.scales;
+      return fail(Code::corrupt, "{}: tensor '{}': its {} are missing", path_,
+                  quoted_name(there.name), halves.codes ? "scales" : "codes");
+    }
+    Result<TensorInfo> joined = joined_mxfp4(*halves.codes, *halves.scales);
+    if (!joined) {
+      return fail(Code::corrupt, "{}: tensor '{}': {}", path_, quoted_name(halves.codes->name),
+                  joined.error().message());
+    }
+    add_parts(std::move(*joined), halves.name, halves.codes->name);
   }
   return {};
 }

@@ -4,6 +4,8 @@
 namespace ruv {
 namespace {
 
+constexpr int64_t kMxBlockBytes = 16;  // of codes
+
 // The steps of numbers that follow each other.
 void fill_steps(TensorInfo& tensor) {
   tensor.steps.resize(tensor.shape.size());
@@ -27,6 +29,9 @@ TensorInfo take_other(TensorInfo& tensor, size_t rows, const MappedName& name) {
   other.name = name.other;
   const int64_t before = name.form.by_turns ? step : tensor.shape[rows] * step;
   other.bytes = tensor.bytes.subspan(static_cast<size_t>(before));
+  if (!tensor.scales.empty()) {
+    other.scales = tensor.scales.subspan(static_cast<size_t>(before / kMxBlockBytes));
+  }
   return other;
 }
 
@@ -41,15 +46,33 @@ std::vector<TensorInfo> parts_of(TensorInfo tensor, const MappedName& name, int6
       shape[0] % n_experts == 0) {
     shape = {n_experts, shape[0] / n_experts, shape[1]};
   }
-  const bool turns = form.conv1d && shape.size() == (is_stack ? 3 : 2);
+  const bool turns = form.conv1d && tensor.scales.empty() && shape.size() == (is_stack ? 3 : 2);
   const size_t rows = is_stack ? 1 : 0;
   const bool splits = !name.other.empty() && shape.size() > rows;
-  if (format_of(tensor.dtype).block_size > 1 || tensor.n_elements() == 0) return {tensor};
-  if (turns || splits) fill_steps(tensor);
+  const bool is_plain = format_of(tensor.dtype).block_size == 1;
+  if ((!is_plain && tensor.scales.empty()) || tensor.n_elements() == 0) return {tensor};
+  if (is_plain && (turns || splits)) fill_steps(tensor);
   if (turns) transpose(tensor);
   if (!splits || shape[rows] % 2 != 0) return {tensor};
   TensorInfo other = take_other(tensor, rows, name);
   return {std::move(tensor), std::move(other)};
+}
+
+Result<TensorInfo> joined_mxfp4(const SafetensorsTensor& codes, const SafetensorsTensor& scales) {
+  std::vector<int64_t> shape = scales.shape;
+  shape.push_back(kMxBlockBytes);
+  if (codes.dtype_name != "U8" || scales.dtype_name != "U8" || shape.size() < 2 ||
+      codes.shape != shape) {
+    return fail(Code::corrupt, "its codes and scales are not bytes of shapes that fit each other");
+  }
+  TensorInfo tensor{
+      .name = codes.name, .dtype = DType::mxfp4, .shape = scales.shape, .bytes = codes.bytes};
+  int64_t step = tensor.shape.back() * kMxBlockBytes;
+  tensor.shape.back() *= 2 * kMxBlockBytes;
+  tensor.scales = scales.bytes;
+  tensor.steps.resize(tensor.shape.size());
+  for (size_t i = tensor.shape.size() - 1; i-- > 0; step *= tensor.shape[i]) tensor.steps[i] = step;
+  return tensor;
 }
 
 }  // namespace ruv

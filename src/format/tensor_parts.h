@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "format/model_file.h"
+#include "format/safetensors.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -12,5 +12,9 @@ namespace ruv {
 // One tensor, or two where `name` has another; as it is where its shape is none that the name's
 // form fits. `tensor` has the shape of the file, and numbers that follow each other.
 std::vector<TensorInfo> parts_of(TensorInfo tensor, const MappedName& name, int64_t n_experts);
+
+// An MXFP4 tensor of its codes, (…, blocks, 16) bytes, and scales, (…, blocks), both inside a file.
+// Fails: corrupt, without a name, where they do not fit each other.
+Result<TensorInfo> joined_mxfp4(const SafetensorsTensor& codes, const SafetensorsTensor& scales);
 
 }  // namespace ruv

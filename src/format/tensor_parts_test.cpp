@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <numeric>
 
 namespace ruv {
@@ -98,6 +100,53 @@ TEST(TensorParts, FlatStacksAreCutByTheNumberOfExperts) {
   const auto columns = counted.parts({.conv1d = true, .stack = ExpertStack::flat}, 2);
   EXPECT_EQ(columns[0].shape, (Shape{2, 3, 2}));
   EXPECT_EQ(row_of(columns[0], 3), (Row{6, 9}));
+}
+
+// Two experts of four rows of 64 numbers, whose rows take turns. Number i of row r of expert e is a
+// code made of them; its value follows from the specification.
+TEST(TensorParts, Mxfp4IsJoinedFromCodesAndScales) {
+  constexpr std::array<float, 16> kE2m1 = {0,  0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                           -0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+  const auto code_of = [](int64_t row, int64_t i) { return (7 * row + 3 * i) % 16; };
+  std::vector<std::byte> codes;
+  std::vector<std::byte> scales;
+  for (int64_t row = 0; row < 8; ++row) {
+    for (int64_t i = 0; i < 64; i += 2) {
+      codes.push_back(static_cast<std::byte>(code_of(row, i) | code_of(row, i + 1) << 4));
+    }
+    for (int64_t block = 0; block < 2; ++block) {
+      scales.push_back(static_cast<std::byte>(126 + row + block));
+    }
+  }
+  const SafetensorsTensor all_codes{"codes", "U8", {}, {2, 4, 2, 16}, codes};
+  const SafetensorsTensor all_scales{"scales", "U8", {}, {2, 4, 2}, scales};
+  const auto joined = joined_mxfp4(all_codes, all_scales);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->shape, (Shape{2, 4, 64}));
+  const TensorName form{.stack = ExpertStack::stacked, .other = "second", .by_turns = true};
+  const auto parts = parts_of(*joined, {"first", "second", form, true}, 2);
+  ASSERT_EQ(parts.size(), 2U);
+  for (int64_t part = 0; part < 2; ++part) {
+    EXPECT_EQ(parts[static_cast<size_t>(part)].shape, (Shape{2, 2, 64}));
+    for (int64_t row = 0; row < 4; ++row) {
+      const int64_t from = 2 * row + part;
+      const Row numbers = row_of(parts[static_cast<size_t>(part)], row);
+      for (int64_t i = 0; i < 64; ++i) {
+        const float value = kE2m1[static_cast<size_t>(code_of(from, i))];
+        const auto exponent = static_cast<int>(from + i / 32 - 1);
+        EXPECT_EQ(numbers[static_cast<size_t>(i)], std::ldexp(value, exponent));
+      }
+    }
+  }
+}
+
+TEST(TensorParts, HalvesOfMxfp4MustFit) {
+  const std::vector<std::byte> bytes(64);
+  const SafetensorsTensor codes{"codes", "U8", {}, {2, 2, 16}, bytes};
+  EXPECT_TRUE(joined_mxfp4(codes, {"scales", "U8", {}, {2, 2}, Bytes(bytes).first(4)}));
+  EXPECT_FALSE(joined_mxfp4(codes, {"scales", "U8", {}, {2, 1}, Bytes(bytes).first(2)}));
+  EXPECT_FALSE(joined_mxfp4(codes, {"scales", "I8", DType::i8, {2, 2}, Bytes(bytes).first(4)}));
+  EXPECT_FALSE(joined_mxfp4(codes, {"scales", "U8", {}, {}, Bytes(bytes).first(1)}));
 }
 
 TEST(TensorParts, WhatDoesNotFitStaysAsItIs) {

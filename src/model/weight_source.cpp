@@ -115,17 +115,13 @@ Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string n
     }
     return result;
   }
-  const auto size = static_cast<size_t>(format_of(tensor.dtype).block_bytes);
-  const int64_t n_numbers = (rows.end - rows.begin) * n_in;
+  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
   result.owned =
-      std::make_shared<Buffer>(TRY(Buffer::allocate(n_numbers * static_cast<int64_t>(size))));
+      std::make_shared<Buffer>(TRY(Buffer::allocate((rows.end - rows.begin) * row_bytes)));
   std::byte* to = result.owned->get();
-  for (int64_t row = rows.begin; row < rows.end; ++row) {
+  for (int64_t row = rows.begin; row < rows.end; ++row, to += row_bytes) {
+    tensor.copy_row(row, to);
     result.rows.push_back(to);
-    const std::byte* from = tensor.bytes.data() + tensor.row_offset(row);
-    for (int64_t i = 0; i < n_in; ++i, to += size, from += tensor.steps.back()) {
-      std::memcpy(to, from, size);
-    }
   }
   return result;
 }
