@@ -76,10 +76,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   };
   claim(hf.short_keys ? kShortKeys : kUsualKeys);
   for (const std::string_view key :
-       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.qk_norm_key,
-        hf.period_key, window_keys(hf.windows), hf.embed_scale, hf.residual_scale, hf.attn_scale,
-        hf.logit_scale, hf.parallel_key, hf.clamp_key, hf.rotated_dims_key, hf.rotated_key,
-        hf.unrotated_key}) {
+       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.head_bias,
+        hf.qk_norm_key, hf.period_key, window_keys(hf.windows), hf.embed_scale, hf.residual_scale,
+        hf.attn_scale, hf.logit_scale, hf.parallel_key, hf.clamp_key, hf.rotated_dims_key,
+        hf.rotated_key, hf.unrotated_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.
@@ -109,8 +109,8 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(count.names);
   }
   for (const std::string_view key :
-       {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.score_key,
-        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+       {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
+        experts.score_key, experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
     claim(key);
   }
   return keys;
@@ -137,7 +137,8 @@ std::string_view hf_rope_keys() {
 }
 
 std::string_view hf_rope_keys_without_effect() {
-  return " beta_fast beta_slow mscale mscale_all_dim truncate mrope_section "
+  return " short_mscale long_mscale beta_fast beta_slow mscale mscale_all_dim truncate "
+         "mrope_section "
          "mrope_interleaved ";
 }
 

@@ -20,6 +20,7 @@
   X(flex_olmo)          \
   X(exaone_moe)         \
   X(hy_v3)              \
+  X(phimoe)             \
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \

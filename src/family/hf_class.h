@@ -67,6 +67,8 @@ struct HfClass {
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
   double rope_base = 10000;
+  // longrope: short_mscale and long_mscale scale angles in place of the attention factor.
+  bool angle_scales = false;
   int64_t original_positions = 0;  // original_max_position_embeddings, read beside rope_scaling
   double rotary_part = 1;          // default of partial_rotary_factor
   // Key with the number of rotated dimensions of a head, where partial_rotary_factor is absent.
@@ -75,6 +77,7 @@ struct HfClass {
   bool scales_attention = false;  // scale_attn_weights, scale_attn_by_inverse_layer_idx
   // Keys that say whether projections have biases, where the block does not always have them.
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
+  std::string_view head_bias = {};  // the same of the output matrix; absent: no
   bool biases_by_default = false;
   std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
   bool qkv_bias_by_default = false;

@@ -42,6 +42,8 @@ struct HfExperts {
   double scale = 1;
   std::string_view least_sum_key = {};
   double least_sum = 0;
+  std::string_view jitter_key = {};  // half the closeness of sparsemixer
+  double jitter = 0;
   HfCount groups = {}, groups_used = {};
   // "softmax" or "sigmoid"; without a key: as the family.
   std::string_view score_key = {};

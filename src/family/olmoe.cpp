@@ -3,7 +3,7 @@
 
 namespace ruv::family {
 namespace {
-constexpr NeutralKey kNeutral[] = {{"clip_qkv", " null "}};
+constexpr NeutralKey kNeutral[] = {{"clip_qkv", " null "}, {"sliding_window", " null "}};
 constexpr HfClass kClasses[] = {{.model_type = "olmoe",
                                  .class_names = "OlmoeForCausalLM OlmoeModel",
                                  .norm_eps = 1e-5,

@@ -155,7 +155,8 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   if (model.container() == "gguf") return false;
   if (key.starts_with("tokenizer.")) return true;  // written from the TokenizerSpec
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
-  for (const std::string_view name : {".expert_layers", ".expert_choice_bias", ".use_qk_norm"}) {
+  for (const std::string_view name :
+       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias"}) {
     if (key.ends_with(name)) return true;
   }
   const size_t at = key.find(".rope.scaling.");

@@ -180,6 +180,7 @@ Status ConfigReader::read_bias(std::string_view name, bool always, std::string_v
 
 Status ConfigReader::read_biases() {
   TRY(read_bias("attention_bias", block_.qkv_bias, hf_.qkv_bias));
+  TRY(read_bias("lm_head_bias", block_.head_bias, hf_.head_bias));
   TRY(read_bias("attention_output_bias", block_.all_bias, hf_.output_bias));
   return read_bias("mlp_bias", block_.all_bias, hf_.mlp_bias);
 }
@@ -466,7 +467,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   if (gguf_name.find("_norm.") != gguf_name.npos) {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }
-  if (gguf_name == "output.bias") return family->block.head_bias;
+  if (gguf_name == "output.bias") return flag_of(*this, "lm_head_bias");
   if (gguf_name.find(".attn_output.") != gguf_name.npos) {
     return flag_of(*this, "attention_output_bias");
   }

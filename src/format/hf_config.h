@@ -10,6 +10,7 @@
 //   expert_weights_least_sum           number: what weights are divided by, at least
 //   expert_closeness                   number: of sparsemixer (device/ops.h)
 //   expert_gate_limit                  number: limit of the gates of experts; 0: none
+//   lm_head_bias                       truth value: the output matrix has a bias
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
 //   use_qk_norm                        truth value: queries and keys are normalised

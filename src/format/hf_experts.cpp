@@ -211,6 +211,10 @@ class ExpertReader {
       if (scale == 0) return config_.wrong(experts_.scale_key, "is 0");
       out_.set("expert_weights_scale", scale, config_.path_of(experts_.scale_key));
     }
+    if (!experts_.jitter_key.empty()) {
+      const double jitter = TRY(config_.number(experts_.jitter_key)).value_or(experts_.jitter);
+      out_.set("expert_closeness", 2 * jitter, config_.path_of(experts_.jitter_key));
+    }
     if (experts_.least_sum_key.empty()) return {};
     out_.set("expert_weights_least_sum",
              TRY(config_.number(experts_.least_sum_key)).value_or(experts_.least_sum),

@@ -26,6 +26,7 @@ class RopeReader {
   Status read_local_scaling(const Members& rope);
   Status read_llama3(const Members& rope);
   Status read_longrope(const Members& rope);
+  Status read_angle_scale(const Members& rope);
   Result<int64_t> original_positions(const Members& rope);
   Result<double> factor_of(const Members& rope);
   Status copy_factors(const Members& rope, std::string_view name);
@@ -220,6 +221,7 @@ Status RopeReader::read_longrope(const Members& rope) {
   out_.set("rope.scaling.original_context_length", original, name);
   TRY(copy_factors(rope, "short_factor"));
   TRY(copy_factors(rope, "long_factor"));
+  if (hf_.angle_scales) return read_angle_scale(rope);
   if (rope.is_set("attention_factor")) {
     const double given = TRY(rope.number("attention_factor")).value_or(1);
     out_.set("rope.scaling.attn_factor", given, rope.path_of("attention_factor"));
@@ -229,6 +231,19 @@ Status RopeReader::read_longrope(const Members& rope) {
   const double stretch = rope.is_set("factor") ? TRY(factor_of(rope)) : by_length;
   out_.set("rope.scaling.attn_factor", longrope_magnitude(stretch, original),
            rope.path_of("attention_factor"));
+  return {};
+}
+
+// One for short and one for long texts.
+Status RopeReader::read_angle_scale(const Members& rope) {
+  const auto near = TRY(rope.number("short_mscale"));
+  const auto far = TRY(rope.number("long_mscale"));
+  if (!near) return rope.wrong("short_mscale", "is missing");
+  if (far != near) {
+    return rope.wrong("long_mscale", "differs from short_mscale, which is not supported",
+                      Code::unsupported);
+  }
+  out_.set("rope.scaling.attn_factor", *near, rope.path_of("short_mscale"));
   return {};
 }
 

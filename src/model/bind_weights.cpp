@@ -49,7 +49,10 @@ class Binder {
 
   Status bind_output() {
     TRY(bind_norm(std::string(m_.family->last_norm), m_.h.n_embd, m_.output_norm));
-    if (m_.family->block.head_bias) {
+    // A GGUF file has it or not.
+    const MetaValue* const value = m_.file->find("lm_head_bias");
+    const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
+    if (said != nullptr ? *said : m_.family->block.head_bias || source_.has("output.bias")) {
       m_.output_bias = TRY(source_.upload(TRY(source_.vector("output.bias", m_.h.n_vocab))));
     }
     const bool tied = !source_.has("output.weight");

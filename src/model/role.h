@@ -15,8 +15,8 @@ namespace ruv {
 // short convolution. attn_gate: what attention's results are gated by. delta_in: queries, keys and
 // values of linear attention; delta_gate, beta, decay: what gates its results, its writing and its
 // forgetting; delta_out: after it. router: gives each row a number for each expert; the roles of
-// experts have as many matrices. shared: a feed-forward for all rows beside the experts, weighted by
-// the sigmoid of what shared_router gives where there is one.
+// experts have as many matrices. shared: a feed-forward for all rows beside the experts, weighted
+// by the sigmoid of what shared_router gives where there is one.
 enum class Role : uint8_t {
   q,
   k,

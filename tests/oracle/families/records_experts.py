@@ -246,5 +246,37 @@ class HyV3(Experts):
             d.config["mlp_layer_types"] = [d.pick("dense", "sparse") for _ in range(n)]
 
 
+class Phimoe(Experts):
+    """LongRoPE only below its original length: beyond it the reference keeps the short factors,
+    unlike the model's own code."""
+    name = model_type = "phimoe"
+    hf_class, base_class, has_head_dim = "PhimoeForCausalLM", "PhimoeModel", False
+    count, width, counts = "num_local_experts", None, (2, 3, 5, 8)
+    biases, eps = ("attention_bias", "lm_head_bias"), "rms_norm_eps"
+    kinds = ("default",) * 3
+    inert = {"router_aux_loss_coef", "input_jitter_noise", "num_experts_per_tok"}
+
+    def settings(self, d):
+        super().settings(d)
+        c = d.config
+        d.put("num_experts_per_tok", 2, 2, 2, 1, absent=0.3, null=0)
+        d.put("router_jitter_noise", 0.01, 0.3, 0.6, absent=0.2, null=0)
+        d.put("input_jitter_noise", 0.1, absent=0.9, null=0)
+        d.window()
+        if d.chance(0.4):
+            c.pop("rope_parameters", None)
+            c["original_max_position_embeddings"] = 400
+            c["max_position_embeddings"] = 512
+            scaling = d.longrope(d.head_dim, 400, 512)
+            c["original_max_position_embeddings"] = 400
+            for name in ("factor", "attention_factor"):
+                scaling.pop(name, None)
+            near = d.pick(1.0, 1.2431, 0.8)
+            c["rope_scaling"] = {"rope_type": "longrope", **scaling, "short_mscale": near,
+                                 "long_mscale": near if d.chance(0.9) else 1.5}
+            c["rope_scaling"]["original_max_position_embeddings"] = 400
+            d.limits = []
+
+
 EXPERTS = [Qwen2Moe, Olmoe, GraniteMoe, GraniteMoeShared, Glm4Moe, Dots1, Ernie45Moe, HunyuanMoe,
-           SolarOpen, MiniMaxM2, Lfm2Moe, FlexOlmo, ExaoneMoe, HyV3]
+           SolarOpen, MiniMaxM2, Lfm2Moe, FlexOlmo, ExaoneMoe, HyV3, Phimoe]
