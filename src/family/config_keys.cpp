@@ -79,7 +79,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
        {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.head_bias,
         hf.qk_norm_key, hf.period_key, window_keys(hf.windows), hf.embed_scale, hf.residual_scale,
         hf.attn_scale, hf.logit_scale, hf.parallel_key, hf.clamp_key, hf.rotated_dims_key,
-        hf.rotated_key, hf.unrotated_key}) {
+        hf.root_embed_key, hf.rotated_key, hf.unrotated_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.

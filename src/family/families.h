@@ -21,6 +21,7 @@
   X(exaone_moe)         \
   X(hy_v3)              \
   X(phimoe)             \
+  X(afmoe)              \
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \

@@ -87,6 +87,8 @@ struct HfClass {
   // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
   std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
   double logit_scale_default = 1;
+  // Whether embeddings are multiplied by the root of their width; absent: no.
+  std::string_view root_embed_key = {};
   std::string_view parallel_key = {};   // whether BlockSpec::parallel; absent: as the block
   std::string_view clamp_key = {};      // limit of the numbers in q, k and v
   std::string_view rotated_key = {};    // a list: 0 for layers without positions

@@ -3,6 +3,7 @@
 #include "format/hf_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "family/word_list.h"
@@ -234,6 +235,11 @@ Status ConfigReader::read_scales() {
     const double scale = TRY(config_.number(row.name)).value_or(row.otherwise);
     if (scale == 0) return config_.wrong(row.name, "is 0");
     out_.set(row.key, scale, config_.path_of(row.name));
+  }
+  if (!hf_.root_embed_key.empty()) {
+    const bool scaled = TRY(config_.truth(hf_.root_embed_key)).value_or(false);
+    out_.set("embedding_scale", scaled ? std::sqrt(static_cast<double>(width_)) : 1.0,
+             config_.path_of(hf_.root_embed_key));
   }
   if (!hf_.parallel_key.empty()) {
     const bool parallel = TRY(config_.truth(hf_.parallel_key)).value_or(block_.parallel);

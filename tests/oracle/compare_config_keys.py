@@ -48,6 +48,7 @@ CLASSES = {
     "minimax_m2": ("minimax_m2", "MiniMaxM2Config"), "lfm2_moe": ("lfm2_moe", "Lfm2MoeConfig"),
     "flex_olmo": ("flex_olmo", "FlexOlmoConfig"), "exaone_moe": ("exaone_moe", "ExaoneMoeConfig"),
     "hy_v3": ("hy_v3", "HYV3Config"), "phimoe": ("phimoe", "PhimoeConfig"),
+    "afmoe": ("afmoe", "AfmoeConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",

@@ -278,5 +278,25 @@ class Phimoe(Experts):
             d.limits = []
 
 
+class Afmoe(Experts):
+    name = model_type = "afmoe"
+    hf_class, base_class = "AfmoeForCausalLM", "AfmoeModel"
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("num_shared_experts", 1, 2, absent=0.3, null=0)
+        d.put("num_dense_layers", 0, 1, 2, absent=0.3, null=0)
+        d.put("route_scale", 1.0, 2.5, 0.7, absent=0.3, null=0)
+        d.put("mup_enabled", True, False, absent=0.3, null=0)
+        d.put("attention_bias", True, False, absent=0.9, null=0)
+        d.window(null=0)
+        d.put("global_attn_every_n_layers", 2, 3, 4, absent=0.4, null=0)
+        d.layer_types(0.3)
+
+
 EXPERTS = [Qwen2Moe, Olmoe, GraniteMoe, GraniteMoeShared, Glm4Moe, Dots1, Ernie45Moe, HunyuanMoe,
-           SolarOpen, MiniMaxM2, Lfm2Moe, FlexOlmo, ExaoneMoe, HyV3, Phimoe]
+           SolarOpen, MiniMaxM2, Lfm2Moe, FlexOlmo, ExaoneMoe, HyV3, Phimoe, Afmoe]

@@ -12,7 +12,8 @@ import numpy as np
 
 MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
-           ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight")
+           ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
+           ".mlp.router.gate.weight")
 
 
 def fnv1a(name):
