@@ -62,7 +62,7 @@ Result<TensorInfo> joined_mxfp4(const SafetensorsTensor& codes, const Safetensor
   std::vector<int64_t> shape = scales.shape;
   shape.push_back(kMxBlockBytes);
   if (codes.dtype_name != "U8" || scales.dtype_name != "U8" || shape.size() < 2 ||
-      codes.shape != shape) {
+      scales.bytes.empty() || codes.shape != shape) {
     return fail(Code::corrupt, "its codes and scales are not bytes of shapes that fit each other");
   }
   TensorInfo tensor{

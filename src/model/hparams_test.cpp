@@ -211,6 +211,39 @@ TEST(HParams, AFileSaysHowExpertsAreChosenAndWeighted) {
   EXPECT_TRUE(chosen.normalises);
 }
 
+TEST(HParams, LayersThatPredictFurtherTokensAreNotComputed) {
+  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_layers, 3);
+  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{0}).read().n_layers, 4);
+  for (const int64_t n : {int64_t{-1}, int64_t{4}, int64_t{1} << 40}) {
+    const auto file = Numbers("glm4moe").set("nextn_predict_layers", n).open();
+    const auto h = read_hparams(*file, *file->family());
+    ASSERT_FALSE(h) << n;
+    EXPECT_NE(h.error().message().find("'glm4moe.nextn_predict_layers'"), std::string::npos);
+  }
+  EXPECT_FALSE(Numbers("llama").set("nextn_predict_layers", int64_t{1}).open()->usable().ok());
+}
+
+TEST(HParams, HeadsAreNormalisedWhereTheConfigSaysSo) {
+  Numbers numbers("glm4moe");
+  EXPECT_FALSE(numbers.plans().front().has(NormRole::q));
+  numbers.set("use_qk_norm", true);
+  EXPECT_TRUE(numbers.plans().front().has(NormRole::q));
+}
+
+TEST(HParams, SparsemixerChoosesTwo) {
+  const auto refusal = [](int64_t used) {
+    const auto file = Numbers("phimoe")
+                          .set("attention.layer_norm_epsilon", 1e-5)
+                          .set("expert_count", int64_t{4})
+                          .set("expert_used_count", used)
+                          .open();
+    const auto h = read_hparams(*file, *file->family());
+    return h ? std::string() : h.error().message();
+  };
+  EXPECT_EQ(refusal(2), "");
+  EXPECT_NE(refusal(3).find("'phimoe.expert_used_count' = 3"), std::string::npos);
+}
+
 TEST(HParams, GroupsOfExpertsMustFit) {
   const auto refusal = [](int64_t n_groups, int64_t n_used) {
     const auto file = eight_experts()

@@ -2,14 +2,23 @@
 from families.base import SCALED, SILU
 from families.records_dense import PART, Dense, Kv
 
-MODEL_COUNTS = (1, 2, 3, 5, 8, 17)
+MODEL_COUNTS = (1, 2, 3, 3, 5, 5, 8, 8, 17)
+
+
+# Keys that decide which tensors there are: changed alone, they fit no file, or no layer has experts.
+STRUCTURE = {
+    "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts",
+    "moe_intermediate_size", "decoder_sparse_step", "mlp_only_layers", "first_k_dense_replace",
+    "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "moe_layer_start_index",
+    "moe_layer_end_index", "moe_layer_interval", "num_dense_layers", "mlp_layer_types",
+    "shared_expert_intermediate_size", "shared_intermediate_size", "intermediate_size"}
 
 
 class Experts(Kv):
     """Keys that most such classes have: `count`, `used` and `width` name them."""
     count, used, width = "num_experts", "num_experts_per_tok", "moe_intermediate_size"
-    counts, most_used, goldens, biases = MODEL_COUNTS, 5, 8, ()
-    inert = {"router_aux_loss_coef"}
+    counts, most_used, goldens, biases = MODEL_COUNTS, 5, 7, ()
+    inert = {"router_aux_loss_coef", *STRUCTURE}
 
     def sizes(self, d):
         super().sizes(d)
@@ -29,7 +38,7 @@ class Experts(Kv):
 
 class Grouped(Experts):
     """DeepSeek's router: sigmoids, a bias that chooses, groups of which the best may be chosen."""
-    count, counts = "n_routed_experts", (4, 6, 8, 12)
+    count, counts, goldens = "n_routed_experts", (4, 4, 6, 6, 8, 12), 7
 
     def sizes(self, d):
         super().sizes(d)
@@ -69,7 +78,7 @@ class Qwen2Moe(Experts):
 
 class Olmoe(Experts):
     name = model_type = "olmoe"
-    hf_class, base_class = "OlmoeForCausalLM", "OlmoeModel"
+    hf_class, base_class, has_head_dim = "OlmoeForCausalLM", "OlmoeModel", False
     biases, width = ("attention_bias",), None
 
     def sizes(self, d):
@@ -109,7 +118,7 @@ class Glm4Moe(Grouped):
     name, model_type = "glm4moe", "glm4_moe"
     hf_class, base_class, kinds = "Glm4MoeForCausalLM", "Glm4MoeModel", PART
     biases, partial, eights = ("attention_bias", "use_qk_norm"), 0.6, True
-    inert = {"num_nextn_predict_layers"}
+    inert = {"num_nextn_predict_layers", *Experts.inert}
 
     def settings(self, d):
         super().settings(d)
@@ -159,7 +168,6 @@ class SolarOpen(Grouped):
     name = model_type = "solar_open"
     hf_class, base_class, kinds = "SolarOpenForCausalLM", "SolarOpenModel", PART
     biases, partial, eights = ("attention_bias",), 0.4, True
-    inert = {"first_k_dense_replace", "intermediate_size"}
 
     def sizes(self, d):
         super().sizes(d)
@@ -183,6 +191,7 @@ class MiniMaxM2(Experts):
 class Lfm2Moe(Experts):
     name, model_type = "lfm2moe", "lfm2_moe"
     hf_class, base_class = "Lfm2MoeForCausalLM", "Lfm2MoeModel"
+    inert = {"num_key_value_heads", *Experts.inert}
 
     def settings(self, d):
         super().settings(d)
@@ -202,7 +211,7 @@ class Lfm2Moe(Experts):
 
 class FlexOlmo(Olmoe):
     name, model_type = "flexolmo", "flex_olmo"
-    hf_class, base_class = "FlexOlmoForCausalLM", "FlexOlmoModel"
+    hf_class, base_class, has_head_dim = "FlexOlmoForCausalLM", "FlexOlmoModel", True
 
     def settings(self, d):
         super().settings(d)
@@ -230,7 +239,7 @@ class ExaoneMoe(Grouped):
 class HyV3(Experts):
     name, model_type = "hy-v3", "hy_v3"
     hf_class, base_class, biases = "HYV3ForCausalLM", "HYV3Model", ("attention_bias", "mlp_bias")
-    inert = {"enable_moe_fp32_combine"}
+    inert = {"enable_moe_fp32_combine", *Experts.inert}
 
     def sizes(self, d):
         super().sizes(d)
@@ -254,7 +263,8 @@ class Phimoe(Experts):
     count, width, counts = "num_local_experts", None, (2, 3, 5, 8)
     biases, eps = ("attention_bias", "lm_head_bias"), "rms_norm_eps"
     kinds = ("default",) * 3
-    inert = {"router_aux_loss_coef", "input_jitter_noise", "num_experts_per_tok"}
+    inert = {"input_jitter_noise", "num_experts_per_tok", "long_factor", "max_position_embeddings",
+             "original_max_position_embeddings", *Experts.inert}
 
     def settings(self, d):
         super().settings(d)

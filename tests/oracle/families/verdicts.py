@@ -16,7 +16,9 @@ FAILING = ("different", "forms differ", "unnamed", "unloadable", "crash", "decid
 
 SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_size", "n_inner",
          "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "pad_token_id", "n_embd",
-         "n_layer", "n_head", "n_positions", "attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings"}
+         "n_layer", "n_head", "n_positions", "attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings",
+         "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts",
+         "moe_intermediate_size"}
 
 
 @dataclasses.dataclass
