@@ -21,7 +21,7 @@ constexpr HfClass kClasses[] = {
      .output_bias = "attention_bias",
      .head_bias = "lm_head_bias",
      .experts = {.count = {"num_local_experts", 16},
-                 .used = {"num_experts_per_tok", 2},
+                 .used = {.otherwise = 2},
                  .normalises = false,
                  .jitter_key = "router_jitter_noise",
                  .jitter = 0.01},

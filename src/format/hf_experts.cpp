@@ -10,12 +10,14 @@ namespace {
 // Widths and counts are multiplied; each is below 2^31.
 constexpr int64_t kMaxSharedWidth = INT32_MAX;
 
-// The first of the names that the config has; the first of all where it has none.
+// The first of the names that the config has; the first of all where it has none. Empty for no
+// names.
 std::string_view name_in(const Members& config, std::string_view names) {
   const std::vector<std::string_view> all = words_of(names);
   const auto found =
       std::ranges::find_if(all, [&](std::string_view name) { return config.has(name); });
-  return found == all.end() ? all.front() : *found;
+  if (found != all.end()) return *found;
+  return all.empty() ? std::string_view() : all.front();
 }
 
 // An array of numbers counts as one where all are the same.
@@ -38,7 +40,7 @@ Result<int64_t> number_of(const Members& config, std::string_view name, bool by_
 // From 0 on.
 Result<int64_t> read_count(const Members& config, const HfCount& count) {
   const std::string_view first = name_in(config, count.names);
-  if (!config.has(first)) return count.otherwise;
+  if (first.empty() || !config.has(first)) return count.otherwise;
   const int64_t number = TRY(number_of(config, first, count.by_layer));
   for (const std::string_view other : words_of(count.names)) {
     if (!config.has(other) || TRY(number_of(config, other, count.by_layer)) == number) continue;

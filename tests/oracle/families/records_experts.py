@@ -1,8 +1,7 @@
 """Records of families whose layers have experts, besides those of records.py."""
-from families.base import SCALED, SILU
 from families.records_dense import PART, Dense, Kv
 
-MODEL_COUNTS = (1, 2, 3, 3, 5, 5, 8, 8, 17)
+MODEL_COUNTS = (1, 2, 3, 3, 4, 4, 5, 5, 8, 17)
 
 
 # Keys that decide which tensors there are: changed alone, they fit no file, or no layer has experts.
@@ -17,7 +16,8 @@ STRUCTURE = {
 class Experts(Kv):
     """Keys that most such classes have: `count`, `used` and `width` name them."""
     count, used, width = "num_experts", "num_experts_per_tok", "moe_intermediate_size"
-    counts, most_used, goldens, biases = MODEL_COUNTS, 5, 7, ()
+    counts, most_used, goldens, biases = MODEL_COUNTS, 5, 9, ()
+    kinds = PART
     inert = {"router_aux_loss_coef", *STRUCTURE}
 
     def sizes(self, d):
@@ -29,7 +29,7 @@ class Experts(Kv):
             c[self.used] = d.pick(0, n + 1)
         if self.width:
             c[self.width] = d.pick(7, 8, 12, 16)
-        c["num_hidden_layers"] = d.pick(1, 2, 2, 3)
+        c["num_hidden_layers"] = d.pick(1, 2, 2)
 
     def settings(self, d):
         super().settings(d)
@@ -38,7 +38,7 @@ class Experts(Kv):
 
 class Grouped(Experts):
     """DeepSeek's router: sigmoids, a bias that chooses, groups of which the best may be chosen."""
-    count, counts, goldens = "n_routed_experts", (4, 4, 6, 6, 8, 12), 7
+    count, counts, goldens = "n_routed_experts", (4, 4, 4, 6, 6, 8), 9
 
     def sizes(self, d):
         super().sizes(d)
@@ -78,6 +78,7 @@ class Qwen2Moe(Experts):
 
 class Olmoe(Experts):
     name = model_type = "olmoe"
+    goldens = 8
     hf_class, base_class, has_head_dim = "OlmoeForCausalLM", "OlmoeModel", False
     biases, width = ("attention_bias",), None
 
@@ -116,7 +117,7 @@ class GraniteMoeShared(GraniteMoe):
 
 class Glm4Moe(Grouped):
     name, model_type = "glm4moe", "glm4_moe"
-    hf_class, base_class, kinds = "Glm4MoeForCausalLM", "Glm4MoeModel", PART
+    hf_class, base_class = "Glm4MoeForCausalLM", "Glm4MoeModel"
     biases, partial, eights = ("attention_bias", "use_qk_norm"), 0.6, True
     inert = {"num_nextn_predict_layers", *Experts.inert}
 
@@ -127,6 +128,7 @@ class Glm4Moe(Grouped):
 
 class Dots1(Grouped):
     name = model_type = "dots1"
+    goldens = 8
     hf_class, base_class, biases = "Dots1ForCausalLM", "Dots1Model", ("attention_bias",)
 
     def settings(self, d):
@@ -143,7 +145,7 @@ class Ernie45Moe(Experts):
 
     def settings(self, d):
         super().settings(d)
-        d.config["num_hidden_layers"] = d.pick(1, 2, 3, 4)
+        d.config["num_hidden_layers"] = d.pick(1, 2, 3)
         d.put("moe_num_shared_experts", 0, 1, 2, absent=0.3, null=0)
         d.put("moe_layer_start_index", 0, 1, 2, absent=0.3, null=0)
         d.put("moe_layer_end_index", -1, 1, 2, 7, absent=0.5, null=0)
@@ -153,6 +155,7 @@ class Ernie45Moe(Experts):
 
 class HunyuanMoe(Experts):
     name, model_type = "hunyuan-moe", "hunyuan_v1_moe"
+    goldens = 8
     hf_class, base_class = "HunYuanMoEV1ForCausalLM", "HunYuanMoEV1Model"
     biases, used, width = ("attention_bias",), "moe_topk", None
 
@@ -166,7 +169,7 @@ class HunyuanMoe(Experts):
 
 class SolarOpen(Grouped):
     name = model_type = "solar_open"
-    hf_class, base_class, kinds = "SolarOpenForCausalLM", "SolarOpenModel", PART
+    hf_class, base_class = "SolarOpenForCausalLM", "SolarOpenModel"
     biases, partial, eights = ("attention_bias",), 0.4, True
 
     def sizes(self, d):
@@ -178,7 +181,7 @@ class SolarOpen(Grouped):
 
 class MiniMaxM2(Experts):
     name, model_type = "minimax-m2", "minimax_m2"
-    hf_class, base_class, kinds = "MiniMaxM2ForCausalLM", "MiniMaxM2Model", PART
+    hf_class, base_class = "MiniMaxM2ForCausalLM", "MiniMaxM2Model"
     count, width, partial, eights = "num_local_experts", None, 0.3, True
 
     def sizes(self, d):
@@ -210,6 +213,7 @@ class Lfm2Moe(Experts):
 
 
 class FlexOlmo(Olmoe):
+    goldens = 9
     name, model_type = "flexolmo", "flex_olmo"
     hf_class, base_class, has_head_dim = "FlexOlmoForCausalLM", "FlexOlmoModel", True
 
@@ -220,6 +224,7 @@ class FlexOlmo(Olmoe):
 
 class ExaoneMoe(Grouped):
     name, model_type = "exaone-moe", "exaone_moe"
+    goldens = 8
     hf_class, base_class, count = "ExaoneMoeForCausalLM", "ExaoneMoeModel", "num_experts"
 
     def sizes(self, d):
@@ -290,6 +295,7 @@ class Phimoe(Experts):
 
 class Afmoe(Experts):
     name = model_type = "afmoe"
+    goldens = 8
     hf_class, base_class = "AfmoeForCausalLM", "AfmoeModel"
 
     def sizes(self, d):
