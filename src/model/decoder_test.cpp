@@ -30,8 +30,7 @@ std::string golden_path(const std::string& name) {
 // A small model of the repository and one page to compute in.
 class DecoderWorld {
  public:
-  explicit DecoderWorld(const std::string& name)
-      : DecoderWorld(*load_model(golden_path(name))) {}
+  explicit DecoderWorld(const std::string& name) : DecoderWorld(*load_model(golden_path(name))) {}
   explicit DecoderWorld(std::shared_ptr<const Model> model) : model_(std::move(model)) {
     pages_ = std::make_unique<KvPages>(std::move(*KvPages::create(model_->cache_layout(), 1)));
     pages_->clear(0);
