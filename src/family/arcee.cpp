@@ -14,6 +14,7 @@ constexpr HfClass kClasses[] = {{.model_type = "arcee",
 }
 
 constinit const FamilyRecord arcee{.name = "arcee",
+                                   .published = "AFM 4.5B",
                                    .block = {.gated = false, .act = Act::relu2},
                                    .neighbour_rows = true,
                                    .classes = kClasses};

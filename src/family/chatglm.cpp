@@ -17,6 +17,9 @@ constexpr HfClass kClasses[] = {{.model_type = "glm",
                                  .qkv_bias_by_default = true}};
 }
 
-constinit const FamilyRecord chatglm{
-    .name = "chatglm", .neighbour_pairs = true, .fused_gate_up = true, .classes = kClasses};
+constinit const FamilyRecord chatglm{.name = "chatglm",
+                                     .published = "GLM-4 9B, GLM-Edge",
+                                     .neighbour_pairs = true,
+                                     .fused_gate_up = true,
+                                     .classes = kClasses};
 }  // namespace ruv::family

@@ -21,6 +21,7 @@ constexpr HfClass kClasses[] = {{.model_type = "cohere2",
 }
 
 constinit const FamilyRecord cohere2{.name = "cohere2",
+                                     .published = "Command R7B, Command A",
                                      .block = {.norm = Norm::layer,
                                                .norm_biases = false,
                                                .parallel = true,

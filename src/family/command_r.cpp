@@ -22,6 +22,7 @@ constexpr HfClass kClasses[] = {{.model_type = "cohere",
 
 constinit const FamilyRecord command_r{
     .name = "command-r",
+    .published = "Command R, Aya 23, Aya Expanse",
     .block = {.norm = Norm::layer, .norm_biases = false, .parallel = true, .shared_norm = true},
     .neighbour_pairs = true,
     .gguf_keys = "logit_scale",

@@ -19,6 +19,8 @@ constexpr HfClass kClasses[] = {{.model_type = "ernie4_5",
                                  .tied = true}};
 }
 
-constinit const FamilyRecord ernie4_5{
-    .name = "ernie4_5", .neighbour_pairs = true, .classes = kClasses};
+constinit const FamilyRecord ernie4_5{.name = "ernie4_5",
+                                      .published = "ERNIE 4.5 0.3B",
+                                      .neighbour_pairs = true,
+                                      .classes = kClasses};
 }  // namespace ruv::family

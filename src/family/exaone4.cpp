@@ -16,6 +16,7 @@ constexpr HfClass kClasses[] = {{.model_type = "exaone4",
 }
 
 constinit const FamilyRecord exaone4{.name = "exaone4",
+                                     .published = "EXAONE 4.0 1.2B and 32B",
                                      .block = {.norm_place = NormPlace::post,
                                                .qk_norm = QkNorm::heads,
                                                .windows = Windows::periodic,

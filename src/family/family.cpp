@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/edit_distance.h"
 #include "family/families.h"
 #include "family/word_list.h"
 
@@ -23,6 +24,27 @@ constexpr TokenizerOnly kTokenizersOnly[] = {{"gptneox", {.splits = "gpt-2", .nf
                                              {"phi2", {.splits = "gpt-2"}},
                                              {"starcoder", {.splits = "starcoder"}},
                                              {"falcon", {.splits = "falcon"}}};
+
+// A name as it is compared: "Qwen3NextForCausalLM" and "qwen3_next" are alike.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const bool is_plain = is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (is_plain) plain += static_cast<char>(is_upper ? c - 'A' + 'a' : c);
+  }
+  for (const std::string_view head : {"forcausallm", "forconditionalgeneration", "lmheadmodel"}) {
+    if (plain.ends_with(head)) plain.resize(plain.size() - head.size());
+  }
+  return plain;
+}
+
+// How unlike two names are: edits for each letter of the longer one, 0 to 1.
+double unlikeness(std::string_view plain, std::string_view name) {
+  const std::string other = plain_name(name);
+  const size_t longer = std::max({plain.size(), other.size(), size_t{1}});
+  return static_cast<double>(edits_between(plain, other)) / static_cast<double>(longer);
+}
 
 // The first class that fits, with its family.
 template <class Fits>
@@ -46,6 +68,27 @@ const FamilyRecord* find_family(std::string_view name) {
 std::string known_families() {
   std::string names;
   for (const FamilyRecord* const family : kFamilies) names.append(" ").append(family->name);
+  return names;
+}
+
+std::vector<std::string_view> nearest_families(std::string_view architecture) {
+  constexpr size_t kLongest = 64;
+  constexpr size_t kMost = 3;
+  constexpr double kUnlike = 0.5;  // names that share less than half their letters say nothing
+  const std::string plain = plain_name(architecture.substr(0, kLongest));
+  std::vector<std::pair<double, std::string_view>> ranked;
+  for (const FamilyRecord* const family : kFamilies) {
+    double least = unlikeness(plain, family->name);
+    for (const HfClass& hf : family->classes) {
+      least = std::min(least, unlikeness(plain, hf.model_type));
+    }
+    if (least <= kUnlike) ranked.emplace_back(least, family->name);
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<double, std::string_view>::first);
+  std::vector<std::string_view> names;
+  for (const auto& [least, name] : ranked) {
+    if (names.size() < kMost) names.push_back(name);
+  }
   return names;
 }
 

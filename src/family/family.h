@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "family/hf_class.h"
 #include "tensor/nonlinear.h"
@@ -125,6 +126,8 @@ struct VocabDefaults {
 
 struct FamilyRecord {
   std::string_view name = {};  // general.architecture of GGUF files
+  // Published models that run from this record, a few words for docs/families.md.
+  std::string_view published = {};
   BlockSpec block = {};
   ExpertSpec experts = {};
   EmbedScale embed_scale = EmbedScale::none;
@@ -161,6 +164,9 @@ std::span<const FamilyRecord* const> families();
 const FamilyRecord* find_family(std::string_view name);
 // The names of all families, each after a space, for errors.
 std::string known_families();
+// The families whose name, or that of one of their model classes, is most like an unknown
+// architecture's, nearest first: at most three, possibly none.
+std::vector<std::string_view> nearest_families(std::string_view architecture);
 
 // A model class with the family it belongs to; both null: not one of ours.
 struct FoundClass {

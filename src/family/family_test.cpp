@@ -18,6 +18,7 @@ TEST(Family, EveryRecordIsFoundByItsNamesAlone) {
     EXPECT_TRUE(names.insert(family->name).second) << family->name;
     EXPECT_EQ(find_family(family->name), family);
     EXPECT_FALSE(family->classes.empty()) << family->name;
+    EXPECT_FALSE(family->published.empty()) << family->name << ": docs/families.md lists models";
     for (const HfClass& hf : family->classes) {
       EXPECT_EQ(find_hf_type(hf.model_type).hf, &hf) << hf.model_type;
       EXPECT_EQ(find_hf_type(hf.model_type).family, family);
@@ -32,6 +33,17 @@ TEST(Family, EveryRecordIsFoundByItsNamesAlone) {
   EXPECT_EQ(find_hf_type("").hf, nullptr);
   EXPECT_EQ(find_hf_class("").hf, nullptr);
   EXPECT_EQ(find_hf_class("LlamaForCausalLM LlamaModel").hf, nullptr);
+}
+
+TEST(Family, AnUnknownArchitectureHasNearestOnes) {
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(nearest_families("Qwen3NextForCausalLM").front(), "qwen3");
+  EXPECT_EQ(nearest_families("gema2").front(), "gemma2");
+  EXPECT_EQ(nearest_families("mistral3").front(), "llama") << "by the name of a class";
+  EXPECT_LE(nearest_families("qwen2_vl").size(), 3U);
+  EXPECT_EQ(nearest_families("t5"), Names());
+  EXPECT_EQ(nearest_families(""), Names());
+  EXPECT_EQ(nearest_families(std::string(100000, 'x')), Names());
 }
 
 TEST(Family, APeriodBelongsToPeriodicWindows) {

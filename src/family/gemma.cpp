@@ -19,6 +19,7 @@ constexpr HfClass kClasses[] = {{.model_type = "gemma",
 }  // namespace
 
 constinit const FamilyRecord gemma{.name = "gemma",
+                                   .published = "Gemma 2B and 7B, CodeGemma",
                                    .block = {.act = Act::gelu_tanh},
                                    .embed_scale = EmbedScale::sqrt_dim,
                                    .norms_minus_one = true,

@@ -21,6 +21,7 @@ constexpr HfClass kClasses[] = {{.model_type = "gemma2",
 }  // namespace
 
 constinit const FamilyRecord gemma2{.name = "gemma2",
+                                    .published = "Gemma 2 2B, 9B and 27B",
                                     .block = {.norm_place = NormPlace::sandwich,
                                               .act = Act::gelu_tanh,
                                               .windows = Windows::periodic,

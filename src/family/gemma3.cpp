@@ -36,6 +36,7 @@ constexpr HfClass kClasses[] = {kText, nested()};
 }  // namespace
 
 constinit const FamilyRecord gemma3{.name = "gemma3",
+                                    .published = "Gemma 3 270M and 1B, the text of 4B, 12B and 27B",
                                     .block = {.norm_place = NormPlace::sandwich,
                                               .qk_norm = QkNorm::heads,
                                               .act = Act::gelu_tanh,

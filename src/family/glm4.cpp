@@ -22,6 +22,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord glm4{.name = "glm4",
+                                  .published = "GLM-4 0414 9B and 32B, GLM-Z1",
                                   .block = {.norm_place = NormPlace::sandwich},
                                   .neighbour_pairs = true,
                                   .fused_gate_up = true,

@@ -38,6 +38,7 @@ constexpr HfClass kClasses[] = {
 }  // namespace
 
 constinit const FamilyRecord gpt2{.name = "gpt2",
+                                  .published = "GPT-2 124M to 1.5B, DistilGPT-2",
                                   .block = {.norm = Norm::layer,
                                             .positions = Positions::learned,
                                             .qkv_bias = true,

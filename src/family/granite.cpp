@@ -17,6 +17,7 @@ constexpr HfClass kClasses[] = {{.model_type = "granite",
 }
 
 constinit const FamilyRecord granite{.name = "granite",
+                                     .published = "Granite 3.0 to 3.3 2B and 8B",
                                      .divides_logits = true,
                                      .gguf_keys = "embedding_scale residual_scale logit_scale",
                                      .neighbour_rows = true,

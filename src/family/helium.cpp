@@ -15,5 +15,6 @@ constexpr HfClass kClasses[] = {{.model_type = "helium",
                                  .mlp_bias = "mlp_bias"}};
 }
 
-constinit const FamilyRecord helium{.name = "helium", .neighbour_pairs = true, .classes = kClasses};
+constinit const FamilyRecord helium{
+    .name = "helium", .published = "Helium 1 2B", .neighbour_pairs = true, .classes = kClasses};
 }  // namespace ruv::family

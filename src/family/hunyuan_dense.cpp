@@ -20,6 +20,7 @@ constexpr HfClass kClasses[] = {{.model_type = "hunyuan_v1_dense",
 
 constinit const FamilyRecord hunyuan_dense{
     .name = "hunyuan-dense",
+    .published = "Hunyuan 0.5B to 7B",
     .block = {.qk_norm = QkNorm::heads, .rotates_first = true},
     .own_names = kNames,
     .classes = kClasses};

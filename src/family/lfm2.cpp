@@ -37,6 +37,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord lfm2{.name = "lfm2",
+                                  .published = "LFM2 350M to 2.6B",
                                   .block = {.mixers = Mixers::short_conv, .qk_norm = QkNorm::heads},
                                   .last_norm = "token_embd_norm",
                                   .own_names = kNames,

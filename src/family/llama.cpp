@@ -37,6 +37,9 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord llama{.name = "llama",
+                                   .published =
+                                       "Llama 1 to 3.3, Code Llama, TinyLlama, SmolLM 2, "
+                                       "Yi, Mistral 7B, Mixtral 8x7B and 8x22B",
                                    .block = {.windows = Windows::all},
                                    .experts = {.computed = true},
                                    // The converter of this architecture alone moves rows.

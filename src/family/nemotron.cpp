@@ -20,6 +20,7 @@ constexpr HfClass kClasses[] = {{.model_type = "nemotron",
 
 constinit const FamilyRecord nemotron{
     .name = "nemotron",
+    .published = "Minitron 4B and 8B, Nemotron-4 340B",
     .block = {.norm = Norm::layer, .gated = false, .act = Act::relu2},
     .norms_minus_one = true,
     .classes = kClasses};

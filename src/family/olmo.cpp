@@ -16,6 +16,7 @@ constexpr HfClass kClasses[] = {{.model_type = "olmo",
 
 constinit const FamilyRecord olmo{
     .name = "olmo",
+    .published = "OLMo 1B and 7B",
     .block = {.norm = Norm::layer, .norm_weights = false, .norm_biases = false},
     .gguf_keys = "attention.clamp_kqv",
     .neighbour_rows = true,

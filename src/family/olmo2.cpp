@@ -14,6 +14,7 @@ constexpr HfClass kClasses[] = {{.model_type = "olmo2",
 
 constinit const FamilyRecord olmo2{
     .name = "olmo2",
+    .published = "OLMo 2 1B to 32B",
     .block = {.norm_place = NormPlace::post, .qk_norm = QkNorm::rows},
     .classes = kClasses};
 }  // namespace ruv::family

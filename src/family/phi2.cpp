@@ -24,6 +24,7 @@ constexpr HfClass kClasses[] = {{.model_type = "phi",
 }  // namespace
 
 constinit const FamilyRecord phi2{.name = "phi2",
+                                  .published = "Phi-1, 1.5 and 2",
                                   .block = {.norm = Norm::layer,
                                             .parallel = true,
                                             .shared_norm = true,

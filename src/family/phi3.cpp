@@ -15,6 +15,9 @@ constexpr HfClass kClasses[] = {{.model_type = "phi3",
 }
 
 constinit const FamilyRecord phi3{.name = "phi3",
+                                  .published =
+                                      "Phi-3 and 3.5 mini, Phi-3 medium, Phi-4, Phi-4 "
+                                      "mini",
                                   .block = {.windows = Windows::all},
                                   // The chat template relies on it.
                                   .vocab = {.untrimmed_tokens = "<unk> <s> <|endoftext|>"},

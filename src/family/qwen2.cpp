@@ -14,6 +14,9 @@ constexpr HfClass kClasses[] = {{.model_type = "qwen2",
 }
 
 constinit const FamilyRecord qwen2{.name = "qwen2",
+                                   .published =
+                                       "Qwen 1.5, 2 and 2.5, QwQ 32B, DeepSeek R1 Distill "
+                                       "Qwen",
                                    .block = {.qkv_bias = true},
                                    .vocab = {.splits = "qwen2"},
                                    .classes = kClasses};

@@ -15,6 +15,8 @@ constexpr HfClass kClasses[] = {{.model_type = "qwen3",
                                  .output_bias = "attention_bias"}};
 }
 
-constinit const FamilyRecord qwen3{
-    .name = "qwen3", .block = {.qk_norm = QkNorm::heads}, .classes = kClasses};
+constinit const FamilyRecord qwen3{.name = "qwen3",
+                                   .published = "Qwen3 0.6B to 32B",
+                                   .block = {.qk_norm = QkNorm::heads},
+                                   .classes = kClasses};
 }  // namespace ruv::family

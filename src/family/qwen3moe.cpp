@@ -22,6 +22,7 @@ constexpr HfClass kClasses[] = {{.model_type = "qwen3_moe",
 }
 
 constinit const FamilyRecord qwen3moe{.name = "qwen3moe",
+                                      .published = "Qwen3 30B-A3B and 235B-A22B, Qwen3 Coder",
                                       .block = {.qk_norm = QkNorm::heads, .windows = Windows::all},
                                       .experts = {.computed = true},
                                       .classes = kClasses};

@@ -21,6 +21,7 @@ constexpr HfClass kClasses[] = {{.model_type = "seed_oss",
 }  // namespace
 
 constinit const FamilyRecord seed_oss{.name = "seed_oss",
+                                      .published = "Seed-OSS 36B",
                                       .ffn_norm = "post_attention_norm",
                                       .own_names = kNames,
                                       .classes = kClasses};

@@ -23,6 +23,7 @@ constexpr HfClass kClasses[] = {{.model_type = "smollm3",
 }  // namespace
 
 constinit const FamilyRecord smollm3{.name = "smollm3",
+                                     .published = "SmolLM3 3B",
                                      .block = {.unrotated_period = 4},
                                      .neighbour_rows = true,
                                      .classes = kClasses};

@@ -21,6 +21,9 @@ constexpr HfClass kClasses[] = {{.model_type = "stablelm",
 }  // namespace
 
 constinit const FamilyRecord stablelm{.name = "stablelm",
+                                      .published =
+                                          "StableLM 3B 4E1T, StableLM 2 1.6B, Stable Code "
+                                          "3B",
                                       .block = {.norm = Norm::layer, .shared_norm = true},
                                       .gguf_keys = "use_parallel_residual",
                                       .classes = kClasses};

@@ -25,6 +25,7 @@ constexpr HfClass kClasses[] = {{.model_type = "starcoder2",
 
 constinit const FamilyRecord starcoder2{
     .name = "starcoder2",
+    .published = "StarCoder2 3B, 7B and 15B",
     .block = {.norm = Norm::layer, .gated = false, .act = Act::gelu_tanh, .windows = Windows::all},
     .vocab = {.splits = "starcoder"},
     .own_names = kNames,

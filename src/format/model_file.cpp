@@ -1,6 +1,8 @@
 // The parts that all model files share: choosing the reader by what is at the path, and lookups.
 #include "format/model_file.h"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -103,8 +105,13 @@ Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
 
 Result<const FamilyRecord*> ModelFile::known_family() const {
   if (family_ != nullptr) return family_;
-  return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path_,
-              architecture_, known_families());
+  const std::vector<std::string_view> nearest = nearest_families(architecture_);
+  if (nearest.empty()) {
+    return fail(Code::unsupported, "{}: architecture '{}' is not supported; known:{}", path_,
+                architecture_, known_families());
+  }
+  return fail(Code::unsupported, "{}: architecture '{}' is not supported; the nearest that are: {}",
+              path_, architecture_, fmt::join(nearest, ", "));
 }
 
 RopeOrder ModelFile::rope_order() const {
