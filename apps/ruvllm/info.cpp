@@ -1,7 +1,8 @@
 // ruvllm info: what a model file holds, what it needs, and whether it can run here; when it cannot,
-// the reason that loading gives, because loading is what decides.
+// every reason that is found without reading the weights. Exit code 0: it runs, 1: it does not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/folder.h"
@@ -14,7 +15,7 @@
 #include "family/config_keys.h"
 #include "family/word_list.h"
 #include "format/gguf_keys.h"
-#include "model/layer_plan.h"
+#include "model/examine.h"
 #include "open_model.h"
 #include "tensor/format.h"
 #include "terminal.h"
@@ -35,25 +36,26 @@ struct PartState {
 };
 
 struct FileReport {
+  const Model* model = nullptr;  // with shapes and without numbers
   std::map<DType, TypeShare> types;
   TypeShare total;
-  std::optional<HParams> numbers;
+  const HParams* numbers = nullptr;  // null: they could not be read
   PartState tokenizer, chat_template;
   std::string tokenizer_kind;
   int64_t n_vocab = 0;
-  Status runs;
-  int64_t weight_bytes = 0;       // packed when the model was loaded, else as in the file
+  Faults faults;                  // none: it runs
+  int64_t weight_bytes = 0;       // packed when it runs, else as in the file
   KvType kv_type = KvType::int8;  // what `run` and `serve` use
-  std::vector<std::string> remarks;
   CacheLayout cache;
   int64_t machine_bytes = 0;
 
-  int64_t n_ctx() const { return numbers ? numbers->n_ctx_train : 0; }
+  const ModelFile& file() const { return *model->file; }
+  int64_t n_ctx() const { return numbers != nullptr ? numbers->n_ctx_train : 0; }
   int64_t full_bytes() const { return weight_bytes + cache.held_bytes(n_ctx()); }
 };
 
-void count_tensors(const ModelFile& file, FileReport& report) {
-  for (const TensorInfo& tensor : file.tensors()) {
+void count_tensors(FileReport& report) {
+  for (const TensorInfo& tensor : report.file().tensors()) {
     for (TypeShare* share : {&report.types[tensor.dtype], &report.total}) {
       share->n_tensors += 1;
       share->n_elements += tensor.n_elements();
@@ -68,64 +70,41 @@ std::string kind_name(const TokenizerSpec& spec) {
   return spec.pre.empty() ? "byte-level bpe" : fmt::format("byte-level bpe, {}", spec.pre);
 }
 
-// A tokenizer may be absent, or there and of a kind that is not supported.
-void check_tokenizer(const ModelFile& file, FileReport& report) {
-  Result<TokenizerSpec> spec = file.tokenizer_spec();
-  report.tokenizer.present = spec || spec.error().code() != Code::not_found;
-  if (!spec) {
-    report.tokenizer.usable = spec.error();
-    return;
-  }
-  report.n_vocab = static_cast<int64_t>(spec->tokens.size());
-  report.tokenizer_kind = kind_name(*spec);
-  const auto tokenizer = Tokenizer::create(std::move(*spec));
-  if (!tokenizer) report.tokenizer.usable = with_context(file.path(), tokenizer.error());
+// Tokenizer and template may be absent, or there and of a kind that is not supported.
+void describe_texts(FileReport& report) {
+  const Model& m = *report.model;
+  report.tokenizer = {m.tokenizer != nullptr || m.tokenizer_status.code() != Code::not_found,
+                      m.tokenizer_status};
+  report.chat_template = {!m.file->chat_template().empty(), m.chat_template_status};
+  if (m.tokenizer == nullptr) return;
+  report.n_vocab = m.tokenizer->vocab_size();
+  report.tokenizer_kind = kind_name(m.tokenizer->spec());
 }
 
-void check_template(const ModelFile& file, FileReport& report) {
-  const std::string source = file.chat_template();
-  report.chat_template.present = !source.empty();
-  if (source.empty()) return;
-  const auto parsed = ChatTemplate::parse(source);
-  if (!parsed) report.chat_template.usable = parsed.error();
-}
-
-// What can be said without the weights. Fails as loading would.
-Status read_numbers(const ModelFile& file, FileReport& report) {
-  const HParams h = TRY(read_hparams(file, *TRY(file.known_family())));
-  report.numbers = h;
-  report.kv_type = default_kv_type(h.head_dim);
-  const FamilyRecord& family = *TRY(file.known_family());
-  const RopePlans rope = TRY(read_rope(file, family, h));
-  report.cache = cache_layout(TRY(plan_layers(file, family, h, rope))).with_type(report.kv_type);
-  return {};
-}
-
-Status try_to_run(const ModelFile& file, const std::vector<std::string>& ignored_keys,
-                  FileReport& report) {
-  const Status numbers = read_numbers(file, report);
-  TRY(Status(file.usable()));
-  TRY(Status(numbers));
-  // Loading a model that cannot fit would bring the machine down to say so.
-  if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes)
-    return fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
-                readable_bytes(report.weight_bytes), readable_bytes(report.machine_bytes));
-  // Reading about a file must not keep gigabytes of it in memory.
-  const std::shared_ptr<const Model> model = TRY(open_model(file.path(), 0, {"off", ignored_keys}));
-  const ModelInfo info = model_info(*model);
-  report.weight_bytes = info.weight_bytes;
-  report.remarks = info.remarks;
-  return {};
-}
-
-FileReport examine(const ModelFile& file, const std::vector<std::string>& ignored_keys) {
-  FileReport report;
+void describe_needs(FileReport& report) {
   report.machine_bytes = machine_memory_bytes();
-  count_tensors(file, report);
-  check_tokenizer(file, report);
-  check_template(file, report);
-  report.remarks.assign(file.remarks().begin(), file.remarks().end());
-  report.runs = try_to_run(file, ignored_keys, report);
+  if (report.numbers != nullptr) {
+    report.kv_type = default_kv_type(report.numbers->head_dim);
+    report.cache = report.model->cache_layout().with_type(report.kv_type);
+  }
+  if (!report.faults.empty()) return;
+  report.weight_bytes = model_info(*report.model).weight_bytes;
+  if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes) {
+    report.faults.add(
+        fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
+             readable_bytes(report.weight_bytes), readable_bytes(report.machine_bytes)));
+  }
+}
+
+// Requires: the file could be opened. `examined` must outlive the report.
+FileReport report_on(const ExaminedModel& examined) {
+  FileReport report;
+  report.model = examined.model.get();
+  report.faults = examined.faults;
+  if (examined.has_numbers) report.numbers = &examined.model->h;
+  count_tensors(report);
+  describe_texts(report);
+  describe_needs(report);
   return report;
 }
 
@@ -172,7 +151,21 @@ Json tensor_json(const TensorInfo& tensor) {
           {"bytes", tensor.bytes.size()}};
 }
 
-Json report_json(const ModelFile& file, const FileReport& report, bool with_tensors) {
+Json reasons_json(const Faults& faults) {
+  Json reasons = Json::array();
+  for (const Status& fault : faults.all()) reasons.push_back(fault.message());
+  return reasons;
+}
+
+// The family's record and the model class that read the file; null: none of ours.
+void add_family(const ModelFile& file, Json& out) {
+  out["family"] = out["model_class"] = nullptr;
+  if (file.family() != nullptr) out["family"] = file.family()->name;
+  if (file.hf_class() != nullptr) out["model_class"] = file.hf_class()->model_type;
+}
+
+Json report_json(const FileReport& report, bool with_tensors) {
+  const ModelFile& file = report.file();
   Json out = {{"path", file.path()},
               {"container", std::string(file.container())},
               {"name", model_name(file)},
@@ -180,13 +173,14 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
               {"n_params", report.total.n_elements},
               {"n_tensors", report.total.n_tensors},
               {"tensor_bytes", report.total.n_bytes}};
+  add_family(file, out);
   Json& types = out["types"] = Json::array();
   for (const auto& [dtype, share] : report.types)
     types.push_back({{"type", format_of(dtype).name},
                      {"n_tensors", share.n_tensors},
                      {"n_params", share.n_elements},
                      {"bytes", share.n_bytes}});
-  if (report.numbers) {
+  if (report.numbers != nullptr) {
     const HParams& h = *report.numbers;
     out["numbers"] = {{"n_layers", h.n_layers},       {"n_embd", h.n_embd},
                       {"n_heads", h.n_heads},         {"n_kv_heads", h.n_kv_heads},
@@ -210,9 +204,11 @@ Json report_json(const ModelFile& file, const FileReport& report, bool with_tens
                          {"n_files", packed.n_files},
                          {"bytes", packed.n_bytes},
                          {"max_bytes", packed.max_bytes}};
-  out["runs"] = report.runs.ok();
-  out["reason"] = reason_json(report.runs);
-  out["remarks"] = report.remarks;
+  out["runs"] = report.faults.empty();
+  out["reason"] = reason_json(report.faults.first());
+  out["reasons"] = reasons_json(report.faults);
+  out["n_more_reasons"] = report.faults.n_left_out();
+  out["remarks"] = report.model->remarks;
   if (!with_tensors) return out;
   Json& tensors = out["tensors"] = Json::array();
   for (const TensorInfo& tensor : file.tensors()) tensors.push_back(tensor_json(tensor));
@@ -251,7 +247,7 @@ void print_numbers(const HParams& h) {
 
 void print_needs(const FileReport& report) {
   print_fact("weights", readable_bytes(report.weight_bytes));
-  if (!report.numbers) return;
+  if (report.numbers == nullptr) return;
   const bool is_narrow = report.kv_type != default_kv_type(kNarrowHead);
   print_fact(
       "cache",
@@ -267,15 +263,40 @@ void print_needs(const FileReport& report) {
                          readable_bytes(report.machine_bytes)));
 }
 
-void print_report(const ModelFile& file, const FileReport& report, bool with_tensors) {
+// The first reasons in words; all that are known are in the JSON form.
+void print_verdict(const Faults& faults) {
+  constexpr size_t kShown = 12;
+  const TerminalStyle style = style_of(stdout);
+  if (faults.empty()) {
+    print_fact("runs", "yes");
+    return;
+  }
+  const size_t n_shown = std::min(kShown, faults.all().size());
+  for (size_t i = 0; i < n_shown; ++i) {
+    print_fact(i == 0 ? "runs" : "",
+               fmt::format("{}no: {}{}", style.red, faults.all()[i].message(), style.reset));
+  }
+  const size_t n_more = faults.all().size() - n_shown + static_cast<size_t>(faults.n_left_out());
+  if (n_more > 0) print_fact("", fmt::format("and {} more reasons", n_more));
+}
+
+std::string family_text(const ModelFile& file) {
+  if (file.family() == nullptr) return "none of ours";
+  if (file.hf_class() == nullptr) return std::string(file.family()->name);
+  return fmt::format("{}, model class {}", file.family()->name, file.hf_class()->model_type);
+}
+
+void print_report(const FileReport& report, bool with_tensors) {
+  const ModelFile& file = report.file();
   print_fact("model", model_name(file));
   print_fact("file", fmt::format("{} ({})", file.path(), file.container()));
   print_fact("architecture", file.architecture());
+  print_fact("family", family_text(file));
   print_fact("parameters", readable_count(report.total.n_elements));
   for (const auto& [dtype, share] : report.types)
     print_fact("tensors", fmt::format("{:<8} {:>5} tensors {:>10}", format_of(dtype).name,
                                       share.n_tensors, readable_bytes(share.n_bytes)));
-  if (report.numbers) print_numbers(*report.numbers);
+  if (report.numbers != nullptr) print_numbers(*report.numbers);
   print_fact("tokenizer",
              part_text(report.tokenizer,
                        fmt::format("{}, {} tokens", report.tokenizer_kind, report.n_vocab)));
@@ -287,23 +308,22 @@ void print_report(const ModelFile& file, const FileReport& report, bool with_ten
                  ? "none are kept: there is no home directory"
                  : fmt::format("{} in {}, at most {}", readable_bytes(packed.n_bytes),
                                packed.folder, readable_bytes(packed.max_bytes)));
-  const TerminalStyle style = style_of(stdout);
-  print_fact("runs", report.runs.ok() ? "yes"
-                                      : fmt::format("{}no: {}{}", style.red, report.runs.message(),
-                                                    style.reset));
-  for (const std::string& remark : report.remarks) print_fact("remark", remark);
+  print_verdict(report.faults);
+  for (const std::string& remark : report.model->remarks) print_fact("remark", remark);
   if (with_tensors) print_tensors(file);
 }
 
 // A file whose own form is beyond us: all there is to say.
-void print_unreadable(const std::string& path, const Status& reason, bool json) {
+void print_unreadable(const std::string& path, const Faults& faults, bool json) {
   if (json) {
-    print_json_line({{"path", path}, {"runs", false}, {"reason", reason.message()}});
+    print_json_line({{"path", path},
+                     {"runs", false},
+                     {"reason", faults.first().message()},
+                     {"reasons", reasons_json(faults)}});
     return;
   }
-  const TerminalStyle style = style_of(stdout);
   print_fact("file", path);
-  print_fact("runs", fmt::format("{}no: {}{}", style.red, reason.message(), style.reset));
+  print_verdict(faults);
 }
 
 Json words_json(std::string_view list) { return words_of(list); }
@@ -352,7 +372,10 @@ int info_command(int argc, char** argv) {
   bool tensors = false;
   bool keys = false;
   std::vector<std::string> ignored_keys;
-  CommandLine line("info", "Says what a model file holds, what it needs and whether it can run.");
+  CommandLine line(
+      "info",
+      "Says what a model file holds, what it needs and whether it can run; the exit code "
+      "is 1 where it cannot.");
   line.text("path", positional, "The model, as with --model");
   line.text("--model,-m", model, kModelHelp);
   line.flag("--tensors", tensors, "List the tensors");
@@ -369,18 +392,24 @@ int info_command(int argc, char** argv) {
     return kDone;
   }
   if (line.given("path")) model = positional;
-  const auto file = open_model_file(model, ignored_keys);
-  if (!file && file.error().code() == Code::unsupported) {
-    print_unreadable(model, file.error(), json);
-    return kDone;
+  const Result<std::string> path = chosen_model(model);
+  if (!path) return line.failed(path.error());
+  LoadOptions options;
+  options.ignored_keys = ignored_keys;
+  const ExaminedModel examined = examine_model(*path, options);
+  if (examined.model == nullptr) {
+    const Status& why = examined.faults.first();
+    const bool is_a_file = why.code() == Code::unsupported || why.code() == Code::corrupt;
+    if (!is_a_file) return line.failed(why);
+    print_unreadable(*path, examined.faults, json);
+    return kJobFailed;
   }
-  if (!file) return line.failed(file.error());
-  const FileReport report = examine(**file, ignored_keys);
+  const FileReport report = report_on(examined);
   if (json)
-    print_json_line(report_json(**file, report, tensors));
+    print_json_line(report_json(report, tensors));
   else
-    print_report(**file, report, tensors);
-  return kDone;
+    print_report(report, tensors);
+  return report.faults.empty() ? kDone : kJobFailed;
 }
 
 }  // namespace ruv

@@ -27,7 +27,7 @@ struct Weight {
   int64_t packed_bytes() const { return n_groups() * group_bytes; }
   // Memory read by one pass over the matrix.
   int64_t n_bytes() const {
-    return is_packed() ? packed.n_bytes : n_out * format_of(dtype).bytes_of(n_in);
+    return is_packed() ? packed_bytes() : n_out * format_of(dtype).bytes_of(n_in);
   }
 };
 

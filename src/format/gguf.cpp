@@ -44,6 +44,24 @@ uint64_t min_bytes_of(GgufType type) {
   return id < kBytes.size() ? kBytes[id] : 0;
 }
 
+// Types that files may have and this program does not read: newer ones, and those that the
+// format's standard has removed.
+struct OtherType {
+  uint32_t id;
+  std::string_view name;
+};
+constexpr OtherType kOtherTypes[] = {
+    {4, "q4_2, removed"},        {5, "q4_3, removed"},        {31, "q4_0_4_4, removed"},
+    {32, "q4_0_4_8, removed"},   {33, "q4_0_8_8, removed"},   {36, "iq4_nl_4_4, removed"},
+    {37, "iq4_nl_4_8, removed"}, {38, "iq4_nl_8_8, removed"}, {41, "q1_0"}};
+
+// "31 (q4_0_4_4, removed)", or the number alone.
+std::string type_text(uint32_t id) {
+  const auto* const known = std::ranges::find(kOtherTypes, id, &OtherType::id);
+  return known == std::end(kOtherTypes) ? std::to_string(id)
+                                        : fmt::format("{} ({})", id, known->name);
+}
+
 // The state of parsing one file.
 class GgufParser {
  public:
@@ -61,6 +79,7 @@ class GgufParser {
   Status set_alignment();
   Status read_tensor(std::vector<Placement>& placements);
   Result<uint64_t> read_dims(TensorInfo& tensor, const std::string& field);
+  Status skip_tensor(const std::string& name, uint32_t type_id);
   Status place_tensors(const std::vector<Placement>& placements);
   Status refuse_overlap() const;
   // An error about the number of n_bytes just read: "<source>: offset <its start>: <field>: …".
@@ -296,9 +315,7 @@ Status GgufParser::read_tensor(std::vector<Placement>& placements) {
   const uint64_t n_elements = TRY(read_dims(tensor, field));
   const uint32_t type_id = TRY(reader_.read<uint32_t>(field));
   const Format* format = find_format(type_id);
-  if (format == nullptr) {
-    return bad(4, field, fmt::format("unknown tensor type {}", type_id), Code::unsupported);
-  }
+  if (format == nullptr) return skip_tensor(tensor.name, type_id);
   tensor.dtype = format->dtype;
   const auto block_size = static_cast<uint64_t>(format->block_size);
   if (static_cast<uint64_t>(tensor.shape.back()) % block_size != 0) {
@@ -322,6 +339,19 @@ Status GgufParser::read_tensor(std::vector<Placement>& placements) {
   }
   placements.push_back({offset, reader_.offset() - 8});
   contents_.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+// A tensor of an unknown type has bytes of an unknown number: they are not looked at.
+Status GgufParser::skip_tensor(const std::string& name, uint32_t type_id) {
+  const std::string field = fmt::format("tensor '{}'", quoted_name(name));
+  const Status why = bad(4, field,
+                         fmt::format("tensor type {} is not supported; use the same model in "
+                                     "another format",
+                                     type_text(type_id)),
+                         Code::unsupported);
+  TRY(reader_.read<uint64_t>(field));
+  contents_.unread.emplace(name, why);
   return {};
 }
 

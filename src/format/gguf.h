@@ -16,11 +16,13 @@ struct GgufContents {
   uint64_t alignment = 32;
   MetaMap metadata;
   std::vector<TensorInfo> tensors;  // their bytes point into the parsed span
+  // Tensors of a type that is not read, by name, with the reason (unsupported).
+  std::map<std::string, Status, std::less<>> unread;
 };
 
 // Checks and reads everything except tensor data. Allocates at most a small multiple of the
 // header's size. `source` is quoted in errors. Fails: corrupt, unsupported (version 1, big-endian,
-// nested arrays, an unknown tensor type).
+// nested arrays).
 Result<GgufContents> parse_gguf(Bytes bytes, const std::string& source);
 
 // As ModelFile::open for one GGUF file, or the first of splits.

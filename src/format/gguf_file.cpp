@@ -64,14 +64,17 @@ Result<GgufContents> GgufFile::add_part(const std::string& path) {
 
 void GgufFile::take_tensors(GgufContents& contents) {
   for (TensorInfo& tensor : contents.tensors) tensors_.push_back(std::move(tensor));
+  unread_.merge(contents.unread);
 }
 
 void GgufFile::take_away(const ModelFileOptions& options) {
   for (const std::string& key : options.ignored_keys) {
     const size_t n_tensors =
         std::erase_if(tensors_, [&](const TensorInfo& tensor) { return tensor.name == key; });
+    const size_t n_unread = unread_.erase(key);
     const bool is_kept = key == "general.architecture" || key.starts_with("split.");
-    if (n_tensors + (is_kept ? 0 : metadata_.erase(key)) > 0) ignored_keys_.push_back(key);
+    if (n_tensors + n_unread + (is_kept ? 0 : metadata_.erase(key)) > 0)
+      ignored_keys_.push_back(key);
   }
 }
 
@@ -94,10 +97,11 @@ Status GgufFile::add_splits(uint64_t n_splits) {
   const auto total = metadata_.find("split.tensors.count");
   if (total == metadata_.end()) return {};
   const auto* n_tensors = std::get_if<int64_t>(&total->second);
-  if (n_tensors == nullptr || *n_tensors != static_cast<int64_t>(tensors_.size())) {
+  const size_t n_found = tensors_.size() + unread_.size();
+  if (n_tensors == nullptr || *n_tensors != static_cast<int64_t>(n_found)) {
     return fail(Code::corrupt,
                 "{}: metadata 'split.tensors.count' differs from the {} tensors of {} files", path_,
-                tensors_.size(), n_splits);
+                n_found, n_splits);
   }
   return {};
 }
@@ -130,7 +134,8 @@ Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path,
   if (n_splits > 1) TRY(file->add_splits(n_splits));
   file->take_away(options);
   TRY(file->index_tensors());
-  file->usable_ = check_gguf_keys(file->metadata_, file->architecture_, path);
+  for (const auto& [tensor, why] : file->unread_) file->faults_.add(why);
+  file->faults_.add(check_gguf_keys(file->metadata_, file->architecture_, path));
   return file;
 }
 

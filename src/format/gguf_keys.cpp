@@ -60,10 +60,11 @@ std::string_view gguf_keys_without_effect() {
 
 std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }
 
-Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
+Faults check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
                        const std::string& source) {
   const FamilyRecord* const family = find_family(architecture);
-  if (family == nullptr) return {};
+  Faults faults;
+  if (family == nullptr) return faults;
   const std::string prefix = architecture + ".";
   for (auto entry = metadata.lower_bound(prefix);
        entry != metadata.end() && entry->first.starts_with(prefix); ++entry) {
@@ -73,13 +74,13 @@ Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
     const std::string value = std::visit(Shown(), entry->second);
     const auto* const neutral = std::ranges::find(kNeutral, name, &NeutralKey::name);
     if (neutral != std::end(kNeutral) && is_word_of(neutral->allowed, value)) continue;
-    return fail(
-        Code::unsupported,
-        "{}: key '{}' is {}, which is not supported; --ignore-key {} computes as if it were "
-        "not there",
-        source, quoted_name(entry->first), value, quoted_name(entry->first));
+    faults.add(
+        fail(Code::unsupported,
+             "{}: key '{}' is {}, which is not supported; --ignore-key {} computes as if it were "
+             "not there",
+             source, quoted_name(entry->first), value, quoted_name(entry->first)));
   }
-  return {};
+  return faults;
 }
 
 }  // namespace ruv

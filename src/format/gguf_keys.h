@@ -17,8 +17,9 @@ std::string_view gguf_keys();
 std::string_view gguf_keys_without_effect();
 std::span<const NeutralKey> gguf_neutral_keys();
 
-// Ok for an architecture that no model class here has. Fails: unsupported, naming key and value.
-Status check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
+// The keys that are refused (unsupported), each named with its value; none for an architecture that
+// no model class here has.
+Faults check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
                        const std::string& source);
 
 }  // namespace ruv

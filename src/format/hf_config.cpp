@@ -28,15 +28,8 @@ class ConfigReader {
 
   Status read() {
     TRY(read_sizes());
-    TRY(read_heads());
-    TRY(read_block());
-    TRY(read_softcaps());
-    TRY(read_attention_scale());
-    TRY(read_scales());
-    TRY(read_windows());
-    TRY(read_rotated_layers());
-    TRY(read_hf_rope(config_, {head_dim_, max_positions_}, out_));
-    TRY(read_hf_experts(config_, n_layers_, out_));
+    TRY(kept(read_heads()));
+    if (head_dim_ > 0) TRY(read_rest());
     return check_hf_keys(config_, out_);
   }
 
@@ -46,6 +39,10 @@ class ConfigReader {
   std::string_view name_of(Names names) const;
   Status read_sizes();
   Status read_heads();
+  // Requires: the sizes and heads are known.
+  Status read_rest();
+  // What is refused does not keep the rest from being examined.
+  Status kept(Status status) { return config_out_.faults.keep_unsupported(std::move(status)); }
   Status read_block();
   Status read_biases();
   Status read_softcap(std::string_view name, const SoftCap& cap);
@@ -145,6 +142,17 @@ Status ConfigReader::read_heads() {
   out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
   out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
   return {};
+}
+
+Status ConfigReader::read_rest() {
+  TRY(kept(read_block()));
+  TRY(kept(read_softcaps()));
+  TRY(kept(read_attention_scale()));
+  TRY(kept(read_scales()));
+  TRY(kept(read_windows()));
+  TRY(kept(read_rotated_layers()));
+  TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
+  return kept(read_hf_experts(config_, n_layers_, out_));
 }
 
 Status ConfigReader::read_block() {
@@ -506,11 +514,13 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
   const Members config(json, source);
   const ChosenClass chosen = TRY(choose_class(config, out));
   out.family = chosen.found.family;
+  out.hf = chosen.found.hf;
   out.architecture = out.family == nullptr ? chosen.name : std::string(out.family->name);
   if (out.family != nullptr) {
     const Status status = read_class(config, chosen.found, out);
-    if (!status.ok() && status.code() != Code::unsupported) return tl::unexpected(status);
-    out.usable = status;
+    const bool is_unreadable = !status.ok() && status.code() != Code::unsupported;
+    if (is_unreadable && out.faults.empty()) return tl::unexpected(status);
+    out.faults.add(status);
   }
   out.metadata.insert_or_assign("general.architecture", out.architecture);
   return out;

@@ -30,6 +30,7 @@
 
 #include <span>
 
+#include "base/faults.h"
 #include "family/family.h"
 #include "format/model_file.h"
 
@@ -37,14 +38,15 @@ namespace ruv {
 
 struct HfConfig {
   const FamilyRecord* family = nullptr;  // null when we do not know it
+  const HfClass* hf = nullptr;           // the model class; null as the family
   std::string architecture;  // the family's name, or the config's own when we do not know it
   MetaMap metadata;          // only general.architecture when we do not know the architecture
   // What a GGUF key is called in the config: "block_count" is "num_hidden_layers".
   std::map<std::string, std::string, std::less<>> names;
   bool tied_embeddings = false;  // an output matrix in the file need not be there
-  // Not ok: a key asks for something we do not compute (unsupported); it is named with its value.
-  // The metadata then lacks what was to be read after it.
-  Status usable;
+  // Keys that ask for something we do not compute (unsupported), each named with its value. The
+  // metadata then lacks what was to be read of them.
+  Faults faults;
   // Keys the model class does not read, and choices between keys that contradict each other.
   std::vector<std::string> remarks;
   std::vector<std::string> ignored;  // those of ignored_keys that were there

@@ -21,14 +21,14 @@ Json small(std::string_view hf_class) {
 HfConfig parse(const Json& config) {
   auto parsed = parse_hf_config(config.dump(), "config.json");
   EXPECT_TRUE(parsed) << parsed.error().message();
-  EXPECT_EQ(parsed ? parsed->usable.message() : "", "");
+  EXPECT_EQ(parsed ? parsed->faults.first().message() : "", "");
   return parsed ? std::move(*parsed) : HfConfig();
 }
 
 std::string error_of(std::string_view text) {
   const auto parsed = parse_hf_config(text, "config.json");
   if (!parsed) return parsed.error().message();
-  return parsed->usable.ok() ? "no error" : parsed->usable.message();
+  return parsed->faults.empty() ? "no error" : parsed->faults.first().message();
 }
 
 template <class T>
@@ -51,6 +51,18 @@ std::vector<bool> layers_with_experts(const HfConfig& config) {
 }
 bool has(const HfConfig& config, std::string_view key) {
   return config.metadata.contains(fmt::format("{}.{}", config.architecture, key));
+}
+
+TEST(HfConfig, EveryKeyThatIsRefusedIsNamed) {
+  Json json = small("LlamaForCausalLM");
+  json["rope_scaling"] = {{"rope_type", "mystery"}, {"factor", 2.0}};
+  json["quantization_config"] = {{"quant_method", "gptq"}};
+  const auto parsed = parse_hf_config(json.dump(), "config.json");
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  ASSERT_EQ(parsed->faults.all().size(), 2U);
+  EXPECT_NE(parsed->faults.all()[0].message().find("'rope_scaling.rope_type'"), std::string::npos);
+  EXPECT_NE(parsed->faults.all()[1].message().find("'quantization_config'"), std::string::npos);
+  EXPECT_EQ(parsed->hf->model_type, "llama");
 }
 
 TEST(HfConfig, Llama) {
@@ -119,7 +131,7 @@ TEST(HfConfig, LayersOfLfm2AreConvolutionsOrAttention) {
   json["num_key_value_heads"] = 2;
   EXPECT_EQ(kv_heads(json), (Counts{0, 0, 2}));
   const HfConfig config = parse(json);
-  EXPECT_EQ(config.usable.message(), "");
+  EXPECT_EQ(config.faults.first().message(), "");
   EXPECT_EQ(integer(config, "shortconv.l_cache"), 3);
   EXPECT_EQ(number(config, "attention.layer_norm_rms_epsilon"), 1e-5);
   EXPECT_EQ(number(config, "rope.freq_base"), 1e6);
@@ -633,7 +645,7 @@ TEST(HfConfig, IgnoredKeysAreTakenAway) {
   const std::vector<std::string> keys = {"is_causal", "rope_scaling.rope_type", "absent"};
   const auto config = parse_hf_config(json.dump(), "config.json", keys);
   ASSERT_TRUE(config);
-  EXPECT_TRUE(config->usable.ok()) << config->usable.message();
+  EXPECT_TRUE(config->faults.empty()) << config->faults.first().message();
   EXPECT_EQ(config->ignored, (std::vector<std::string>{"is_causal", "rope_scaling.rope_type"}));
   EXPECT_FALSE(has(*config, "rope.scaling.type"));
 }

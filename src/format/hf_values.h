@@ -17,6 +17,7 @@ class HfValues {
   const HfClass& hf() const { return hf_; }
   // `key` without the architecture; `name`: what it is called in the config.
   void set(std::string_view key, MetaValue value, std::string name);
+  void refuse(const Status& status) { out_.faults.add(status); }
   // Beyond a number that no config reaches, only that there are more.
   void remark(std::string text);
 

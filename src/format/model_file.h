@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/faults.h"
 #include "base/file.h"
 #include "family/family.h"
 #include "tensor/format.h"
@@ -71,6 +72,8 @@ enum class RopeOrder : uint8_t { halves, neighbours };
 struct ModelFileOptions {
   // Keys and tensors that are taken as absent, named as errors name them.
   std::vector<std::string> ignored_keys;
+  // Weights are not looked at: an output matrix that repeats the embedding counts as another.
+  bool tables_only = false;
 };
 
 class ModelFile {
@@ -79,7 +82,7 @@ class ModelFile {
 
   // Opens a GGUF file (also the first of splits "-00001-of-0000N.gguf"), or a folder with
   // config.json and safetensors. Fails: not_found, corrupt (file, offset, field), unsupported (GGUF
-  // v1, big-endian, an unknown tensor type).
+  // v1, big-endian). What is wrong with the rest of a file that can be read is in faults().
   static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
                                                  const ModelFileOptions& options = {});
 
@@ -90,7 +93,9 @@ class ModelFile {
   const std::string& architecture() const { return architecture_; }
   // Null: not one of ours.
   const FamilyRecord* family() const { return family_; }
-  // The same. Fails: unsupported, naming the architecture and the families there are.
+  // The model class that a folder's config names; null: not one of ours, or a GGUF file.
+  const HfClass* hf_class() const { return hf_class_; }
+  // The family. Fails: unsupported, naming the architecture and the families that are most like it.
   Result<const FamilyRecord*> known_family() const;
   RopeOrder rope_order() const;
   // The weights of norms are stored as w - 1: add 1 while loading. GGUF files of the same models
@@ -114,14 +119,19 @@ class ModelFile {
   std::span<const MappedFile> files() const { return files_; }
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;
+  // Tensors in a format that is not read, by GGUF name, with the reason; they are not among
+  // tensors().
+  const std::map<std::string, Status, std::less<>>& unread() const { return unread_; }
 
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
 
   // Ok, or why the model cannot be run: a key asks for something that the engine does not compute
-  // (unsupported; it is named with its value), or the output matrix is missing or of another size
-  // than the config says.
-  const Status& usable() const { return usable_; }
+  // (unsupported; it is named with its value), a tensor is in a format that is not read
+  // (unsupported), or the output matrix is missing or of another size than the config says.
+  const Status& usable() const { return faults_.first(); }
+  // All reasons; usable() is the first.
+  const Faults& faults() const { return faults_; }
   // Messages about contents of the file that are not used.
   std::span<const std::string> remarks() const { return remarks_; }
   // Those of ModelFileOptions::ignored_keys that the file had.
@@ -148,11 +158,13 @@ class ModelFile {
   std::string_view container_;
   std::string architecture_;
   const FamilyRecord* family_ = nullptr;
+  const HfClass* hf_class_ = nullptr;
   MetaMap metadata_;
   std::map<std::string, std::string, std::less<>> key_names_;  // where the file has others
-  Status usable_;
+  Faults faults_;
   std::vector<std::string> remarks_, ignored_keys_;
   std::vector<TensorInfo> tensors_;
+  std::map<std::string, Status, std::less<>> unread_;
   std::map<std::string, size_t, std::less<>> tensor_index_;
 };
 

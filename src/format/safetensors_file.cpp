@@ -49,6 +49,7 @@ class SafetensorsFile final : public ModelFile {
 
   HfConfig config_;
   std::vector<std::string> names_to_ignore_;
+  bool tables_only_ = false;
   std::vector<std::string> left_out_;
   // Halves of MXFP4 tensors, by GGUF name.
   struct MxHalves {
@@ -72,9 +73,9 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   TRY(file->read_chat_template());
   TRY(file->read_response_template());
   TRY(file->index_tensors());
-  if (!file->config_.names.empty() && file->usable_.ok()) {
-    file->usable_ = file->check_output();
-    if (file->usable_.ok()) file->usable_ = file->check_vocabulary();
+  if (!file->config_.names.empty() && file->faults_.empty()) {
+    file->faults_.add(file->check_output());
+    file->faults_.add(file->check_vocabulary());
   }
   return file;
 }
@@ -105,10 +106,12 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   metadata_ = config_.metadata;
   key_names_ = config_.names;
   family_ = config_.family;
-  usable_ = config_.usable;
+  hf_class_ = config_.hf;
+  faults_ = config_.faults;
   remarks_ = config_.remarks;
   ignored_keys_ = config_.ignored;
   names_to_ignore_ = options.ignored_keys;
+  tables_only_ = options.tables_only;
   return {};
 }
 
@@ -120,10 +123,11 @@ Status SafetensorsFile::read_files() {
     return {};
   }
   if (file_exists(index)) return read_shards(index);
-  return fail(Code::not_found,
-              "{}: neither model.safetensors nor model.safetensors.index.json; convert PyTorch "
-              "files to safetensors first",
-              path_);
+  faults_.add(fail(Code::not_found,
+                   "{}: neither model.safetensors nor model.safetensors.index.json; convert "
+                   "PyTorch files to safetensors first",
+                   path_));
+  return {};
 }
 
 Status SafetensorsFile::read_shards(const std::string& index_path) {
@@ -178,8 +182,11 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     return {};
   }
   if (!stored.dtype) {
-    return fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
-                quoted_name(stored.name), stored.dtype_name);
+    const Status why = fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
+                            quoted_name(stored.name), stored.dtype_name);
+    faults_.add(why);
+    unread_.emplace(std::move(name.gguf), why);
+    return {};
   }
   TensorInfo tensor{.name = name.gguf,
                     .dtype = *stored.dtype,
@@ -240,7 +247,8 @@ Status SafetensorsFile::check_output() {
     return fail(Code::not_found, "{}: tensor 'lm_head.weight' is missing, and '{}' is false", path_,
                 shown_key("tie_word_embeddings"));
   }
-  if (output == nullptr || embedding == nullptr || !config_.tied_embeddings) return {};
+  const bool may_be_equal = output != nullptr && embedding != nullptr && config_.tied_embeddings;
+  if (!may_be_equal || tables_only_) return {};
   const bool same =
       output->dtype == embedding->dtype && output->shape == embedding->shape &&
       std::memcmp(output->bytes.data(), embedding->bytes.data(), output->bytes.size()) == 0;

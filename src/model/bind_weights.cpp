@@ -19,13 +19,15 @@ class Binder {
   }
 
   Status run() {
-    TRY(bind_embeddings());
+    TRY(source_.noted("token_embd", bind_embeddings()));
     m_.layers.clear();
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
       TRY(bind_layer(i, m_.layers.back()));
     }
-    TRY(bind_output());
+    const std::string last(m_.family->last_norm);
+    TRY(source_.noted(last + ".", bind_norm(last, m_.h.n_embd, m_.output_norm)));
+    TRY(source_.noted("output.", bind_output()));
     m_.file->drop_pages();
     return {};
   }
@@ -47,8 +49,12 @@ class Binder {
     return bind_norm("token_embd_norm", m_.h.n_embd, m_.embd_norm);
   }
 
+  // Without embeddings, after a fault, its rows have no number to be compared with.
   Status bind_output() {
-    TRY(bind_norm(std::string(m_.family->last_norm), m_.h.n_embd, m_.output_norm));
+    if (m_.token_embd.empty()) {
+      if (source_.has("output.weight")) TRY(source_.matrix("output.weight", -1, m_.h.n_embd));
+      return {};
+    }
     // A GGUF file has it or not.
     const MetaValue* const value = m_.file->find("lm_head_bias");
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
@@ -69,23 +75,44 @@ class Binder {
       if (!plan.has(row.role)) continue;
       const bool is_ffn = row.role == NormRole::ffn;
       const std::string_view tensor = is_ffn ? m_.family->ffn_norm : row.tensor;
-      TRY(bind_norm(fmt::format("{}{}", prefix_, tensor), plan.extent(row.n), w[row.role]));
+      const std::string name = fmt::format("{}{}", prefix_, tensor);
+      TRY(source_.noted(name + ".", bind_norm(name, plan.extent(row.n), w[row.role])));
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
-      if (!row.of_experts.empty()) {
-        TRY(bind_experts(row, plan, w[row.role]));
-        continue;
-      }
-      std::vector<float> bias;
-      TRY(bind_linear(row, plan, w[row.role], bias));
-      if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, i, bias)));
-      w[row.role].bias = TRY(source_.upload(std::move(bias)));
+      TRY(note_role(row, plan, bind_role(row, i, plan, w)));
     }
-    if (plan.feed_forward == FeedForward::experts) TRY(bind_choice_bias(plan, w));
-    if (plan.mixer == Mixer::short_conv) TRY(bind_short_conv(plan, w));
-    if (plan.mixer == Mixer::delta_net) TRY(bind_delta_net(plan, w));
+    if (plan.mixer == Mixer::short_conv) {
+      TRY(source_.noted(prefix_ + "shortconv.conv.", bind_short_conv(plan, w)));
+    }
+    if (plan.mixer == Mixer::delta_net) {
+      TRY(source_.noted(prefix_ + "ssm_", bind_delta_net(plan, w)));
+    }
+    if (plan.feed_forward == FeedForward::experts) {
+      TRY(source_.noted(prefix_ + "exp_probs_b.", bind_choice_bias(plan, w)));
+    }
     return {};
+  }
+
+  Status bind_role(const RoleRow& row, int64_t layer, const LayerPlan& plan, LayerWeights& w) {
+    if (!row.of_experts.empty()) return bind_experts(row, plan, w[row.role]);
+    std::vector<float> bias;
+    TRY(bind_linear(row, plan, w[row.role], bias));
+    if (row.role == Role::k) w.key_centre = TRY(source_.upload(key_centre(m_, layer, bias)));
+    w[row.role].bias = TRY(source_.upload(std::move(bias)));
+    return {};
+  }
+
+  // WeightSource::noted, for all tensors that may hold the role.
+  Status note_role(const RoleRow& row, const LayerPlan& plan, Status status) {
+    if (status.ok()) return status;
+    if (!row.of_experts.empty()) {
+      TRY(source_.noted(fmt::format("{}{}.", prefix_, row.of_experts), status));
+    }
+    if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
+      TRY(source_.noted(fmt::format("{}{}.", prefix_, fused->tensor), status));
+    }
+    return source_.noted(fmt::format("{}{}.", prefix_, row.tensor), status);
   }
 
   // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
@@ -180,7 +207,7 @@ class Binder {
     // A rounding of the activations would send rows to other experts.
     const bool routes = row.role == Role::router || row.role == Role::shared_router;
     const bool exact = routes && rows.dtype != DType::f32;
-    linear.weight = TRY(source_.pack(exact ? TRY(as_f32(rows)) : rows));
+    linear.weight = TRY(source_.pack(exact ? TRY(source_.as_f32(rows)) : rows));
     return {};
   }
 

@@ -511,6 +511,18 @@ TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
   EXPECT_TRUE(other.set("anything", int64_t{1}).open()->usable().ok()) << "no family of ours";
 }
 
+TEST(GgufKeys, EveryRefusedKeyIsAFault) {
+  Numbers file("llama");
+  file.set("novelty", int64_t{1}).set("attention.clamp_kqv", 8.0).set("zeal", 1.0);
+  const auto opened = file.open();
+  const auto faults = opened->faults().all();
+  ASSERT_EQ(faults.size(), 3U);
+  EXPECT_NE(faults[0].message().find("'llama.attention.clamp_kqv'"), std::string::npos);
+  EXPECT_NE(faults[1].message().find("'llama.novelty'"), std::string::npos);
+  EXPECT_NE(faults[2].message().find("'llama.zeal'"), std::string::npos);
+  EXPECT_EQ(opened->usable().message(), faults[0].message());
+}
+
 TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
   Numbers file("llama");
   file.set("attention.clamp_kqv", 8.0);

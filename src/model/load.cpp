@@ -8,6 +8,7 @@
 #include "family/word_list.h"
 #include "format/tensor_names.h"
 #include "model/bind_weights.h"
+#include "model/examine.h"
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
 
@@ -28,21 +29,23 @@ bool is_behind(const std::string& name, int64_t n_layers) {
 }
 
 // A GGUF file holds what its model needs: a tensor without a role means another model than ours.
-Status check_unused(const Model& m, const WeightSource& source) {
-  if (m.file->container() != "gguf") return {};
+Faults find_unused(const Model& m, const WeightSource& source) {
+  Faults faults;
+  if (m.file->container() != "gguf") return faults;
   for (const TensorInfo& tensor : m.file->tensors()) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
     if (is_word_of(m.family->gguf_keys, "nextn_predict_layers") &&
         is_behind(tensor.name, m.h.n_layers)) {
       continue;
     }
-    return fail(
-        Code::unsupported,
-        "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "
-        "were not there",
-        m.file->path(), quoted_name(tensor.name), m.file->architecture(), quoted_name(tensor.name));
+    faults.add(
+        fail(Code::unsupported,
+             "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "
+             "were not there",
+             m.file->path(), quoted_name(tensor.name), m.file->architecture(),
+             quoted_name(tensor.name)));
   }
-  return {};
+  return faults;
 }
 
 class WeightLoader {
@@ -71,7 +74,7 @@ class WeightLoader {
     };
     WeightSource source(*m_.file, *m_.device, pool_, std::move(plan));
     TRY(bind_weights(m_, source));
-    TRY(check_unused(m_, source));
+    TRY(Status(find_unused(m_, source).first()));
     if (n_lacking != nullptr) *n_lacking = source.n_lacking();
     return {};
   }
@@ -178,17 +181,35 @@ void collect_remarks(Model& m, const LoadOptions& options) {
   m.remarks.insert(m.remarks.end(), m.file->remarks().begin(), m.file->remarks().end());
 }
 
-// Everything but the weights.
-Status read_numbers(Model& model, const std::string& path, const LoadOptions& options) {
-  model.file = TRY(ModelFile::open(path, {options.ignored_keys}));
+Status open_file(Model& model, const std::string& path, const LoadOptions& options,
+                 bool tables_only) {
+  model.file = TRY(ModelFile::open(path, {options.ignored_keys, tables_only}));
   model.device = TRY(choose_device(choice_of(options, *model.file)));
-  TRY(Status(model.file->usable()));
+  collect_remarks(model, options);
+  return {};
+}
+
+// Everything but weights and texts.
+Status read_numbers(Model& model) {
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
-  collect_remarks(model, options);
   return {};
+}
+
+Status check_vocabulary(const Model& model) {
+  if (model.tokenizer == nullptr || model.tokenizer->vocab_size() <= model.h.n_vocab) return {};
+  return fail(Code::corrupt, "{}: the tokenizer has {} tokens, the embedding only {}",
+              model.file->path(), model.tokenizer->vocab_size(), model.h.n_vocab);
+}
+
+// What binding finds, of which only shapes are looked at.
+void examine_weights(Model& model, Faults& faults) {
+  WorkerPool pool(1);
+  WeightSource source(*model.file, *model.device, pool, {.shapes_only = true, .faults = &faults});
+  faults.add(bind_weights(model, source));
+  faults.add(find_unused(model, source));
 }
 
 }  // namespace
@@ -203,19 +224,34 @@ const MappedFile* damaged_file(const Model& model) {
   return nullptr;
 }
 
+ExaminedModel examine_model(const std::string& path, const LoadOptions& options) {
+  ExaminedModel out;
+  const auto model = std::make_shared<Model>();
+  out.faults.add(open_file(*model, path, options, true));
+  if (model->device == nullptr) return out;
+  out.model = model;
+  bind_text(*model);
+  out.faults.add(model->file->faults());
+  const Status numbers = read_numbers(*model);
+  out.has_numbers = numbers.ok();
+  // A number may be missing because the key that has it is refused.
+  if (out.faults.empty() || numbers.code() != Code::not_found) out.faults.add(numbers);
+  if (!out.has_numbers || model->file->files().empty()) return out;
+  examine_weights(*model, out.faults);
+  if (model->h.n_vocab > 0) out.faults.add(check_vocabulary(*model));
+  return out;
+}
+
 Status check_model(const std::string& path, const LoadOptions& options) {
-  Model model;
-  TRY(read_numbers(model, path, options));
-  WorkerPool pool(1);
-  WeightSource source(*model.file, *model.device, pool, {.shapes_only = true});
-  TRY(bind_weights(model, source));
-  return check_unused(model, source);
+  return examine_model(path, options).faults.first();
 }
 
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options) {
   const auto model = std::make_shared<Model>();
-  TRY(read_numbers(*model, path, options));
+  TRY(open_file(*model, path, options, false));
+  TRY(Status(model->file->usable()));
+  TRY(read_numbers(*model));
   // Beside the weights: a large vocabulary takes a tenth of a second.
   Pending<bool> text = run_beside([&m = *model] {
     bind_text(m);
@@ -226,10 +262,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   text.get();
   // Weights and tokenizer were read from it.
   if (const MappedFile* const damaged = damaged_file(*model)) TRY(damaged->check_read());
-  if (model->tokenizer != nullptr && model->tokenizer->vocab_size() > model->h.n_vocab) {
-    return fail(Code::corrupt, "{}: the tokenizer has {} tokens, the embedding only {}", path,
-                model->tokenizer->vocab_size(), model->h.n_vocab);
-  }
+  TRY(check_vocabulary(*model));
   return std::shared_ptr<const Model>(model);
 }
 

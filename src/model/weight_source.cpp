@@ -46,7 +46,11 @@ MatrixRows MatrixRows::pick(std::span<const int64_t> chosen) const {
   return result;
 }
 
-Result<MatrixRows> as_f32(const MatrixRows& matrix) {
+Result<MatrixRows> WeightSource::as_f32(MatrixRows matrix) const {
+  if (plan_.shapes_only) {
+    matrix.dtype = DType::f32;
+    return matrix;
+  }
   MatrixRows result{matrix.name, DType::f32, matrix.n_in, {}, nullptr};
   const int64_t n = std::ssize(matrix.rows) * matrix.n_in;
   result.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n * int64_t{sizeof(float)})));
@@ -59,8 +63,24 @@ Result<MatrixRows> as_f32(const MatrixRows& matrix) {
   return result;
 }
 
+Status WeightSource::noted(const std::string& prefix, Status status) {
+  if (status.ok()) return status;
+  if (plan_.faults == nullptr || plan_.faults->is_full()) return status;
+  plan_.faults->add(status);
+  faulty_.push_back(prefix);
+  return {};
+}
+
+bool WeightSource::was_used(const std::string& name) const {
+  const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
+  return used_.contains(name) || std::ranges::any_of(faulty_, begins);
+}
+
 Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   const TensorInfo* const tensor = file_->find_tensor(name);
+  if (const auto unread = file_->unread().find(name); unread != file_->unread().end()) {
+    return tl::unexpected(unread->second);
+  }
   if (tensor == nullptr) {
     return fail(Code::not_found, "{}: tensor '{}' is missing", file_->path(),
                 quoted_name(file_->shown_tensor(name)));

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/faults.h"
 #include "device/ops.h"
 #include "device/packing.h"
 #include "format/model_file.h"
@@ -26,8 +27,6 @@ struct MatrixRows {
   // These rows, for a part whose rows do not lie together.
   MatrixRows pick(std::span<const int64_t> chosen) const;
 };
-// The same matrix in float32, in memory of its own. Fails: out_of_memory.
-Result<MatrixRows> as_f32(const MatrixRows& matrix);
 
 // What pack() does besides packing. At most one of the first two is there.
 struct PackPlan {
@@ -36,6 +35,8 @@ struct PackPlan {
   // Called with the number of bytes that became ready.
   std::function<void(int64_t n_bytes)> on_bytes = {};
   bool shapes_only = false;  // matrices are checked; weights have no numbers
+  // Set, with shapes_only: binding goes on after a fault, and all are put here.
+  Faults* faults = nullptr;
 };
 
 class WeightSource {
@@ -63,8 +64,13 @@ class WeightSource {
   // packed file lacks is packed into memory of its own, and counted.
   Result<Weight> pack(const MatrixRows& matrix);
   int64_t n_lacking() const { return n_lacking_; }
+  // The matrix in float32; without numbers where only shapes are wanted. Fails: out_of_memory.
+  Result<MatrixRows> as_f32(MatrixRows matrix) const;
+  // A fault in binding the tensors whose names begin with `prefix`, which then count as used: kept
+  // where the plan asks for all faults, else returned.
+  Status noted(const std::string& prefix, Status status);
   // Whether the tensor was asked for.
-  bool was_used(const std::string& name) const { return used_.contains(name); }
+  bool was_used(const std::string& name) const;
   // Plain rows for looking up, not multiplying.
   Result<Weight> lookup(const MatrixRows& matrix);
 
@@ -81,6 +87,7 @@ class WeightSource {
   WorkerPool* pool_;
   PackPlan plan_;
   mutable std::set<std::string, std::less<>> used_;
+  std::vector<std::string> faulty_;  // beginnings of names that were asked for in vain
   int64_t n_lacking_ = 0;
   int64_t n_unreturned_ = 0;  // bytes packed since pages were last given back
 };

@@ -387,10 +387,30 @@ class Info(CommandTest):
             return struct.pack("<Q", len(value)) + value
         pair = text(b"general.architecture") + struct.pack("<I", 8) + text(b"mystery")
         path = self.with_file(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + pair, ".gguf")
-        out = call_json("info", path, "--json")
+        out = call_json("info", path, "--json", code=1)
         self.assertFalse(out["runs"])
+        self.assertIsNone(out["family"])
         self.assertIn("'mystery' is not supported", out["reason"])
         self.assertIn("no: ", call("info", path).stdout)
+
+    def test_which_record_and_class(self):
+        out = call_json("info", Program.model, "--json")
+        self.assertEqual((out["family"], out["model_class"]), ("qwen2", None))
+        goldens = os.path.join(Program.source, "tests", "golden", "models")
+        out = call_json("info", os.path.join(goldens, "mixtral"), "--json")
+        self.assertEqual((out["family"], out["model_class"]), ("llama", "mixtral"))
+        self.assertIn("llama, model class mixtral",
+                      call("info", os.path.join(goldens, "mixtral")).stdout)
+        out = call_json("info", os.path.join(goldens, "mixtral", "model.gguf"), "--json")
+        self.assertEqual((out["family"], out["model_class"]), ("llama", None))
+
+    def test_every_golden_runs(self):
+        goldens = os.path.join(Program.source, "tests", "golden", "models")
+        for name in sorted(os.listdir(goldens)):
+            for path in (os.path.join(goldens, name), os.path.join(goldens, name, "model.gguf")):
+                with self.subTest(path):
+                    done = call("info", path)
+                    self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_colours_only_on_a_terminal(self):
         self.assertNotIn("\x1b", call("info", Program.model).stdout)
@@ -431,15 +451,27 @@ class Keys(CommandTest):
                 ({"quantization_config": {"bits": 4}}, "'quantization_config' is {…}")):
             with self.subTest(changes):
                 path = self.folder(**changes)
-                out = call_json("info", path, "--json")
+                out = call_json("info", path, "--json", code=1)
                 self.assertFalse(out["runs"])
+                self.assertEqual(out["model_class"], "llama")
                 self.assertIn(says, out["reason"])
                 self.assertIn("no: ", call("info", path).stdout)
                 self.assert_fails(1, "logits", "--model", path, "--ids", "1", says=says)
 
+    def test_info_says_everything_that_is_refused(self):
+        path = self.folder(rope_scaling={"type": "mystery", "factor": 2.0}, hidden_act="tanh",
+                           quantization_config={"bits": 4, "quant_method": "gptq"})
+        os.unlink(os.path.join(path, "model.safetensors"))
+        reasons = call_json("info", path, "--json", code=1)["reasons"]
+        self.assertEqual(len(reasons), 4, reasons)
+        for i, says in enumerate(("'rope_scaling.type' is 'mystery'", "'quantization_config'",
+                                  "neither model.safetensors", "'hidden_act' is 'tanh'")):
+            self.assertIn(says, reasons[i])
+        self.assertEqual(call("info", path).stdout.count("no: "), 4)
+
     def test_info_of_a_form_that_is_not_read(self):
         path = self.with_file(b"GGUF" + struct.pack("<III", 1, 0, 0), ".gguf")
-        out = call_json("info", path, "--json")
+        out = call_json("info", path, "--json", code=1)
         self.assertFalse(out["runs"])
         self.assertIn("version 1", out["reason"])
 

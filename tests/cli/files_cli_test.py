@@ -124,7 +124,7 @@ class Inputs(FolderTest):
         says = "an adapter (LoRA), not a model"
         self.assert_fails("run", "Hi", "--model", folder, says=says)
         told = call("info", "--model", folder)
-        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertEqual(told.returncode, 1, told.stderr)
         self.assertIn(says, told.stdout)
 
 

@@ -41,10 +41,10 @@ def call(*arguments, text="", env=None):
                           check=False)
 
 
-def call_json(*arguments):
-    """The one JSON object that a call that works prints, and nothing else on stdout."""
+def call_json(*arguments, code=0):
+    """The one JSON object that a call prints, and nothing else on stdout."""
     done = call(*arguments)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, (done.returncode, done.stderr)
     assert done.stdout.count("\n") == 1, done.stdout[:500]
     return json.loads(done.stdout)
 

@@ -155,6 +155,7 @@ double difference(const Rows& got, const Json& answer) {
 void expect_answers(const std::string& path, const Json& golden, const std::string& form) {
   LoadOptions options;
   options.n_threads = 1;
+  EXPECT_EQ(check_model(path).message(), "") << form;
   const auto model = load_model(path, options);
   ASSERT_TRUE(model) << form << ": " << model.error().message();
   const auto bound = golden.at("bounds").at(form).get<double>();
@@ -173,6 +174,7 @@ void expect_refusal(const std::string& folder, const Json& golden) {
   for (const Json& name : golden.at("refused_by"))
     named |= model.error().message().find(name.get<std::string>()) != std::string::npos;
   EXPECT_TRUE(named) << model.error().message() << " names none of " << golden.at("refused_by");
+  EXPECT_EQ(check_model(folder).message(), model.error().message());
 }
 
 // Each family, and those of its classes that have goldens of their own.
