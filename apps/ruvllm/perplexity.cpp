@@ -87,15 +87,15 @@ Status add_text(Scorer& scorer, const ScoredText& text, Surprise& total) {
   return written;
 }
 
-bool adds_bos(const Model& model) {
-  return model.tokenizer && model.tokenizer->spec().add_bos && model.tokenizer->spec().bos;
-}
-
 // One window of a long text. The first half is context only, the second half is scored; where the
-// model begins texts with bos, so does each window (the method of llama.cpp's perplexity tool).
+// model begins texts with bos or other tokens, so does each window (the method of llama.cpp's
+// perplexity tool).
 ScoredText window_text(const Model& model, std::span<const Token> window) {
   ScoredText text{{window.begin(), window.end()}, std::vector<bool>(window.size(), false)};
-  if (adds_bos(model)) text.ids[0] = *model.tokenizer->spec().bos;
+  if (model.tokenizer != nullptr) {
+    const std::span<const Token> first = model.tokenizer->spec().first_tokens();
+    std::copy_n(first.begin(), std::min(first.size(), window.size()), text.ids.begin());
+  }
   for (size_t i = window.size() / 2 + 1; i < window.size(); ++i) text.score[i] = true;
   return text;
 }

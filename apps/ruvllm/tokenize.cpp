@@ -50,13 +50,13 @@ struct EncodedText {
 
 SpecialParsing parsing(bool special) { return special ? SpecialParsing::on : SpecialParsing::off; }
 
-// Whether the model itself would put the token there.
-bool begins_with_bos(const TokenizerSpec& spec, const Encoding& how) {
-  return how.bos && spec.add_bos && spec.bos.has_value();
+// What the model itself would put before and after the text.
+std::span<const Token> tokens_before(const TokenizerSpec& spec, const Encoding& how) {
+  return how.bos ? spec.first_tokens() : std::span<const Token>();
 }
 
-bool ends_with_eos(const TokenizerSpec& spec, const Encoding& how) {
-  return how.bos && spec.add_eos && spec.eos.has_value();
+std::span<const Token> tokens_after(const TokenizerSpec& spec, const Encoding& how) {
+  return how.bos ? spec.last_tokens() : std::span<const Token>();
 }
 
 EncodedText encode(const Tokenizer& tokenizer, std::string_view text, const Encoding& how,
@@ -64,15 +64,15 @@ EncodedText encode(const Tokenizer& tokenizer, std::string_view text, const Enco
   EncodedText out;
   const TextPart part{text, parsing(how.special)};
   const auto end = static_cast<uint32_t>(text.size());
-  if (begins_with_bos(tokenizer.spec(), how)) {
-    out.ids.push_back(*tokenizer.spec().bos);
+  for (const Token id : tokens_before(tokenizer.spec(), how)) {
+    out.ids.push_back(id);
     out.spans.push_back({0, 0});
   }
   TokenSink sink(&out.ids, spans ? &out.spans : nullptr);
   sink.limit_threads(how.n_threads);
   tokenizer.encode_parts({&part, 1}, false, sink);
-  if (ends_with_eos(tokenizer.spec(), how)) {
-    out.ids.push_back(*tokenizer.spec().eos);
+  for (const Token id : tokens_after(tokenizer.spec(), how)) {
+    out.ids.push_back(id);
     out.spans.push_back({end, end});
   }
   return out;
@@ -81,7 +81,7 @@ EncodedText encode(const Tokenizer& tokenizer, std::string_view text, const Enco
 // The size of what encode gives.
 size_t count_ids(const Tokenizer& tokenizer, std::string_view text, const Encoding& how) {
   return tokenizer.count(text, parsing(how.special), how.n_threads) +
-         begins_with_bos(tokenizer.spec(), how) + ends_with_eos(tokenizer.spec(), how);
+         tokens_before(tokenizer.spec(), how).size() + tokens_after(tokenizer.spec(), how).size();
 }
 
 Result<Json> encode_line(const Tokenizer& tokenizer, const TokenizeCall& call, const Json& line) {

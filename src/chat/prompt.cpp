@@ -33,9 +33,11 @@ std::vector<TextPart> text_parts(std::span<const RenderedPart> parts) {
 }
 
 void add_missing_bos(const Tokenizer& tokenizer, std::vector<Token>& ids) {
-  const TokenizerSpec& spec = tokenizer.spec();
-  if (!spec.add_bos || !spec.bos) return;
-  if (ids.empty() || ids.front() != *spec.bos) ids.insert(ids.begin(), *spec.bos);
+  const std::span<const Token> first = tokenizer.spec().first_tokens();
+  if (first.empty()) return;
+  if (ids.empty() || ids.front() != first.front()) {
+    ids.insert(ids.begin(), first.begin(), first.end());
+  }
 }
 
 std::vector<Token> encode_parts(const Tokenizer& tokenizer, std::span<const RenderedPart> parts) {

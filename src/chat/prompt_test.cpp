@@ -101,6 +101,12 @@ TEST(AddMissingBos, OnlyWhereTheTemplateWroteNone) {
     add_missing_bos(*tokenizer, none);
     EXPECT_EQ(none, std::vector<Token>{*spec.bos});
   }
+  spec.lead = {7, 8};
+  std::vector<Token> both, there = {7, 8, 0};
+  add_missing_bos(**Tokenizer::create(spec), both);
+  add_missing_bos(**Tokenizer::create(spec), there);
+  EXPECT_EQ(both, (std::vector<Token>{7, 8}));
+  EXPECT_EQ(there, (std::vector<Token>{7, 8, 0}));
   spec.add_bos = false;
   std::vector<Token> ids = {0};
   add_missing_bos(**Tokenizer::create(spec), ids);

@@ -218,6 +218,12 @@ Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
   } else if (!spec.splits.empty() || !spec.normalizers.empty()) {
     what = "has steps that have no name there";
   }
+  const auto is_usual = [](const std::vector<Token>& stated, const std::optional<Token>& usual) {
+    return stated.empty() || (stated.size() == 1 && usual == stated.front());
+  };
+  if (!is_usual(spec.lead, spec.bos) || !is_usual(spec.trail, spec.eos)) {
+    what = "puts other tokens than bos and eos around a text";
+  }
   if (what.empty()) return {};
   return fail(Code::unsupported, "{}: a GGUF file cannot hold this tokenizer, which {}",
               model.path(), what);

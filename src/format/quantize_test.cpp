@@ -380,6 +380,9 @@ TEST(Quantize, TokenizerAndTemplateBecomeMetadata) {
   EXPECT_EQ(back->kinds[5], TokenKind::unused);
   EXPECT_EQ(back->scores.size(), 6U);
   EXPECT_TRUE(back->add_bos);
+  model.spec_->lead = {1, 2};
+  EXPECT_NE(converted(model, "f16", folder).error().message().find("puts other tokens"),
+            std::string::npos);
 }
 
 // Every golden folder gives the tensors of the GGUF file made beside it.

@@ -20,6 +20,9 @@
 namespace ruv {
 namespace {
 
+// More tokens before or after a text are a broken file: published ones have two at most.
+constexpr size_t kMostAround = 16;
+
 // Reads one document into a specification.
 class PipelineReader {
  public:
@@ -30,7 +33,7 @@ class PipelineReader {
 
  private:
   struct Ends {
-    std::optional<Token> first, last;  // tokens the post-processor puts around a text
+    std::vector<Token> first, last;  // tokens the post-processor puts around a text
   };
 
   Status read_bpe(const JsonElement& model);
@@ -48,7 +51,7 @@ class PipelineReader {
   Result<Ends> read_post_processor();
   Result<Ends> read_template(const JsonElement& step);
   Result<Token> stated_id(int64_t id) const;
-  Result<Token> template_token(const JsonElement& step, std::string_view text) const;
+  Result<std::vector<Token>> template_tokens(const JsonElement& step, std::string_view text) const;
   Result<Token> checked_id(int64_t id, std::string_view text) const;
   Status place_token(Token id, std::string_view text);
 
@@ -133,10 +136,12 @@ Result<TokenizerSpec> PipelineReader::read(std::string_view config) {
   TRY(steps.check_decoder());
   TRY(read_added());
   const Ends ends = TRY(read_post_processor());
-  spec_.bos = ends.first;
-  spec_.eos = ends.last;
-  spec_.add_bos = ends.first.has_value();
-  spec_.add_eos = ends.last.has_value();
+  if (!ends.first.empty()) spec_.bos = ends.first.front();
+  if (!ends.last.empty()) spec_.eos = ends.last.front();
+  spec_.add_bos = !ends.first.empty();
+  spec_.add_eos = !ends.last.empty();
+  spec_.lead = ends.first;
+  spec_.trail = ends.last;
   TRY(apply_tokenizer_config(config, source_, spec_));
   spec_.end_of_turn = find_end_of_turn(spec_);
   return std::move(spec_);
@@ -348,12 +353,12 @@ Result<PipelineReader::Ends> PipelineReader::read_post_processor() {
     if (type == "TemplateProcessing") {
       ends = TRY(read_template(step));
     } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-      const auto id_in = [&](std::string_view key) -> Result<std::optional<Token>> {
+      const auto id_in = [&](std::string_view key) -> Result<std::vector<Token>> {
         int64_t id = 0;
         if (step[key].at(1).get(id)) {
           return error(fmt::format("post_processor.{} is not a token with an id", key));
         }
-        return TRY(stated_id(id));
+        return std::vector<Token>{TRY(stated_id(id))};
       };
       ends.first = TRY(id_in("cls"));
       ends.last = TRY(id_in("sep"));
@@ -371,20 +376,30 @@ Result<Token> PipelineReader::stated_id(int64_t id) const {
       fmt::format("post_processor: id {} is outside the {} tokens", id, spec_.tokens.size()));
 }
 
-Result<Token> PipelineReader::template_token(const JsonElement& step, std::string_view text) const {
+// The ids of a special token of a template, at least one.
+Result<std::vector<Token>> PipelineReader::template_tokens(const JsonElement& step,
+                                                           std::string_view text) const {
   JsonElement stated;
-  if (!step["special_tokens"][text].get(stated)) {
-    const std::optional<JsonArray> ids = member<JsonArray>(stated, "ids");
-    int64_t id = 0;
-    if (!ids || ids->size() == 0 || ids->at(0).get(id)) {
-      return error(fmt::format("post_processor.special_tokens: \"{}\" has no ids", text));
-    }
-    if (ids->size() > 1) return unsupported("post_processor", "a token of several ids");
-    return stated_id(id);
+  if (step["special_tokens"][text].get(stated)) {
+    const std::optional<Token> id = find_token(spec_, text);
+    if (!id) return error(fmt::format("post_processor: \"{}\" is not a token", text));
+    return std::vector<Token>{*id};
   }
-  const std::optional<Token> id = find_token(spec_, text);
-  if (!id) return error(fmt::format("post_processor: \"{}\" is not a token", text));
-  return *id;
+  std::vector<Token> tokens;
+  const std::optional<JsonArray> ids = member<JsonArray>(stated, "ids");
+  if (ids) {
+    for (const JsonElement& element : *ids) {
+      int64_t id = 0;
+      if (element.get(id)) {
+        return error(fmt::format("post_processor.special_tokens: \"{}\" has no ids", text));
+      }
+      tokens.push_back(TRY(stated_id(id)));
+    }
+  }
+  if (tokens.empty()) {
+    return error(fmt::format("post_processor.special_tokens: \"{}\" has no ids", text));
+  }
+  return tokens;
 }
 
 // TemplateProcessing: special tokens around one sequence.
@@ -399,10 +414,12 @@ Result<PipelineReader::Ends> PipelineReader::read_template(const JsonElement& st
       after_text = true;
       continue;
     }
-    std::optional<Token>& end = after_text ? ends.last : ends.first;
-    const std::string_view text = text_of(special, "id");
-    if (end) return unsupported("post_processor", "two tokens on one side of the text");
-    end = TRY(template_token(step, text));
+    std::vector<Token>& end = after_text ? ends.last : ends.first;
+    const std::vector<Token> tokens = TRY(template_tokens(step, text_of(special, "id")));
+    if (end.size() + tokens.size() > kMostAround) {
+      return unsupported("post_processor", "more than 16 tokens on one side of the text");
+    }
+    end.insert(end.end(), tokens.begin(), tokens.end());
   }
   return ends;
 }

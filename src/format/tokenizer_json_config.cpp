@@ -101,9 +101,18 @@ Status apply_tokenizer_config(std::string_view config, const std::string& source
   const auto take = [&](std::optional<Token>& id, std::string_view key) {
     if (const auto found = find_token(spec, token_text(root, key))) id = found;
   };
+  // A null names no token, though one that the tokenizer's file states still begins a text.
+  JsonElement bos;
+  if (!root["bos_token"].get(bos) && bos.is_null()) spec.bos = std::nullopt;
   take(spec.bos, "bos_token");
   take(spec.eos, "eos_token");
   take(spec.pad, "pad_token");
+  // Where the config says whether there are any, bos and eos are what a text is put between.
+  const bool is_said = member<bool>(root, "add_bos_token").has_value() ||
+                       member<bool>(root, "add_eos_token").has_value();
+  if (!is_said) return {};
+  spec.lead.clear();
+  spec.trail.clear();
   spec.add_bos = flag_of(root, "add_bos_token", spec.add_bos) && spec.bos;
   spec.add_eos = flag_of(root, "add_eos_token", spec.add_eos) && spec.eos;
   return {};

@@ -340,7 +340,13 @@ TEST(TokenizerJson, StatedIdsOfThePostProcessorCount) {
   expect_part(with(first, R"("<s>": {"ids": [5]})").error(), "id 5 is outside the 5 tokens");
   expect_part(with(first, R"("<s>": {"ids": [-1]})").error(), "outside");
   expect_part(with(first, R"("<s>": {"ids": []})").error(), "has no ids");
-  expect_part(with(first, R"("<s>": {"ids": [1, 2]})").error(), "a token of several ids");
+  EXPECT_EQ(ids(with(first, R"("<s>": {"ids": [1, 2]})")), (std::vector<Token>{1, 2, 2}));
+  // As GLM's and Whisper's: two tokens before a text.
+  const std::string second = R"({"SpecialToken": {"id": "<t>", "type_id": 0}}, )";
+  EXPECT_EQ(ids(with(first + second, "")), (std::vector<Token>{3, 4, 2}));
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += first;
+  expect_part(with(many, "").error(), "more than 16 tokens");
 
   SmallFile roberta;
   roberta.post_processor = R"({"type": "RobertaProcessing", "sep": ["</s>", 4], "cls": ["x", 1]})";
@@ -349,6 +355,21 @@ TEST(TokenizerJson, StatedIdsOfThePostProcessorCount) {
   expect_part(roberta.error(), "id 9 is outside");
   roberta.post_processor = R"({"type": "BertProcessing", "sep": ["</s>", 4]})";
   expect_part(roberta.error(), "post_processor.cls is not a token");
+}
+
+// What the config calls bos is a name; it begins a text only where the config says so.
+TEST(TokenizerJson, NamesOfBosDoNotChangeWhatTheFilePutsAround) {
+  SmallFile file;
+  file.post_processor = kTemplate;
+  const auto prompt = [&](std::string_view config) {
+    return made(file.read(config))->encode_prompt("ab", SpecialParsing::off);
+  };
+  EXPECT_EQ(prompt(R"({"bos_token": "<t>"})"), (std::vector<Token>{3, 2}));
+  EXPECT_EQ(file.read(R"({"bos_token": "<t>"})")->bos, 4);
+  EXPECT_EQ(prompt(R"({"bos_token": null})"), (std::vector<Token>{3, 2}));
+  EXPECT_EQ(file.read(R"({"bos_token": null})")->bos, std::nullopt);
+  EXPECT_EQ(prompt(R"({"bos_token": "<t>", "add_bos_token": true})"), (std::vector<Token>{4, 2}));
+  EXPECT_EQ(prompt(R"({"bos_token": null, "add_bos_token": true})"), std::vector<Token>{2});
 }
 
 // Cuts and flipped bytes give an error or a tokenizer, never more.

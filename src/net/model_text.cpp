@@ -17,13 +17,14 @@ class LoadedModelText final : public ModelText {
     TokenizedText out;
     TokenSink sink =
         options.count_only ? TokenSink(nullptr) : TokenSink(out.log, options.with_spans);
-    const auto push_special = [&](bool wanted, const std::optional<Token>& id) {
-      if (options.add_special && wanted && id) sink.push(*id, 0);
+    const auto push_special = [&](std::span<const Token> ids) {
+      if (!options.add_special) return;
+      for (const Token id : ids) sink.push(id, 0);
     };
-    push_special(spec.add_bos, spec.bos);
+    push_special(spec.first_tokens());
     const TextPart part{text, options.parse_special ? SpecialParsing::on : SpecialParsing::off};
     tokenizer.encode_parts({&part, 1}, false, sink);
-    push_special(spec.add_eos, spec.eos);
+    push_special(spec.last_tokens());
     out.n_tokens = static_cast<int64_t>(sink.n_tokens());
     return out;
   }

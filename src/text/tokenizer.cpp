@@ -38,8 +38,14 @@ Status check(const TokenizerSpec& spec) {
   TRY(check_id("pad", spec.pad, n));
   for (const Token id : spec.end_of_turn) TRY(check_id("end_of_turn", id, n));
   for (const AddedToken& added : spec.added) TRY(check_id("added", added.id, n));
-  if (spec.add_bos && !spec.bos) return fail(Code::corrupt, "tokenizer: add_bos without a bos id");
-  if (spec.add_eos && !spec.eos) return fail(Code::corrupt, "tokenizer: add_eos without an eos id");
+  for (const Token id : spec.lead) TRY(check_id("lead", id, n));
+  for (const Token id : spec.trail) TRY(check_id("trail", id, n));
+  if (spec.add_bos && spec.first_tokens().empty()) {
+    return fail(Code::corrupt, "tokenizer: add_bos without a bos id");
+  }
+  if (spec.add_eos && spec.last_tokens().empty()) {
+    return fail(Code::corrupt, "tokenizer: add_eos without an eos id");
+  }
   return {};
 }
 
@@ -109,9 +115,9 @@ size_t Tokenizer::count(std::string_view text, SpecialParsing special, int n_thr
 
 std::vector<Token> Tokenizer::encode_prompt(std::string_view text, SpecialParsing special) const {
   std::vector<Token> ids;
-  if (spec_.add_bos && spec_.bos) ids.push_back(*spec_.bos);
+  for (const Token id : spec_.first_tokens()) ids.push_back(id);
   encode(text, special, false, ids);
-  if (spec_.add_eos && spec_.eos) ids.push_back(*spec_.eos);
+  for (const Token id : spec_.last_tokens()) ids.push_back(id);
   return ids;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -104,8 +105,11 @@ struct TokenizerSpec {
   std::optional<Token> bos, eos, unk, pad;
   // Ids that end an answer besides eos (end of turn), for example <|eot_id|>.
   std::vector<Token> end_of_turn;
+  // Whether tokens are put before and after a prompt: bos and eos, or in their place those of
+  // `lead` and `trail`, which a tokenizer.json states whatever bos and eos are called.
   bool add_bos = false;
   bool add_eos = false;
+  std::vector<Token> lead, trail;
   bool add_space_prefix = false;  // ▁ before the first text
   bool ignore_merges = false;     // byte_bpe: a whole word in the vocabulary is taken as it is
   bool byte_fallback = true;      // sentencepiece_bpe, unigram: unknown characters become <0xXX>
@@ -123,6 +127,18 @@ struct TokenizerSpec {
   std::string continuing_prefix = "##";
   uint32_t max_word_chars = 100;  // longer words are unknown
   bool cleanup_spaces = false;    // decoding drops the space before punctuation, as BERT's does
+
+  // The tokens that a prompt begins and ends with.
+  std::span<const Token> first_tokens() const { return around(add_bos, lead, bos); }
+  std::span<const Token> last_tokens() const { return around(add_eos, trail, eos); }
+
+ private:
+  static std::span<const Token> around(bool adds, const std::vector<Token>& stated,
+                                       const std::optional<Token>& usual) {
+    if (!adds) return {};
+    if (!stated.empty()) return stated;
+    return usual ? std::span(&*usual, 1) : std::span<const Token>();
+  }
 };
 
 }  // namespace ruv

@@ -216,6 +216,12 @@ TEST(Tokenizer, PromptGetsBosAndEosAsTheModelWants) {
   spec.add_eos = true;
   EXPECT_EQ(made(spec)->encode_prompt("a", SpecialParsing::off),
             (std::vector<Token>{*spec.bos, a, *spec.eos}));
+  spec.lead = {'x', 'y'};
+  spec.trail = {'z'};
+  EXPECT_EQ(made(spec)->encode_prompt("a", SpecialParsing::off),
+            (std::vector<Token>{'x', 'y', a, 'z'}));
+  spec.add_bos = spec.add_eos = false;
+  EXPECT_EQ(made(spec)->encode_prompt("a", SpecialParsing::off), std::vector<Token>{a});
 }
 
 TEST(Tokenizer, BrokenTablesAreNamed) {
@@ -236,6 +242,8 @@ TEST(Tokenizer, BrokenTablesAreNamed) {
   says(message([](TokenizerSpec& s) { s.pad = -1; }), "pad is -1");
   says(message([](TokenizerSpec& s) { s.end_of_turn = {1, 999}; }), "end_of_turn");
   says(message([](TokenizerSpec& s) { s.added[0].id = 999; }), "added");
+  says(message([](TokenizerSpec& s) { s.lead = {0, 260}; }), "lead is 260");
+  says(message([](TokenizerSpec& s) { s.trail = {-1}; }), "trail is -1");
   says(message([](TokenizerSpec& s) {
          s.add_bos = true;
          s.bos.reset();

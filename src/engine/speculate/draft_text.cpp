@@ -75,7 +75,9 @@ void DraftText::append_text(std::span<const Token> added) {
       return;
     }
     // Each model has its own beginning of text.
-    if (text_.empty() && target.spec().bos == id) continue;
+    const std::span<const Token> first = target.spec().first_tokens();
+    const bool begins = target.spec().bos == id || std::ranges::count(first, id) > 0;
+    if (text_.empty() && begins) continue;
     target.append_bytes(id, true, text_);
   }
 }
@@ -96,9 +98,10 @@ void DraftText::encode_from(size_t n_kept) {
   tokens_.resize(n_kept);
   ends_.resize(n_kept);
   size_t end = n_kept > 0 ? ends_.back() : 0;
-  if (n_kept == 0 && draft.spec().add_bos && draft.spec().bos.has_value()) {
-    tokens_.push_back(*draft.spec().bos);
-    ends_.push_back(0);
+  if (n_kept == 0) {
+    const std::span<const Token> first = draft.spec().first_tokens();
+    tokens_.assign(first.begin(), first.end());
+    ends_.assign(first.size(), 0);
   }
   const size_t n_before = tokens_.size();
   const std::string_view rest = std::string_view(text_).substr(end);
