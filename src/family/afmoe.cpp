@@ -37,6 +37,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord afmoe{
     .name = "afmoe",
+    .published = "Trinity Nano and Mini",
     .block = {.norm_place = NormPlace::sandwich,
               .gated_attention = true,
               .qk_norm = QkNorm::heads,

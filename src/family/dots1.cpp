@@ -31,6 +31,7 @@ constexpr HfClass kClasses[] = {{.model_type = "dots1",
 }  // namespace
 
 constinit const FamilyRecord dots1{.name = "dots1",
+                                   .published = "dots.llm1 142B-A14B",
                                    .block = {.qk_norm = QkNorm::heads},
                                    .experts = {.computed = true,
                                                .score = RouterScore::sigmoid,

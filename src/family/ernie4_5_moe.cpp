@@ -32,6 +32,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord ernie4_5_moe{.name = "ernie4_5-moe",
+                                          .published = "ERNIE 4.5 21B-A3B and 300B-A47B",
                                           .experts = {.computed = true, .sum_least = 1e-12F},
                                           .neighbour_pairs = true,
                                           .own_names = kNames,

@@ -35,6 +35,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord exaone_moe{.name = "exaone-moe",
+                                        .published = "K-EXAONE 236B-A23B",
                                         .block = {.qk_norm = QkNorm::heads,
                                                   .windows = Windows::periodic,
                                                   .window_period = 4,

@@ -20,6 +20,7 @@ constexpr HfClass kClasses[] = {{.model_type = "flex_olmo",
 
 constinit const FamilyRecord flex_olmo{
     .name = "flexolmo",
+    .published = "FlexOlmo 7x7B",
     .block = {.norm_place = NormPlace::post, .qk_norm = QkNorm::rows},
     .experts = {.computed = true, .normalises = false},
     .classes = kClasses};

@@ -50,6 +50,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord granitemoe{.name = "granitemoe",
+                                        .published = "Granite 3.0 and 3.1 1B-A400M and 3B-A800M",
                                         .experts = {.computed = true},
                                         .divides_logits = true,
                                         .gguf_keys = "embedding_scale residual_scale logit_scale",

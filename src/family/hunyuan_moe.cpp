@@ -27,6 +27,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord hunyuan_moe{.name = "hunyuan-moe",
+                                         .published = "Hunyuan A13B",
                                          .block = {.qk_norm = QkNorm::heads, .rotates_first = true},
                                          .experts = {.computed = true},
                                          .own_names = kNames,

@@ -36,6 +36,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord hy_v3{
     .name = "hy-v3",
+    .published = "HY 3",
     .block = {.qk_norm = QkNorm::heads},
     .experts = {.computed = true, .score = RouterScore::sigmoid, .sum_added = 1e-20F},
     .own_names = kNames,

@@ -50,6 +50,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord lfm2moe{
     .name = "lfm2moe",
+    .published = "LFM2 8B-A1B",
     .block = {.mixers = Mixers::short_conv, .qk_norm = QkNorm::heads},
     .experts = {.computed = true, .score = RouterScore::sigmoid, .sum_added = 1e-6F},
     .last_norm = "token_embd_norm",

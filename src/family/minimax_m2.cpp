@@ -31,6 +31,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord minimax_m2{
     .name = "minimax-m2",
+    .published = "MiniMax M2",
     .block = {.qk_norm = QkNorm::rows},
     .experts = {.computed = true, .score = RouterScore::sigmoid},
     .own_names = kNames,

@@ -21,6 +21,7 @@ constexpr HfClass kClasses[] = {{.model_type = "olmoe",
 }  // namespace
 
 constinit const FamilyRecord olmoe{.name = "olmoe",
+                                   .published = "OLMoE 1B-7B",
                                    .block = {.qk_norm = QkNorm::rows},
                                    .experts = {.computed = true, .normalises = false},
                                    .classes = kClasses};

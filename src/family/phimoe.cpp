@@ -36,6 +36,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord phimoe{.name = "phimoe",
+                                    .published = "Phi-3.5 MoE",
                                     .block = {.norm = Norm::layer, .windows = Windows::all},
                                     .experts = {.computed = true,
                                                 .score = RouterScore::sparsemixer,

@@ -32,6 +32,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord qwen2moe{
     .name = "qwen2moe",
+    .published = "Qwen1.5 MoE A2.7B, Qwen2 57B-A14B",
     .experts = {.computed = true, .normalises = false, .shared_router = true},
     .vocab = {.splits = "qwen2"},
     .own_names = kNames,

@@ -45,6 +45,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord qwen35{
     .name = "qwen35",
+    .published = "Qwen3.5 dense",
     .block = {.mixers = Mixers::delta_net, .gated_attention = true, .qk_norm = QkNorm::heads},
     .gguf_keys = " rope.dimension_sections ",
     .tiled_value_heads = true,

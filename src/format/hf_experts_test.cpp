@@ -20,7 +20,7 @@ class Meaning {
 
   std::string error() const {
     if (!parsed_) return parsed_.error().message();
-    return parsed_->usable.ok() ? "" : parsed_->usable.message();
+    return parsed_->faults.first().message();
   }
   template <class T>
   T value(std::string_view key) const {

@@ -4,9 +4,18 @@
 #include "family/config_keys.h"
 #include "family/word_list.h"
 #include "format/hf_values.h"
+#include "format/tensor_names.h"
 
 namespace ruv {
 namespace {
+
+// A value for an error: of an object the name of the format of weights that it has, if any.
+std::string shown_value(const Members& config, std::string_view name) {
+  const Json& value = *config.find(name);
+  const Json* const method = value.is_object() ? value.find("quant_method") : nullptr;
+  if (method == nullptr || !method->is_string()) return config.shown(name);
+  return fmt::format("{{\"quant_method\": \"{}\", …}}", quoted_name(method->get<std::string>()));
+}
 
 Status check_neutral(const Members& config, const NeutralKey& key) {
   if (!config.has(key.name)) return {};
@@ -15,7 +24,7 @@ Status check_neutral(const Members& config, const NeutralKey& key) {
   return config.wrong(
       key.name,
       fmt::format("is {}, which is not supported; --ignore-key {} computes as if it were not there",
-                  value, config.path_of(key.name)),
+                  shown_value(config, key.name), config.path_of(key.name)),
       Code::unsupported);
 }
 

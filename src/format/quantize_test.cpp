@@ -381,7 +381,8 @@ TEST(Quantize, TokenizerAndTemplateBecomeMetadata) {
   EXPECT_EQ(back->scores.size(), 6U);
   EXPECT_TRUE(back->add_bos);
   model.spec_->lead = {1, 2};
-  EXPECT_NE(converted(model, "f16", folder).error().message().find("puts other tokens"),
+  const TestFolder other;
+  EXPECT_NE(converted(model, "f16", other).error().message().find("puts other tokens"),
             std::string::npos);
 }
 

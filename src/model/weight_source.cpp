@@ -128,8 +128,12 @@ Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string n
                                          Range rows) const {
   const int64_t n_in = tensor.shape.back();
   MatrixRows result{std::move(name), tensor.dtype, n_in, {}, nullptr};
+  if (plan_.shapes_only) {
+    result.rows.resize(static_cast<size_t>(rows.end - rows.begin));
+    return result;
+  }
   result.rows.reserve(static_cast<size_t>(rows.end - rows.begin));
-  if (plan_.shapes_only || tensor.has_whole_rows()) {
+  if (tensor.has_whole_rows()) {
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       result.rows.push_back(tensor.bytes.data() + tensor.row_offset(row));
     }
@@ -158,6 +162,7 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
                 name, n, format.name);
   }
   std::vector<float> result(static_cast<size_t>(n));
+  if (plan_.shapes_only) return result;
   const int64_t n_rows = tensor.steps.empty() ? 1 : tensor.n_rows();
   if (n_rows == 1 && tensor.has_whole_rows()) {
     format.decode(tensor.bytes.data(), result.data(), n);

@@ -34,8 +34,9 @@ struct PackPlan {
   PackedFileWriter* to = nullptr;    // matrices are packed into this
   // Called with the number of bytes that became ready.
   std::function<void(int64_t n_bytes)> on_bytes = {};
-  bool shapes_only = false;  // matrices are checked; weights have no numbers
-  // Set, with shapes_only: binding goes on after a fault, and all are put here.
+  // Shapes are checked and no byte of a tensor is read: matrices have no numbers, vectors zeros.
+  bool shapes_only = false;
+  // Set, with shapes_only: a fault does not end the binding, and all are put here.
   Faults* faults = nullptr;
 };
 
