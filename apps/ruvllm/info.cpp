@@ -84,7 +84,7 @@ void describe_texts(FileReport& report) {
 void describe_needs(FileReport& report) {
   report.machine_bytes = machine_memory_bytes();
   if (report.numbers != nullptr) {
-    report.kv_type = default_kv_type(report.numbers->head_dim);
+    report.kv_type = report.numbers->default_kv();
     report.cache = report.model->cache_layout().with_type(report.kv_type);
   }
   if (!report.faults.empty()) return;
@@ -248,7 +248,7 @@ void print_numbers(const HParams& h) {
 void print_needs(const FileReport& report) {
   print_fact("weights", readable_bytes(report.weight_bytes));
   if (report.numbers == nullptr) return;
-  const bool is_narrow = report.kv_type != default_kv_type(kNarrowHead);
+  const bool is_narrow = report.numbers->head_dim < kNarrowHead;
   print_fact(
       "cache",
       fmt::format("{} per token, keys and values in {}{}",

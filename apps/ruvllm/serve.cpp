@@ -55,7 +55,7 @@ std::string url_of(const HttpServer& server, const std::string& host) {
 std::string kv_text(const Engine& engine, const ServeCall& call) {
   const KvType type = engine.kv_stats().type;
   const int64_t head_dim = model_info(engine.model()).head_dim;
-  const bool is_narrow = !call.engine.kv.type && type != default_kv_type(kNarrowHead);
+  const bool is_narrow = !call.engine.kv.type && head_dim < kNarrowHead;
   return fmt::format("in {}{}", kv_type_name(type),
                      is_narrow ? fmt::format(" as heads are only {} wide", head_dim) : "");
 }

@@ -124,7 +124,7 @@ int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t 
 }
 
 Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
-  if (!o.kv.type) o.kv.type = default_kv_type(model.h.head_dim);
+  if (!o.kv.type) o.kv.type = model.h.default_kv();
   TRY(check_kv(o.kv));
   const int64_t n_ctx_train = model.h.n_ctx_train;
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||

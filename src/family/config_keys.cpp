@@ -75,11 +75,13 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     }
   };
   claim(hf.short_keys ? kShortKeys : kUsualKeys);
-  for (const std::string_view key :
-       {hf.act_key, hf.norm_eps_key, hf.qkv_bias, hf.output_bias, hf.mlp_bias, hf.head_bias,
-        hf.qk_norm_key, hf.period_key, window_keys(hf.windows), hf.embed_scale, hf.residual_scale,
-        hf.attn_scale, hf.logit_scale, hf.parallel_key, hf.clamp_key, hf.rotated_dims_key,
-        hf.root_embed_key, hf.rotated_key, hf.unrotated_key}) {
+  for (const std::string_view key : {hf.act_key,     hf.norm_eps_key,     hf.qkv_bias,
+                                     hf.output_bias, hf.mlp_bias,         hf.head_bias,
+                                     hf.qk_norm_key, hf.period_key,       window_keys(hf.windows),
+                                     hf.embed_scale, hf.residual_scale,   hf.attn_scale,
+                                     hf.logit_scale, hf.logit_width,      hf.parallel_key,
+                                     hf.clamp_key,   hf.rotated_dims_key, hf.root_embed_key,
+                                     hf.rotated_key, hf.unrotated_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.
@@ -97,6 +99,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
         "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
   }
+  if (hf.latent.kv_rank > 0) {
+    claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
+  }
+  if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
   if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
@@ -133,13 +139,14 @@ std::string_view hf_keys_without_effect() {
 
 std::string_view hf_rope_keys() {
   return " rope_theta rope_type type partial_rotary_factor factor original_max_position_embeddings "
-         "attention_factor short_factor long_factor low_freq_factor high_freq_factor ";
+         "attention_factor short_factor long_factor low_freq_factor high_freq_factor "
+         "llama_4_scaling_beta ";
 }
 
 std::string_view hf_rope_keys_without_effect() {
   return " short_mscale long_mscale beta_fast beta_slow mscale mscale_all_dim truncate "
          "mrope_section "
-         "mrope_interleaved ";
+         "mrope_interleaved max_position_embeddings ";
 }
 
 std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }

@@ -29,9 +29,12 @@ enum class Positions : uint8_t { rope, learned };
 enum class Windows : uint8_t { none, all, periodic };
 // What mixes the tokens of a layer: attention in all of them; or something else in those for which
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
-// rule.
-enum class Mixers : uint8_t { attention, short_conv, delta_net };
+// rule; or latent attention in all of them (model/latent_plan.h).
+enum class Mixers : uint8_t { attention, short_conv, delta_net, latent };
 enum class EmbedScale : uint8_t { none, sqrt_dim };
+// Which layers' queries grow with their position (PositionScale, device/ops.h), where the file
+// gives a slope: all; or those without positions, counted from 1.
+enum class Growth : uint8_t { none, all, unrotated };
 
 // The choices of one block, the same in all layers.
 struct BlockSpec {
@@ -61,11 +64,14 @@ struct BlockSpec {
   bool gated = true;              // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;
   Windows windows = Windows::none;
-  int64_t window_period = 0;  // periodic: the last layer of each period sees all keys
+  int64_t window_period = 0;        // periodic: the last layer of each period sees all keys
+  bool windows_are_chunks = false;  // of the window only the keys of the own chunk are seen
+  bool sinks = false;               // each head has a score that no key has
   // Which layers have positions, where the file does not say it per layer: those that see all keys
   // have none if there is a window; the last of each period has none.
   bool only_windows_rotate = false;
   int64_t unrotated_period = 0;
+  Growth growth = Growth::none;
 };
 
 // The layers with experts, where a family has any (device/ops.h: RouteParams has the formulas).
@@ -140,6 +146,10 @@ struct FamilyRecord {
   bool divides_logits = false;  // by the file's logit_scale
   // Heads rotate as pairs (2i, 2i + 1) in files of both kinds.
   bool neighbour_pairs = false;
+
+  // What files mean that name no scales: of the embedding; of what a block adds, over the root of
+  // the number of layers; and logits times this over the hidden size. 0: 1.
+  float usual_embed_scale = 0, usual_depth_scale = 0, usual_logit_width = 0;
 
   // GGUF files only.
   // Keys that are honoured for this family and must be neutral for others, between spaces.

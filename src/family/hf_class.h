@@ -37,6 +37,23 @@ enum class HfRope : uint8_t {
   by_kind,   // rope_parameters hold one object for each kind of layer
 };
 
+// Which keys say how queries grow with their position.
+enum class HfGrowth : uint8_t {
+  none,
+  rope,  // llama_4_scaling_beta and original_max_position_embeddings of rope_parameters
+  keys,  // attn_temperature_tuning, floor_scale, attn_scale
+};
+// Defaults of the widths of latent attention, by q_lora_rank (null: none), kv_lora_rank,
+// qk_nope_head_dim, qk_rope_head_dim and v_head_dim (0, and where null is allowed null: as much of
+// the stream as each head has). kv_rank 0: the class has none.
+struct HfLatent {
+  int64_t q_rank = 0;
+  int64_t kv_rank = 0;
+  int64_t plain_dim = 0;
+  int64_t rope_dim = 0;
+  int64_t value_dim = 0;
+};
+
 // Defaults are those of the configuration class (transformers 5.23); 0 and "" where there is none.
 // A key that a field names or implies is claimed by the class (claimed_keys); of the others,
 // those listed below are without effect or refused, and the rest are not read by the class.
@@ -61,6 +78,7 @@ struct HfClass {
   int64_t head_dim = 0;           // 0: hidden_size / heads
   bool null_head_dim = false;     // "head_dim": null means hidden_size / heads
   bool ignores_head_dim = false;  // always hidden_size / heads
+  HfLatent latent = {};
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
   int64_t max_window_layers = 28;    // default of the key
@@ -73,6 +91,7 @@ struct HfClass {
   double rotary_part = 1;          // default of partial_rotary_factor
   // Key with the number of rotated dimensions of a head, where partial_rotary_factor is absent.
   std::string_view rotated_dims_key = {};
+  HfGrowth growth = HfGrowth::none;
   double query_scalar = 0;        // default of query_pre_attn_scalar; 0: the class has none
   bool scales_attention = false;  // scale_attn_weights, scale_attn_by_inverse_layer_idx
   // Keys that say whether projections have biases, where the block does not always have them.
@@ -87,6 +106,13 @@ struct HfClass {
   // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
   std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
   double logit_scale_default = 1;
+  double embed_scale_default = 1;
+  // residual_scale is divided by the root of the number of layers, and null means 1 in its place.
+  bool residual_by_depth = false;
+  double residual_scale_default = 1;
+  // Logits are multiplied by this key's number over the hidden size; null: 1.
+  std::string_view logit_width = {};
+  double logit_width_default = 0;
   // Whether embeddings are multiplied by the root of their width; absent: no.
   std::string_view root_embed_key = {};
   std::string_view parallel_key = {};   // whether BlockSpec::parallel; absent: as the block

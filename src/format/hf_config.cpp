@@ -49,6 +49,8 @@ class ConfigReader {
   Status read_softcaps();
   Status read_attention_scale();
   Status read_scales();
+  Status read_residual_scale();
+  Status read_logit_width();
   Status read_rotated_layers();
   Status read_windows();
   Status read_numbered_windows(const std::optional<int64_t>& window);
@@ -125,6 +127,10 @@ Status ConfigReader::read_heads() {
   if (block_.mixers == Mixers::delta_net) {
     TRY(read_hf_delta_net(config_, n_layers_, n_kv_heads, out_));
   }
+  if (block_.mixers == Mixers::latent) {
+    head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
+    return {};
+  }
   if (!hf_.ignores_head_dim && config_.is_set("head_dim")) {
     head_dim_ = TRY(config_.positive("head_dim"));
   } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
@@ -152,6 +158,7 @@ Status ConfigReader::read_rest() {
   TRY(kept(read_windows()));
   TRY(kept(read_rotated_layers()));
   TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
+  TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));
 }
 
@@ -228,14 +235,41 @@ Status ConfigReader::read_attention_scale() {
   return {};
 }
 
+// One of the class's two forms: a number, or a number over the root of the depth.
+Status ConfigReader::read_residual_scale() {
+  const std::string_view name = hf_.residual_scale;
+  if (name.empty()) return {};
+  double scale = 1;
+  if (!hf_.residual_by_depth || !config_.has(name) || config_.is_set(name)) {
+    const double depth = hf_.residual_by_depth ? std::sqrt(static_cast<double>(n_layers_)) : 1;
+    scale = TRY(config_.number(name)).value_or(hf_.residual_scale_default) / depth;
+  }
+  if (scale == 0) return config_.wrong(name, "is 0");
+  out_.set("residual_scale", scale, config_.path_of(name));
+  return {};
+}
+
+// The scale as the width that logits were tuned for.
+Status ConfigReader::read_logit_width() {
+  const std::string_view name = hf_.logit_width;
+  if (name.empty()) return {};
+  double scale = 1;
+  if (!config_.has(name) || config_.is_set(name)) {
+    scale =
+        TRY(config_.number(name)).value_or(hf_.logit_width_default) / static_cast<double>(width_);
+  }
+  if (scale == 0) return config_.wrong(name, "is 0");
+  out_.set("logit_scale", scale, config_.path_of(name));
+  return {};
+}
+
 // Zero would make every answer the same, and means "none" in GGUF files.
 Status ConfigReader::read_scales() {
   struct Row {
     std::string_view key, name;
     double otherwise;
   };
-  const Row rows[] = {{"embedding_scale", hf_.embed_scale, 1},
-                      {"residual_scale", hf_.residual_scale, 1},
+  const Row rows[] = {{"embedding_scale", hf_.embed_scale, hf_.embed_scale_default},
                       {"attention.scale", hf_.attn_scale, 1},
                       {"logit_scale", hf_.logit_scale, hf_.logit_scale_default}};
   for (const Row& row : rows) {
@@ -244,6 +278,8 @@ Status ConfigReader::read_scales() {
     if (scale == 0) return config_.wrong(row.name, "is 0");
     out_.set(row.key, scale, config_.path_of(row.name));
   }
+  TRY(read_residual_scale());
+  TRY(read_logit_width());
   if (!hf_.root_embed_key.empty()) {
     const bool scaled = TRY(config_.truth(hf_.root_embed_key)).value_or(false);
     out_.set("embedding_scale", scaled ? std::sqrt(static_cast<double>(width_)) : 1.0,

@@ -46,6 +46,18 @@ Status read_hf_delta_net(const Members& config, int64_t n_layers, int64_t n_kv_h
 // The feed-forward's width of a class with block_keys. Fails: corrupt.
 Result<int64_t> read_block_width(const Members& config);
 
+// The widths of latent attention, of as many key heads as query heads; the width of the rotated
+// part. Fails: corrupt, unsupported.
+struct HfHeads {
+  int64_t n_heads = 0;
+  int64_t n_kv_heads = 0;
+  int64_t n_embd = 0;
+};
+Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfValues& out);
+// How queries grow with their position. Nothing for classes whose queries do not. Fails: corrupt,
+// unsupported.
+Status read_hf_growth(const Members& config, HfValues& out);
+
 // Numbers of experts, which of n_layers layers have them, and how they are chosen and weighted.
 // Nothing for classes without. Fails: corrupt, unsupported.
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);

@@ -22,7 +22,8 @@ enum class NameOf : uint8_t {
   split_gate,
   split_up,
   fused_gate,
-  experts
+  experts,
+  latent
 };
 
 // Names without their last part, ".weight" or ".bias". "{}" is a decimal number: the layer, then
@@ -42,6 +43,12 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"}, NameOf::split_qkv},
     {{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj"}, NameOf::fused_qkv},
     {{"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"}},
+    {{"blk.{}.attn_q_a", "model.layers.{}.self_attn.q_a_proj"}, NameOf::latent},
+    {{"blk.{}.attn_q_a_norm", "model.layers.{}.self_attn.q_a_layernorm"}, NameOf::latent},
+    {{"blk.{}.attn_q_b", "model.layers.{}.self_attn.q_b_proj"}, NameOf::latent},
+    {{"blk.{}.attn_kv_a_mqa", "model.layers.{}.self_attn.kv_a_proj_with_mqa"}, NameOf::latent},
+    {{"blk.{}.attn_kv_a_norm", "model.layers.{}.self_attn.kv_a_layernorm"}, NameOf::latent},
+    {{"blk.{}.attn_kv_b", "model.layers.{}.self_attn.kv_b_proj"}, NameOf::latent},
     {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm"}, NameOf::qk_norm},
     {{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm"}, NameOf::qk_norm},
     {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}, NameOf::post_norm},
@@ -128,6 +135,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
       return family->fused_gate_up;
     case NameOf::experts:
       return family->experts.computed;
+    case NameOf::latent:
+      return family->block.mixers == Mixers::latent;
   }
   return false;
 }

@@ -22,10 +22,15 @@ int64_t widest_inner(const Model& model) {
   return std::max(widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff));
 }
 
-// The most numbers that a product of any layer gives for a row.
+// The most numbers that a product of any layer gives for a row, and that one reads of it.
 int64_t widest_product(const Model& model) {
   int64_t most = 0;
   for (const RoleRow& row : role_rows()) most = std::max(most, widest(model, row.n_out));
+  return most;
+}
+int64_t widest_factor(const Model& model) {
+  int64_t most = 0;
+  for (const RoleRow& row : role_rows()) most = std::max(most, widest(model, row.n_in));
   return most;
 }
 
@@ -40,10 +45,13 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
     int64_t n_rows, n_cols;
   };
   const int64_t q_cols = widest(model, LayerSize::q);
-  const int64_t kv_cols = widest(model, LayerSize::kv);
   const int64_t inner_cols = widest(model, LayerSize::inner);
   const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
   const int64_t head_cols = widest(model, LayerSize::value_heads);
+  // The values of latent attention's heads take the place of its queries.
+  const int64_t q_plain_cols = widest(model, LayerSize::q_plain);
+  const int64_t heads_cols =
+      q_plain_cols > 0 ? std::max(q_plain_cols, widest(model, LayerSize::o)) : 0;
   const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest_inner(model);
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
@@ -52,12 +60,16 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.h, max_rows, h.n_embd},
       {&a.views_.h2, max_rows, h.n_embd},
       {&a.views_.q, max_rows, q_cols},
-      {&a.views_.k, max_rows, kv_cols},
-      {&a.views_.v, max_rows, kv_cols},
+      {&a.views_.k, max_rows, widest(model, LayerSize::k)},
+      {&a.views_.v, max_rows, widest(model, LayerSize::v)},
       {&a.views_.attn_gate, max_rows, std::max(gate_cols, inner_cols)},
-      {&a.views_.attn, max_rows, std::max(q_cols, inner_cols)},
+      {&a.views_.attn, max_rows, std::max(widest(model, LayerSize::attn), inner_cols)},
       {&a.views_.beta, max_rows, head_cols},
       {&a.views_.decay, max_rows, head_cols},
+      {&a.views_.q_low, max_rows, widest(model, LayerSize::q_rank)},
+      {&a.views_.heads, max_rows, heads_cols},
+      {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
+      {&a.views_.k_rope, max_rows, widest(model, LayerSize::rope)},
       {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
       {&a.views_.up, max_rows, ff_cols},
@@ -84,9 +96,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view :
-       {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn_gate, &cut.attn, &cut.beta,
-        &cut.decay, &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes}) {
+  for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn_gate, &cut.attn,
+                     &cut.beta, &cut.decay, &cut.q_low, &cut.heads, &cut.q_rope, &cut.k_rope,
+                     &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes}) {
     view->n_rows = n_rows;
   }
   cut.logits.n_rows = n_outputs;
@@ -95,15 +107,18 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
 
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
-  return {.max_rows = max_rows,
-          .max_k = std::max({h.n_embd, widest_inner(model), h.n_heads * h.head_dim,
-                             widest(model, LayerSize::inner), max_rank}),
-          .max_head_dim = h.head_dim,
-          .max_group = h.n_heads / h.n_kv_heads,
-          .max_experts = h.n_experts,
-          .max_chosen = h.n_experts_used,
-          .max_state_keys = h.delta.key_dim,
-          .max_state_values = h.delta.value_dim};
+  OpsLimits limits{.max_rows = max_rows,
+                   .max_k = std::max({h.n_embd, widest_factor(model), max_rank}),
+                   .max_experts = h.n_experts,
+                   .max_chosen = h.n_experts_used,
+                   .max_state_keys = h.delta.key_dim,
+                   .max_state_values = h.delta.value_dim};
+  for (const LayerPlan& plan : model.plans) {
+    if (plan.n_kv_heads == 0) continue;
+    limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});
+    limits.max_group = std::max(limits.max_group, plan.n_heads / plan.n_kv_heads);
+  }
+  return limits;
 }
 
 }  // namespace ruv

@@ -32,6 +32,9 @@ Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
     if (!row_of(role).of_experts.empty()) {
       return fail(Code::unsupported, "{}: adapters of experts are not supported", name_of(m));
     }
+    if (row_of(role).of_heads) {
+      return fail(Code::unsupported, "{}: adapters of single heads are not supported", name_of(m));
+    }
     n_out += n_rows_of(role, plan);
     const int64_t n_in = plan.extent(row_of(role).n_in);
     if (rank < 1 || m.a.n_in != n_in) {
@@ -108,7 +111,7 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
       const Range range = rows_in_fused(m.roles, role, plan);
       MatrixRows b = m.b.part(range.begin, range.end - range.begin);
       if (is_rotated(role) && order == RopeOrder::neighbours) {
-        rotate_as_halves(b.rows, plan, model.rope);
+        rotate_as_halves(b.rows, role, plan, model.rope);
       }
       added = {a, TRY(pack(b)), m.scale};
     }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/elementary.h"
+#include "model/bind_latent.h"
 #include "model/file_rows.h"
 #include "model/key_centre.h"
 
@@ -91,10 +92,21 @@ class Binder {
     if (plan.feed_forward == FeedForward::experts) {
       TRY(source_.noted(prefix_ + "exp_probs_b.", bind_choice_bias(plan, w)));
     }
+    if (plan.has_sinks) {
+      TRY(source_.noted(prefix_ + "attn_sinks.", bind_sinks(plan, w)));
+    }
+    return {};
+  }
+
+  Status bind_sinks(const LayerPlan& plan, LayerWeights& w) {
+    w.sinks = TRY(source_.upload(TRY(source_.vector(name_of("attn_sinks"), plan.n_heads))));
     return {};
   }
 
   Status bind_role(const RoleRow& row, int64_t layer, const LayerPlan& plan, LayerWeights& w) {
+    // The first of these roles stands for all of them.
+    if (row.role == Role::q_plain) return bind_latent(m_, layer, source_, w);
+    if (is_bound_by_latent(row.role)) return {};
     if (!row.of_experts.empty()) return bind_experts(row, plan, w[row.role]);
     std::vector<float> bias;
     TRY(bind_linear(row, plan, w[row.role], bias));
@@ -201,8 +213,8 @@ class Binder {
       numbers = TRY(bias(row, row.tensor, n_out));
     }
     if (is_rotated(row.role) && m_.file->rope_order() == RopeOrder::neighbours) {
-      rotate_as_halves(rows.rows, plan, m_.rope);
-      rotate_as_halves(numbers, plan, m_.rope);
+      rotate_as_halves(rows.rows, row.role, plan, m_.rope);
+      rotate_as_halves(numbers, row.role, plan, m_.rope);
     }
     // A rounding of the activations would send rows to other experts.
     const bool routes = row.role == Role::router || row.role == Role::shared_router;
@@ -223,8 +235,9 @@ class Binder {
   const FusedRow* fused_row_of(Role role, const LayerPlan& plan) const {
     for (const FusedRow& fused : fused_rows()) {
       const std::string_view own = role_rows()[static_cast<size_t>(fused.sign)].tensor;
-      const bool has_parts = std::ranges::count(fused.parts, role) > 0 && plan.has(fused.sign);
-      if (has_parts && source_.has(name_of(fused.tensor)) && !source_.has(name_of(own))) {
+      if (std::ranges::count(fused.parts, role) == 0 || !plan.has(fused.sign)) continue;
+      const bool is_only_form = own == fused.tensor;
+      if (is_only_form || (source_.has(name_of(fused.tensor)) && !source_.has(name_of(own)))) {
         return &fused;
       }
     }

@@ -27,9 +27,9 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View q = cut(a.q, p.extent(LayerSize::q));
-  const View k = cut(a.k, p.extent(LayerSize::kv));
-  const View v = cut(a.v, p.extent(LayerSize::kv));
-  const View out = cut(a.attn, p.extent(LayerSize::q));
+  const View k = cut(a.k, p.extent(LayerSize::k));
+  const View v = cut(a.v, p.extent(LayerSize::v));
+  const View out = cut(a.attn, p.extent(LayerSize::attn));
   const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
   const Ops::Product products[] = {product(q, w[Role::q]), product(k, w[Role::k]),
                                    product(v, w[Role::v]), product(gate, w[Role::attn_gate])};
@@ -47,16 +47,9 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
     ops.rope(k, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
   }
   if (p.rotates_first) norm_heads(ops, p, w, q, k);
+  if (p.query_scale.slope != 0) ops.scale_by_position(q, p.query_scale);
   ops.store_kv(i, k, v, w.key_centre);
-  ops.attend(out, q,
-             {.layer = i,
-              .n_heads = p.n_heads,
-              .n_kv_heads = p.n_kv_heads,
-              .key_dim = p.head_dim,
-              .value_dim = p.head_dim,
-              .scale = p.attn_scale,
-              .softcap = p.attn_softcap,
-              .window = p.window});
+  ops.attend(out, q, attend_params(p, w, i));
   if (p.gates_attention) ops.gate(gate, out, Act::sigmoid);
   const View gated = p.gates_attention ? gate : out;
   ops.matmul(a.h, gated, w[Role::o].weight, w[Role::o].bias);
@@ -88,6 +81,9 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
       break;
     case Mixer::delta_net:
       delta_net({ops, m, i, a, adapt});
+      break;
+    case Mixer::latent:
+      latent_attention({ops, m, i, a, adapt}, ropes);
       break;
   }
   if (p.has(NormRole::attn_post)) apply(ops, a.h, a.h, w[NormRole::attn_post], p);

@@ -19,6 +19,9 @@ class Activations {
   // The views cut to the rows of a batch.
   struct Views {
     View x, h, h2, q, k, v, attn_gate, attn, beta, decay, conv, gate, up, router, routes, logits;
+    // Latent attention: the row that queries are made of; parts of all heads, first of queries,
+    // then of values; rotated parts.
+    View q_low, heads, q_rope, k_rope;
     LowRankScratch low_rank;  // not cut
     ExpertScratch expert;     // not cut; it shares memory with gate and up
   };

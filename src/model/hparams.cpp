@@ -74,9 +74,12 @@ Result<float> scale_or(const ModelFile& file, std::string_view key, float absent
 Status read_scales(const ModelFile& file, const FamilyRecord& family, HParams& h) {
   const bool is_root = family.embed_scale == EmbedScale::sqrt_dim;
   const float root = std::sqrt(static_cast<float>(h.n_embd));
-  h.embed_scale = TRY(scale_or(file, "embedding_scale", is_root ? root : 1.0F));
-  h.residual_scale = TRY(scale_or(file, "residual_scale", 1));
-  const float logits = TRY(scale_or(file, "logit_scale", 1));
+  const float usual_embed = family.usual_embed_scale > 0 ? family.usual_embed_scale : 1.0F;
+  const float usual_depth = family.usual_depth_scale / std::sqrt(static_cast<float>(h.n_layers));
+  const float usual_logits = family.usual_logit_width / static_cast<float>(h.n_embd);
+  h.embed_scale = TRY(scale_or(file, "embedding_scale", is_root ? root : usual_embed));
+  h.residual_scale = TRY(scale_or(file, "residual_scale", usual_depth > 0 ? usual_depth : 1));
+  const float logits = TRY(scale_or(file, "logit_scale", usual_logits > 0 ? usual_logits : 1));
   h.logit_scale = family.divides_logits ? 1.0F / logits : logits;
   h.clamp_qkv = TRY(finite_or(file, "attention.clamp_kqv", 0));
   if (h.clamp_qkv < 0) {
@@ -253,21 +256,47 @@ Status read_convolutions(const ModelFile& file, std::string_view key, HParams& h
               h.n_conv_taps, kMaxTaps);
 }
 
+// Latent attention keeps one key head. Files that name widths of their own for it (_mla) give
+// those of what is kept under the usual keys.
+Status read_latent(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kRope = "rope.dimension_count", kRank = "attention.kv_lora_rank";
+  const auto named = [&](std::string_view own, std::string_view usual) {
+    return file.find(own) != nullptr ? own : usual;
+  };
+  const std::string_view key = named("attention.key_length_mla", "attention.key_length");
+  const std::string_view value = named("attention.value_length_mla", "attention.value_length");
+  LatentPlan& latent = h.latent;
+  latent.q_rank = TRY(dimension_or(file, "attention.q_lora_rank", 0));
+  latent.kv_rank = TRY(read_dimension(file, kRank));
+  latent.rope_dim = TRY(read_dimension(file, kRope));
+  latent.plain_dim = TRY(read_dimension(file, key)) - latent.rope_dim;
+  latent.value_dim = TRY(dimension_or(file, value, h.n_embd / h.n_heads));
+  h.head_dim = latent.query_dim();
+  h.value_dim = latent.value_dim;
+  h.n_kv_heads = 1;
+  h.kv_heads.assign(static_cast<size_t>(h.n_layers), 1);
+  if (latent.plain_dim < 1) {
+    return fail(Code::corrupt, "{}: '{}' is not above '{}' {}", file.path(), file.shown_key(key),
+                file.shown_key(kRope), latent.rope_dim);
+  }
+  if (latent.key_dim() > kMaxHeadDim) {
+    return fail(Code::unsupported,
+                "{}: '{}' {} with {} rotated numbers: rows of latent attention "
+                "may have {}",
+                file.path(), file.shown_key(kRank), latent.kv_rank, latent.rope_dim, kMaxHeadDim);
+  }
+  return {};
+}
+
 Status check_heads(const ModelFile& file, const HParams& h) {
   if (h.n_heads % h.n_kv_heads != 0) {
     return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
                 file.shown_key("attention.head_count"), h.n_heads,
                 file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
-  if (h.head_dim > kMaxHeadDim || h.n_heads > 4096) {
+  if (std::max(h.head_dim, h.value_dim) > kMaxHeadDim || h.n_heads > 4096) {
     return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
-                file.path(), h.n_layers, h.n_heads, h.head_dim);
-  }
-  const int64_t value_length = TRY(dimension_or(file, "attention.value_length", h.head_dim));
-  if (value_length != h.head_dim) {
-    return fail(Code::unsupported, "{}: '{}' {} differs from '{}' {}", file.path(),
-                file.shown_key("attention.value_length"), value_length,
-                file.shown_key("attention.key_length"), h.head_dim);
+                file.path(), h.n_layers, h.n_heads, std::max(h.head_dim, h.value_dim));
   }
   return {};
 }
@@ -305,7 +334,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
   }
-  TRY(read_kv_heads(file, family.block, h));
+  const bool is_latent = family.block.mixers == Mixers::latent;
+  if (!is_latent) TRY(read_kv_heads(file, family.block, h));
   if (family.block.mixers == Mixers::short_conv) {
     TRY(read_convolutions(file, "shortconv.l_cache", h));
   }
@@ -314,6 +344,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     h.delta = TRY(read_delta_heads(file));
   }
   h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
+  h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
+  if (is_latent) TRY(read_latent(file, h));
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"

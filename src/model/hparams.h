@@ -5,6 +5,8 @@
 #include "family/family.h"
 #include "format/model_file.h"
 #include "model/delta_heads.h"
+#include "model/latent_plan.h"
+#include "ruv/kv_type.h"
 
 namespace ruv {
 
@@ -16,7 +18,9 @@ struct HParams {
   std::vector<int64_t> kv_heads;  // of each layer; 0: it has something else in place of attention
   int64_t n_conv_taps = 0;        // rows that a convolution sums
   DeltaHeads delta = {};          // of layers with linear attention
-  int64_t head_dim = 0;
+  int64_t head_dim = 0;           // of queries and keys; of latent attention, of a query head
+  int64_t value_dim = 0;          // of a head's values
+  LatentPlan latent = {};
   int64_t n_ff = 0;
   Act act = Act::silu;
   int64_t n_experts = 0;  // 0: no layer has any
@@ -45,6 +49,9 @@ struct HParams {
     if (n_experts == 0) return 0;
     return static_cast<double>(n_experts_used) / static_cast<double>(n_experts);
   }
+  // The type of the cache where none is asked for. What latent attention keeps is short already,
+  // and a row's two parts would share a scale.
+  KvType default_kv() const { return latent.kv_rank > 0 ? KvType::f16 : default_kv_type(head_dim); }
   float attn_scale_of(int64_t layer) const {
     return scale_by_inverse_layer ? attn_scale / static_cast<float>(layer + 1) : attn_scale;
   }

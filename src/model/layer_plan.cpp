@@ -1,5 +1,7 @@
 #include "model/layer_plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ruv {
@@ -51,6 +53,24 @@ Result<std::vector<bool>> rotated_layers(const ModelFile& file, const BlockSpec&
   return rotated;
 }
 
+// How the queries of growing layers grow; a slope of 0 means that none does. Files without a span
+// mean the context that their positions were made for.
+Result<PositionScale> query_growth(const ModelFile& file, const BlockSpec& block) {
+  constexpr std::string_view kSlope = "attention.temperature_scale";
+  PositionScale growth;
+  if (block.growth == Growth::none || file.find(kSlope) == nullptr) return growth;
+  growth.slope = static_cast<float>(TRY(file.number(kSlope)));
+  if (!std::isfinite(growth.slope)) {
+    return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(),
+                file.shown_key(kSlope));
+  }
+  constexpr std::string_view kOwn = "attention.temperature_length";
+  const bool has_own = file.find(kOwn) != nullptr;
+  growth.span = TRY(read_dimension(file, has_own ? kOwn : "rope.scaling.original_context_length"));
+  growth.offset = block.growth == Growth::unrotated ? 1 : 0;
+  return growth;
+}
+
 // Which layers have experts: by the file's numbers, or those with a router.
 Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HParams& h) {
   constexpr std::string_view kKey = "expert_layers";
@@ -97,10 +117,21 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::q:
     case Role::k:
     case Role::v:
-    case Role::o:
       return one_if(mixer == Mixer::attention);
     case Role::attn_gate:
       return one_if(mixer == Mixer::attention && gates_attention);
+    case Role::q_a:
+      return one_if(mixer == Mixer::latent && latent.q_rank > 0);
+    case Role::q_plain:
+    case Role::q_rope:
+    case Role::kv_a:
+    case Role::k_rope:
+      return one_if(mixer == Mixer::latent);
+    case Role::k_b:
+    case Role::v_b:
+      return mixer == Mixer::latent ? n_heads : 0;
+    case Role::o:
+      return one_if(mixer == Mixer::attention || mixer == Mixer::latent);
     case Role::conv_in:
     case Role::conv_out:
       return one_if(mixer == Mixer::short_conv);
@@ -132,7 +163,8 @@ int64_t LayerPlan::n_matrices(Role role) const {
 }
 
 int64_t LayerPlan::n_matrices_used(Role role) const {
-  return n_matrices(role) > 1 ? n_experts_used : n_matrices(role);
+  const bool chooses = !role_rows()[static_cast<size_t>(role)].of_experts.empty();
+  return chooses ? std::min(n_matrices(role), n_experts_used) : n_matrices(role);
 }
 
 bool LayerPlan::has(NormRole role) const {
@@ -140,6 +172,10 @@ bool LayerPlan::has(NormRole role) const {
     case NormRole::q:
     case NormRole::k:
       return qk_norm != QkNorm::none && mixer == Mixer::attention;
+    case NormRole::q_a:
+      return has(Role::q_a);
+    case NormRole::kv_a:
+      return has(Role::kv_a);
     case NormRole::attn_post:
     case NormRole::ffn_post:
       return norm_place != NormPlace::pre;
@@ -157,8 +193,30 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return n_embd;
     case LayerSize::q:
       return n_heads * head_dim;
-    case LayerSize::kv:
+    case LayerSize::k:
       return n_kv_heads * head_dim;
+    case LayerSize::v:
+      return n_kv_heads * value_dim;
+    case LayerSize::attn:
+      return n_heads * value_dim;
+    case LayerSize::o:
+      return n_heads * (mixer == Mixer::latent ? latent.value_dim : value_dim);
+    case LayerSize::q_rank:
+      return latent.q_rank;
+    case LayerSize::kv_rank:
+      return latent.kv_rank;
+    case LayerSize::q_from:
+      return mixer == Mixer::latent && latent.q_rank == 0 ? n_embd : latent.q_rank;
+    case LayerSize::q_plain:
+      return n_heads * latent.plain_dim;
+    case LayerSize::q_rope:
+      return n_heads * latent.rope_dim;
+    case LayerSize::plain:
+      return latent.plain_dim;
+    case LayerSize::rope:
+      return latent.rope_dim;
+    case LayerSize::value:
+      return latent.value_dim;
     case LayerSize::conv:
       return mixer == Mixer::short_conv ? 3 * n_embd : delta.n_qkv();
     case LayerSize::inner:
@@ -191,7 +249,7 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   for (const LayerPlan& p : plans) {
     KvLayer layer;
     layer.window = p.window;
-    if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.head_dim};
+    if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state()) * int64_t{sizeof(float)};
     layout.layers.push_back(layer);
@@ -206,33 +264,42 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
   const Mixer other = block.mixers == Mixers::delta_net ? Mixer::delta_net : Mixer::short_conv;
+  const PositionScale growth = TRY(query_growth(file, block));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
     const bool attends = n_kv_heads > 0;
+    const bool is_latent = block.mixers == Mixers::latent;
+    const bool rotates = attends && rotated[static_cast<size_t>(i)];
+    const bool grows = attends && (block.growth == Growth::all || !rotates);
     const int64_t window = attends && windowed[static_cast<size_t>(i)] ? h.window : 0;
-    layers.push_back(
-        {.n_embd = h.n_embd,
-         .norm = block.norm,
-         .norm_eps = h.norm_eps,
-         .norm_place = block.norm_place,
-         .parallel = h.parallel,
-         .shared_norm = block.shared_norm,
-         .residual_scale = h.residual_scale,
-         .mixer = attends ? Mixer::attention : other,
-         .n_conv_taps = attends ? 0 : h.n_conv_taps,
-         .delta = attends ? DeltaHeads{} : h.delta,
-         .n_heads = attends ? h.n_heads : 0,
-         .n_kv_heads = n_kv_heads,
-         .head_dim = h.head_dim,
-         .gates_attention = block.gated_attention,
-         .clamp_qkv = h.clamp_qkv,
-         .qk_norm = h.qk_norm ? block.qk_norm : QkNorm::none,
-         .rotates_first = block.rotates_first,
-         .rope = attends && rotated[static_cast<size_t>(i)] ? rope.index_for(window) : -1,
-         .window = window,
-         .attn_scale = h.attn_scale_of(i),
-         .attn_softcap = h.attn_softcap});
+    const Mixer mixer = is_latent ? Mixer::latent : attends ? Mixer::attention : other;
+    layers.push_back({.n_embd = h.n_embd,
+                      .norm = block.norm,
+                      .norm_eps = h.norm_eps,
+                      .norm_place = block.norm_place,
+                      .parallel = h.parallel,
+                      .shared_norm = block.shared_norm,
+                      .residual_scale = h.residual_scale,
+                      .mixer = mixer,
+                      .n_conv_taps = attends ? 0 : h.n_conv_taps,
+                      .delta = attends ? DeltaHeads{} : h.delta,
+                      .n_heads = attends ? h.n_heads : 0,
+                      .n_kv_heads = n_kv_heads,
+                      .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
+                      .value_dim = is_latent ? h.latent.kv_rank : h.value_dim,
+                      .latent = h.latent,
+                      .gates_attention = block.gated_attention,
+                      .clamp_qkv = h.clamp_qkv,
+                      .qk_norm = h.qk_norm ? block.qk_norm : QkNorm::none,
+                      .rotates_first = block.rotates_first,
+                      .rope = rotates ? rope.index_for(window) : -1,
+                      .window = window,
+                      .chunked = window > 0 && block.windows_are_chunks,
+                      .has_sinks = attends && block.sinks,
+                      .query_scale = grows ? growth : PositionScale(),
+                      .attn_scale = h.attn_scale_of(i),
+                      .attn_softcap = h.attn_softcap});
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
   }
   return layers;

@@ -8,6 +8,7 @@
 #include "device/cache_layout.h"
 #include "device/ops.h"
 #include "model/delta_heads.h"
+#include "model/latent_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
 
@@ -18,9 +19,9 @@ namespace ruv {
 enum class FeedForward : uint8_t { dense, gated, experts };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
-// convolution whose state is the newest few rows; or through the matrices of linear attention,
-// after a convolution of the same kind.
-enum class Mixer : uint8_t { attention, short_conv, delta_net };
+// convolution whose state is the newest few rows; through the matrices of linear attention, after a
+// convolution of the same kind; or through short rows that all heads share (model/latent_plan.h).
+enum class Mixer : uint8_t { attention, short_conv, delta_net, latent };
 
 struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
@@ -35,17 +36,23 @@ struct LayerPlan {
   int64_t n_conv_taps = 0;  // rows that the convolution sums, the own one included
   DeltaHeads delta = {};    // of linear attention
 
+  // Widths are those that attention sees; latent layers have one key head.
   int64_t n_heads = 0;  // 0 without attention
   int64_t n_kv_heads = 0;
-  int64_t head_dim = 0;
+  int64_t head_dim = 0;   // of queries and keys
+  int64_t value_dim = 0;  // of a head's values and results
+  LatentPlan latent = {};
   bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
   float clamp_qkv = 0;           // limit of the numbers in q, k and v; 0: none
   QkNorm qk_norm = QkNorm::none;
-  bool rotates_first = false;  // before that norm
-  int64_t rope = -1;           // index in RopePlans; -1: heads are not rotated
-  int64_t window = 0;          // keys that are seen, the own one included; 0: all
-  float attn_scale = 0;        // of q · k
-  float attn_softcap = 0;      // 0: none
+  bool rotates_first = false;      // before that norm
+  int64_t rope = -1;               // index in RopePlans; -1: heads are not rotated
+  int64_t window = 0;              // keys that are seen, the own one included; 0: all
+  bool chunked = false;            // of them only those of the own chunk of `window` positions
+  bool has_sinks = false;          // each head has a score without a key (AttendParams::sinks)
+  PositionScale query_scale = {};  // slope 0: none
+  float attn_scale = 0;            // of q · k
+  float attn_softcap = 0;          // 0: none
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;

@@ -43,6 +43,22 @@ struct LayerStep {
   }
 };
 
+inline AttendParams attend_params(const LayerPlan& p, const LayerWeights& w, int64_t layer) {
+  return {.layer = layer,
+          .n_heads = p.n_heads,
+          .n_kv_heads = p.n_kv_heads,
+          .key_dim = p.head_dim,
+          .value_dim = p.value_dim,
+          .scale = p.attn_scale,
+          .softcap = p.attn_softcap,
+          .window = p.window,
+          .chunked = p.chunked,
+          .sinks = p.has_sinks ? &w.sinks : nullptr};
+}
+
+// Latent attention (model/latent_plan.h). In and out as below. `ropes` are the plans of this
+// context length.
+void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes);
 // Linear attention by the gated delta rule. In: a.h, the normalised stream. Out: a.h, what is added
 // to the stream.
 void delta_net(const LayerStep& step);

@@ -16,8 +16,8 @@ namespace ruv {
 
 // A matrix (n_out, n_in) with its bias (n_out). An empty bias is none.
 struct Linear {
-  Weight weight;                // empty in roles of experts
-  std::vector<Weight> experts;  // of each, in roles of experts
+  Weight weight;                // empty in roles of experts and of single heads
+  std::vector<Weight> experts;  // of each expert or head, in these roles
   Vector bias;
   std::vector<Vector> expert_biases;  // of each; none: experts have no biases
 
@@ -36,6 +36,7 @@ struct LayerWeights {
   std::array<NormWeights, kNormRoles> norms;
   Vector key_centre;   // model/key_centre.h
   Vector choice_bias;  // by which experts are chosen, beside their scores; empty: none
+  Vector sinks;        // (n_heads): AttendParams::sinks; empty: the layer has none
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
   Vector conv_taps, conv_bias;
   // Linear attention: DeltaRuleParams; the norm of a head's values.

@@ -10,10 +10,17 @@ constexpr auto kExpertBias = &BlockSpec::expert_bias;
 
 constexpr RoleRow kRoleRows[] = {
     {Role::q, "attn_q", q, embd, "attention_bias", kQkvBias},
-    {Role::k, "attn_k", kv, embd, "attention_bias", kQkvBias},
-    {Role::v, "attn_v", kv, embd, "attention_bias", kQkvBias},
+    {Role::k, "attn_k", k, embd, "attention_bias", kQkvBias},
+    {Role::v, "attn_v", v, embd, "attention_bias", kQkvBias},
     {Role::attn_gate, "attn_gate", q, embd, "attention_bias", kQkvBias},
-    {Role::o, "attn_output", embd, q, "attention_output_bias", kAllBias},
+    {Role::q_a, "attn_q_a", q_rank, embd, "attention_bias", kQkvBias},
+    {Role::q_plain, "attn_q_b", q_plain, q_from, "attention_bias", kQkvBias},
+    {Role::q_rope, "attn_q_b", q_rope, q_from, "attention_bias", kQkvBias},
+    {Role::kv_a, "attn_kv_a_mqa", kv_rank, embd, "attention_bias", kQkvBias},
+    {Role::k_rope, "attn_kv_a_mqa", rope, embd, "attention_bias", kQkvBias},
+    {Role::k_b, "attn_k_b", kv_rank, plain, "attention_bias", kQkvBias, "", true},
+    {Role::v_b, "attn_v_b", value, kv_rank, "attention_bias", kQkvBias, "", true},
+    {Role::o, "attn_output", embd, o, "attention_output_bias", kAllBias},
     {Role::delta_in, "attn_qkv", conv, embd, "", nullptr},
     {Role::delta_gate, "attn_gate", inner, embd, "", nullptr},
     {Role::beta, "ssm_beta", value_heads, embd, "", nullptr},
@@ -36,19 +43,22 @@ constexpr RoleRow kRoleRows[] = {
 static_assert(std::size(kRoleRows) == kRoles);
 
 constexpr NormRow kNormRows[] = {
-    {NormRole::attn, "attn_norm", embd},  {NormRole::q, "attn_q_norm", q_norm},
-    {NormRole::k, "attn_k_norm", k_norm}, {NormRole::attn_post, "post_attention_norm", embd},
-    {NormRole::ffn, "ffn_norm", embd},    {NormRole::ffn_post, "post_ffw_norm", embd},
+    {NormRole::attn, "attn_norm", embd},         {NormRole::q, "attn_q_norm", q_norm},
+    {NormRole::k, "attn_k_norm", k_norm},        {NormRole::q_a, "attn_q_a_norm", q_rank},
+    {NormRole::kv_a, "attn_kv_a_norm", kv_rank}, {NormRole::attn_post, "post_attention_norm", embd},
+    {NormRole::ffn, "ffn_norm", embd},           {NormRole::ffn_post, "post_ffw_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 
 constexpr Role kQkv[] = {Role::q, Role::k, Role::v};
+constexpr Role kKvA[] = {Role::kv_a, Role::k_rope};
 constexpr Role kGateUp[] = {Role::gate, Role::up};
 constexpr Role kSharedGateUp[] = {Role::shared_gate, Role::shared_up};
 constexpr Role kQueryGate[] = {Role::q, Role::attn_gate};
 constexpr Role kDeltaInGate[] = {Role::delta_in, Role::delta_gate};
 constexpr Role kBetaDecay[] = {Role::beta, Role::decay};
 constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv, Role::q},
+                                   {"attn_kv_a_mqa", kKvA, Role::kv_a},
                                    {"ffn_up", kGateUp, Role::gate},
                                    {"ffn_up_shexp", kSharedGateUp, Role::shared_gate},
                                    {"attn_q", kQueryGate, Role::attn_gate, FusedOrder::heads},

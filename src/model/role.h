@@ -12,16 +12,24 @@ namespace ruv {
 
 // Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
-// short convolution. attn_gate: what attention's results are gated by. delta_in: queries, keys and
-// values of linear attention; delta_gate, beta, decay: what gates its results, its writing and its
-// forgetting; delta_out: after it. router: gives each row a number for each expert; the roles of
-// experts have as many matrices. shared: a feed-forward for all rows beside the experts, weighted
-// by the sigmoid of what shared_router gives where there is one.
+// short convolution. attn_gate: what attention's results are gated by. q_a to v_b: of latent
+// attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
+// delta_gate, beta, decay: what gates its results, its writing and its forgetting; delta_out: after
+// it. router: gives each row a number for each expert; the roles of experts have as many matrices.
+// shared: a feed-forward for all rows beside the experts, weighted by the sigmoid of what
+// shared_router gives where there is one.
 enum class Role : uint8_t {
   q,
   k,
   v,
   attn_gate,
+  q_a,
+  q_plain,
+  q_rope,
+  kv_a,
+  k_rope,
+  k_b,
+  v_b,
   o,
   delta_in,
   delta_gate,
@@ -42,20 +50,34 @@ enum class Role : uint8_t {
   shared_down,
   shared_router
 };
-inline constexpr size_t kRoles = 23;
-// Norms. q and k are of queries and keys; attn comes before attention or convolution; the "post"
-// ones follow attention and feed-forward.
-enum class NormRole : uint8_t { attn, q, k, attn_post, ffn, ffn_post };
-inline constexpr size_t kNormRoles = 6;
+inline constexpr size_t kRoles = 30;
+// Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
+// comes before attention or convolution; the "post" ones follow attention and feed-forward.
+enum class NormRole : uint8_t { attn, q, k, q_a, kv_a, attn_post, ffn, ffn_post };
+inline constexpr size_t kNormRoles = 8;
 
-// A length that a layer's plan gives a number: of the residual stream, all query heads, all key
-// heads, what goes into a convolution, the values of linear attention and their heads, the inner
-// vector of the feed-forward or of an expert, the router's numbers, the weights of the norms of
-// queries and keys, the inner vector of the shared experts, and a single number.
+// A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
+// and value heads; what attention gives for all heads, and what its output projection reads; the
+// widths of latent attention: its short rows, the row that queries are made of, their two parts in
+// all heads, one head's part without positions, the rotated part, one head's values; what goes into
+// a convolution; the values of linear attention and their heads; the inner vector of the
+// feed-forward or of an expert; the router's numbers; the weights of the norms of queries and keys;
+// the inner vector of the shared experts; a single number.
 enum class LayerSize : uint8_t {
   embd,
   q,
-  kv,
+  k,
+  v,
+  attn,
+  o,
+  q_rank,
+  kv_rank,
+  q_from,
+  q_plain,
+  q_rope,
+  plain,
+  rope,
+  value,
   conv,
   inner,
   value_heads,
@@ -76,6 +98,8 @@ struct RoleRow {
   // Set: each expert has a matrix, and `tensor` has all of them, (experts, n_out, n_in), and its
   // bias, if any, (experts, n_out). Checkpoints have "ffn_up.7" of this "ffn_up" in its place.
   std::string_view of_experts = {};
+  // Set: each head has a matrix, without a bias.
+  bool of_heads = false;
 };
 struct NormRow {
   NormRole role;

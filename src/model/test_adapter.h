@@ -52,7 +52,7 @@ inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
   for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
     for (const RoleRow& row : role_rows()) {
       if (!model.plans[static_cast<size_t>(layer)].has(row.role)) continue;
-      if (!row.of_experts.empty()) continue;
+      if (!row.of_experts.empty() || row.of_heads) continue;
       all.push_back(random_matrices(model, layer, {&row.role, 1}, rank, rng, dtype));
     }
   }

@@ -150,6 +150,29 @@ Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string n
   return result;
 }
 
+Result<MatrixRows> WeightSource::transpose_of(const MatrixRows& matrix) const {
+  const bool has_blocks = format_of(matrix.dtype).block_size != 1;
+  const auto n_in = std::ssize(matrix.rows);
+  const int64_t n_out = matrix.n_in;
+  const DType dtype = has_blocks ? DType::f32 : matrix.dtype;
+  MatrixRows result{fmt::format("{}^T", matrix.name), dtype, n_in, {}, nullptr};
+  result.rows.resize(static_cast<size_t>(n_out));
+  if (plan_.shapes_only) return result;
+  const MatrixRows plain = has_blocks ? TRY(as_f32(matrix)) : matrix;
+  const auto size = static_cast<size_t>(format_of(dtype).block_bytes);
+  result.owned =
+      std::make_shared<Buffer>(TRY(Buffer::allocate(n_out * n_in * static_cast<int64_t>(size))));
+  std::byte* to = result.owned->get();
+  for (size_t row = 0; row < result.rows.size(); ++row) {
+    result.rows[row] = to;
+    for (const std::byte* const from : plain.rows) {
+      std::memcpy(to, from + row * size, size);
+      to += size;
+    }
+  }
+  return result;
+}
+
 Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t n) const {
   const TensorInfo& tensor = *TRY(find(name));
   if (tensor.n_elements() != n) {

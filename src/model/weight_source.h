@@ -52,6 +52,9 @@ class WeightSource {
   // Matrix `i` of n in a tensor (n, n_out, n_in). Fails: as matrix().
   Result<MatrixRows> of_stack(const std::string& name, int64_t i, int64_t n, int64_t n_out,
                               int64_t n_in) const;
+  // The transpose, in memory of its own: exactly the same numbers, in float32 where the matrix has
+  // blocks of several. Fails: out_of_memory.
+  Result<MatrixRows> transpose_of(const MatrixRows& matrix) const;
   // A vector as float32.
   Result<std::vector<float>> vector(const std::string& name, int64_t n) const;
   // n filters of `length` numbers each, one after the other.

@@ -1,0 +1,87 @@
+// Keys of classes whose attention differs from the usual: latent rows, queries that grow.
+#include "format/hf_values.h"
+
+namespace ruv {
+
+Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfValues& out) {
+  const HfLatent& usual = out.hf().latent;
+  if (heads.n_kv_heads != heads.n_heads) {
+    return config.wrong("num_key_value_heads",
+                        "differs from num_attention_heads, but all heads share one row",
+                        Code::unsupported);
+  }
+  constexpr std::string_view kQueries = "q_lora_rank";
+  if (config.is_set(kQueries) || (!config.has(kQueries) && usual.q_rank > 0)) {
+    out.set("attention.q_lora_rank", TRY(config.positive_or(kQueries, usual.q_rank)),
+            config.path_of(kQueries));
+  }
+  const auto width = [&](std::string_view key, std::string_view name,
+                         int64_t otherwise) -> Result<int64_t> {
+    const int64_t n = TRY(config.positive_or(name, otherwise));
+    if (!key.empty()) out.set(key, n, config.path_of(name));
+    return n;
+  };
+  TRY(width("attention.kv_lora_rank", "kv_lora_rank", usual.kv_rank));
+  const int64_t plain = TRY(width("", "qk_nope_head_dim", usual.plain_dim));
+  const int64_t rotated = TRY(width("", "qk_rope_head_dim", usual.rope_dim));
+  constexpr std::string_view kValue = "v_head_dim";
+  if (usual.value_dim == 0 && !config.is_set(kValue)) {
+    if (heads.n_embd < heads.n_heads) {
+      return config.wrong("num_attention_heads", "is above the hidden size");
+    }
+    out.set("attention.value_length", heads.n_embd / heads.n_heads, config.path_of(kValue));
+  } else {
+    TRY(width("attention.value_length", kValue, usual.value_dim));
+  }
+  out.set("attention.key_length", plain + rotated, config.path_of("qk_nope_head_dim"));
+  return rotated;
+}
+
+namespace {
+
+// Slope and span; a slope of 0 means none.
+Status set_growth(const Members& members, std::string_view slope_name, double slope,
+                  std::string_view span_name, int64_t span, HfValues& out) {
+  if (slope == 0) return {};
+  out.set("attention.temperature_scale", slope, members.path_of(slope_name));
+  out.set("attention.temperature_length", span, members.path_of(span_name));
+  return {};
+}
+
+// The class has no default for a part of the object.
+Status read_growth_of_rope(const Members& config, HfValues& out) {
+  constexpr std::string_view kSlope = "llama_4_scaling_beta";
+  constexpr std::string_view kSpan = "original_max_position_embeddings";
+  const Members scaling = TRY(config.object("rope_scaling"));
+  const Members parameters = TRY(config.object("rope_parameters"));
+  const Members& rope = scaling.json().empty() ? parameters : scaling;
+  if (rope.json().empty()) {
+    return config.wrong("rope_parameters", "is missing, and its default is not supported",
+                        Code::unsupported);
+  }
+  const auto slope = TRY(rope.number(kSlope));
+  if (!slope) return rope.wrong(kSlope, "is missing");
+  const Members& place = config.is_set(kSpan) ? config : rope;
+  return set_growth(place, kSlope, *slope, kSpan, TRY(place.positive_or(kSpan, 0)), out);
+}
+
+}  // namespace
+
+Status read_hf_growth(const Members& config, HfValues& out) {
+  switch (out.hf().growth) {
+    case HfGrowth::none:
+      return {};
+    case HfGrowth::rope:
+      return read_growth_of_rope(config, out);
+    case HfGrowth::keys:
+      break;
+  }
+  constexpr std::string_view kSlope = "attn_scale", kSpan = "floor_scale";
+  constexpr double kUsualSlope = 0.1;
+  constexpr int64_t kUsualSpan = 8192;
+  if (!TRY(config.truth("attn_temperature_tuning")).value_or(true)) return {};
+  const double slope = TRY(config.number(kSlope)).value_or(kUsualSlope);
+  return set_growth(config, kSlope, slope, kSpan, TRY(config.positive_or(kSpan, kUsualSpan)), out);
+}
+
+}  // namespace ruv
