@@ -46,7 +46,10 @@
   X(ernie4_5)           \
   X(hunyuan_dense)      \
   X(helium)             \
-  X(qwen35)
+  X(qwen35)             \
+  X(minicpm3)           \
+  X(deepseek2)          \
+  X(mistral3)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

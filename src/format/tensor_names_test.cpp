@@ -40,6 +40,19 @@ TEST(TensorNames, TheSameHfNameMeansAnotherNormInSandwichFamilies) {
             "blk.4.post_ffw_norm.weight");
 }
 
+TEST(TensorNames, MatricesOfLatentAttention) {
+  EXPECT_EQ(gguf("model.layers.3.self_attn.q_a_proj.weight", "minicpm3"), "blk.3.attn_q_a.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.q_a_layernorm.weight", "minicpm3"),
+            "blk.3.attn_q_a_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.q_b_proj.weight", "minicpm3"), "blk.3.attn_q_b.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.kv_a_proj_with_mqa.bias", "deepseek2"),
+            "blk.3.attn_kv_a_mqa.bias");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.kv_a_layernorm.weight", "deepseek2"),
+            "blk.3.attn_kv_a_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.kv_b_proj.weight", "deepseek2"),
+            "blk.3.attn_kv_b.weight");
+}
+
 TEST(TensorNames, LayersOfLfm2) {
   EXPECT_EQ(gguf("model.embedding_norm.weight", "lfm2"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("model.layers.0.operator_norm.weight", "lfm2"), "blk.0.attn_norm.weight");

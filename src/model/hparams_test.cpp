@@ -371,6 +371,51 @@ TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
   EXPECT_EQ(cache_layout(numbers.plans()).page_bytes(), 0);
 }
 
+// Without a span of its own it is the context that positions were made for.
+TEST(LayerPlans, QueriesGrowWhereTheFileGivesASlope) {
+  Numbers numbers("mistral3");
+  EXPECT_EQ(numbers.plans()[0].query_scale, PositionScale());
+  numbers.set("attention.temperature_scale", 0.25);
+  numbers.set("rope.scaling.original_context_length", int64_t{64});
+  EXPECT_EQ(numbers.plans()[3].query_scale, (PositionScale{0.25F, 64, 0}));
+  numbers.set("attention.temperature_length", int64_t{32});
+  EXPECT_EQ(numbers.plans()[0].query_scale, (PositionScale{0.25F, 32, 0}));
+  numbers.set("attention.temperature_length", int64_t{0});
+  const auto file = numbers.open();
+  const FamilyRecord& family = *find_family("mistral3");
+  const auto plans = plan_layers(*file, family, numbers.read(), {});
+  ASSERT_FALSE(plans.has_value());
+  EXPECT_NE(plans.error().message().find("'mistral3.attention.temperature_length' = 0"),
+            std::string::npos);
+}
+
+TEST(LayerPlans, ValuesMayBeNarrowerThanKeys) {
+  Numbers numbers("llama");
+  numbers.set("attention.key_length", int64_t{24}).set("attention.value_length", int64_t{16});
+  const LayerPlan plan = numbers.plans()[0];
+  EXPECT_EQ(plan.extent(LayerSize::k), 4 * 24);
+  EXPECT_EQ(plan.extent(LayerSize::v), 4 * 16);
+  EXPECT_EQ(plan.extent(LayerSize::o), 4 * 16);
+  EXPECT_EQ(cache_layout(numbers.plans()).layers[0].shape.value_dim, 16);
+}
+
+// A file that names no scales means those of the family's only size.
+TEST(HParams, MiniCpm3ScalesByDepthAndWidth) {
+  Numbers numbers("minicpm3");
+  numbers.set("attention.kv_lora_rank", int64_t{8}).set("rope.dimension_count", int64_t{4});
+  numbers.set("attention.key_length", int64_t{10});
+  HParams h = numbers.read();
+  EXPECT_EQ(h.embed_scale, 12.0F);
+  EXPECT_FLOAT_EQ(h.residual_scale, 0.7F);
+  EXPECT_EQ(h.logit_scale, 4.0F);
+  EXPECT_EQ(h.latent.value_dim, 16);
+  numbers.set("embedding_scale", 2.0).set("residual_scale", 0.5).set("logit_scale", 0.25);
+  h = numbers.read();
+  EXPECT_EQ(h.embed_scale, 2.0F);
+  EXPECT_EQ(h.residual_scale, 0.5F);
+  EXPECT_EQ(h.logit_scale, 0.25F);
+}
+
 TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
   Numbers numbers("qwen3moe");
   numbers.set("expert_count", int64_t{5}).set("expert_used_count", int64_t{3});

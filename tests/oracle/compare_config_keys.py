@@ -49,6 +49,8 @@ CLASSES = {
     "flex_olmo": ("flex_olmo", "FlexOlmoConfig"), "exaone_moe": ("exaone_moe", "ExaoneMoeConfig"),
     "hy_v3": ("hy_v3", "HYV3Config"), "phimoe": ("phimoe", "PhimoeConfig"),
     "afmoe": ("afmoe", "AfmoeConfig"),
+    "minicpm3": ("minicpm3", "MiniCPM3Config"),
+    "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",

@@ -70,7 +70,7 @@ def role_of(name, shape, model_type, heat):
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
-    if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn")):
+    if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "q_b_proj")):
         gain = heat
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)

@@ -1,0 +1,104 @@
+// Keys of latent attention and of queries that grow: defaults, nulls, and what is refused.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "format/hf_config.h"
+
+namespace ruv {
+namespace {
+
+Json small(std::string_view model_type) {
+  return {{"model_type", model_type}, {"hidden_size", 64},        {"intermediate_size", 96},
+          {"num_hidden_layers", 4},   {"num_attention_heads", 4}, {"vocab_size", 100},
+          {"num_key_value_heads", 4}};
+}
+
+// A number of the config's metadata; -1: it has none.
+double number(const Json& config, std::string_view key) {
+  const auto parsed = parse_hf_config(config.dump(), "config.json");
+  EXPECT_TRUE(parsed) << parsed.error().message();
+  if (!parsed) return -2;
+  EXPECT_EQ(parsed->usable.message(), "");
+  const auto found = parsed->metadata.find(fmt::format("{}.{}", parsed->architecture, key));
+  if (found == parsed->metadata.end()) return -1;
+  if (const auto* const real = std::get_if<double>(&found->second)) return *real;
+  return static_cast<double>(std::get<int64_t>(found->second));
+}
+
+std::string error_of(const Json& config) {
+  const auto parsed = parse_hf_config(config.dump(), "config.json");
+  if (!parsed) return parsed.error().message();
+  return parsed->usable.ok() ? "no error" : parsed->usable.message();
+}
+
+bool names(const std::string& error, std::string_view key) {
+  return error.find(fmt::format("'{}'", key)) != error.npos;
+}
+
+TEST(HfLatentKeys, DefaultsAreThoseOfTheClass) {
+  Json config = small("minicpm3");
+  EXPECT_EQ(number(config, "attention.q_lora_rank"), 768);
+  EXPECT_EQ(number(config, "attention.kv_lora_rank"), 256);
+  EXPECT_EQ(number(config, "attention.key_length"), 96);
+  EXPECT_EQ(number(config, "attention.value_length"), 16);  // as wide as heads of the stream
+  EXPECT_EQ(number(config, "rope.dimension_count"), 32);
+  config = small("youtu");
+  EXPECT_EQ(number(config, "attention.q_lora_rank"), 1536);
+  EXPECT_EQ(number(config, "attention.kv_lora_rank"), 512);
+  EXPECT_EQ(number(config, "attention.key_length"), 192);
+  EXPECT_EQ(number(config, "attention.value_length"), 128);
+}
+
+TEST(HfLatentKeys, NullMeansQueriesOfTheStream) {
+  Json config = small("youtu");
+  config["q_lora_rank"] = nullptr;
+  EXPECT_EQ(number(config, "attention.q_lora_rank"), -1);
+  config["v_head_dim"] = nullptr;
+  EXPECT_TRUE(names(error_of(config), "v_head_dim"));
+  config = small("minicpm3");
+  config["v_head_dim"] = nullptr;
+  EXPECT_EQ(number(config, "attention.value_length"), 16);
+}
+
+TEST(HfLatentKeys, AllHeadsShareOneRow) {
+  Json config = small("youtu");
+  config["num_key_value_heads"] = 2;
+  EXPECT_TRUE(names(error_of(config), "num_key_value_heads"));
+  config["num_key_value_heads"] = nullptr;
+  EXPECT_EQ(error_of(config), "no error");
+  config["rope_interleave"] = false;
+  EXPECT_TRUE(names(error_of(config), "rope_interleave"));
+}
+
+TEST(HfLatentKeys, ScalesOfMiniCpm3) {
+  Json config = small("minicpm3");
+  EXPECT_EQ(number(config, "embedding_scale"), 12);
+  EXPECT_EQ(number(config, "residual_scale"), 0.7);
+  EXPECT_EQ(number(config, "logit_scale"), 4);
+  config["scale_depth"] = nullptr;
+  config["dim_model_base"] = nullptr;
+  EXPECT_EQ(number(config, "residual_scale"), 1);
+  EXPECT_EQ(number(config, "logit_scale"), 1);
+  config["scale_depth"] = 0;
+  EXPECT_TRUE(names(error_of(config), "scale_depth"));
+  config["scale_depth"] = 1;
+  config["dim_model_base"] = 0;
+  EXPECT_TRUE(names(error_of(config), "dim_model_base"));
+}
+
+TEST(HfGrowthKeys, SlopeAndSpanAreInTheRopeParameters) {
+  Json config = small("ministral3");
+  EXPECT_TRUE(names(error_of(config), "rope_parameters"));
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e4}};
+  EXPECT_TRUE(names(error_of(config), "rope_parameters.llama_4_scaling_beta"));
+  config["rope_parameters"]["llama_4_scaling_beta"] = 0.25;
+  EXPECT_TRUE(names(error_of(config), "rope_parameters.original_max_position_embeddings"));
+  config["rope_parameters"]["original_max_position_embeddings"] = 64;
+  EXPECT_EQ(number(config, "attention.temperature_scale"), 0.25);
+  EXPECT_EQ(number(config, "attention.temperature_length"), 64);
+  config["rope_parameters"]["llama_4_scaling_beta"] = 0;
+  EXPECT_EQ(number(config, "attention.temperature_scale"), -1);
+}
+
+}  // namespace
+}  // namespace ruv

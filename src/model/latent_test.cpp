@@ -1,0 +1,174 @@
+// Latent attention: the forms of its matrices in files, what it keeps, and its bounds.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/worker_pool.h"
+#include "device/batch_builder.h"
+#include "device/test_numbers.h"
+#include "format/gguf_writer.h"
+#include "format/test_folder.h"
+#include "model/decoder.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kWidth = 32, kHeads = 2, kPlain = 6, kRope = 4, kValue = 5, kRank = 8,
+                  kInner = 24;
+const std::vector<Token> kTokens = {3, 1, 4, 1, 5, 9, 2, 6};
+
+struct Tensor {
+  std::vector<int64_t> shape;
+  Numbers numbers;
+};
+
+// A model of one layer. Its matrices from short rows to keys and values are one, or one for each
+// head with those of keys transposed.
+class LatentFile {
+ public:
+  explicit LatentFile(bool of_heads) {
+    add("token_embd.weight", {11, kWidth});
+    add("output_norm.weight", {kWidth});
+    add("blk.0.attn_norm.weight", {kWidth});
+    add("blk.0.attn_q.weight", {kHeads * (kPlain + kRope), kWidth});
+    add("blk.0.attn_kv_a_mqa.weight", {kRank + kRope, kWidth});
+    add("blk.0.attn_kv_a_norm.weight", {kRank});
+    add("blk.0.attn_kv_b.weight", {kHeads * (kPlain + kValue), kRank});
+    add("blk.0.attn_output.weight", {kWidth, kHeads * kValue});
+    add("blk.0.ffn_norm.weight", {kWidth});
+    for (const char* name : {"blk.0.ffn_gate.weight", "blk.0.ffn_up.weight"}) {
+      add(name, {kInner, kWidth});
+    }
+    add("blk.0.ffn_down.weight", {kWidth, kInner});
+    if (of_heads) split();
+  }
+  void set(std::string_view key, int64_t value) { keys_.insert_or_assign(std::string(key), value); }
+
+  std::string write() const {
+    const std::string path = folder_->path() + "/model.gguf";
+    auto out = GgufWriter::create(path, {.replace = true});
+    EXPECT_TRUE(out);
+    out->add_text("general.architecture", "deepseek2");
+    out->add_f32("deepseek2.attention.layer_norm_rms_epsilon", 1e-5F);
+    for (const auto& [key, value] : keys_) out->add("deepseek2." + key, value);
+    for (const auto& [name, tensor] : tensors_) {
+      out->declare_tensor(name, DType::f32, tensor.shape);
+    }
+    EXPECT_TRUE(out->begin_tensors().ok());
+    for (const auto& [name, tensor] : tensors_) {
+      EXPECT_TRUE(out->write(std::as_bytes(std::span(tensor.numbers))).ok());
+    }
+    EXPECT_TRUE(out->commit().ok());
+    return path;
+  }
+
+ private:
+  void add(const std::string& name, std::vector<int64_t> shape) {
+    int64_t n = 1;
+    for (const int64_t length : shape) n *= length;
+    Numbers numbers = random_numbers(n, 1 + tensors_.size());
+    tensors_.insert_or_assign(name, Tensor{std::move(shape), std::move(numbers)});
+  }
+  void split() {
+    const Numbers all = tensors_.at("blk.0.attn_kv_b.weight").numbers;
+    tensors_.erase("blk.0.attn_kv_b.weight");
+    Tensor keys{{kHeads, kRank, kPlain}, {}};
+    Tensor values{{kHeads, kValue, kRank}, {}};
+    for (int64_t head = 0; head < kHeads; ++head) {
+      const auto at = [&](int64_t row, int64_t col) {
+        return all[static_cast<size_t>((head * (kPlain + kValue) + row) * kRank + col)];
+      };
+      for (int64_t i = 0; i < kRank * kPlain; ++i) {
+        keys.numbers.push_back(at(i % kPlain, i / kPlain));
+      }
+      for (int64_t i = 0; i < kValue * kRank; ++i) {
+        values.numbers.push_back(at(kPlain + i / kRank, i % kRank));
+      }
+    }
+    tensors_.insert_or_assign("blk.0.attn_k_b.weight", keys);
+    tensors_.insert_or_assign("blk.0.attn_v_b.weight", values);
+    // Files of this form give the widths of what is kept under the usual keys.
+    set("attention.key_length_mla", kPlain + kRope);
+    set("attention.value_length_mla", kValue);
+    set("attention.key_length", kRank + kRope);
+    set("attention.value_length", kRank);
+    set("attention.head_count_kv", 1);
+  }
+
+  std::unique_ptr<TestFolder> folder_ = std::make_unique<TestFolder>();
+  std::map<std::string, Tensor> tensors_;
+  std::map<std::string, int64_t> keys_ = {{"block_count", 1},
+                                          {"embedding_length", kWidth},
+                                          {"feed_forward_length", kInner},
+                                          {"attention.head_count", kHeads},
+                                          {"attention.head_count_kv", kHeads},
+                                          {"attention.kv_lora_rank", kRank},
+                                          {"attention.key_length", kPlain + kRope},
+                                          {"attention.value_length", kValue},
+                                          {"rope.dimension_count", kRope},
+                                          {"context_length", 64}};
+};
+
+// Logits of all tokens, computed `n` at a time.
+Numbers logits_of(const Model& model, int64_t n) {
+  const auto n_tokens = std::ssize(kTokens);
+  WorkerPool pool(1);
+  KvPages pages = std::move(*KvPages::create(model.cache_layout(), 1, {}, model.device));
+  pages.clear(0);
+  const Activations activations = std::move(*Activations::create(model, n_tokens, n_tokens));
+  const auto ops = std::move(*model.device->make_ops(pool, pages, ops_limits(model, n_tokens)));
+  const std::vector<PageId> ids = {0};
+  Numbers all;
+  for (int64_t first = 0; first < n_tokens; first += n) {
+    const int64_t n_rows = std::min(n, n_tokens - first);
+    BatchBuilder batch;
+    batch.begin_sequence(first, ids);
+    batch.add(std::span(kTokens).subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
+    batch.want_logits(n_rows);
+    const StepOutput out = *decode(*ops, model, batch.batch(), activations, n_tokens);
+    Numbers part(static_cast<size_t>(out.logits.n_rows * out.logits.n_cols));
+    model.device->download(out.logits.start, std::as_writable_bytes(std::span(part)));
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+TEST(Latent, BothFormsOfTheMatricesGiveTheSameBytes) {
+  const auto whole = load_model(LatentFile(false).write());
+  const auto split = load_model(LatentFile(true).write());
+  ASSERT_TRUE(whole.has_value()) << whole.error().message();
+  ASSERT_TRUE(split.has_value()) << split.error().message();
+  const Numbers expected = logits_of(**whole, 8);
+  EXPECT_EQ(logits_of(**split, 8), expected);
+  EXPECT_EQ(logits_of(**split, 3), expected);
+  EXPECT_EQ(logits_of(**whole, 1), expected);
+}
+
+TEST(Latent, OneShortRowIsKeptForAllHeads) {
+  const auto model = load_model(LatentFile(false).write());
+  ASSERT_TRUE(model.has_value()) << model.error().message();
+  const KvShape shape = (*model)->cache_layout().layers[0].shape;
+  EXPECT_EQ(shape.n_heads, 1);
+  EXPECT_EQ(shape.key_dim, kRank + kRope);
+  EXPECT_EQ(shape.value_dim, kRank);
+  EXPECT_EQ((*model)->h.head_dim, kPlain + kRope);
+}
+
+TEST(Latent, WidthsHaveBounds) {
+  const auto error = [](std::string_view key, int64_t value) {
+    LatentFile file(false);
+    file.set(key, value);
+    const auto model = load_model(file.write());
+    return model ? std::string() : model.error().message();
+  };
+  EXPECT_NE(error("attention.key_length", kRope).find("'deepseek2.attention.key_length'"),
+            std::string::npos);
+  EXPECT_NE(error("attention.kv_lora_rank", 1021).find("'deepseek2.attention.kv_lora_rank'"),
+            std::string::npos);
+  EXPECT_NE(error("attention.kv_lora_rank", 0).find("'deepseek2.attention.kv_lora_rank'"),
+            std::string::npos);
+  EXPECT_NE(error("attention.q_lora_rank", 4).find("'blk.0.attn_q_a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv
