@@ -101,6 +101,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   if (hf.latent.kv_rank > 0) {
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
+    claim(hf.latent.rope_alias);
   }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
   if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
@@ -116,7 +117,8 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
-        experts.score_key, experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+        experts.groups_method_key, experts.score_key, experts.choice_bias_key,
+        expert_layer_keys(experts.layers)}) {
     claim(key);
   }
   return keys;

@@ -79,7 +79,8 @@ struct ExpertSpec {
   bool computed = false;  // layers may have gated experts, by the file's numbers
   RouterScore score = RouterScore::softmax;
   GroupRank group_rank = GroupRank::best;
-  bool normalises = true;  // weights, where the file does not say it
+  bool ranks_by_best = false;  // GroupRank::best where scores are a softmax
+  bool normalises = true;      // weights, where the file does not say it
   float sum_added = 0;
   float sum_least = 0;
   float closeness = 0;  // of sparsemixer, where the file does not say it

@@ -52,6 +52,7 @@ struct HfLatent {
   int64_t plain_dim = 0;
   int64_t rope_dim = 0;
   int64_t value_dim = 0;
+  std::string_view rope_alias = {};  // another name of qk_rope_head_dim
 };
 
 // Defaults are those of the configuration class (transformers 5.23); 0 and "" where there is none.

@@ -45,6 +45,9 @@ struct HfExperts {
   std::string_view jitter_key = {};  // half the closeness of sparsemixer
   double jitter = 0;
   HfCount groups = {}, groups_used = {};
+  // Key that says whether groups count: "greedy", also as default, or "group_limited_greedy".
+  std::string_view groups_method_key = {};
+  bool sigmoid = false;  // scores are sigmoids, whatever the family's usual ones are
   // "softmax" or "sigmoid"; without a key: as the family.
   std::string_view score_key = {};
   bool choice_bias = false;               // experts are chosen by a bias, too

@@ -1,7 +1,31 @@
 // Keys of classes whose attention differs from the usual: latent rows, queries that grow.
+#include <cmath>
+
+#include "base/elementary.h"
 #include "format/hf_values.h"
 
 namespace ruv {
+namespace {
+
+// Scaled positions make scores larger, by the square of what YaRN gives for mscale_all_dim.
+Status set_latent_scale(const Members& config, int64_t query_dim, HfValues& out) {
+  constexpr std::string_view kName = "mscale_all_dim";
+  const Members scaling = TRY(config.object("rope_scaling"));
+  const Members parameters = TRY(config.object("rope_parameters"));
+  const Members& rope = scaling.json().empty() ? parameters : scaling;
+  const std::string older = TRY(rope.text_or("type", "default"));
+  if (TRY(rope.text_or("rope_type", older)) == "default" || !rope.is_set(kName)) return {};
+  const double all_dims = TRY(rope.number(kName)).value_or(0);
+  if (all_dims == 0) return {};
+  const auto factor = TRY(rope.number("factor"));
+  if (!factor) return rope.wrong("factor", "is missing");
+  const double growth = *factor > 1 ? 0.1 * all_dims * exact_log(*factor) + 1 : 1;
+  out.set("attention.scale", growth * growth / std::sqrt(static_cast<double>(query_dim)),
+          rope.path_of(kName));
+  return {};
+}
+
+}  // namespace
 
 Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfValues& out) {
   const HfLatent& usual = out.hf().latent;
@@ -23,7 +47,14 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
   };
   TRY(width("attention.kv_lora_rank", "kv_lora_rank", usual.kv_rank));
   const int64_t plain = TRY(width("", "qk_nope_head_dim", usual.plain_dim));
-  const int64_t rotated = TRY(width("", "qk_rope_head_dim", usual.rope_dim));
+  constexpr std::string_view kRotated = "qk_rope_head_dim";
+  const std::string_view alias = usual.rope_alias;
+  const bool has_alias = !alias.empty() && config.is_set(alias);
+  const int64_t otherwise = has_alias ? TRY(config.positive(alias)) : usual.rope_dim;
+  const int64_t rotated = TRY(width("", kRotated, otherwise));
+  if (has_alias && rotated != otherwise) {
+    return config.wrong(alias, "differs from qk_rope_head_dim", Code::unsupported);
+  }
   constexpr std::string_view kValue = "v_head_dim";
   if (usual.value_dim == 0 && !config.is_set(kValue)) {
     if (heads.n_embd < heads.n_heads) {
@@ -34,6 +65,7 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
     TRY(width("attention.value_length", kValue, usual.value_dim));
   }
   out.set("attention.key_length", plain + rotated, config.path_of("qk_nope_head_dim"));
+  TRY(set_latent_scale(config, plain + rotated, out));
   return rotated;
 }
 

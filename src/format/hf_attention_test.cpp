@@ -70,6 +70,32 @@ TEST(HfLatentKeys, AllHeadsShareOneRow) {
   EXPECT_TRUE(names(error_of(config), "rope_interleave"));
 }
 
+TEST(HfLatentKeys, TheRotatedPartOfGlmHasAnotherName) {
+  Json config = small("glm4_moe_lite");
+  config["head_dim"] = 32;
+  EXPECT_EQ(number(config, "rope.dimension_count"), 32);
+  config["qk_rope_head_dim"] = 32;
+  EXPECT_EQ(number(config, "attention.key_length"), 224);
+  config["qk_rope_head_dim"] = 16;
+  EXPECT_TRUE(names(error_of(config), "head_dim"));
+}
+
+TEST(HfLatentKeys, GroupsCountByTheMethodOfDeepSeekV2) {
+  Json config = small("deepseek_v2");
+  config["num_experts_per_tok"] = 2;
+  config["n_group"] = 4;
+  config["topk_group"] = 2;
+  EXPECT_EQ(number(config, "expert_group_count"), -1);
+  config["topk_method"] = "group_limited_greedy";
+  EXPECT_EQ(number(config, "expert_group_count"), 4);
+  EXPECT_EQ(number(config, "expert_gating_func"), 1);
+  config["topk_method"] = "noaux_tc";
+  EXPECT_TRUE(names(error_of(config), "topk_method"));
+  config = small("deepseek_v3");
+  EXPECT_EQ(number(config, "expert_group_count"), 8);
+  EXPECT_EQ(number(config, "expert_gating_func"), 2);
+}
+
 TEST(HfLatentKeys, ScalesOfMiniCpm3) {
   Json config = small("minicpm3");
   EXPECT_EQ(number(config, "embedding_scale"), 12);

@@ -231,7 +231,7 @@ class ExpertReader {
       biased = TRY(config_.truth(experts_.choice_bias_key)).value_or(biased);
     }
     out_.set("expert_choice_bias", biased, config_.path_of(experts_.choice_bias_key));
-    RouterScore score = out_.family().experts.score;
+    RouterScore score = experts_.sigmoid ? RouterScore::sigmoid : out_.family().experts.score;
     if (!experts_.score_key.empty()) {
       const std::string name = TRY(config_.text_or(experts_.score_key, "softmax"));
       if (name != "softmax" && name != "sigmoid") {
@@ -244,12 +244,21 @@ class ExpertReader {
       out_.set("expert_gating_func", int64_t{score == RouterScore::sigmoid ? 2 : 1},
                config_.path_of(experts_.score_key));
     }
-    if (experts_.groups.names.empty()) return {};
+    if (experts_.groups.names.empty() || !TRY(has_groups())) return {};
     out_.set("expert_group_count", TRY(read_positive(config_, experts_.groups)),
              path_of(experts_.groups));
     out_.set("expert_group_used_count", TRY(read_positive(config_, experts_.groups_used)),
              path_of(experts_.groups_used));
     return {};
+  }
+
+  Result<bool> has_groups() const {
+    const std::string_view key = experts_.groups_method_key;
+    if (key.empty()) return true;
+    const std::string method = TRY(config_.text_or(key, "greedy"));
+    if (method == "greedy" || method == "group_limited_greedy") return method != "greedy";
+    return tl::unexpected<Status>(
+        config_.wrong(key, "is neither greedy nor group_limited_greedy", Code::unsupported));
   }
 
   // Several that all rows share are one that is as wide as all of them.

@@ -5,7 +5,7 @@
 namespace ruv {
 namespace {
 
-// Of every head's `width` rows those in [first, first + n).
+// The rows in [first, first + n) of each head's `width` rows.
 MatrixRows part_of_heads(const MatrixRows& all, int64_t width, int64_t first, int64_t n) {
   MatrixRows part{fmt::format("{}[{}+{} of {}]", all.name, first, n, width),
                   all.dtype,
@@ -37,7 +37,7 @@ Status bind_queries(const Model& model, const LayerPlan& plan, const std::string
   return {};
 }
 
-// Of a tensor with a matrix for each head.
+// The matrices of a tensor that has one for each head.
 Status pack_stack(const LayerPlan& plan, const std::string& name, Role role, WeightSource& source,
                   LayerWeights& weights) {
   const RoleRow& row = role_rows()[static_cast<size_t>(role)];

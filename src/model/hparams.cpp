@@ -158,6 +158,7 @@ Status read_router(const ModelFile& file, const ExpertSpec& spec, HParams& h) {
     route.score = RouterScore::softmax;
   }
   if (score == 3) route.normalises = true;
+  if (spec.ranks_by_best && route.score == RouterScore::softmax) route.group_rank = GroupRank::best;
   if (route.score == RouterScore::sparsemixer && h.n_experts_used > 2) {
     return fail(Code::unsupported, "{}: '{}' = {}: this router chooses 2 experts", file.path(),
                 file.shown_key("expert_used_count"), h.n_experts_used);

@@ -22,7 +22,7 @@ struct LatentPlan {
   int64_t key_dim() const { return kv_rank + rope_dim; }
 };
 
-// Of the norms of both short rows, whatever the file says of the others.
+// Both short rows are normalised with this, whatever the file says of the other norms.
 inline constexpr float kLatentNormEps = 1e-6F;
 
 }  // namespace ruv

@@ -144,6 +144,23 @@ TEST(Latent, BothFormsOfTheMatricesGiveTheSameBytes) {
   EXPECT_EQ(logits_of(**whole, 1), expected);
 }
 
+// A softmax ranks groups of experts by their best, sigmoids by their best two.
+TEST(Latent, GroupsOfExpertsAreRankedByTheKindOfScores) {
+  const auto rank = [](int64_t score) {
+    LatentFile file(false);
+    file.set("expert_count", 4);
+    file.set("expert_used_count", 2);
+    file.set("expert_gating_func", score);
+    const auto model_file = ModelFile::open(file.write());
+    EXPECT_TRUE(model_file.has_value());
+    const auto h = read_hparams(**model_file, *find_family("deepseek2"));
+    EXPECT_TRUE(h.has_value()) << h.error().message();
+    return h->route.group_rank;
+  };
+  EXPECT_EQ(rank(1), GroupRank::best);
+  EXPECT_EQ(rank(2), GroupRank::best_two);
+}
+
 TEST(Latent, OneShortRowIsKeptForAllHeads) {
   const auto model = load_model(LatentFile(false).write());
   ASSERT_TRUE(model.has_value()) << model.error().message();

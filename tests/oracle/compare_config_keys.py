@@ -50,6 +50,9 @@ CLASSES = {
     "hy_v3": ("hy_v3", "HYV3Config"), "phimoe": ("phimoe", "PhimoeConfig"),
     "afmoe": ("afmoe", "AfmoeConfig"),
     "minicpm3": ("minicpm3", "MiniCPM3Config"),
+    "deepseek_v2": ("deepseek_v2", "DeepseekV2Config"),
+    "deepseek_v3": ("deepseek_v3", "DeepseekV3Config"),
+    "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteConfig"),
     "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.

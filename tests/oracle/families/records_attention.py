@@ -1,5 +1,8 @@
 """Records of families whose attention differs from Llama's: latent rows, sinks, chunks, widths."""
 from families.base import SCALED, Family
+from families.draws import Draw
+from families.records_dense import Dense
+from families.records_experts import Grouped
 
 
 class Latent(Family):
@@ -40,19 +43,71 @@ class MiniCpm3(Latent):
         d.put("dim_model_base", 16, 64, 256, absent=0.2, null=0.1)
 
 
-class Youtu(Latent):
-    """The dense one of those that GGUF files call deepseek2."""
-    name, model_type = "deepseek2", "youtu"
-    hf_class, base_class, has_head_dim = "YoutuForCausalLM", "YoutuModel", False
+class Interleaved(Latent):
+    """Those whose parts rotate in pairs of neighbours; halves are refused."""
+    has_head_dim, biases = False, ("attention_bias",)
     inert = {"num_key_value_heads"}
 
     def settings(self, d):
-        self.common(d)
-        d.rope(SCALED, d.head_dim, d.positions_limit)
-        d.put("attention_bias", True, False, absent=0.4)
-        d.put("rope_interleave", True, absent=0.5)
-        if d.chance(0.05):
+        super().settings(d)
+        d.put("rope_interleave", True, absent=0.5, null=0)
+        if d.chance(0.03):
             d.config["rope_interleave"] = False
+
+
+class Youtu(Interleaved, Dense):
+    model_type = "youtu"
+    hf_class, base_class = "YoutuForCausalLM", "YoutuModel"
+
+
+class DeepSeekV3(Interleaved, Grouped):
+    model_type = "deepseek_v3"
+    hf_class, base_class = "DeepseekV3ForCausalLM", "DeepseekV3Model"
+    inert = {"num_key_value_heads", "num_nextn_predict_layers"}
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("num_nextn_predict_layers", 1, absent=0.7, null=0)
+
+
+class DeepSeekV2(Latent, Grouped):
+    model_type, has_head_dim, biases = "deepseek_v2", False, ("attention_bias",)
+    hf_class, base_class = "DeepseekV2ForCausalLM", "DeepseekV2Model"
+    inert = {"num_key_value_heads", "norm_topk_prob"}
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("topk_method", "greedy", "group_limited_greedy", "group_limited_greedy", absent=0.3,
+              null=0)
+        if d.config.get("topk_method") != "group_limited_greedy" and d.chance(0.5):
+            d.config["n_group"] = d.config["topk_group"] = None
+
+
+class Glm4MoeLite(Interleaved, Grouped):
+    model_type = "glm4_moe_lite"
+    hf_class, base_class = "Glm4MoeLiteForCausalLM", "Glm4MoeLiteModel"
+    inert = {"num_key_value_heads", "first_k_dense_replace"}
+
+    def settings(self, d):
+        super().settings(d)
+        if d.chance(0.5):
+            n = d.config["num_hidden_layers"]
+            d.config["mlp_layer_types"] = [d.pick("dense", "sparse") for _ in range(n)]
+        if d.chance(0.2):
+            d.config["head_dim"] = d.config["qk_rope_head_dim"]
+
+
+class DeepSeek2(Family):
+    """What GGUF files call deepseek2: several classes, by turns."""
+    name, goldens = "deepseek2", 12
+    variants = (DeepSeekV3(), DeepSeekV2(), Glm4MoeLite(), Youtu())
+    inert = set().union(*(variant.inert for variant in variants), {
+        # Where groups do not count.
+        "router_aux_loss_coef"})
+
+    def draw(self, key):
+        variant = Draw(f"{key}/class").pick(*self.variants)
+        return {**variant.draw(key), "family": self.name}
 
 
 class Ministral3(Family):
@@ -82,4 +137,4 @@ class Ministral3(Family):
         d.window()
 
 
-ATTENTION = (MiniCpm3, Youtu, Ministral3)
+ATTENTION = (MiniCpm3, DeepSeek2, Ministral3)
