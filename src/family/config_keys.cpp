@@ -117,8 +117,8 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
-        experts.groups_method_key, experts.score_key, experts.choice_bias_key,
-        expert_layer_keys(experts.layers)}) {
+        experts.groups_method_key, experts.gate_limit_key, experts.score_key,
+        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
     claim(key);
   }
   return keys;

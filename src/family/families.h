@@ -49,7 +49,8 @@
   X(qwen35)             \
   X(minicpm3)           \
   X(deepseek2)          \
-  X(mistral3)
+  X(mistral3)           \
+  X(gpt_oss)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

@@ -85,6 +85,7 @@ struct HfClass {
   int64_t max_window_layers = 28;    // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
+  bool scaled_by_default = false;  // without rope_parameters positions are scaled, which is refused
   double rope_base = 10000;
   // longrope: short_mscale and long_mscale scale angles in place of the attention factor.
   bool angle_scales = false;

@@ -47,6 +47,9 @@ struct HfExperts {
   HfCount groups = {}, groups_used = {};
   // Key that says whether groups count: "greedy", also as default, or "group_limited_greedy".
   std::string_view groups_method_key = {};
+  // Limit of the experts' gates.
+  std::string_view gate_limit_key = {};
+  double gate_limit = 0;
   bool sigmoid = false;  // scores are sigmoids, whatever the family's usual ones are
   // "softmax" or "sigmoid"; without a key: as the family.
   std::string_view score_key = {};

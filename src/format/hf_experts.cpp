@@ -217,6 +217,7 @@ class ExpertReader {
       const double jitter = TRY(config_.number(experts_.jitter_key)).value_or(experts_.jitter);
       out_.set("expert_closeness", 2 * jitter, config_.path_of(experts_.jitter_key));
     }
+    TRY(read_gate_limit());
     if (experts_.least_sum_key.empty()) return {};
     out_.set("expert_weights_least_sum",
              TRY(config_.number(experts_.least_sum_key)).value_or(experts_.least_sum),
@@ -249,6 +250,15 @@ class ExpertReader {
              path_of(experts_.groups));
     out_.set("expert_group_used_count", TRY(read_positive(config_, experts_.groups_used)),
              path_of(experts_.groups_used));
+    return {};
+  }
+
+  Status read_gate_limit() {
+    const std::string_view key = experts_.gate_limit_key;
+    if (key.empty()) return {};
+    const double limit = TRY(config_.number(key)).value_or(experts_.gate_limit);
+    if (!(limit > 0)) return config_.wrong(key, "is not above 0");
+    out_.set("expert_gate_limit", limit, config_.path_of(key));
     return {};
   }
 

@@ -271,6 +271,11 @@ Status RopeReader::copy_factors(const Members& rope, std::string_view name) {
 
 Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out) {
   if (out.hf().rope == HfRope::none) return {};
+  if (out.hf().scaled_by_default && !config.is_set("rope_parameters") &&
+      !config.is_set("rope_scaling")) {
+    return config.wrong("rope_parameters", "is missing, and its default is not supported",
+                        Code::unsupported);
+  }
   return RopeReader(config, head, out).read();
 }
 

@@ -54,6 +54,7 @@ CLASSES = {
     "deepseek_v3": ("deepseek_v3", "DeepseekV3Config"),
     "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteConfig"),
     "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
+    "gpt_oss": ("gpt_oss", "GptOssConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",

@@ -2,7 +2,7 @@
 from families.base import SCALED, Family
 from families.draws import Draw
 from families.records_dense import Dense
-from families.records_experts import Grouped
+from families.records_experts import Experts, Grouped
 
 
 class Latent(Family):
@@ -137,4 +137,24 @@ class Ministral3(Family):
         d.window()
 
 
-ATTENTION = (MiniCpm3, DeepSeek2, Ministral3)
+class GptOss(Experts):
+    """Sinks, windows on every other layer, experts with biases and limits."""
+    name, model_type = "gpt-oss", "gpt_oss"
+    hf_class, base_class, goldens = "GptOssForCausalLM", "GptOssModel", 8
+    count, width, biases = "num_local_experts", None, ("attention_bias",)
+    inert = {"router_aux_loss_coef", "hidden_act"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+
+    def settings(self, d):
+        super().settings(d)
+        d.window(null=0)
+        d.layer_types(0.3)
+        d.put("swiglu_limit", 7.0, 0.5, 1.5, absent=0.3, null=0)
+        if d.chance(0.3):
+            d.config["swiglu_alpha"] = d.pick(1.702, 1.702, 1.702, 1.0)
+
+
+ATTENTION = (MiniCpm3, DeepSeek2, Ministral3, GptOss)

@@ -57,6 +57,10 @@ STORED_NAMES = {
 }
 
 
+# Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
+STACKED = ("gpt_oss",)
+
+
 def checkpoint_shapes(shapes, model_type):
     """Experts are one tensor in memory and mostly a matrix each in a checkpoint."""
     gate, up, down = EXPERT_PARTS.get(model_type, ("gate_proj", "up_proj", "down_proj"))
@@ -65,7 +69,7 @@ def checkpoint_shapes(shapes, model_type):
         stored = name
         for in_memory, in_file in STORED_NAMES.get(model_type, ()):
             stored = stored.replace(in_memory, in_file)
-        if ".experts." not in stored:
+        if ".experts." not in stored or model_type in STACKED:
             out[stored] = shape
             continue
         stem = stored.rsplit(".", 1)[0]
