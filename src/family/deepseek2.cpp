@@ -104,6 +104,7 @@ constexpr HfClass kClasses[] = {
 
 constinit const FamilyRecord deepseek2{
     .name = "deepseek2",
+    .published = "GLM-4.7 Flash, Youtu-LLM 2B, Moonlight 16B; others of DeepSeek use YaRN",
     .block = {.mixers = Mixers::latent},
     .experts = {.computed = true,
                 .group_rank = GroupRank::best_two,

@@ -31,6 +31,7 @@ constexpr HfClass kClasses[] = {
 
 constinit const FamilyRecord minicpm3{
     .name = "minicpm3",
+    .published = "MiniCPM3 4B",
     .block = {.mixers = Mixers::latent},
     .usual_embed_scale = 12,
     .usual_depth_scale = 1.4F,

@@ -17,6 +17,7 @@ constexpr HfClass kClasses[] = {{.model_type = "ministral3",
 
 constinit const FamilyRecord mistral3{
     .name = "mistral3",
+    .published = "no file yet: those of Ministral 3 use YaRN",
     .block = {.windows = Windows::all, .growth = Growth::all},
     .gguf_keys = "attention.temperature_scale attention.temperature_length",
     .neighbour_rows = true,
