@@ -11,6 +11,8 @@ constexpr HfLatent kUsual = {
     .q_rank = 1536, .kv_rank = 512, .plain_dim = 128, .rope_dim = 64, .value_dim = 128};
 
 constexpr HfClass kClasses[] = {
+    // Sigmoids choose, with a bias, among the experts of the best groups. The layers that predict
+    // further tokens are not computed.
     {.model_type = "deepseek_v3",
      .class_names = "DeepseekV3ForCausalLM DeepseekV3Model",
      .max_positions = 4096,
@@ -37,6 +39,7 @@ constexpr HfClass kClasses[] = {
          "output_router_logits num_mtp_layers num_nextn_predict_layers pretraining_tp "
          "qk_head_dim",
      .neutral = kInterleaved},
+    // A softmax chooses, and its weights are used as they are, whatever norm_topk_prob says.
     {.model_type = "deepseek_v2",
      .class_names = "DeepseekV2ForCausalLM DeepseekV2Model",
      .max_positions = 2048,
@@ -58,6 +61,7 @@ constexpr HfClass kClasses[] = {
                  .shared_count = {"n_shared_experts", 2}},
      .without_effect = "output_router_logits norm_topk_prob pretraining_tp qk_head_dim",
      .neutral = kNoBiases},
+    // As V3, with wider values, and experts from the second layer on unless layers are listed.
     {.model_type = "glm4_moe_lite",
      .class_names = "Glm4MoeLiteForCausalLM Glm4MoeLiteModel",
      .norm_eps = 1e-5,
@@ -87,6 +91,7 @@ constexpr HfClass kClasses[] = {
                  .shared_count = {"n_shared_experts", 1}},
      .without_effect = "output_router_logits num_nextn_predict_layers pretraining_tp qk_head_dim",
      .neutral = kInterleaved},
+    // Without experts.
     {.model_type = "youtu",
      .class_names = "YoutuForCausalLM YoutuModel",
      .max_positions = 131072,

@@ -6,6 +6,8 @@ namespace ruv::family {
 namespace {
 // The activation is fixed; its slope is that of quick GELU.
 constexpr NeutralKey kNeutral[] = {{"swiglu_alpha", " 1.702 "}};
+// Without rope_parameters the class scales positions by YaRN. Experts are as wide as
+// intermediate_size, and the weights of a row's experts are the softmax of the chosen numbers.
 constexpr HfClass kClasses[] = {{.model_type = "gpt_oss",
                                  .class_names = "GptOssForCausalLM GptOssModel",
                                  .act_key = "",
@@ -31,6 +33,8 @@ constexpr HfClass kClasses[] = {{.model_type = "gpt_oss",
                                  .without_effect = "hidden_act output_router_logits "
                                                    "router_aux_loss_coef",
                                  .neutral = kNeutral}};
+// The norm before the feed-forward has another name in GGUF files than in other families. Columns
+// of the first matrix belong to gate and up by turns.
 constexpr TensorName kNames[] = {
     {.gguf = "blk.{}.attn_sinks.weight", .hf = "model.layers.{}.self_attn.sinks", .whole = true},
     {"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},

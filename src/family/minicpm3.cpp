@@ -5,6 +5,8 @@ namespace ruv::family {
 namespace {
 // A property of the class: hidden_size / dim_model_base.
 constexpr NeutralKey kNeutral[] = {{"logits_scaling", " null "}};
+// Values are as wide as heads of the stream where the config does not say it. What a block adds is
+// divided by the root of the depth, and logits were tuned for a stream of dim_model_base numbers.
 constexpr HfClass kClasses[] = {
     {.model_type = "minicpm3",
      .class_names = "MiniCPM3ForCausalLM MiniCPM3Model",
@@ -29,6 +31,7 @@ constexpr HfClass kClasses[] = {
      .neutral = kNeutral}};
 }  // namespace
 
+// Files of llama.cpp name no scales: there is one size.
 constinit const FamilyRecord minicpm3{
     .name = "minicpm3",
     .published = "MiniCPM3 4B",

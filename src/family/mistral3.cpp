@@ -3,6 +3,7 @@
 
 namespace ruv::family {
 namespace {
+// The slope of the growth is in rope_parameters, and so is the context that it counts in.
 constexpr HfClass kClasses[] = {{.model_type = "ministral3",
                                  .class_names = "Ministral3ForCausalLM Ministral3Model",
                                  .norm_eps = 1e-5,

@@ -18,7 +18,7 @@ double number(const Json& config, std::string_view key) {
   const auto parsed = parse_hf_config(config.dump(), "config.json");
   EXPECT_TRUE(parsed) << parsed.error().message();
   if (!parsed) return -2;
-  EXPECT_EQ(parsed->usable.message(), "");
+  EXPECT_EQ(parsed->faults.first().message(), "");
   const auto found = parsed->metadata.find(fmt::format("{}.{}", parsed->architecture, key));
   if (found == parsed->metadata.end()) return -1;
   if (const auto* const real = std::get_if<double>(&found->second)) return *real;
@@ -28,7 +28,7 @@ double number(const Json& config, std::string_view key) {
 std::string error_of(const Json& config) {
   const auto parsed = parse_hf_config(config.dump(), "config.json");
   if (!parsed) return parsed.error().message();
-  return parsed->usable.ok() ? "no error" : parsed->usable.message();
+  return parsed->faults.empty() ? "no error" : parsed->faults.first().message();
 }
 
 bool names(const std::string& error, std::string_view key) {

@@ -414,8 +414,8 @@ TEST(HfConfig, Qwen3MoeRefusesNumbersOfNoModel) {
 }
 
 TEST(HfConfig, UnknownArchitectureKeepsItsName) {
-  const HfConfig config = parse({{"architectures", {"MiniCPM3ForCausalLM"}}});
-  EXPECT_EQ(config.architecture, "MiniCPM3ForCausalLM");
+  const HfConfig config = parse({{"architectures", {"OpenELMForCausalLM"}}});
+  EXPECT_EQ(config.architecture, "OpenELMForCausalLM");
   EXPECT_EQ(config.metadata.size(), 1U);
   EXPECT_EQ(parse({{"model_type", "qwen2"},
                    {"hidden_size", 8},

@@ -276,6 +276,12 @@ Status read_latent(const ModelFile& file, HParams& h) {
   h.value_dim = latent.value_dim;
   h.n_kv_heads = 1;
   h.kv_heads.assign(static_cast<size_t>(h.n_layers), 1);
+  // It would scale scores, too, and in these files it is a tenth of what other files mean.
+  constexpr std::string_view kYarn = "rope.scaling.yarn_log_multiplier";
+  if (file.find(kYarn) != nullptr && TRY(file.number(kYarn)) != 0) {
+    return fail(Code::unsupported, "{}: '{}' is not supported with latent attention", file.path(),
+                file.shown_key(kYarn));
+  }
   if (latent.plain_dim < 1) {
     return fail(Code::corrupt, "{}: '{}' is not above '{}' {}", file.path(), file.shown_key(key),
                 file.shown_key(kRope), latent.rope_dim);

@@ -184,6 +184,8 @@ TEST(Latent, WidthsHaveBounds) {
             std::string::npos);
   EXPECT_NE(error("attention.kv_lora_rank", 0).find("'deepseek2.attention.kv_lora_rank'"),
             std::string::npos);
+  EXPECT_NE(error("rope.scaling.yarn_log_multiplier", 1).find("yarn_log_multiplier"),
+            std::string::npos);
   EXPECT_NE(error("attention.q_lora_rank", 4).find("'blk.0.attn_q_a"), std::string::npos);
 }
 
