@@ -25,6 +25,15 @@ struct RopePlan {
   std::vector<uint8_t> axes = {};  // by pair: the axis of Position that turns it; empty: the first
 };
 
+// ALiBi (Press et al., 2022): head h adds -slopes[h] · |distance| to its scores.
+struct Alibi {
+  std::span<const float> slopes = {};  // of each query head; empty: none
+  // slope · position is rounded to bf16, for query and key, before their difference is taken and
+  // multiplied by `scale`, in place of the above.
+  bool in_bf16 = false;
+  float scale = 1.0F;
+};
+
 struct AttendParams {
   int64_t layer = 0;
   int64_t n_heads = 0;
@@ -39,6 +48,7 @@ struct AttendParams {
   // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
   // none.
   const Vector* sinks = nullptr;
+  Alibi alibi = {};  // added after the cap
 };
 
 // Queries grow with their position: a row's factor is 1 + slope · ln(1 + floor((position + offset)

@@ -26,7 +26,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
   const auto n = static_cast<int64_t>(ids.size());
   if (n == 0) return fail(Code::invalid, "logits: no token ids given");
   TRY(check_tokens(ids, n_vocab, "logits"));
-  if (model.family->block.positions == Positions::learned && n > model.h.n_ctx_train) {
+  if (model.h.ends_with_context && n > model.h.n_ctx_train) {
     return fail(Code::invalid, "logits: {} tokens, but the model has {} positions", n,
                 model.h.n_ctx_train);
   }

@@ -8,14 +8,10 @@ namespace ruv {
 namespace {
 
 // What nearly all classes read.
-constexpr std::string_view kUsualKeys =
-    "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads "
-    "num_key_value_heads head_dim max_position_embeddings tie_word_embeddings rope_parameters "
-    "rope_scaling rope_theta partial_rotary_factor original_max_position_embeddings";
-// With HfClass::short_keys. The usual names among them are aliases.
-constexpr std::string_view kShortKeys =
-    "vocab_size n_embd n_layer n_head n_positions n_inner tie_word_embeddings hidden_size "
-    "num_hidden_layers num_attention_heads max_position_embeddings";
+constexpr std::string_view kUsualKeys = "vocab_size tie_word_embeddings";
+constexpr std::string_view kRopeKeys =
+    "rope_parameters rope_scaling rope_theta partial_rotary_factor "
+    "original_max_position_embeddings";
 
 std::string_view window_keys(HfWindows windows) {
   switch (windows) {
@@ -74,7 +70,20 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
   };
-  claim(hf.short_keys ? kShortKeys : kUsualKeys);
+  claim(kUsualKeys);
+  if (hf.rope != HfRope::none && hf.rope != HfRope::counted) claim(kRopeKeys);
+  if (hf.rope == HfRope::counted) claim("rotary_dim");
+  if (!hf.ignores_head_dim || hf.rope != HfRope::none) claim("head_dim");
+  const HfSizeKeys& sizes = hf.sizes;
+  for (const std::string_view list :
+       {sizes.layers, sizes.width, sizes.heads, sizes.kv_heads, sizes.ff, sizes.positions,
+        hf.width_again, hf.multi_query, hf.grouped_query, hf.alibi, hf.attention_object}) {
+    claim(list);
+  }
+  if (hf.rope != HfRope::none) {
+    claim(hf.rope_base_key);
+    claim(hf.rotary_part_key);
+  }
   for (const std::string_view key : {hf.act_key,     hf.norm_eps_key,     hf.qkv_bias,
                                      hf.output_bias, hf.mlp_bias,         hf.head_bias,
                                      hf.qk_norm_key, hf.period_key,       window_keys(hf.windows),
@@ -104,7 +113,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(hf.latent.rope_alias);
   }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
-  if (hf.rope == HfRope::by_kind) claim("rope_local_base_freq");
+  if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
@@ -142,13 +151,11 @@ std::string_view hf_keys_without_effect() {
 std::string_view hf_rope_keys() {
   return " rope_theta rope_type type partial_rotary_factor factor original_max_position_embeddings "
          "attention_factor short_factor long_factor low_freq_factor high_freq_factor "
-         "llama_4_scaling_beta ";
+         "llama_4_scaling_beta beta_fast beta_slow mscale mscale_all_dim truncate ";
 }
 
 std::string_view hf_rope_keys_without_effect() {
-  return " short_mscale long_mscale beta_fast beta_slow mscale mscale_all_dim truncate "
-         "mrope_section "
-         "mrope_interleaved max_position_embeddings ";
+  return " short_mscale long_mscale mrope_section mrope_interleaved max_position_embeddings ";
 }
 
 std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }

@@ -22,8 +22,9 @@ namespace ruv {
 enum class NormPlace : uint8_t { pre, sandwich, post };
 // Whether queries and keys are normalised: each head, all with one weight; or all heads as one row.
 enum class QkNorm : uint8_t { none, heads, rows };
-// How tokens know their position.
-enum class Positions : uint8_t { rope, learned };
+// How tokens know their position: heads are rotated; a table is added to the embeddings; scores
+// fall with the distance (ALiBi); by the causal mask only.
+enum class Positions : uint8_t { rope, learned, alibi, none };
 // Which layers see only the newest keys, where the file does not say it per layer. The window's
 // width is the file's; without one no layer has a window.
 enum class Windows : uint8_t { none, all, periodic };
@@ -50,9 +51,13 @@ struct BlockSpec {
   bool shared_norm = false;
   Mixers mixers = Mixers::attention;
   Positions positions = Positions::rope;
+  int64_t position_offset = 0;  // learned: rows of the table before the first position's
+  // ALiBi: biases are rounded to bf16 and scaled as scores are.
+  bool alibi_in_bf16 = false;
   // Biases that must be there whatever the file says; others are used where it has them.
   bool qkv_bias = false;     // q, k and v
   bool all_bias = false;     // the other projections
+  bool mlp_bias = false;     // those of the feed-forward alone
   bool head_bias = false;    // the output matrix
   bool expert_bias = false;  // the router and the experts
   // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
@@ -106,6 +111,11 @@ enum class ExpertStack : uint8_t { none, stacked, flat };
 // the scales of its blocks. Both have one name.
 enum class MxPart : uint8_t { none, codes, scales };
 
+// How the rows of a checkpoint's fused matrix of queries, keys and values lie: those of all
+// queries, then keys, then values; for each key head its queries, its key and its value; in four
+// parts, each with the queries, values and keys of a quarter of the heads.
+enum class QkvRows : uint8_t { one_after_another, by_key_head, four_parts };
+
 // A tensor of a checkpoint under a name that only this family uses. Names lack their ending
 // (".weight", ".bias"); "{}" is the number of the layer.
 struct TensorName {
@@ -140,6 +150,8 @@ struct FamilyRecord {
   EmbedScale embed_scale = EmbedScale::none;
   SoftCap attn_softcap = {}, final_softcap = {};
   float local_rope_base = 0;  // base of windowed layers where it differs; 0: the same
+  // Positions of windowed layers are not scaled, and have the file's base unless it says another.
+  bool plain_local_rope = false;
   // Layers of the one size that scales queries by its hidden size per head, which GGUF files do not
   // say; 0: there is none.
   int64_t width_scaled_depth = 0;
@@ -159,14 +171,19 @@ struct FamilyRecord {
   bool tiled_value_heads = false;  // linear attention: value head h has key head h mod their count
   std::string_view last_norm = "output_norm";  // the norm before the output matrix
   std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward
+  // A file that has this one has it before attention, and the usual one before the feed-forward, in
+  // both kinds of files.
+  std::string_view second_norm = {};
   VocabDefaults vocab = {};
 
   // Checkpoints only.
-  bool norms_minus_one = false;                // norm weights are stored less 1
-  bool fused_qkv = false;                      // one matrix holds q, k and v
+  bool norms_minus_one = false;  // norm weights are stored less 1
+  bool fused_qkv = false;        // one matrix holds q, k and v
+  QkvRows qkv_rows = QkvRows::one_after_another;
   bool fused_gate_up = false;                  // one matrix holds gate and up
   bool usual_names = true;                     // tensors have the usual names of transformers
   std::span<const TensorName> own_names = {};  // tried before the usual ones
+  std::string_view base_prefix = "model.";     // that names of a class without a head lack
   std::span<const HfClass> classes = {};       // model classes of transformers
 };
 

@@ -33,6 +33,7 @@ enum class HfRope : uint8_t {
   none,
   whole,     // a head is rotated as a whole; partial_rotary_factor is ignored
   partial,   // as much of it as partial_rotary_factor says
+  counted,   // as many of its numbers as rotary_dim says; never scaled
   longrope,  // the same; longrope is the only scaling, and has other names
   by_kind,   // rope_parameters hold one object for each kind of layer
 };
@@ -54,6 +55,23 @@ struct HfLatent {
   int64_t value_dim = 0;
   std::string_view rope_alias = {};  // another name of qk_rope_head_dim
 };
+// What a class calls the sizes of a model: names between spaces, of which the first that is there
+// counts; empty: the class has no such key.
+struct HfSizeKeys {
+  std::string_view layers = "num_hidden_layers";
+  std::string_view width = "hidden_size";
+  std::string_view heads = "num_attention_heads";
+  std::string_view kv_heads = "num_key_value_heads";  // none: as many as heads
+  std::string_view ff = "intermediate_size";          // none: four times the width
+  std::string_view positions = "max_position_embeddings";
+};
+// Of GPT-2 and those after it.
+inline constexpr HfSizeKeys kShortSizes = {.layers = "num_hidden_layers n_layer",
+                                           .width = "hidden_size n_embd",
+                                           .heads = "num_attention_heads n_head",
+                                           .kv_heads = "",
+                                           .ff = "n_inner",
+                                           .positions = "max_position_embeddings n_positions"};
 
 // Defaults are those of the configuration class (transformers 5.23); 0 and "" where there is none.
 // A key that a field names or implies is claimed by the class (claimed_keys); of the others,
@@ -61,7 +79,13 @@ struct HfLatent {
 struct HfClass {
   std::string_view model_type = {};
   std::string_view class_names = {};  // that `architectures` may name, between spaces
-  bool short_keys = false;            // n_embd, n_layer, …; the usual names are aliases that win
+  HfSizeKeys sizes = {};
+  bool ff_is_optional = false;        // absent or null: four times the width
+  bool heads_divide = false;          // the width is a multiple of the heads
+  std::string_view width_again = {};  // a key that must repeat the width, or be absent or null
+  // Truth values, null for false: queries share one key head (true where absent); they share as
+  // many as the class's key says, whatever the one before says.
+  std::string_view multi_query = {}, grouped_query = {};
   std::string_view act_key = "hidden_act";
   std::string_view act = {};  // the default's spelling; empty: the usual one of block.act
   bool gelu_is_tanh = false;  // "gelu" in the config means the tanh form
@@ -89,6 +113,13 @@ struct HfClass {
   double rope_base = 10000;
   // longrope: short_mscale and long_mscale scale angles in place of the attention factor.
   bool angle_scales = false;
+  // What is called otherwise where it is not in an object of its own.
+  std::string_view rope_base_key = "rope_theta";
+  std::string_view local_base_key = "rope_local_base_freq";
+  double local_base = 0;  // 0: the family's
+  std::string_view rotary_part_key = "partial_rotary_factor";
+  int64_t rotary_dims = 0;         // default of rotary_dim
+  std::string_view alibi = {};     // a truth value: ALiBi in place of rotation
   int64_t original_positions = 0;  // original_max_position_embeddings, read beside rope_scaling
   double rotary_part = 1;          // default of partial_rotary_factor
   // Key with the number of rotated dimensions of a head, where partial_rotary_factor is absent.
@@ -117,8 +148,12 @@ struct HfClass {
   double logit_width_default = 0;
   // Whether embeddings are multiplied by the root of their width; absent: no.
   std::string_view root_embed_key = {};
-  std::string_view parallel_key = {};   // whether BlockSpec::parallel; absent: as the block
-  std::string_view clamp_key = {};      // limit of the numbers in q, k and v
+  std::string_view parallel_key = {};  // whether BlockSpec::parallel; absent: as the block
+  std::string_view clamp_key = {};     // limit of the numbers in q, k and v
+  // An object with that limit (clip_qkv) and the scale of scores (softmax_scale); of its other keys
+  // these must be neutral.
+  std::string_view attention_object = {};
+  std::span<const NeutralKey> attention_neutral = {};
   std::string_view rotated_key = {};    // a list: 0 for layers without positions
   std::string_view unrotated_key = {};  // the period of such layers, where there is no list
 

@@ -94,6 +94,31 @@ Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) 
   return info.shape[0] / n_heads;
 }
 
+// The order in which the rows of a fused matrix are written; empty: as they are.
+Result<std::vector<int64_t>> fused_order_of(const ModelFile& model, const TensorInfo& info) {
+  const QkvRows order = model.qkv_rows();
+  if (order == QkvRows::one_after_another ||
+      !ends_with_any(info.name, {".attn_qkv.weight", ".attn_qkv.bias"})) {
+    return std::vector<int64_t>();
+  }
+  const HeadCounts counts = {TRY(model.integer("attention.head_count")),
+                             TRY(model.integer("attention.head_count_kv")),
+                             TRY(model.integer("attention.key_length"))};
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const bool in_range = counts.n_heads >= 1 && counts.n_kv_heads >= 1 && counts.head_dim >= 1 &&
+                        counts.n_heads <= kMost && counts.head_dim <= kMost &&
+                        counts.n_kv_heads <= counts.n_heads &&
+                        counts.n_heads % counts.n_kv_heads == 0;
+  if (!in_range || info.shape.empty() || info.shape[0] != counts.n_rows()) {
+    return fail(Code::corrupt, "{}: tensor '{}': its rows are not those of {} and {} heads of {}",
+                model.path(), quoted_name(info.name), counts.n_heads, counts.n_kv_heads,
+                counts.head_dim);
+  }
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < counts.n_rows(); ++i) rows.push_back(fused_row_of(order, i, counts));
+  return rows;
+}
+
 // The divisors of rotary frequencies that llama3 scaling amounts to.
 Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
   const Llama3Scaling scaling = TRY(llama3_scaling_of(model));
@@ -282,6 +307,7 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
     const int64_t at = inner % tensor.rotary_group;
     inner += neighbours_from_halves(at, tensor.rotary_group) - at;
   }
+  if (!tensor.row_order.empty()) inner = tensor.row_order[static_cast<size_t>(inner)];
   return {tensor.parts[static_cast<size_t>(row / rows_of_part)], inner};
 }
 
@@ -321,6 +347,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
                   model.path(), quoted_name(info.name), info.shape.size(), kMaxGgufDims);
     }
     tensor.rotary_group = TRY(rotary_group_of(model, info));
+    tensor.row_order = TRY(fused_order_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
                       !info.name.ends_with(".ssm_norm.weight");
     tensors.push_back(std::move(tensor));

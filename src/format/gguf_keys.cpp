@@ -8,12 +8,19 @@
 namespace ruv {
 namespace {
 
-constexpr NeutralKey kNeutral[] = {
-    {"rope.scale_linear", " 1 "},         {"attention.causal", " true "},
-    {"attention.max_alibi_bias", " 0 "},  {"attention.shared_kv_layers", " 0 "},
-    {"attention.clamp_kqv", " 0 "},       {"embedding_scale", " 0 1 "},
-    {"residual_scale", " 0 1 "},          {"logit_scale", " 0 1 "},
-    {"use_parallel_residual", " false "}, {"nextn_predict_layers", " 0 "}};
+constexpr NeutralKey kNeutral[] = {{"rope.scale_linear", " 1 "},
+                                   {"rope.scaling.yarn_ext_factor", " 1 "},
+                                   {"rope.scaling.yarn_attn_factor", " 1 "},
+                                   {"rope.scaling.yarn_log_multiplier", " 0 "},
+                                   {"attention.causal", " true "},
+                                   {"attention.max_alibi_bias", " 0 "},
+                                   {"attention.shared_kv_layers", " 0 "},
+                                   {"attention.clamp_kqv", " 0 "},
+                                   {"embedding_scale", " 0 1 "},
+                                   {"residual_scale", " 0 1 "},
+                                   {"logit_scale", " 0 1 "},
+                                   {"use_parallel_residual", " false "},
+                                   {"nextn_predict_layers", " 0 "}};
 
 struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
@@ -37,7 +44,9 @@ std::string_view gguf_keys() {
          "rope.dimension_count rope.freq_base rope.freq_base_swa rope.scaling.type "
          "rope.scaling.factor rope.scaling.factor_swa rope.scaling.original_context_length "
          "rope.scaling.attn_factor rope.scaling.low_freq_factor rope.scaling.high_freq_factor "
-         "rope.scaling.short_factor rope.scaling.long_factor rope.freq_divisors "
+         "rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow rope.scaling.yarn_truncate "
+         "rope.scaling.ends_with_context rope.scaling.short_factor rope.scaling.long_factor "
+         "rope.freq_divisors "
          "attn_logit_softcapping final_logit_softcapping expert_count expert_used_count "
          "expert_feed_forward_length expert_weights_norm expert_weights_scale expert_gating_func "
          "expert_group_count expert_group_used_count expert_shared_count "
@@ -50,12 +59,9 @@ std::string_view gguf_keys() {
 }
 
 std::string_view gguf_keys_without_effect() {
-  // YaRN is refused by its type; without it its numbers mean nothing. Layers with a router have
-  // experts, whatever is said of their places.
+  // Layers with a router have experts, whatever is said of their places.
   return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout pooling_type "
-         "rope.scaling.finetuned rope.scaling.yarn_log_multiplier rope.scaling.yarn_ext_factor "
-         "rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast "
-         "rope.scaling.yarn_beta_slow ";
+         "rope.scaling.finetuned ";
 }
 
 std::span<const NeutralKey> gguf_neutral_keys() { return kNeutral; }

@@ -34,9 +34,12 @@ class ConfigReader {
   }
 
  private:
-  using Names = std::initializer_list<std::string_view>;
-  // The first of the names that is there; the last when none is.
-  std::string_view name_of(Names names) const;
+  // The first of the names between spaces that is there; the last when none is.
+  std::string_view name_of(std::string_view names) const;
+  // False where it is null.
+  Result<bool> flag(std::string_view key, bool absent) const;
+  Result<int64_t> read_kv_heads(int64_t n_heads) const;
+  Status read_attention_object();
   Status read_sizes();
   Status read_heads();
   // Requires: the sizes and heads are known.
@@ -69,27 +72,29 @@ class ConfigReader {
   int64_t max_positions_ = 0;
 };
 
-std::string_view ConfigReader::name_of(Names names) const {
-  for (const std::string_view name : names) {
+std::string_view ConfigReader::name_of(std::string_view names) const {
+  std::string_view last;
+  for (const std::string_view name : words_of(names)) {
     if (config_.has(name)) return name;
+    last = name;
   }
-  return *(names.end() - 1);
+  return last;
 }
 
 Status ConfigReader::read_sizes() {
-  const bool gpt = hf_.short_keys;
-  const auto alias = [&](std::string_view name, std::string_view own) {
-    return gpt ? name_of({name, own}) : name;
-  };
-  const std::string_view layers = alias("num_hidden_layers", "n_layer");
+  const std::string_view layers = name_of(hf_.sizes.layers);
   n_layers_ = TRY(config_.positive(layers));
   if (n_layers_ > kMaxLayers) return config_.wrong(layers, "is above 65536");
   out_.set("block_count", n_layers_, config_.path_of(layers));
-  const std::string_view width = alias("hidden_size", "n_embd");
+  const std::string_view width = name_of(hf_.sizes.width);
   width_ = TRY(config_.positive(width));
   out_.set("embedding_length", width_, config_.path_of(width));
-  std::string_view inner = gpt ? "n_inner" : "intermediate_size";
-  const bool four_times = gpt && !config_.is_set(inner);
+  if (config_.is_set(hf_.width_again) && TRY(config_.positive(hf_.width_again)) != width_) {
+    return config_.wrong(hf_.width_again, fmt::format("differs from '{}'", width),
+                         Code::unsupported);
+  }
+  std::string_view inner = name_of(hf_.sizes.ff);
+  const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;
   const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty();
@@ -99,7 +104,7 @@ Status ConfigReader::read_sizes() {
                            ? TRY(read_block_width(config_))
                            : TRY(config_.positive_or(inner, only_experts ? expert.otherwise : 0));
   out_.set("feed_forward_length", n_ff, config_.path_of(inner));
-  const std::string_view positions = alias("max_position_embeddings", "n_positions");
+  const std::string_view positions = name_of(hf_.sizes.positions);
   max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
   out_.set("context_length", max_positions_, config_.path_of(positions));
   // Some configs leave it out; the embedding's shape says it too.
@@ -109,18 +114,29 @@ Status ConfigReader::read_sizes() {
   return {};
 }
 
+Result<bool> ConfigReader::flag(std::string_view key, bool absent) const {
+  if (key.empty() || !config_.has(key)) return absent;
+  return config_.is_set(key) && TRY(config_.truth(key)).value_or(false);
+}
+
+Result<int64_t> ConfigReader::read_kv_heads(int64_t n_heads) const {
+  const std::string_view key = hf_.sizes.kv_heads;
+  const bool grouped = TRY(flag(hf_.grouped_query, hf_.multi_query.empty()));
+  if (!grouped) return TRY(flag(hf_.multi_query, true)) ? 1 : n_heads;
+  if (key.empty()) return n_heads;
+  if (hf_.null_kv_heads && config_.has(key) && !config_.is_set(key)) return n_heads;
+  return config_.positive_or(key, hf_.n_kv_heads != 0 ? hf_.n_kv_heads : n_heads);
+}
+
 Status ConfigReader::read_heads() {
-  const std::string_view heads = hf_.short_keys ? name_of({"num_attention_heads", "n_head"})
-                                                : std::string_view("num_attention_heads");
+  const std::string_view heads = name_of(hf_.sizes.heads);
   const int64_t n_heads = TRY(config_.positive_or(heads, hf_.n_heads));
   out_.set("attention.head_count", n_heads, config_.path_of(heads));
-  int64_t n_kv_heads = n_heads;
-  constexpr std::string_view kKvHeads = "num_key_value_heads";
-  const bool null_counts = hf_.null_kv_heads && config_.has(kKvHeads) && !config_.is_set(kKvHeads);
-  if (!hf_.short_keys && !null_counts) {
-    n_kv_heads = TRY(config_.positive_or(kKvHeads, hf_.n_kv_heads != 0 ? hf_.n_kv_heads : n_heads));
+  if (out_.family().qkv_rows == QkvRows::four_parts && n_heads % 4 != 0) {
+    return config_.wrong(heads, "is not a multiple of 4", Code::unsupported);
   }
-  out_.set("attention.head_count_kv", n_kv_heads, config_.path_of(kKvHeads));
+  const int64_t n_kv_heads = TRY(read_kv_heads(n_heads));
+  out_.set("attention.head_count_kv", n_kv_heads, config_.path_of(hf_.sizes.kv_heads));
   if (block_.mixers == Mixers::short_conv) {
     TRY(read_hf_short_conv(config_, n_layers_, n_kv_heads, out_));
   }
@@ -138,8 +154,8 @@ Status ConfigReader::read_heads() {
   } else if (hf_.head_dim != 0 && !hf_.null_head_dim) {
     return config_.wrong("head_dim", "is null");
   } else {
-    // The reference rounds down, except for classes with short keys.
-    if (hf_.short_keys && width_ % n_heads != 0) {
+    // The reference rounds down, except for classes that check it.
+    if (hf_.heads_divide && width_ % n_heads != 0) {
       return config_.wrong(heads, "does not divide the hidden size");
     }
     head_dim_ = width_ / n_heads;
@@ -155,6 +171,7 @@ Status ConfigReader::read_rest() {
   TRY(kept(read_softcaps()));
   TRY(kept(read_attention_scale()));
   TRY(kept(read_scales()));
+  TRY(kept(read_attention_object()));
   TRY(kept(read_windows()));
   TRY(kept(read_rotated_layers()));
   TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
@@ -174,7 +191,7 @@ Status ConfigReader::read_block() {
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
   const std::string_view tied = hf_.block_keys || hf_.short_tie_key
-                                    ? name_of({"tie_embedding", "tie_word_embeddings"})
+                                    ? name_of("tie_embedding tie_word_embeddings")
                                     : "tie_word_embeddings";
   config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
@@ -186,7 +203,8 @@ Status ConfigReader::read_block() {
 }
 
 // A class without a key for it has the bias always or never.
-Status ConfigReader::read_bias(std::string_view name, bool always, std::string_view key) {
+Status ConfigReader::read_bias(std::string_view name, bool always, std::string_view keys) {
+  const std::string_view key = name_of(keys);
   const bool otherwise =
       hf_.biases_by_default || (hf_.qkv_bias_by_default && name == "attention_bias");
   const bool has = key.empty() ? always : TRY(config_.truth(key)).value_or(otherwise);
@@ -198,7 +216,7 @@ Status ConfigReader::read_biases() {
   TRY(read_bias("attention_bias", block_.qkv_bias, hf_.qkv_bias));
   TRY(read_bias("lm_head_bias", block_.head_bias, hf_.head_bias));
   TRY(read_bias("attention_output_bias", block_.all_bias, hf_.output_bias));
-  return read_bias("mlp_bias", block_.all_bias, hf_.mlp_bias);
+  return read_bias("mlp_bias", block_.all_bias || block_.mlp_bias, hf_.mlp_bias);
 }
 
 // Absent: the default of the family's record. Null: none, written as 0.
@@ -294,6 +312,24 @@ Status ConfigReader::read_scales() {
   if (!(limit > 0)) return config_.wrong(hf_.clamp_key, "is not above 0; null means none");
   out_.set("attention.clamp_kqv", limit, config_.path_of(hf_.clamp_key));
   return {};
+}
+
+Status ConfigReader::read_attention_object() {
+  // Readers of GGUF files want it even where the family has nothing else.
+  const bool always = block_.positions == Positions::alibi;
+  if (TRY(flag(hf_.alibi, always)))
+    out_.set("attention.max_alibi_bias", 8.0, std::string(hf_.alibi));
+  if (hf_.attention_object.empty()) return {};
+  const Members inner = TRY(config_.object(hf_.attention_object));
+  const std::string path = config_.path_of(hf_.attention_object) + ".";
+  const Members attention(inner.json(), config_.source(), path);
+  for (const auto& [name, key] : {std::pair("clip_qkv", "attention.clamp_kqv"),
+                                  std::pair("softmax_scale", "attention.scale")}) {
+    const double number = attention.is_set(name) ? TRY(attention.number(name)).value_or(0) : 0;
+    if (number < 0) return attention.wrong(name, "is below 0");
+    if (number > 0) out_.set(key, number, attention.path_of(name));
+  }
+  return check_hf_attention_keys(attention, out_);
 }
 
 // A list with a number for each layer, 0 for those without positions; or their period.
@@ -508,13 +544,14 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     const auto n = metadata.find(architecture + ".block_count");
     if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
   }
-  const bool is_norm = gguf_name.ends_with("_norm.weight");
-  if (is_norm && !family->block.norm_weights) return false;
+  const bool is_second = gguf_name.find("_norm_2.") != gguf_name.npos;
+  const bool is_norm = is_second || gguf_name.find("_norm.") != gguf_name.npos;
+  if (is_norm && gguf_name.ends_with(".weight") && !family->block.norm_weights) return false;
   const bool is_head_norm = gguf_name.find(".attn_q_norm.") != gguf_name.npos ||
                             gguf_name.find(".attn_k_norm.") != gguf_name.npos;
   if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
   if (!gguf_name.ends_with(".bias")) return true;
-  if (gguf_name.find("_norm.") != gguf_name.npos) {
+  if (is_norm) {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }
   if (gguf_name == "output.bias") return flag_of(*this, "lm_head_bias");

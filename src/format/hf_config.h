@@ -20,6 +20,9 @@
 //   attention.query_pre_attn_scalar    number (Gemma 2, 3)
 //   attention.scale_by_inverse_layer_idx                  truth value (GPT-2)
 //   rope.scaling.low_freq_factor, .high_freq_factor       numbers (llama3)
+//   rope.scaling.yarn_truncate         truth value: YaRN's ramp begins and ends at whole pairs
+//   rope.scaling.ends_with_context     truth value: no positions beyond context_length, because the
+//                                      frequencies would change with the length (dynamic NTK)
 //   rope.scaling.short_factor, .long_factor               arrays of rope.dimension_count / 2
 //   rope.freq_base_swa, rope.scaling.factor_swa           numbers: RoPE base and linear scaling of
 //                                      windowed layers (Gemma 3)

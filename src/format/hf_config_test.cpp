@@ -444,7 +444,7 @@ TEST(HfConfig, NamesWhatIsWrong) {
   EXPECT_NE(with("num_hidden_layers", 1000000).find("above 65536"), std::string::npos);
   EXPECT_NE(with("rope_theta", "x").find("'rope_theta' is not a finite"), std::string::npos);
   EXPECT_NE(with("rope_scaling", "x").find("is not an object"), std::string::npos);
-  EXPECT_NE(with("rope_scaling", {{"type", "dynamic"}, {"factor", 2}}).find("'dynamic'"),
+  EXPECT_NE(with("rope_scaling", {{"type", "novel"}, {"factor", 2}}).find("'novel'"),
             std::string::npos);
   EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("factor' is missing"),
             std::string::npos);
@@ -535,10 +535,50 @@ TEST(HfConfig, Phi3CallsLongRopeByOldNamesAndKeepsItsLengthOutside) {
   EXPECT_NE(error_of(linear.dump()).find("'rope_scaling.type' is 'linear'; default and longrope"),
             std::string::npos);
   Json llama = small("LlamaForCausalLM");
-  llama["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 2.0}};
-  EXPECT_NE(error_of(llama.dump())
-                .find("'rope_scaling.rope_type' is 'yarn'; default, linear, llama3 and longrope"),
-            std::string::npos);
+  llama["rope_scaling"] = {{"rope_type", "novel"}, {"factor", 2.0}};
+  EXPECT_NE(
+      error_of(llama.dump())
+          .find("'rope_scaling.rope_type' is 'novel'; default, linear, llama3, yarn, dynamic"),
+      std::string::npos);
+}
+
+TEST(HfConfig, YarnBecomesItsKeysInGguf) {
+  Json json = small("LlamaForCausalLM");
+  json["rope_scaling"] = {
+      {"rope_type", "yarn"}, {"factor", 4.0},        {"original_max_position_embeddings", 32},
+      {"beta_fast", 16},     {"beta_slow", nullptr}, {"attention_factor", 1.5},
+      {"truncate", false}};
+  const HfConfig config = parse(json);
+  EXPECT_EQ(text(config, "rope.scaling.type"), "yarn");
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 4);
+  EXPECT_EQ(integer(config, "rope.scaling.original_context_length"), 32);
+  EXPECT_EQ(number(config, "rope.scaling.yarn_beta_fast"), 16);
+  EXPECT_FALSE(has(config, "rope.scaling.yarn_beta_slow"));
+  EXPECT_DOUBLE_EQ(number(config, "rope.scaling.attn_factor"), 1.5 / (1 + 0.1 * std::log(4.0)));
+  EXPECT_TRUE(has(config, "rope.scaling.yarn_truncate"));
+
+  json["rope_scaling"] = {{"rope_type", "yarn"},
+                          {"factor", 40.0},
+                          {"mscale", 0.7},
+                          {"mscale_all_dim", 1.4},
+                          {"original_max_position_embeddings", 32}};
+  const double both = (1 + 0.07 * std::log(40.0)) / (1 + 0.14 * std::log(40.0));
+  EXPECT_DOUBLE_EQ(number(parse(json), "rope.scaling.attn_factor"),
+                   both / (1 + 0.1 * std::log(40.0)));
+  json["rope_scaling"]["mscale_all_dim"] = 0;
+  EXPECT_DOUBLE_EQ(number(parse(json), "rope.scaling.attn_factor"), 1);
+  json["rope_scaling"]["factor"] = nullptr;  // 128 positions
+  EXPECT_EQ(number(parse(json), "rope.scaling.factor"),
+            static_cast<double>(integer(parse(json), "context_length")) / 32);
+}
+
+TEST(HfConfig, DynamicScalingEndsWithTheContext) {
+  Json json = small("LlamaForCausalLM");
+  json["rope_scaling"] = {{"type", "dynamic"}, {"factor", 2.0}};
+  const HfConfig config = parse(json);
+  EXPECT_TRUE(has(config, "rope.scaling.ends_with_context"));
+  EXPECT_FALSE(has(config, "rope.scaling.type"));
+  EXPECT_FALSE(has(config, "rope.scaling.factor"));
 }
 
 TEST(HfConfig, WindowsThatTheClassDoesNotHaveAreRemarks) {
@@ -643,7 +683,7 @@ TEST(HfConfig, KeysThatWouldChangeTheNumbersAreRefusedWithTheirValue) {
 TEST(HfConfig, IgnoredKeysAreTakenAway) {
   Json json = small("LlamaForCausalLM");
   json["is_causal"] = false;
-  json["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 2.0}};
+  json["rope_scaling"] = {{"rope_type", "novel"}, {"factor", 2.0}};
   const std::vector<std::string> keys = {"is_causal", "rope_scaling.rope_type", "absent"};
   const auto config = parse_hf_config(json.dump(), "config.json", keys);
   ASSERT_TRUE(config);

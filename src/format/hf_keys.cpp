@@ -70,6 +70,19 @@ Status check_hf_keys(const Members& config, HfValues& out) {
   return {};
 }
 
+Status check_hf_attention_keys(const Members& attention, HfValues& out) {
+  const std::span<const NeutralKey> neutral = out.hf().attention_neutral;
+  for (const NeutralKey& key : neutral) TRY(check_neutral(attention, key));
+  constexpr std::string_view kKnown =
+      " clip_qkv softmax_scale attn_pdrop attn_impl attn_type model_type ";
+  for (const auto& [name, value] : attention.json().items()) {
+    const bool known = is_word_of(kKnown, name) || is_word_of(hf_keys_without_effect(), name) ||
+                       std::ranges::count(neutral, name, &NeutralKey::name) > 0;
+    if (!known) remark_on(attention, name, out);
+  }
+  return {};
+}
+
 Status check_hf_outer_keys(const Members& config, HfValues& out) {
   for (const NeutralKey& key : hf_neutral_keys()) out.refuse(check_neutral(config, key));
   for (const auto& [name, value] : config.json().items()) {

@@ -1,6 +1,7 @@
 // RoPE settings of config.json, with the meaning and precedence of transformers 5: rope_scaling
 // before rope_parameters (Gemma 3: on top of it), members of these objects before members beside
 // them, original_max_position_embeddings the other way round.
+#include "family/word_list.h"
 #include "format/hf_values.h"
 #include "format/rope_scaling.h"
 #include "format/tensor_names.h"
@@ -13,9 +14,13 @@ class RopeReader {
   RopeReader(const Members& config, const HfHead& head, HfValues& out)
       : config_(config), head_(head), out_(out), hf_(out.hf()) {}
 
-  Status read() { return hf_.rope == HfRope::by_kind ? read_kinds() : read_one(); }
+  Status read() {
+    if (hf_.rope == HfRope::counted) return read_counted();
+    return hf_.rope == HfRope::by_kind ? read_kinds() : read_one();
+  }
 
  private:
+  Status read_counted();
   Status read_one();
   Status read_kinds();
   Status read_base(const Members& rope, std::string_view key, std::string_view beside,
@@ -25,6 +30,9 @@ class RopeReader {
   Status read_scaling(const Members& rope);
   Status read_local_scaling(const Members& rope);
   Status read_llama3(const Members& rope);
+  Status read_yarn(const Members& rope);
+  Result<double> yarn_magnitude_of(const Members& rope, double factor) const;
+  Result<bool> yarn_truncates(const Members& rope);
   Status read_longrope(const Members& rope);
   Status read_angle_scale(const Members& rope);
   Result<int64_t> original_positions(const Members& rope);
@@ -56,6 +64,16 @@ tl::unexpected<Status> RopeReader::refused(const Members& rope, const std::strin
                     Code::unsupported);
 }
 
+Status RopeReader::read_counted() {
+  constexpr std::string_view kName = "rotary_dim";
+  const int64_t n = TRY(config_.positive_or(kName, hf_.rotary_dims));
+  if (n > head_.dim) return config_.wrong(kName, "is above the size of a head");
+  if (n % 2 != 0) return config_.wrong(kName, "is odd", Code::unsupported);
+  out_.set("rope.dimension_count", n, config_.path_of(kName));
+  out_.set("rope.freq_base", hf_.rope_base, std::string());
+  return {};
+}
+
 Status RopeReader::read_one() {
   const Members scaling = TRY(config_.object("rope_scaling"));
   const Members parameters = TRY(config_.object("rope_parameters"));
@@ -63,7 +81,7 @@ Status RopeReader::read_one() {
     out_.remark("'rope_parameters' is not read, because 'rope_scaling' is there too");
   }
   const Members& rope = scaling.json().empty() ? parameters : scaling;
-  TRY(read_base(rope, "rope.freq_base", "rope_theta", hf_.rope_base));
+  TRY(read_base(rope, "rope.freq_base", hf_.rope_base_key, hf_.rope_base));
   TRY(read_part(rope, TRY(type_of(rope)) != "default"));
   return read_scaling(rope);
 }
@@ -88,8 +106,8 @@ Status RopeReader::read_kinds() {
       scaling.json().empty() ? parameters.path_of("full_attention.") : "rope_scaling.");
   const Members local = TRY(parameters.object("sliding_attention"));
   TRY(read_base(global, "rope.freq_base", "rope_theta", hf_.rope_base));
-  TRY(read_base(local, "rope.freq_base_swa", "rope_local_base_freq",
-                out_.family().local_rope_base));
+  TRY(read_base(local, "rope.freq_base_swa", hf_.local_base_key,
+                hf_.local_base > 0 ? hf_.local_base : out_.family().local_rope_base));
   TRY(read_part(global, TRY(type_of(global)) != "default"));
   TRY(read_part(local, TRY(type_of(local)) != "default"));
   TRY(read_local_scaling(local));
@@ -118,10 +136,13 @@ Result<double> RopeReader::default_part() const {
 Status RopeReader::read_part(const Members& rope, bool scaled) {
   const auto own = TRY(rope.number("partial_rotary_factor"));
   const Members& place = own ? rope : config_;
-  const auto given = own ? own : TRY(config_.number("partial_rotary_factor"));
+  const std::string_view beside = hf_.rotary_part_key;
+  const auto given = own ? own : TRY(config_.number(beside));
   const double part = given.value_or(TRY(default_part()));
   const bool by_dims = !given && config_.has(hf_.rotated_dims_key);
-  const std::string_view key = by_dims ? hf_.rotated_dims_key : "partial_rotary_factor";
+  const std::string_view key = by_dims ? hf_.rotated_dims_key
+                               : own   ? "partial_rotary_factor"
+                                       : beside;
   const std::string name = place.path_of(key);
   n_dims_ = head_.dim;
   if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
@@ -167,12 +188,22 @@ Status RopeReader::read_scaling(const Members& rope) {
   const std::string type = TRY(type_of(rope));
   if (type == "default") return {};
   const bool only_long = hf_.rope == HfRope::longrope;
-  if (only_long ? type != "longrope" : type != "linear" && type != "llama3" && type != "longrope") {
-    return refused(rope, type,
-                   only_long ? "default and longrope" : "default, linear, llama3 and longrope");
+  constexpr std::string_view kKnown = " linear llama3 yarn dynamic longrope ";
+  if (only_long ? type != "longrope" : !is_word_of(kKnown, type)) {
+    return refused(
+        rope, type,
+        only_long ? "default and longrope" : "default, linear, llama3, yarn, dynamic and longrope");
+  }
+  if (type == "dynamic") {
+    // Up to the context of the config it changes nothing; beyond it, every length has frequencies
+    // of its own, so that there are no keys to be kept.
+    TRY(factor_of(rope));
+    out_.set("rope.scaling.ends_with_context", true, rope.path_of("rope_type"));
+    return {};
   }
   out_.set("rope.scaling.type", type, rope.path_of("rope_type"));
   if (type == "llama3") return read_llama3(rope);
+  if (type == "yarn") return read_yarn(rope);
   if (type == "longrope") return read_longrope(rope);
   out_.set("rope.scaling.factor", TRY(factor_of(rope)), rope.path_of("factor"));
   return {};
@@ -210,6 +241,52 @@ Result<int64_t> RopeReader::original_positions(const Members& rope) {
     return config_.positive_or(kName, hf_.original_positions);
   }
   return rope.positive_or(kName, head_.max_positions);
+}
+
+// What cos and sin are multiplied by: stated, or by the formula, with both of its settings or none.
+Result<double> RopeReader::yarn_magnitude_of(const Members& rope, double factor) const {
+  if (rope.is_set("attention_factor")) return *TRY(rope.number("attention_factor"));
+  const auto setting = [&](std::string_view name) -> Result<double> {
+    return rope.is_set(name) ? TRY(rope.number(name)).value_or(0) : 0;
+  };
+  const double mscale = TRY(setting("mscale"));
+  const double all_dims = TRY(setting("mscale_all_dim"));
+  if (mscale == 0 || all_dims == 0) return yarn_magnitude(factor);
+  return yarn_magnitude(factor, mscale) / yarn_magnitude(factor, all_dims);
+}
+
+// The reference reads it beside the objects for each kind of layer, where no config has it.
+Result<bool> RopeReader::yarn_truncates(const Members& rope) {
+  constexpr std::string_view kName = "truncate";
+  if (!rope.has(kName)) return true;
+  const bool truth = rope.is_set(kName) && TRY(rope.truth(kName)).value_or(true);
+  if (hf_.rope != HfRope::by_kind) return truth;
+  if (!truth) out_.remark(fmt::format("'{}' is not read here", rope.path_of(kName)));
+  return true;
+}
+
+// YaRN (Peng et al., 2023). A factor of null is the ratio of the contexts; 0 and null as a beta
+// mean its default. GGUF files hold what the magnitude by length is multiplied by.
+Status RopeReader::read_yarn(const Members& rope) {
+  const int64_t original = TRY(original_positions(rope));
+  out_.set("rope.scaling.original_context_length", original,
+           rope.path_of("original_max_position_embeddings"));
+  const bool by_ratio = rope.has("factor") && !rope.is_set("factor");
+  const double ratio = static_cast<double>(head_.max_positions) / static_cast<double>(original);
+  const double factor = by_ratio ? ratio : TRY(factor_of(rope));
+  out_.set("rope.scaling.factor", factor, rope.path_of("factor"));
+  for (const std::string_view name : {"beta_fast", "beta_slow"}) {
+    const double beta = rope.is_set(name) ? TRY(rope.number(name)).value_or(0) : 0;
+    if (beta < 0) return rope.wrong(name, "is below 0");
+    if (beta > 0) out_.set(fmt::format("rope.scaling.yarn_{}", name), beta, rope.path_of(name));
+  }
+  const double magnitude = TRY(yarn_magnitude_of(rope, factor));
+  out_.set("rope.scaling.attn_factor", magnitude / yarn_magnitude(factor),
+           rope.path_of("attention_factor"));
+  if (!TRY(yarn_truncates(rope))) {
+    out_.set("rope.scaling.yarn_truncate", false, rope.path_of("truncate"));
+  }
+  return {};
 }
 
 // LongRoPE (Ding et al., 2024). GGUF files hold the attention factor, configs may leave it to the

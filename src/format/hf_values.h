@@ -64,6 +64,8 @@ Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 
 // Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.
 Status check_hf_keys(const Members& config, HfValues& out);
+// The same in the class's attention_object.
+Status check_hf_attention_keys(const Members& attention, HfValues& out);
 Status check_hf_outer_keys(const Members& config, HfValues& out);
 
 }  // namespace ruv

@@ -120,6 +120,11 @@ RopeOrder ModelFile::rope_order() const {
   return moved ? RopeOrder::neighbours : RopeOrder::halves;
 }
 
+QkvRows ModelFile::qkv_rows() const {
+  const bool own = container_ != "gguf" && family_ != nullptr;
+  return own ? family_->qkv_rows : QkvRows::one_after_another;
+}
+
 bool ModelFile::norms_minus_one() const {
   return container_ != "gguf" && family_ != nullptr && family_->norms_minus_one;
 }

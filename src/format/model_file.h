@@ -98,6 +98,8 @@ class ModelFile {
   // The family. Fails: unsupported, naming the architecture and the families that are most like it.
   Result<const FamilyRecord*> known_family() const;
   RopeOrder rope_order() const;
+  // Of a fused matrix of queries, keys and values.
+  QkvRows qkv_rows() const;
   // The weights of norms are stored as w - 1: add 1 while loading. GGUF files of the same models
   // hold w.
   bool norms_minus_one() const;

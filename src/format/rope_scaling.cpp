@@ -1,6 +1,8 @@
 #include "format/rope_scaling.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/elementary.h"
 
@@ -21,6 +23,37 @@ Result<Llama3Scaling> llama3_scaling_of(const ModelFile& file) {
   scaling.high = TRY(file.number("rope.scaling.high_freq_factor"));
   scaling.original = TRY(file.number("rope.scaling.original_context_length"));
   return scaling;
+}
+
+bool YarnScaling::is_valid() const {
+  const auto is_positive = [](double x) { return x > 0 && std::isfinite(x); };
+  return is_positive(factor) && is_positive(original) && is_positive(beta_fast) &&
+         is_positive(beta_slow);
+}
+
+std::vector<double> YarnScaling::kept_shares(int64_t n_dims, double base) const {
+  const auto n = static_cast<double>(n_dims);
+  // The pair, not a whole number, that turns this often in the original context.
+  const auto pair_of = [&](double turns) {
+    return n * exact_log(original / (turns * 2 * std::numbers::pi)) / (2 * exact_log(base));
+  };
+  double low = pair_of(beta_fast), high = pair_of(beta_slow);
+  if (truncates) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, n - 1);
+  if (low == high) high += 0.001;
+  std::vector<double> shares;
+  for (int64_t i = 0; i < n_dims / 2; ++i) {
+    shares.push_back(1 - std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0));
+  }
+  return shares;
+}
+
+double yarn_magnitude(double factor, double mscale) {
+  return factor > 1 ? 0.1 * mscale * exact_log(factor) + 1 : 1;
 }
 
 double longrope_magnitude(double stretch, int64_t original) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "format/model_file.h"
 
@@ -21,6 +22,23 @@ struct Llama3Scaling {
 
 // The numbers of a file whose rope.scaling.type is llama3, unchecked. Fails: not_found, corrupt.
 Result<Llama3Scaling> llama3_scaling_of(const ModelFile& file);
+
+// YaRN (Peng et al., 2023): pairs that turn often within the original context keep their frequency,
+// those that turn seldom are stretched by `factor`, and between them the stretch falls along a ramp
+// over the pairs.
+struct YarnScaling {
+  double factor = 1, original = 0;       // original_max_position_embeddings
+  double beta_fast = 32, beta_slow = 1;  // turns at which the ramp begins and ends
+  bool truncates = true;                 // it begins and ends at whole pairs
+
+  bool is_valid() const;
+  // Shares of the unscaled frequencies of n_dims / 2 pairs in the scaled ones. Requires: is_valid,
+  // base > 0 and other than 1.
+  std::vector<double> kept_shares(int64_t n_dims, double base) const;
+};
+
+// YaRN's factor of cos and sin for a context `factor` times as long as the original.
+double yarn_magnitude(double factor, double mscale = 1);
 
 // LongRoPE (Ding et al., 2024): the factor of cos and sin for a context `stretch` times as long as
 // the original, where no file gives one.

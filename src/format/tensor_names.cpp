@@ -72,8 +72,9 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}, NameOf::experts},
 };
 
-constexpr std::array<std::string_view, 3> kIgnoredEndings = {".rotary_emb.inv_freq", ".attn.bias",
-                                                             ".attn.masked_bias"};
+constexpr std::string_view kIgnoredEndings[] = {".rotary_emb.inv_freq",   ".attn.bias",
+                                                ".attn.masked_bias",      ".attention.bias",
+                                                ".attention.masked_bias", ".attn.causal_mask"};
 constexpr std::array<std::string_view, 4> kIgnoredStarts = {
     "vision_tower.", "multi_modal_projector.", "model.vision_tower.",
     "model.multi_modal_projector."};
@@ -172,7 +173,8 @@ std::string unwrapped(std::string_view name) {
 
 }  // namespace
 
-TensorNames::TensorNames(const FamilyRecord* family) : names_(names_of(family)) {}
+TensorNames::TensorNames(const FamilyRecord* family)
+    : names_(names_of(family)), prefix_(family == nullptr ? "model." : family->base_prefix) {}
 
 MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   const std::string name = unwrapped(hf_name);
@@ -180,9 +182,10 @@ MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   for (const TensorName& row : names_) {
     const std::string_view matched = row.whole ? name : stem;
     if (matched.empty()) continue;
-    // Checkpoints of a class without a head lack the "model.".
     auto numbers = match(row.hf, matched);
-    if (!numbers && row.hf.starts_with("model.")) numbers = match(row.hf.substr(6), matched);
+    if (!numbers && row.hf.starts_with(prefix_)) {
+      numbers = match(row.hf.substr(prefix_.size()), matched);
+    }
     if (numbers) {
       const std::string_view kept = row.whole ? std::string_view() : ending;
       const auto filled = [&](std::string_view pattern) {

@@ -41,9 +41,14 @@ class Binder {
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
                   m_.file->shown_tensor("token_embd.weight"));
     m_.token_embd = TRY(source_.lookup(embd));
-    if (m_.family->block.positions == Positions::learned) {
-      m_.position_embd =
-          TRY(source_.lookup(TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd))));
+    if (m_.h.positions == Positions::learned) {
+      const MatrixRows table = TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd));
+      const int64_t first = m_.family->block.position_offset;
+      if (std::ssize(table.rows) <= first) {
+        return fail(Code::corrupt, "{}: tensor '{}' has no more than {} rows", m_.file->path(),
+                    m_.file->shown_tensor("position_embd.weight"), first);
+      }
+      m_.position_embd = TRY(source_.lookup(table.part(first, std::ssize(table.rows) - first)));
       m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
     }
     if (!m_.family->block.embd_norm) return {};
@@ -74,9 +79,7 @@ class Binder {
     const LayerPlan& plan = m_.plans[static_cast<size_t>(i)];
     for (const NormRow& row : norm_rows()) {
       if (!plan.has(row.role)) continue;
-      const bool is_ffn = row.role == NormRole::ffn;
-      const std::string_view tensor = is_ffn ? m_.family->ffn_norm : row.tensor;
-      const std::string name = fmt::format("{}{}", prefix_, tensor);
+      const std::string name = fmt::format("{}{}", prefix_, norm_name(row));
       TRY(source_.noted(name + ".", bind_norm(name, plan.extent(row.n), w[row.role])));
     }
     for (const RoleRow& row : role_rows()) {
@@ -159,6 +162,16 @@ class Binder {
     const RoleRow& row = role_rows()[static_cast<size_t>(Role::conv_in)];
     w.conv_bias = TRY(source_.upload(TRY(bias(row, kTensor, plan.n_embd))));
     return {};
+  }
+
+  std::string_view norm_name(const NormRow& row) const {
+    const std::string_view second = m_.family->second_norm;
+    const bool is_ffn = row.role == NormRole::ffn;
+    if (!second.empty() && source_.has(name_of(second))) {
+      if (row.role == NormRole::attn) return second;
+      if (is_ffn) return "attn_norm";
+    }
+    return is_ffn ? m_.family->ffn_norm : row.tensor;
   }
 
   Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
@@ -251,6 +264,11 @@ class Binder {
     for (const Role part : fused.parts) n_out += n_rows_of(part, plan);
     fused_.rows = TRY(source_.matrix(name_of(fused.tensor), n_out, plan.extent(row.n_in)));
     fused_.bias = TRY(bias(row, fused.tensor, n_out));
+    if (fused.parts.front() == Role::q) {
+      const HeadCounts counts = {plan.n_heads, plan.n_kv_heads, plan.head_dim};
+      put_one_after_another(fused_.rows.rows, m_.file->qkv_rows(), counts);
+      put_one_after_another(fused_.bias, m_.file->qkv_rows(), counts);
+    }
     fused_.row = &fused;
     return {};
   }

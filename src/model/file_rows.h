@@ -51,4 +51,15 @@ void rotate_as_halves(std::vector<T>& entries, Role role, const LayerPlan& plan,
   }
 }
 
+// Entries for the rows of a fused matrix of this order become those of queries, keys and values one
+// after another.
+template <class T>
+void put_one_after_another(std::vector<T>& entries, QkvRows order, const HeadCounts& counts) {
+  if (order == QkvRows::one_after_another || entries.empty()) return;
+  const std::vector<T> fused = entries;
+  for (int64_t i = 0; i < std::ssize(entries); ++i) {
+    entries[static_cast<size_t>(i)] = fused[static_cast<size_t>(fused_row_of(order, i, counts))];
+  }
+}
+
 }  // namespace ruv

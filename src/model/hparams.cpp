@@ -114,6 +114,24 @@ Result<bool> read_parallel(const ModelFile& file, const BlockSpec& block) {
   return parallel && !has_second;
 }
 
+// A family that may have either has ALiBi where the file states its largest bias.
+Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  constexpr std::string_view kBias = "attention.max_alibi_bias";
+  h.positions = family.block.positions;
+  const bool usual = h.positions == Positions::alibi;
+  if (!usual && !is_word_of(family.gguf_keys, kBias)) return {};
+  h.max_alibi_bias = TRY(finite_or(file, kBias, usual ? 8 : 0));
+  if (h.max_alibi_bias < 0) {
+    return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(kBias));
+  }
+  if (h.max_alibi_bias > 0) {
+    h.positions = Positions::alibi;
+  } else if (usual) {
+    h.positions = Positions::none;
+  }
+  return {};
+}
+
 // Which groups of experts may be chosen. One group is all of them.
 Status read_expert_groups(const ModelFile& file, HParams& h) {
   constexpr std::string_view kGroups = "expert_group_count", kUsed = "expert_group_used_count";
@@ -355,6 +373,9 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (is_latent) TRY(read_latent(file, h));
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
+  TRY(read_positions(file, family, h));
+  h.ends_with_context = h.positions == Positions::learned ||
+                        TRY(truth_or(file, "rope.scaling.ends_with_context", false));
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
                                                          : "attention.layer_norm_epsilon";
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
@@ -374,6 +395,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     const bool has = file.find_tensor("blk.0.attn_q_norm.weight") != nullptr;
     h.qk_norm = TRY(truth_or(file, "use_qk_norm", has));
   }
+  const std::string second = fmt::format("blk.0.{}.weight", family.second_norm);
+  h.shared_norm = family.block.shared_norm && file.find_tensor(second) == nullptr;
   // A config.json says the scale by its own key; a GGUF file leaves it to the reader.
   if (h.n_layers == family.width_scaled_depth &&
       file.find("attention.query_pre_attn_scalar") == nullptr) {

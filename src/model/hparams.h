@@ -31,7 +31,10 @@ struct HParams {
   GateLimits gate_limits = {};  // of experts
   int64_t n_vocab = 0;
   int64_t n_ctx_train = 0;
-  int64_t window = 0;  // keys that a windowed layer sees, the own one included; 0: all
+  bool ends_with_context = false;  // there are no positions beyond n_ctx_train
+  Positions positions = Positions::rope;
+  float max_alibi_bias = 0;  // with Positions::alibi
+  int64_t window = 0;        // keys that a windowed layer sees, the own one included; 0: all
   float norm_eps = 0;
   float attn_scale = 0;
   bool scale_by_inverse_layer = false;  // layer i divides attn_scale by i + 1
@@ -40,9 +43,10 @@ struct HParams {
   float embed_scale = 1;
   float residual_scale = 1;  // of what a block adds to the stream
   float logit_scale = 1;
-  float clamp_qkv = 0;    // limit of the numbers in q, k and v; 0: none
-  bool parallel = false;  // attention and feed-forward read the same stream
-  bool qk_norm = true;    // queries and keys are normalised, as the family does it
+  float clamp_qkv = 0;       // limit of the numbers in q, k and v; 0: none
+  bool parallel = false;     // attention and feed-forward read the same stream
+  bool shared_norm = false;  // and one norm is before both
+  bool qk_norm = true;       // queries and keys are normalised, as the family does it
 
   // The share of a layer's experts that a row uses; 0: there are none.
   double share_of_experts() const {

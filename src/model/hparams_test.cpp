@@ -518,11 +518,44 @@ TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
   EXPECT_EQ(rope->plans[0].inv_freq[0], 0.5F);
 }
 
+// Heads of 16 turn slower from the second pair on, which does not turn once in 8 positions.
+TEST(RopePlans, YarnStretchesAndAmplifies) {
+  const auto with = [](std::string_view key, MetaValue value) {
+    return Numbers("llama")
+        .set("rope.scaling.type", std::string("yarn"))
+        .set("rope.scaling.factor", 4.0)
+        .set("rope.scaling.original_context_length", int64_t{8})
+        .set(key, std::move(value))
+        .rope();
+  };
+  const auto rope = with("rope.scaling.attn_factor", 1.0);
+  ASSERT_TRUE(rope) << rope.error().message();
+  const RopePlan& plan = rope->plans.at(0);
+  const auto plain = Numbers("llama").rope();
+  EXPECT_EQ(plan.inv_freq[0], 1.0F);
+  EXPECT_EQ(plan.inv_freq[2], plain->plans.at(0).inv_freq[2] / 4);
+  EXPECT_FLOAT_EQ(plan.magnitude, 1 + 0.1F * std::log(4.0F));
+  EXPECT_EQ(with("rope.scaling.attn_factor", 2.0)->plans.at(0).magnitude, 2 * plan.magnitude);
+  EXPECT_EQ(with("rope.scaling.yarn_log_multiplier", 1.0)->plans.at(0).magnitude, 1.0F);
+  for (const auto& [key, value] : std::vector<std::pair<std::string, MetaValue>>{
+           {"rope.scaling.factor", 0.0},
+           {"rope.scaling.original_context_length", int64_t{0}},
+           {"rope.scaling.yarn_beta_fast", 0.0},
+           {"rope.scaling.yarn_beta_slow", -1.0},
+           {"rope.scaling.yarn_truncate", 1.0},
+           {"rope.freq_base", 1.0}}) {
+    const auto refused = with(key, value);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().code(), Code::corrupt) << key;
+  }
+}
+
 TEST(RopePlans, WhatIsNotComputedIsRefusedByName) {
-  const auto yarn = Numbers("llama").set("rope.scaling.type", std::string("yarn")).rope();
-  ASSERT_FALSE(yarn);
-  EXPECT_EQ(yarn.error().code(), Code::unsupported);
-  EXPECT_NE(yarn.error().message().find("'llama.rope.scaling.type' is 'yarn'"), std::string::npos);
+  const auto novel = Numbers("llama").set("rope.scaling.type", std::string("novel")).rope();
+  ASSERT_FALSE(novel);
+  EXPECT_EQ(novel.error().code(), Code::unsupported);
+  EXPECT_NE(novel.error().message().find("'llama.rope.scaling.type' is 'novel'"),
+            std::string::npos);
   const auto factor = Numbers("llama").set("rope.scaling.attn_factor", 1.5).rope();
   ASSERT_FALSE(factor);
   EXPECT_NE(factor.error().message().find("'llama.rope.scaling.attn_factor' is 1.5"),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/alibi.h"
+
 namespace ruv {
 namespace {
 
@@ -279,7 +281,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                       .norm_eps = h.norm_eps,
                       .norm_place = block.norm_place,
                       .parallel = h.parallel,
-                      .shared_norm = block.shared_norm,
+                      .shared_norm = h.shared_norm,
                       .residual_scale = h.residual_scale,
                       .mixer = mixer,
                       .n_conv_taps = attends ? 0 : h.n_conv_taps,
@@ -300,6 +302,10 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                       .query_scale = grows ? growth : PositionScale(),
                       .attn_scale = h.attn_scale_of(i),
                       .attn_softcap = h.attn_softcap});
+    if (attends && h.positions == Positions::alibi) {
+      layers.back().alibi_slopes = alibi_slopes(h.n_heads, h.max_alibi_bias);
+      layers.back().alibi_in_bf16 = block.alibi_in_bf16;
+    }
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
   }
   return layers;

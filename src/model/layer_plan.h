@@ -53,6 +53,9 @@ struct LayerPlan {
   PositionScale query_scale = {};  // slope 0: none
   float attn_scale = 0;            // of q · k
   float attn_softcap = 0;          // 0: none
+  // ALiBi: the slope of each head; empty: none.
+  std::vector<float> alibi_slopes = {};
+  bool alibi_in_bf16 = false;
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;

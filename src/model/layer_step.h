@@ -53,7 +53,8 @@ inline AttendParams attend_params(const LayerPlan& p, const LayerWeights& w, int
           .softcap = p.attn_softcap,
           .window = p.window,
           .chunked = p.chunked,
-          .sinks = p.has_sinks ? &w.sinks : nullptr};
+          .sinks = p.has_sinks ? &w.sinks : nullptr,
+          .alibi = {p.alibi_slopes, p.alibi_in_bf16, p.attn_scale}};
 }
 
 // Latent attention (model/latent_plan.h). In and out as below. `ropes` are the plans of this

@@ -70,6 +70,39 @@ Status scale_llama3(const ModelFile& file, std::vector<float>& freq) {
   return {};
 }
 
+// Fails: as file.number; corrupt (out of range).
+Result<RopePlan> scaled_by_yarn(const ModelFile& file, const HParams& h, double base,
+                                std::vector<float> freq) {
+  constexpr std::string_view kTruncate = "rope.scaling.yarn_truncate";
+  YarnScaling scaling;
+  scaling.factor = TRY(file.number("rope.scaling.factor"));
+  scaling.original = TRY(
+      file.number_or("rope.scaling.original_context_length", static_cast<double>(h.n_ctx_train)));
+  scaling.beta_fast = TRY(file.number_or("rope.scaling.yarn_beta_fast", scaling.beta_fast));
+  scaling.beta_slow = TRY(file.number_or("rope.scaling.yarn_beta_slow", scaling.beta_slow));
+  if (const MetaValue* const value = file.find(kTruncate); value != nullptr) {
+    const bool* const truth = std::get_if<bool>(value);
+    if (truth == nullptr) return out_of_range(file, kTruncate);
+    scaling.truncates = *truth;
+  }
+  if (!scaling.is_valid()) return out_of_range(file, "rope.scaling.factor");
+  if (base == 1) return out_of_range(file, "rope.freq_base");
+  const std::vector<double> kept = scaling.kept_shares(static_cast<int64_t>(2 * freq.size()), base);
+  for (size_t i = 0; i < freq.size(); ++i) {
+    freq[i] = static_cast<float>((1 - kept[i]) * double{freq[i]} / scaling.factor +
+                                 kept[i] * double{freq[i]});
+  }
+  // Files state what comes on top of the magnitude by length.
+  const double stated = TRY(file.number_or("rope.scaling.attn_factor", 1));
+  const double log_multiplier = TRY(file.number_or("rope.scaling.yarn_log_multiplier", 0));
+  const double magnitude =
+      stated * yarn_magnitude(scaling.factor) / yarn_magnitude(scaling.factor, log_multiplier);
+  if (!std::isfinite(static_cast<float>(magnitude))) {
+    return out_of_range(file, "rope.scaling.attn_factor");
+  }
+  return RopePlan{std::move(freq), static_cast<float>(magnitude)};
+}
+
 Status read_longrope(const ModelFile& file, const HParams& h, RopePlans& plans) {
   RopePlan& original = plans.plans.front();
   const size_t n = original.inv_freq.size();
@@ -102,12 +135,12 @@ Result<std::string> scaling_of(const ModelFile& file) {
     return file.find("rope.scaling.factor") != nullptr ? "linear" : "none";
   }
   std::string type = TRY(file.text(kType));
-  for (const std::string_view known : {"none", "linear", "llama3", "longrope", "su"}) {
+  for (const std::string_view known : {"none", "linear", "llama3", "yarn", "longrope", "su"}) {
     if (type == known) return type;
   }
   return fail(Code::unsupported,
-              "{}: '{}' is '{}'; none, linear, llama3 and longrope are supported", file.path(),
-              file.shown_key(kType), quoted_name(type));
+              "{}: '{}' is '{}'; none, linear, llama3, yarn and longrope are supported",
+              file.path(), file.shown_key(kType), quoted_name(type));
 }
 
 Result<double> linear_factor(const ModelFile& file, std::string_view key) {
@@ -122,9 +155,11 @@ void divide(std::vector<float>& freq, double by) {
 
 Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_dims,
                   RopePlans& plans) {
-  if (family.local_rope_base <= 0) return {};
+  if (family.local_rope_base <= 0 && !family.plain_local_rope) return {};
+  const double own = family.plain_local_rope ? TRY(file.number_or("rope.freq_base", 10000))
+                                             : double{family.local_rope_base};
   constexpr std::string_view kFactor = "rope.scaling.factor_swa";
-  const double base = TRY(file.number_or("rope.freq_base_swa", double{family.local_rope_base}));
+  const double base = TRY(file.number_or("rope.freq_base_swa", own));
   if (!(base > 0)) return out_of_range(file, "rope.freq_base_swa");
   RopePlan local{plain_frequencies(n_dims, base)};
   if (file.find(kFactor) != nullptr) divide(local.inv_freq, TRY(linear_factor(file, kFactor)));
@@ -137,7 +172,7 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
 
 Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
-  if (family.block.positions != Positions::rope) return plans;
+  if (h.positions != Positions::rope) return plans;
   const double base = TRY(file.number_or("rope.freq_base", 10000));
   int64_t n_dims = h.head_dim;
   if (file.find("rope.dimension_count") != nullptr)
@@ -159,11 +194,16 @@ Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, c
   if (scaling == "linear") {
     divide(freq, TRY(linear_factor(file, "rope.scaling.factor")));
   }
+  if (scaling == "yarn") {
+    plans.plans.push_back(TRY(scaled_by_yarn(file, h, base, std::move(freq))));
+    TRY(read_local(file, family, n_dims, plans));
+    return plans;
+  }
   plans.plans.push_back({std::move(freq)});
   TRY(read_longrope(file, h, plans));
   const double magnitude = TRY(file.number_or("rope.scaling.attn_factor", 1));
   if (plans.original_ctx == 0 && magnitude != 1) {
-    return fail(Code::unsupported, "{}: '{}' is {}, which is supported with longrope only",
+    return fail(Code::unsupported, "{}: '{}' is {}, which is supported with yarn and longrope only",
                 file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);
   }
   TRY(read_local(file, family, n_dims, plans));

@@ -28,8 +28,8 @@ struct RopePlans {
 };
 
 // Reads base, dimensions and scaling: none, linear (positions divided), llama3 (Llama 3.1: low
-// frequencies divided, a ramp between), longrope (arXiv 2402.13753). Fails: unsupported (another
-// scaling, named), corrupt.
+// frequencies divided, a ramp between), yarn (arXiv 2309.00071), longrope (arXiv 2402.13753).
+// Fails: unsupported (another scaling, named), corrupt.
 Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h);
 
 }  // namespace ruv

@@ -442,10 +442,10 @@ class Keys(CommandTest):
 
     def test_info_says_which_key(self):
         for changes, says in (
-                ({"rope_scaling": {"rope_type": "yarn", "factor": 2.0}},
-                 "'rope_scaling.rope_type' is 'yarn'; default, linear, llama3 and longrope"),
-                ({"rope_scaling": {"type": "dynamic", "factor": 2.0}},
-                 "'rope_scaling.type' is 'dynamic'"),
+                ({"rope_scaling": {"rope_type": "novel", "factor": 2.0}},
+                 "'rope_scaling.rope_type' is 'novel'; default, linear, llama3, yarn, dynamic and"),
+                ({"rope_scaling": {"type": "novel", "factor": 2.0}},
+                 "'rope_scaling.type' is 'novel'"),
                 ({"hidden_act": "tanh"}, "'hidden_act' is 'tanh'"),
                 ({"vocab_size": 71}, "'model.embed_tokens.weight' has 72 rows, but 'vocab_size'"),
                 ({"quantization_config": {"bits": 4}}, "'quantization_config' is {…}")):
@@ -476,7 +476,7 @@ class Keys(CommandTest):
         self.assertIn("version 1", out["reason"])
 
     def test_ignore_key(self):
-        path = self.folder(rope_scaling={"rope_type": "yarn", "factor": 2.0})
+        path = self.folder(rope_scaling={"rope_type": "novel", "factor": 2.0})
         out = call_json("info", path, "--json", "--ignore-key", "rope_scaling")
         self.assertTrue(out["runs"], out["reason"])
         self.assertEqual(out["remarks"], ["'rope_scaling' is ignored, as asked for"])
@@ -494,10 +494,10 @@ class Keys(CommandTest):
                                           "key 'novelty' ([1]) is not read by this model class"])
 
     def test_quantize_writes_only_what_can_be_loaded(self):
-        path = self.folder(rope_scaling={"rope_type": "yarn", "factor": 2.0})
+        path = self.folder(rope_scaling={"rope_type": "novel", "factor": 2.0})
         out = os.path.join(path, "out.gguf")
         arguments = ("quantize", "--model", path, "--type", "f16", "--out", out)
-        self.assert_fails(1, *arguments, says="'rope_scaling.rope_type' is 'yarn'")
+        self.assert_fails(1, *arguments, says="'rope_scaling.rope_type' is 'novel'")
         self.assertFalse(os.path.exists(out))
         self.assertIn("--even-if-unsupported", call(*arguments).stderr)
         self.assertEqual(call(*arguments, "--even-if-unsupported").returncode, 0)

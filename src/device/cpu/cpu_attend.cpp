@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "device/kv_codes.h"
+#include "tensor/half.h"
 
 namespace ruv {
 
@@ -32,6 +33,27 @@ Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t ro
   const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);
   if (block == batch.blocks.end() || block->begin > at) return keys;
   return {std::min(keys.begin, position - (at - block->begin)), position + (block->end - at)};
+}
+
+// Adds what head `head` of the query at `position` has for the keys from `first_key` on.
+void add_alibi(const Alibi& alibi, int64_t head, int64_t position, int64_t first_key, float* scores,
+               int64_t n) {
+  const float slope = alibi.slopes[static_cast<size_t>(head)];
+  if (!alibi.in_bf16) {
+    const int64_t before = std::clamp<int64_t>(position - first_key, 0, n);
+    for (int64_t i = 0; i < before; ++i) {
+      scores[i] -= slope * static_cast<float>(position - first_key - i);
+    }
+    for (int64_t i = before; i < n; ++i) {
+      scores[i] -= slope * static_cast<float>(first_key + i - position);
+    }
+    return;
+  }
+  const auto bias_of = [slope](int64_t at) {
+    return f32_from_bf16(bf16_from_f32(slope * static_cast<float>(at)));
+  };
+  const float own = bias_of(position);
+  for (int64_t i = 0; i < n; ++i) scores[i] += alibi.scale * (bias_of(first_key + i) - own);
 }
 
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -386,6 +408,10 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
     const int64_t last = std::clamp<int64_t>(seen.end - keys.begin, 0, n_scores);
     const int64_t n = rounded_up(last, kPageTokens);
     if (params.softcap > 0) kernels_->softcap(scores, n, params.softcap);
+    if (!params.alibi.slopes.empty()) {
+      const int64_t position = tile.sequence->first_position + tile.first_row + r / group;
+      add_alibi(params.alibi, tile.kv_head * group + r % group, position, keys.begin, scores, n);
+    }
     std::fill(scores, scores + first, kMasked);
     std::fill(scores + last, scores + n, kMasked);
     const float max = kernels_->largest(scores, n);

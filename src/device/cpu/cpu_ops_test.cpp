@@ -22,9 +22,18 @@ struct Shape {
   int64_t wider_values = 0;  // than head_dim
   bool chunked = false;
   bool sinks = false;
+  bool alibi = false;
+  bool alibi_in_bf16 = false;
 
   int64_t value_dim() const { return head_dim + wider_values; }
 };
+
+// 0.4, 0.2, 0.1 …
+std::vector<float> slopes_of(const Shape& s) {
+  std::vector<float> slopes;
+  for (int64_t h = 0; s.alibi && h < s.n_heads; ++h) slopes.push_back(std::ldexp(0.4F, int(-h)));
+  return slopes;
+}
 
 // The layer of the shape is the second; the first keeps something else.
 CacheLayout layout_of(const Shape& s, KvType type) {
@@ -104,8 +113,17 @@ class AttendWorld {
     ops_->begin(batch.batch(), {});
     ops_->store_kv(1, k.view(), v.view(), centre);
     ops_->attend(out.view(), q.view(),
-                 {1, shape_.n_heads, shape_.n_kv_heads, shape_.head_dim, shape_.value_dim(), 0.3F,
-                  shape_.softcap, shape_.window, shape_.chunked, shape_.sinks ? &sinks : nullptr});
+                 {1,
+                  shape_.n_heads,
+                  shape_.n_kv_heads,
+                  shape_.head_dim,
+                  shape_.value_dim(),
+                  0.3F,
+                  shape_.softcap,
+                  shape_.window,
+                  shape_.chunked,
+                  shape_.sinks ? &sinks : nullptr,
+                  {slopes_, shape_.alibi_in_bf16, 0.25F}});
     return out.numbers();
   }
 
@@ -133,6 +151,7 @@ class AttendWorld {
       score *= 0.3F;
       if (shape_.softcap > 0)
         score = double{shape_.softcap} * std::tanh(score / double{shape_.softcap});
+      score += alibi(position, head, t);
       const double p = std::exp(score - 60);
       sum += p;
       total +=
@@ -146,6 +165,17 @@ class AttendWorld {
   const KvPages& pages() const { return pages_; }
 
  private:
+  double alibi(int64_t position, int64_t head, int64_t key) const {
+    if (slopes_.empty()) return 0;
+    const float slope = slopes_[static_cast<size_t>(head)];
+    if (!shape_.alibi_in_bf16)
+      return -double{slope} * static_cast<double>(std::abs(position - key));
+    const auto rounded = [slope](int64_t at) {
+      return double{f32_from_bf16(bf16_from_f32(slope * static_cast<float>(at)))};
+    };
+    return 0.25 * (rounded(key) - rounded(position));
+  }
+
   // In turn, to exactly the pages that rows [first, end) read and write; what a frame had before is
   // overwritten with infinities, which must not be read.
   void give_frames(int64_t first, int64_t end) {
@@ -173,6 +203,7 @@ class AttendWorld {
   std::unique_ptr<CpuOps> ops_;
   std::vector<float> q_, k_, v_, sinks_;
   std::vector<float> key_centre_;
+  std::vector<float> slopes_ = slopes_of(shape_);
   std::vector<Range> blocks_;
   std::vector<PageId> page_ids_;
 };
@@ -190,7 +221,9 @@ void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
                           {4, 2, 16, 17, 0, 0, true},  // chunks of 17 keys
                           {6, 2, 8, 270, 0, 0, true, true},
                           {4, 2, 16, 20, 0, 0, false, true},
-                          {3, 3, 8, 0, 4, 0, false, true}};
+                          {3, 3, 8, 0, 4, 0, false, true},
+                          {6, 2, 16, 0, 5, 0, false, false, true},
+                          {6, 2, 16, 0, 0, 0, false, false, true, true}};
   for (const Shape& shape : shapes) {
     const int64_t n = 300;  // more than one chunk of keys
     AttendWorld world(kernels, shape, n, 2);
@@ -248,7 +281,7 @@ TEST(CpuAttend, AnySplitOfTheRowsGivesTheSameBytes) {
   const Shape shapes[] = {{4, 2, 16, 50, 0, 0, false, true},
                           {6, 2, 24, 0, 0},
                           {2, 1, 64, 300, 9, 0, true},
-                          {3, 1, 18, 0, 0}};
+                          {3, 1, 18, 0, 0, 0, false, false, true}};
   for (const Kernels* kernels : all_kernels()) {
     for (const Shape& shape : shapes) {
       for (const KvType type : kKvTypes) expect_same_bytes_of_any_split(*kernels, shape, type);

@@ -41,7 +41,7 @@ Result<std::unique_ptr<DraftModel>> DraftModel::create(const Model& draft, const
   VocabularyPair vocabularies = TRY(VocabularyPair::create(
       target.tokenizer.get(), target.n_usable_tokens(), draft.tokenizer.get(), draft.h.n_vocab));
   DraftModelLimits complete = limits;
-  if (draft.family->block.positions == Positions::learned) {
+  if (draft.h.ends_with_context) {
     complete.n_ctx = std::min(complete.n_ctx, draft.h.n_ctx_train);
   }
   if (complete.n_pages == 0) complete.n_pages = pages_for(complete.n_ctx);

@@ -16,8 +16,8 @@ INERT = {
 SILU = ("silu",) * 12 + ("swish", "gelu", "relu", "gelu_pytorch_tanh")
 GELU = ("gelu_pytorch_tanh",) * 10 + ("gelu_new", "gelu_fast", "gelu", "silu", "relu", "quick_gelu")
 PLAIN = ("default",) * 4
-SCALED = PLAIN + ("linear", "linear", "llama3", "llama3", "longrope", "longrope", "yarn", "dynamic",
-                  "default", "linear", "llama3", "longrope", "su")
+SCALED = PLAIN + ("linear", "linear", "llama3", "llama3", "longrope", "longrope", "yarn", "yarn",
+                  "yarn", "yarn", "dynamic", "dynamic", "default", "linear", "llama3", "longrope", "su")
 
 
 class Family:
@@ -38,7 +38,7 @@ class Family:
         self.sizes(d)
         self.settings(d)
         d.extras()
-        longest = self.longest(d)
+        longest = self.longest(d) or d.longest
         return {"family": self.name, "config": c, "file": d.file(), "lengths": d.lengths(longest),
                 "seed": d.random.getrandbits(32), "heat": d.pick(0.8, 1.2, 1.2, 1.7, 2.4)}
 

@@ -18,6 +18,7 @@ class Draw:
         self.random = random.Random(key)
         self.config = {}
         self.limits = []  # lengths at which something changes
+        self.longest = None
 
     def chance(self, p):
         return self.random.random() < p
@@ -89,10 +90,11 @@ class Draw:
 
     def scaling(self, kind, n_rotated, longest):
         """The members of a RoPE scaling of this kind, without its name and base."""
-        original = self.pick(8, 16, 32, 40)
+        original = self.pick(8, 16, 32, 40, *([256, 4096] if kind == "yarn" else []))
         if kind == "linear":
             return {"factor": self.pick(2, 4.0, 1.5, 8.0)}
         if kind == "dynamic":
+            self.longest = longest  # beyond it we refuse
             return {"factor": self.pick(2.0, 4.0)}
         if kind == "llama3":
             scaling = {"factor": self.pick(8.0, 4.0, 32.0), "low_freq_factor": self.pick(1.0, 1, 0.5),
@@ -104,11 +106,13 @@ class Draw:
             scaling = {"factor": self.pick(2.0, 4.0, 8)}
             if self.chance(0.8):
                 scaling["original_max_position_embeddings"] = original
-            for name, values in {"beta_fast": (32.0, 16), "beta_slow": (1.0, 2),
-                                 "attention_factor": (1.0, 1.25), "truncate": (False, True),
-                                 "mscale": (1.0, 0.7), "mscale_all_dim": (1.0, 0.5)}.items():
-                if self.chance(0.2):
+            for name, values in {"beta_fast": (32.0, 16, 3.0, 1.5), "beta_slow": (1.0, 2, 0.3),
+                                 "attention_factor": (1.0, 1.25), "truncate": (False, False, True)
+                                 }.items():
+                if self.chance(0.3):
                     scaling[name] = self.pick(*values)
+            if self.chance(0.3):
+                scaling |= {"mscale": self.pick(1.0, 0.7), "mscale_all_dim": self.pick(1.0, 0.5, 2)}
             return scaling
         if kind in ("longrope", "su"):
             return self.longrope(n_rotated, original, longest)

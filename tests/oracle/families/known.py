@@ -117,7 +117,7 @@ KNOWN = [
     of("relu", "llama", "either", {"hidden_act": "relu"}),
     of("yarn_means_longrope", "phi3", "either",
        {"original_max_position_embeddings": 32, "rope_scaling": {**LONGROPE, "type": "yarn"}}),
-    of("yarn", "llama", "either",
+    of("yarn", "llama", "logits",
        {"rope_scaling": {"rope_type": "yarn", "factor": 4.0,
                          "original_max_position_embeddings": 32}}),
     of("one_expert", "mixtral", "logits", {"num_local_experts": 1, "num_experts_per_tok": 1}),

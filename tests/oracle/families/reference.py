@@ -2,6 +2,7 @@
 roundings that we document would move them."""
 import contextlib
 import copy
+import json
 import sys
 import warnings
 
@@ -93,11 +94,18 @@ def one_line(error):
     return f"{type(error).__name__}: {text}"[:160]
 
 
+def implementation_of(folder):
+    """Eager attention, except where it differs from the other forms: Falcon's adds ALiBi twice, once
+    in its mask and once by itself."""
+    config = json.loads((folder / "config.json").read_text())
+    return "sdpa" if config.get("model_type") == "falcon" and config.get("alibi") else "eager"
+
+
 class Model:
     def __init__(self, folder):
         try:
             self.model, info = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float32, attn_implementation="eager",
+                folder, dtype=torch.float32, attn_implementation=implementation_of(folder),
                 experts_implementation="eager", output_loading_info=True)
         except Exception as error:
             raise Refused(one_line(error)) from error
@@ -127,9 +135,29 @@ class Model:
             return self.logits(prompts)
 
 
+# Projections of classes that compute attention in a method of their own.
+KEYS_AND_VALUES = ("query_key_value", "Wqkv", "qkv_proj", "k_proj", "v_proj")
+
+
+@contextlib.contextmanager
+def half_projections(model):
+    """Rounds what keys and values are made from; queries too where one matrix holds all."""
+    hooks = [m.register_forward_hook(lambda _, args, out: out.half().float())
+             for name, m in model.named_modules() if name.endswith(KEYS_AND_VALUES)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
 @contextlib.contextmanager
 def half_keys_and_values(model):
     module = sys.modules[type(model).__module__]
+    if not hasattr(module, "eager_attention_forward"):
+        with half_projections(model):
+            yield
+        return
     plain = module.eager_attention_forward
 
     def rounded(self, query, key, value, *args, **kwargs):

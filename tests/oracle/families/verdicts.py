@@ -18,7 +18,10 @@ SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_si
          "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "pad_token_id", "n_embd",
          "n_layer", "n_head", "n_positions", "attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings",
          "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts",
-         "moe_intermediate_size"}
+         "moe_intermediate_size",
+         "d_model", "n_layers", "n_heads", "ffn_dim", "ffn_hidden_size", "new_decoder_architecture",
+         "multi_query", "num_kv_heads", "num_ln_in_parallel_attn", "bias", "parallel_attn",
+         "rotary_dim", "enable_bias"}
 
 
 @dataclasses.dataclass
@@ -63,7 +66,8 @@ def layout_of(case):
             shape = (shape[0] + file.get("more_rows", 0), *shape[1:])
         filler = name
         if name == "lm_head.weight" and head == "same":
-            filler = next(n for n in shapes if "embed_tokens" in n or "wte" in n)
+            filler = next(n for n in shapes if "embed_tokens" in n or "wte" in n or "embed_in" in n
+                      or "word_embeddings." in n)
         role = weights.role_of(filler, shape, config["model_type"], case["heat"])
         layout[stored_name(name, file)] = (filler, shape, role)
     return layout
@@ -79,7 +83,8 @@ def filled(layout, seed):
 
 
 def stored_name(name, file):
-    return name if file["prefix"] else name.removeprefix("model.").removeprefix("transformer.")
+    return name if file["prefix"] else name.removeprefix("model.").removeprefix(
+        "transformer.").removeprefix("gpt_neox.")
 
 
 def is_tied(config):

@@ -54,7 +54,8 @@ def role_of(name, shape, model_type, heat):
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
     if len(shape) == 1 and name.endswith("weight"):
-        if name.endswith("norm.weight") and "layers" not in name or "ln_f" in name:
+        if (name.endswith("norm.weight") and "layers" not in name and ".h." not in name
+                and "embeddings" not in name or "ln_f" in name or "norm_f" in name):
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read
         if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm")):
             return heat + shift, 0.4
@@ -67,10 +68,12 @@ def role_of(name, shape, model_type, heat):
         return 0.0, 0.2
     if name.endswith(ROUTERS):
         return 0.0, round(2 * heat * math.sqrt(3.0 / shape[1]), 6)  # routes that differ
-    if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head")):
+    if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head", "embed_in", "embed_out",
+                                    "word_embeddings", "embed_positions")):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
-    if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "q_b_proj")):
+    if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
+                                    "Wqkv", "q_b_proj")):
         gain = heat
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
