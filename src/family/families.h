@@ -50,7 +50,18 @@
   X(minicpm3)           \
   X(deepseek2)          \
   X(mistral3)           \
-  X(gpt_oss)
+  X(gpt_oss)            \
+  X(gptneox)            \
+  X(falcon)             \
+  X(bloom)              \
+  X(mpt)                \
+  X(opt)                \
+  X(gptj)               \
+  X(codegen)            \
+  X(starcoder)          \
+  X(internlm2)          \
+  X(xverse)             \
+  X(exaone)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

@@ -12,6 +12,17 @@ constexpr HfClass kClasses[] = {
      .output_bias = "attention_bias",
      .mlp_bias = "mlp_bias",
      .without_effect = "pretraining_tp"},
+    {.model_type = "internlm3",
+     .class_names = "InternLM3ForCausalLM InternLM3Model",
+     .norm_eps = 1e-5,
+     .max_positions = 32768,
+     .n_kv_heads = 2,
+     .null_kv_heads = true,
+     .head_dim = 128,
+     .null_head_dim = true,
+     .qkv_bias = "qkv_bias attention_bias",
+     .output_bias = "qkv_bias attention_bias",
+     .mlp_bias = "bias mlp_bias"},
     {.model_type = "mistral",
      .class_names = "MistralForCausalLM MistralModel",
      .max_positions = 131072,
@@ -39,7 +50,8 @@ constexpr TensorName kNames[] = {
 constinit const FamilyRecord llama{.name = "llama",
                                    .published =
                                        "Llama 1 to 3.3, Code Llama, TinyLlama, SmolLM 2, "
-                                       "Yi, Mistral 7B, Mixtral 8x7B and 8x22B",
+                                       "Yi, Mistral 7B, Mixtral 8x7B and 8x22B, "
+                                       "InternLM 3",
                                    .block = {.windows = Windows::all},
                                    .experts = {.computed = true},
                                    // The converter of this architecture alone moves rows.

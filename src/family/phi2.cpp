@@ -1,12 +1,13 @@
 // Phi-1, 1.5 and 2: layer norm, biases everywhere, a plain feed-forward beside attention, a part of
-// each head rotated. Norms of single heads are refused.
+// each head rotated, and in some models norms of single heads.
 #include "family/families.h"
 
 namespace ruv::family {
 namespace {
-constexpr NeutralKey kNeutral[] = {{"qk_layernorm", "false"}};
 constexpr TensorName kNames[] = {
     {"output_norm", "model.final_layernorm"},
+    {"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_layernorm"},
+    {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_layernorm"},
     {"blk.{}.attn_output", "model.layers.{}.self_attn.dense"},
     {"blk.{}.ffn_up", "model.layers.{}.mlp.fc1"},
     {"blk.{}.ffn_down", "model.layers.{}.mlp.fc2"},
@@ -20,7 +21,7 @@ constexpr HfClass kClasses[] = {{.model_type = "phi",
                                  .null_kv_heads = true,
                                  .rope = HfRope::partial,
                                  .rotary_part = 0.5,
-                                 .neutral = kNeutral}};
+                                 .qk_norm_key = "qk_layernorm"}};
 }  // namespace
 
 constinit const FamilyRecord phi2{.name = "phi2",
@@ -31,6 +32,8 @@ constinit const FamilyRecord phi2{.name = "phi2",
                                             .qkv_bias = true,
                                             .all_bias = true,
                                             .head_bias = true,
+                                            .qk_norm = QkNorm::heads,
+                                            .qk_norm_optional = true,
                                             .gated = false,
                                             .act = Act::gelu_tanh},
                                   .own_names = kNames,

@@ -53,6 +53,22 @@ TEST(TensorNames, MatricesOfLatentAttention) {
             "blk.3.attn_kv_b.weight");
 }
 
+TEST(TensorNames, FamiliesBeforeLlama) {
+  EXPECT_EQ(gguf("gpt_neox.embed_in.weight", "gptneox"), "token_embd.weight");
+  EXPECT_EQ(gguf("layers.3.attention.dense.bias", "gptneox"), "blk.3.attn_output.bias");
+  EXPECT_EQ(gguf("embed_out.weight", "gptneox"), "output.weight");
+  EXPECT_EQ(gguf("transformer.h.3.ln_attn.weight", "falcon"), "blk.3.attn_norm_2.weight");
+  EXPECT_EQ(gguf("transformer.h.3.ln_mlp.bias", "falcon"), "blk.3.attn_norm.bias");
+  EXPECT_EQ(gguf("transformer.h.3.input_layernorm.weight", "falcon"), "blk.3.attn_norm.weight");
+  EXPECT_EQ(gguf("word_embeddings_layernorm.weight", "bloom"), "token_embd_norm.weight");
+  EXPECT_EQ(gguf("transformer.blocks.1.attn.Wqkv.weight", "mpt"), "blk.1.attn_qkv.weight");
+  EXPECT_EQ(gguf("decoder.layers.1.final_layer_norm.bias", "opt"), "blk.1.ffn_norm.bias");
+  EXPECT_EQ(gguf("model.decoder.final_layer_norm.bias", "opt"), "output_norm.bias");
+  EXPECT_EQ(gguf("transformer.h.0.mlp.fc_in.bias", "gptj"), "blk.0.ffn_up.bias");
+  EXPECT_EQ(gguf("transformer.h.0.attn.qkv_proj.weight", "codegen"), "blk.0.attn_qkv.weight");
+  EXPECT_EQ(gguf("transformer.h.0.attn.c_attn.bias", "starcoder"), "blk.0.attn_qkv.bias");
+}
+
 TEST(TensorNames, LayersOfLfm2) {
   EXPECT_EQ(gguf("model.embedding_norm.weight", "lfm2"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("model.layers.0.operator_norm.weight", "lfm2"), "blk.0.attn_norm.weight");

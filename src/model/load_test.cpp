@@ -255,6 +255,36 @@ TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
   }
 }
 
+// Files of a family without a model class are those of another, renamed; and it has its tensors in
+// the order of rows that the family's files have.
+TEST_F(ChangedModel, FamiliesKnownFromGgufOnlyAreLlamaRenamed) {
+  const auto llama = load_from(path_, {}, "");
+  for (const FamilyRecord* const family : families()) {
+    if (!family->classes.empty()) continue;
+    const auto file = ModelFile::open(path_);
+    const std::string renamed = root_ + "/renamed.gguf";
+    auto out = GgufWriter::create(renamed, {.replace = true});
+    ASSERT_TRUE(out);
+    for (const auto& [key, value] : (*file)->metadata()) {
+      const bool own = key.starts_with("llama.");
+      const MetaValue name = std::string(family->name);
+      out->add(own ? fmt::format("{}{}", family->name, key.substr(5)) : key,
+               key == "general.architecture" ? name : value);
+    }
+    for (const TensorInfo& t : (*file)->tensors()) out->declare_tensor(t.name, t.dtype, t.shape);
+    ASSERT_TRUE(out->begin_tensors().ok());
+    for (const TensorInfo& t : (*file)->tensors()) ASSERT_TRUE(out->write(t.bytes).ok());
+    ASSERT_TRUE(out->commit().ok());
+    const auto model = load_from(renamed, {}, "");
+    ASSERT_NE(model, nullptr) << family->name;
+    const Weight& query = model->layers[0][Role::q].weight;
+    const bool same_rows =
+        bytes_of(*model, query) == bytes_of(*llama, llama->layers[0][Role::q].weight);
+    EXPECT_EQ(same_rows, family->neighbour_rows) << family->name;
+    EXPECT_EQ(bytes_of(*model, model->output), bytes_of(*llama, llama->output)) << family->name;
+  }
+}
+
 TEST_F(ChangedModel, ATensorWithoutARoleIsRefusedUnlessIgnored) {
   const std::string path = with_tensor("blk.0.attn_sub_norm.weight");
   LoadOptions options;

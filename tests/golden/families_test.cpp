@@ -181,7 +181,9 @@ void expect_refusal(const std::string& folder, const Json& golden) {
 // Each family, whose goldens must be there, and classes that have goldens of their own.
 std::set<std::string> golden_names() {
   std::set<std::string> names;
-  for (const FamilyRecord* const family : families()) names.emplace(family->name);
+  for (const FamilyRecord* const family : families()) {
+    if (!family->classes.empty()) names.emplace(family->name);
+  }
   for (const auto& file : fs::directory_iterator(RUV_SOURCE_DIR "/tests/golden/families")) {
     if (file.path().extension() == ".json") names.insert(file.path().stem());
   }

@@ -55,6 +55,11 @@ CLASSES = {
     "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteConfig"),
     "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
     "gpt_oss": ("gpt_oss", "GptOssConfig"),
+    "olmo3": ("olmo3", "Olmo3Config"), "internlm3": ("internlm3", "InternLM3Config"),
+    "gpt_neox": ("gpt_neox", "GPTNeoXConfig"),
+    "falcon": ("falcon", "FalconConfig"), "bloom": ("bloom", "BloomConfig"),
+    "mpt": ("mpt", "MptConfig"), "opt": ("opt", "OPTConfig"), "gptj": ("gptj", "GPTJConfig"),
+    "codegen": ("codegen", "CodeGenConfig"), "gpt_bigcode": ("gpt_bigcode", "GPTBigCodeConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
@@ -89,7 +94,10 @@ def keys_of_class(model_type, root):
     module = importlib.import_module(f"transformers.models.{folder}.configuration_{folder}")
     cls = getattr(module, name)
     keys = {field.name for field in dataclasses.fields(cls)} | set(cls.attribute_map)
-    tree = ast.parse((root / "models" / folder / f"modeling_{folder}.py").read_text())
+    modeling = root / "models" / folder / f"modeling_{folder}.py"
+    if not modeling.exists():  # the class is computed as Llama
+        modeling = root / "models/llama/modeling_llama.py"
+    tree = ast.parse(modeling.read_text())
     for part in tree.body:
         name = getattr(part, "name", "")
         pictures = any(word in name for word in PICTURES)

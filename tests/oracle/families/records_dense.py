@@ -1,7 +1,7 @@
 """Records of dense families that differ from Llama in the order of a block, scales or positions."""
 from families.base import SCALED, SILU, GELU, Family
 
-PART = ("default",) * 4 + ("linear", "linear", "llama3", "longrope")
+PART = ("default",) * 4 + ("linear", "linear", "llama3", "longrope", "yarn")
 RELU2 = ("relu2",) * 8 + ("silu", "gelu", "relu")
 
 
@@ -159,8 +159,7 @@ class Phi(Dense):
 
     def settings(self, d):
         super().settings(d)
-        if d.chance(0.05):
-            d.config["qk_layernorm"] = d.pick(True, False)
+        d.put("qk_layernorm", True, False, absent=0.6, null=0)
 
 
 class SeedOss(Kv):
