@@ -217,7 +217,7 @@ struct Kernels {
   void (*add)(float* x, const float* y, int64_t n) = nullptr;
   // By Act: gate = act(gate) · up, and x = act(x). SiLU x·σ(x), tanh GELU
   // 0.5x(1+tanh(√(2/π)(x+0.044715x³))), GELU 0.5x(1+erf(x/√2)), quick GELU x·σ(1.702x), sigmoid
-  // σ(x).
+  // σ(x), tanh.
   std::array<void (*)(float* gate, const float* up, int64_t n), kActs> gate = {};
   std::array<void (*)(float* x, int64_t n), kActs> activate = {};
   // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).

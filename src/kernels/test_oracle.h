@@ -76,6 +76,7 @@ inline float quick_gelu_of(float x) { return x / (1.0F + std::exp(-1.702F * x));
 inline float relu_of(float x) { return std::max(x, 0.0F); }
 inline float relu2_of(float x) { return relu_of(x) * relu_of(x); }
 
+inline float tanh_of(float x) { return std::tanh(x); }
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + std::exp(-x)); }
 
 template <float (*kAct)(float)>
@@ -286,10 +287,10 @@ inline const Kernels kKernels = {
     .layer_norm = layer_norm,
     .add = add,
     .gate = {gate<silu_of>, gate<gelu_of>, gate<exact_gelu_of>, gate<quick_gelu_of>, gate<relu_of>,
-             gate<relu2_of>, gate<sigmoid_of>},
+             gate<relu2_of>, gate<sigmoid_of>, gate<tanh_of>},
     .activate = {activate<silu_of>, activate<gelu_of>, activate<exact_gelu_of>,
                  activate<quick_gelu_of>, activate<relu_of>, activate<relu2_of>,
-                 activate<sigmoid_of>},
+                 activate<sigmoid_of>, activate<tanh_of>},
     .rope_half = rope_half,
     .softcap = softcap,
     .exp_sum = exp_sum,

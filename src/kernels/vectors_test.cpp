@@ -155,6 +155,7 @@ TEST_P(VectorTable, GatesAtTheEnds) {
       const float sigmoid = i < 4 ? 0.0F : i == 4 ? 0.5F : 1.0F;
       const float want = kind == Act::relu2     ? plain * plain
                          : kind == Act::sigmoid ? sigmoid
+                         : kind == Act::tanh    ? 2 * sigmoid - 1
                                                 : plain;
       EXPECT_NEAR(gated[i], want, 1e-30) << act << " " << i;
       EXPECT_NEAR(activated[i], want, 1e-30) << act << " " << i;

@@ -10,8 +10,8 @@ namespace ruv {
 // rms: x · weight / rms(x). layer: mean taken off first, with an optional bias.
 enum class Norm : uint8_t { rms, layer };
 // gelu: x · Φ(x) with the normal distribution's Φ; gelu_tanh and quick_gelu approximate it.
-// relu2: relu(x)². sigmoid: gates of attention and of recurrent layers; no feed-forward has it.
-enum class Act : uint8_t { silu, gelu_tanh, gelu, quick_gelu, relu, relu2, sigmoid };
-inline constexpr size_t kActs = 7;
+// relu2: relu(x)². sigmoid, tanh: in attention and recurrent layers; no feed-forward has them.
+enum class Act : uint8_t { silu, gelu_tanh, gelu, quick_gelu, relu, relu2, sigmoid, tanh };
+inline constexpr size_t kActs = 8;
 
 }  // namespace ruv

@@ -208,6 +208,7 @@ RUV_INLINE typename V::F act_of(typename V::F x) {
   if constexpr (kAct == Act::relu) return relu_of<V>(x);
   if constexpr (kAct == Act::relu2) return V::mul(relu_of<V>(x), relu_of<V>(x));
   if constexpr (kAct == Act::sigmoid) return sigmoid_of<V>(x);
+  if constexpr (kAct == Act::tanh) return tanh_of<V>(x);
 }
 
 // x in [-127, 127], NaN as -127: conversions of what does not fit differ between machines.
