@@ -149,6 +149,50 @@ struct DeltaRuleParams {
   const Vector* decay_bias = nullptr;  // as long as a row of decay
 };
 
+struct TokenShiftParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the row
+};
+
+struct AverageParams {
+  int64_t layer = 0;              // whose running states are read and written
+  int64_t state_begin = 0;        // float32 of them that come before the sums
+  const Vector* decay = nullptr;  // (n_cols), below 0: what is added to exponents at each row
+  const Vector* bonus = nullptr;  // (n_cols): what is added to the exponent of the own row
+};
+
+// What the decay of a row means: the factor itself, the logarithm of a rate, exp(-exp(decay)), or
+// a bounded rate, exp(-exp(-½) · σ(decay)).
+enum class TimeDecay : uint8_t { given, rates, bounded_rates };
+
+// (n_rows, n_cols) each; decay may have one row for all. rate: only with a key_share.
+struct TimeMixInputs {
+  View r, k, v, decay, rate;
+};
+
+struct TimeMixParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the matrices
+  int64_t head_dim = 0;
+  TimeDecay decay = TimeDecay::given;
+  // (n_cols) each.
+  const Vector* bonus = nullptr;
+  const Vector* removed_key = nullptr;  // with key_share
+  const Vector* key_share = nullptr;    // null: matrices are not corrected
+  const Vector* norm_weight = nullptr;
+  const Vector* norm_bias = nullptr;
+  float norm_eps = 0;
+};
+
+struct GatedRecurrenceParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the row
+  // (n_cols) each.
+  const Vector* input_bias = nullptr;
+  const Vector* decay_bias = nullptr;
+  const Vector* rate = nullptr;  // below 0
+};
+
 // The largest step that will be asked for.
 struct OpsLimits {
   int64_t max_rows = 0;
@@ -237,6 +281,34 @@ class Ops {
   // g = exp(rate · softplus(decay + bias)). Writes the states that the batch asks for. Requires:
   // a state frame for each sequence; `out` (n_rows, n_value_heads · value_dim) overlaps no input.
   virtual void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) = 0;
+  // out[r] = x[r - 1] along the rows of each sequence; the row before the first is its running
+  // state. Writes the states that the batch asks for. Requires: a state frame for each sequence;
+  // out and x do not overlap.
+  virtual void token_shift(View out, View x, const TokenShiftParams& params) = 0;
+  // out = x + (y - x) · share, with one row of share for all or one for each; out may be x or y.
+  virtual void lerp(View out, View x, View y, View share) = 0;
+  // x *= y
+  virtual void multiply(View x, View y) = 0;
+  // RWKV 4. Each column's result is the average of the values so far, weighted by
+  // exp(key + decay · age in rows), the own one by exp(key + bonus). Running state: for each block
+  // of 64 columns sums, weights and exponents. Writes the states that the batch asks for. Requires:
+  // a state frame for each sequence; out may be k or v.
+  virtual void average(View out, View k, View v, const AverageParams& params) = 0;
+  // RWKV 5 to 7. The running state is a matrix S (keys, values) of each head, and a row's result
+  // is, without key_share,
+  //   out = norm(rᵀ S + (rᵀ diag(bonus) k) v);  S = diag(decay) S + k vᵀ
+  // and with it, with u = unit(k · removed_key) and κ = k · (1 + (rate - 1) · key_share),
+  //   S = diag(decay) S - (u · rate) (uᵀ S) + κ vᵀ;  out = norm(rᵀ S) + (rᵀ diag(bonus) κ) v
+  // norm: layer norm of each head, with weights of its own. Writes the states that the batch asks
+  // for. Requires: a state frame for each sequence; out overlaps no input.
+  virtual void time_mix(View out, const TimeMixInputs& in, const TimeMixParams& params) = 0;
+  // The gated linear recurrence of each column along the rows of each sequence (RG-LRU):
+  //   a = exp(rate · σ(decay_gate + decay_bias))
+  //   state = a · state + √(1 - a²) · σ(input_gate + input_bias) · x;  x = state
+  // without the root at a sequence's first token. Running state: one row. Writes the states that
+  // the batch asks for. Requires: a state frame for each sequence.
+  virtual void gated_recurrence(View x, View input_gate, View decay_gate,
+                                const GatedRecurrenceParams& params) = 0;
   // The experts of each row. `logits` has one number for each of up to kMaxExperts; a row's
   // experts are those with the greatest, of equal ones the first. A row of `routes`, (n_rows,
   // 2 · chosen), has their numbers, ascending, and then their weights. `choice_bias` has a number

@@ -76,6 +76,24 @@ class NotingOps final : public Ops {
     ops_.delta_rule(out, in, params);
     note(out);
   }
+  void gated_recurrence(View x, View input_gate, View decay_gate,
+                        const GatedRecurrenceParams& params) override {
+    ops_.gated_recurrence(x, input_gate, decay_gate, params);
+    note(x);
+  }
+  void token_shift(View out, View x, const TokenShiftParams& params) override {
+    ops_.token_shift(out, x, params);
+  }
+  void lerp(View out, View x, View y, View share) override { ops_.lerp(out, x, y, share); }
+  void multiply(View x, View y) override { ops_.multiply(x, y); }
+  void average(View out, View k, View v, const AverageParams& params) override {
+    ops_.average(out, k, v, params);
+    note(out);
+  }
+  void time_mix(View out, const TimeMixInputs& in, const TimeMixParams& params) override {
+    ops_.time_mix(out, in, params);
+    note(out);
+  }
   void route(View routes, View logits, const Vector& choice_bias,
              const RouteParams& params) override {
     ops_.route(routes, logits, choice_bias, params);

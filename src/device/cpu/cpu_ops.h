@@ -43,6 +43,13 @@ class CpuOps final : public Ops {
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
   void convolve(View x, const ConvolveParams& params) override;
   void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override;
+  void gated_recurrence(View x, View input_gate, View decay_gate,
+                        const GatedRecurrenceParams& params) override;
+  void token_shift(View out, View x, const TokenShiftParams& params) override;
+  void lerp(View out, View x, View y, View share) override;
+  void multiply(View x, View y) override;
+  void average(View out, View k, View v, const AverageParams& params) override;
+  void time_mix(View out, const TimeMixInputs& in, const TimeMixParams& params) override;
   void route(View routes, View logits, const Vector& choice_bias,
              const RouteParams& params) override;
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
@@ -100,9 +107,10 @@ class CpuOps final : public Ops {
   void short_conv_of(const BatchSequence& sequence, Range columns, View out, View bcx,
                      const ShortConvParams& params) const;
 
-  // A head's matrix and vectors of one row.
+  // A head's matrix and vectors of one row, as long as whole pages of tokens.
   static int64_t state_scratch_numbers(const OpsLimits& limits) {
-    return limits.max_state_keys * (limits.max_state_values + 8) + limits.max_state_values;
+    const int64_t n_padded = pages_for(limits.max_state_keys) * kPageTokens;
+    return (limits.max_state_keys + 1) * limits.max_state_values + 8 * n_padded;
   }
   // Some numbers of a layer's running state.
   struct StatePart {
@@ -123,6 +131,18 @@ class CpuOps final : public Ops {
   // One head of one sequence.
   void delta_rule_of(const BatchSequence& sequence, int64_t head, View out, const DeltaInputs& in,
                      const DeltaRuleParams& params, int thread);
+
+  // Some columns of one sequence. gates: of the input and of the decay.
+  void recur(const BatchSequence& sequence, Range columns, View x, const std::array<View, 2>& gates,
+             const GatedRecurrenceParams& params) const;
+  // Some channels of one sequence.
+  void average_of(const BatchSequence& sequence, Range channels, View out, View k, View v,
+                  const AverageParams& params) const;
+  // One head of one sequence.
+  void time_mix_of(const BatchSequence& sequence, int64_t head, View out, const TimeMixInputs& in,
+                   const TimeMixParams& params, int thread);
+  // The factors that a head's keys are kept by. `keep` has room for whole pages of tokens.
+  void decays_of(const float* w, float* keep, int64_t n, TimeDecay decay) const;
 
   // The rows of a step by the experts that they chose: those of expert e are
   // [begin[e], begin[e + 1]), ascending.
