@@ -77,6 +77,21 @@ def gguf_seeds():
                                 ("split.tensors.count", I32, 4)], plain)
 
 
+def ggmf_seeds():
+    def file(version, kind, tensors):
+        out = b"fmgg" + struct.pack("<5I", version, 8, 4, 1, kind)
+        for name, dims, of, data in tensors:
+            raw = name.encode()
+            out += struct.pack(f"<{3 + len(dims)}I", len(dims), len(raw), of, *dims) + raw + data
+        return out
+
+    plain = [("emb.weight", (4, 8), 0, bytes(128)), ("blocks.0.ln0.bias", (4,), 1, bytes(8)),
+             ("blocks.0.att.x_rwkvag", (4, 1, 6), 0, bytes(96))]
+    yield "floats", file(100, 0, plain)
+    yield "blocks", file(101, 7, plain + [("head.weight", (32, 2), 7, bytes(44)),
+                                          ("blocks.0.ffn.key.weight", (64, 1), 9, bytes(68))])
+
+
 def safetensors_seeds():
     header = {"__metadata__": {"format": "pt"},
               "model.norm.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
@@ -385,7 +400,7 @@ def schema_seeds():
 
 
 def main():
-    for reader, seeds in (("gguf", gguf_seeds), ("safetensors", safetensors_seeds),
+    for reader, seeds in (("gguf", gguf_seeds), ("ggmf", ggmf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
                           ("template", template_seeds), ("packed_file", packed_file_seeds),
                           ("sentencepiece_model", sentencepiece_model_seeds),
