@@ -12,6 +12,10 @@ constexpr std::string_view kUsualKeys = "vocab_size tie_word_embeddings";
 constexpr std::string_view kRopeKeys =
     "rope_parameters rope_scaling rope_theta partial_rotary_factor "
     "original_max_position_embeddings";
+// Classes whose layers are a time mix and a channel mix read these.
+constexpr std::string_view kTimeMixKeys =
+    "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
+    "context_length max_position_embeddings layer_norm_epsilon rescale_every tie_word_embeddings";
 
 std::string_view window_keys(HfWindows windows) {
   switch (windows) {
@@ -70,6 +74,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
   };
+  if (family.block.mixers == Mixers::time_mix) {
+    claim(kTimeMixKeys);
+    return keys;
+  }
   claim(kUsualKeys);
   if (hf.rope != HfRope::none && hf.rope != HfRope::counted) claim(kRopeKeys);
   if (hf.rope == HfRope::counted) claim("rotary_dim");
@@ -113,6 +121,11 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(hf.latent.rope_alias);
   }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
+  if (hf.linear_by_heads) claim("linear_allow_neg_eigval");
+  if (family.block.mixers == Mixers::gated_recurrence) {
+    claim(
+        "block_types lru_width conv1d_width logits_soft_cap attention_window_size sliding_window");
+  }
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");

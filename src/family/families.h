@@ -61,7 +61,11 @@
   X(starcoder)          \
   X(internlm2)          \
   X(xverse)             \
-  X(exaone)
+  X(exaone)             \
+  X(rwkv4)              \
+  X(rwkv5)              \
+  X(rwkv6)              \
+  X(rwkv7)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

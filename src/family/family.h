@@ -30,9 +30,12 @@ enum class Positions : uint8_t { rope, learned, alibi, none };
 enum class Windows : uint8_t { none, all, periodic };
 // What mixes the tokens of a layer: attention in all of them; or something else in those for which
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
-// rule; or latent attention in all of them (model/latent_plan.h).
-enum class Mixers : uint8_t { attention, short_conv, delta_net, latent };
-enum class EmbedScale : uint8_t { none, sqrt_dim };
+// rule, the time mix of RWKV or a gated linear recurrence; or latent attention in all of them
+// (model/latent_plan.h).
+enum class Mixers : uint8_t { attention, short_conv, delta_net, latent, time_mix, gated_recurrence };
+// The generations of RWKV (model/time_mix.h).
+enum class TimeMix : uint8_t { none, averages, matrices, dynamic, corrected };
+enum class EmbedScale : uint8_t { none, sqrt_dim, sqrt_dim_bf16 };  // rounded to bf16
 // Which layers' queries grow with their position (PositionScale, device/ops.h), where the file
 // gives a slope: all; or those without positions, counted from 1.
 enum class Growth : uint8_t { none, all, unrotated };
@@ -50,6 +53,10 @@ struct BlockSpec {
   bool parallel = false;
   bool shared_norm = false;
   Mixers mixers = Mixers::attention;
+  bool linear_pre_norm =
+      false;                  // layers of linear attention normalise before, whatever the others do
+  float linear_norm_eps = 0;  // of its heads; 0: as all norms
+  TimeMix time_mix = TimeMix::none;  // the kind that mixers have; feed-forwards are channel mixes
   Positions positions = Positions::rope;
   int64_t position_offset = 0;  // learned: rows of the table before the first position's
   // ALiBi: biases are rounded to bf16 and scaled as scores are.
@@ -132,6 +139,17 @@ struct TensorName {
   MxPart mx = MxPart::none;
 };
 
+// A tensor of which both names are complete.
+constexpr TensorName whole(std::string_view gguf, std::string_view hf) {
+  return {.gguf = gguf, .hf = hf, .whole = true};
+}
+
+// What files of rwkv.cpp say by their tensors.
+struct GgmfShapes {
+  std::string_view sign = {};   // only files of this family have it; empty: there are none
+  std::string_view heads = {};  // has a row for each head; empty: there are no heads
+};
+
 // What the tokenizer of a GGUF file means where its keys do not say it.
 struct VocabDefaults {
   std::string_view splits = {};  // the pre-tokenizer of files that name none; empty: not known
@@ -163,6 +181,8 @@ struct FamilyRecord {
   // What files mean that name no scales: of the embedding; of what a block adds, over the root of
   // the number of layers; and logits times this over the hidden size. 0: 1.
   float usual_embed_scale = 0, usual_depth_scale = 0, usual_logit_width = 0;
+  float last_norm_eps = 0;   // of the norm before the output matrix; 0: as all norms
+  double head_norm_eps = 0;  // of heads that a time mix normalises, where the file does not say it
 
   // GGUF files only.
   // Keys that are honoured for this family and must be neutral for others, between spaces.
@@ -185,6 +205,8 @@ struct FamilyRecord {
   std::span<const TensorName> own_names = {};  // tried before the usual ones
   std::string_view base_prefix = "model.";     // that names of a class without a head lack
   std::span<const HfClass> classes = {};       // model classes of transformers
+
+  GgmfShapes ggmf = {};
 };
 
 std::span<const FamilyRecord* const> families();

@@ -18,6 +18,8 @@ TEST(Family, EveryRecordIsFoundByItsNamesAlone) {
     EXPECT_TRUE(names.insert(family->name).second) << family->name;
     EXPECT_EQ(find_family(family->name), family);
     EXPECT_FALSE(family->published.empty()) << family->name << ": docs/families.md lists models";
+    // Its files are checkpoints of a class, or those of rwkv.cpp.
+    EXPECT_TRUE(!family->classes.empty() || !family->ggmf.sign.empty()) << family->name;
     for (const HfClass& hf : family->classes) {
       EXPECT_EQ(find_hf_type(hf.model_type).hf, &hf) << hf.model_type;
       EXPECT_EQ(find_hf_type(hf.model_type).family, family);
@@ -54,7 +56,9 @@ TEST(Family, APeriodBelongsToPeriodicWindows) {
       EXPECT_TRUE(!periodic || family->block.window_period > 0);
       const bool has_local = family->local_rope_base > 0 || family->plain_local_rope;
       EXPECT_TRUE(hf.rope != HfRope::by_kind || has_local);
-      EXPECT_EQ(hf.rope == HfRope::none, family->block.positions != Positions::rope);
+      const bool has_none = family->block.positions != Positions::rope ||
+                            family->block.mixers == Mixers::time_mix;
+      EXPECT_EQ(hf.rope == HfRope::none, has_none);
     }
   }
 }

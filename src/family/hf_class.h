@@ -133,6 +133,10 @@ struct HfClass {
   bool biases_by_default = false;
   std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
   bool qkv_bias_by_default = false;
+  // Sizes of linear attention follow from those of attention where they are absent, and its betas
+  // may reach 2 (linear_allow_neg_eigval).
+  bool linear_by_heads = false;
+  bool rope_optional = false;  // where the base is null, there are no positions
   bool tied = false;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = {};

@@ -8,6 +8,7 @@
 
 #include "base/elementary.h"
 #include "format/gguf_delta_net.h"
+#include "format/gguf_time_mix.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
 #include "format/tensor_names.h"
@@ -350,6 +351,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     tensor.row_order = TRY(fused_order_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
                       !info.name.ends_with(".ssm_norm.weight");
+    if (model.container() != "gguf") TRY(adapt_time_mix(model, tensor));
     tensors.push_back(std::move(tensor));
   }
   TRY(check_experts(model, tensors));
@@ -392,6 +394,9 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
   if (tensor.minus_exp) {
     for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(-exact_exp(double{dst[i]}));
   }
+  if (tensor.factor != 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] *= tensor.factor;
+  }
   if (tensor.plus_one) {
     for (int64_t i = 0; i < n; ++i) dst[i] += 1.0F;
   }
@@ -399,7 +404,7 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
 
 Bytes stored_row(const ExportTensor& tensor, int64_t row) {
   if (tensor.parts.empty() || tensor.plus_one || tensor.minus_exp) return {};
-  if (!tensor.column_order.empty()) return {};
+  if (!tensor.column_order.empty() || tensor.factor != 1) return {};
   const auto [part, at] = place_of_row(tensor, row);
   if (!part->has_whole_rows()) return {};
   const auto row_bytes = static_cast<size_t>(format_of(part->dtype).bytes_of(tensor.n_columns()));

@@ -27,6 +27,7 @@ struct ExportTensor {
   std::vector<int64_t> row_order = {}, column_order = {};
   bool plus_one = false;   // the file keeps w - 1
   bool minus_exp = false;  // the file keeps ln(-w)
+  float factor = 1;        // a power of two: the file keeps w / factor
 
   int64_t n_columns() const;
   int64_t n_rows() const;
@@ -43,7 +44,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out);
 // Numbers of row `row`, as float32, to dst. Requires: 0 <= row < n_rows(), dst holds n_columns().
 void read_row(const ExportTensor& tensor, int64_t row, float* dst);
 // The stored bytes of a row, or nothing where they are not what read_row gives (transposed,
-// plus_one, minus_exp, made, columns that move).
+// plus_one, minus_exp, factor, made, columns that move).
 Bytes stored_row(const ExportTensor& tensor, int64_t row);
 
 }  // namespace ruv

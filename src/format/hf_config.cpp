@@ -27,6 +27,11 @@ class ConfigReader {
         out_(found, out) {}
 
   Status read() {
+    if (block_.mixers == Mixers::time_mix) {
+      TRY(read_hf_time_mix(config_, out_));
+      TRY(read_tied());
+      return check_hf_keys(config_, out_);
+    }
     TRY(read_sizes());
     TRY(kept(read_heads()));
     if (head_dim_ > 0) TRY(read_rest());
@@ -47,6 +52,7 @@ class ConfigReader {
   // What is refused does not keep the rest from being examined.
   Status kept(Status status) { return config_out_.faults.keep_unsupported(std::move(status)); }
   Status read_block();
+  Status read_tied();
   Status read_biases();
   Status read_softcap(std::string_view name, const SoftCap& cap);
   Status read_softcaps();
@@ -55,6 +61,7 @@ class ConfigReader {
   Status read_residual_scale();
   Status read_logit_width();
   Status read_rotated_layers();
+  Result<bool> rope_base_is_null() const;
   Status read_windows();
   Status read_numbered_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
@@ -103,7 +110,10 @@ Status ConfigReader::read_sizes() {
                        : hf_.block_keys
                            ? TRY(read_block_width(config_))
                            : TRY(config_.positive_or(inner, only_experts ? expert.otherwise : 0));
-  out_.set("feed_forward_length", n_ff, config_.path_of(inner));
+  // Some classes count gate and up together, rounded down.
+  const bool both = block_.mixers == Mixers::gated_recurrence;
+  if (both && n_ff < 2) return config_.wrong(inner, "is below 2");
+  out_.set("feed_forward_length", both ? n_ff / 2 : n_ff, config_.path_of(inner));
   const std::string_view positions = name_of(hf_.sizes.positions);
   max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
   out_.set("context_length", max_positions_, config_.path_of(positions));
@@ -141,7 +151,10 @@ Status ConfigReader::read_heads() {
     TRY(read_hf_short_conv(config_, n_layers_, n_kv_heads, out_));
   }
   if (block_.mixers == Mixers::delta_net) {
-    TRY(read_hf_delta_net(config_, n_layers_, n_kv_heads, out_));
+    TRY(read_hf_delta_net(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
+  }
+  if (block_.mixers == Mixers::gated_recurrence) {
+    TRY(read_hf_gated_recurrence(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
   }
   if (block_.mixers == Mixers::latent) {
     head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
@@ -174,7 +187,8 @@ Status ConfigReader::read_rest() {
   TRY(kept(read_attention_object()));
   TRY(kept(read_windows()));
   TRY(kept(read_rotated_layers()));
-  TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
+  const bool rotates = !hf_.rope_optional || !TRY(rope_base_is_null());
+  if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
   TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));
 }
@@ -190,16 +204,21 @@ Status ConfigReader::read_block() {
   std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
+  if (!hf_.qk_norm_key.empty()) {
+    const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(false);
+    out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
+  }
+  TRY(read_tied());
+  return read_biases();
+}
+
+Status ConfigReader::read_tied() {
   const std::string_view tied = hf_.block_keys || hf_.short_tie_key
                                     ? name_of("tie_embedding tie_word_embeddings")
                                     : "tie_word_embeddings";
   config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
-  if (!hf_.qk_norm_key.empty()) {
-    const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(false);
-    out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
-  }
-  return read_biases();
+  return {};
 }
 
 // A class without a key for it has the bias always or never.
@@ -332,8 +351,26 @@ Status ConfigReader::read_attention_object() {
   return check_hf_attention_keys(attention, out_);
 }
 
+// Null, which is not the same as absent: then the class has a default.
+Result<bool> ConfigReader::rope_base_is_null() const {
+  for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
+    if (!config_.is_set(name)) continue;
+    const Members rope = TRY(config_.object(name));
+    if (rope.has("rope_theta")) return !rope.is_set("rope_theta");
+    if (!rope.json().empty()) break;
+  }
+  return config_.has("rope_theta") && !config_.is_set("rope_theta");
+}
+
 // A list with a number for each layer, 0 for those without positions; or their period.
 Status ConfigReader::read_rotated_layers() {
+  if (hf_.rope_optional && TRY(rope_base_is_null())) {
+    auto none = std::make_shared<MetaArray>();
+    none->bools.assign(static_cast<size_t>(n_layers_), false);
+    out_.set("rope.rotated_layers", std::shared_ptr<const MetaArray>(none),
+             config_.path_of("rope_theta"));
+    return {};
+  }
   if (hf_.rotated_key.empty()) return {};
   auto rotated = std::make_shared<MetaArray>();
   if (config_.is_set(hf_.rotated_key)) {
@@ -560,6 +597,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   }
   if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
   if (gguf_name.ends_with(".ssm_dt.bias")) return true;
+  if (gguf_name.find(".recurrence_") != gguf_name.npos) return true;
   if (gguf_name.find(".exp_probs_b.") != gguf_name.npos) {
     return flag_of(*this, "expert_choice_bias");
   }

@@ -11,11 +11,13 @@ namespace {
 constexpr int64_t kMostOfAHead = 1024;
 constexpr std::string_view kLayerTypes = "layer_types", kInterval = "full_attention_interval";
 
-Result<std::vector<bool>> attending_layers(const Members& config, int64_t n_layers) {
+Result<std::vector<bool>> attending_layers(const Members& config, int64_t n_layers,
+                                           bool at_least_one) {
   std::vector<bool> attends;
   if (!config.is_set(kLayerTypes)) {
-    const int64_t interval = TRY(config.positive_or(kInterval, 4));
+    const int64_t interval = at_least_one ? 4 : TRY(config.positive_or(kInterval, 4));
     for (int64_t i = 0; i < n_layers; ++i) attends.push_back((i + 1) % interval == 0);
+    if (at_least_one && std::ranges::count(attends, true) == 0) attends.back() = true;
     return attends;
   }
   const Json& types = *config.find(kLayerTypes);
@@ -55,33 +57,37 @@ void set_layers(const Members& config, const std::vector<bool>& attends, int64_t
 
 }  // namespace
 
-Status read_hf_delta_net(const Members& config, int64_t n_layers, int64_t n_kv_heads,
+Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out) {
-  set_layers(config, TRY(attending_layers(config, n_layers)), n_kv_heads, out);
-  struct Row {
-    std::string_view key, name;
-    int64_t otherwise;
+  const bool by_heads = out.hf().linear_by_heads;
+  set_layers(config, TRY(attending_layers(config, layers.n, by_heads)), layers.n_kv_heads, out);
+  constexpr std::string_view kKeys = "linear_num_key_heads", kValues = "linear_num_value_heads";
+  constexpr std::string_view kKeyDim = "linear_key_head_dim", kValueDim = "linear_value_head_dim";
+  constexpr std::string_view kTaps = "linear_conv_kernel_dim";
+  const auto read = [&](std::string_view key, int64_t otherwise) -> Result<int64_t> {
+    if (by_heads && !config.is_set(key)) return otherwise;
+    const int64_t number = TRY(config.positive_or(key, otherwise));
+    if (number <= INT32_MAX) return number;
+    return config.wrong(key, "is out of range");
   };
-  constexpr std::string_view kValueDim = "linear_value_head_dim";
-  constexpr Row kRows[] = {{"ssm.conv_kernel", "linear_conv_kernel_dim", 4},
-                           {"ssm.group_count", "linear_num_key_heads", 16},
-                           {"ssm.time_step_rank", "linear_num_value_heads", 32},
-                           {"ssm.state_size", "linear_key_head_dim", 128},
-                           {"ssm.inner_size", kValueDim, 128}};
-  int64_t n_value_heads = 0;
-  for (const Row& row : kRows) {
-    int64_t number = TRY(config.positive_or(row.name, row.otherwise));
-    if (number > kMostOfAHead && row.key == "ssm.conv_kernel") {
-      return config.wrong(row.name, "is above 1024");
-    }
-    if (row.key == "ssm.time_step_rank") n_value_heads = number;
-    if (row.name == kValueDim) {
-      if (number > kMostOfAHead || n_value_heads > INT32_MAX) {
-        return config.wrong(row.name, "makes values out of range");
-      }
-      number *= n_value_heads;
-    }
-    out.set(row.key, number, config.path_of(row.name));
+  const int64_t n_taps = TRY(read(kTaps, 4));
+  if (n_taps > kMostOfAHead) return config.wrong(kTaps, "is above 1024");
+  const int64_t n_keys = TRY(read(kKeys, by_heads ? layers.n_heads : 16));
+  const int64_t n_values = TRY(read(kValues, by_heads ? layers.n_heads : 32));
+  const int64_t key_dim = TRY(read(kKeyDim, by_heads ? 3 * width / (4 * n_keys) : 128));
+  const int64_t value_dim = TRY(read(kValueDim, by_heads ? 2 * key_dim : 128));
+  if (key_dim < 1 || value_dim < 1 || value_dim > kMostOfAHead) {
+    return config.wrong(kValueDim, "makes heads out of range");
+  }
+  out.set("ssm.conv_kernel", n_taps, config.path_of(kTaps));
+  out.set("ssm.group_count", n_keys, config.path_of(kKeys));
+  out.set("ssm.time_step_rank", n_values, config.path_of(kValues));
+  out.set("ssm.state_size", key_dim, config.path_of(kKeyDim));
+  out.set("ssm.inner_size", n_values * value_dim, config.path_of(kValueDim));
+  if (by_heads) {
+    constexpr std::string_view kNegative = "linear_allow_neg_eigval";
+    const bool wide = TRY(config.truth(kNegative)).value_or(true);
+    out.set("ssm.beta_scale", wide ? 2.0 : 1.0, config.path_of(kNegative));
   }
   if (!is_word_of(out.family().gguf_keys, "rope.dimension_sections")) return {};
   // The parts of a head that turn by an image's time, line and column: for text they are alike, but

@@ -39,10 +39,21 @@ Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out);
 // corrupt, unsupported.
 Status read_hf_short_conv(const Members& config, int64_t n_layers, int64_t n_kv_heads,
                           HfValues& out);
+struct HfLayers {
+  int64_t n = 0;
+  int64_t n_heads = 0;  // of those with attention
+  int64_t n_kv_heads = 0;
+};
 // Which of n_layers layers are linear attention by the gated delta rule, and what they are. Fails:
 // corrupt, unsupported.
-Status read_hf_delta_net(const Members& config, int64_t n_layers, int64_t n_kv_heads,
+Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out);
+// Which layers are gated linear recurrences, what they are, and the window of the others. `width`:
+// of the stream. Fails: corrupt, unsupported.
+Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, int64_t width,
+                                HfValues& out);
+// All numbers of a class whose layers are a time mix and a channel mix. Fails: corrupt.
+Status read_hf_time_mix(const Members& config, HfValues& out);
 // The feed-forward's width of a class with block_keys. Fails: corrupt.
 Result<int64_t> read_block_width(const Members& config);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "format/ggmf.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
@@ -100,7 +101,9 @@ Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
   if (path.ends_with(".safetensors") || path.ends_with(".json")) {
     return fail(Code::invalid, "{}: give the folder that also holds config.json instead", path);
   }
-  return open_gguf(path, options);
+  // The file is opened once more for its first bytes, which say what it is.
+  const MappedFile file = TRY(MappedFile::open(path));
+  return looks_like_ggmf(file.bytes()) ? open_ggmf(path, options) : open_gguf(path, options);
 }
 
 Result<const FamilyRecord*> ModelFile::known_family() const {

@@ -80,14 +80,15 @@ class ModelFile {
  public:
   virtual ~ModelFile() = default;
 
-  // Opens a GGUF file (also the first of splits "-00001-of-0000N.gguf"), or a folder with
-  // config.json and safetensors. Fails: not_found, corrupt (file, offset, field), unsupported (GGUF
-  // v1, big-endian). What is wrong with the rest of a file that can be read is in faults().
+  // Opens a GGUF file (also the first of splits "-00001-of-0000N.gguf"), a ggmf file (rwkv.cpp), or
+  // a folder with config.json and safetensors. Fails: not_found, corrupt (file, offset, field),
+  // unsupported (GGUF v1, big-endian). What is wrong with the rest of a file that can be read is in
+  // faults().
   static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
                                                  const ModelFileOptions& options = {});
 
   const std::string& path() const { return path_; }
-  // "gguf" or "safetensors".
+  // "gguf", "ggmf" or "safetensors".
   std::string_view container() const { return container_; }
   // As general.architecture; in a folder of a family we do not have, as the config calls it.
   const std::string& architecture() const { return architecture_; }

@@ -34,6 +34,22 @@ int64_t widest_factor(const Model& model) {
   return most;
 }
 
+// The narrow rows of a time mix: of pairs of matrices, and those that shares are made of.
+struct NarrowRows {
+  int64_t pairs = 0, shares = 0;
+};
+NarrowRows narrow_rows(const Model& model) {
+  NarrowRows most;
+  for (const LayerWeights& layer : model.layers) {
+    const TimeMixWeights& w = layer.time_mix;
+    for (const LowRankPair* pair : {&w.decays, &w.rates, &w.gates, &w.value_shares}) {
+      most.pairs = std::max(most.pairs, pair->down.weight.n_out);
+    }
+    most.shares = std::max(most.shares, w.shares_down.weight.n_out);
+  }
+  return most;
+}
+
 }  // namespace
 
 Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs,
@@ -55,7 +71,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest_inner(model);
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
-  const Part parts[] = {
+  const NarrowRows narrow = narrow_rows(model);
+  const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
+  std::vector<Part> parts = {
       {&a.views_.x, max_rows, h.n_embd},
       {&a.views_.h, max_rows, h.n_embd},
       {&a.views_.h2, max_rows, h.n_embd},
@@ -70,6 +88,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.heads, max_rows, heads_cols},
       {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
       {&a.views_.k_rope, max_rows, widest(model, LayerSize::rope)},
+      {&a.views_.decay_gate, max_rows, h.recurrence.n_columns},
       {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
       {&a.views_.up, max_rows, ff_cols},
@@ -77,9 +96,12 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.routes, max_rows, 2 * h.n_experts_used},
       {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, h.n_embd},
       {&a.views_.logits, max_outputs, h.n_vocab},
+      {&a.views_.low, max_rows, narrow.pairs},
+      {&a.views_.low_shares, max_rows, narrow.shares},
       {&a.views_.low_rank.inner, block_rows, max_rank},
       {&a.views_.low_rank.outer, block_rows, widest_product(model)},
   };
+  for (View& view : a.views_.mixed) parts.push_back({&view, max_rows, mixed_cols});
   const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;
   for (const Part& p : parts) numbers += padded(p);
@@ -97,22 +119,26 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
   for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn_gate, &cut.attn,
-                     &cut.beta, &cut.decay, &cut.q_low, &cut.heads, &cut.q_rope, &cut.k_rope,
-                     &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes}) {
+                     &cut.beta, &cut.decay, &cut.decay_gate, &cut.q_low, &cut.heads, &cut.q_rope,
+                     &cut.k_rope, &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes, &cut.low,
+                     &cut.low_shares}) {
     view->n_rows = n_rows;
   }
+  for (View& view : cut.mixed) view.n_rows = n_rows;
   cut.logits.n_rows = n_outputs;
   return cut;
 }
 
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
+  const NarrowRows narrow = narrow_rows(model);
   OpsLimits limits{.max_rows = max_rows,
-                   .max_k = std::max({h.n_embd, widest_factor(model), max_rank}),
+                   .max_k = std::max({h.n_embd, widest_factor(model), narrow.pairs, narrow.shares,
+                                      max_rank}),
                    .max_experts = h.n_experts,
                    .max_chosen = h.n_experts_used,
-                   .max_state_keys = h.delta.key_dim,
-                   .max_state_values = h.delta.value_dim};
+                   .max_state_keys = std::max(h.delta.key_dim, h.time_mix.head_dim),
+                   .max_state_values = std::max(h.delta.value_dim, h.time_mix.head_dim)};
   for (const LayerPlan& plan : model.plans) {
     if (plan.n_kv_heads == 0) continue;
     limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});

@@ -7,6 +7,7 @@
 
 #include "base/elementary.h"
 #include "model/bind_latent.h"
+#include "model/bind_time_mix.h"
 #include "model/file_rows.h"
 #include "model/key_centre.h"
 
@@ -98,6 +99,13 @@ class Binder {
     if (plan.has_sinks) {
       TRY(source_.noted(prefix_ + "attn_sinks.", bind_sinks(plan, w)));
     }
+    if (plan.mixer == Mixer::gated_recurrence) {
+      TRY(source_.noted(prefix_ + "recurrence_", bind_recurrence(plan, w)));
+    }
+    if (plan.time_mix.exists()) {
+      TRY(source_.noted(prefix_ + "time_mix_",
+                        bind_time_mix(m_, source_, prefix_, i, w.time_mix)));
+    }
     return {};
   }
 
@@ -153,6 +161,48 @@ class Binder {
     w.decay_bias =
         TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_values))));
     w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), heads.value_dim))));
+    return {};
+  }
+
+  // A gate's matrices (heads, n_in, n_out), which multiply rows from the right.
+  Result<std::vector<Weight>> bind_gates(std::string_view tensor, const LayerPlan& plan) {
+    const int64_t n = plan.recurrence.head_dim();
+    const std::vector<float> all =
+        TRY(source_.vector(name_of(tensor), plan.recurrence.n_columns * n));
+    std::vector<Weight> heads;
+    for (int64_t head = 0; head < plan.recurrence.n_heads; ++head) {
+      MatrixRows rows{fmt::format("{}{}[{}]", prefix_, tensor, head), DType::f32, n, {}, nullptr};
+      rows.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n * n * int64_t{sizeof(float)})));
+      auto* const numbers = rows.owned->as<float>();
+      for (int64_t out = 0; out < n; ++out) {
+        for (int64_t in = 0; in < n; ++in) {
+          numbers[out * n + in] = all[static_cast<size_t>((head * n + in) * n + out)];
+        }
+        rows.rows.push_back(reinterpret_cast<const std::byte*>(numbers + out * n));
+      }
+      heads.push_back(TRY(source_.pack(rows)));
+    }
+    return heads;
+  }
+
+  Status bind_recurrence(const LayerPlan& plan, LayerWeights& w) {
+    const int64_t n = plan.recurrence.n_columns;
+    w.conv_taps = TRY(taps("recurrence_conv1d", n, plan.n_conv_taps));
+    w.conv_bias = TRY(source_.upload(TRY(source_.vector(prefix_ + "recurrence_conv1d.bias", n))));
+    GatedRecurrenceWeights& r = w.recurrence;
+    r.input_gates = TRY(bind_gates("recurrence_input_gate", plan));
+    r.decay_gates = TRY(bind_gates("recurrence_decay_gate", plan));
+    r.input_bias =
+        TRY(source_.upload(TRY(source_.vector(prefix_ + "recurrence_input_gate.bias", n))));
+    r.decay_bias =
+        TRY(source_.upload(TRY(source_.vector(prefix_ + "recurrence_decay_gate.bias", n))));
+    // rate = -8 · ln(1 + e^x)
+    std::vector<float> rate = TRY(source_.vector(name_of("recurrence_decay"), n));
+    for (float& x : rate) {
+      const double y = double{x};
+      x = static_cast<float>(-8 * (y <= 20 ? exact_log(1 + exact_exp(y)) : y));
+    }
+    r.rate = TRY(source_.upload(std::move(rate)));
     return {};
   }
 
@@ -217,7 +267,10 @@ class Binder {
   Status bind_linear(const RoleRow& row, const LayerPlan& plan, Linear& linear,
                      std::vector<float>& numbers) {
     MatrixRows rows;
-    if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
+    if (row.role == Role::delta_in && !source_.has(name_of(row.tensor)) &&
+        source_.has(name_of("attn_q"))) {
+      rows = TRY(queries_keys_values(plan));
+    } else if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
       TRY(read_fused(*fused, row, plan));
       rows = part_of_fused(*fused, row.role, plan, numbers);
     } else {
@@ -234,6 +287,23 @@ class Binder {
     const bool exact = routes && rows.dtype != DType::f32;
     linear.weight = TRY(source_.pack(exact ? TRY(source_.as_f32(rows)) : rows));
     return {};
+  }
+
+  // Linear attention whose queries, keys and values are matrices of their own.
+  Result<MatrixRows> queries_keys_values(const LayerPlan& plan) {
+    const int64_t n_keys = plan.delta.n_keys * plan.delta.key_dim;
+    MatrixRows rows = TRY(source_.matrix(name_of("attn_q"), n_keys, plan.n_embd));
+    const std::pair<std::string_view, int64_t> others[] = {{"attn_k", n_keys},
+                                                           {"attn_v", plan.delta.n_inner()}};
+    for (const auto& [tensor, n] : others) {
+      const MatrixRows more = TRY(source_.matrix(name_of(tensor), n, plan.n_embd));
+      if (more.dtype != rows.dtype) {
+        return fail(Code::unsupported, "{}: tensor '{}' is of another type than those beside it",
+                    m_.file->path(), name_of(tensor));
+      }
+      rows.rows.insert(rows.rows.end(), more.rows.begin(), more.rows.end());
+    }
+    return rows;
   }
 
   std::string name_of(std::string_view tensor) const {
@@ -291,7 +361,7 @@ class Binder {
   // What the file says under the role's key counts, true or false. Where it says nothing (GGUF), a
   // bias that one layer has all layers have.
   Result<std::vector<float>> bias(const RoleRow& row, std::string_view tensor, int64_t n) const {
-    if (row.bias_key.empty()) return std::vector<float>();
+    if (row.bias_key.empty() && row.must_have_bias == nullptr) return std::vector<float>();
     const std::string ending = fmt::format("{}.bias", tensor);
     const MetaValue* const value = m_.file->find(row.bias_key);
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);

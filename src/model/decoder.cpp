@@ -85,6 +85,12 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     case Mixer::latent:
       latent_attention({ops, m, i, a, adapt}, ropes);
       break;
+    case Mixer::gated_recurrence:
+      mix_recurrence({ops, m, i, a, adapt});
+      break;
+    case Mixer::time_mix:
+      mix_time({ops, m, i, a, adapt});
+      break;
   }
   if (p.has(NormRole::attn_post)) apply(ops, a.h, a.h, w[NormRole::attn_post], p);
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
@@ -167,6 +173,8 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   if (p.feed_forward == FeedForward::experts) {
     mix_experts(ops, m, i, a, adapt);
+  } else if (p.feed_forward == FeedForward::channel_mix) {
+    mix_channels({ops, m, i, a, adapt});
   } else {
     dense_or_gated(ops, m, i, a, adapt);
   }
@@ -189,8 +197,8 @@ void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
 View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, View to) {
   const View hidden = to.rows(0, std::ssize(rows));
   ops.gather(hidden, x, rows);
-  ops.norm(hidden, hidden, m.output_norm.weight, m.output_norm.bias,
-           {m.family->block.norm, m.h.norm_eps});
+  const float eps = m.family->last_norm_eps > 0 ? m.family->last_norm_eps : m.h.norm_eps;
+  ops.norm(hidden, hidden, m.output_norm.weight, m.output_norm.bias, {m.family->block.norm, eps});
   return hidden;
 }
 
@@ -262,7 +270,13 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
     const auto next = static_cast<size_t>(i + 1);
-    if (i + 1 == m.h.n_layers) {
+    if (m.plans[next - 1].halves) {
+      ops.add(a.x, a.h);
+      ops.scale(a.x, 0.5F);
+      if (i + 1 < m.h.n_layers) {
+        enter(ops, a.h, a.x, NormRole::attn, m.plans[next], m.layers[next]);
+      }
+    } else if (i + 1 == m.h.n_layers) {
       ops.add(a.x, a.h);
     } else {
       add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});

@@ -18,10 +18,14 @@ class Activations {
 
   // The views cut to the rows of a batch.
   struct Views {
-    View x, h, h2, q, k, v, attn_gate, attn, beta, decay, conv, gate, up, router, routes, logits;
+    View x, h, h2, q, k, v, attn_gate, attn, beta, decay, decay_gate, conv, gate, up, router,
+        routes, logits;
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;
+    // A time mix's; the last one lasts from the first layer to the others.
+    std::array<View, 9> mixed;
+    View low, low_shares;     // narrow rows of a time mix
     LowRankScratch low_rank;  // not cut
     ExpertScratch expert;     // not cut; it shares memory with gate and up
   };

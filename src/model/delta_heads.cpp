@@ -29,6 +29,7 @@ Result<DeltaHeads> read_delta_heads(const ModelFile& file) {
     return fail(Code::corrupt, "{}: {} value heads of {} keys and {} values are out of range",
                 file.path(), heads.n_values, heads.key_dim, heads.value_dim);
   }
+  heads.beta_scale = static_cast<float>(TRY(file.number_or("ssm.beta_scale", 1)));
   heads.tiled =
       file.container() == "gguf" && file.family() != nullptr && file.family()->tiled_value_heads;
   return heads;

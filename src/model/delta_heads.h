@@ -11,6 +11,7 @@ struct DeltaHeads {
   int64_t n_values = 0;  // heads of values, a multiple of it
   int64_t key_dim = 0;   // of a head
   int64_t value_dim = 0;
+  float beta_scale = 1;
   bool tiled = false;  // value head h has key head h mod n_keys; else neighbours share one
 
   // Numbers of a row's queries, keys and values together.

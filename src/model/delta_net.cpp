@@ -31,10 +31,11 @@ void delta_net(const LayerStep& step) {
                   .key_dim = p.delta.key_dim,
                   .value_dim = p.delta.value_dim,
                   .tiled = p.delta.tiled,
+                  .beta_scale = p.delta.beta_scale,
                   .decay_rate = &w.decay_rate,
                   .decay_bias = &w.decay_bias});
   const View heads = out.split(p.delta.value_dim);
-  ops.norm(heads, heads, w.inner_norm, {}, {Norm::rms, p.norm_eps});
+  ops.norm(heads, heads, w.inner_norm, {}, {Norm::rms, p.linear_norm_eps});
   ops.gate(gate, out, Act::silu);
   step.multiply(Role::delta_out, a.h, gate);
 }

@@ -9,6 +9,7 @@
 #include "device/ops.h"
 #include "family/word_list.h"
 #include "format/tensor_names.h"
+#include "tensor/half.h"
 
 namespace ruv {
 namespace {
@@ -72,8 +73,9 @@ Result<float> scale_or(const ModelFile& file, std::string_view key, float absent
 }
 
 Status read_scales(const ModelFile& file, const FamilyRecord& family, HParams& h) {
-  const bool is_root = family.embed_scale == EmbedScale::sqrt_dim;
-  const float root = std::sqrt(static_cast<float>(h.n_embd));
+  const bool is_root = family.embed_scale != EmbedScale::none;
+  float root = std::sqrt(static_cast<float>(h.n_embd));
+  if (family.embed_scale == EmbedScale::sqrt_dim_bf16) root = f32_from_bf16(bf16_from_f32(root));
   const float usual_embed = family.usual_embed_scale > 0 ? family.usual_embed_scale : 1.0F;
   const float usual_depth = family.usual_depth_scale / std::sqrt(static_cast<float>(h.n_layers));
   const float usual_logits = family.usual_logit_width / static_cast<float>(h.n_embd);
@@ -314,8 +316,9 @@ Status read_latent(const ModelFile& file, HParams& h) {
 }
 
 Status check_heads(const ModelFile& file, const HParams& h) {
+  if (h.n_heads == 0) return {};
   if (h.n_heads % h.n_kv_heads != 0) {
-    return fail(Code::corrupt, "{}: '{}' {} is no multiple of '{}' {}", file.path(),
+    return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
                 file.shown_key("attention.head_count"), h.n_heads,
                 file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
@@ -355,7 +358,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   TRY(read_experts(file, family, h));
-  h.n_heads = TRY(read_dimension(file, "attention.head_count"));
+  const bool has_heads = family.block.mixers != Mixers::time_mix;
+  if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   if (h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
   }
@@ -368,9 +372,17 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     TRY(read_convolutions(file, "ssm.conv_kernel", h));
     h.delta = TRY(read_delta_heads(file));
   }
-  h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
-  h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
+  h.recurrence = TRY(read_gated_recurrence(file, family));
+  if (h.recurrence.exists()) TRY(read_convolutions(file, "recurrence.conv_kernel", h));
+  if (has_heads) {
+    h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
+    h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
+  }
   if (is_latent) TRY(read_latent(file, h));
+  h.time_mix = TRY(read_time_mix(file, family, h.n_embd));
+  if (file.find("rescale_every_n_layers") != nullptr) {
+    h.halve_every = std::max<int64_t>(0, TRY(file.integer("rescale_every_n_layers")));
+  }
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   TRY(read_positions(file, family, h));
@@ -382,7 +394,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (!std::isfinite(h.norm_eps) || h.norm_eps < 0) {
     return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));
   }
-  h.attn_scale = TRY(attention_scale(file, h.head_dim));
+  if (has_heads) h.attn_scale = TRY(attention_scale(file, h.head_dim));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
   h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));

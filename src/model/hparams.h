@@ -5,7 +5,9 @@
 #include "family/family.h"
 #include "format/model_file.h"
 #include "model/delta_heads.h"
+#include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/time_mix.h"
 #include "ruv/kv_type.h"
 
 namespace ruv {
@@ -18,8 +20,11 @@ struct HParams {
   std::vector<int64_t> kv_heads;  // of each layer; 0: it has something else in place of attention
   int64_t n_conv_taps = 0;        // rows that a convolution sums
   DeltaHeads delta = {};          // of layers with linear attention
-  int64_t head_dim = 0;           // of queries and keys; of latent attention, of a query head
-  int64_t value_dim = 0;          // of a head's values
+  TimeMixPlan time_mix = {};      // of layers with a time mix
+  GatedRecurrencePlan recurrence = {};
+  int64_t halve_every = 0;  // layers after which the stream is halved; 0: never
+  int64_t head_dim = 0;     // of queries and keys; of latent attention, of a query head
+  int64_t value_dim = 0;    // of a head's values
   LatentPlan latent = {};
   int64_t n_ff = 0;
   Act act = Act::silu;

@@ -91,12 +91,20 @@ Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HPara
   return with_experts;
 }
 
+// Where the stream has been halved, what is added to it must be smaller as well. GGUF files have
+// that in their weights.
+float share_of_halved(const ModelFile& file, const HParams& h, int64_t layer) {
+  if (h.halve_every == 0 || file.container() == "gguf") return 1;
+  return std::ldexp(1.0F, static_cast<int>(-layer / h.halve_every));
+}
+
 // What follows attention or convolution.
 void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParams& h,
                        bool experts) {
   const BlockSpec& block = family.block;
   const ExpertSpec& spec = family.experts;
   plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
+  if (block.mixers == Mixers::time_mix) plan.feed_forward = FeedForward::channel_mix;
   plan.act = h.act;
   plan.n_ff = h.n_ff;
   if (!experts) return;
@@ -143,11 +151,28 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::decay:
     case Role::delta_out:
       return one_if(mixer == Mixer::delta_net);
+    case Role::recurrence_x:
+    case Role::recurrence_y:
+    case Role::recurrence_out:
+      return one_if(mixer == Mixer::gated_recurrence);
+    case Role::time_r:
+    case Role::time_k:
+    case Role::time_v:
+    case Role::time_out:
+      return one_if(mixer == Mixer::time_mix);
+    case Role::time_g:
+      return one_if(time_mix.kind == TimeMix::matrices || time_mix.kind == TimeMix::dynamic);
+    case Role::channel_k:
+    case Role::channel_v:
+      return one_if(feed_forward == FeedForward::channel_mix);
+    case Role::channel_r:
+      return one_if(feed_forward == FeedForward::channel_mix &&
+                    time_mix.kind != TimeMix::corrected);
     case Role::gate:
       return one_if(feed_forward == FeedForward::gated);
     case Role::up:
     case Role::down:
-      return one_if(feed_forward != FeedForward::experts);
+      return one_if(feed_forward == FeedForward::gated || feed_forward == FeedForward::dense);
     case Role::router:
       return one_if(feed_forward == FeedForward::experts);
     case Role::expert_up:
@@ -220,9 +245,13 @@ int64_t LayerPlan::extent(LayerSize e) const {
     case LayerSize::value:
       return latent.value_dim;
     case LayerSize::conv:
-      return mixer == Mixer::short_conv ? 3 * n_embd : delta.n_qkv();
+      return mixer == Mixer::short_conv         ? 3 * n_embd
+             : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+                                                : delta.n_qkv();
     case LayerSize::inner:
-      return delta.n_inner();
+      return mixer == Mixer::time_mix           ? time_mix.n_inner
+             : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+                                                : delta.n_inner();
     case LayerSize::value_heads:
       return delta.n_values;
     case LayerSize::ff:
@@ -243,7 +272,9 @@ int64_t LayerPlan::extent(LayerSize e) const {
 
 int64_t LayerPlan::n_convolved_numbers() const {
   if (n_conv_taps == 0) return 0;
-  return (n_conv_taps - 1) * (mixer == Mixer::delta_net ? delta.n_qkv() : n_embd);
+  return (n_conv_taps - 1) * (mixer == Mixer::delta_net          ? delta.n_qkv()
+                              : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+                                                                 : n_embd);
 }
 
 CacheLayout cache_layout(std::span<const LayerPlan> plans) {
@@ -252,8 +283,9 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
     KvLayer layer;
     layer.window = p.window;
     if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
-    layer.shape.state_bytes =
-        (p.n_convolved_numbers() + p.delta.n_state()) * int64_t{sizeof(float)};
+    layer.shape.state_bytes = (p.n_convolved_numbers() + p.delta.n_state() +
+                               p.time_mix.state_numbers(p.n_embd) + p.recurrence.n_columns) *
+                              int64_t{sizeof(float)};
     layout.layers.push_back(layer);
   }
   return layout;
@@ -265,7 +297,10 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
-  const Mixer other = block.mixers == Mixers::delta_net ? Mixer::delta_net : Mixer::short_conv;
+  const Mixer other = block.mixers == Mixers::delta_net          ? Mixer::delta_net
+                      : block.mixers == Mixers::time_mix         ? Mixer::time_mix
+                      : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
+                                                                 : Mixer::short_conv;
   const PositionScale growth = TRY(query_growth(file, block));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
@@ -275,17 +310,23 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     const bool rotates = attends && rotated[static_cast<size_t>(i)];
     const bool grows = attends && (block.growth == Growth::all || !rotates);
     const int64_t window = attends && windowed[static_cast<size_t>(i)] ? h.window : 0;
+    const bool is_pre = !attends && block.linear_pre_norm;
     const Mixer mixer = is_latent ? Mixer::latent : attends ? Mixer::attention : other;
     layers.push_back({.n_embd = h.n_embd,
                       .norm = block.norm,
                       .norm_eps = h.norm_eps,
-                      .norm_place = block.norm_place,
+                      .norm_place = is_pre ? NormPlace::pre : block.norm_place,
                       .parallel = h.parallel,
                       .shared_norm = h.shared_norm,
-                      .residual_scale = h.residual_scale,
+                      .residual_scale = h.residual_scale * share_of_halved(file, h, i),
                       .mixer = mixer,
                       .n_conv_taps = attends ? 0 : h.n_conv_taps,
                       .delta = attends ? DeltaHeads{} : h.delta,
+                      .linear_norm_eps =
+                          block.linear_norm_eps > 0 ? block.linear_norm_eps : h.norm_eps,
+                      .time_mix = h.time_mix,
+                      .recurrence = attends ? GatedRecurrencePlan{} : h.recurrence,
+                      .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
                       .n_heads = attends ? h.n_heads : 0,
                       .n_kv_heads = n_kv_heads,
                       .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,

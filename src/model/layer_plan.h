@@ -8,20 +8,25 @@
 #include "device/cache_layout.h"
 #include "device/ops.h"
 #include "model/delta_heads.h"
+#include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
+#include "model/time_mix.h"
 
 namespace ruv {
 
 // dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
-// many gated ones, weighted, and those that all rows share.
-enum class FeedForward : uint8_t { dense, gated, experts };
+// many gated ones, weighted, and those that all rows share. channel_mix: with the row before
+// (model/time_mix.h).
+enum class FeedForward : uint8_t { dense, gated, experts, channel_mix };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
 // convolution whose state is the newest few rows; through the matrices of linear attention, after a
-// convolution of the same kind; or through short rows that all heads share (model/latent_plan.h).
-enum class Mixer : uint8_t { attention, short_conv, delta_net, latent };
+// convolution of the same kind; through short rows that all heads share (model/latent_plan.h);
+// through averages or matrices that decay (model/time_mix.h); or through a recurrence of columns
+// (model/gated_recurrence.h).
+enum class Mixer : uint8_t { attention, short_conv, delta_net, latent, time_mix, gated_recurrence };
 
 struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
@@ -35,6 +40,10 @@ struct LayerPlan {
   Mixer mixer = Mixer::attention;
   int64_t n_conv_taps = 0;  // rows that the convolution sums, the own one included
   DeltaHeads delta = {};    // of linear attention
+  float linear_norm_eps = 0;
+  TimeMixPlan time_mix = {};
+  GatedRecurrencePlan recurrence = {};
+  bool halves = false;  // the stream after it is divided by 2
 
   // Widths are those that attention sees; latent layers have one key head.
   int64_t n_heads = 0;  // 0 without attention

@@ -64,4 +64,10 @@ void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes);
 // to the stream.
 void delta_net(const LayerStep& step);
 
+// A gated linear recurrence, as above.
+void mix_recurrence(const LayerStep& step);
+// Time mix, as above; and channel mix: of a.h2, the normalised stream, to a.h.
+void mix_time(const LayerStep& step);
+void mix_channels(const LayerStep& step);
+
 }  // namespace ruv

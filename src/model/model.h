@@ -30,6 +30,33 @@ struct NormWeights {
   Vector weight, bias;
 };
 
+// What rows are mixed with those before them for.
+enum class TimeShare : uint8_t { r, w, k, v, a, g };
+inline constexpr size_t kTimeShares = 6;
+// Two matrices with a narrow row between them.
+struct LowRankPair {
+  Linear down, up;
+};
+// What a time mix and a channel mix have besides roles (model/time_mix.h). Shares are those of the
+// row before.
+struct TimeMixWeights {
+  std::array<Vector, kTimeShares> shares;
+  Vector first_share;  // dynamic: of the rows that shares are made of
+  Linear shares_down;  // and the matrices that make them
+  std::array<Linear, kTimeShares> shares_up;
+  LowRankPair decays, rates, gates, value_shares;
+  Vector decay, bonus;
+  Vector removed_key, key_share;
+  NormWeights norm;  // of heads
+  Vector channel_share_k, channel_share_r;
+};
+
+// A gated linear recurrence's gates have a matrix for each head.
+struct GatedRecurrenceWeights {
+  std::vector<Weight> input_gates, decay_gates;
+  Vector input_bias, decay_bias, rate;
+};
+
 // Roles that the layer's plan does not have are empty.
 struct LayerWeights {
   std::array<Linear, kRoles> linears;
@@ -41,6 +68,8 @@ struct LayerWeights {
   Vector conv_taps, conv_bias;
   // Linear attention: DeltaRuleParams; the norm of a head's values.
   Vector decay_rate, decay_bias, inner_norm;
+  TimeMixWeights time_mix;
+  GatedRecurrenceWeights recurrence;
 
   Linear& operator[](Role role) { return linears[static_cast<size_t>(role)]; }
   const Linear& operator[](Role role) const { return linears[static_cast<size_t>(role)]; }

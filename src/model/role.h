@@ -38,9 +38,20 @@ enum class Role : uint8_t {
   delta_out,
   conv_in,
   conv_out,
+  recurrence_x,
+  recurrence_y,
+  recurrence_out,
+  time_r,
+  time_k,
+  time_v,
+  time_g,
+  time_out,
   up,
   gate,
   down,
+  channel_k,
+  channel_v,
+  channel_r,
   router,
   expert_up,
   expert_gate,
@@ -50,7 +61,7 @@ enum class Role : uint8_t {
   shared_down,
   shared_router
 };
-inline constexpr size_t kRoles = 30;
+inline constexpr size_t kRoles = 41;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "post" ones follow attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, q_a, kv_a, attn_post, ffn, ffn_post };

@@ -172,7 +172,7 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
 
 Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
-  if (h.positions != Positions::rope) return plans;
+  if (h.positions != Positions::rope || h.n_heads == 0) return plans;
   const double base = TRY(file.number_or("rope.freq_base", 10000));
   int64_t n_dims = h.head_dim;
   if (file.find("rope.dimension_count") != nullptr)

@@ -62,12 +62,12 @@ def layout_of(case):
         shapes |= extra_tensors(kind, config, shapes)
     layout = {}
     for name, shape in shapes.items():
-        if "embed_tokens" in name or "lm_head" in name:
+        if "embed_tokens" in name or "embeddings" in name or "lm_head" in name:
             shape = (shape[0] + file.get("more_rows", 0), *shape[1:])
         filler = name
         if name == "lm_head.weight" and head == "same":
-            filler = next(n for n in shapes if "embed_tokens" in n or "wte" in n or "embed_in" in n
-                      or "word_embeddings." in n)
+            filler = next(n for n in shapes if "embed" in n or "wte" in n
+                          or "word_embeddings." in n)
         role = weights.role_of(filler, shape, config["model_type"], case["heat"])
         layout[stored_name(name, file)] = (filler, shape, role)
     return layout

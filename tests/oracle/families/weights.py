@@ -50,7 +50,7 @@ def role_of(name, shape, model_type, heat):
     queries and keys, so that windows, caps and scales matter."""
     gemma = model_type.startswith("gemma")
     sandwich = model_type in ("gemma2", "gemma3_text", "gemma3")
-    less_one = gemma or model_type == "nemotron" or (
+    less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
     if len(shape) == 1 and name.endswith("weight"):
@@ -68,8 +68,11 @@ def role_of(name, shape, model_type, heat):
         return 0.0, 0.2
     if name.endswith(ROUTERS):
         return 0.0, round(2 * heat * math.sqrt(3.0 / shape[1]), 6)  # routes that differ
+    if "time_mix_" in name:
+        return 0.5, 0.5  # the share of the own row
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head", "embed_in", "embed_out",
-                                    "word_embeddings", "embed_positions")):
+                                    "word_embeddings", "embed_positions", "rwkv.embeddings")) or (
+            name == "head.weight"):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
