@@ -46,6 +46,7 @@
   X(ernie4_5)           \
   X(hunyuan_dense)      \
   X(helium)             \
+  X(qwen3next)          \
   X(qwen35)             \
   X(minicpm3)           \
   X(deepseek2)          \
@@ -62,10 +63,13 @@
   X(internlm2)          \
   X(xverse)             \
   X(exaone)             \
+  X(qwen35moe)          \
   X(rwkv4)              \
   X(rwkv5)              \
   X(rwkv6)              \
-  X(rwkv7)
+  X(rwkv7)              \
+  X(recurrent_gemma)    \
+  X(olmo_hybrid)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

@@ -186,6 +186,51 @@ TEST(HfConfig, LayersOfQwen35AreLinearAttentionOrAttention) {
   EXPECT_NE(error_of(json.dump()).find("has the kind \"sliding_attention\""), std::string::npos);
 }
 
+TEST(HfConfig, RwkvHasNoHeads) {
+  Json json = {{"architectures", {"RwkvForCausalLM"}},
+               {"hidden_size", 64},
+               {"num_hidden_layers", 6},
+               {"vocab_size", 100}};
+  const HfConfig plain = parse(json);
+  EXPECT_EQ(integer(plain, "feed_forward_length"), 256);
+  EXPECT_EQ(integer(plain, "time_mix.inner_size"), 64);
+  EXPECT_EQ(integer(plain, "context_length"), 1024);
+  EXPECT_EQ(integer(plain, "rescale_every_n_layers"), 6);
+  EXPECT_EQ(number(plain, "attention.layer_norm_epsilon"), 1e-5);
+  EXPECT_FALSE(has(plain, "attention.head_count"));
+  json["rescale_every"] = 0;
+  json["attention_hidden_size"] = 48;
+  json["intermediate_size"] = 100;
+  EXPECT_FALSE(has(parse(json), "rescale_every_n_layers"));
+  EXPECT_EQ(integer(parse(json), "time_mix.inner_size"), 48);
+  EXPECT_EQ(integer(parse(json), "feed_forward_length"), 100);
+}
+
+TEST(HfConfig, LayersOfRecurrentGemmaRepeatAPattern) {
+  Json json = small("RecurrentGemmaForCausalLM");
+  json["num_attention_heads"] = 4;
+  const auto counts = [&](const HfConfig& config) {
+    return value<std::shared_ptr<const MetaArray>>(config, "attention.head_count_kv")->integers;
+  };
+  const HfConfig plain = parse(json);
+  EXPECT_EQ(counts(plain), (std::vector<int64_t>{0, 0, 4, 0, 0, 4}));
+  EXPECT_EQ(integer(plain, "feed_forward_length"), 48);  // gate and up
+  EXPECT_EQ(integer(plain, "recurrence.inner_size"), 64);
+  EXPECT_EQ(integer(plain, "recurrence.conv_kernel"), 4);
+  EXPECT_EQ(integer(plain, "attention.sliding_window"), 2048);
+  EXPECT_EQ(integer(plain, "rope.dimension_count"), 8);
+  EXPECT_EQ(number(plain, "final_logit_softcapping"), 30);
+  EXPECT_TRUE(plain.tied_embeddings);
+  json["block_types"] = Json::array({"attention", "recurrent"});
+  json["lru_width"] = 40;
+  EXPECT_EQ(counts(parse(json)), (std::vector<int64_t>{4, 0, 4, 0, 4, 0}));
+  EXPECT_EQ(integer(parse(json), "recurrence.inner_size"), 40);
+  json["block_types"] = Json::array({"attention", "x"});
+  EXPECT_NE(error_of(json.dump()).find("has the kind \"x\""), std::string::npos);
+  json["block_types"] = Json::array();
+  EXPECT_NE(error_of(json.dump()).find("is not an array of texts"), std::string::npos);
+}
+
 TEST(HfConfig, TheFeedForwardOfLfm2IsRoundedToBlocks) {
   Json json = small("Lfm2ForCausalLM");
   const auto width = [&] { return integer(parse(json), "feed_forward_length"); };

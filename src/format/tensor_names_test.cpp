@@ -108,6 +108,43 @@ TEST(TensorNames, LinearAttentionOfQwen35) {
   EXPECT_EQ(names("qwen35").hf_of("blk.3.ssm_dt.bias"), "model.layers.3.linear_attn.dt_bias");
 }
 
+TEST(TensorNames, LinearAttentionAndExpertsOfQwen3Next) {
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.in_proj_qkvz.weight", "qwen3next"),
+            "blk.0.ssm_in.weight");
+  EXPECT_EQ(gguf("model.layers.0.linear_attn.in_proj_ba.weight", "qwen3next"),
+            "blk.0.ssm_ba.weight");
+  EXPECT_EQ(gguf("model.layers.0.mlp.shared_expert_gate.weight", "qwen3next"),
+            "blk.0.ffn_gate_inp_shexp.weight");
+  EXPECT_EQ(gguf("model.layers.0.mlp.shared_expert.up_proj.weight", "qwen35moe"),
+            "blk.0.ffn_up_shexp.weight");
+  EXPECT_EQ(gguf("model.layers.0.mlp.experts.gate_up_proj", "qwen35moe"),
+            "blk.0.ffn_gate_exps.weight");
+}
+
+TEST(TensorNames, GenerationsOfRwkv) {
+  EXPECT_EQ(gguf("rwkv.blocks.0.pre_ln.weight", "rwkv4"), "token_embd_norm.weight");
+  EXPECT_EQ(gguf("rwkv.blocks.2.attention.time_decay", "rwkv4"), "blk.2.time_mix_decay.weight");
+  EXPECT_EQ(gguf("rwkv.blocks.2.feed_forward.time_mix_receptance", "rwkv4"),
+            "blk.2.channel_mix_lerp_r.weight");
+  EXPECT_EQ(gguf("blocks.2.att.time_first", "rwkv4"), "blk.2.time_mix_first.weight");
+  EXPECT_EQ(names("rwkv4").hf_of("blk.2.time_mix_key.weight"),
+            "rwkv.blocks.2.attention.key.weight");
+  EXPECT_EQ(gguf("blocks.1.att.ln_x.bias", "rwkv5"), "blk.1.time_mix_ln.bias");
+  EXPECT_EQ(gguf("blocks.1.att.time_maa_w2", "rwkv6"), "blk.1.time_mix_w2.weight");
+  EXPECT_EQ(gguf("blocks.1.att.x_rwkvag", "rwkv7"), "blk.1.time_mix_lerp_fused.weight");
+  EXPECT_EQ(gguf("blocks.1.ffn.x_k", "rwkv7"), "blk.1.channel_mix_lerp_k.weight");
+}
+
+TEST(TensorNames, RecurrencesOfRecurrentGemma) {
+  EXPECT_EQ(gguf("model.layers.1.temporal_block.rg_lru.recurrent_param", "recurrent_gemma"),
+            "blk.1.recurrence_decay.weight");
+  EXPECT_EQ(gguf("model.layers.1.temporal_block.linear_y.bias", "recurrent_gemma"),
+            "blk.1.recurrence_y.bias");
+  EXPECT_TRUE(names("recurrent_gemma")
+                  .gguf_of("model.layers.1.temporal_block.conv_1d.weight")
+                  .form.depthwise);
+}
+
 TEST(TensorNames, ExpertsOfQwen3Moe) {
   EXPECT_EQ(gguf("model.layers.2.mlp.gate.weight", "qwen3moe"), "blk.2.ffn_gate_inp.weight");
   EXPECT_EQ(gguf("model.layers.2.mlp.experts.11.gate_proj.weight", "qwen3moe"),

@@ -37,6 +37,12 @@ CLASSES = {
     "seed_oss": ("seed_oss", "SeedOssConfig"), "ernie4_5": ("ernie4_5", "Ernie4_5Config"),
     "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1Config"),
     "helium": ("helium", "HeliumConfig"),
+    "qwen3_next": ("qwen3_next", "Qwen3NextConfig"),
+    "qwen3_5_moe_text": ("qwen3_5_moe", "Qwen3_5MoeTextConfig"),
+    "qwen3_5_moe": ("qwen3_5_moe", "Qwen3_5MoeConfig"),
+    "olmo_hybrid": ("olmo_hybrid", "OlmoHybridConfig"),
+    "recurrent_gemma": ("recurrent_gemma", "RecurrentGemmaConfig"),
+    "rwkv": ("rwkv", "RwkvConfig"),
     "qwen3_5_text": ("qwen3_5", "Qwen3_5TextConfig"), "qwen3_5": ("qwen3_5", "Qwen3_5Config"),
     "qwen2_moe": ("qwen2_moe", "Qwen2MoeConfig"), "olmoe": ("olmoe", "OlmoeConfig"),
     "granitemoe": ("granitemoe", "GraniteMoeConfig"),
@@ -63,9 +69,9 @@ CLASSES = {
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
-            "Qwen3_5Model")
+            "Qwen3_5Model", "Qwen3_5MoeModel")
 # Folders with both, and the model_type of the class with the pictures.
-NESTED = {"gemma3": "gemma3", "qwen3_5": "qwen3_5"}
+NESTED = {"gemma3": "gemma3", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
 
 
 def is_config(node):
