@@ -32,7 +32,14 @@ enum class Windows : uint8_t { none, all, periodic };
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
 // rule, the time mix of RWKV or a gated linear recurrence; or latent attention in all of them
 // (model/latent_plan.h).
-enum class Mixers : uint8_t { attention, short_conv, delta_net, latent, time_mix, gated_recurrence };
+enum class Mixers : uint8_t {
+  attention,
+  short_conv,
+  delta_net,
+  latent,
+  time_mix,
+  gated_recurrence
+};
 // The generations of RWKV (model/time_mix.h).
 enum class TimeMix : uint8_t { none, averages, matrices, dynamic, corrected };
 enum class EmbedScale : uint8_t { none, sqrt_dim, sqrt_dim_bf16 };  // rounded to bf16

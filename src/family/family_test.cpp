@@ -56,8 +56,8 @@ TEST(Family, APeriodBelongsToPeriodicWindows) {
       EXPECT_TRUE(!periodic || family->block.window_period > 0);
       const bool has_local = family->local_rope_base > 0 || family->plain_local_rope;
       EXPECT_TRUE(hf.rope != HfRope::by_kind || has_local);
-      const bool has_none = family->block.positions != Positions::rope ||
-                            family->block.mixers == Mixers::time_mix;
+      const bool has_none =
+          family->block.positions != Positions::rope || family->block.mixers == Mixers::time_mix;
       EXPECT_EQ(hf.rope == HfRope::none, has_none);
     }
   }

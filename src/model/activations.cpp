@@ -118,10 +118,11 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view : {&cut.x, &cut.h, &cut.h2, &cut.q, &cut.k, &cut.v, &cut.attn_gate, &cut.attn,
-                     &cut.beta, &cut.decay, &cut.decay_gate, &cut.q_low, &cut.heads, &cut.q_rope,
-                     &cut.k_rope, &cut.conv, &cut.gate, &cut.up, &cut.router, &cut.routes, &cut.low,
-                     &cut.low_shares}) {
+  for (View* view :
+       {&cut.x,         &cut.h,      &cut.h2,     &cut.q,         &cut.k,          &cut.v,
+        &cut.attn_gate, &cut.attn,   &cut.beta,   &cut.decay,     &cut.decay_gate, &cut.q_low,
+        &cut.heads,     &cut.q_rope, &cut.k_rope, &cut.conv,      &cut.gate,       &cut.up,
+        &cut.router,    &cut.routes, &cut.low,    &cut.low_shares}) {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;
@@ -132,13 +133,13 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
   const NarrowRows narrow = narrow_rows(model);
-  OpsLimits limits{.max_rows = max_rows,
-                   .max_k = std::max({h.n_embd, widest_factor(model), narrow.pairs, narrow.shares,
-                                      max_rank}),
-                   .max_experts = h.n_experts,
-                   .max_chosen = h.n_experts_used,
-                   .max_state_keys = std::max(h.delta.key_dim, h.time_mix.head_dim),
-                   .max_state_values = std::max(h.delta.value_dim, h.time_mix.head_dim)};
+  OpsLimits limits{
+      .max_rows = max_rows,
+      .max_k = std::max({h.n_embd, widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
+      .max_experts = h.n_experts,
+      .max_chosen = h.n_experts_used,
+      .max_state_keys = std::max(h.delta.key_dim, h.time_mix.head_dim),
+      .max_state_values = std::max(h.delta.value_dim, h.time_mix.head_dim)};
   for (const LayerPlan& plan : model.plans) {
     if (plan.n_kv_heads == 0) continue;
     limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});

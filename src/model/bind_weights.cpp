@@ -103,8 +103,7 @@ class Binder {
       TRY(source_.noted(prefix_ + "recurrence_", bind_recurrence(plan, w)));
     }
     if (plan.time_mix.exists()) {
-      TRY(source_.noted(prefix_ + "time_mix_",
-                        bind_time_mix(m_, source_, prefix_, i, w.time_mix)));
+      TRY(source_.noted(prefix_ + "time_mix_", bind_time_mix(m_, source_, prefix_, i, w.time_mix)));
     }
     return {};
   }
