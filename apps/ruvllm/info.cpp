@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "device/cache_layout.h"
 #include "family/config_keys.h"
+#include "family/layer_words.h"
 #include "family/word_list.h"
 #include "format/gguf_keys.h"
 #include "model/examine.h"
@@ -363,6 +364,20 @@ void print_keys() {
                      {"neutral", neutral_json(gguf_neutral_keys())}}}});
 }
 
+// What is known of each family, for tools/family_table.
+void print_families() {
+  Json all = Json::array();
+  for (const FamilyRecord* const family : families()) {
+    Json classes = Json::array();
+    for (const HfClass& hf : family->classes) classes.push_back(hf.model_type);
+    all.push_back({{"name", family->name},
+                   {"classes", classes},
+                   {"layer", layer_words(*family)},
+                   {"published", family->published}});
+  }
+  print_json_line({{"families", all}});
+}
+
 }  // namespace
 
 int info_command(int argc, char** argv) {
@@ -371,6 +386,7 @@ int info_command(int argc, char** argv) {
   bool json = false;
   bool tensors = false;
   bool keys = false;
+  bool list_families = false;
   std::vector<std::string> ignored_keys;
   CommandLine line(
       "info",
@@ -383,12 +399,13 @@ int info_command(int argc, char** argv) {
   line.flag(
       "--keys", keys,
       "List what is known of the keys of config.json and GGUF files, as JSON; needs no model");
+  line.flag("--families", list_families, "List the families of models, as JSON; needs no model");
   add_ignore_flag(line, ignored_keys);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (line.given("path") && line.given("--model"))
     return line.wrong_call("give one model: PATH or --model");
-  if (keys) {
-    print_keys();
+  if (keys || list_families) {
+    keys ? print_keys() : print_families();
     return kDone;
   }
   if (line.given("path")) model = positional;

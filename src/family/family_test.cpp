@@ -7,6 +7,7 @@
 #include <set>
 
 #include "family/config_keys.h"
+#include "family/layer_words.h"
 #include "family/word_list.h"
 
 namespace ruv {
@@ -122,6 +123,17 @@ TEST(Family, TokenizersHaveDefaultsWithoutARecordToo) {
   EXPECT_TRUE(vocab_defaults_of("gptneox").nfc);
   EXPECT_EQ(vocab_defaults_of("llama").splits, "");
   EXPECT_EQ(vocab_defaults_of("other").splits, "");
+}
+
+TEST(LayerWords, NamesWhatDiffersFromLlama) {
+  const auto words = [](std::string_view name) { return layer_words(*find_family(name)); };
+  EXPECT_EQ(layer_words({}), "");
+  EXPECT_EQ(words("llama"), "windows, experts");
+  EXPECT_EQ(words("gpt2"),
+            "layer norms, learned positions, biases of q, k and v, GELU without a gate, biases");
+  EXPECT_EQ(words("gemma2"),
+            "scaled embeddings, norms before and after, windows in all but every 2nd layer, capped "
+            "scores, gated by GELU, capped logits");
 }
 
 TEST(WordList, WordsAreWhole) {

@@ -1,0 +1,84 @@
+// One line for each feature, in the order in which a block computes.
+#include "family/layer_words.h"
+
+#include <fmt/format.h>
+
+namespace ruv {
+namespace {
+
+// Features that are there, joined.
+class Words {
+ public:
+  Words& add_if(bool has, std::string_view feature) {
+    if (has) text_ += fmt::format("{}{}", text_.empty() ? "" : ", ", feature);
+    return *this;
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string_view act_words(Act act) {
+  switch (act) {
+    case Act::gelu:
+    case Act::gelu_tanh:
+    case Act::quick_gelu:
+      return "GELU";
+    case Act::relu:
+      return "ReLU";
+    case Act::relu2:
+      return "squared ReLU";
+    default:
+      return "SiLU";
+  }
+}
+
+// "2nd", "6th"; periods are small.
+std::string nth(int64_t n) { return fmt::format("{}{}", n, n == 2 ? "nd" : n == 3 ? "rd" : "th"); }
+
+void add_norms(const BlockSpec& block, Words& words) {
+  words.add_if(block.embd_norm, "normalised embeddings")
+      .add_if(block.norm == Norm::layer && !block.norm_weights, "layer norms without weights")
+      .add_if(block.norm == Norm::layer && block.norm_weights && !block.norm_biases,
+              "layer norms without biases")
+      .add_if(block.norm == Norm::layer && block.norm_weights && block.norm_biases, "layer norms")
+      .add_if(block.norm_place == NormPlace::sandwich, "norms before and after")
+      .add_if(block.norm_place == NormPlace::post, "norms after")
+      .add_if(block.parallel, "feed-forward beside attention");
+}
+
+void add_attention(const BlockSpec& block, Words& words) {
+  words.add_if(block.positions == Positions::learned, "learned positions")
+      .add_if(block.mixers == Mixers::short_conv, "short convolutions in some layers")
+      .add_if(block.mixers == Mixers::delta_net, "gated delta rule in some layers")
+      .add_if(block.qkv_bias, "biases of q, k and v")
+      .add_if(block.qk_norm != QkNorm::none, "normalised q and k")
+      .add_if(block.gated_attention, "gated attention")
+      .add_if(block.windows == Windows::all, "windows")
+      .add_if(block.windows == Windows::periodic,
+              fmt::format("windows in all but every {} layer", nth(block.window_period)))
+      .add_if(block.only_windows_rotate, "positions in windowed layers only")
+      .add_if(block.unrotated_period > 0,
+              fmt::format("no positions in every {} layer", nth(block.unrotated_period)));
+}
+
+}  // namespace
+
+std::string layer_words(const FamilyRecord& family) {
+  const BlockSpec& block = family.block;
+  Words words;
+  words.add_if(family.embed_scale != EmbedScale::none, "scaled embeddings");
+  add_norms(block, words);
+  add_attention(block, words);
+  words.add_if(family.attn_softcap.computed, "capped scores")
+      .add_if(!block.gated, fmt::format("{} without a gate", act_words(block.act)))
+      .add_if(block.gated && block.act != Act::silu,
+              fmt::format("gated by {}", act_words(block.act)))
+      .add_if(block.all_bias, "biases")
+      .add_if(family.experts.computed, "experts")
+      .add_if(family.final_softcap.computed, "capped logits");
+  return std::move(words).text();
+}
+
+}  // namespace ruv
