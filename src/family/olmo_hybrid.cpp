@@ -33,6 +33,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord olmo_hybrid{.name = "olmo_hybrid",
+                                         .published = "OLMo Hybrid 7B",
                                          .block = {.norm_place = NormPlace::post,
                                                    .mixers = Mixers::delta_net,
                                                    .linear_pre_norm = true,

@@ -61,6 +61,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord qwen35moe{
     .name = "qwen35moe",
+    .published = "Qwen3.5 with experts",
     .block = {.mixers = Mixers::delta_net, .gated_attention = true, .qk_norm = QkNorm::heads},
     .experts = {.computed = true, .shared_router = true},
     .gguf_keys = " rope.dimension_sections ",

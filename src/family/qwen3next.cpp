@@ -43,6 +43,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord qwen3next{
     .name = "qwen3next",
+    .published = "Qwen3-Next 80B-A3B",
     .block = {.mixers = Mixers::delta_net, .gated_attention = true, .qk_norm = QkNorm::heads},
     .experts = {.computed = true, .shared_router = true},
     .ffn_norm = "post_attention_norm",

@@ -50,6 +50,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord recurrent_gemma{
     .name = "recurrent_gemma",
+    .published = "RecurrentGemma 2B and 9B",
     .block = {.mixers = Mixers::gated_recurrence,
               .all_bias = true,
               .act = Act::gelu_tanh,

@@ -57,6 +57,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord rwkv4{.name = "rwkv4",
+                                   .published = "RWKV-4 169M to 14B",
                                    .block = {.norm = Norm::layer,
                                              .embd_norm = true,
                                              .mixers = Mixers::time_mix,

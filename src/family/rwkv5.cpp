@@ -33,6 +33,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord rwkv5{
     .name = "rwkv5",
+    .published = "RWKV-5 World (5.2)",
     .block = {.norm = Norm::layer,
               .embd_norm = true,
               .mixers = Mixers::time_mix,

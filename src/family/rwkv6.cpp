@@ -38,6 +38,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord rwkv6{
     .name = "rwkv6",
+    .published = "RWKV-6 World",
     .block = {.norm = Norm::layer,
               .embd_norm = true,
               .mixers = Mixers::time_mix,

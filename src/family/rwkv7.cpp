@@ -39,6 +39,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord rwkv7{
     .name = "rwkv7",
+    .published = "RWKV-7 World (Goose)",
     .block = {.norm = Norm::layer,
               .embd_norm = true,
               .mixers = Mixers::time_mix,
