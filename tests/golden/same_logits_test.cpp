@@ -27,14 +27,22 @@ constexpr int64_t kLayers = 2;
 constexpr int64_t kFf = 512;
 constexpr int64_t kKv = 128;  // two heads of 64
 constexpr int64_t kExpertFf = 256;
+constexpr int64_t kSharedFf = 320;
 
 struct Matrix {
   std::string name;
   std::vector<int64_t> shape;
 };
 
-// n_experts 0: a gated feed-forward.
-std::vector<Matrix> matrices(int64_t n_experts) {
+// The feed-forwards of a model. No experts: a gated one. grouped: experts are chosen by sigmoids, a
+// bias and groups, beside one that all rows share.
+struct FeedForwards {
+  int64_t n_experts = 0;
+  bool grouped = false;
+};
+
+std::vector<Matrix> matrices(FeedForwards ff) {
+  const int64_t n_experts = ff.n_experts;
   std::vector<Matrix> all = {{"token_embd.weight", {kVocab, kEmbd}},
                              {"output_norm.weight", {kEmbd}},
                              {"output.weight", {kVocab, kEmbd}}};
@@ -56,6 +64,11 @@ std::vector<Matrix> matrices(int64_t n_experts) {
     all.push_back({block + "ffn_gate_exps.weight", {n_experts, kExpertFf, kEmbd}});
     all.push_back({block + "ffn_up_exps.weight", {n_experts, kExpertFf, kEmbd}});
     all.push_back({block + "ffn_down_exps.weight", {n_experts, kEmbd, kExpertFf}});
+    if (!ff.grouped) continue;
+    all.push_back({block + "exp_probs_b.bias", {n_experts}});
+    all.push_back({block + "ffn_gate_shexp.weight", {kSharedFf, kEmbd}});
+    all.push_back({block + "ffn_up_shexp.weight", {kSharedFf, kEmbd}});
+    all.push_back({block + "ffn_down_shexp.weight", {kEmbd, kSharedFf}});
   }
   return all;
 }
@@ -72,7 +85,7 @@ std::vector<float> random_weights(const Matrix& matrix, Rng& rng) {
   return x;
 }
 
-Status write_model(const std::string& path, int64_t n_experts) {
+Status write_model(const std::string& path, FeedForwards ff) {
   GgufWriter writer = TRY(GgufWriter::create(path));
   writer.add_text("general.architecture", "llama");
   writer.add_u32("llama.context_length", 512);
@@ -83,12 +96,19 @@ Status write_model(const std::string& path, int64_t n_experts) {
   writer.add_u32("llama.attention.head_count_kv", 2);
   writer.add_f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
   writer.add_f32("llama.rope.freq_base", 500000);
-  if (n_experts > 0) {
-    writer.add_u32("llama.expert_count", static_cast<uint32_t>(n_experts));
+  if (ff.n_experts > 0) {
+    writer.add_u32("llama.expert_count", static_cast<uint32_t>(ff.n_experts));
     writer.add_u32("llama.expert_used_count", 3);
     writer.add_u32("llama.expert_feed_forward_length", kExpertFf);
   }
-  const std::vector<Matrix> all = matrices(n_experts);
+  if (ff.grouped) {
+    writer.add_u32("llama.expert_gating_func", 2);
+    writer.add_u32("llama.expert_group_count", 4);
+    writer.add_u32("llama.expert_group_used_count", 2);
+    writer.add_f32("llama.expert_weights_scale", 2.5F);
+    writer.add_u32("llama.expert_shared_feed_forward_length", kSharedFf);
+  }
+  const std::vector<Matrix> all = matrices(ff);
   for (const Matrix& m : all) writer.declare_tensor(m.name, DType::f32, m.shape);
   TRY(writer.begin_tensors());
   Rng rng(7);
@@ -127,7 +147,7 @@ struct LogitsCase {
   KvType kv;
   int64_t n_tokens;  // 300: more than one chunk of keys
   uint64_t expected;
-  int64_t n_experts = 0;
+  FeedForwards ff = {};
 };
 
 // f32 and f16 agree because the weights have few bits.
@@ -150,9 +170,11 @@ constexpr LogitsCase kCases[] = {
     {"q6_k", KvType::int8, 20, 0x948D39748592F5C4ULL},
     {"iq4_nl", KvType::int8, 20, 0xCF8C1C8E2DC83749ULL},
     {"iq4_xs", KvType::int8, 20, 0x879EDDA937940EF3ULL},
-    {"f32", KvType::int8, 20, 0x1B37B3942E46EEABULL, 7},
-    {"q8_0", KvType::f16, 300, 0x2AAAAE1C23F7E085ULL, 7},
-    {"q4_k_m", KvType::int8, 20, 0xB7E9983F177B3343ULL, 7},
+    {"f32", KvType::int8, 20, 0x1B37B3942E46EEABULL, {7}},
+    {"q8_0", KvType::f16, 300, 0x2AAAAE1C23F7E085ULL, {7}},
+    {"q4_k_m", KvType::int8, 20, 0xB7E9983F177B3343ULL, {7}},
+    {"f32", KvType::int8, 20, 0x831A9519F6A82624ULL, {8, true}},
+    {"q8_0", KvType::f16, 300, 0xA840806172D043F3ULL, {8, true}},
 };
 
 class SameLogits : public testing::TestWithParam<LogitsCase> {};
@@ -161,7 +183,7 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
   const LogitsCase& c = GetParam();
   const std::string folder = testing::TempDir() + "ruv_logits_" + std::to_string(getpid());
   std::filesystem::create_directories(folder);
-  ASSERT_TRUE(write_model(folder + "/f32.gguf", c.n_experts).ok());
+  ASSERT_TRUE(write_model(folder + "/f32.gguf", c.ff).ok());
   const auto plain = ModelFile::open(folder + "/f32.gguf");
   ASSERT_TRUE(plain.has_value()) << plain.error().message();
   const std::string path = folder + "/" + c.weights + "_.gguf";
@@ -188,7 +210,9 @@ TEST_P(SameLogits, OnEveryInstructionSet) {
 
 INSTANTIATE_TEST_SUITE_P(All, SameLogits, testing::ValuesIn(kCases), [](const auto& info) {
   return std::string(info.param.weights) + "_" + std::string(kv_type_name(info.param.kv)) +
-         (info.param.n_experts > 0 ? "_experts" : "");
+         (info.param.ff.grouped         ? "_grouped"
+          : info.param.ff.n_experts > 0 ? "_experts"
+                                        : "");
 });
 
 }  // namespace
