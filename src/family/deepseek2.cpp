@@ -109,7 +109,7 @@ constexpr HfClass kClasses[] = {
 
 constinit const FamilyRecord deepseek2{
     .name = "deepseek2",
-    .published = "GLM-4.7 Flash, Youtu-LLM 2B, Moonlight 16B; others of DeepSeek use YaRN",
+    .published = "DeepSeek V2 and V3 (folders in BF16), GLM-4.7 Flash, Youtu-LLM 2B, Moonlight 16B",
     .block = {.mixers = Mixers::latent},
     .experts = {.computed = true,
                 .group_rank = GroupRank::best_two,

@@ -198,8 +198,8 @@ struct FamilyRecord {
   bool tiled_value_heads = false;  // linear attention: value head h has key head h mod their count
   std::string_view last_norm = "output_norm";  // the norm before the output matrix
   std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward
-  // A file that has this one has it before attention, and the usual one before the feed-forward, in
-  // both kinds of files.
+  // Where a file has this tensor, it comes before attention and the usual one before the
+  // feed-forward, in both kinds of files.
   std::string_view second_norm = {};
   VocabDefaults vocab = {};
 

@@ -65,7 +65,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord gpt_oss{.name = "gpt-oss",
-                                     .published = "no file yet: GPT-OSS 20B and 120B use YaRN",
+                                     .published = "GPT-OSS 20B and 120B",
                                      .block = {.expert_bias = true,
                                                .act = Act::quick_gelu,
                                                .windows = Windows::periodic,

@@ -65,7 +65,7 @@ struct HfSizeKeys {
   std::string_view ff = "intermediate_size";          // none: four times the width
   std::string_view positions = "max_position_embeddings";
 };
-// Of GPT-2 and those after it.
+// The names of GPT-2 and its successors.
 inline constexpr HfSizeKeys kShortSizes = {.layers = "num_hidden_layers n_layer",
                                            .width = "hidden_size n_embd",
                                            .heads = "num_attention_heads n_head",

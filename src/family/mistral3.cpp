@@ -18,7 +18,7 @@ constexpr HfClass kClasses[] = {{.model_type = "ministral3",
 
 constinit const FamilyRecord mistral3{
     .name = "mistral3",
-    .published = "no file yet: those of Ministral 3 use YaRN",
+    .published = "Ministral 3 3B to 14B",
     .block = {.windows = Windows::all, .growth = Growth::all},
     .gguf_keys = "attention.temperature_scale attention.temperature_length",
     .neighbour_rows = true,

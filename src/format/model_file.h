@@ -99,7 +99,7 @@ class ModelFile {
   // The family. Fails: unsupported, naming the architecture and the families that are most like it.
   Result<const FamilyRecord*> known_family() const;
   RopeOrder rope_order() const;
-  // Of a fused matrix of queries, keys and values.
+  // How the rows of a fused matrix of queries, keys and values are ordered.
   QkvRows qkv_rows() const;
   // The weights of norms are stored as w - 1: add 1 while loading. GGUF files of the same models
   // hold w.
