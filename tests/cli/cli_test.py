@@ -109,11 +109,15 @@ class Calls(CommandTest):
                  "counts": b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60)}
         for name, content in names.items():
             path = self.with_file(content)
-            for arguments in (("run", "a"), ("info",), ("tokenize", "--text", "a")):
+            for arguments in (("run", "a"), ("tokenize", "--text", "a")):
                 with self.subTest(f"{name}: {arguments}"):
                     message = self.assert_fails(1, *arguments, "--model", path, says=path)
                     if name != "garbage":
                         self.assertIn("offset", message)
+            with self.subTest(f"{name}: info"):  # that it does not run is the answer
+                told = call("info", "--model", path)
+                self.assertEqual((told.returncode, told.stderr), (1, ""))
+                self.assertIn(f"no: {path}: offset", told.stdout)
 
     def test_impossible_isa(self):
         done = call("run", "a", env={"RUV_ISA": "mmx"})
