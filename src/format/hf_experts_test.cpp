@@ -111,7 +111,8 @@ TEST(HfExperts, HunyuanMayCountThemByLayer) {
   json["moe_topk"] = {2, 2, 2, 2};
   EXPECT_EQ(Meaning(json).integer("expert_used_count"), 2);
   EXPECT_EQ(Meaning(json).integer("expert_shared_feed_forward_length"), 96);
-  for (const Json& wrong : {Json({2, 2, 2, 3}), Json::array(), Json({-1, -1}), Json::array({"2"})}) {
+  for (const Json& wrong :
+       {Json({2, 2, 2, 3}), Json::array(), Json({-1, -1}), Json::array({"2"})}) {
     json["moe_topk"] = wrong;
     EXPECT_NE(Meaning(json).error().find("moe_topk"), std::string::npos) << wrong.dump();
   }
