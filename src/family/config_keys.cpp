@@ -32,6 +32,9 @@ std::string_view window_keys(HfWindows windows) {
       return "sliding_window use_sliding_window max_window_layers layer_types";
     case HfWindows::never:
       return "layer_types";
+    case HfWindows::chunks:
+      return "attention_chunk_size layer_types";
+    case HfWindows::listed:
     case HfWindows::periodic:
     case HfWindows::periodic_or_none:
       return "sliding_window layer_types";

@@ -119,6 +119,6 @@ constinit const FamilyRecord deepseek2{
     .neighbour_pairs = true,
     .gguf_keys =
         "attention.q_lora_rank attention.kv_lora_rank attention.key_length_mla "
-        "attention.value_length_mla",
+        "attention.value_length_mla rope.scaling.yarn_log_multiplier",
     .classes = kClasses};
 }  // namespace ruv::family

@@ -52,6 +52,9 @@
   X(deepseek2)          \
   X(mistral3)           \
   X(gpt_oss)            \
+  X(jais2)              \
+  X(vaultgemma)         \
+  X(llama4)             \
   X(gptneox)            \
   X(falcon)             \
   X(bloom)              \

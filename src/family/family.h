@@ -79,6 +79,7 @@ struct BlockSpec {
   bool gated_attention = false;
   QkNorm qk_norm = QkNorm::none;
   bool qk_norm_optional = false;  // where the config says so, or the file has the weights
+  bool qk_norm_weights = true;    // its norms have weights
   bool rotates_first = false;     // positions come before that norm
   bool gated = true;              // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;
@@ -90,6 +91,7 @@ struct BlockSpec {
   // have none if there is a window; the last of each period has none.
   bool only_windows_rotate = false;
   int64_t unrotated_period = 0;
+  bool only_rotated_norms = false;  // layers without positions normalise neither queries nor keys
   Growth growth = Growth::none;
 };
 
@@ -104,6 +106,7 @@ struct ExpertSpec {
   float sum_least = 0;
   float closeness = 0;  // of sparsemixer, where the file does not say it
   bool weighs_inputs = false;
+  bool always_shared = false;  // GGUF files without a width have a shared expert as wide as others
   bool shared_router = false;  // the shared experts have a weight of their own
   // Limit and shift of the experts' gates (device/ops.h: GateLimits); limit: where the file does
   // not say it.
@@ -115,6 +118,12 @@ struct ExpertSpec {
 struct SoftCap {
   bool computed = false;  // the family's model class reads the key from config.json
   float otherwise = 0;    // the cap where the file is silent; 0: none
+};
+
+// How queries grow with their position: by 1 + slope · ln(1 + floor((position + offset) / span)).
+struct UsualGrowth {
+  float slope = 0;  // 0: they do not
+  int64_t span = 1;
 };
 
 // Whether a tensor of a checkpoint has what all experts have of a role: matrices (experts, n_out,
@@ -202,6 +211,10 @@ struct FamilyRecord {
   // feed-forward, in both kinds of files.
   std::string_view second_norm = {};
   VocabDefaults vocab = {};
+  // What files without keys for it mean: the window, and, where there is one, the queries' growth.
+  int64_t usual_window = 0;
+  UsualGrowth usual_growth = {};
+  int64_t unnormalised_experts = 0;  // files with this many experts normalise neither q nor k
 
   // Checkpoints only.
   bool norms_minus_one = false;  // norm weights are stored less 1

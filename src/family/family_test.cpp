@@ -70,7 +70,8 @@ TEST(Family, WhatOneFieldNeedsAnotherHas) {
         block.parallel || is_word_of(family->gguf_keys, "use_parallel_residual");
     EXPECT_FALSE(may_be_parallel && block.mixers != Mixers::attention) << family->name;
     for (const HfClass& hf : family->classes) {
-      EXPECT_TRUE(hf.rotated_key.empty() || block.unrotated_period > 0) << family->name;
+      const bool has_period = block.unrotated_period > 0 || block.window_period > 0;
+      EXPECT_TRUE(hf.rotated_key.empty() || has_period) << family->name;
       EXPECT_FALSE(!hf.parallel_key.empty() && block.mixers != Mixers::attention) << family->name;
     }
   }

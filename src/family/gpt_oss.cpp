@@ -6,7 +6,9 @@ namespace ruv::family {
 namespace {
 // The activation is fixed; its slope is that of quick GELU.
 constexpr NeutralKey kNeutral[] = {{"swiglu_alpha", " 1.702 "}};
-// Without rope_parameters the class scales positions by YaRN. Experts are as wide as
+constexpr std::string_view kRope = R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0,
+    "beta_slow": 1.0, "truncate": false, "original_max_position_embeddings": 4096})";
+// Experts are as wide as
 // intermediate_size, and the weights of a row's experts are the softmax of the chosen numbers.
 constexpr HfClass kClasses[] = {{.model_type = "gpt_oss",
                                  .class_names = "GptOssForCausalLM GptOssModel",
@@ -21,7 +23,7 @@ constexpr HfClass kClasses[] = {{.model_type = "gpt_oss",
                                  .null_head_dim = true,
                                  .windows = HfWindows::periodic,
                                  .window = 128,
-                                 .scaled_by_default = true,
+                                 .default_rope = kRope,
                                  .rope_base = 150000,
                                  .qkv_bias = "attention_bias",
                                  .output_bias = "attention_bias",

@@ -21,12 +21,14 @@ struct NeutralKey {
 enum class HfWindows : uint8_t {
   none,              // the class has no window; keys about one are ignored
   all,               // sliding_window, on all layers
+  listed,            // the same, or on those of layer_types
   optional,          // the same, where use_sliding_window is true
   upper,             // use_sliding_window; layers from max_window_layers on, or layer_types
   above,             // the same without use_sliding_window
   alternate,         // use_sliding_window; layers 0, 2, … below max_window_layers, or layer_types
   periodic,          // layer_types, or all but every n-th layer
   periodic_or_none,  // the same, where sliding_window is not null
+  chunks,            // attention_chunk_size, of layers that layer_types names, or that rotate
   never,             // layer_types may name layers that see all
 };
 enum class HfRope : uint8_t {
@@ -109,7 +111,8 @@ struct HfClass {
   int64_t max_window_layers = 28;    // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
-  bool scaled_by_default = false;  // without rope_parameters positions are scaled, which is refused
+  // JSON of the object that is read where the config has neither rope_parameters nor rope_scaling.
+  std::string_view default_rope = {};
   double rope_base = 10000;
   // longrope: short_mscale and long_mscale scale angles in place of the attention factor.
   bool angle_scales = false;
@@ -132,6 +135,7 @@ struct HfClass {
   std::string_view head_bias = {};  // the same of the output matrix; absent: no
   bool biases_by_default = false;
   std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
+  bool qk_norm_by_default = false;    // absent: yes
   bool qkv_bias_by_default = false;
   // Sizes of linear attention follow from those of attention where they are absent, and its betas
   // may reach 2 (linear_allow_neg_eigval).

@@ -1,8 +1,9 @@
-// Llama 2 and 3, Mistral (whose files name a window), and Mixtral, which has experts.
+// Llama 2 and 3, Mistral and Ministral (whose files name a window), and Mixtral, which has experts.
 #include "family/families.h"
 
 namespace ruv::family {
 namespace {
+constexpr NeutralKey kPlain[] = {{"clip_qkv", " null "}, {"use_sliding_window", " false "}};
 constexpr HfClass kClasses[] = {
     {.model_type = "llama",
      .class_names = "LlamaForCausalLM LlamaModel LLaMAForCausalLM",
@@ -29,6 +30,27 @@ constexpr HfClass kClasses[] = {
      .n_kv_heads = 8,
      .windows = HfWindows::all,
      .window = 4096},
+    {.model_type = "ministral",
+     .class_names = "MinistralForCausalLM MinistralModel",
+     .max_positions = 131072,
+     .n_kv_heads = 8,
+     .null_kv_heads = true,
+     .null_head_dim = true,
+     .windows = HfWindows::listed,
+     .window = 4096},
+    {.model_type = "iquestcoder",
+     .class_names = "IQuestCoderForCausalLM IQuestCoderModel",
+     .heads_divide = true,
+     .norm_eps = 1e-5,
+     .max_positions = 131072,
+     .n_kv_heads = 8,
+     .null_kv_heads = true,
+     .head_dim = 128,
+     .null_head_dim = true,
+     .qkv_bias = "attention_bias",
+     .output_bias = "attention_bias",
+     .mlp_bias = "mlp_bias",
+     .neutral = kPlain},
     {.model_type = "mixtral",
      .class_names = "MixtralForCausalLM MixtralModel",
      .norm_eps = 1e-5,
@@ -51,7 +73,7 @@ constinit const FamilyRecord llama{.name = "llama",
                                    .published =
                                        "Llama 1 to 3.3, Code Llama, TinyLlama, SmolLM 2, "
                                        "Yi, Mistral 7B, Mixtral 8x7B and 8x22B, "
-                                       "InternLM 3",
+                                       "Ministral 8B, InternLM 3, IQuest Coder 40B",
                                    .block = {.windows = Windows::all},
                                    .experts = {.computed = true},
                                    // The converter of this architecture alone moves rows.

@@ -180,6 +180,9 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   }
   if (model.container() == "gguf") return false;
   if (key.starts_with("tokenizer.")) return true;  // written from the TokenizerSpec
+  const FamilyRecord* const family = model.family();
+  const bool bare_norms = family != nullptr && !family->block.qk_norm_weights;
+  if (bare_norms && key.ends_with(".use_qk_norm")) return false;
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
   for (const std::string_view name :
        {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias"}) {

@@ -10,9 +10,7 @@ namespace {
 // Scaled positions make scores larger, by the square of what YaRN gives for mscale_all_dim.
 Status set_latent_scale(const Members& config, int64_t query_dim, HfValues& out) {
   constexpr std::string_view kName = "mscale_all_dim";
-  const Members scaling = TRY(config.object("rope_scaling"));
-  const Members parameters = TRY(config.object("rope_parameters"));
-  const Members& rope = scaling.json().empty() ? parameters : scaling;
+  const Members rope = TRY(rope_object(config, out));
   const std::string older = TRY(rope.text_or("type", "default"));
   if (TRY(rope.text_or("rope_type", older)) == "default" || !rope.is_set(kName)) return {};
   const double all_dims = TRY(rope.number(kName)).value_or(0);
@@ -71,10 +69,10 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
 
 namespace {
 
-// Slope and span; a slope of 0 means none.
+// Slope and span; a slope of 0 means none, which is said where files that do not mean another.
 Status set_growth(const Members& members, std::string_view slope_name, double slope,
                   std::string_view span_name, int64_t span, HfValues& out) {
-  if (slope == 0) return {};
+  if (slope == 0 && out.family().usual_growth.slope == 0) return {};
   out.set("attention.temperature_scale", slope, members.path_of(slope_name));
   out.set("attention.temperature_length", span, members.path_of(span_name));
   return {};
@@ -84,13 +82,7 @@ Status set_growth(const Members& members, std::string_view slope_name, double sl
 Status read_growth_of_rope(const Members& config, HfValues& out) {
   constexpr std::string_view kSlope = "llama_4_scaling_beta";
   constexpr std::string_view kSpan = "original_max_position_embeddings";
-  const Members scaling = TRY(config.object("rope_scaling"));
-  const Members parameters = TRY(config.object("rope_parameters"));
-  const Members& rope = scaling.json().empty() ? parameters : scaling;
-  if (rope.json().empty()) {
-    return config.wrong("rope_parameters", "is missing, and its default is not supported",
-                        Code::unsupported);
-  }
+  const Members rope = TRY(rope_object(config, out));
   const auto slope = TRY(rope.number(kSlope));
   if (!slope) return rope.wrong(kSlope, "is missing");
   const Members& place = config.is_set(kSpan) ? config : rope;
@@ -111,8 +103,8 @@ Status read_hf_growth(const Members& config, HfValues& out) {
   constexpr std::string_view kSlope = "attn_scale", kSpan = "floor_scale";
   constexpr double kUsualSlope = 0.1;
   constexpr int64_t kUsualSpan = 8192;
-  if (!TRY(config.truth("attn_temperature_tuning")).value_or(true)) return {};
-  const double slope = TRY(config.number(kSlope)).value_or(kUsualSlope);
+  const bool grows = TRY(config.truth("attn_temperature_tuning")).value_or(true);
+  const double slope = grows ? TRY(config.number(kSlope)).value_or(kUsualSlope) : 0;
   return set_growth(config, kSlope, slope, kSpan, TRY(config.positive_or(kSpan, kUsualSpan)), out);
 }
 

@@ -112,9 +112,57 @@ TEST(HfLatentKeys, ScalesOfMiniCpm3) {
   EXPECT_TRUE(names(error_of(config), "dim_model_base"));
 }
 
+// Layers that rotate see chunks, unless layer_types says which do.
+TEST(HfChunkKeys, ChunksAndGrowthOfLlama4) {
+  Json config = small("llama4_text");
+  config["num_local_experts"] = 4;
+  config["head_dim"] = 16;
+  config["intermediate_size_mlp"] = 32;
+  EXPECT_EQ(number(config, "attention.sliding_window"), 8192);
+  EXPECT_EQ(number(config, "attention.temperature_scale"), 0.1);
+  EXPECT_EQ(number(config, "attention.temperature_length"), 8192);
+  EXPECT_EQ(number(config, "expert_shared_feed_forward_length"),
+            number(config, "expert_feed_forward_length"));
+  config["attn_temperature_tuning"] = false;
+  EXPECT_EQ(number(config, "attention.temperature_scale"), 0);
+  config["attention_chunk_size"] = 16;
+  EXPECT_EQ(number(config, "attention.sliding_window"), 16);
+  config["layer_types"] = {"chunked_attention", "sliding_attention", "full_attention",
+                           "full_attention"};
+  EXPECT_TRUE(names(error_of(config), "layer_types"));
+  config["layer_types"] = {"chunked_attention", "full_attention", "full_attention",
+                           "full_attention"};
+  EXPECT_EQ(error_of(config), "no error");
+  config["attention_chunk_size"] = nullptr;
+  EXPECT_TRUE(names(error_of(config), "layer_types"));
+  config.erase("layer_types");
+  EXPECT_EQ(number(config, "attention.sliding_window"), 0);
+}
+
+// A base beside the default counts; an empty rope_scaling does not take its place, empty
+// rope_parameters do.
+TEST(HfRopeKeys, GptOssScalesPositionsByDefault) {
+  Json config = small("gpt_oss");
+  config["num_local_experts"] = 4;
+  config["head_dim"] = 16;
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 32);
+  EXPECT_EQ(number(config, "rope.scaling.original_context_length"), 4096);
+  EXPECT_EQ(number(config, "rope.scaling.yarn_beta_fast"), 32);
+  EXPECT_EQ(number(config, "rope.freq_base"), 150000);
+  config["rope_theta"] = 500.0;
+  config["rope_scaling"] = Json::object();
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 32);
+  EXPECT_EQ(number(config, "rope.freq_base"), 500);
+  config["rope_parameters"] = Json::object();
+  EXPECT_EQ(number(config, "rope.scaling.factor"), -1);
+}
+
 TEST(HfGrowthKeys, SlopeAndSpanAreInTheRopeParameters) {
   Json config = small("ministral3");
-  EXPECT_TRUE(names(error_of(config), "rope_parameters"));
+  EXPECT_EQ(number(config, "attention.temperature_scale"), 0.1);
+  EXPECT_EQ(number(config, "attention.temperature_length"), 16384);
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 16);
+  EXPECT_EQ(number(config, "rope.freq_base"), 1e6);
   config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e4}};
   EXPECT_TRUE(names(error_of(config), "rope_parameters.llama_4_scaling_beta"));
   config["rope_parameters"]["llama_4_scaling_beta"] = 0.25;

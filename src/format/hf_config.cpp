@@ -205,7 +205,7 @@ Status ConfigReader::read_block() {
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(hf_.act_key));
   if (!hf_.qk_norm_key.empty()) {
-    const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(false);
+    const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(hf_.qk_norm_by_default);
     out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
   }
   TRY(read_tied());
@@ -382,16 +382,19 @@ Status ConfigReader::read_rotated_layers() {
     }
     for (const Json& one : list) rotated->bools.push_back(one.get<int64_t>() != 0);
   } else {
-    const int64_t period = TRY(config_.positive_or(hf_.unrotated_key, block_.unrotated_period));
+    const int64_t usual =
+        block_.unrotated_period > 0 ? block_.unrotated_period : block_.window_period;
+    const int64_t period = TRY(config_.positive_or(hf_.unrotated_key, usual));
     for (int64_t i = 0; i < n_layers_; ++i) rotated->bools.push_back((i + 1) % period != 0);
   }
   out_.set("rope.rotated_layers", std::shared_ptr<const MetaArray>(rotated),
            config_.path_of(hf_.rotated_key));
+  if (hf_.windows == HfWindows::chunks) return read_hf_chunks(config_, rotated->bools, out_);
   return {};
 }
 
 Status ConfigReader::read_windows() {
-  if (hf_.windows == HfWindows::none) return {};
+  if (hf_.windows == HfWindows::none || hf_.windows == HfWindows::chunks) return {};
   if (hf_.windows == HfWindows::never) {
     return config_.is_set("layer_types") ? read_layer_types(std::nullopt) : Status();
   }
@@ -409,6 +412,7 @@ Status ConfigReader::read_windows() {
   if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
   if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
+  if (hf_.windows == HfWindows::listed) return {};
   if (by_number) return read_numbered_windows(window);
   if (!window && hf_.windows == HfWindows::periodic_or_none) return {};
   if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
@@ -559,6 +563,12 @@ bool flag_of(const HfConfig& config, std::string_view key) {
 
 }  // namespace
 
+HfValues::HfValues(const FoundClass& found, HfConfig& out)
+    : family_(*found.family), hf_(*found.hf), out_(out) {
+  if (hf_.default_rope.empty()) return;
+  default_rope_ = std::move(*parse_json(hf_.default_rope, "default_rope", {.depth = 4}));
+}
+
 void HfValues::set(std::string_view key, MetaValue value, std::string name) {
   out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.name, key), std::move(value));
   out_.names.insert_or_assign(std::string(key), std::move(name));
@@ -586,6 +596,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   if (is_norm && gguf_name.ends_with(".weight") && !family->block.norm_weights) return false;
   const bool is_head_norm = gguf_name.find(".attn_q_norm.") != gguf_name.npos ||
                             gguf_name.find(".attn_k_norm.") != gguf_name.npos;
+  if (is_head_norm && !family->block.qk_norm_weights) return false;
   if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
   if (!gguf_name.ends_with(".bias")) return true;
   if (is_norm) {

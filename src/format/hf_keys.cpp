@@ -50,10 +50,12 @@ void remark_on_rope_keys(const Members& rope, HfValues& out) {
 }  // namespace
 
 Status check_hf_keys(const Members& config, HfValues& out) {
-  for (const NeutralKey& key : hf_neutral_keys()) out.refuse(check_neutral(config, key));
   const HfClass& hf = out.hf();
-  for (const NeutralKey& key : hf.neutral) out.refuse(check_neutral(config, key));
   const std::vector<std::string_view> claimed = claimed_keys(out.family(), hf);
+  for (const NeutralKey& key : hf_neutral_keys()) {
+    if (std::ranges::count(claimed, key.name) == 0) out.refuse(check_neutral(config, key));
+  }
+  for (const NeutralKey& key : hf.neutral) out.refuse(check_neutral(config, key));
   for (const auto& [name, value] : config.json().items()) {
     const auto is_named = [&name = name](const NeutralKey& key) { return key.name == name; };
     const bool known = std::ranges::count(claimed, name) > 0 ||

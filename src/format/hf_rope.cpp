@@ -80,7 +80,7 @@ Status RopeReader::read_one() {
   if (!scaling.json().empty() && !parameters.json().empty()) {
     out_.remark("'rope_parameters' is not read, because 'rope_scaling' is there too");
   }
-  const Members& rope = scaling.json().empty() ? parameters : scaling;
+  const Members rope = TRY(rope_object(config_, out_));
   TRY(read_base(rope, "rope.freq_base", hf_.rope_base_key, hf_.rope_base));
   TRY(read_part(rope, TRY(type_of(rope)) != "default"));
   return read_scaling(rope);
@@ -346,13 +346,15 @@ Status RopeReader::copy_factors(const Members& rope, std::string_view name) {
 
 }  // namespace
 
+Result<Members> rope_object(const Members& config, const HfValues& out) {
+  const Members scaling = TRY(config.object("rope_scaling"));
+  if (!scaling.json().empty()) return scaling;
+  if (config.is_set("rope_parameters")) return config.object("rope_parameters");
+  return Members(out.default_rope(), config.source(), config.path_of("rope_parameters."));
+}
+
 Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out) {
   if (out.hf().rope == HfRope::none) return {};
-  if (out.hf().scaled_by_default && !config.is_set("rope_parameters") &&
-      !config.is_set("rope_scaling")) {
-    return config.wrong("rope_parameters", "is missing, and its default is not supported",
-                        Code::unsupported);
-  }
   return RopeReader(config, head, out).read();
 }
 

@@ -10,11 +10,12 @@ namespace ruv {
 class HfValues {
  public:
   // Requires: both parts of `found`.
-  HfValues(const FoundClass& found, HfConfig& out)
-      : family_(*found.family), hf_(*found.hf), out_(out) {}
+  HfValues(const FoundClass& found, HfConfig& out);
 
   const FamilyRecord& family() const { return family_; }
   const HfClass& hf() const { return hf_; }
+  // HfClass::default_rope; an empty object: the class has none.
+  const Json& default_rope() const { return default_rope_; }
   // `key` without the architecture; `name`: what it is called in the config.
   void set(std::string_view key, MetaValue value, std::string name);
   void refuse(const Status& status) { out_.faults.add(status); }
@@ -25,12 +26,16 @@ class HfValues {
   const FamilyRecord& family_;
   const HfClass& hf_;
   HfConfig& out_;
+  Json default_rope_ = Json::object();
 };
 
 struct HfHead {
   int64_t dim = 0;
   int64_t max_positions = 0;
 };
+// The object that settings of rotary positions are in: rope_scaling, unless it is empty, else
+// rope_parameters, else the class's own. Valid as long as both arguments. Fails: corrupt.
+Result<Members> rope_object(const Members& config, const HfValues& out);
 // RoPE settings: in the config itself and rope_scaling, or in rope_parameters, there once or for
 // each kind of layer. Fails: corrupt, unsupported.
 Status read_hf_rope(const Members& config, const HfHead& head, HfValues& out);
@@ -68,6 +73,10 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
 // How queries grow with their position. Nothing for classes whose queries do not. Fails: corrupt,
 // unsupported.
 Status read_hf_growth(const Members& config, HfValues& out);
+
+// The size of chunks and which layers see only theirs: those that layer_types names, or those whose
+// heads rotate. Fails: corrupt, unsupported.
+Status read_hf_chunks(const Members& config, const std::vector<bool>& rotated, HfValues& out);
 
 // Numbers of experts, which of n_layers layers have them, and how they are chosen and weighted.
 // Nothing for classes without. Fails: corrupt, unsupported.

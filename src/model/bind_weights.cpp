@@ -81,7 +81,9 @@ class Binder {
     for (const NormRow& row : norm_rows()) {
       if (!plan.has(row.role)) continue;
       const std::string name = fmt::format("{}{}", prefix_, norm_name(row));
-      TRY(source_.noted(name + ".", bind_norm(name, plan.extent(row.n), w[row.role])));
+      const bool of_heads = row.role == NormRole::q || row.role == NormRole::k;
+      const bool has_weights = !of_heads || m_.family->block.qk_norm_weights;
+      TRY(source_.noted(name + ".", bind_norm(name, plan.extent(row.n), w[row.role], has_weights)));
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
@@ -223,10 +225,10 @@ class Binder {
     return is_ffn ? m_.family->ffn_norm : row.tensor;
   }
 
-  Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
+  Status bind_norm(const std::string& name, int64_t n, NormWeights& norm, bool has_weights = true) {
     const BlockSpec& block = m_.family->block;
     std::vector<float> weight(static_cast<size_t>(n), 1.0F);
-    if (block.norm_weights) weight = TRY(source_.norm(name + ".weight", n));
+    if (block.norm_weights && has_weights) weight = TRY(source_.norm(name + ".weight", n));
     norm.weight = TRY(source_.upload(std::move(weight)));
     if (block.norm != Norm::layer || !block.norm_biases) return {};
     norm.bias = TRY(source_.upload(TRY(source_.vector(name + ".bias", n))));

@@ -8,6 +8,7 @@
 #include "device/kv_pages.h"
 #include "device/ops.h"
 #include "family/word_list.h"
+#include "format/rope_scaling.h"
 #include "format/tensor_names.h"
 #include "tensor/half.h"
 
@@ -189,9 +190,11 @@ Status read_router(const ModelFile& file, const ExpertSpec& spec, HParams& h) {
 }
 
 // Where a file says how many shared experts there are and not how wide, they are as wide as others.
-Status read_shared_experts(const ModelFile& file, HParams& h) {
+Status read_shared_experts(const ModelFile& file, const ExpertSpec& spec, HParams& h) {
   constexpr std::string_view kWidth = "expert_shared_feed_forward_length",
                              kCount = "expert_shared_count";
+  const bool is_said = file.find(kWidth) != nullptr || file.find(kCount) != nullptr;
+  if (spec.always_shared && !is_said) h.n_ff_shared = h.n_ff_expert;
   if (file.find(kWidth) != nullptr && TRY(file.integer(kWidth)) != 0) {
     h.n_ff_shared = TRY(read_dimension(file, kWidth));
     return {};
@@ -229,7 +232,7 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
   }
   h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
   TRY(read_router(file, family.experts, h));
-  return read_shared_experts(file, h);
+  return read_shared_experts(file, family.experts, h);
 }
 
 // The key heads of each layer: one number for all, or an array of one for each. Layers that have
@@ -296,12 +299,6 @@ Status read_latent(const ModelFile& file, HParams& h) {
   h.value_dim = latent.value_dim;
   h.n_kv_heads = 1;
   h.kv_heads.assign(static_cast<size_t>(h.n_layers), 1);
-  // It would scale scores, too, and in these files it is a tenth of what other files mean.
-  constexpr std::string_view kYarn = "rope.scaling.yarn_log_multiplier";
-  if (file.find(kYarn) != nullptr && TRY(file.number(kYarn)) != 0) {
-    return fail(Code::unsupported, "{}: '{}' is not supported with latent attention", file.path(),
-                file.shown_key(kYarn));
-  }
   if (latent.plain_dim < 1) {
     return fail(Code::corrupt, "{}: '{}' is not above '{}' {}", file.path(), file.shown_key(key),
                 file.shown_key(kRope), latent.rope_dim);
@@ -313,6 +310,23 @@ Status read_latent(const ModelFile& file, HParams& h) {
                 file.path(), file.shown_key(kRank), latent.kv_rank, latent.rope_dim, kMaxHeadDim);
   }
   return {};
+}
+
+// Positions scaled by YaRN make scores of latent attention larger, by the square of its magnitude.
+// Files of llama.cpp say a tenth of the factor before the logarithm (mscale_all_dim).
+Status scale_latent_scores(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kKey = "rope.scaling.yarn_log_multiplier";
+  const double multiplier = TRY(file.number_or(kKey, 0));
+  if (multiplier == 0 || file.find("attention.scale") != nullptr) return {};
+  const bool has_type = file.find("rope.scaling.type") != nullptr;
+  if (!has_type || TRY(file.text("rope.scaling.type")) != "yarn") {
+    return fail(Code::unsupported, "{}: '{}' is supported with yarn only", file.path(),
+                file.shown_key(kKey));
+  }
+  const double growth = yarn_magnitude(TRY(file.number("rope.scaling.factor")), 10 * multiplier);
+  h.attn_scale *= static_cast<float>(growth * growth);
+  if (std::isfinite(h.attn_scale)) return {};
+  return fail(Code::corrupt, "{}: '{}' is out of range", file.path(), file.shown_key(kKey));
 }
 
 Status check_heads(const ModelFile& file, const HParams& h) {
@@ -395,16 +409,21 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));
   }
   if (has_heads) h.attn_scale = TRY(attention_scale(file, h.head_dim));
+  if (is_latent) TRY(scale_latent_scores(file, h));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
   h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));
   if (file.find("attention.sliding_window") != nullptr) {
     h.window = std::max<int64_t>(0, TRY(file.integer("attention.sliding_window")));
+  } else if (file.container() == "gguf") {
+    h.window = family.usual_window;
   }
   TRY(read_scales(file, family, h));
   h.parallel = TRY(read_parallel(file, family.block));
   if (family.block.qk_norm_optional) {
-    const bool has = file.find_tensor("blk.0.attn_q_norm.weight") != nullptr;
+    const bool has = family.block.qk_norm_weights
+                         ? file.find_tensor("blk.0.attn_q_norm.weight") != nullptr
+                         : h.n_experts == 0 || h.n_experts != family.unnormalised_experts;
     h.qk_norm = TRY(truth_or(file, "use_qk_norm", has));
   }
   const std::string second = fmt::format("blk.0.{}.weight", family.second_norm);

@@ -512,6 +512,32 @@ TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
   }
 }
 
+// Chunks of 8192 in three of four layers, and in the fourth queries that grow and neither positions
+// nor norms; a shared expert as wide as the others. The size with 128 experts has no norms.
+TEST(LayerPlans, GgufFilesOfLlama4LeaveMuchUnsaid) {
+  Numbers numbers("llama4");
+  numbers.set("expert_count", int64_t{16}).set("expert_used_count", int64_t{1});
+  numbers.set("expert_feed_forward_length", int64_t{32});
+  EXPECT_EQ(numbers.read().n_ff_shared, 32);
+  std::vector<LayerPlan> plans = numbers.plans();
+  EXPECT_EQ(plans[0].window, 8192);
+  EXPECT_TRUE(plans[0].chunked);
+  EXPECT_EQ(plans[0].qk_norm, QkNorm::heads);
+  EXPECT_EQ(plans[0].rope, 0);
+  EXPECT_EQ(plans[0].query_scale, PositionScale());
+  EXPECT_EQ(plans[3].window, 0);
+  EXPECT_EQ(plans[3].qk_norm, QkNorm::none);
+  EXPECT_EQ(plans[3].rope, -1);
+  EXPECT_EQ(plans[3].query_scale, (PositionScale{.slope = 0.1F, .span = 8192, .offset = 1}));
+  numbers.set("expert_count", int64_t{128});
+  EXPECT_EQ(numbers.plans()[0].qk_norm, QkNorm::none);
+  numbers.set("attention.sliding_window", int64_t{0});
+  plans = numbers.plans();
+  EXPECT_EQ(plans[0].window, 0);
+  EXPECT_EQ(plans[3].rope, 0);
+  EXPECT_EQ(plans[3].query_scale.slope, 0);
+}
+
 TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
   const auto rope = Numbers("llama").set("rope.scaling.factor", 2.0).rope();
   ASSERT_TRUE(rope) << rope.error().message();

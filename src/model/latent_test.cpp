@@ -3,10 +3,12 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "base/worker_pool.h"
 #include "device/batch_builder.h"
 #include "device/test_numbers.h"
 #include "format/gguf_writer.h"
+#include "format/tensor_names.h"
 #include "format/test_folder.h"
 #include "model/decoder.h"
 
@@ -42,7 +44,9 @@ class LatentFile {
     add("blk.0.ffn_down.weight", {kWidth, kInner});
     if (of_heads) split();
   }
-  void set(std::string_view key, int64_t value) { keys_.insert_or_assign(std::string(key), value); }
+  void set(std::string_view key, MetaValue value) {
+    keys_.insert_or_assign(std::string(key), std::move(value));
+  }
 
   std::string write() const {
     const std::string path = folder_->path() + "/model.gguf";
@@ -60,6 +64,33 @@ class LatentFile {
     }
     EXPECT_TRUE(out->commit().ok());
     return path;
+  }
+
+  // The same weights as a checkpoint with this scaling of positions.
+  std::string write_folder(const Json& rope_scaling) const {
+    const Json config = {{"model_type", "youtu"},         {"hidden_size", kWidth},
+                         {"intermediate_size", kInner},   {"num_hidden_layers", 1},
+                         {"num_attention_heads", kHeads}, {"num_key_value_heads", kHeads},
+                         {"q_lora_rank", nullptr},        {"kv_lora_rank", kRank},
+                         {"qk_nope_head_dim", kPlain},    {"qk_rope_head_dim", kRope},
+                         {"v_head_dim", kValue},          {"rms_norm_eps", 1e-5},
+                         {"max_position_embeddings", 64}, {"rope_scaling", rope_scaling}};
+    folder_->write("config.json", config.dump());
+    const TensorNames names(find_family("deepseek2"));
+    Json header = Json::object();
+    std::string data;
+    for (const auto& [name, tensor] : tensors_) {
+      const auto bytes = std::as_bytes(std::span(tensor.numbers));
+      const size_t end = data.size() + bytes.size();
+      header[names.hf_of(name).value_or("")] = {
+          {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {data.size(), end}}};
+      data.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    const std::string text = header.dump();
+    const uint64_t n = text.size();
+    folder_->write("model.safetensors",
+                   std::string(reinterpret_cast<const char*>(&n), sizeof n) + text + data);
+    return folder_->path();
   }
 
  private:
@@ -92,21 +123,21 @@ class LatentFile {
     set("attention.value_length_mla", kValue);
     set("attention.key_length", kRank + kRope);
     set("attention.value_length", kRank);
-    set("attention.head_count_kv", 1);
+    set("attention.head_count_kv", int64_t{1});
   }
 
   std::unique_ptr<TestFolder> folder_ = std::make_unique<TestFolder>();
   std::map<std::string, Tensor> tensors_;
-  std::map<std::string, int64_t> keys_ = {{"block_count", 1},
-                                          {"embedding_length", kWidth},
-                                          {"feed_forward_length", kInner},
-                                          {"attention.head_count", kHeads},
-                                          {"attention.head_count_kv", kHeads},
-                                          {"attention.kv_lora_rank", kRank},
-                                          {"attention.key_length", kPlain + kRope},
-                                          {"attention.value_length", kValue},
-                                          {"rope.dimension_count", kRope},
-                                          {"context_length", 64}};
+  std::map<std::string, MetaValue> keys_ = {{"block_count", int64_t{1}},
+                                            {"embedding_length", kWidth},
+                                            {"feed_forward_length", kInner},
+                                            {"attention.head_count", kHeads},
+                                            {"attention.head_count_kv", kHeads},
+                                            {"attention.kv_lora_rank", kRank},
+                                            {"attention.key_length", kPlain + kRope},
+                                            {"attention.value_length", kValue},
+                                            {"rope.dimension_count", kRope},
+                                            {"context_length", int64_t{64}}};
 };
 
 // Logits of all tokens, computed `n` at a time.
@@ -144,12 +175,39 @@ TEST(Latent, BothFormsOfTheMatricesGiveTheSameBytes) {
   EXPECT_EQ(logits_of(**whole, 1), expected);
 }
 
+// Files of llama.cpp hold a tenth of mscale_all_dim; checkpoints say it beside mscale.
+TEST(Latent, YarnMakesScoresLargerInFilesOfBothKinds) {
+  LatentFile file(false);
+  const auto folder = load_model(file.write_folder({{"type", "yarn"},
+                                                    {"factor", 8.0},
+                                                    {"mscale", 0.75},
+                                                    {"mscale_all_dim", 0.75},
+                                                    {"original_max_position_embeddings", 8}}));
+  ASSERT_TRUE(folder.has_value()) << folder.error().message();
+  file.set("rope.freq_base", 10000.0);
+  file.set("rope.scaling.type", std::string("yarn"));
+  file.set("rope.scaling.factor", 8.0);
+  file.set("rope.scaling.original_context_length", int64_t{8});
+  const auto unscaled = load_model(file.write());
+  ASSERT_TRUE(unscaled.has_value()) << unscaled.error().message();
+  file.set("rope.scaling.yarn_log_multiplier", 0.075);
+  const auto gguf = load_model(file.write());
+  ASSERT_TRUE(gguf.has_value()) << gguf.error().message();
+  EXPECT_EQ((*gguf)->rope.plans.at(0).magnitude, 1.0F);
+  EXPECT_FLOAT_EQ((*gguf)->h.attn_scale, (*folder)->h.attn_scale);
+  EXPECT_GT((*gguf)->h.attn_scale, 1.2F * (*unscaled)->h.attn_scale);
+  const Numbers expected = logits_of(**folder, 8), got = logits_of(**gguf, 8);
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-4F) << i;
+  EXPECT_NE(logits_of(**unscaled, 8), got);
+}
+
 // A softmax ranks groups of experts by their best, sigmoids by their best two.
 TEST(Latent, GroupsOfExpertsAreRankedByTheKindOfScores) {
   const auto rank = [](int64_t score) {
     LatentFile file(false);
-    file.set("expert_count", 4);
-    file.set("expert_used_count", 2);
+    file.set("expert_count", int64_t{4});
+    file.set("expert_used_count", int64_t{2});
     file.set("expert_gating_func", score);
     const auto model_file = ModelFile::open(file.write());
     EXPECT_TRUE(model_file.has_value());
@@ -185,7 +243,7 @@ TEST(Latent, WidthsHaveBounds) {
   EXPECT_NE(error("attention.kv_lora_rank", 0).find("'deepseek2.attention.kv_lora_rank'"),
             std::string::npos);
   EXPECT_NE(error("rope.scaling.yarn_log_multiplier", 1).find("yarn_log_multiplier"),
-            std::string::npos);
+            std::string::npos);  // of positions that nothing scales
   EXPECT_NE(error("attention.q_lora_rank", 4).find("'blk.0.attn_q_a"), std::string::npos);
 }
 

@@ -57,10 +57,18 @@ Result<std::vector<bool>> rotated_layers(const ModelFile& file, const BlockSpec&
 
 // How the queries of growing layers grow; a slope of 0 means that none does. Files without a span
 // mean the context that their positions were made for.
-Result<PositionScale> query_growth(const ModelFile& file, const BlockSpec& block) {
+Result<PositionScale> query_growth(const ModelFile& file, const FamilyRecord& family,
+                                   int64_t window) {
   constexpr std::string_view kSlope = "attention.temperature_scale";
-  PositionScale growth;
-  if (block.growth == Growth::none || file.find(kSlope) == nullptr) return growth;
+  const BlockSpec& block = family.block;
+  PositionScale growth{.offset = block.growth == Growth::unrotated ? 1 : 0};
+  if (block.growth == Growth::none) return growth;
+  if (file.find(kSlope) == nullptr) {
+    if (file.container() != "gguf" || window == 0) return growth;
+    growth.slope = family.usual_growth.slope;
+    growth.span = family.usual_growth.span;
+    return growth;
+  }
   growth.slope = static_cast<float>(TRY(file.number(kSlope)));
   if (!std::isfinite(growth.slope)) {
     return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(),
@@ -69,7 +77,6 @@ Result<PositionScale> query_growth(const ModelFile& file, const BlockSpec& block
   constexpr std::string_view kOwn = "attention.temperature_length";
   const bool has_own = file.find(kOwn) != nullptr;
   growth.span = TRY(read_dimension(file, has_own ? kOwn : "rope.scaling.original_context_length"));
-  growth.offset = block.growth == Growth::unrotated ? 1 : 0;
   return growth;
 }
 
@@ -301,7 +308,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                       : block.mixers == Mixers::time_mix         ? Mixer::time_mix
                       : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
                                                                  : Mixer::short_conv;
-  const PositionScale growth = TRY(query_growth(file, block));
+  const PositionScale growth = TRY(query_growth(file, family, h.window));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
@@ -334,7 +341,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .latent = h.latent,
          .gates_attention = block.gated_attention,
          .clamp_qkv = h.clamp_qkv,
-         .qk_norm = h.qk_norm ? block.qk_norm : QkNorm::none,
+         .qk_norm =
+             h.qk_norm && (rotates || !block.only_rotated_norms) ? block.qk_norm : QkNorm::none,
          .rotates_first = block.rotates_first,
          .rope = rotates ? rope.index_for(window) : -1,
          .window = window,

@@ -92,11 +92,15 @@ Result<RopePlan> scaled_by_yarn(const ModelFile& file, const HParams& h, double 
     freq[i] = static_cast<float>((1 - kept[i]) * double{freq[i]} / scaling.factor +
                                  kept[i] * double{freq[i]});
   }
-  // Files state what comes on top of the magnitude by length.
+  // Files state what comes on top of the magnitude by length. With latent attention the multiplier
+  // is one of scores (HParams), and the magnitudes by mscale and mscale_all_dim are the same.
   const double stated = TRY(file.number_or("rope.scaling.attn_factor", 1));
   const double log_multiplier = TRY(file.number_or("rope.scaling.yarn_log_multiplier", 0));
-  const double magnitude =
-      stated * yarn_magnitude(scaling.factor) / yarn_magnitude(scaling.factor, log_multiplier);
+  const bool scales_scores = h.latent.kv_rank > 0 && log_multiplier != 0;
+  const double by_length = scales_scores ? 1
+                                         : yarn_magnitude(scaling.factor) /
+                                               yarn_magnitude(scaling.factor, log_multiplier);
+  const double magnitude = stated * by_length;
   if (!std::isfinite(static_cast<float>(magnitude))) {
     return out_of_range(file, "rope.scaling.attn_factor");
   }

@@ -61,6 +61,10 @@ CLASSES = {
     "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteConfig"),
     "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
     "gpt_oss": ("gpt_oss", "GptOssConfig"),
+    "jais2": ("jais2", "Jais2Config"), "vaultgemma": ("vaultgemma", "VaultGemmaConfig"),
+    "llama4_text": ("llama4", "Llama4TextConfig"), "llama4": ("llama4", "Llama4Config"),
+    "ministral": ("ministral", "MinistralConfig"),
+    "iquestcoder": ("iquestcoder", "IQuestCoderConfig"),
     "olmo3": ("olmo3", "Olmo3Config"), "internlm3": ("internlm3", "InternLM3Config"),
     "gpt_neox": ("gpt_neox", "GPTNeoXConfig"),
     "falcon": ("falcon", "FalconConfig"), "bloom": ("bloom", "BloomConfig"),
@@ -69,9 +73,9 @@ CLASSES = {
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
-            "Qwen3_5Model", "Qwen3_5MoeModel")
+            "Qwen3_5Model", "Qwen3_5MoeModel", "Llama4PreTrainedModel")
 # Folders with both, and the model_type of the class with the pictures.
-NESTED = {"gemma3": "gemma3", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
+NESTED = {"gemma3": "gemma3", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
 
 
 def is_config(node):
@@ -107,7 +111,7 @@ def keys_of_class(model_type, root):
     for part in tree.body:
         name = getattr(part, "name", "")
         pictures = any(word in name for word in PICTURES)
-        if folder in NESTED and "Vision" in name:
+        if folder in NESTED and ("Vision" in name or "Unfold" in name):
             continue
         if folder not in NESTED or pictures == (model_type == NESTED[folder]):
             keys |= reads_of(part)

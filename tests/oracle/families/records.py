@@ -7,6 +7,7 @@ from families.records_dense import DENSE
 from families.records_dense2 import DENSE2
 from families.records_experts import EXPERTS
 from families.records_linear import LINEAR
+from families.records_more import MORE
 
 
 class Llama(Thorough):
@@ -316,4 +317,4 @@ class Lfm2(Thorough):
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
     Phi3(), Gpt2(), Starcoder2(), Lfm2(),
-    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION)))}
+    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE)))}

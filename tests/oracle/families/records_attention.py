@@ -134,6 +134,10 @@ class Ministral3(Family):
         if d.chance(0.3):
             rope["max_position_embeddings"] = d.positions_limit
         d.config["rope_parameters"] = rope
+        if d.chance(0.12):  # the class has a default of its own
+            d.config.pop("rope_parameters")
+            if d.chance(0.4):
+                d.config["rope_scaling"] = {}
         d.window()
 
 

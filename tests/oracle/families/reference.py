@@ -59,7 +59,7 @@ STORED_NAMES = {
 
 
 # Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
-STACKED = ("gpt_oss",)
+STACKED = ("gpt_oss", "llama4_text")
 
 
 def checkpoint_shapes(shapes, model_type):
@@ -182,16 +182,19 @@ def bf16_activations(model):
     kinds = (torch.nn.Linear, transformers.pytorch_utils.Conv1D)
     hooks = [m.register_forward_pre_hook(lambda _, args: (args[0].bfloat16().float(), *args[1:]))
              for m in model.modules() if isinstance(m, kinds)]
-    plain = torch.nn.functional.linear
+    plain, plain_bmm = torch.nn.functional.linear, torch.bmm
 
     def rounded(x, *rest):
         return plain(x.bfloat16().float(), *rest)
 
+    def rounded_bmm(x, y):
+        return plain_bmm(x.bfloat16().float(), y)
+
     def begin(module, args):
-        torch.nn.functional.linear = rounded
+        torch.nn.functional.linear, torch.bmm = rounded, rounded_bmm
 
     def end(module, args, out):
-        torch.nn.functional.linear = plain
+        torch.nn.functional.linear, torch.bmm = plain, plain_bmm
 
     for m in model.modules():
         if type(m).__name__.endswith("Experts"):
@@ -199,7 +202,7 @@ def bf16_activations(model):
     try:
         yield
     finally:
-        torch.nn.functional.linear = plain
+        torch.nn.functional.linear, torch.bmm = plain, plain_bmm
         for hook in hooks:
             hook.remove()
 

@@ -13,7 +13,7 @@ import numpy as np
 MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
            ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
-           ".mlp.router.gate.weight")
+           ".mlp.router.gate.weight", ".feed_forward.router.weight")
 
 
 def fnv1a(name):
