@@ -9,7 +9,7 @@ namespace ruv {
 // Cores it may run on, at least 1.
 int available_cores();
 
-// Memory the machine has, in bytes.
+// Memory that this process may use: the machine's, or less where it is limited, in bytes.
 int64_t machine_memory_bytes();
 
 }  // namespace ruv

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/posix/memory_limit.h"
+
 namespace ruv {
 
 int available_cores() {
@@ -16,7 +18,8 @@ int available_cores() {
 }
 
 int64_t machine_memory_bytes() {
-  return int64_t{::sysconf(_SC_PHYS_PAGES)} * int64_t{::sysconf(_SC_PAGESIZE)};
+  const int64_t all = int64_t{::sysconf(_SC_PHYS_PAGES)} * int64_t{::sysconf(_SC_PAGESIZE)};
+  return std::min(all, memory_limit().value_or(all));
 }
 
 }  // namespace ruv

@@ -1,6 +1,5 @@
 #include "base/posix/process_memory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,24 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/posix/owned_fd.h"
+#include "base/posix/system_text.h"
 
 namespace ruv {
 namespace {
-
-// A file of /proc, whose size is not known before; empty: it is not there.
-std::string read_proc(const std::string& path) {
-  std::string text;
-  const OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return text;
-  for (ssize_t n = 1; n > 0;) {
-    const size_t before = text.size();
-    text.resize(before + 4096);
-    n = ::read(fd.get(), text.data() + before, 4096);
-    text.resize(before + (n > 0 ? static_cast<size_t>(n) : 0));
-  }
-  return text;
-}
 
 // The first n of the numbers, which spaces separate; what is not there is 0.
 template <size_t n>
@@ -49,7 +34,7 @@ std::array<uint64_t, n> numbers_of(std::string_view text) {
 // The parent of a process: the number after its name, which is in brackets and may hold brackets,
 // and after the letter of its state. 0: it has ended.
 uint64_t parent_of(uint64_t pid) {
-  const std::string stat = read_proc(fmt::format("/proc/{}/stat", pid));
+  const std::string stat = read_system_text(fmt::format("/proc/{}/stat", pid));
   const size_t name_end = stat.rfind(") ");
   if (name_end == stat.npos || name_end + 3 > stat.size()) return 0;
   return numbers_of<1>(std::string_view(stat).substr(name_end + 3))[0];
@@ -78,7 +63,7 @@ uint64_t memory_of_family(pid_t pid) {
   // A number that was used again during the count could close a circle.
   for (size_t i = 0; i < found.size() && i <= children.size(); ++i) {
     const auto [all, resident, of_files] =
-        numbers_of<3>(read_proc(fmt::format("/proc/{}/statm", found[i])));
+        numbers_of<3>(read_system_text(fmt::format("/proc/{}/statm", found[i])));
     if (resident > of_files) n_pages += resident - of_files;
     const auto [first, last] = children.equal_range(found[i]);
     for (auto child = first; child != last; ++child) found.push_back(child->second);
