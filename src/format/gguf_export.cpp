@@ -242,6 +242,7 @@ Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
   if (spec.kind == TokenizerKind::byte_bpe) {
     if (spec.pre.empty()) what = "splits words by a rule that has no name there";
     if (spec.raw_tokens) what = "merges by ranks instead of a list of merges";
+    if (!spec.word_end.empty()) what = "marks the ends of words";
   } else if (spec.kind != TokenizerKind::sentencepiece_bpe) {
     what = "is of a kind that is not written";
   } else if (!spec.splits.empty() || !spec.normalizers.empty()) {

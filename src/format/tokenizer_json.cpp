@@ -165,13 +165,16 @@ Status PipelineReader::check_form(const PipelineForm& form) const {
 
 // Vocabulary and ranked merges.
 Status PipelineReader::read_bpe(const JsonElement& model) {
-  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!text_of(model, key).empty()) return unsupported("model", key);
+  if (!text_of(model, "continuing_subword_prefix").empty()) {
+    return unsupported("model", "continuing_subword_prefix");
   }
   if (member<double>(model, "dropout").value_or(0.0) > 0) return unsupported("model", "dropout");
   spec_.byte_fallback = flag_of(model, "byte_fallback", false);
   spec_.ignore_merges = flag_of(model, "ignore_merges", false);
   spec_.fuse_unknown = flag_of(model, "fuse_unk", false);
+  spec_.word_end = text_of(model, "end_of_word_suffix");
+  const bool plain = spec_.kind == TokenizerKind::byte_bpe && !spec_.ignore_merges;
+  if (!spec_.word_end.empty() && !plain) return unsupported("model", "end_of_word_suffix");
   TRY(read_vocab(model));
   TRY(read_merges(model));
   mark_bytes();

@@ -306,6 +306,10 @@ Status PipelineSteps::check_decoder() {
       if (steps.size() == 1 && type == "WordPiece" && prefix == spec_.continuing_prefix) return {};
       break;
     }
+    case TokenizerKind::unigram:
+      // Multilingual Model2Vec files. The packages would show ▁ and a space; here it is the space.
+      if (steps.size() == 1 && type == "WordPiece") return {};
+      return check_piece_decoders(steps);
     default:
       return check_piece_decoders(steps);
   }

@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "fault/damage.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/test_vocabularies.h"
 
 namespace ruv {
 namespace {
@@ -114,6 +116,88 @@ constexpr const char* kPieces =
 constexpr const char* kTemplate =
     R"({"type": "Sequence", "processors": [{"type": "ByteLevel"}, {"type": "TemplateProcessing",
         "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A"}}]}]})";
+
+// CLIP's pipeline with six merges: 256 bytes, 256 that end a word, then the merges' results.
+SmallFile clip_file() {
+  std::string vocab;
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto c = static_cast<char>(byte);
+    std::string open = Json(to_byte_alphabet({&c, 1})).dump();
+    open.pop_back();  // the quote
+    vocab += fmt::format(R"({}": {}, {}</w>": {}, )", open, byte, open, 256 + byte);
+  }
+  SmallFile file;
+  file.normalizer = R"({"type": "Sequence", "normalizers": [{"type": "NFC"},
+      {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Lowercase"}]})";
+  file.pre_tokenizer = R"re({"type": "Sequence", "pretokenizers": [
+      {"type": "Split", "behavior": "Removed", "invert": true, "pattern": {"Regex":
+       "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"}},
+      {"type": "ByteLevel", "add_prefix_space": false}]})re";
+  file.model = fmt::format(
+      R"({{"type": "BPE", "end_of_word_suffix": "</w>", "continuing_subword_prefix": "",
+           "vocab": {{{}"lo": 512, "low</w>": 513, "er</w>": 514, "low": 515, "th": 516,
+                      "the</w>": 517}},
+           "merges": ["l o", "lo w</w>", "e r</w>", "lo w", "t h", "th e</w>"]}})",
+      vocab);
+  file.added = "[]";
+  file.decoder = R"({"type": "ByteLevel"})";
+  return file;
+}
+
+// The ids are those of `tokenizers` for this file.
+TEST(TokenizerJson, WordsMayHaveAnEnd) {
+  const auto tokenizer = made(clip_file().read());
+  ASSERT_NE(tokenizer, nullptr);
+  using Ids = std::vector<Token>;
+  const auto ids = [&](std::string_view text) { return test_ids(*tokenizer, text); };
+  EXPECT_EQ(ids("low"), Ids({513}));
+  EXPECT_EQ(ids("Lower  slow"), Ids({515, 514, 115, 513}));
+  EXPECT_EQ(ids("the loth'er"), Ids({517, 512, 116, 360, 295, 514}));
+  EXPECT_EQ(ids("\u00E9"), Ids({195, 425}));
+  EXPECT_EQ(ids("w"), Ids({375}));
+  EXPECT_EQ(ids("low!? 42"), Ids({513, 33, 319, 308, 306}));
+  EXPECT_EQ(ids("w\xFFw"), ids("w\uFFFDw"));  // the byte that stands for the end
+  EXPECT_EQ(tokenizer->decode(ids("Lower  slow"), false), "lower slow ");
+  // A word keeps its place beside what was removed around it.
+  std::vector<Token> tokens;
+  std::vector<TokenSpan> spans;
+  TokenSink sink(&tokens, &spans);
+  const TextPart part{"lower  slow", SpecialParsing::off};
+  tokenizer->encode_parts({&part, 1}, false, sink);
+  const std::vector<TokenSpan> expected = {{0, 3}, {3, 5}, {7, 8}, {8, 11}};
+  ASSERT_EQ(spans.size(), expected.size());
+  for (size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ(spans[i].begin, expected[i].begin);
+    EXPECT_EQ(spans[i].end, expected[i].end);
+  }
+}
+
+TEST(TokenizerJson, UnigramMayHaveTheDecoderOfWordPiece) {
+  SmallFile file;
+  file.pre_tokenizer = R"({"type": "Metaspace", "prepend_scheme": "always"})";
+  file.model = R"({"type": "Unigram", "unk_id": 0, "vocab": [["<u>", 0], ["\u2581", -1],
+                   ["a", -2]]})";
+  file.decoder = R"({"type": "WordPiece", "prefix": "##", "cleanup": true})";
+  const auto tokenizer = made(file.read());
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(tokenizer->decode(test_ids(*tokenizer, "a a"), false), "a a");
+}
+
+TEST(TokenizerJson, EveryByteNeedsATokenForTheEndOfAWord) {
+  SmallFile file = clip_file();
+  const size_t at = file.model.find("\"w</w>\"");
+  file.model.replace(at, 7, "\"other\"");
+  const auto spec = file.read();
+  ASSERT_TRUE(spec) << spec.error().message();
+  const auto tokenizer = Tokenizer::create(*spec);
+  ASSERT_FALSE(tokenizer);
+  EXPECT_EQ(tokenizer.error().code(), Code::unsupported);
+  expect_part(std::string(tokenizer.error().message()), "byte 0x77 has no token");
+  file = SmallFile{};
+  file.model = R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "ignore_merges": true,
+                   "end_of_word_suffix": "</w>"})";
+  expect_part(file.error(), "model: \"end_of_word_suffix\" is not supported");
+}
 
 TEST(TokenizerJson, ReadsAByteLevelFile) {
   const auto spec = SmallFile{}.read();

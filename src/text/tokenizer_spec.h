@@ -112,8 +112,10 @@ struct TokenizerSpec {
   std::vector<Token> lead, trail;
   bool add_space_prefix = false;  // ▁ before the first text
   bool ignore_merges = false;     // byte_bpe: a whole word in the vocabulary is taken as it is
-  bool byte_fallback = true;      // sentencepiece_bpe, unigram: unknown characters become <0xXX>
-  bool fuse_unknown = true;       // unknown characters in a row are one unknown token
+  // byte_bpe: what ends the tokens that end a word (CLIP: "</w>"); they decode to a space after it.
+  std::string word_end;
+  bool byte_fallback = true;  // sentencepiece_bpe, unigram: unknown characters become <0xXX>
+  bool fuse_unknown = true;   // unknown characters in a row are one unknown token
   bool remove_extra_spaces = false;
   // The text of an unknown token where control tokens have none; only SentencePiece models have it.
   std::string unknown_text;

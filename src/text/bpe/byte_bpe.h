@@ -1,6 +1,10 @@
 // ByteBpe: GPT-2's tokenizer (Sennrich et al., 2016; Radford et al., 2019). The pre-tokenizer cuts
 // a text into words; the bytes of each word are joined by ranked merges. Every byte has a token, so
 // nothing is unknown, except with vocabularies learned from text only (see lost_).
+//
+// Vocabularies with a word end (CLIP) have two tokens for a byte, one of them for the last byte of
+// a word. Here the end is one more byte after each word, 0xFF, which no character has, and the
+// first merges join it with the byte before it.
 #pragma once
 
 #include <array>
@@ -14,8 +18,8 @@ namespace ruv {
 
 class ByteBpe final : public SectionTokenizer {
  public:
-  // Fails: corrupt (a merge names a text that is not a token), unsupported (scheme). Requires: the
-  // tables of `spec` agree in size.
+  // Fails: corrupt (a merge names a text that is not a token), unsupported (scheme; a byte that has
+  // no token for the end of a word). Requires: the tables of `spec` agree in size.
   static Result<std::shared_ptr<const Tokenizer>> create(TokenizerSpec spec);
 
   void append_bytes(Token id, bool with_special, std::string& out) const override;
@@ -28,6 +32,7 @@ class ByteBpe final : public SectionTokenizer {
   ByteBpe(TokenizerSpec spec, PreTokenizer pre_tokenizer);
   void encode_spaced_section(std::string_view text, TokenSink& sink) const;
   void encode_plain_section(std::string_view text, TokenSink& sink) const;
+  void encode_ended_words(std::string_view text, TokenSink& sink) const;
   void find_lost_bytes(const Vocabulary& vocabulary);
 
   PreTokenizer pre_tokenizer_;
