@@ -111,6 +111,8 @@ struct ExpertsParams {
   std::span<const Vector> gate_bias = {}, up_bias = {}, down_bias = {};
   GateLimits limits = {};
   bool weighs_inputs = false;  // a row is multiplied by its weight before the expert, not after
+  // Matrices lie in a file that memory may not hold: those of chosen experts are expected.
+  bool on_disk = false;
 };
 
 struct ShortConvParams {
@@ -237,6 +239,9 @@ class Ops {
     int64_t first_row = 0;
   };
   virtual void matmul_each(std::span<const Product> products, View x);
+  // Advice that this matrix is multiplied soon: what memory lacks of the file that it lies in is
+  // read meanwhile. Elsewhere it has no effect.
+  virtual void expect(const Weight& /*weight*/) {}
   // Adds what the sequences' adapters have for this product of x: in rows of each sequence,
   // out += scale · B · (A · x), the last product rounded before it is added. Neighbours with one
   // adapter are multiplied together. Rows of sequences without one are not read. Requires: a

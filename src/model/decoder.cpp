@@ -140,7 +140,8 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
                .up_bias = w[Role::expert_up].expert_biases,
                .down_bias = w[Role::expert_down].expert_biases,
                .limits = p.gate_limits,
-               .weighs_inputs = p.weighs_inputs});
+               .weighs_inputs = p.weighs_inputs,
+               .on_disk = m.exceeds_memory});
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
 }
 
@@ -255,6 +256,11 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   feed_forward(ops, m, i, a, adapt);
 }
 
+// Of a layer, what all rows are multiplied by.
+void expect_layer(Ops& ops, const LayerWeights& weights) {
+  for (const Linear& linear : weights.linears) ops.expect(linear.weight);
+}
+
 }  // namespace
 
 std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
@@ -268,8 +274,9 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
-    layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
     const auto next = static_cast<size_t>(i + 1);
+    if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
+    layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
     if (m.plans[next - 1].halves) {
       ops.add(a.x, a.h);
       ops.scale(a.x, 0.5F);

@@ -48,6 +48,8 @@ Faults find_unused(const Model& m, const WeightSource& source) {
   return faults;
 }
 
+double in_gb(int64_t n_bytes) { return static_cast<double>(n_bytes) * 1e-9; }
+
 class WeightLoader {
  public:
   WeightLoader(Model& model, WorkerPool& pool, const LoadOptions& options)
@@ -55,10 +57,19 @@ class WeightLoader {
         pool_(pool),
         options_(options),
         cache_(options),
-        n_packed_(packed_bytes_of(*model.file, model.device->packing())) {}
+        n_packed_(packed_bytes_of(*model.file, model.device->packing())),
+        n_memory_(options.memory_bytes > 0 ? options.memory_bytes : model.device->memory_bytes()) {}
 
   Status run() {
+    m_.exceeds_memory = n_packed_ > n_memory_ / 8 * 7;
     if (!cache_.takes(n_packed_)) return pack_only();
+    if (m_.exceeds_memory) {
+      cache_.note(
+          NoteKind::remark,
+          fmt::format("the weights ({:.2f} GB) exceed what memory holds of them ({:.2f} GB): "
+                      "they are read from the packed file as they are used",
+                      in_gb(n_packed_), in_gb(n_memory_)));
+    }
     const PackedKey key = packed_key(*m_.file, m_.device->packing());
     if (const std::optional<PackedFile> file = cache_.find(key, pool_)) return take(key, *file);
     const std::unique_ptr<PackedFileWriter> writer = cache_.begin(key, n_packed_);
@@ -82,7 +93,15 @@ class WeightLoader {
     return static_cast<double>(n_bytes) / static_cast<double>(std::max<int64_t>(1, n_packed_));
   }
 
-  Status pack_only() { return bind({}); }
+  // In memory. What does not fit would end the process, or others.
+  Status pack_only() {
+    if (n_packed_ <= n_memory_) return bind({});
+    return fail(Code::out_of_memory,
+                "{}: the weights take {:.2f} GB and there are {:.2f} GB of memory; such models run "
+                "from a file of packed weights, for which a folder needs room "
+                "(LoadOptions::packed_cache_dir, --packed-cache)",
+                m_.file->path(), in_gb(n_packed_), in_gb(n_memory_));
+  }
 
   Status take(const PackedKey& key, const PackedFile& file) {
     int64_t n_lacking = 0;
@@ -113,13 +132,11 @@ class WeightLoader {
       return {};
     }
     if (cache_.publish(key, writer)) {
-      const double gb = static_cast<double>(n_packed_) * 1e-9;
-      cache_.note(
-          NoteKind::stored,
-          fmt::format("packed weights kept for the next start: {:.2f} GB in {}, which may "
-                      "grow to {:.0f} GB; packed in {:.1f} s",
-                      gb, options_.packed_cache_dir,
-                      static_cast<double>(options_.packed_cache_max_bytes) * 1e-9, seconds));
+      cache_.note(NoteKind::stored,
+                  fmt::format("packed weights kept for the next start: {:.2f} GB in {}, which may "
+                              "grow to {:.0f} GB; packed in {:.1f} s",
+                              in_gb(n_packed_), options_.packed_cache_dir,
+                              in_gb(options_.packed_cache_max_bytes), seconds));
     }
     return {};
   }
@@ -129,6 +146,7 @@ class WeightLoader {
   const LoadOptions& options_;
   PackedCache cache_;
   int64_t n_packed_;
+  int64_t n_memory_;  // that weights may fill
 };
 
 // A model without a usable tokenizer still runs on token ids; the error is kept for callers that

@@ -383,6 +383,30 @@ TEST_F(LoadPacked, SmallModelsAreNotKept) {
   EXPECT_FALSE(fs::exists(root_ + "/cache"));
 }
 
+TEST_F(LoadPacked, WhatMemoryDoesNotHoldIsReadFromThePackedFile) {
+  fs::copy_file(RUV_SOURCE_DIR "/tests/golden/models/qwen3moe/model.gguf", root_ + "/moe.gguf");
+  LoadOptions options;
+  options.memory_bytes = 1000;
+  const auto refused = load_model(root_ + "/moe.gguf", options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Code::out_of_memory);
+  EXPECT_NE(refused.error().message().find("--packed-cache"), std::string::npos);
+  options.packed_cache_dir = root_ + "/cache";
+  options.packed_cache_min_bytes = 0;
+  options.note = [this](NoteKind, std::string_view text) { remarks_.emplace_back(text); };
+  for (const bool found : {false, true}) {
+    remarks_.clear();
+    const auto model = *load_model(root_ + "/moe.gguf", options);
+    EXPECT_TRUE(model->exceeds_memory);
+    EXPECT_EQ(model->from_packed_file, found);
+    ASSERT_FALSE(remarks_.empty());
+    EXPECT_NE(remarks_[0].find("exceed what memory holds"), std::string::npos);
+    const auto plain = *load_model(root_ + "/moe.gguf");
+    EXPECT_FALSE(plain->exceeds_memory);
+    expect_same(*plain, *model);
+  }
+}
+
 TEST_F(LoadPacked, BrokenModelsFailAsWithout) {
   fs::copy_file(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf", root_ + "/cut.gguf");
   fs::resize_file(root_ + "/cut.gguf", fs::file_size(path_) / 2);

@@ -91,6 +91,9 @@ struct Model {
   Weight output;
   Vector output_bias;  // empty: none
   bool from_packed_file = false;
+  // Memory does not hold all weights beside what a step needs: they are read from the packed file
+  // as they are multiplied, those used most from the pages of it that the system keeps.
+  bool exceeds_memory = false;
   std::vector<std::string> remarks;                   // ModelInfo::remarks
   std::unique_ptr<const ModelFile> file;              // plain rows point into it
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none

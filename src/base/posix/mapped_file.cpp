@@ -75,7 +75,13 @@ void MappedFile::expect_read(Bytes part) {
   const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto at = reinterpret_cast<uintptr_t>(part.data());
   const size_t before = at % page_bytes;
-  ::madvise(reinterpret_cast<void*>(at - before), before + part.size(), MADV_WILLNEED);
+  const size_t n = before + part.size();
+  // Of one call Linux reads no more than what a disk reads ahead, by default 128 KiB.
+  constexpr size_t kPiece = 128 << 10;
+  for (size_t done = 0; done < n; done += kPiece) {
+    ::madvise(reinterpret_cast<void*>(at - before + done), std::min(kPiece, n - done),
+              MADV_WILLNEED);
+  }
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

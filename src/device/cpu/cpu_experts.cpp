@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/file.h"
 #include "device/cpu/cpu_ops.h"
 
 namespace ruv {
@@ -43,10 +44,26 @@ void CpuOps::sort_by_expert(View routes, int64_t n_experts) {
   }
 }
 
+void CpuOps::expect(const Weight& weight) {
+  if (!weight.is_packed()) return;
+  MappedFile::expect_read(
+      {device_->pointer(weight.packed.start), static_cast<size_t>(weight.packed_bytes())});
+}
+
+// In the order in which their matrices are multiplied.
+void CpuOps::expect_chosen(const ExpertsParams& params) {
+  for (const std::span<const Weight> matrices : {params.gate, params.up, params.down}) {
+    for (size_t e = 0; e < matrices.size(); ++e) {
+      if (routed_.begin[e + 1] > routed_.begin[e]) expect(matrices[e]);
+    }
+  }
+}
+
 void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params) {
   const int64_t n_experts = std::ssize(params.gate);
   const int64_t room = params.scratch->rows.n_rows;
   sort_by_expert(routes, n_experts);
+  if (params.on_disk) expect_chosen(params);
   std::memset(device_->pointer(out.start), 0, static_cast<size_t>(out.n_bytes()));
   const auto begin_of = [&](int64_t e) { return routed_.begin[static_cast<size_t>(e)]; };
   for (int64_t first = 0, end = 0; first < n_experts; first = end) {

@@ -53,6 +53,7 @@ class CpuOps final : public Ops {
   void route(View routes, View logits, const Vector& choice_bias,
              const RouteParams& params) override;
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
+  void expect(const Weight& weight) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
   void clamp(View x, float limit) override;
@@ -152,6 +153,7 @@ class CpuOps final : public Ops {
     std::vector<float> weights;
   };
   void sort_by_expert(View routes, int64_t n_experts);
+  void expect_chosen(const ExpertsParams& params);
   // The products of a role's matrices with the rows of some experts, of which `first` is the first
   // row of all: to expert_products_.
   void list_products(View to, std::span<const Weight> matrices, std::span<const Vector> biases,
