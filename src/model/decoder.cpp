@@ -256,7 +256,7 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   feed_forward(ops, m, i, a, adapt);
 }
 
-// Of a layer, what all rows are multiplied by.
+// What all rows of a layer are multiplied by.
 void expect_layer(Ops& ops, const LayerWeights& weights) {
   for (const Linear& linear : weights.linears) ops.expect(linear.weight);
 }

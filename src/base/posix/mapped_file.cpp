@@ -76,7 +76,7 @@ void MappedFile::expect_read(Bytes part) {
   const auto at = reinterpret_cast<uintptr_t>(part.data());
   const size_t before = at % page_bytes;
   const size_t n = before + part.size();
-  // Of one call Linux reads no more than what a disk reads ahead, by default 128 KiB.
+  // Linux reads no more for one call than what a disk reads ahead, by default 128 KiB.
   constexpr size_t kPiece = 128 << 10;
   for (size_t done = 0; done < n; done += kPiece) {
     ::madvise(reinterpret_cast<void*>(at - before + done), std::min(kPiece, n - done),

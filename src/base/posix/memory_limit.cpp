@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-// The lesser of `least` and the number in the file; "max" is no number.
+// The lesser of `least` and the number in the file; "max" is not a number.
 void lower(std::optional<int64_t>& least, const std::string& path) {
   const std::string text = read_system_text(path);
   int64_t limit = 0;
@@ -17,7 +17,7 @@ void lower(std::optional<int64_t>& least, const std::string& path) {
   least = std::min(limit, least.value_or(limit));
 }
 
-// Of the group at `path`, which begins with a slash, and of all that it is in.
+// Counts the group at `path`, which begins with a slash, and all that it is in.
 void lower_along(std::optional<int64_t>& least, const std::string& root, std::string_view path,
                  const char* file) {
   while (path.ends_with('/')) path.remove_suffix(1);
