@@ -69,6 +69,11 @@ double exact_log(double x) {
   return e * kLn2High + (2 * s + (2 * tail + e * kLn2Low));
 }
 
+double exact_softplus(double x) {
+  if (!(x <= 20)) return x;
+  return exact_log(1 + exact_exp(x));
+}
+
 double exact_pow(double x, double y) { return exact_exp(y * exact_log(x)); }
 
 SinCos exact_sin_cos(double x) {

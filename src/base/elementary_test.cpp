@@ -43,6 +43,14 @@ TEST(Elementary, Log) {
   EXPECT_NEAR(exact_log(1e300), std::log(1e300), 1e-12);
 }
 
+TEST(Elementary, Softplus) {
+  for (double x = -30; x < 30; x += 0.37) {
+    EXPECT_NEAR(exact_softplus(x), std::log1p(std::exp(x)), 3e-9) << x;
+  }
+  EXPECT_EQ(exact_softplus(700), 700);
+  EXPECT_TRUE(std::isnan(exact_softplus(std::nan(""))));
+}
+
 TEST(Elementary, PowOfRopeFrequencies) {
   check(
       0, 1, 1e-14, 0xB19B15D74A36A2C5, [](double y) { return exact_pow(1e6, y); },

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -195,6 +196,48 @@ struct GatedRecurrenceParams {
   const Vector* rate = nullptr;  // below 0
 };
 
+// A selective scan makes a step of each number: softplus(scale · number + bias), at least `least`
+// and at most `most`.
+struct ScanSteps {
+  const Vector* bias = nullptr;  // as long as a row of the numbers
+  float scale = 1;
+  float least = 0;
+  float most = std::numeric_limits<float>::infinity();
+};
+
+// Columns that are scanned together, as values of a state (OpsLimits::max_state_values).
+inline constexpr int64_t kScanColumns = 64;
+
+// A selective scan whose columns have rates of their own (Mamba). The inputs have rows of n_cols
+// numbers, x and step, and of n_state numbers, b and c.
+struct ColumnScanInputs {
+  View x, step, b, c;
+};
+struct ColumnScanParams {
+  int64_t layer = 0;             // whose running states are read and written
+  int64_t state_begin = 0;       // float32 of them that come before the matrix
+  const Vector* rate = nullptr;  // (n_state, n_cols), below 0
+  const Vector* skip = nullptr;  // (n_cols)
+  ScanSteps steps = {};
+};
+
+// A selective scan whose heads have one rate each (Mamba 2). A row of xbc has the heads' x, then
+// the groups' b, then their c; step a number for each head.
+struct HeadScanInputs {
+  View xbc, step;
+};
+struct HeadScanParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the matrices
+  int64_t n_heads = 0;
+  int64_t n_groups = 0;  // divides the heads; neighbours form a group
+  int64_t head_dim = 0;
+  int64_t n_state = 0;
+  const Vector* rate = nullptr;  // (n_heads), below 0
+  const Vector* skip = nullptr;  // (n_heads)
+  ScanSteps steps = {};
+};
+
 // The largest step that will be asked for.
 struct OpsLimits {
   int64_t max_rows = 0;
@@ -222,7 +265,8 @@ class Ops {
   virtual void add_embedding(View x, const Weight& table, std::span<const Position> positions) = 0;
   // out = x. Requires: they do not overlap.
   virtual void copy(View out, View x) = 0;
-  // out = norm(x) · weight (+ bias); out may be x. An empty bias is none.
+  // out = norm(x) · weight (+ bias); out may be x. An empty bias is none. Weights of several rows
+  // are taken by turns: row r has those of row r mod their number.
   struct NormParams {
     Norm kind;
     float eps;
@@ -314,6 +358,16 @@ class Ops {
   // the batch asks for. Requires: a state frame for each sequence.
   virtual void gated_recurrence(View x, View input_gate, View decay_gate,
                                 const GatedRecurrenceParams& params) = 0;
+  // Selective scans (Gu and Dao, 2023). With a row's step d, the state S (n_state, columns) and the
+  // result are
+  //   S = exp(rate · d) S + b (d · x)ᵀ;  out = cᵀ S + skip · x
+  // Writes the states that the batch asks for. Requires: a state frame for each sequence; out
+  // overlaps no input. Running state of columns: for each block of
+  // kScanColumns its matrix.
+  virtual void scan_columns(View out, const ColumnScanInputs& in,
+                            const ColumnScanParams& params) = 0;
+  // The same for the columns of each head. Running state: a matrix for each head.
+  virtual void scan_heads(View out, const HeadScanInputs& in, const HeadScanParams& params) = 0;
   // The experts of each row. `logits` has one number for each of up to kMaxExperts; a row's
   // experts are those with the greatest, of equal ones the first. A row of `routes`, (n_rows,
   // 2 · chosen), has their numbers, ascending, and then their weights. `choice_bias` has a number

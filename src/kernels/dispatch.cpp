@@ -39,6 +39,7 @@ void inherit_all(Kernels& k, const Kernels& from) {
   inherit(k.softcap, from.softcap);
   inherit(k.exp_sum, from.exp_sum);
   inherit(k.state_step, from.state_step);
+  inherit(k.scan_step, from.scan_step);
   inherit(k.largest, from.largest);
   inherit(k.page_scores, from.page_scores);
   inherit(k.page_values, from.page_values);

@@ -193,6 +193,24 @@ struct StateStepArgs {
   float* out;
 };
 
+// A selective scan's state S (n_states, n_columns) takes in one token:
+//   S[i][j] = exp(rate[i · rate_stride + j] · step[j]) · S[i][j] + b[i] · value[j]
+//   out[j]  = Σ_i S[i][j] · c[i]
+// in this order, the sum along i, sums after a product by fma. `out` holds n_columns numbers and
+// overlaps nothing.
+struct ScanStepArgs {
+  float* state;
+  int64_t n_states;
+  int64_t n_columns;
+  const float* rate;
+  int64_t rate_stride;
+  const float* step;
+  const float* value;
+  const float* b;
+  const float* c;
+  float* out;
+};
+
 struct CodeWeights {
   float sum;     // Σ p
   float offset;  // Σ p · token_low
@@ -229,6 +247,7 @@ struct Kernels {
   float (*exp_sum)(float* x, int64_t n, float max) = nullptr;
 
   void (*state_step)(const StateStepArgs& args) = nullptr;
+  void (*scan_step)(const ScanStepArgs& args) = nullptr;
   // The greatest of n numbers, -infinity when n is 0. n a multiple of kPageTokens.
   float (*largest)(const float* x, int64_t n) = nullptr;
   void (*page_scores)(const ScoreArgs& args) = nullptr;

@@ -265,6 +265,26 @@ uint64_t state_step_hash(const Kernels& k) {
   return hash.value();
 }
 
+uint64_t scan_step_hash(const Kernels& k) {
+  Hash hash;
+  for (const int64_t n_states : {1, 7, 16}) {
+    for (const int64_t n_columns : kHeadDims) {
+      Floats state = random_floats(n_states * n_columns, 1, -1, 1);
+      const Floats rate = random_floats(n_states * n_columns, 2, -2, 0);
+      const Floats step = random_floats(n_columns, 3, 0, 3);
+      const Floats value = random_floats(n_columns, 4, -1, 1);
+      const Floats b = random_floats(n_states, 5, -1, 1);
+      const Floats c = random_floats(n_states, 6, -1, 1);
+      Floats out(value.size());
+      k.scan_step({state.data(), n_states, n_columns, rate.data(), n_columns, step.data(),
+                   value.data(), b.data(), c.data(), out.data()});
+      hash.add(state);
+      hash.add(out);
+    }
+  }
+  return hash.value();
+}
+
 uint64_t rope_hash(const Kernels& k) {
   const Floats cos = random_floats(1100, 2, -1, 1);
   const Floats sin = random_floats(1100, 3, -1, 1);
@@ -334,6 +354,7 @@ const std::vector<KernelCase>& kernel_cases() {
       {"sigmoid", act_of(Act::sigmoid), 0x0DAF955D3D4A622D},
       {"tanh", act_of(Act::tanh), 0xAC0C2AFF9AD90810},
       {"state_step", state_step_hash, 0xC80130F768F358DD},
+      {"scan_step", scan_step_hash, 0x1CC23437BDD0CFE6},
       {"rope_half", rope_hash, 0x8787D22887E762CD},
       {"softcap", of([](K k, float* x, Row, int64_t n) { k.softcap(x, n, 30.0F); }),
        0xF5D782725201DB03},

@@ -271,6 +271,19 @@ inline void state_step(const StateStepArgs& a) {
   }
 }
 
+inline void scan_step(const ScanStepArgs& a) {
+  for (int64_t j = 0; j < a.n_columns; ++j) {
+    double out = 0;
+    for (int64_t i = 0; i < a.n_states; ++i) {
+      float& s = a.state[i * a.n_columns + j];
+      const double keep = std::exp(double{a.rate[i * a.rate_stride + j]} * a.step[j]);
+      s = static_cast<float>(keep * s + double{a.b[i]} * a.value[j]);
+      out += double{s} * a.c[i];
+    }
+    a.out[j] = static_cast<float>(out);
+  }
+}
+
 inline void to_f16(const float* x, uint16_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = f16_from_f32(x[i]);
 }
@@ -295,6 +308,7 @@ inline const Kernels kKernels = {
     .softcap = softcap,
     .exp_sum = exp_sum,
     .state_step = state_step,
+    .scan_step = scan_step,
     .largest = largest,
     .page_scores = page_scores,
     .page_values = page_values,

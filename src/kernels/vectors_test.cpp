@@ -375,6 +375,34 @@ TEST_P(VectorTable, StateStep) {
   }
 }
 
+TEST_P(VectorTable, ScanStep) {
+  for (const int64_t n_states : {1, 5, 16}) {
+    for (const int64_t n_columns : {1, 7, 16, 40, 64, 131}) {
+      const auto columns = [&](uint64_t seed) { return random_floats(n_columns, seed, -1, 1); };
+      const Floats step = random_floats(n_columns, 1, 0, 3);
+      const Floats value = columns(2);
+      const Floats b = random_floats(n_states, 3, -1, 1);
+      const Floats c = random_floats(n_states, 4, -1, 1);
+      const int64_t stride = n_columns + 3;
+      const Floats rate = random_floats(n_states * stride, 5, -2, 0);
+      const auto results = [&](const Kernels& table) {
+        std::array<Floats, 2> r = {random_floats(n_states * n_columns, 6, -1, 1),
+                                   Floats(static_cast<size_t>(n_columns), 0.0F)};
+        for (Floats& numbers : r) numbers = guarded(numbers);
+        table.scan_step({r[0].data(), n_states, n_columns, rate.data(), stride, step.data(),
+                         value.data(), b.data(), c.data(), r[1].data()});
+        return r;
+      };
+      const auto got = results(k_);
+      auto want = results(oracle_);
+      for (size_t i = 0; i < got.size(); ++i) {
+        want[i].resize(want[i].size() - 16);
+        expect_close(got[i], want[i], 1e-5, 1e-5);
+      }
+    }
+  }
+}
+
 // Pages of random bytes, laid out for any type of page.
 struct RandomBytePages {
   std::vector<std::vector<uint8_t>> bytes;

@@ -81,6 +81,14 @@ class NotingOps final : public Ops {
     ops_.gated_recurrence(x, input_gate, decay_gate, params);
     note(x);
   }
+  void scan_columns(View out, const ColumnScanInputs& in, const ColumnScanParams& params) override {
+    ops_.scan_columns(out, in, params);
+    note(out);
+  }
+  void scan_heads(View out, const HeadScanInputs& in, const HeadScanParams& params) override {
+    ops_.scan_heads(out, in, params);
+    note(out);
+  }
   void token_shift(View out, View x, const TokenShiftParams& params) override {
     ops_.token_shift(out, x, params);
   }

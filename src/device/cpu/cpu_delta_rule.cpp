@@ -15,12 +15,6 @@ namespace {
 // Added to a sum of squares before queries and keys are divided by its root.
 constexpr float kUnitEps = 1e-6F;
 
-// ln(1 + e^x)
-double softplus(double x) {
-  if (!(x <= 20)) return x;  // also where it is NaN
-  return exact_log(1 + exact_exp(x));
-}
-
 // A thread's vectors of one row: n_keys numbers each, but for memory.
 struct DeltaRow {
   float *query_scale, *key_scale;  // weights of the norms that make unit vectors
@@ -78,8 +72,8 @@ void CpuOps::delta_rule_of(const BatchSequence& sequence, int64_t head, View out
     const double beta = double{p.beta_scale} / (1 + exact_exp(-double{row(in.beta, at)[head]}));
     const float* const decay = row(in.decay, at) + head * n_decays;
     for (int64_t d = 0; d < n_decays; ++d) {
-      s.keep[d] =
-          static_cast<float>(exact_exp(rate * softplus(double{decay[d]} + double{decay_bias[d]})));
+      s.keep[d] = static_cast<float>(
+          exact_exp(rate * exact_softplus(double{decay[d]} + double{decay_bias[d]})));
     }
     std::fill(s.keep + n_decays, s.keep + dk, s.keep[0]);
     for (int64_t d = 0; d < dk; ++d) {

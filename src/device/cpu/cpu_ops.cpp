@@ -106,25 +106,28 @@ void CpuOps::copy(View out, View x) {
               static_cast<size_t>(x.n_bytes()));
 }
 
-void CpuOps::norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
+void CpuOps::norm_row(View out, View x, int64_t i, const Vector& weight, const Vector& bias,
                       NormParams params) const {
+  const int64_t n = x.n_cols;
+  const int64_t first = i % (weight.size() / n) * n;
+  const float* const biases = numbers(bias);
   if (params.kind == Norm::rms) {
-    kernels_->rms_norm(x, numbers(weight), out, weight.size(), params.eps);
+    kernels_->rms_norm(row(x, i), numbers(weight) + first, row(out, i), n, params.eps);
   } else {
-    kernels_->layer_norm(x, numbers(weight), numbers(bias), out, weight.size(), params.eps);
+    kernels_->layer_norm(row(x, i), numbers(weight) + first,
+                         biases == nullptr ? nullptr : biases + first, row(out, i), n, params.eps);
   }
 }
 
 void CpuOps::norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) {
-  for_rows(x.n_rows, x.n_cols,
-           [&](int64_t i) { norm_row(row(out, i), row(x, i), weight, bias, params); });
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) { norm_row(out, x, i, weight, bias, params); });
 }
 
 void CpuOps::add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                       NormParams params) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     kernels_->add(row(x, i), row(y, i), x.n_cols);
-    norm_row(row(out, i), row(x, i), weight, bias, params);
+    norm_row(out, x, i, weight, bias, params);
   });
 }
 

@@ -45,6 +45,8 @@ class CpuOps final : public Ops {
   void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override;
   void gated_recurrence(View x, View input_gate, View decay_gate,
                         const GatedRecurrenceParams& params) override;
+  void scan_columns(View out, const ColumnScanInputs& in, const ColumnScanParams& params) override;
+  void scan_heads(View out, const HeadScanInputs& in, const HeadScanParams& params) override;
   void token_shift(View out, View x, const TokenShiftParams& params) override;
   void lerp(View out, View x, View y, View share) override;
   void multiply(View x, View y) override;
@@ -79,8 +81,8 @@ class CpuOps final : public Ops {
   void for_rows(int64_t n_rows, int64_t numbers_per_row, F&& f);
   // Whether this much work is worth waking the other threads.
   bool worth_threads(int64_t numbers) const;
-  // The norm of one row.
-  void norm_row(float* out, const float* x, const Vector& weight, const Vector& bias,
+  // The norm of row i.
+  void norm_row(View out, View x, int64_t i, const Vector& weight, const Vector& bias,
                 NormParams params) const;
   // One row of a table as float32.
   void decode_row(const Weight& table, int64_t row, float* out) const;
@@ -136,6 +138,11 @@ class CpuOps final : public Ops {
   // Some columns of one sequence. gates: of the input and of the decay.
   void recur(const BatchSequence& sequence, Range columns, View x, const std::array<View, 2>& gates,
              const GatedRecurrenceParams& params) const;
+  // Some columns, or one head, of one sequence.
+  void scan_columns_of(const BatchSequence& sequence, Range columns, View out,
+                       const ColumnScanInputs& in, const ColumnScanParams& params, int thread);
+  void scan_head_of(const BatchSequence& sequence, int64_t head, View out, const HeadScanInputs& in,
+                    const HeadScanParams& params, int thread);
   // Some channels of one sequence.
   void average_of(const BatchSequence& sequence, Range channels, View out, View k, View v,
                   const AverageParams& params) const;

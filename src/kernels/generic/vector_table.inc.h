@@ -35,6 +35,7 @@ constexpr Kernels vector_table(const char* isa) {
       .softcap = Vectors<V>::softcap,
       .exp_sum = Vectors<V>::exp_sum,
       .state_step = StateSteps<V>::step,
+      .scan_step = ColumnScans<V>::step,
       .largest = Vectors<V>::largest,
       .page_scores = Pages<V, HalfNumbers<V>>::scores,
       .page_values = Pages<V, HalfNumbers<V>>::values,
