@@ -68,6 +68,42 @@ constexpr NeutralKey kAlwaysNeutral[] = {{"is_causal", " true "},
                                          {"quantization_config", " null "},
                                          {"attention_chunk_size", " null "}};
 
+template <class Claim>
+void claim_experts(const HfExperts& experts, const Claim& claim) {
+  for (const HfCount& count :
+       {experts.count, experts.used, experts.width, experts.first_dense, experts.groups,
+        experts.groups_used, experts.shared_count, experts.shared_width}) {
+    claim(count.names);
+  }
+  for (const std::string_view key :
+       {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
+        experts.groups_method_key, experts.gate_limit_key, experts.score_key,
+        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+    claim(key);
+  }
+}
+
+template <class Claim>
+void claim_state_space(const HfStateSpace& keys, const Claim& claim) {
+  for (const HfNumber& number :
+       {keys.state, keys.taps, keys.expand, keys.inner, keys.heads, keys.head_dim, keys.groups}) {
+    claim(number.name);
+  }
+  for (const std::string_view key : {keys.rank, keys.input_eps, keys.bias, keys.out_bias,
+                                     keys.conv_bias, keys.norm, keys.norm_first}) {
+    claim(key);
+  }
+  if (keys.limits_steps) claim("time_step_limit");
+  if (keys.layers == HfStateLayers::types) claim("layer_types layers_block_type");
+  if (keys.layers == HfStateLayers::attention) claim("attn_layer_indices");
+  if (keys.layers == HfStateLayers::periodic) claim("attn_layer_period attn_layer_offset");
+  if (keys.multipliers) {
+    claim(
+        "ssm_in_multiplier ssm_out_multiplier ssm_multipliers mlp_multipliers "
+        "attention_in_multiplier attention_out_multiplier key_multiplier");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfClass& hf) {
@@ -95,13 +131,15 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(hf.rope_base_key);
     claim(hf.rotary_part_key);
   }
-  for (const std::string_view key : {hf.act_key,     hf.norm_eps_key,     hf.qkv_bias,
-                                     hf.output_bias, hf.mlp_bias,         hf.head_bias,
-                                     hf.qk_norm_key, hf.period_key,       window_keys(hf.windows),
-                                     hf.embed_scale, hf.residual_scale,   hf.attn_scale,
-                                     hf.logit_scale, hf.logit_width,      hf.parallel_key,
-                                     hf.clamp_key,   hf.rotated_dims_key, hf.root_embed_key,
-                                     hf.rotated_key, hf.unrotated_key}) {
+  for (const std::string_view key :
+       {hf.act_key,          hf.norm_eps_key,     hf.qkv_bias,
+        hf.output_bias,      hf.mlp_bias,         hf.head_bias,
+        hf.qk_norm_key,      hf.period_key,       window_keys(hf.windows),
+        hf.embed_scale,      hf.residual_scale,   hf.attn_scale,
+        hf.logit_scale,      hf.logit_width,      hf.parallel_key,
+        hf.clamp_key,        hf.rotated_dims_key, hf.root_embed_key,
+        hf.rotated_key,      hf.unrotated_key,    hf.ff_without_experts,
+        hf.position_type_key}) {
     claim(key);
   }
   // Keys that a field implies without naming them.
@@ -129,23 +167,13 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(
         "block_types lru_width conv1d_width logits_soft_cap attention_window_size sliding_window");
   }
+  claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
   if (hf.scales_attention) claim("scale_attn_weights scale_attn_by_inverse_layer_idx");
-  const HfExperts& experts = hf.experts;
-  for (const HfCount& count :
-       {experts.count, experts.used, experts.width, experts.first_dense, experts.groups,
-        experts.groups_used, experts.shared_count, experts.shared_width}) {
-    claim(count.names);
-  }
-  for (const std::string_view key :
-       {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
-        experts.groups_method_key, experts.gate_limit_key, experts.score_key,
-        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
-    claim(key);
-  }
+  claim_experts(hf.experts, claim);
   return keys;
 }
 
@@ -163,6 +191,9 @@ std::string_view hf_keys_without_effect() {
          "tokenizer_class torchscript pruned_heads unsloth_version unsloth_fixed do_sample "
          "max_length temperature top_k top_p gradient_checkpointing is_decoder ";
 }
+
+std::string_view hf_scan_kinds() { return "mamba linear_attention"; }
+std::string_view hf_attention_kinds() { return "attention full_attention"; }
 
 std::string_view hf_rope_keys() {
   return " rope_theta rope_type type partial_rotary_factor factor original_max_position_embeddings "

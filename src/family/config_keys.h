@@ -18,6 +18,9 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
 std::string_view hf_keys_without_effect();
 // Keys that the machinery around every class reads.
 std::span<const NeutralKey> hf_neutral_keys();
+// What lists of the kinds of layers call selective scans and attention, between spaces.
+std::string_view hf_scan_kinds();
+std::string_view hf_attention_kinds();
 // Keys of rope_parameters and rope_scaling that some kind of scaling reads here, and those that
 // only kinds read which are refused.
 std::string_view hf_rope_keys();

@@ -30,16 +30,23 @@ enum class Positions : uint8_t { rope, learned, alibi, none };
 enum class Windows : uint8_t { none, all, periodic };
 // What mixes the tokens of a layer: attention in all of them; or something else in those for which
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
-// rule, the time mix of RWKV or a gated linear recurrence; or latent attention in all of them
-// (model/latent_plan.h).
+// rule, the time mix of RWKV, a gated linear recurrence or a state space; or latent attention in
+// all of them (model/latent_plan.h); or state spaces in all, which have nothing else; or in all a
+// state space beside attention.
 enum class Mixers : uint8_t {
   attention,
   short_conv,
   delta_net,
   latent,
   time_mix,
-  gated_recurrence
+  gated_recurrence,
+  state_space,
+  state_or_attention,
+  state_and_attention
 };
+// What the scan of a state space (model/state_space.h) has rates and steps for: columns (Mamba) or
+// heads (Mamba 2).
+enum class StateSpace : uint8_t { none, columns, heads };
 // The generations of RWKV (model/time_mix.h).
 enum class TimeMix : uint8_t { none, averages, matrices, dynamic, corrected };
 enum class EmbedScale : uint8_t { none, sqrt_dim, sqrt_dim_bf16 };  // rounded to bf16
@@ -63,6 +70,8 @@ struct BlockSpec {
   bool linear_pre_norm =
       false;                  // layers of linear attention normalise before, whatever the others do
   float linear_norm_eps = 0;  // of its heads; 0: as all norms
+  StateSpace state_space = StateSpace::none;  // the kind that mixers have
+  bool scan_norms = false;           // what steps, b and c are made of is normalised, with weights
   TimeMix time_mix = TimeMix::none;  // the kind that mixers have; feed-forwards are channel mixes
   Positions positions = Positions::rope;
   int64_t position_offset = 0;  // learned: rows of the table before the first position's
@@ -141,6 +150,7 @@ enum class QkvRows : uint8_t { one_after_another, by_key_head, four_parts };
 
 // A tensor of a checkpoint under a name that only this family uses. Names lack their ending
 // (".weight", ".bias"); "{}" is the number of the layer.
+enum class NameFor : uint8_t { any, without_experts, with_experts };
 struct TensorName {
   std::string_view gguf = {};
   std::string_view hf = {};
@@ -153,6 +163,7 @@ struct TensorName {
   std::string_view other = {};
   bool by_turns = false;
   MxPart mx = MxPart::none;
+  NameFor models = NameFor::any;  // the name is only those models'
 };
 
 // A tensor of which both names are complete.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "family/hf_experts.h"
+#include "family/hf_state_space.h"
 
 namespace ruv {
 
@@ -144,6 +145,11 @@ struct HfClass {
   bool tied = false;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = {};
+  HfStateSpace state_space = {};
+  // The feed-forward's width where the number of experts is 0, in place of sizes.ff.
+  std::string_view ff_without_experts = {};
+  // Heads are rotated where this key is "rope", else there are no positions.
+  std::string_view position_type_key = {};
   // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
   std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
   double logit_scale_default = 1;

@@ -30,6 +30,7 @@ enum class HfExpertLayers : uint8_t {
 // family's ExpertSpec.
 struct HfExperts {
   HfCount count = {};  // without a name: the class has no experts
+  int64_t fewest = 0;  // fewer are none
   HfCount used = {};   // by a row
   HfCount width = {};  // of one; without a name: intermediate_size
   HfExpertLayers layers = HfExpertLayers::all;

@@ -49,6 +49,7 @@ void add_norms(const BlockSpec& block, Words& words) {
 }
 
 void add_attention(const BlockSpec& block, Words& words) {
+  const bool by_head = block.state_space == StateSpace::heads;
   words.add_if(block.positions == Positions::learned, "learned positions")
       .add_if(block.mixers == Mixers::short_conv, "short convolutions in some layers")
       .add_if(block.positions == Positions::alibi, "ALiBi")
@@ -57,6 +58,10 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.mixers == Mixers::latent, "latent attention")
       .add_if(block.mixers == Mixers::time_mix, "time mix and channel mix")
       .add_if(block.mixers == Mixers::gated_recurrence, "gated linear recurrence in some layers")
+      .add_if(block.mixers == Mixers::state_space,
+              by_head ? "selective scans by head" : "selective scans by column")
+      .add_if(block.mixers == Mixers::state_or_attention, "selective scans in some layers")
+      .add_if(block.mixers == Mixers::state_and_attention, "selective scans beside attention")
       .add_if(block.sinks, "attention sinks")
       .add_if(block.growth != Growth::none, "queries that grow with position")
       .add_if(block.qkv_bias, "biases of q, k and v")

@@ -8,6 +8,7 @@
 
 #include "base/elementary.h"
 #include "format/gguf_delta_net.h"
+#include "format/gguf_state_space.h"
 #include "format/gguf_time_mix.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
@@ -78,21 +79,37 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-// The group of rows in which halves become neighbours; 0 where rows stay.
-Result<int64_t> rotary_group_of(const ModelFile& model, const TensorInfo& info) {
+// Heads in rows of q or k: of the layers that have any where the file counts them for each.
+Result<int64_t> head_count_of(const ModelFile& model, bool of_keys) {
+  constexpr std::string_view kKeys = "attention.head_count_kv";
+  if (!of_keys || model.find(kKeys) == nullptr) return model.integer("attention.head_count");
+  const std::vector<int64_t> counts = TRY(model.integers(kKeys));
+  return counts.empty() ? 0 : std::ranges::max(counts);
+}
+
+// The groups of rows in which halves become neighbours, and how many of a group's rows are rotated.
+// Nothing where rows stay.
+Status set_rotary_rows(const ModelFile& model, const TensorInfo& info, ExportTensor& tensor) {
   const bool moves = model.family() != nullptr && model.family()->neighbour_rows;
-  if (!moves || model.rope_order() == RopeOrder::neighbours) return 0;
+  if (!moves || model.rope_order() == RopeOrder::neighbours) return {};
   const bool q = ends_with_any(info.name, {".attn_q.weight", ".attn_q.bias"});
   const bool k = ends_with_any(info.name, {".attn_k.weight", ".attn_k.bias"});
-  if (!q && !k) return 0;
-  const bool shared = k && model.find("attention.head_count_kv") != nullptr;
-  const int64_t n_heads =
-      TRY(model.integer(shared ? "attention.head_count_kv" : "attention.head_count"));
+  if (!q && !k) return {};
+  const int64_t n_heads = TRY(head_count_of(model, k));
   if (n_heads < 1 || info.shape.empty() || info.shape[0] % (2 * n_heads) != 0) {
     return fail(Code::corrupt, "{}: tensor '{}': its rows are not {} heads of an even size",
                 model.path(), quoted_name(info.name), n_heads);
   }
-  return info.shape[0] / n_heads;
+  tensor.rotary_group = info.shape[0] / n_heads;
+  tensor.rotary_dims = tensor.rotary_group;
+  if (model.find("rope.dimension_count") == nullptr) return {};
+  const int64_t n_dims = TRY(model.integer("rope.dimension_count"));
+  if (n_dims < 2 || n_dims > tensor.rotary_group || n_dims % 2 != 0) {
+    return fail(Code::corrupt, "{}: '{}' {} of heads of {} is out of range", model.path(),
+                model.shown_key("rope.dimension_count"), n_dims, tensor.rotary_group);
+  }
+  tensor.rotary_dims = n_dims;
+  return {};
 }
 
 // The order in which the rows of a fused matrix are written; empty: as they are.
@@ -185,13 +202,21 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   if (bare_norms && key.ends_with(".use_qk_norm")) return false;
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
   for (const std::string_view name :
-       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias"}) {
+       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias", ".ssm.norm"}) {
     if (key.ends_with(name)) return true;
+  }
+  if (has_scales_in_weights(model)) {
+    for (const std::string_view name :
+         {".embedding_scale", ".logit_scale", ".attention.key_scale", ".ssm.scales",
+          ".attention.scales", ".feed_forward.scales"}) {
+      if (key.ends_with(name)) return true;
+    }
   }
   const size_t at = key.find(".rope.scaling.");
   if (at == key.npos) return false;
   const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());
   const std::string type = scaling_type(model);
+  if (name == "finetuned") return false;  // whether there are positions
   if (type == "llama3") return true;
   return type == "longrope" && name != "original_context_length" && name != "attn_factor";
 }
@@ -310,7 +335,7 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
   int64_t inner = row % rows_of_part;
   if (tensor.rotary_group > 0) {
     const int64_t at = inner % tensor.rotary_group;
-    inner += neighbours_from_halves(at, tensor.rotary_group) - at;
+    inner += neighbours_from_halves(at, tensor.rotary_dims) - at;
   }
   if (!tensor.row_order.empty()) inner = tensor.row_order[static_cast<size_t>(inner)];
   return {tensor.parts[static_cast<size_t>(row / rows_of_part)], inner};
@@ -319,8 +344,8 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
 }  // namespace
 
 int64_t ExportTensor::n_columns() const {
-  // Numbers of a vector move one by one when they are reordered.
-  const bool moves = rotary_group > 0 || !row_order.empty();
+  // Numbers of a vector are rows of one where they move or have factors of their own.
+  const bool moves = rotary_group > 0 || !row_order.empty() || !row_factors.empty();
   if (shape.empty() || (shape.size() == 1 && moves)) return 1;
   return shape.back();
 }
@@ -342,6 +367,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     }
     if (model.container() != "gguf") {
       std::vector<ExportTensor> moved = TRY(export_delta_tensor(model, info));
+      if (moved.empty()) moved = TRY(export_state_tensor(model, info));
       for (ExportTensor& one : moved) tensors.push_back(std::move(one));
       if (!moved.empty()) continue;
     }
@@ -351,7 +377,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
       return fail(Code::unsupported, "{}: tensor '{}' has {} dimensions; GGUF holds up to {}",
                   model.path(), quoted_name(info.name), info.shape.size(), kMaxGgufDims);
     }
-    tensor.rotary_group = TRY(rotary_group_of(model, info));
+    TRY(set_rotary_rows(model, info, tensor));
     tensor.row_order = TRY(fused_order_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
                       !info.name.ends_with(".ssm_norm.weight");
@@ -398,8 +424,10 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
   if (tensor.minus_exp) {
     for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(-exact_exp(double{dst[i]}));
   }
-  if (tensor.factor != 1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] *= tensor.factor;
+  const float factor =
+      tensor.row_factors.empty() ? tensor.factor : tensor.row_factors[static_cast<size_t>(row)];
+  if (factor != 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] *= factor;
   }
   if (tensor.plus_one) {
     for (int64_t i = 0; i < n; ++i) dst[i] += 1.0F;
@@ -408,7 +436,7 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
 
 Bytes stored_row(const ExportTensor& tensor, int64_t row) {
   if (tensor.parts.empty() || tensor.plus_one || tensor.minus_exp) return {};
-  if (!tensor.column_order.empty() || tensor.factor != 1) return {};
+  if (!tensor.column_order.empty() || !tensor.row_factors.empty() || tensor.factor != 1) return {};
   const auto [part, at] = place_of_row(tensor, row);
   if (!part->has_whole_rows()) return {};
   const auto row_bytes = static_cast<size_t>(format_of(part->dtype).bytes_of(tensor.n_columns()));

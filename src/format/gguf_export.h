@@ -19,15 +19,18 @@ struct ExportTensor {
   // dimension; or `made` when there are none.
   std::vector<const TensorInfo*> parts = {};
   std::vector<float> made = {};
-  // Above 0: rows form groups (heads) of this many, and row j of a group comes from row
-  // j/2 + (j odd) · group/2, which turns halves into neighbours.
+  // Above 0: rows form groups (heads) of this many, and row j of a group's first rotary_dims comes
+  // from row j/2 + (j odd) · rotary_dims/2, which turns halves into neighbours.
   int64_t rotary_group = 0;
+  int64_t rotary_dims = 0;
   // Where rows, and numbers of a row, come from, if they move or some are left out; empty: they
   // stay.
   std::vector<int64_t> row_order = {}, column_order = {};
   bool plus_one = false;   // the file keeps w - 1
   bool minus_exp = false;  // the file keeps ln(-w)
-  float factor = 1;        // a power of two: the file keeps w / factor
+  // The file keeps w / factor, the same for all numbers or one for each row.
+  float factor = 1;
+  std::vector<float> row_factors = {};
 
   int64_t n_columns() const;
   int64_t n_rows() const;

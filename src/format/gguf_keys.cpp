@@ -56,12 +56,13 @@ std::string_view gguf_keys() {
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
          "conv_bias rope.rotated_layers full_attention_interval ssm.beta_scale "
          "ssm.conv_kernel ssm.inner_size "
-         "ssm.state_size ssm.time_step_rank ssm.group_count pooling_type ";
+         "ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms ssm.dt_b_c_rms_epsilon "
+         "ssm.norm_before_gate ssm.time_step_limit ssm_bias ssm_out_bias ";
 }
 
 std::string_view gguf_keys_without_effect() {
   // Layers with a router have experts, whatever is said of their places.
-  return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout "
+  return " leading_dense_block_count interleave_moe_layer_step tensor_data_layout pooling_type "
          "rope.scaling.finetuned ";
 }
 

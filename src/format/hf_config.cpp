@@ -8,6 +8,7 @@
 
 #include "family/word_list.h"
 #include "format/hf_values.h"
+#include "format/python_json.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -34,6 +35,7 @@ class ConfigReader {
     }
     TRY(read_sizes());
     TRY(kept(read_heads()));
+    if (block_.mixers == Mixers::state_space) TRY(kept(read_block()));
     if (head_dim_ > 0) TRY(read_rest());
     return check_hf_keys(config_, out_);
   }
@@ -46,6 +48,7 @@ class ConfigReader {
   Result<int64_t> read_kv_heads(int64_t n_heads) const;
   Status read_attention_object();
   Status read_sizes();
+  Status read_ff();
   Status read_heads();
   // Requires: the sizes and heads are known.
   Status read_rest();
@@ -62,6 +65,7 @@ class ConfigReader {
   Status read_logit_width();
   Status read_rotated_layers();
   Result<bool> rope_base_is_null() const;
+  Status read_position_type();
   Status read_windows();
   Status read_numbered_windows(const std::optional<int64_t>& window);
   Status read_layer_types(const std::optional<int64_t>& window);
@@ -100,7 +104,28 @@ Status ConfigReader::read_sizes() {
     return config_.wrong(hf_.width_again, fmt::format("differs from '{}'", width),
                          Code::unsupported);
   }
+  TRY(read_ff());
+  const std::string_view positions = name_of(hf_.sizes.positions);
+  max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
+  out_.set("context_length", max_positions_, config_.path_of(positions));
+  // Some configs leave it out; the embedding's shape says it too.
+  if (config_.has("vocab_size")) {
+    out_.set("vocab_size", TRY(config_.positive("vocab_size")), config_.path_of("vocab_size"));
+  }
+  return {};
+}
+
+// The feed-forward's width; 0 where there is none.
+Status ConfigReader::read_ff() {
+  if (block_.mixers == Mixers::state_space) {
+    out_.set("feed_forward_length", int64_t{0}, "");
+    return {};
+  }
   std::string_view inner = name_of(hf_.sizes.ff);
+  const std::string_view count = hf_.experts.count.names;
+  if (!hf_.ff_without_experts.empty() && config_.has(count) && TRY(config_.integer(count)) == 0) {
+    inner = hf_.ff_without_experts;
+  }
   const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;
@@ -114,13 +139,6 @@ Status ConfigReader::read_sizes() {
   const bool both = block_.mixers == Mixers::gated_recurrence;
   if (both && n_ff < 2) return config_.wrong(inner, "is below 2");
   out_.set("feed_forward_length", both ? n_ff / 2 : n_ff, config_.path_of(inner));
-  const std::string_view positions = name_of(hf_.sizes.positions);
-  max_positions_ = TRY(config_.positive_or(positions, hf_.max_positions));
-  out_.set("context_length", max_positions_, config_.path_of(positions));
-  // Some configs leave it out; the embedding's shape says it too.
-  if (config_.has("vocab_size")) {
-    out_.set("vocab_size", TRY(config_.positive("vocab_size")), config_.path_of("vocab_size"));
-  }
   return {};
 }
 
@@ -139,6 +157,10 @@ Result<int64_t> ConfigReader::read_kv_heads(int64_t n_heads) const {
 }
 
 Status ConfigReader::read_heads() {
+  if (block_.mixers == Mixers::state_space) {
+    out_.set("attention.head_count", int64_t{0}, "");
+    return read_hf_state_space(config_, {n_layers_, 0, 0}, width_, out_);
+  }
   const std::string_view heads = name_of(hf_.sizes.heads);
   const int64_t n_heads = TRY(config_.positive_or(heads, hf_.n_heads));
   out_.set("attention.head_count", n_heads, config_.path_of(heads));
@@ -155,6 +177,9 @@ Status ConfigReader::read_heads() {
   }
   if (block_.mixers == Mixers::gated_recurrence) {
     TRY(read_hf_gated_recurrence(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
+  }
+  if (block_.state_space != StateSpace::none) {
+    TRY(read_hf_state_space(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
   }
   if (block_.mixers == Mixers::latent) {
     head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
@@ -187,6 +212,7 @@ Status ConfigReader::read_rest() {
   TRY(kept(read_attention_object()));
   TRY(kept(read_windows()));
   TRY(kept(read_rotated_layers()));
+  TRY(kept(read_position_type()));
   const bool rotates = !hf_.rope_optional || !TRY(rope_base_is_null());
   if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
   TRY(kept(read_hf_growth(config_, out_)));
@@ -349,6 +375,15 @@ Status ConfigReader::read_attention_object() {
     if (number > 0) out_.set(key, number, attention.path_of(name));
   }
   return check_hf_attention_keys(attention, out_);
+}
+
+// GGUF files say by this key that heads are not rotated.
+Status ConfigReader::read_position_type() {
+  const std::string_view key = hf_.position_type_key;
+  if (key.empty()) return {};
+  const bool rotates = config_.is_set(key) && TRY(config_.text_or(key, "")) == "rope";
+  out_.set("rope.scaling.finetuned", rotates, config_.path_of(key));
+  return {};
 }
 
 // Null, which is not the same as absent: then the class has a default.
@@ -598,6 +633,8 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
                             gguf_name.find(".attn_k_norm.") != gguf_name.npos;
   if (is_head_norm && !family->block.qk_norm_weights) return false;
   if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
+  const bool is_scan = family->block.state_space == StateSpace::heads;
+  if (is_scan && gguf_name.ends_with(".ssm_norm.weight")) return flag_of(*this, "ssm.norm");
   if (!gguf_name.ends_with(".bias")) return true;
   if (is_norm) {
     return family->block.norm == Norm::layer && family->block.norm_biases;
@@ -608,6 +645,9 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   }
   if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
   if (gguf_name.ends_with(".ssm_dt.bias")) return true;
+  if (gguf_name.ends_with(".ssm_in.bias")) return flag_of(*this, "ssm_bias");
+  if (gguf_name.ends_with(".ssm_out.bias")) return flag_of(*this, "ssm_out_bias");
+  if (gguf_name.ends_with(".ssm_conv1d.bias")) return flag_of(*this, "conv_bias");
   if (gguf_name.find(".recurrence_") != gguf_name.npos) return true;
   if (gguf_name.find(".exp_probs_b.") != gguf_name.npos) {
     return flag_of(*this, "expert_choice_bias");
@@ -627,7 +667,7 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
     return fail(Code::corrupt, "{}: {} bytes, a config has at most {}", source, text.size(),
                 kMaxConfigBytes);
   }
-  Json json = TRY(parse_json(text, source, {.depth = kMaxConfigDepth}));
+  Json json = TRY(parse_json(with_tagged_floats(text), source, {.depth = kMaxConfigDepth}));
   if (!json.is_object()) return fail(Code::corrupt, "{}: not a JSON object", source);
   HfConfig out;
   for (const std::string& key : ignored_keys) {

@@ -4,6 +4,15 @@
 // them.
 //
 // Keys beyond what GGUF files have, all after "<architecture>.":
+//   ssm_bias, ssm_out_bias             truth values: the projections before and after a selective
+//                                      scan have biases
+//   ssm.dt_b_c_rms_epsilon             number: of the norms of its inputs
+//   ssm.norm, ssm.norm_before_gate     truth values: its results are normalised, before their gate
+//   ssm.time_step_limit                least and greatest step
+//   attention.key_scale                number: of keys
+//   ssm.scales, attention.scales, feed_forward.scales     numbers: what h and the result of a scan
+//                                      and its z, x, b, c and steps are multiplied by; what
+//                                      attention reads and gives; a feed-forward's gate and result
 //   conv_bias                          truth value: convolutions and their projections have biases
 //   expert_layers                      truth value of each layer: it has experts
 //   expert_choice_bias                 truth value: a bias helps to choose them

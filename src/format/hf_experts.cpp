@@ -301,7 +301,9 @@ class ExpertReader {
 }  // namespace
 
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out) {
-  if (out.hf().experts.count.names.empty()) return {};
+  const HfExperts& experts = out.hf().experts;
+  if (experts.count.names.empty()) return {};
+  if (experts.fewest > 0 && TRY(read_count(config, experts.count)) < experts.fewest) return {};
   return ExpertReader(config, n_layers, out).read();
 }
 

@@ -57,6 +57,10 @@ Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t 
 // of the stream. Fails: corrupt, unsupported.
 Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, int64_t width,
                                 HfValues& out);
+// What the selective scans of a class are, and which of n_layers layers have one in the place of
+// attention, by a count of 0 key heads. `width`: of the stream. Fails: corrupt, unsupported.
+Status read_hf_state_space(const Members& config, const HfLayers& layers, int64_t width,
+                           HfValues& out);
 // All numbers of a class whose layers are a time mix and a channel mix. Fails: corrupt.
 Status read_hf_time_mix(const Members& config, HfValues& out);
 // The feed-forward's width of a class with block_keys. Fails: corrupt.

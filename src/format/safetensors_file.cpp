@@ -37,6 +37,7 @@ class SafetensorsFile final : public ModelFile {
   Status read_files();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
+  bool has_experts() const { return integer("expert_count").value_or(0) > 0; }
   Status add_tensor(const TensorNames& names, SafetensorsTensor&& stored, const std::string& path);
   Status join_mx_tensors();
   void add_parts(TensorInfo tensor, const MappedName& name, const std::string& stored_name);
@@ -83,7 +84,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
 std::string SafetensorsFile::shown_tensor(std::string_view name) const {
   const auto known = hf_names_.find(name);
   if (known != hf_names_.end()) return known->second;
-  return TensorNames(family_).hf_of(name).value_or(std::string(name));
+  return TensorNames(family_, has_experts()).hf_of(name).value_or(std::string(name));
 }
 
 Status SafetensorsFile::read_config(const ModelFileOptions& options) {
@@ -151,7 +152,7 @@ Status SafetensorsFile::read_shards(const std::string& index_path) {
 Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path) {
   files_.push_back(TRY(MappedFile::open(path)));
   std::vector<SafetensorsTensor> stored = TRY(parse_safetensors(files_.back().bytes(), path));
-  const TensorNames names_of_family(family_);
+  const TensorNames names_of_family(family_, has_experts());
   std::set<std::string> names;
   for (SafetensorsTensor& tensor : stored) {
     if (!names.insert(tensor.name).second) {

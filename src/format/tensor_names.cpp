@@ -143,9 +143,14 @@ bool has_name(const FamilyRecord* family, NameOf of) {
 }
 
 // The names of a family in the order they are tried. Null: those that every family has.
-std::vector<TensorName> names_of(const FamilyRecord* family) {
+std::vector<TensorName> names_of(const FamilyRecord* family, bool has_experts) {
   std::vector<TensorName> names;
-  if (family != nullptr) names.assign(family->own_names.begin(), family->own_names.end());
+  const NameFor others = has_experts ? NameFor::without_experts : NameFor::with_experts;
+  if (family != nullptr) {
+    for (const TensorName& name : family->own_names) {
+      if (name.models != others) names.push_back(name);
+    }
+  }
   if (family != nullptr && !family->usual_names) return names;
   for (const UsualName& usual : kUsualNames) {
     if (has_name(family, usual.of)) names.push_back(usual.name);
@@ -173,8 +178,9 @@ std::string unwrapped(std::string_view name) {
 
 }  // namespace
 
-TensorNames::TensorNames(const FamilyRecord* family)
-    : names_(names_of(family)), prefix_(family == nullptr ? "model." : family->base_prefix) {}
+TensorNames::TensorNames(const FamilyRecord* family, bool has_experts)
+    : names_(names_of(family, has_experts)),
+      prefix_(family == nullptr ? "model." : family->base_prefix) {}
 
 MappedName TensorNames::gguf_of(std::string_view hf_name) const {
   const std::string name = unwrapped(hf_name);

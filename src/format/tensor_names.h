@@ -22,7 +22,7 @@ struct MappedName {
 class TensorNames {
  public:
   // Null: the names that every family has.
-  explicit TensorNames(const FamilyRecord* family);
+  explicit TensorNames(const FamilyRecord* family, bool has_experts = true);
 
   // "model.layers.3.mlp.up_proj.weight" is "blk.3.ffn_up.weight". Wrappers ("language_model.",
   // "transformer.") are taken off first.

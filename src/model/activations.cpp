@@ -64,6 +64,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t inner_cols = widest(model, LayerSize::inner);
   const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
   const int64_t head_cols = widest(model, LayerSize::value_heads);
+  const StateSpacePlan& scan = h.state_space;
+  const bool by_column = scan.exists() && !scan.by_head();
+  const int64_t step_cols = by_column ? scan.n_inner : scan.n_steps;
   // The values of latent attention's heads take the place of its queries.
   const int64_t q_plain_cols = widest(model, LayerSize::q_plain);
   const int64_t heads_cols =
@@ -83,7 +86,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.attn_gate, max_rows, std::max(gate_cols, inner_cols)},
       {&a.views_.attn, max_rows, std::max(widest(model, LayerSize::attn), inner_cols)},
       {&a.views_.beta, max_rows, head_cols},
-      {&a.views_.decay, max_rows, head_cols},
+      {&a.views_.decay, max_rows, std::max(head_cols, step_cols)},
       {&a.views_.q_low, max_rows, widest(model, LayerSize::q_rank)},
       {&a.views_.heads, max_rows, heads_cols},
       {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
@@ -96,6 +99,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.routes, max_rows, 2 * h.n_experts_used},
       {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, h.n_embd},
       {&a.views_.logits, max_outputs, h.n_vocab},
+      {&a.views_.state_low, max_rows, by_column ? scan.n_steps : 0},
+      {&a.views_.state_b, max_rows, by_column ? scan.n_state : 0},
+      {&a.views_.state_c, max_rows, by_column ? scan.n_state : 0},
       {&a.views_.low, max_rows, narrow.pairs},
       {&a.views_.low_shares, max_rows, narrow.shares},
       {&a.views_.low_rank.inner, block_rows, max_rank},
@@ -119,10 +125,11 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
   for (View* view :
-       {&cut.x,         &cut.h,      &cut.h2,     &cut.q,         &cut.k,          &cut.v,
-        &cut.attn_gate, &cut.attn,   &cut.beta,   &cut.decay,     &cut.decay_gate, &cut.q_low,
-        &cut.heads,     &cut.q_rope, &cut.k_rope, &cut.conv,      &cut.gate,       &cut.up,
-        &cut.router,    &cut.routes, &cut.low,    &cut.low_shares}) {
+       {&cut.x,          &cut.h,          &cut.h2,        &cut.q,       &cut.k,
+        &cut.v,          &cut.attn_gate,  &cut.attn,      &cut.beta,    &cut.decay,
+        &cut.decay_gate, &cut.q_low,      &cut.heads,     &cut.q_rope,  &cut.k_rope,
+        &cut.conv,       &cut.gate,       &cut.up,        &cut.router,  &cut.routes,
+        &cut.low,        &cut.low_shares, &cut.state_low, &cut.state_b, &cut.state_c}) {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;
@@ -133,13 +140,16 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
 OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
   const HParams& h = model.h;
   const NarrowRows narrow = narrow_rows(model);
+  // Columns are scanned in blocks.
+  const int64_t scan_values =
+      h.state_space.exists() ? std::max(kScanColumns, h.state_space.head_dim()) : 0;
   OpsLimits limits{
       .max_rows = max_rows,
       .max_k = std::max({h.n_embd, widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
       .max_experts = h.n_experts,
       .max_chosen = h.n_experts_used,
-      .max_state_keys = std::max(h.delta.key_dim, h.time_mix.head_dim),
-      .max_state_values = std::max(h.delta.value_dim, h.time_mix.head_dim)};
+      .max_state_keys = std::max({h.delta.key_dim, h.time_mix.head_dim, h.state_space.n_state}),
+      .max_state_values = std::max({h.delta.value_dim, h.time_mix.head_dim, scan_values})};
   for (const LayerPlan& plan : model.plans) {
     if (plan.n_kv_heads == 0) continue;
     limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});

@@ -104,6 +104,9 @@ class Binder {
     if (plan.mixer == Mixer::gated_recurrence) {
       TRY(source_.noted(prefix_ + "recurrence_", bind_recurrence(plan, w)));
     }
+    if (plan.state_space.exists()) {
+      TRY(source_.noted(prefix_ + "ssm_", bind_state_space(plan, w)));
+    }
     if (plan.time_mix.exists()) {
       TRY(source_.noted(prefix_ + "time_mix_", bind_time_mix(m_, source_, prefix_, i, w.time_mix)));
     }
@@ -141,7 +144,9 @@ class Binder {
 
   // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
   Result<Vector> taps(std::string_view tensor, int64_t n_cols, int64_t n_taps) {
-    const std::vector<float> filters = TRY(source_.filters(name_of(tensor), n_cols, n_taps));
+    return upload_taps(TRY(source_.filters(name_of(tensor), n_cols, n_taps)), n_cols, n_taps);
+  }
+  Result<Vector> upload_taps(const std::vector<float>& filters, int64_t n_cols, int64_t n_taps) {
     std::vector<float> taps(filters.size());
     const auto length = static_cast<size_t>(n_taps);
     for (size_t i = 0; i < filters.size(); ++i) {
@@ -162,6 +167,50 @@ class Binder {
     w.decay_bias =
         TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_values))));
     w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), heads.value_dim))));
+    return {};
+  }
+
+  // What x, b and c are multiplied by is multiplied into their filters. Files have the rates of a
+  // column together, the decoder those of a state.
+  Status bind_state_space(const LayerPlan& plan, LayerWeights& w) {
+    constexpr std::string_view kConv = "ssm_conv1d";
+    const StateSpacePlan& s = plan.state_space;
+    const int64_t n_taps = plan.n_conv_taps;
+    std::vector<float> filters = TRY(source_.filters(name_of(kConv), s.n_convolved(), n_taps));
+    for (int64_t i = 0; i < std::ssize(filters); ++i) {
+      const int64_t column = i / n_taps - s.n_inner;
+      const size_t part = column < 0 ? 1 : column < s.n_groups * s.n_state ? 2 : 3;
+      filters[static_cast<size_t>(i)] *= s.part_scales[part];
+    }
+    w.conv_taps = TRY(upload_taps(filters, s.n_convolved(), n_taps));
+    const RoleRow& conv = role_rows()[static_cast<size_t>(Role::conv_in)];
+    w.conv_bias = TRY(source_.upload(TRY(bias(conv, kConv, s.n_convolved()))));
+    const int64_t n_rates = s.by_head() ? s.n_steps : s.n_inner;  // of a state
+    const int64_t n_states = s.by_head() ? 1 : s.n_state;
+    const std::vector<float> stored = TRY(source_.vector(prefix_ + "ssm_a", n_rates * n_states));
+    std::vector<float> rates(stored.size());
+    for (int64_t i = 0; i < std::ssize(stored); ++i) {
+      const float rate = stored[static_cast<size_t>(i)];
+      rates[static_cast<size_t>(i % n_states * n_rates + i / n_states)] =
+          m_.file->container() == "gguf" ? rate : static_cast<float>(-exact_exp(double{rate}));
+    }
+    StateSpaceWeights& scan = w.state_space;
+    scan.rate = TRY(source_.upload(std::move(rates)));
+    scan.step_bias = TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", n_rates))));
+    scan.skip = TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_d", n_rates))));
+    if (s.norms_results) {
+      w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), s.n_inner))));
+    }
+    if (!s.norms_inputs) return {};
+    const auto norm = [&](std::string_view tensor, int64_t n) -> Result<Vector> {
+      if (m_.family->block.scan_norms) {
+        return source_.upload(TRY(source_.norm(name_of(tensor), n)));
+      }
+      return source_.upload(std::vector<float>(static_cast<size_t>(n), 1.0F));
+    };
+    scan.low_norm = TRY(norm("ssm_dt_norm", s.n_steps));
+    scan.b_norm = TRY(norm("ssm_b_norm", s.n_state));
+    scan.c_norm = TRY(norm("ssm_c_norm", s.n_state));
     return {};
   }
 
@@ -200,8 +249,7 @@ class Binder {
     // rate = -8 · ln(1 + e^x)
     std::vector<float> rate = TRY(source_.vector(name_of("recurrence_decay"), n));
     for (float& x : rate) {
-      const double y = double{x};
-      x = static_cast<float>(-8 * (y <= 20 ? exact_log(1 + exact_exp(y)) : y));
+      x = static_cast<float>(-8 * exact_softplus(double{x}));
     }
     r.rate = TRY(source_.upload(std::move(rate)));
     return {};

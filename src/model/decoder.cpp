@@ -67,6 +67,18 @@ void short_conv(Ops& ops, const Model& m, int64_t i, const Activations::Views& a
   adapt(Role::conv_out, a.h, a.h2);
 }
 
+// Attention and a state space of the same rows, added. In and out as attention. Uses a.h2.
+void attention_and_scan(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
+                        const Activations::Views& a, const Adapting& adapt) {
+  const auto& [in, out] = m.plans[static_cast<size_t>(i)].attention_scales;
+  ops.copy(a.h2, a.h);
+  if (in != 1) ops.scale(a.h, in);
+  attention(ops, m, i, ropes, a, adapt);
+  if (out != 1) ops.scale(a.h, out);
+  mix_state_space({ops, m, i, a, adapt}, a.h2);
+  ops.add(a.h, a.h2);
+}
+
 // What lets the layer's tokens act on each other. In and out as attention.
 void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
          const Activations::Views& a, const Adapting& adapt) {
@@ -74,7 +86,11 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   switch (p.mixer) {
     case Mixer::attention:
-      attention(ops, m, i, ropes, a, adapt);
+      p.state_space.exists() ? attention_and_scan(ops, m, i, ropes, a, adapt)
+                             : attention(ops, m, i, ropes, a, adapt);
+      break;
+    case Mixer::state_space:
+      mix_state_space({ops, m, i, a, adapt}, a.h);
       break;
     case Mixer::short_conv:
       short_conv(ops, m, i, a, adapt);
@@ -157,6 +173,7 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
     ops.matmul_each(gate_up, a.h2);
     adapt(Role::gate, gate, a.h2);
     adapt(Role::up, up, a.h2);
+    if (p.ff_scales[0] != 1) ops.scale(gate, p.ff_scales[0]);
     ops.gate(gate, up, p.act);
   } else {
     ops.matmul(gate, a.h2, w[Role::up].weight, w[Role::up].bias);
@@ -165,6 +182,7 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
   }
   ops.matmul(a.h, gate, w[Role::down].weight, w[Role::down].bias);
   adapt(Role::down, a.h, gate);
+  if (p.ff_scales[1] != 1) ops.scale(a.h, p.ff_scales[1]);
 }
 
 // In and out as dense_or_gated.
@@ -245,6 +263,7 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
            const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  if (p.feed_forward == FeedForward::none) return mix(ops, m, i, ropes, a, adapt);
   if (p.parallel) {
     enter(ops, a.h2, p.has(NormRole::ffn) ? a.x : a.h, NormRole::ffn, p, w);
     mix(ops, m, i, ropes, a, adapt);

@@ -25,9 +25,10 @@ class Activations {
     View q_low, heads, q_rope, k_rope;
     // A time mix's; the last one lasts from the first layer to the others.
     std::array<View, 9> mixed;
-    View low, low_shares;     // narrow rows of a time mix
-    LowRankScratch low_rank;  // not cut
-    ExpertScratch expert;     // not cut; it shares memory with gate and up
+    View low, low_shares;              // narrow rows of a time mix
+    View state_low, state_b, state_c;  // narrow rows of a scan by columns
+    LowRankScratch low_rank;           // not cut
+    ExpertScratch expert;              // not cut; it shares memory with gate and up
   };
   Views rows(int64_t n_rows, int64_t n_outputs) const;
 

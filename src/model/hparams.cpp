@@ -101,13 +101,6 @@ Result<float> softcap(const ModelFile& file, std::string_view key, float absent)
   return cap;
 }
 
-Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) {
-  const MetaValue* const value = file.find(key);
-  if (value == nullptr) return absent;
-  if (const bool* const truth = std::get_if<bool>(value)) return *truth;
-  return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
-}
-
 // Where both halves of a block share one norm, GGUF files with a second one mean that the halves
 // follow each other, whatever their key says.
 Result<bool> read_parallel(const ModelFile& file, const BlockSpec& block) {
@@ -121,6 +114,10 @@ Result<bool> read_parallel(const ModelFile& file, const BlockSpec& block) {
 Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams& h) {
   constexpr std::string_view kBias = "attention.max_alibi_bias";
   h.positions = family.block.positions;
+  constexpr std::string_view kRotates = "rope.scaling.finetuned";
+  if (is_word_of(family.gguf_keys, kRotates) && !TRY(truth_or(file, kRotates, true))) {
+    h.positions = Positions::none;
+  }
   const bool usual = h.positions == Positions::alibi;
   if (!usual && !is_word_of(family.gguf_keys, kBias)) return {};
   h.max_alibi_bias = TRY(finite_or(file, kBias, usual ? 8 : 0));
@@ -256,7 +253,8 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
   }
   const int64_t most = std::ranges::max(counts);
   for (const int64_t n : counts) {
-    const bool attends_not = n == 0 && block.mixers != Mixers::attention;
+    const bool attends_not =
+        n == 0 && block.mixers != Mixers::attention && block.mixers != Mixers::state_and_attention;
     if (n < 0 || n > kMaxDimension || (n == 0 && !attends_not)) {
       return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
                   file.shown_key(kKey), n, kMaxDimension);
@@ -365,14 +363,22 @@ Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
   return value;
 }
 
+Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) {
+  const MetaValue* const value = file.find(key);
+  if (value == nullptr) return absent;
+  if (const bool* const truth = std::get_if<bool>(value)) return *truth;
+  return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
+}
+
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   HParams h;
   h.act = TRY(read_activation(file, family.block));
   h.n_layers = TRY(read_layers(file, family));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
-  h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
+  const bool only_scans = family.block.mixers == Mixers::state_space;
+  if (!only_scans) h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   TRY(read_experts(file, family, h));
-  const bool has_heads = family.block.mixers != Mixers::time_mix;
+  const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
   if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   if (h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
@@ -388,6 +394,12 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   }
   h.recurrence = TRY(read_gated_recurrence(file, family));
   if (h.recurrence.exists()) TRY(read_convolutions(file, "recurrence.conv_kernel", h));
+  h.state_space = TRY(read_state_space(file, family));
+  if (h.state_space.exists()) {
+    TRY(read_convolutions(file, "ssm.conv_kernel", h));
+    h.attention_scales = TRY(read_two_scales(file, "attention.scales"));
+    h.ff_scales = TRY(read_two_scales(file, "feed_forward.scales"));
+  }
   if (has_heads) {
     h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
     h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
@@ -408,7 +420,10 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (!std::isfinite(h.norm_eps) || h.norm_eps < 0) {
     return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));
   }
-  if (has_heads) h.attn_scale = TRY(attention_scale(file, h.head_dim));
+  if (has_heads) {
+    h.attn_scale = TRY(attention_scale(file, h.head_dim));
+    h.attn_scale *= TRY(finite_or(file, "attention.key_scale", 1));
+  }
   if (is_latent) TRY(scale_latent_scores(file, h));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));

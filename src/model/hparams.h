@@ -7,6 +7,7 @@
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/state_space.h"
 #include "model/time_mix.h"
 #include "ruv/kv_type.h"
 
@@ -22,6 +23,7 @@ struct HParams {
   DeltaHeads delta = {};          // of layers with linear attention
   TimeMixPlan time_mix = {};      // of layers with a time mix
   GatedRecurrencePlan recurrence = {};
+  StateSpacePlan state_space = {};
   int64_t halve_every = 0;  // layers after which the stream is halved; 0: never
   int64_t head_dim = 0;     // of queries and keys; of latent attention, of a query head
   int64_t value_dim = 0;    // of a head's values
@@ -48,6 +50,9 @@ struct HParams {
   float embed_scale = 1;
   float residual_scale = 1;  // of what a block adds to the stream
   float logit_scale = 1;
+  // Factors: what attention reads and gives beside a state space, and a feed-forward's gate and
+  // result.
+  std::array<float, 2> attention_scales = {1, 1}, ff_scales = {1, 1};
   float clamp_qkv = 0;       // limit of the numbers in q, k and v; 0: none
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // and one norm is before both
@@ -72,5 +77,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family);
 
 // A length or count that must be above 0 and far below 2^31. Fails: not_found, corrupt.
 Result<int64_t> read_dimension(const ModelFile& file, std::string_view key);
+
+// A truth value, or `absent`. Fails: corrupt.
+Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent);
 
 }  // namespace ruv

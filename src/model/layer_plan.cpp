@@ -112,8 +112,10 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   const ExpertSpec& spec = family.experts;
   plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
   if (block.mixers == Mixers::time_mix) plan.feed_forward = FeedForward::channel_mix;
+  if (block.mixers == Mixers::state_space) plan.feed_forward = FeedForward::none;
   plan.act = h.act;
   plan.n_ff = h.n_ff;
+  plan.ff_scales = h.ff_scales;
   if (!experts) return;
   plan.feed_forward = FeedForward::experts;
   plan.n_ff = h.n_ff_expert;
@@ -162,6 +164,17 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::recurrence_y:
     case Role::recurrence_out:
       return one_if(mixer == Mixer::gated_recurrence);
+    case Role::state_z:
+    case Role::state_x:
+    case Role::state_out:
+      return one_if(state_space.exists());
+    case Role::state_steps:
+      return one_if(state_space.by_head());
+    case Role::state_low:
+    case Role::state_b:
+    case Role::state_c:
+    case Role::state_up:
+      return one_if(state_space.kind == StateSpace::columns);
     case Role::time_r:
     case Role::time_k:
     case Role::time_v:
@@ -211,12 +224,14 @@ bool LayerPlan::has(NormRole role) const {
     case NormRole::kv_a:
       return has(Role::kv_a);
     case NormRole::attn_post:
-    case NormRole::ffn_post:
       return norm_place != NormPlace::pre;
+    case NormRole::ffn_post:
+      return norm_place != NormPlace::pre && feed_forward != FeedForward::none;
     case NormRole::attn:
       return norm_place != NormPlace::post;
     case NormRole::ffn:
-      return norm_place != NormPlace::post && !(parallel && shared_norm);
+      return norm_place != NormPlace::post && !(parallel && shared_norm) &&
+             feed_forward != FeedForward::none;
   }
   return false;
 }
@@ -254,11 +269,17 @@ int64_t LayerPlan::extent(LayerSize e) const {
     case LayerSize::conv:
       return mixer == Mixer::short_conv         ? 3 * n_embd
              : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+             : state_space.exists()             ? state_space.n_convolved()
                                                 : delta.n_qkv();
     case LayerSize::inner:
       return mixer == Mixer::time_mix           ? time_mix.n_inner
              : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+             : state_space.exists()             ? state_space.n_inner
                                                 : delta.n_inner();
+    case LayerSize::state:
+      return state_space.n_state;
+    case LayerSize::steps:
+      return state_space.n_steps;
     case LayerSize::value_heads:
       return delta.n_values;
     case LayerSize::ff:
@@ -281,6 +302,7 @@ int64_t LayerPlan::n_convolved_numbers() const {
   if (n_conv_taps == 0) return 0;
   return (n_conv_taps - 1) * (mixer == Mixer::delta_net          ? delta.n_qkv()
                               : mixer == Mixer::gated_recurrence ? recurrence.n_columns
+                              : state_space.exists()             ? state_space.n_convolved()
                                                                  : n_embd);
 }
 
@@ -290,9 +312,10 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
     KvLayer layer;
     layer.window = p.window;
     if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
-    layer.shape.state_bytes = (p.n_convolved_numbers() + p.delta.n_state() +
-                               p.time_mix.state_numbers(p.n_embd) + p.recurrence.n_columns) *
-                              int64_t{sizeof(float)};
+    layer.shape.state_bytes =
+        (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
+         p.recurrence.n_columns + p.state_space.n_matrix()) *
+        int64_t{sizeof(float)};
     layout.layers.push_back(layer);
   }
   return layout;
@@ -307,7 +330,9 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const Mixer other = block.mixers == Mixers::delta_net          ? Mixer::delta_net
                       : block.mixers == Mixers::time_mix         ? Mixer::time_mix
                       : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
+                      : h.state_space.exists()                   ? Mixer::state_space
                                                                  : Mixer::short_conv;
+  const bool has_both = block.mixers == Mixers::state_and_attention;
   const PositionScale growth = TRY(query_growth(file, family, h.window));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
@@ -328,17 +353,19 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .shared_norm = h.shared_norm,
          .residual_scale = h.residual_scale * share_of_halved(file, h, i),
          .mixer = mixer,
-         .n_conv_taps = attends ? 0 : h.n_conv_taps,
+         .n_conv_taps = attends && !has_both ? 0 : h.n_conv_taps,
          .delta = attends ? DeltaHeads{} : h.delta,
          .linear_norm_eps = block.linear_norm_eps > 0 ? block.linear_norm_eps : h.norm_eps,
          .time_mix = h.time_mix,
          .recurrence = attends ? GatedRecurrencePlan{} : h.recurrence,
+         .state_space = attends && !has_both ? StateSpacePlan{} : h.state_space,
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
          .n_heads = attends ? h.n_heads : 0,
          .n_kv_heads = n_kv_heads,
          .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
          .value_dim = is_latent ? h.latent.kv_rank : h.value_dim,
          .latent = h.latent,
+         .attention_scales = h.attention_scales,
          .gates_attention = block.gated_attention,
          .clamp_qkv = h.clamp_qkv,
          .qk_norm =

@@ -12,21 +12,31 @@
 #include "model/latent_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
+#include "model/state_space.h"
 #include "model/time_mix.h"
 
 namespace ruv {
 
 // dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
 // many gated ones, weighted, and those that all rows share. channel_mix: with the row before
-// (model/time_mix.h).
-enum class FeedForward : uint8_t { dense, gated, experts, channel_mix };
+// (model/time_mix.h). none: the layer ends with what mixes tokens.
+enum class FeedForward : uint8_t { dense, gated, experts, channel_mix, none };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
 // convolution whose state is the newest few rows; through the matrices of linear attention, after a
 // convolution of the same kind; through short rows that all heads share (model/latent_plan.h);
-// through averages or matrices that decay (model/time_mix.h); or through a recurrence of columns
-// (model/gated_recurrence.h).
-enum class Mixer : uint8_t { attention, short_conv, delta_net, latent, time_mix, gated_recurrence };
+// through averages or matrices that decay (model/time_mix.h); through a recurrence of columns
+// (model/gated_recurrence.h); or through the states of a selective scan (model/state_space.h),
+// which a layer with attention may have beside it.
+enum class Mixer : uint8_t {
+  attention,
+  short_conv,
+  delta_net,
+  latent,
+  time_mix,
+  gated_recurrence,
+  state_space
+};
 
 struct LayerPlan {
   int64_t n_embd = 0;  // width of the residual stream, the same in all layers
@@ -43,6 +53,7 @@ struct LayerPlan {
   float linear_norm_eps = 0;
   TimeMixPlan time_mix = {};
   GatedRecurrencePlan recurrence = {};
+  StateSpacePlan state_space = {};
   bool halves = false;  // the stream after it is divided by 2
 
   // Widths are those that attention sees; latent layers have one key head.
@@ -51,6 +62,7 @@ struct LayerPlan {
   int64_t head_dim = 0;   // of queries and keys
   int64_t value_dim = 0;  // of a head's values and results
   LatentPlan latent = {};
+  std::array<float, 2> attention_scales = {1, 1};  // beside a state space: of input and result
   bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
   float clamp_qkv = 0;           // limit of the numbers in q, k and v; 0: none
   QkNorm qk_norm = QkNorm::none;
@@ -68,7 +80,8 @@ struct LayerPlan {
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
-  int64_t n_ff = 0;  // of one expert, if there are any
+  int64_t n_ff = 0;                         // of one expert, if there are any
+  std::array<float, 2> ff_scales = {1, 1};  // of a gated one's gate and result
 
   int64_t n_experts = 0;       // 0 in a layer without them
   int64_t n_experts_used = 0;  // by a row

@@ -66,6 +66,8 @@ void delta_net(const LayerStep& step);
 
 // A gated linear recurrence, as above.
 void mix_recurrence(const LayerStep& step);
+// A state space of h, which its result takes the place of.
+void mix_state_space(const LayerStep& step, View h);
 // Time mix, as above; and channel mix: of a.h2, the normalised stream, to a.h.
 void mix_time(const LayerStep& step);
 void mix_channels(const LayerStep& step);

@@ -8,7 +8,6 @@
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
 #include "format/model_file.h"
-#include "model/embed_plan.h"
 #include "model/layer_plan.h"
 #include "ruv/model.h"
 #include "text/tokenizer.h"
@@ -58,6 +57,12 @@ struct GatedRecurrenceWeights {
   Vector input_bias, decay_bias, rate;
 };
 
+// A selective scan has these beside its roles (device/ops.h: ColumnScanParams, HeadScanParams).
+struct StateSpaceWeights {
+  Vector rate, step_bias, skip;
+  Vector low_norm, b_norm, c_norm;  // StateSpacePlan::norms_inputs only
+};
+
 // Roles that the layer's plan does not have are empty.
 struct LayerWeights {
   std::array<Linear, kRoles> linears;
@@ -67,10 +72,12 @@ struct LayerWeights {
   Vector sinks;        // (n_heads): AttendParams::sinks; empty: the layer has none
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
   Vector conv_taps, conv_bias;
-  // Linear attention: DeltaRuleParams; the norm of a head's values.
+  // Linear attention: DeltaRuleParams; the norm of a head's values. inner_norm also of the groups
+  // of a scan, one after the other.
   Vector decay_rate, decay_bias, inner_norm;
   TimeMixWeights time_mix;
   GatedRecurrenceWeights recurrence;
+  StateSpaceWeights state_space;
 
   Linear& operator[](Role role) { return linears[static_cast<size_t>(role)]; }
   const Linear& operator[](Role role) const { return linears[static_cast<size_t>(role)]; }
@@ -100,9 +107,8 @@ struct Model {
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
-  std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
-  // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
-  Status tokenizer_status, chat_template_status, embed_status;
+  // Why a tokenizer or template the file does have cannot be used.
+  Status tokenizer_status, chat_template_status;
 
   // Ids that may be generated: embeddings are often padded beyond the tokenizer's vocabulary.
   int64_t n_usable_tokens() const {

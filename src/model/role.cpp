@@ -31,6 +31,14 @@ constexpr RoleRow kRoleRows[] = {
     {Role::recurrence_x, "recurrence_x", inner, embd, "", kAllBias},
     {Role::recurrence_y, "recurrence_y", inner, embd, "", kAllBias},
     {Role::recurrence_out, "recurrence_out", embd, inner, "", kAllBias},
+    {Role::state_z, "ssm_in", inner, embd, "ssm_bias", kAllBias},
+    {Role::state_x, "ssm_in", conv, embd, "ssm_bias", kAllBias},
+    {Role::state_steps, "ssm_in", steps, embd, "ssm_bias", kAllBias},
+    {Role::state_low, "ssm_x", steps, inner, "", nullptr},
+    {Role::state_b, "ssm_x", state, inner, "", nullptr},
+    {Role::state_c, "ssm_x", state, inner, "", nullptr},
+    {Role::state_up, "ssm_dt", inner, steps, "", nullptr},
+    {Role::state_out, "ssm_out", embd, inner, "ssm_out_bias", kAllBias},
     {Role::time_r, "time_mix_receptance", inner, embd, "", nullptr},
     {Role::time_k, "time_mix_key", inner, embd, "", nullptr},
     {Role::time_v, "time_mix_value", inner, embd, "", nullptr},
@@ -68,8 +76,14 @@ constexpr Role kSharedGateUp[] = {Role::shared_gate, Role::shared_up};
 constexpr Role kQueryGate[] = {Role::q, Role::attn_gate};
 constexpr Role kDeltaInGate[] = {Role::delta_in, Role::delta_gate};
 constexpr Role kBetaDecay[] = {Role::beta, Role::decay};
+constexpr Role kHeadScan[] = {Role::state_z, Role::state_x, Role::state_steps};
+constexpr Role kColumnScan[] = {Role::state_x, Role::state_z};
+constexpr Role kColumnInputs[] = {Role::state_low, Role::state_b, Role::state_c};
 constexpr FusedRow kFusedRows[] = {{"attn_qkv", kQkv, Role::q},
                                    {"attn_kv_a_mqa", kKvA, Role::kv_a},
+                                   {"ssm_in", kHeadScan, Role::state_steps},
+                                   {"ssm_in", kColumnScan, Role::state_x},
+                                   {"ssm_x", kColumnInputs, Role::state_low},
                                    {"ffn_up", kGateUp, Role::gate},
                                    {"ffn_up_shexp", kSharedGateUp, Role::shared_gate},
                                    {"attn_q", kQueryGate, Role::attn_gate, FusedOrder::heads},

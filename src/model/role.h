@@ -15,9 +15,11 @@ namespace ruv {
 // short convolution. attn_gate: what attention's results are gated by. q_a to v_b: of latent
 // attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
 // delta_gate, beta, decay: what gates its results, its writing and its forgetting; delta_out: after
-// it. router: gives each row a number for each expert; the roles of experts have as many matrices.
-// shared: a feed-forward for all rows beside the experts, weighted by the sigmoid of what
-// shared_router gives where there is one.
+// it. state_z, state_x, state_steps: what a selective scan is gated by, what it reads, and the
+// steps of its heads; state_low, state_b, state_c: of what its columns read, and state_up, which
+// makes their steps of state_low's row; state_out: after it. router: gives each row a number for
+// each expert; the roles of experts have as many matrices. shared: a feed-forward for all rows
+// beside the experts, weighted by the sigmoid of what shared_router gives where there is one.
 enum class Role : uint8_t {
   q,
   k,
@@ -41,6 +43,14 @@ enum class Role : uint8_t {
   recurrence_x,
   recurrence_y,
   recurrence_out,
+  state_z,
+  state_x,
+  state_steps,
+  state_low,
+  state_b,
+  state_c,
+  state_up,
+  state_out,
   time_r,
   time_k,
   time_v,
@@ -61,7 +71,7 @@ enum class Role : uint8_t {
   shared_down,
   shared_router
 };
-inline constexpr size_t kRoles = 41;
+inline constexpr size_t kRoles = 49;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "post" ones follow attention and feed-forward.
 enum class NormRole : uint8_t { attn, q, k, q_a, kv_a, attn_post, ffn, ffn_post };
@@ -71,7 +81,8 @@ inline constexpr size_t kNormRoles = 8;
 // and value heads; what attention gives for all heads, and what its output projection reads; the
 // widths of latent attention: its short rows, the row that queries are made of, their two parts in
 // all heads, one head's part without positions, the rotated part, one head's values; what goes into
-// a convolution; the values of linear attention and their heads; the inner vector of the
+// a convolution; the values of linear attention and their heads; what a selective scan keeps of a
+// column, and its heads or the row that steps are made of; the inner vector of the
 // feed-forward or of an expert; the router's numbers; the weights of the norms of queries and keys;
 // the inner vector of the shared experts; a single number.
 enum class LayerSize : uint8_t {
@@ -92,6 +103,8 @@ enum class LayerSize : uint8_t {
   conv,
   inner,
   value_heads,
+  state,
+  steps,
   ff,
   experts,
   q_norm,
