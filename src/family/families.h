@@ -72,7 +72,12 @@
   X(rwkv6)              \
   X(rwkv7)              \
   X(recurrent_gemma)    \
-  X(olmo_hybrid)
+  X(olmo_hybrid)        \
+  X(mamba)              \
+  X(mamba2)             \
+  X(granitehybrid)      \
+  X(falcon_h1)          \
+  X(jamba)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

@@ -53,6 +53,17 @@ TEST(TensorNames, MatricesOfLatentAttention) {
             "blk.3.attn_kv_b.weight");
 }
 
+TEST(TensorNames, SelectiveScans) {
+  EXPECT_EQ(gguf("backbone.embeddings.weight", "mamba"), "token_embd.weight");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.A_log", "mamba"), "blk.3.ssm_a");
+  EXPECT_EQ(gguf("layers.3.mixer.dt_proj.bias", "mamba"), "blk.3.ssm_dt.bias");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.x_proj.weight", "mamba"), "blk.3.ssm_x.weight");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.dt_bias", "mamba2"), "blk.3.ssm_dt.bias");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.D", "mamba2"), "blk.3.ssm_d");
+  EXPECT_EQ(gguf("backbone.norm_f.weight", "mamba2"), "output_norm.weight");
+  EXPECT_EQ(names("mamba2").hf_of("blk.3.ssm_norm.weight"), "backbone.layers.3.mixer.norm.weight");
+}
+
 TEST(TensorNames, FamiliesBeforeLlama) {
   EXPECT_EQ(gguf("gpt_neox.embed_in.weight", "gptneox"), "token_embd.weight");
   EXPECT_EQ(gguf("layers.3.attention.dense.bias", "gptneox"), "blk.3.attn_output.bias");

@@ -26,7 +26,7 @@ def changed(key, value):
     if isinstance(value, list) and value and all(isinstance(x, int) for x in value):
         return [x + 1 for x in value]
     if isinstance(value, list) and value:
-        return [1.7 * x for x in value]
+        return [1.7 * x if isinstance(x, (int, float)) else x for x in value]
     return None
 
 

@@ -8,6 +8,7 @@ from families.records_dense2 import DENSE2
 from families.records_experts import EXPERTS
 from families.records_linear import LINEAR
 from families.records_more import MORE
+from families.records_scan import SCANS
 
 
 class Llama(Thorough):
@@ -317,4 +318,4 @@ class Lfm2(Thorough):
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
     Phi3(), Gpt2(), Starcoder2(), Lfm2(),
-    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE)))}
+    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS)))}

@@ -51,6 +51,7 @@ STORED_NAMES = {
     "mixtral": (SPARSE,), "minimax_m2": (SPARSE,),
     "phimoe": ((".mlp.router.", ".block_sparse_moe.gate."), SPARSE),
     "granitemoe": GRANITE, "granitemoeshared": GRANITE,
+    "granitemoehybrid": GRANITE,
     "ernie4_5_moe": ((".gate.moe_statics.", ".moe_statics."),),
     "hy_v3": ((".mlp.gate.", ".mlp.router.gate."), (".mlp.shared_experts.", ".mlp.shared_mlp."),
               (".mlp.e_score_correction_bias", ".mlp.expert_bias")),

@@ -21,7 +21,12 @@ SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_si
          "moe_intermediate_size",
          "d_model", "n_layers", "n_heads", "ffn_dim", "ffn_hidden_size", "new_decoder_architecture",
          "multi_query", "num_kv_heads", "num_ln_in_parallel_attn", "bias", "parallel_attn",
-         "rotary_dim", "enable_bias"}
+         "rotary_dim", "enable_bias", "state_size", "conv_kernel", "expand", "num_heads", "n_groups",
+         "use_conv_bias", "time_step_rank", *(f"mamba_{name}" for name in (
+             "d_state", "d_conv", "expand", "n_heads", "d_head", "n_groups", "d_ssm", "proj_bias",
+             "conv_bias", "rms_norm", "dt_rank")), "projectors_bias", "layer_types",
+         "layers_block_type", "attn_layer_indices", "shared_intermediate_size",
+         "attn_layer_period", "attn_layer_offset", "expert_layer_period", "expert_layer_offset"}
 
 
 @dataclasses.dataclass
@@ -84,7 +89,7 @@ def filled(layout, seed):
 
 def stored_name(name, file):
     return name if file["prefix"] else name.removeprefix("model.").removeprefix(
-        "transformer.").removeprefix("gpt_neox.")
+        "transformer.").removeprefix("gpt_neox.").removeprefix("backbone.")
 
 
 def is_tied(config):

@@ -13,7 +13,7 @@ import numpy as np
 MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
            ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
-           ".mlp.router.gate.weight", ".feed_forward.router.weight")
+           ".mlp.router.gate.weight", ".feed_forward.router.weight", ".feed_forward.router.weight")
 
 
 def fnv1a(name):
@@ -64,6 +64,8 @@ def role_of(name, shape, model_type, heat):
         return 1.0 + shift, 0.4
     if len(shape) == 1:
         return 0.0, 0.5
+    if name.endswith(".A_log"):
+        return 0.0, 1.0
     if "correction_bias" in name:
         return 0.0, 0.2
     if name.endswith(ROUTERS):
@@ -71,8 +73,8 @@ def role_of(name, shape, model_type, heat):
     if "time_mix_" in name:
         return 0.5, 0.5  # the share of the own row
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head", "embed_in", "embed_out",
-                                    "word_embeddings", "embed_positions", "rwkv.embeddings")) or (
-            name == "head.weight"):
+                                    "word_embeddings", "embed_positions", "rwkv.embeddings",
+                                    "backbone.embeddings")) or name == "head.weight":
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
