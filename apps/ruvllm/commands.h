@@ -4,10 +4,13 @@
 
 namespace ruv {
 
+// What a model is used for.
 int run_command(int argc, char** argv);
 int chat_command(int argc, char** argv);
 int serve_command(int argc, char** argv);
 int mcp_command(int argc, char** argv);
+int embed_command(int argc, char** argv);
+// What is kept, and what files hold.
 int sessions_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int tokenize_command(int argc, char** argv);

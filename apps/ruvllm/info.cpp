@@ -165,6 +165,24 @@ void add_family(const ModelFile& file, Json& out) {
   if (file.hf_class() != nullptr) out["model_class"] = file.hf_class()->model_type;
 }
 
+// How vectors of texts are made, or why they cannot be.
+Json embedding_json(const Model& model) {
+  const Result<EmbedInfo> info = embed_info(model);
+  if (!info) return {{"usable", false}, {"reason", info.error().message()}};
+  Json prompts = Json::object();
+  for (const auto& [name, text] : info->prompts) prompts[name] = text;
+  return {{"usable", true},
+          {"reason", nullptr},
+          {"pooling", std::string(pooling_name(info->pooling))},
+          {"pooling_is_stated", info->pooling_is_stated},
+          {"n_dims", info->n_dims},
+          {"normalises", info->normalises},
+          {"max_tokens", info->max_tokens},
+          {"similarity", info->similarity},
+          {"prompts", std::move(prompts)},
+          {"default_prompt", info->default_prompt}};
+}
+
 Json report_json(const FileReport& report, bool with_tensors) {
   const ModelFile& file = report.file();
   Json out = {{"path", file.path()},
@@ -193,6 +211,7 @@ Json report_json(const FileReport& report, bool with_tensors) {
   out["tokenizer"]["kind"] = report.tokenizer_kind;
   out["tokenizer"]["n_vocab"] = report.n_vocab;
   out["chat_template"] = part_json(report.chat_template);
+  if (report.numbers != nullptr) out["embedding"] = embedding_json(*report.model);
   out["needs"] = {{"weight_bytes", report.weight_bytes},
                   {"kv", std::string(kv_type_name(report.kv_type))},
                   {"kv_bytes_per_token", report.cache.bytes_per_token()},
@@ -287,6 +306,21 @@ std::string family_text(const ModelFile& file) {
   return fmt::format("{}, model class {}", file.family()->name, file.hf_class()->model_type);
 }
 
+std::string embedding_text(const Model& model) {
+  const Result<EmbedInfo> info = embed_info(model);
+  if (!info) return "cannot be made: " + info.error().message();
+  std::string text =
+      fmt::format("{} numbers, pooling {}{}{}", info->n_dims, pooling_name(info->pooling),
+                  info->pooling_is_stated ? "" : " as the file names none",
+                  info->normalises ? "" : ", not normalised");
+  if (info->max_tokens > 0) text += fmt::format(", at most {} tokens", info->max_tokens);
+  for (const auto& [name, unused] : info->prompts) {
+    text += fmt::format("{} {}{}", &name == &info->prompts[0].first ? ", prompts" : ",", name,
+                        name == info->default_prompt ? " (default)" : "");
+  }
+  return text;
+}
+
 void print_report(const FileReport& report, bool with_tensors) {
   const ModelFile& file = report.file();
   print_fact("model", model_name(file));
@@ -302,6 +336,7 @@ void print_report(const FileReport& report, bool with_tensors) {
              part_text(report.tokenizer,
                        fmt::format("{}, {} tokens", report.tokenizer_kind, report.n_vocab)));
   print_fact("chat template", part_text(report.chat_template, "yes"));
+  if (report.numbers != nullptr) print_fact("embeddings", embedding_text(*report.model));
   print_needs(report);
   const PackedFolder packed = packed_files();
   print_fact("packed files",

@@ -182,13 +182,14 @@ class EmbedTool final : public Tool {
     const std::vector<std::string> texts = TRY(checked(optional_texts(arguments, "texts")));
     if (texts.empty() || texts.size() > kMaxEmbeddedTexts)
       return fail(Code::invalid, "'texts' must be a list of 1 to {} texts", kMaxEmbeddedTexts);
+    constexpr EmbedParams kParams{.normalise = true};
     Json vectors = Json::array();
     size_t n_tokens = 0;
     for (const std::string& text : texts) {
       if (terms.is_cancelled()) return fail(Code::cancelled, "the call was cancelled");
-      std::vector<Token> ids = TRY(tokenize(engine_.model(), text));
+      std::vector<Token> ids = TRY(tokenize_embedding(engine_.model(), text));
       n_tokens += ids.size();
-      vectors.push_back(TRY(engine_.embed(std::move(ids))));
+      vectors.push_back(TRY(engine_.embed(std::move(ids), kParams)).numbers);
       report(terms, vectors.size(), texts.size());
     }
     Json result{{"embeddings", std::move(vectors)}, {"n_tokens", n_tokens}};
@@ -202,15 +203,14 @@ class EmbedTool final : public Tool {
   }
 
   Engine& engine_;
-  ToolSpec spec_{
-      .name = "embed",
-      .description = "Gives a vector of length 1 for each text: the model's hidden state after it.",
-      .parameters = object_schema({{"texts",
-                                    {{"type", "array"},
-                                     {"items", {{"type", "string"}}},
-                                     {"minItems", 1},
-                                     {"maxItems", kMaxEmbeddedTexts}}}},
-                                  Json::array({"texts"}))};
+  ToolSpec spec_{.name = "embed",
+                 .description = "Gives a vector of length 1 for each text, to compare texts by.",
+                 .parameters = object_schema({{"texts",
+                                               {{"type", "array"},
+                                                {"items", {{"type", "string"}}},
+                                                {"minItems", 1},
+                                                {"maxItems", kMaxEmbeddedTexts}}}},
+                                             Json::array({"texts"}))};
 };
 
 class TokenizeTool final : public Tool {

@@ -96,9 +96,10 @@ Status serve(const CommandLine& line, ServeCall& call) {
     std::fflush(stderr);
     std::_Exit(kDone);
   }
-  // Both before the server: their last events still go to its replies.
+  // All before the server: their last events still go to its replies.
   engine.reset();
   keeper.reset();
+  service.beside.reset();
   fmt::print(stderr, "stopped\n");
   return {};
 }

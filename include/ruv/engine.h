@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/embed.h"
 #include "ruv/form.h"
 #include "ruv/kv_cache.h"
 #include "ruv/model.h"
@@ -62,7 +63,8 @@ struct Event {
   // end of `text` complete its form and are not the model's; -1: nothing of at most kMaxRepairBytes
   // was found to complete it.
   int64_t n_repair_bytes = 0;
-  // In the last event of a request for a hidden state: (n_embd) numbers, after the last norm.
+  // In the last event of a request for hidden states, after the last norm: (n_embd) numbers, or
+  // with Pooling::none (n_prompt, n_embd).
   std::vector<float> hidden;
   // Different from `none` only in the last event of a request.
   FinishReason finish = FinishReason::none;
@@ -90,8 +92,8 @@ struct LoadedAdapter;
 struct LoadedForm;
 struct LoadedMedia;
 
-// What a request is answered with: generated tokens, or the hidden state after the prompt's last
-// token and nothing else.
+// What a request is answered with: generated tokens, or hidden states of the prompt's tokens and
+// nothing else.
 enum class RequestOutput : uint8_t { tokens, hidden };
 
 struct Request {
@@ -106,6 +108,8 @@ struct Request {
   ServiceTerms terms = {};
   // With `hidden`, the params have no effect.
   RequestOutput output = RequestOutput::tokens;
+  // Which hidden states the answer is made of. Only `last` uses and keeps cached prefixes.
+  Pooling pooling = Pooling::last;
   // What its steps add to the model's products; null: nothing. Requests with different adapters
   // share steps and the model's weights, but no cached prefixes. Files of adapters cannot be loaded
   // yet.
@@ -156,9 +160,9 @@ class Engine {
   // on_event is not called afterwards.
   virtual ~Engine() = default;
 
-  // Fails: invalid (empty prompt, id out of range, prompt + 1 longer than n_ctx: both numbers are
-  // named; parameters out of range; an adapter of another model or of a larger rank), unavailable
-  // (queue full), internal (condition()).
+  // Fails: invalid (empty prompt, id out of range, prompt + 1 longer than n_ctx, without the 1 for
+  // hidden states: both numbers are named; parameters out of range; an adapter of another model or
+  // of a larger rank), unavailable (queue full), internal (condition()).
   virtual Result<RequestId> submit(Request request) = 0;
   // Ends a request with finish `cancelled` within one step; unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
@@ -166,10 +170,17 @@ class Engine {
   // Submits and returns the answer to read from. Request::on_event, when set, is called as well.
   // Fails: as submit.
   Result<Stream> stream(Request request);
-  // The hidden state after the last token of `prompt`: (n_embd) numbers, scaled to a Euclidean
-  // length of 1. Cached prefixes are used, and kept. Only models trained for it give vectors whose
-  // distance means much. Waits. Fails: as stream, deadline, internal.
-  Result<std::vector<float>> embed(std::vector<Token> prompt, const ServiceTerms& terms = {});
+  // The vector of a text, whose ids tokenize_embedding() gives: pooled, and what follows pooling in
+  // the model (ruv/embed.h). Only models trained for it give vectors whose distance means much.
+  // Waits. Fails: as stream, check_embed_params, deadline, invalid (a text above the model's own
+  // limit).
+  Result<Embedding> embed(std::vector<Token> text, const EmbedParams& params = {},
+                          const ServiceTerms& terms = {});
+  // The same for many texts, in their order. Steps compute several at once, without padding; at
+  // most 32 are in the queue at a time. The first failure ends all.
+  Result<std::vector<Embedding>> embed_all(std::vector<std::vector<Token>> texts,
+                                           const EmbedParams& params = {},
+                                           const ServiceTerms& terms = {});
 
   // Reads the form of answers (ruv/form.h), on the caller's thread: mostly less than a millisecond,
   // the first time some hundred for a large vocabulary. Forms that were read lately are kept.

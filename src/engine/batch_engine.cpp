@@ -68,7 +68,12 @@ BatchEngine::~BatchEngine() {
 Status BatchEngine::check(const Request& request) const {
   const auto n_prompt = static_cast<int64_t>(request.prompt.size());
   if (n_prompt == 0) return fail(Code::invalid, "prompt: empty; give at least one token");
-  if (n_prompt + 1 > options_.n_ctx) {
+  const bool writes = request.output == RequestOutput::tokens;
+  if (!writes && n_prompt > options_.n_ctx) {
+    return fail(Code::invalid, "prompt: {} tokens do not fit the context of {} tokens", n_prompt,
+                options_.n_ctx);
+  }
+  if (writes && n_prompt + 1 > options_.n_ctx) {
     return fail(Code::invalid,
                 "prompt: {} tokens and room for one more do not fit the context of {} tokens",
                 n_prompt, options_.n_ctx);

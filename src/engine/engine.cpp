@@ -1,7 +1,7 @@
 // Engine::create and names.
 #include "ruv/engine.h"
 
-#include <cmath>
+#include <deque>
 
 #include "base/thread.h"
 #include "engine/batch_engine.h"
@@ -53,22 +53,77 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }
 
-// The length is a sum in the order of the numbers, in double precision: the same on every machine.
-Result<std::vector<float>> Engine::embed(std::vector<Token> prompt, const ServiceTerms& terms) {
-  Request request;
-  request.prompt = std::move(prompt);
-  request.terms = terms;
-  request.output = RequestOutput::hidden;
-  Stream answer = TRY(stream(std::move(request)));
-  std::vector<float> vector;
-  TRY(answer.collect([&](const Event& event) { vector = event.hidden; }));
-  if (vector.empty()) return fail(Code::internal, "the request ended before its vector was there");
-  double squares = 0;
-  for (const float x : vector) squares += double{x} * double{x};
-  if (!(squares > 0)) return vector;
-  const double length = std::sqrt(squares);
-  for (float& x : vector) x = static_cast<float>(double{x} / length);
-  return vector;
+Result<Embedding> Engine::embed(std::vector<Token> text, const EmbedParams& params,
+                                const ServiceTerms& terms) {
+  std::vector<std::vector<Token>> texts;
+  texts.push_back(std::move(text));
+  std::vector<Embedding> made = TRY(embed_all(std::move(texts), params, terms));
+  return std::move(made[0]);
+}
+
+namespace {
+
+// Fails: invalid, naming both numbers.
+Status check_length(const EmbedInfo& info, int64_t n_tokens) {
+  if (info.max_tokens == 0 || n_tokens <= info.max_tokens) return {};
+  return fail(Code::invalid, "{} tokens; the model's vectors are of texts of at most {}", n_tokens,
+              info.max_tokens);
+}
+
+// Says which of several texts an error is about, counted from 1.
+Status in_text(size_t index, size_t n_texts, const Status& status) {
+  return n_texts == 1 ? status : with_context(fmt::format("text {}", index + 1), status);
+}
+
+// Waits for the states and makes the vector of them.
+Result<Embedding> collected(Stream& stream, const Model& model, const EmbedParams& params) {
+  std::vector<float> states;
+  const Answer answer = TRY(stream.collect([&](const Event& event) { states = event.hidden; }));
+  if (states.empty()) return fail(Code::cancelled, "the request ended before its vector was there");
+  Embedding made = finish_embedding(model, states, params);
+  made.n_tokens = answer.timings.n_prompt_tokens;
+  return made;
+}
+
+}  // namespace
+
+// A window of open requests: the next is submitted when the oldest is done. Where the queue is full
+// for other reasons, it waits for one of its own.
+Result<std::vector<Embedding>> Engine::embed_all(std::vector<std::vector<Token>> texts,
+                                                 const EmbedParams& params,
+                                                 const ServiceTerms& terms) {
+  constexpr size_t kMostOpen = 32;
+  const EmbedInfo info = TRY(embed_info(model()));
+  TRY(check_embed_params(model(), params));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Status status = check_length(info, std::ssize(texts[i]));
+    if (!status.ok()) return tl::unexpected<Status>(in_text(i, texts.size(), status));
+  }
+  std::vector<Embedding> made;
+  made.reserve(texts.size());
+  std::deque<Stream> open;
+  for (size_t next = 0; made.size() < texts.size();) {
+    if (next < texts.size() && open.size() < kMostOpen) {
+      Request request;
+      request.prompt = texts[next];
+      request.terms = terms;
+      request.output = RequestOutput::hidden;
+      request.pooling = params.pooling.value_or(info.pooling);
+      Result<Stream> stream_of_text = stream(std::move(request));
+      if (stream_of_text) {
+        open.push_back(std::move(*stream_of_text));
+        ++next;
+        continue;
+      }
+      const bool waits = stream_of_text.error().code() == Code::unavailable && !open.empty();
+      if (!waits) {
+        return tl::unexpected<Status>(in_text(next, texts.size(), stream_of_text.error()));
+      }
+    }
+    made.push_back(TRY(collected(open.front(), model(), params)));
+    open.pop_front();
+  }
+  return made;
 }
 
 }  // namespace ruv

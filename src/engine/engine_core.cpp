@@ -321,8 +321,8 @@ void EngineCore::erase_finished() {
 }
 
 // Its prefix stays for others.
-void EngineCore::report_hidden(Sequence& sequence, std::span<const float> hidden, int64_t now_ns) {
-  if (!try_allocating([&] { sequence.finish(hidden, now_ns); })) {
+void EngineCore::report_hidden(Sequence& sequence, int64_t now_ns) {
+  if (!try_allocating([&] { sequence.finish_hidden(now_ns); })) {
     sequence.run_out_of_memory(now_ns);
   }
   prefixes_.keep(sequence);
@@ -341,16 +341,19 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
   for (const PackedRows& packed : packer_.rows()) {
     Sequence& sequence = *packed.sequence;
     const bool in_prompt = sequence.in_prompt();
+    if (packed.n_hidden > 0) {
+      sequence.add_hidden(packed.n_tokens, {result.hidden.row(packed.hidden_output),
+                                            packed.n_hidden, result.hidden.n_cols});
+    }
     sequence.computed(packed.n_tokens);
-    has_prompts |= in_prompt || packed.hidden_output >= 0;
+    has_prompts |= in_prompt || sequence.wants_hidden();
     shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
                                   packed.n_tokens + packed.n_drafts,
                                   packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (in_prompt) prefixes_.keep(sequence);
-    if (packed.hidden_output >= 0) {
-      const float* const row = result.hidden.row(packed.hidden_output);
-      report_hidden(sequence, {row, static_cast<size_t>(result.hidden.n_cols)}, now_ns);
+    if (sequence.wants_hidden() && sequence.n_computed() == sequence.n_tokens()) {
+      report_hidden(sequence, now_ns);
     }
     if (packed.first_output < 0) continue;
     ++step.n_passes;

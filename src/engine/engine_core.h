@@ -88,7 +88,7 @@ class EngineCore {
   void pack();
   void erase_finished();
   void advance(const StepResult& result, int64_t start_ns, int64_t run_ns);
-  void report_hidden(Sequence& sequence, std::span<const float> hidden, int64_t now_ns);
+  void report_hidden(Sequence& sequence, int64_t now_ns);
 
   const Model* model_;
   EngineOptions options_;

@@ -27,6 +27,20 @@ std::string scope_of(const ServiceTerms& terms, const Adapter* adapter) {
   return scope;
 }
 
+// States of tokens that are taken from the cache are not there to be pooled.
+GenerateParams params_of(Request& request) {
+  GenerateParams params = std::move(request.params);
+  const bool needs_all =
+      request.output == RequestOutput::hidden && request.pooling != Pooling::last;
+  params.cache_prefix &= !needs_all;
+  return params;
+}
+
+std::unique_ptr<HiddenPool> pool_of(const Request& request, const Model& model) {
+  if (request.output != RequestOutput::hidden) return nullptr;
+  return std::make_unique<HiddenPool>(request.pooling, std::ssize(request.prompt), model.h.n_embd);
+}
+
 // Placeholders decide nothing, so they all become one id that is no token.
 std::vector<Token> without_placeholders(Request& request) {
   std::vector<Token> tokens = std::move(request.prompt);
@@ -42,9 +56,9 @@ std::vector<Token> without_placeholders(Request& request) {
 Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
                    int64_t now_ns)
     : id_(id),
-      params_(std::move(request.params)),
+      params_(params_of(request)),
       on_event_(std::move(request.on_event)),
-      output_(request.output),
+      pool_(pool_of(request, model)),
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
@@ -111,6 +125,7 @@ void Sequence::started(int64_t now_ns, int64_t n_cached, CacheMiss miss) {
 void Sequence::preempted() {
   pages_.clear();
   n_computed_ = 0;
+  if (pool_ != nullptr) pool_->clear();
 }
 
 // End tokens of the request and, unless ignore_eos, of the model.
@@ -200,10 +215,10 @@ void Sequence::reproduce(Token id, int64_t now_ns) {
   if (n_tokens() == n_ctx_) emit({}, FinishReason::length, now_ns);
 }
 
-void Sequence::finish(std::span<const float> hidden, int64_t now_ns) {
+void Sequence::finish_hidden(int64_t now_ns) {
   times_.first_token(now_ns);
   Event event;
-  event.hidden.assign(hidden.begin(), hidden.end());
+  event.hidden = pool_->take();
   emit(std::move(event), FinishReason::stop, now_ns);
 }
 

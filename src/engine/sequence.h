@@ -7,6 +7,7 @@
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
 #include "engine/answer_text.h"
+#include "engine/hidden_pool.h"
 #include "engine/prompt_media.h"
 #include "engine/sequence_times.h"
 #include "engine/speculator.h"
@@ -89,8 +90,16 @@ class Sequence {
   int64_t n_vocab() const { return model_->n_usable_tokens(); }
   int64_t n_ctx() const { return n_ctx_; }
   bool may_draft() const { return params_.speculative && !wants_hidden(); }
-  // Its last row gives a hidden state, which ends it, and no logits.
-  bool wants_hidden() const { return output_ == RequestOutput::hidden; }
+  // Its rows give hidden states and no logits; it ends with its prompt.
+  bool wants_hidden() const { return pool_ != nullptr; }
+  // How many of its next n tokens, at their end, give hidden states.
+  int64_t n_hidden_wanted(int64_t n) const {
+    return pool_ == nullptr ? 0 : pool_->n_wanted({n_computed_, n_computed_ + n});
+  }
+  // Takes the hidden states of its next n tokens, before computed(n).
+  void add_hidden(int64_t n, HostRows states) {
+    pool_->add({n_computed_, n_computed_ + n}, states);
+  }
   // Truncates a draft before the first token that cannot occur there.
   void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
   // Drafts at most n tokens of what its constraint hardly leaves a choice in.
@@ -129,9 +138,9 @@ class Sequence {
   // Reports the choice of the next row. Returns whether it equals the drafted token `guess` (-1:
   // none). Requires: can_advance().
   bool advance(Token guess, int64_t now_ns);
-  // Reports the hidden state of the last row, which ends the request. Throws std::bad_alloc.
-  // Requires: wants_hidden().
-  void finish(std::span<const float> hidden, int64_t now_ns);
+  // Reports the hidden states, which end the request. Throws std::bad_alloc. Requires:
+  // wants_hidden(), and all of the prompt is computed.
+  void finish_hidden(int64_t now_ns);
   // Whether the last event has been sent.
   bool is_finished() const { return is_finished_; }
   // Ends the answer from outside. Throws nothing.
@@ -152,7 +161,7 @@ class Sequence {
   RequestId id_;
   GenerateParams params_;
   std::function<void(const Event&)> on_event_;
-  RequestOutput output_;
+  std::unique_ptr<HiddenPool> pool_;  // null: it generates tokens
   const Model* model_;
   int64_t n_ctx_;
   ServiceTerms terms_;

@@ -32,10 +32,9 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   // that the planned rows would end inside a span that must stay whole.
   const int64_t end =
       sequence.media().edge_before(std::min(first + rows.n_tokens, sequence.n_tokens()));
-  PackedRows packed{&sequence, end - first, 0, -1, -1};
+  PackedRows packed{&sequence, end - first, 0, -1, sequence.n_hidden_wanted(end - first), -1};
   if (end == first || !reserve(sequence, end)) return;
-  const bool is_last = end == sequence.n_tokens();
-  const bool gives_logits = is_last && !sequence.wants_hidden();
+  const bool gives_logits = end == sequence.n_tokens() && !sequence.wants_hidden();
   if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
   sequence.pages().begin_step(batch_,
                               {first, packed.n_tokens, packed.n_drafts, sequence.n_tokens() - end});
@@ -47,7 +46,7 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
         std::span(sequence.drafts()->draft.tokens).first(static_cast<size_t>(packed.n_drafts)));
   }
   if (gives_logits) packed.first_output = batch_.want_logits(1 + packed.n_drafts);
-  if (is_last && !gives_logits) packed.hidden_output = batch_.want_hidden();
+  if (packed.n_hidden > 0) packed.hidden_output = batch_.want_hidden(packed.n_hidden);
   rows_.push_back(packed);
 }
 

@@ -16,7 +16,8 @@ struct PackedRows {
   int64_t n_tokens;
   int64_t n_drafts;
   int64_t first_output;   // index of the first row of its logits; -1: it gives none
-  int64_t hidden_output;  // index of its hidden state; -1: it gives none
+  int64_t n_hidden;       // its last rows that give hidden states
+  int64_t hidden_output;  // index of the first of these
 };
 
 class StepPacker {

@@ -178,6 +178,16 @@ void bind_text(Model& m) {
   }
 }
 
+// A model whose vectors cannot be computed still generates text.
+void bind_embed(Model& m) {
+  Result<std::shared_ptr<const EmbedPlan>> plan = read_embed_plan(*m.file, m.h.n_embd);
+  if (plan) {
+    m.embed = std::move(*plan);
+  } else {
+    m.embed_status = plan.error();
+  }
+}
+
 // Where no weight is multiplied in a way of this machine's own, being portable costs nothing.
 DeviceChoice choice_of(const LoadOptions& options, const ModelFile& file) {
   const bool has_bf16 = std::ranges::any_of(
@@ -254,6 +264,7 @@ ExaminedModel examine_model(const std::string& path, const LoadOptions& options)
   out.has_numbers = numbers.ok();
   // A number may be missing because the key that has it is refused.
   if (out.faults.empty() || numbers.code() != Code::not_found) out.faults.add(numbers);
+  if (out.has_numbers) bind_embed(*model);
   if (!out.has_numbers || model->file->files().empty()) return out;
   examine_weights(*model, out.faults);
   if (model->h.n_vocab > 0) out.faults.add(check_vocabulary(*model));
@@ -270,6 +281,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   TRY(open_file(*model, path, options, false));
   TRY(Status(model->file->usable()));
   TRY(read_numbers(*model));
+  bind_embed(*model);
   // Beside the weights: a large vocabulary takes a tenth of a second.
   Pending<bool> text = run_beside([&m = *model] {
     bind_text(m);

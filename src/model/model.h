@@ -8,6 +8,7 @@
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
 #include "format/model_file.h"
+#include "model/embed_plan.h"
 #include "model/layer_plan.h"
 #include "ruv/model.h"
 #include "text/tokenizer.h"
@@ -107,8 +108,9 @@ struct Model {
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
-  // Why a tokenizer or template the file does have cannot be used.
-  Status tokenizer_status, chat_template_status;
+  std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
+  // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
+  Status tokenizer_status, chat_template_status, embed_status;
 
   // Ids that may be generated: embeddings are often padded beyond the tokenizer's vocabulary.
   int64_t n_usable_tokens() const {

@@ -30,6 +30,7 @@ constexpr Target kTargets[] = {
     {"PUT", "/v1/sessions/s", "user=u"},
     {"GET", "/v1/sessions", nullptr},  // the bytes are the query
     {"GET", "/v1/models/x", ""},
+    {"POST", "/v1/embeddings", ""},
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.
@@ -65,7 +66,7 @@ std::vector<std::string> words() {
                                     "\"content\":",
                                     "\"session\":"};
   for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
-                          tokenize_fields(), detokenize_fields()}) {
+                          tokenize_fields(), detokenize_fields(), embedding_fields()}) {
     for (const FieldRow& row : rows) found.push_back("\"" + std::string(row.name) + "\":");
   }
   return found;

@@ -29,6 +29,7 @@ class InstantEngine final : public Engine {
     last.finish = FinishReason::stop;
     last.timings.n_prompt_tokens = static_cast<int64_t>(request.prompt.size());
     last.timings.n_generated_tokens = 3;
+    if (request.output == RequestOutput::hidden) last.hidden = scripted_states(request.prompt);
     request.on_event(last);
     return next_id_++;
   }

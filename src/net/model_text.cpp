@@ -9,7 +9,10 @@ namespace {
 class LoadedModelText final : public ModelText {
  public:
   explicit LoadedModelText(std::shared_ptr<const Model> model)
-      : model_(std::move(model)), info_(model_info(*model_)), prompts_(model_) {}
+      : model_(std::move(model)),
+        info_(model_info(*model_)),
+        embed_info_(shown(ruv::embed_info(*model_))),
+        prompts_(model_) {}
 
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     const Tokenizer& tokenizer = *TRY(usable_tokenizer());
@@ -46,6 +49,16 @@ class LoadedModelText final : public ModelText {
   std::string token_name(Token id) const override {
     return model_->tokenizer->spec().tokens[static_cast<size_t>(id)];
   }
+  const Result<EmbedInfo>& embed_info() const override { return embed_info_; }
+  Result<std::vector<Token>> embed_ids(std::string_view text,
+                                       const EmbedPrompt& prompt) const override {
+    TRY(usable_tokenizer());
+    return tokenize_embedding(*model_, text, prompt);
+  }
+  Embedding finish_embedding(std::span<const float> states,
+                             const EmbedParams& params) const override {
+    return ruv::finish_embedding(*model_, states, params);
+  }
   const ModelInfo& info() const override { return info_; }
   const AnswerFormat& format() const override {
     asked_format_.run([this] {
@@ -56,14 +69,20 @@ class LoadedModelText final : public ModelText {
   }
 
  private:
+  // Reasons name the model's files, which are nothing to tell over HTTP.
+  static Result<EmbedInfo> shown(Result<EmbedInfo> info) {
+    if (info) return info;
+    return fail(Code::unsupported,
+                "vectors of this model are not supported; 'ruvllm info' says why");
+  }
   Result<const Tokenizer*> usable_tokenizer() const {
     if (model_->tokenizer != nullptr) return model_->tokenizer.get();
-    // The reason names the model's files, which are nothing to tell over HTTP.
     return fail(Code::unsupported, "the model has no usable tokenizer; 'ruvllm info' says why");
   }
 
   std::shared_ptr<const Model> model_;
   ModelInfo info_;
+  Result<EmbedInfo> embed_info_;
   mutable PromptEncoder prompts_;
   mutable Once asked_format_;
   mutable AnswerFormat format_;

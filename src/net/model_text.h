@@ -10,6 +10,7 @@
 
 #include "chat/tools/answer_format.h"
 #include "ruv/conversation.h"
+#include "ruv/embed.h"
 #include "ruv/model.h"
 #include "ruv/prompts.h"
 #include "text/token_sink.h"
@@ -50,6 +51,13 @@ class ModelText {
   // The vocabulary's name of a token. Requires: an id of the vocabulary.
   virtual std::string token_name(Token id) const = 0;
   virtual const ModelInfo& info() const = 0;
+  // How the model makes vectors of texts, the ids of such a text, and what follows pooling. Fail:
+  // as the functions of ruv/embed.h.
+  virtual const Result<EmbedInfo>& embed_info() const = 0;
+  virtual Result<std::vector<Token>> embed_ids(std::string_view text,
+                                               const EmbedPrompt& prompt) const = 0;
+  virtual Embedding finish_embedding(std::span<const float> states,
+                                     const EmbedParams& params) const = 0;
   // How the model writes reasoning and calls. A model without a chat template has neither.
   virtual const AnswerFormat& format() const = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -25,6 +26,36 @@ class ByteText final : public ModelText {
     info_.name = "scripted";
     info_.n_vocab = 300;
     info_.n_ctx_train = n_ctx_train;
+    info_.n_embd = 2;
+    embed_info_->n_dims = 2;
+    embed_info_->max_tokens = 50;
+    embed_info_->prompts = {{"query", "q:"}};
+  }
+  const Result<EmbedInfo>& embed_info() const override { return embed_info_; }
+  // The model gives no vectors.
+  void refuse_vectors() { embed_info_ = fail(Code::unsupported, "no vectors here"); }
+  // Special tokens are '<' and '>'.
+  Result<std::vector<Token>> embed_ids(std::string_view text,
+                                       const EmbedPrompt& prompt) const override {
+    if (prompt.name && !prompt.name->empty() && *prompt.name != "query") {
+      return fail(Code::invalid, "prompt name: the model has no prompt '{}'", *prompt.name);
+    }
+    std::string whole = prompt.name == "query" ? "q:" : "";
+    whole += text;
+    if (prompt.max_tokens > 2) whole.resize(std::min<size_t>(whole.size(), prompt.max_tokens - 2));
+    if (prompt.add_special) whole = "<" + whole + ">";
+    return encode(whole, {.parse_special = false})->ids();
+  }
+  // The first numbers, scaled.
+  Embedding finish_embedding(std::span<const float> states,
+                             const EmbedParams& params) const override {
+    Embedding out{.numbers = {states.begin(), states.end()}};
+    if (params.dimensions > 0) out.numbers.resize(static_cast<size_t>(params.dimensions));
+    if (!params.normalise.value_or(true)) return out;
+    float squares = 0;
+    for (const float x : out.numbers) squares += x * x;
+    for (float& x : out.numbers) x /= std::sqrt(squares);
+    return out;
   }
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     TokenizedText out;
@@ -89,7 +120,13 @@ class ByteText final : public ModelText {
   AnswerFormat format_;
   std::string tail_;  // what prompts end with, as the template wrote it
   ModelInfo info_;
+  Result<EmbedInfo> embed_info_ = EmbedInfo();
 };
+
+// What stands for the states of a prompt: its first id, and how many ids it has.
+inline std::vector<float> scripted_states(const std::vector<Token>& prompt) {
+  return {static_cast<float>(prompt[0]), static_cast<float>(prompt.size())};
+}
 
 // One answer.
 struct Script {
@@ -176,6 +213,9 @@ class ScriptedEngine final : public Engine {
     last.finish = running.cancelled ? FinishReason::cancelled : script.finish;
     last.timings = timings;
     last.status = script.status;
+    const bool gives_states =
+        request.output == RequestOutput::hidden && last.finish == FinishReason::stop;
+    if (gives_states) last.hidden = scripted_states(request.prompt);
     --n_running_;
     request.on_event(last);
   }

@@ -312,7 +312,8 @@ def page_store_seeds():
 
 # As in src/net/fuzz_route_body.cpp.
 ROUTES = [("POST", "/v1/chat/completions"), ("POST", "/v1/completions"), ("POST", "/tokenize"),
-          ("POST", "/detokenize"), ("POST", "/apply-template"), ("PUT", "/v1/sessions/s")]
+          ("POST", "/detokenize"), ("POST", "/apply-template"), ("PUT", "/v1/sessions/s"),
+          ("GET", "/v1/sessions"), ("GET", "/v1/models/x"), ("POST", "/v1/embeddings")]
 
 
 def recorded_requests():
@@ -340,7 +341,8 @@ def route_body_seeds():
             fields = body
         if (path, fields) not in seen:
             seen.add((path, fields))
-            yield f"case_{len(seen)}", bytes([ROUTES.index((method, path))]) + body
+            kind = path.split("/")[-1] if ROUTES.index((method, path)) > 7 else "case"
+            yield f"{kind}_{len(seen)}", bytes([ROUTES.index((method, path))]) + body
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "Hi"}]
     yield "session", bytes([5]) + json.dumps({"messages": messages}).encode()
     turn = {"model": "m", "session": "s", "messages": messages[1:]}

@@ -70,7 +70,7 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
 
 TEST(Fields, HaveOneRowEach) {
   for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
-                          tokenize_fields(), detokenize_fields()}) {
+                          tokenize_fields(), detokenize_fields(), embedding_fields()}) {
     std::set<std::string> names;
     for (const FieldRow& row : rows) {
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -175,6 +175,7 @@ TEST(HttpPage, HoldsTheTables) {
   fresh = with_section(fresh, "completion", head + field_lines(completion_fields(), false));
   fresh =
       with_section(fresh, "completion refused", refused + field_lines(completion_fields(), true));
+  fresh = with_section(fresh, "embedding", head + field_lines(embedding_fields(), false));
   fresh = with_section(fresh, "tokenize", head + field_lines(tokenize_fields(), false));
   fresh = with_section(fresh, "detokenize", head + field_lines(detokenize_fields(), false));
   fresh = with_section(fresh, "template", head + field_lines(template_fields(), false));

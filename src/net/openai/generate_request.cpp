@@ -185,15 +185,18 @@ ApiResult<void> read_notes(const Json& body) {
   return {};
 }
 
+}  // namespace
+
 // The owner of the request, its urgency, and the scope of shared prefixes.
-ApiResult<void> read_service(const Json& body, GenerateRequest& request) {
+ApiResult<ServiceTerms> read_terms(const Json& body) {
+  ServiceTerms terms;
   const std::string user = TRY(read_name(body, "user"));
   const std::string safety = TRY(read_name(body, "safety_identifier"));
-  request.terms.tenant = safety.empty() ? user : safety;
-  request.terms.cache_salt = TRY(read_name(body, "cache_salt"));
-  request.terms.timeout_ms = TRY(read_integer(body, "timeout_ms", 0, {1, kMaxTimeoutMs}));
+  terms.tenant = safety.empty() ? user : safety;
+  terms.cache_salt = TRY(read_name(body, "cache_salt"));
+  terms.timeout_ms = TRY(read_integer(body, "timeout_ms", 0, {1, kMaxTimeoutMs}));
   const std::string priority = TRY(read_name(body, "priority"));
-  if (priority.empty()) return {};
+  if (priority.empty()) return terms;
   constexpr const char* kNames[] = {"low", "normal", "high", "critical"};
   const auto* found = std::ranges::find(kNames, priority);
   if (found == std::end(kNames)) {
@@ -201,9 +204,11 @@ ApiResult<void> read_service(const Json& body, GenerateRequest& request) {
         "priority",
         fmt::format("'priority' is '{}'; it must be low, normal, high or critical", priority)));
   }
-  request.terms.priority = static_cast<Priority>(found - kNames);
-  return {};
+  terms.priority = static_cast<Priority>(found - kNames);
+  return terms;
 }
+
+namespace {
 
 // What both endpoints share.
 ApiResult<GenerateRequest> read_shared(const Json& body) {
@@ -224,7 +229,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   TRY(read_max_tokens(body, request.params));
   TRY(read_stream(body, request));
   TRY(read_notes(body));
-  TRY(read_service(body, request));
+  request.terms = TRY(read_terms(body));
   request.form = TRY(read_answer_form(body));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   TRY(read_seed(body, request.n, request.params));
@@ -263,30 +268,33 @@ ApiResult<RawPrompt> read_ids(const Json& ids, const std::string& where) {
   return RawPrompt{.ids = TRY(read_tokens(ids, where)), .is_ids = true};
 }
 
-// A text, a list of ids, or a list of either.
-ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
-  const Json* prompt = find_field(body, "prompt");
-  if (prompt == nullptr) return missing_field("prompt");
+}  // namespace
+
+// The list's first element says what all are.
+ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* field, size_t most) {
+  const Json* prompt = find_field(body, field);
+  if (prompt == nullptr) return missing_field(field);
   std::vector<RawPrompt> prompts;
   if (prompt->is_string()) {
     prompts.push_back({.text = prompt->get<std::string>()});
     return prompts;
   }
-  if (!prompt->is_array()) return wrong_type("prompt", "a string or an array", *prompt);
-  if (prompt->empty()) return tl::unexpected(bad_request("prompt", "'prompt' must not be empty"));
+  if (!prompt->is_array()) return wrong_type(field, "a string or an array", *prompt);
+  if (prompt->empty()) {
+    return tl::unexpected(bad_request(field, fmt::format("'{}' must not be empty", field)));
+  }
   if (prompt->front().is_number()) {
-    prompts.push_back(TRY(read_ids(*prompt, "prompt")));
+    prompts.push_back(TRY(read_ids(*prompt, field)));
     return prompts;
   }
-  if (prompt->size() > kMaxChoices) {
-    return tl::unexpected(
-        bad_request("prompt", fmt::format("'prompt' has {} prompts, at most {} are allowed",
-                                          prompt->size(), kMaxChoices)));
+  if (prompt->size() > most) {
+    return tl::unexpected(bad_request(field, fmt::format("'{}' has {} {}s, at most {} are allowed",
+                                                         field, prompt->size(), field, most)));
   }
   const bool texts = prompt->front().is_string();
   for (size_t i = 0; i < prompt->size(); ++i) {
     const Json& item = (*prompt)[i];
-    const std::string where = fmt::format("prompt[{}]", i);
+    const std::string where = fmt::format("{}[{}]", field, i);
     if (texts ? !item.is_string() : !item.is_array()) {
       return wrong_type(where, texts ? "a string as the first" : "an array of token ids", item);
     }
@@ -298,8 +306,6 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body) {
   }
   return prompts;
 }
-
-}  // namespace
 
 ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
   const Json json =
@@ -322,7 +328,7 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
 ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
   const Json json = TRY(parse_body(body, completion_fields(), kMaxIdValues, PlainOptions::known));
   GenerateRequest request = TRY(read_shared(json));
-  request.prompts = TRY(read_prompts(json));
+  request.prompts = TRY(read_prompts(json, "prompt", kMaxChoices));
   request.echo = TRY(read_flag(json, "echo", false));
   request.params.n_logprobs =
       static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, range_of(row_of("logprobs")))));

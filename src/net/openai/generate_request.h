@@ -47,6 +47,13 @@ struct GenerateRequest {
   bool reasoning_apart = true;   // false: reasoning is content
 };
 
+// The owner and urgency of a request: user, safety_identifier, cache_salt, timeout_ms and priority.
+// Fails: 400.
+ApiResult<ServiceTerms> read_terms(const Json& body);
+// The member `field`: a text, a list of ids, or a list of at most `most` of either; at least one.
+// Fails: 400.
+ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* field, size_t most);
+
 // The largest number of choices of one request: prompts · n.
 inline constexpr int64_t kMaxChoices = 128;
 

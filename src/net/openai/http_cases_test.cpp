@@ -55,15 +55,27 @@ Json asked(const Request& request) {
   std::string prompt;
   for (const Token id : request.prompt) prompt += static_cast<char>(id);
   Json json = {{"prompt", prompt}};
+  const ServiceTerms& terms = request.terms;
+  const auto note = [&](const char* name, const auto& value, const auto& ordinary) {
+    if (value != ordinary) json[name] = value;
+  };
+  const auto note_terms = [&] {
+    note("tenant", terms.tenant, std::string());
+    note("cache_salt", terms.cache_salt, std::string());
+    note("priority", static_cast<int>(terms.priority), static_cast<int>(Priority::normal));
+    note("timeout_ms", terms.timeout_ms, int64_t{0});
+  };
+  if (request.output == RequestOutput::hidden) {
+    note_terms();
+    json["pooling"] = pooling_name(request.pooling);
+    return json;
+  }
   GenerateParams usual;
   usual.temperature = 1;
   usual.top_p = 1;
   usual.top_k = 0;
   usual.min_p = 0;
   const GenerateParams& p = request.params;
-  const auto note = [&](const char* name, const auto& value, const auto& ordinary) {
-    if (value != ordinary) json[name] = value;
-  };
   note("max_tokens", p.max_tokens, usual.max_tokens);
   note("temperature", p.temperature, usual.temperature);
   note("top_k", p.top_k, usual.top_k);
@@ -82,11 +94,7 @@ Json asked(const Request& request) {
   note("min_cache_tokens", p.min_cache_tokens, usual.min_cache_tokens);
   note("speculative", p.speculative, usual.speculative);
   note("repair", p.repair, usual.repair);
-  const ServiceTerms& terms = request.terms;
-  note("tenant", terms.tenant, std::string());
-  note("cache_salt", terms.cache_salt, std::string());
-  note("priority", static_cast<int>(terms.priority), static_cast<int>(Priority::normal));
-  note("timeout_ms", terms.timeout_ms, int64_t{0});
+  note_terms();
   if (p.token_healing) json["n_fixed_tokens"] = request.n_fixed_tokens;
   if (p.seed) json["seed"] = *p.seed;
   if (request.reasoning) {
@@ -169,6 +177,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
   ~HttpCases() override {
     server_->stop();
     thread_.join();
+    service_.beside.reset();  // its last answers go to the server
   }
 
   Json run(const Json& one) {

@@ -30,14 +30,19 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
           .names = std::move(names),
           .created = unix_seconds(),
           .unix_time = unix_seconds,
-          .unique_name = random_names()};
+          .unique_name = random_names(),
+          .beside = std::make_shared<Workers>(1)};
 }
 
 // Every endpoint of the server.
 std::vector<Route> api_routes(const OpenAiService& service) {
-  std::vector<Route> routes{
-      chat_completions_route(service), completions_route(service), list_models_route(service),
-      get_model_route(service),        stats_route(service),       health_route(service)};
+  std::vector<Route> routes{chat_completions_route(service),
+                            completions_route(service),
+                            embeddings_route(service),
+                            list_models_route(service),
+                            get_model_route(service),
+                            stats_route(service),
+                            health_route(service)};
   for (Route& route : text_routes(service)) routes.push_back(std::move(route));
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
   return routes;

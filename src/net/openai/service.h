@@ -9,6 +9,7 @@
 
 #include "net/api_error.h"
 #include "net/http/router.h"
+#include "net/http/workers.h"
 #include "net/model_text.h"
 #include "ruv/engine.h"
 
@@ -26,6 +27,9 @@ struct OpenAiService {
   // 24 characters, different each time. Called on the network thread only.
   std::function<std::string()> unique_name;
   SessionKeeper* sessions = nullptr;  // null: none are kept
+  // A thread for what is computed when the engine is done: neither its thread nor the network's may
+  // wait for that.
+  std::shared_ptr<Workers> beside = {};
 };
 
 // A service with the system's clock and random names.
@@ -36,6 +40,7 @@ std::vector<Route> api_routes(const OpenAiService& service);
 
 Route chat_completions_route(const OpenAiService& service);
 Route completions_route(const OpenAiService& service);
+Route embeddings_route(const OpenAiService& service);
 // /tokenize, /detokenize and /apply-template; the first two also under /v1.
 std::vector<Route> text_routes(const OpenAiService& service);
 // /v1/sessions: list, show, write and delete.

@@ -4,6 +4,7 @@
 #include "base/json_writer.h"
 #include "net/openai/conversation.h"
 #include "net/openai/fields.h"
+#include "net/openai/send_pieces.h"
 #include "net/openai/service.h"
 #include "net/openai/tokenize_answer.h"
 
@@ -104,11 +105,6 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
   return std::move(*encoded);
 }
 
-// Answers up to here are sent at once, longer ones in pieces as the client reads them.
-constexpr size_t kWholeAnswerBytes = 64 << 10;
-// Written on the network thread, where nothing may take long.
-constexpr size_t kPieceBytes = 16 << 10;
-
 // Short answers at once, long ones in pieces.
 ApiResult<void> answer_tokenize(const OpenAiService& service, HttpRequest& http,
                                 const std::shared_ptr<Reply>& reply) {
@@ -120,17 +116,8 @@ ApiResult<void> answer_tokenize(const OpenAiService& service, HttpRequest& http,
     call = TRY(read_tokenize(body));
     encoded = TRY(encode(service, body, call));
   }
-  auto answer = std::make_shared<TokenizeAnswer>(service, std::move(encoded), call.fields());
-  std::string first = answer->next(kWholeAnswerBytes);
-  if (answer->done()) {
-    send_response(reply, {.body = std::move(first)});
-    return {};
-  }
-  reply->post([reply, answer, first = std::move(first)]() mutable {
-    reply->send_pieces(answer->held_bytes(), [answer, first = std::move(first)]() mutable {
-      return first.empty() ? answer->next(kPieceBytes) : std::exchange(first, {});
-    });
-  });
+  send_in_pieces(reply,
+                 std::make_shared<TokenizeAnswer>(service, std::move(encoded), call.fields()));
   return {};
 }
 

@@ -1,0 +1,44 @@
+// Reads what a folder of sentence-transformers says beside config.json: modules.json lists the
+// steps that follow the model's layers, each with a folder of its own;
+// config_sentence_transformers.json has the prompts of texts. Every key is honoured, has no effect,
+// or is refused by name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "ruv/pooling.h"
+
+namespace ruv {
+
+// A dense layer after pooling: y = act(W x + b), float32.
+struct DenseLayer {
+  int64_t n_in = 0;
+  int64_t n_out = 0;
+  bool has_tanh = false;
+  std::vector<float> weight = {};  // (n_out, n_in)
+  std::vector<float> bias = {};    // (n_out), or empty
+};
+
+struct SentenceFiles {
+  Pooling pooling = Pooling::mean;
+  int64_t n_embd = 0;  // numbers of a hidden state; 0: not said
+  // The tokens of a text's prompt are pooled with its own.
+  bool pools_prompt = true;
+  std::vector<DenseLayer> dense = {};
+  bool normalises = false;
+  int64_t max_tokens = 0;       // 0: not said
+  bool lower_case = false;      // texts are lowercased before they are tokens
+  std::string similarity = {};  // empty: not said
+  std::vector<std::pair<std::string, std::string>> prompts = {};
+  std::string default_prompt = {};
+};
+
+// Nothing where the folder has no modules.json. Fails: corrupt, unsupported, not_found (a file of a
+// step is missing), each naming the file and the key.
+Result<std::optional<SentenceFiles>> read_sentence_files(const std::string& folder);
+
+}  // namespace ruv

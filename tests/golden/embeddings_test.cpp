@@ -1,0 +1,126 @@
+// Vectors of texts against transformers and sentence-transformers' formulas
+// (make_embedding_goldens.py), from GGUF files and from folders.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "format/test_folder.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+namespace {
+
+const std::string kFolder = RUV_SOURCE_DIR "/tests/golden/";
+
+std::unique_ptr<Engine> engine_of(const std::string& path) {
+  EngineOptions options{.n_threads = 2, .max_batch_tokens = 32};
+  options.kv.type = KvType::f16;
+  return std::move(*Engine::create(*load_model(path), options));
+}
+
+Json goldens() {
+  const std::string path = kFolder + "embeddings/golden.json";
+  return *parse_json(*read_text_file(path), path);
+}
+
+// max |difference|
+double distance(const Embedding& made, const Json& golden) {
+  EXPECT_EQ(made.numbers.size(), golden.size());
+  double most = 0;
+  for (size_t i = 0; i < golden.size(); ++i) {
+    most = std::max(most, std::abs(double{made.numbers[i]} - golden[i].get<double>()));
+  }
+  return most;
+}
+
+TEST(Embeddings, EveryPoolingIsTheReferences) {
+  const Json goldens = ruv::goldens();
+  for (const char* name : {"qwen3", "gemma3"}) {
+    for (const char* file : {"/model.gguf", ""}) {
+      const auto engine = engine_of(kFolder + "models/" + name + file);
+      for (const Json& one : goldens.at(name)) {
+        const auto ids = one.at("ids").get<std::vector<Token>>();
+        for (const char* mode : {"mean", "cls", "last", "weighted_mean"}) {
+          SCOPED_TRACE(fmt::format("{}{} {} {}", name, file, mode, ids.size()));
+          const EmbedParams params{.pooling = find_pooling(mode), .normalise = false};
+          EXPECT_LT(distance(*engine->embed(ids, params), one.at(mode)), 1e-3);
+        }
+      }
+    }
+  }
+}
+
+// A folder of sentence-transformers around a golden model.
+class SentenceFolder {
+ public:
+  explicit SentenceFolder(const std::string& model) {
+    for (const char* name : {"config.json", "model.safetensors"}) {
+      std::filesystem::copy(kFolder + "models/" + model + "/" + name, folder_.path());
+    }
+    for (const char* step : {"1_Pooling", "2_Dense", "3_Normalize"}) {
+      std::filesystem::create_directory(folder_.path() + "/" + step);
+    }
+    std::filesystem::copy(kFolder + "embeddings/dense.safetensors",
+                          folder_.path() + "/2_Dense/model.safetensors");
+    folder_.write("1_Pooling/config.json", R"({"word_embedding_dimension": 32,
+        "pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true})");
+    folder_.write("2_Dense/config.json",
+                  R"({"in_features": 32, "out_features": 16, "bias": true,
+                      "activation_function": "torch.nn.modules.activation.Tanh"})");
+    folder_.write("sentence_bert_config.json", R"({"max_seq_length": 45, "do_lower_case": false})");
+    folder_.write("config_sentence_transformers.json",
+                  R"({"__version__": {"pytorch": "2"}, "prompts": {"query": "q: "},
+                      "default_prompt_name": null, "similarity_fn_name": "cosine"})");
+    folder_.write("modules.json", R"([
+      {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+      {"idx": 1, "name": "1", "path": "1_Pooling",
+       "type": "sentence_transformers.models.Pooling"},
+      {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"},
+      {"idx": 3, "name": "3", "path": "3_Normalize",
+       "type": "sentence_transformers.models.Normalize"}])");
+  }
+  const TestFolder& folder() const { return folder_; }
+
+ private:
+  TestFolder folder_;
+};
+
+TEST(Embeddings, StepsOfAFolderAreTheReferences) {
+  const Json goldens = ruv::goldens();
+  for (const char* name : {"qwen3", "gemma3"}) {
+    const SentenceFolder folder(name);
+    const auto engine = engine_of(folder.folder().path());
+    for (const Json& one : goldens.at(name)) {
+      const auto ids = one.at("ids").get<std::vector<Token>>();
+      EXPECT_LT(distance(*engine->embed(ids, {.dimensions = 8}), one.at("sentence")), 1e-3);
+    }
+    const EmbedInfo info = *embed_info(engine->model());
+    EXPECT_EQ(info.pooling, Pooling::mean);
+    EXPECT_TRUE(info.pooling_is_stated && info.normalises);
+    EXPECT_EQ(info.n_dims, 16);
+    EXPECT_EQ(info.similarity, "cosine");
+    EXPECT_EQ(info.prompts.at(0), std::pair(std::string("query"), std::string("q: ")));
+    EXPECT_EQ(engine->embed(std::vector<Token>(46, 3)).error().message(),
+              "46 tokens; the model's vectors are of texts of at most 45");
+  }
+}
+
+// What is wrong with the files keeps vectors from being made, and nothing else.
+TEST(Embeddings, AModelWithOtherStepsStillGenerates) {
+  const SentenceFolder folder("qwen3");
+  folder.folder().write("2_Dense/config.json", R"({"in_features": 32, "out_features": 15})");
+  const auto engine = engine_of(folder.folder().path());
+  const auto made = engine->embed({3, 4});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), Code::corrupt);
+  EXPECT_NE(made.error().message().find("'linear.weight' is not of the size"), std::string::npos);
+  Request request{.prompt = {3, 4}};
+  request.params.max_tokens = 1;
+  EXPECT_TRUE(engine->submit(request));
+}
+
+}  // namespace
+}  // namespace ruv
