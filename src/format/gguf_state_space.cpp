@@ -1,3 +1,6 @@
+// Vectors of heads become columns, and a norm's weights a row for each group: readers of GGUF files
+// multiply them as they are. The key heads' factor and those of attention's input are one factor of
+// the keys' matrix, so that a file's tensors say all of a model.
 #include "format/gguf_state_space.h"
 
 #include <array>
@@ -25,6 +28,7 @@ struct ScanScales {
   float key = 1, embedding = 1, logits = 1;
 };
 
+// One number or an array of as many as there is room for; others are left as they are.
 void take(const ModelFile& model, std::string_view key, std::span<float> to) {
   const MetaValue* const value = model.find(key);
   if (value == nullptr) return;

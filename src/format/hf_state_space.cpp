@@ -1,4 +1,5 @@
 // Keys of classes whose layers are selective scans, alone, in turn with attention or beside it.
+// What GGUF files call the rank of steps is the number of heads where steps are those of heads.
 #include <algorithm>
 #include <cmath>
 
@@ -180,7 +181,7 @@ class StateSpaceReader {
     return {};
   }
 
-  // Absent: 1.
+  // Absent: 1. Zero is a number as any other here.
   Result<double> multiplier(std::string_view name) const {
     return TRY(config_.number(name)).value_or(1);
   }

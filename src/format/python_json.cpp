@@ -1,3 +1,5 @@
+// One pass over the text that only knows whether it is inside of a text: what is not valid JSON
+// stays so, and the parser says where.
 #include "format/python_json.h"
 
 namespace ruv {
