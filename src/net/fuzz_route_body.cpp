@@ -31,6 +31,8 @@ constexpr Target kTargets[] = {
     {"GET", "/v1/sessions", nullptr},  // the bytes are the query
     {"GET", "/v1/models/x", ""},
     {"POST", "/v1/embeddings", ""},
+    {"POST", "/v1/rerank", ""},
+    {"POST", "/v1/score", ""},
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.
@@ -65,8 +67,9 @@ std::vector<std::string> words() {
                                     "\"role\":",
                                     "\"content\":",
                                     "\"session\":"};
-  for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
-                          tokenize_fields(), detokenize_fields(), embedding_fields()}) {
+  for (const auto rows :
+       {chat_fields(), completion_fields(), message_fields(), template_fields(), tokenize_fields(),
+        detokenize_fields(), embedding_fields(), rerank_fields(), score_fields()}) {
     for (const FieldRow& row : rows) found.push_back("\"" + std::string(row.name) + "\":");
   }
   return found;

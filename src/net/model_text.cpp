@@ -59,6 +59,12 @@ class LoadedModelText final : public ModelText {
                              const EmbedParams& params) const override {
     return ruv::finish_embedding(*model_, states, params);
   }
+  Status can_rank() const override { return ruv::can_rank(*model_); }
+  Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
+                             int64_t max_tokens) const override {
+    TRY(usable_tokenizer());
+    return tokenize_pairs(*model_, pairs, kind, max_tokens);
+  }
   const ModelInfo& info() const override { return info_; }
   const AnswerFormat& format() const override {
     asked_format_.run([this] {

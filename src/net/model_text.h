@@ -13,6 +13,7 @@
 #include "ruv/embed.h"
 #include "ruv/model.h"
 #include "ruv/prompts.h"
+#include "ruv/rank.h"
 #include "text/token_sink.h"
 
 namespace ruv {
@@ -58,6 +59,10 @@ class ModelText {
                                                const EmbedPrompt& prompt) const = 0;
   virtual Embedding finish_embedding(std::span<const float> states,
                                      const EmbedParams& params) const = 0;
+  // Scores of pairs of texts. Fail: as the functions of ruv/rank.h.
+  virtual Status can_rank() const = 0;
+  virtual Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
+                                     int64_t max_tokens) const = 0;
   // How the model writes reasoning and calls. A model without a chat template has neither.
   virtual const AnswerFormat& format() const = 0;
 };

@@ -46,6 +46,21 @@ class ByteText final : public ModelText {
     if (prompt.add_special) whole = "<" + whole + ">";
     return encode(whole, {.parse_special = false})->ids();
   }
+  Status can_rank() const override { return rank_status_; }
+  void refuse_ranking() { rank_status_ = Status(Code::unsupported, "no classifier here"); }
+  // Queries begin with "q:".
+  Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
+                             int64_t max_tokens) const override {
+    PairTexts out;
+    for (const TextPair& pair : pairs) {
+      EmbedPrompt first{.max_tokens = max_tokens}, second = first;
+      if (kind == PairKind::document) first.name = "query";
+      out.ids.push_back(TRY(embed_ids(pair.first, first)));
+      out.ids.push_back(TRY(embed_ids(pair.second, second)));
+      out.pairs.push_back({out.ids.size() - 2, out.ids.size() - 1});
+    }
+    return out;
+  }
   // The first numbers, scaled.
   Embedding finish_embedding(std::span<const float> states,
                              const EmbedParams& params) const override {
@@ -121,6 +136,7 @@ class ByteText final : public ModelText {
   std::string tail_;  // what prompts end with, as the template wrote it
   ModelInfo info_;
   Result<EmbedInfo> embed_info_ = EmbedInfo();
+  Status rank_status_;
 };
 
 // What stands for the states of a prompt: its first id, and how many ids it has.

@@ -85,6 +85,24 @@ class Embeddings(ServeTest):
         self.assertEqual((said["pooling"], said["pooling_is_stated"]), ("last", False))
         self.assertEqual(said["dimensions"], len(self.embed("x")[0]))
 
+    def test_scores_are_cosines_of_vectors(self):
+        texts = ["Boats float.", "Boats float on water.", "ünïcode"]
+        body = {"model": "nano", "text_1": texts[0], "text_2": texts}
+        status, answer = self.server.post("/v1/score", body)
+        self.assertEqual(status, 200, answer)
+        self.assertEqual([one["index"] for one in answer["data"]], [0, 1, 2])
+        made = self.embed(texts)
+        for one, vector in zip(answer["data"], made, strict=True):
+            cosine = sum(a * b for a, b in zip(made[0], vector, strict=True))
+            self.assertAlmostEqual(one["score"], cosine, places=5)
+        # A text that occurs twice is computed once.
+        self.assertEqual(answer["usage"]["prompt_tokens"],
+                         sum(len(self.token_ids(text)) for text in texts))
+
+    def test_a_model_that_names_no_pooling_ranks_nothing(self):
+        self.refused("/v1/rerank", {"model": "nano", "query": "q", "documents": ["a"]}, 400,
+                     "unsupported", "model", "they name no pooling")
+
 
 if __name__ == "__main__":
     main()

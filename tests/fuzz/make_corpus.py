@@ -313,7 +313,8 @@ def page_store_seeds():
 # As in src/net/fuzz_route_body.cpp.
 ROUTES = [("POST", "/v1/chat/completions"), ("POST", "/v1/completions"), ("POST", "/tokenize"),
           ("POST", "/detokenize"), ("POST", "/apply-template"), ("PUT", "/v1/sessions/s"),
-          ("GET", "/v1/sessions"), ("GET", "/v1/models/x"), ("POST", "/v1/embeddings")]
+          ("GET", "/v1/sessions"), ("GET", "/v1/models/x"), ("POST", "/v1/embeddings"),
+          ("POST", "/v1/rerank"), ("POST", "/v1/score")]
 
 
 def recorded_requests():

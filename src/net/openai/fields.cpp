@@ -133,33 +133,61 @@ constexpr auto kCompletionFields = joined_rows(
         FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
     });
 
-// POST /v1/embeddings.
-constexpr std::array kEmbeddingFields{
-    FieldRow{"model", kHonoured, "required: the served model's name or alias"},
-    FieldRow{"input", kHonoured,
-             "required: a text, ids, or a list of up to 2048 texts or lists of ids"},
-    FieldRow{"encoding_format", kHonoured,
-             "\"float\", the default, or \"base64\": float32, little-endian"},
-    FieldRow{"dimensions", kHonoured, "this many numbers of each vector, the first ones"},
-    FieldRow{"truncate_prompt_tokens", kHonoured,
-             "longer texts lose their end, so that they are this many tokens with the special "
-             "ones; -1: as many as the model takes"},
-    FieldRow{"pooling", kHonoured,
-             "\"mean\", \"cls\", \"last\" or \"weighted_mean\"; absent: the model's"},
-    FieldRow{"normalize", kHonoured,
-             "true: vectors have length 1; false: as they are; absent: as the model does"},
-    FieldRow{
-        "prompt_name", kHonoured,
-        "which of the model's prompts is put before each text; \"\": none; absent: the model's "
-        "default"},
-    FieldRow{"add_special_tokens", kHonoured,
-             "false: texts do not begin and end with the model's tokens"},
+// What the routes of vectors share.
+constexpr std::array kTermFields{
     FieldRow{"user", kHonoured, "whose request it is: users get equal service"},
     FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
     FieldRow{"cache_salt", kHonoured, "kept prefixes are shared among requests with one salt only"},
     FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},
     FieldRow{"timeout_ms", kHonoured, "the request fails when it is not finished in this time"},
 };
+constexpr FieldRow kTruncateField{
+    "truncate_prompt_tokens", kHonoured,
+    "longer texts lose their end, so that they are this many tokens with the special ones; -1: as "
+    "many as the model takes"};
+
+// POST /v1/embeddings.
+constexpr auto kEmbeddingFields = joined_rows(
+    std::array{
+        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"input", kHonoured,
+                 "required: a text, ids, or a list of up to 2048 texts or lists of ids"},
+        FieldRow{"encoding_format", kHonoured,
+                 "\"float\", the default, or \"base64\": float32, little-endian"},
+        FieldRow{"dimensions", kHonoured, "this many numbers of each vector, the first ones"},
+        kTruncateField,
+        FieldRow{"pooling", kHonoured,
+                 "\"mean\", \"cls\", \"last\" or \"weighted_mean\"; absent: the model's"},
+        FieldRow{"normalize", kHonoured,
+                 "true: vectors have length 1; false: as they are; absent: as the model does"},
+        FieldRow{
+            "prompt_name", kHonoured,
+            "which of the model's prompts is put before each text; \"\": none; absent: the model's "
+            "default"},
+        FieldRow{"add_special_tokens", kHonoured,
+                 "false: texts do not begin and end with the model's tokens"},
+    },
+    kTermFields);
+
+// POST /v1/rerank and POST /v1/score.
+constexpr auto kRerankFields = joined_rows(
+    std::array{
+        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"query", kHonoured, "required: a text"},
+        FieldRow{"documents", kHonoured, "required: up to 2048 texts or {\"text\": …}"},
+        FieldRow{"top_n", kHonoured, "only this many results, the best ones"},
+        FieldRow{"return_documents", kHonoured, "true: results have the texts of their documents"},
+        kTruncateField,
+    },
+    kTermFields);
+constexpr auto kScoreFields = joined_rows(
+    std::array{
+        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"text_1", kHonoured, "required: a text, or as many as text_2 has"},
+        FieldRow{"text_2", kHonoured, "required: a text, or up to 2048"},
+        kTruncateField,
+    },
+    kTermFields);
 
 // The members of a chat message.
 constexpr std::array kMessageFields{
@@ -238,6 +266,8 @@ const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) 
 std::span<const FieldRow> chat_fields() { return kChatFields; }
 std::span<const FieldRow> completion_fields() { return kCompletionFields; }
 std::span<const FieldRow> embedding_fields() { return kEmbeddingFields; }
+std::span<const FieldRow> rerank_fields() { return kRerankFields; }
+std::span<const FieldRow> score_fields() { return kScoreFields; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
 std::span<const FieldRow> template_fields() { return kTemplateFields; }
 std::span<const FieldRow> tokenize_fields() { return kTokenizeFields; }

@@ -31,6 +31,8 @@ struct FieldRow {
 std::span<const FieldRow> chat_fields();
 std::span<const FieldRow> completion_fields();
 std::span<const FieldRow> embedding_fields();
+std::span<const FieldRow> rerank_fields();
+std::span<const FieldRow> score_fields();
 std::span<const FieldRow> message_fields();
 // Those that say how a chat template writes a conversation; tools are named only where they work.
 std::span<const FieldRow> template_fields();

@@ -69,8 +69,9 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
 }
 
 TEST(Fields, HaveOneRowEach) {
-  for (const auto rows : {chat_fields(), completion_fields(), message_fields(), template_fields(),
-                          tokenize_fields(), detokenize_fields(), embedding_fields()}) {
+  for (const auto rows :
+       {chat_fields(), completion_fields(), message_fields(), template_fields(), tokenize_fields(),
+        detokenize_fields(), embedding_fields(), rerank_fields(), score_fields()}) {
     std::set<std::string> names;
     for (const FieldRow& row : rows) {
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -176,6 +177,8 @@ TEST(HttpPage, HoldsTheTables) {
   fresh =
       with_section(fresh, "completion refused", refused + field_lines(completion_fields(), true));
   fresh = with_section(fresh, "embedding", head + field_lines(embedding_fields(), false));
+  fresh = with_section(fresh, "rerank", head + field_lines(rerank_fields(), false));
+  fresh = with_section(fresh, "score", head + field_lines(score_fields(), false));
   fresh = with_section(fresh, "tokenize", head + field_lines(tokenize_fields(), false));
   fresh = with_section(fresh, "detokenize", head + field_lines(detokenize_fields(), false));
   fresh = with_section(fresh, "template", head + field_lines(template_fields(), false));

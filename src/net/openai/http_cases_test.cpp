@@ -190,6 +190,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     if (one.value("engine_is_full", false)) {
       engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));
     }
+    if (one.value("cannot_rank", false)) text_.refuse_ranking();
     set_format(text_, one.value("format", Json::object()));
     TestClient client(server_->port());
     const TestResponse response = client.ask(request_bytes(one.at("request")));

@@ -43,6 +43,7 @@ std::vector<Route> api_routes(const OpenAiService& service) {
                             get_model_route(service),
                             stats_route(service),
                             health_route(service)};
+  for (Route& route : rank_routes(service)) routes.push_back(std::move(route));
   for (Route& route : text_routes(service)) routes.push_back(std::move(route));
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
   return routes;

@@ -41,6 +41,8 @@ std::vector<Route> api_routes(const OpenAiService& service);
 Route chat_completions_route(const OpenAiService& service);
 Route completions_route(const OpenAiService& service);
 Route embeddings_route(const OpenAiService& service);
+// /rerank and /score, also under /v1, and /v2/rerank.
+std::vector<Route> rank_routes(const OpenAiService& service);
 // /tokenize, /detokenize and /apply-template; the first two also under /v1.
 std::vector<Route> text_routes(const OpenAiService& service);
 // /v1/sessions: list, show, write and delete.

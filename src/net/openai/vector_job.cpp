@@ -38,7 +38,7 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
 
   // Ids and states while the answer is computed.
   uint64_t n_held_bytes() const {
-    uint64_t n = 0;
+    uint64_t n = request_.n_kept_bytes;
     const auto n_embd = static_cast<uint64_t>(service_.text->info().n_embd);
     for (const std::vector<Token>& text : request_.texts) {
       n += text.size() * sizeof(Token) + n_embd * sizeof(float);

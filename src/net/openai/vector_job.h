@@ -17,6 +17,7 @@ struct VectorRequest {
   Pooling pooling = Pooling::last;
   EmbedParams params;
   ServiceTerms terms;
+  uint64_t n_kept_bytes = 0;  // what the answer keeps besides, until it is sent
 };
 
 // The vectors, in the order of the texts.
