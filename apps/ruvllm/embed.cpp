@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
 #include "open_engine.h"
 #include "open_model.h"
-#include "standard_input.h"
+#include "text_lines.h"
 
 namespace ruv {
 namespace {
@@ -32,27 +31,6 @@ struct EmbedCall {
   EmbedParams params;
   EmbedPrompt prompt;
 };
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const size_t n = end - at - (end > at && text[end - 1] == '\r' ? 1 : 0);
-    lines.push_back(text.substr(at, n));
-    at = end + 1;
-  }
-  return lines;
-}
-
-// The texts of the call; where it has none, the lines of its file or of stdin.
-Result<std::vector<std::string>> texts_of(const EmbedCall& call) {
-  std::vector<std::string> texts = call.texts;
-  if (texts.empty()) {
-    texts = lines_of(call.file.empty() ? TRY(read_stdin()) : TRY(read_text_file(call.file)));
-  }
-  if (texts.empty()) return fail(Code::invalid, "no text is given");
-  return texts;
-}
 
 void print_row(std::span<const float> numbers, const char* separator) {
   fmt::memory_buffer out;
@@ -98,16 +76,12 @@ Status embed(Engine& engine, const std::vector<std::string>& texts, const EmbedC
 }
 
 Status open_and_embed(const CommandLine& line, EmbedCall& call) {
-  const std::vector<std::string> texts = TRY(texts_of(call));
+  const std::vector<std::string> texts = TRY(given_texts(call.texts, call.file));
   const std::string path = TRY(chosen_model(call.model));
   const auto model = TRY(open_model(path, call.engine.n_threads, call.load));
-  const EmbedInfo info = TRY(embed_info(*model));
   TRY(check_embed_params(*model, call.params));
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
-  if (call.truncate) {
-    call.prompt.max_tokens =
-        info.max_tokens == 0 ? engine->n_ctx() : std::min(engine->n_ctx(), info.max_tokens);
-  }
+  if (call.truncate) call.prompt.max_tokens = TRY(most_tokens(*engine));
   return embed(*engine, texts, call);
 }
 
@@ -131,14 +105,7 @@ void declare(CommandLine& line, EmbedCall& call) {
       "--prompt-name", call.prompt_name,
       "Which of the model's prompts is put before each text (`ruvllm info` lists them); \"\": "
       "none; the model's default when absent");
-  line.flag("--truncate", call.truncate,
-            "Texts that are too long lose their end; otherwise they are refused");
-  line.threads(call.engine.n_threads);
-  line.kv(call.engine.kv_type);
-  line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
-               "Longest text in tokens; 0: what the model was trained for");
-  line.integer("--parallel", call.engine.max_sequences, 1, 1024,
-               "Texts that are computed at the same time");
+  add_text_flags(line, call.engine, call.truncate);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ constexpr Subcommand kCommands[] = {
     {"serve", serve_command, "Answer over HTTP, as the OpenAI API does"},
     {"mcp", mcp_command, "Offer the model to other programs as an MCP server"},
     {"embed", embed_command, "Vectors of texts"},
+    {"rerank", rerank_command, "Sort texts by how well they answer a query"},
     {"sessions", sessions_command, "List, show and delete kept conversations"},
     {"info", info_command, "What a model file holds, what it needs, whether it can run"},
     {"tokenize", tokenize_command, "Text to token ids and back"},

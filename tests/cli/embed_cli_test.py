@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `ruvllm embed` through the real binary.
+"""Tests of `ruvllm embed` and `ruvllm rerank` through the real binary.
 
 Usage: embed_cli_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
@@ -7,6 +7,7 @@ import argparse
 import json
 import math
 import os
+import struct
 import sys
 import tempfile
 import unittest
@@ -100,6 +101,111 @@ class Embed(unittest.TestCase):
         self.assertEqual((said["pooling"], said["pooling_is_stated"]), ("last", False))
         self.assertEqual(said["n_dims"], len(vectors("x")[0]))
         self.assertIn("pooling last as the file names none", call("info", Program.model).stdout)
+
+
+class Rerank(unittest.TestCase):
+    def test_a_model_that_names_no_pooling_is_refused(self):
+        done = call("rerank", "--model", Program.model, "--query", "q", "a")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("they name no pooling", done.stderr)
+
+    def test_the_best_comes_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.gguf")
+            with_pooling(Program.model, path, 1)
+            texts = ["A dog barks.", "Once upon a time", "Boats float on water."]
+            rank = ("rerank", "--model", path, "--query", "Once upon a time")
+            done = call(*rank, "--json", *texts)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual(lines[0]["index"], 1)
+            self.assertAlmostEqual(lines[0]["relevance_score"], 1, places=6)
+            scores = [line["relevance_score"] for line in lines]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertEqual([line["document"] for line in lines],
+                             [texts[line["index"]] for line in lines])
+            best = call(*rank, "--top-n", 1, text="\n".join(texts))
+            self.assertRegex(best.stdout, r"^ *1\.000000 +1  Once upon a time\n$")
+            made = [vectors_of(path, text) for text in (texts[0], "Once upon a time")]
+            cosine = sum(a * b for a, b in zip(*made))
+            found = next(line for line in lines if line["index"] == 0)
+            self.assertAlmostEqual(found["relevance_score"], cosine, places=5)
+
+    def test_wrong_calls(self):
+        self.assertEqual(call("rerank", "--model", Program.model, "a").returncode, 2)
+        self.assertEqual(call("rerank", "--query", "q", "--file", "f", "a").returncode, 2)
+
+
+def vectors_of(path, text):
+    return json.loads(call("embed", "--model", path, "--json", text).stdout)["embedding"]
+
+
+def with_pooling(source, target, kind):
+    """A copy of a GGUF file that also says how it pools."""
+    with open(source, "rb") as file:
+        data = file.read()
+    magic, version, n_tensors, n_keys = struct.unpack_from("<4sIQQ", data)
+    reader = GgufReader(data, 24)
+    for _ in range(n_keys):
+        reader.key_and_value()
+    keys = data[24:reader.at]
+    for _ in range(n_tensors):
+        reader.tensor()
+    name = reader.architecture + ".pooling_type"
+    added = struct.pack("<Q", len(name)) + name.encode() + struct.pack("<II", 4, kind)
+    tables = data[24 + len(keys):reader.at]
+    head = struct.pack("<4sIQQ", magic, version, n_tensors, n_keys + 1) + keys + added + tables
+    align = reader.alignment
+    body = data[(reader.at + align - 1) // align * align:]
+    with open(target, "wb") as file:
+        file.write(head + bytes(-len(head) % align) + body)
+
+
+class GgufReader:
+    """Steps over the tables of a GGUF file."""
+
+    SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+
+    def __init__(self, data, at):
+        self.data, self.at = data, at
+        self.architecture, self.alignment = "", 32
+
+    def number(self, form="<Q"):
+        value = struct.unpack_from(form, self.data, self.at)[0]
+        self.at += struct.calcsize(form)
+        return value
+
+    def text(self):
+        size = self.number()
+        self.at += size
+        return self.data[self.at - size:self.at].decode()
+
+    def value(self, kind):
+        if kind == 8:
+            return self.text()
+        if kind == 9:
+            item, n = self.number("<I"), self.number()
+            for _ in range(n):
+                self.value(item)
+            return None
+        size = self.SIZES[kind]
+        self.at += size
+        return int.from_bytes(self.data[self.at - size:self.at], "little")
+
+    def key_and_value(self):
+        key = self.text()
+        value = self.value(self.number("<I"))
+        if key == "general.architecture":
+            self.architecture = value
+        if key == "general.alignment":
+            self.alignment = value
+
+    def tensor(self):
+        self.text()
+        for _ in range(self.number("<I")):
+            self.number()
+        self.number("<I")
+        self.number()
 
 
 def main():
