@@ -89,14 +89,18 @@ void claim_state_space(const HfStateSpace& keys, const Claim& claim) {
        {keys.state, keys.taps, keys.expand, keys.inner, keys.heads, keys.head_dim, keys.groups}) {
     claim(number.name);
   }
-  for (const std::string_view key : {keys.rank, keys.input_eps, keys.bias, keys.out_bias,
-                                     keys.conv_bias, keys.norm, keys.norm_first}) {
+  for (const std::string_view key :
+       {keys.rank, keys.input_eps, keys.bias, keys.out_bias, keys.conv_bias, keys.norm,
+        keys.norm_first, keys.least_step, keys.act}) {
     claim(key);
   }
   if (keys.limits_steps) claim("time_step_limit");
   if (keys.layers == HfStateLayers::types) claim("layer_types layers_block_type");
   if (keys.layers == HfStateLayers::attention) claim("attn_layer_indices");
   if (keys.layers == HfStateLayers::periodic) claim("attn_layer_period attn_layer_offset");
+  if (keys.layers == HfStateLayers::halves) {
+    claim("layer_types layers_block_type hybrid_override_pattern");
+  }
   if (keys.multipliers) {
     claim(
         "ssm_in_multiplier ssm_out_multiplier ssm_multipliers mlp_multipliers "

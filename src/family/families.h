@@ -77,7 +77,8 @@
   X(mamba2)             \
   X(granitehybrid)      \
   X(falcon_h1)          \
-  X(jamba)
+  X(jamba)              \
+  X(nemotron_h)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

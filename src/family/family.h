@@ -71,6 +71,9 @@ struct BlockSpec {
       false;                  // layers of linear attention normalise before, whatever the others do
   float linear_norm_eps = 0;  // of its heads; 0: as all norms
   StateSpace state_space = StateSpace::none;  // the kind that mixers have
+  // Each layer has one half of a block: attention, a scan, or the feed-forward where the file has a
+  // width for it.
+  bool one_half = false;
   bool scan_norms = false;           // what steps, b and c are made of is normalised, with weights
   TimeMix time_mix = TimeMix::none;  // the kind that mixers have; feed-forwards are channel mixes
   Positions positions = Positions::rope;

@@ -11,6 +11,7 @@ enum class HfStateLayers : uint8_t {
   all,
   types,      // layer_types or layers_block_type, a kind for each layer; absent: all
   attention,  // attn_layer_indices lists the others; absent: all
+  halves,     // layers_block_type or hybrid_override_pattern: scans, attention or feed-forwards
   periodic,   // all but one of each period (attn_layer_period, attn_layer_offset)
 };
 
@@ -35,7 +36,9 @@ struct HfStateSpace {
   // Truth values: whether there are biases of the projections, of the last one where that has a key
   // of its own, and of the convolution; whether results are normalised, and before they are gated.
   std::string_view bias = {}, out_bias = {}, conv_bias = {}, norm = {}, norm_first = {};
-  bool limits_steps = false;  // time_step_limit
+  bool limits_steps = false;         // time_step_limit
+  std::string_view least_step = {};  // a number; absent: 0.001
+  std::string_view act = {};         // of the convolution, where that has its own
   HfStateLayers layers = HfStateLayers::all;
   // Keys of Falcon-H1 that multiply what parts of a block read and give.
   bool multipliers = false;

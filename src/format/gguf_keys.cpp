@@ -57,7 +57,8 @@ std::string_view gguf_keys() {
          "conv_bias rope.rotated_layers full_attention_interval ssm.beta_scale "
          "ssm.conv_kernel ssm.inner_size "
          "ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms ssm.dt_b_c_rms_epsilon "
-         "ssm.norm_before_gate ssm.time_step_limit ssm_bias ssm_out_bias pooling_type ";
+         "ssm.norm_before_gate ssm.hidden_act ssm.time_step_limit ssm_bias ssm_out_bias "
+         "pooling_type ";
 }
 
 std::string_view gguf_keys_without_effect() {

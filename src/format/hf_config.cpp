@@ -94,7 +94,11 @@ std::string_view ConfigReader::name_of(std::string_view names) const {
 
 Status ConfigReader::read_sizes() {
   const std::string_view layers = name_of(hf_.sizes.layers);
-  n_layers_ = TRY(config_.positive(layers));
+  const bool by_halves = hf_.state_space.layers == HfStateLayers::halves;
+  n_layers_ = by_halves ? std::ssize(TRY(read_hf_halves(config_))) : TRY(config_.positive(layers));
+  if (by_halves && config_.is_set(layers) && TRY(config_.integer(layers)) != n_layers_) {
+    return config_.wrong(layers, fmt::format("is not the {} layers that are listed", n_layers_));
+  }
   if (n_layers_ > kMaxLayers) return config_.wrong(layers, "is above 65536");
   out_.set("block_count", n_layers_, config_.path_of(layers));
   const std::string_view width = name_of(hf_.sizes.width);
@@ -138,6 +142,15 @@ Status ConfigReader::read_ff() {
   // Some classes count gate and up together, rounded down.
   const bool both = block_.mixers == Mixers::gated_recurrence;
   if (both && n_ff < 2) return config_.wrong(inner, "is below 2");
+  if (hf_.state_space.layers == HfStateLayers::halves) {
+    auto widths = std::make_shared<MetaArray>();
+    for (const HfHalf half : TRY(read_hf_halves(config_))) {
+      widths->integers.push_back(half == HfHalf::feed_forward ? n_ff : 0);
+    }
+    out_.set("feed_forward_length", std::shared_ptr<const MetaArray>(widths),
+             config_.path_of(inner));
+    return {};
+  }
   out_.set("feed_forward_length", both ? n_ff / 2 : n_ff, config_.path_of(inner));
   return {};
 }
@@ -244,6 +257,10 @@ Status ConfigReader::read_tied() {
                                     : "tie_word_embeddings";
   config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
+  // Classes of such layers have an output matrix of their own, whatever the key says.
+  if (config_out_.tied_embeddings && hf_.state_space.layers == HfStateLayers::halves) {
+    return config_.wrong(tied, "is true, but this model class ties no matrix", Code::unsupported);
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 //   ssm.dt_b_c_rms_epsilon             number: of the norms of its inputs
 //   ssm.norm, ssm.norm_before_gate     truth values: its results are normalised, before their gate
 //   ssm.time_step_limit                least and greatest step
+//   ssm.hidden_act                     text: the activation after its convolution (Nemotron-H)
 //   attention.key_scale                number: of keys
 //   ssm.scales, attention.scales, feed_forward.scales     numbers: what h and the result of a scan
 //                                      and its z, x, b, c and steps are multiplied by; what

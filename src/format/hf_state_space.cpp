@@ -58,6 +58,30 @@ Result<std::vector<bool>> attending_layers(const Members& config, const HfStateS
   return attends;
 }
 
+// A text for each layer.
+Result<std::vector<HfHalf>> halves_of_types(const Members& config, std::string_view key) {
+  std::vector<HfHalf> halves;
+  const Json& types = *config.find(key);
+  if (!types.is_array() || types.empty() || types.size() > 65536) {
+    return config.wrong(key, "is not an array of texts");
+  }
+  for (const Json& type : types) {
+    const std::string kind = type.is_string() ? type.get<std::string>() : std::string();
+    const bool scans = is_word_of(hf_scan_kinds(), kind);
+    const bool attends = is_word_of(hf_attention_kinds(), kind);
+    if (!scans && !attends && kind != "mlp") {
+      return config.wrong(
+          key,
+          fmt::format("has the kind {}; {}, {} and mlp are supported in this "
+                      "family",
+                      quoted_name(type.dump()), hf_scan_kinds(), hf_attention_kinds()),
+          Code::unsupported);
+    }
+    halves.push_back(scans ? HfHalf::scan : attends ? HfHalf::attention : HfHalf::feed_forward);
+  }
+  return halves;
+}
+
 // A finite number, or infinity as transformers writes it; nothing for anything else.
 std::optional<double> limit_of(const Json& value) {
   if (value.is_number()) return value.get<double>();
@@ -85,6 +109,9 @@ class StateSpaceReader {
     TRY(read_truth("ssm_out_bias", keys_.out_bias.empty() ? keys_.bias : keys_.out_bias, false));
     TRY(read_truth("conv_bias", keys_.conv_bias, true));
     if (keys_.limits_steps) TRY(read_limits());
+    if (!keys_.least_step.empty()) TRY(read_least_step());
+    if (keys_.act.empty()) return {};
+    out_.set("ssm.hidden_act", TRY(config_.text_or(keys_.act, "silu")), config_.path_of(keys_.act));
     return {};
   }
 
@@ -106,7 +133,11 @@ class StateSpaceReader {
     const bool is_absent = own.otherwise == 0 && !config_.has(own.name);
     const bool is_null = config_.has(own.name) && !config_.is_set(own.name);
     std::string_view name = own.name;
-    if (own.name.empty() || is_absent || is_null) {
+    if (own.name.empty() && keys_.expand.name.empty()) {
+      name = keys_.head_dim.name;
+      inner_ = TRY(config_.positive_or(keys_.heads.name, keys_.heads.otherwise)) *
+               TRY(config_.positive_or(name, keys_.head_dim.otherwise));
+    } else if (own.name.empty() || is_absent || is_null) {
       name = keys_.expand.name;
       inner_ = width_ * TRY(config_.positive_or(name, keys_.expand.otherwise));
     } else {
@@ -181,6 +212,16 @@ class StateSpaceReader {
     return {};
   }
 
+  Status read_least_step() {
+    const double least = TRY(config_.number(keys_.least_step)).value_or(0.001);
+    if (least <= 0) return {};
+    auto limits = std::make_shared<MetaArray>();
+    limits->numbers = {least, HUGE_VAL};
+    out_.set("ssm.time_step_limit", std::shared_ptr<const MetaArray>(limits),
+             config_.path_of(keys_.least_step));
+    return {};
+  }
+
   // Absent: 1. Zero is a number as any other here.
   Result<double> multiplier(std::string_view name) const {
     return TRY(config_.number(name)).value_or(1);
@@ -233,10 +274,44 @@ class StateSpaceReader {
 
 }  // namespace
 
+Result<std::vector<HfHalf>> read_hf_halves(const Members& config) {
+  constexpr std::string_view kPattern = "hybrid_override_pattern";
+  for (const std::string_view key : {"layer_types", "layers_block_type"}) {
+    if (config.is_set(key)) return halves_of_types(config, key);
+  }
+  // The class's own default has experts.
+  if (!config.has(kPattern)) return config.wrong(kPattern, "is missing", Code::unsupported);
+  std::vector<HfHalf> halves;
+  const std::string pattern = TRY(config.text_or(kPattern, ""));
+  if (pattern.empty() || pattern.size() > 65536) {
+    return config.wrong(kPattern, "is not a text with a letter for each layer");
+  }
+  for (const char letter : pattern) {
+    if (letter != 'M' && letter != '*' && letter != '-') {
+      return config.wrong(kPattern,
+                          fmt::format("has '{}'; M (a scan), * (attention) and - (a feed-forward) "
+                                      "are supported",
+                                      quoted_name(std::string_view(&letter, 1))),
+                          Code::unsupported);
+    }
+    halves.push_back(letter == 'M'   ? HfHalf::scan
+                     : letter == '*' ? HfHalf::attention
+                                     : HfHalf::feed_forward);
+  }
+  return halves;
+}
+
 Status read_hf_state_space(const Members& config, const HfLayers& layers, int64_t width,
                            HfValues& out) {
   const HfStateSpace& keys = out.hf().state_space;
-  if (out.family().block.mixers == Mixers::state_or_attention) {
+  if (keys.layers == HfStateLayers::halves) {
+    auto heads = std::make_shared<MetaArray>();
+    for (const HfHalf half : TRY(read_hf_halves(config))) {
+      heads->integers.push_back(half == HfHalf::attention ? layers.n_kv_heads : 0);
+    }
+    out.set("attention.head_count_kv", std::shared_ptr<const MetaArray>(heads),
+            config.path_of("num_key_value_heads"));
+  } else if (out.family().block.mixers == Mixers::state_or_attention) {
     auto counts = std::make_shared<MetaArray>();
     for (const bool attends : TRY(attending_layers(config, keys, layers.n))) {
       counts->integers.push_back(attends ? layers.n_kv_heads : 0);

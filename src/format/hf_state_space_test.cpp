@@ -94,5 +94,42 @@ TEST(HfStateSpaceKeys, StepsMayBeLimited) {
   }
 }
 
+TEST(HfStateSpaceKeys, LayersMayBeHalvesOfABlock) {
+  Json config = scan("nemotron_h");
+  config["intermediate_size"] = 96;
+  config["hybrid_override_pattern"] = "M-*M";
+  const auto integers = [&](std::string_view key) {
+    const auto array = value<std::shared_ptr<const MetaArray>>(config, key);
+    return array ? (*array)->integers : std::vector<int64_t>();
+  };
+  EXPECT_EQ(integers("feed_forward_length"), (std::vector<int64_t>{0, 96, 0, 0}));
+  EXPECT_EQ(integers("attention.head_count_kv"), (std::vector<int64_t>{0, 0, 8, 0}));
+  EXPECT_EQ(size(config, "ssm.inner_size"), 128 * 64);
+  EXPECT_EQ(numbers(config, "ssm.time_step_limit").front(), 0.001);
+  config["hybrid_override_pattern"] = "M-*";
+  EXPECT_TRUE(is_refused(config, "num_hidden_layers"));
+  config["hybrid_override_pattern"] = "M-*E";
+  EXPECT_TRUE(is_refused(config, "hybrid_override_pattern"));
+  config["layers_block_type"] = Json({"mamba", "mlp", "attention", "moe"});
+  EXPECT_TRUE(is_refused(config, "layers_block_type"));
+  config["layers_block_type"] = Json({"mamba", "mlp", "mlp", "linear_attention"});
+  EXPECT_EQ(integers("feed_forward_length"), (std::vector<int64_t>{0, 96, 96, 0}));
+}
+
+TEST(HfStateSpaceKeys, FactorsOfFalconH1AreKept) {
+  Json config = scan("falcon_h1");
+  config["intermediate_size"] = 96;
+  config["num_attention_heads"] = 4;
+  config["num_key_value_heads"] = 2;
+  config["key_multiplier"] = 0.5;
+  config["ssm_multipliers"] = Json({1.0, 2.0, 3.0, 4.0, 5.0});
+  config["ssm_out_multiplier"] = 0.25;
+  EXPECT_EQ(value<double>(config, "attention.key_scale"), 0.5);
+  EXPECT_EQ(numbers(config, "ssm.scales"), (std::vector<double>{1, 0.25, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(numbers(config, "feed_forward.scales"), (std::vector<double>{1, 1}));
+  config["mlp_multipliers"] = Json({1.0});
+  EXPECT_TRUE(is_refused(config, "mlp_multipliers"));
+}
+
 }  // namespace
 }  // namespace ruv

@@ -61,6 +61,9 @@ Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, i
 // attention, by a count of 0 key heads. `width`: of the stream. Fails: corrupt, unsupported.
 Status read_hf_state_space(const Members& config, const HfLayers& layers, int64_t width,
                            HfValues& out);
+// Layers that are one half of a block each.
+enum class HfHalf : uint8_t { scan, attention, feed_forward };
+Result<std::vector<HfHalf>> read_hf_halves(const Members& config);
 // All numbers of a class whose layers are a time mix and a channel mix. Fails: corrupt.
 Status read_hf_time_mix(const Members& config, HfValues& out);
 // The feed-forward's width of a class with block_keys. Fails: corrupt.

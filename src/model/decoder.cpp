@@ -104,6 +104,8 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     case Mixer::gated_recurrence:
       mix_recurrence({ops, m, i, a, adapt});
       break;
+    case Mixer::none:
+      break;
     case Mixer::time_mix:
       mix_time({ops, m, i, a, adapt});
       break;
@@ -264,6 +266,10 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   if (p.feed_forward == FeedForward::none) return mix(ops, m, i, ropes, a, adapt);
+  if (p.mixer == Mixer::none) {
+    ops.copy(a.h2, a.h);
+    return feed_forward(ops, m, i, a, adapt);
+  }
   if (p.parallel) {
     enter(ops, a.h2, p.has(NormRole::ffn) ? a.x : a.h, NormRole::ffn, p, w);
     mix(ops, m, i, ropes, a, adapt);

@@ -43,14 +43,14 @@ constexpr NamedAct kNamedActs[] = {
 };
 
 // The activation that config.json names; other GGUF files than ours name none.
-Result<Act> read_activation(const ModelFile& file, const BlockSpec& block) {
-  if (file.find("hidden_act") == nullptr) return block.act;
-  const std::string name = TRY(file.text("hidden_act"));
+Result<Act> read_activation(const ModelFile& file, std::string_view key, Act absent) {
+  if (file.find(key) == nullptr) return absent;
+  const std::string name = TRY(file.text(key));
   const auto* const found = std::ranges::find(kNamedActs, name, &NamedAct::name);
   if (found != std::end(kNamedActs)) return found->act;
   return fail(Code::unsupported,
               "{}: '{}' is '{}'; silu, gelu and its approximations, relu and relu2 are supported",
-              file.path(), file.shown_key("hidden_act"), quoted_name(name));
+              file.path(), file.shown_key(key), quoted_name(name));
 }
 
 // A number that float32 has.
@@ -341,6 +341,48 @@ Status check_heads(const ModelFile& file, const HParams& h) {
   return {};
 }
 
+// One for each layer, 0 where it has something else, and for the others the same.
+Status read_ff_widths(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kKey = "feed_forward_length";
+  h.ff_widths = TRY(file.integers(kKey));
+  if (std::ssize(h.ff_widths) == 1) {
+    h.ff_widths.resize(static_cast<size_t>(h.n_layers), h.ff_widths[0]);
+  }
+  if (std::ssize(h.ff_widths) != h.n_layers) {
+    return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
+                file.shown_key(kKey), h.ff_widths.size(), h.n_layers);
+  }
+  h.n_ff = std::ranges::max(h.ff_widths);
+  for (const int64_t n : h.ff_widths) {
+    if (n < 0 || n > kMaxDimension) {
+      return fail(Code::corrupt, "{}: '{}' = {} is out of range [0, {}]", file.path(),
+                  file.shown_key(kKey), n, kMaxDimension);
+    }
+    if (n != 0 && n != h.n_ff) {
+      return fail(Code::unsupported, "{}: '{}': layers of {} and {} in one model", file.path(),
+                  file.shown_key(kKey), n, h.n_ff);
+    }
+  }
+  return {};
+}
+
+Status read_feed_forwards(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  if (block.one_half) return read_ff_widths(file, h);
+  if (block.mixers == Mixers::state_space) return {};
+  h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
+  return {};
+}
+
+Status read_scans(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  h.state_space = TRY(read_state_space(file, family));
+  if (h.state_space.exists()) {
+    TRY(read_convolutions(file, "ssm.conv_kernel", h));
+    h.attention_scales = TRY(read_two_scales(file, "attention.scales"));
+    h.ff_scales = TRY(read_two_scales(file, "feed_forward.scales"));
+  }
+  return {};
+}
+
 // GGUF files count layers that predict tokens further ahead; they come last and are not computed.
 Result<int64_t> read_layers(const ModelFile& file, const FamilyRecord& family) {
   constexpr std::string_view kAhead = "nextn_predict_layers";
@@ -372,17 +414,18 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
 
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   HParams h;
-  h.act = TRY(read_activation(file, family.block));
+  h.act = TRY(read_activation(file, "hidden_act", family.block.act));
+  h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
   h.n_layers = TRY(read_layers(file, family));
-  h.n_embd = TRY(read_dimension(file, "embedding_length"));
-  const bool only_scans = family.block.mixers == Mixers::state_space;
-  if (!only_scans) h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
-  TRY(read_experts(file, family, h));
-  const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
-  if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   if (h.n_layers > 4096) {
     return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
   }
+  h.n_embd = TRY(read_dimension(file, "embedding_length"));
+  const bool only_scans = family.block.mixers == Mixers::state_space;
+  TRY(read_feed_forwards(file, family.block, h));
+  TRY(read_experts(file, family, h));
+  const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
+  if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   const bool is_latent = family.block.mixers == Mixers::latent;
   if (!is_latent) TRY(read_kv_heads(file, family.block, h));
   if (family.block.mixers == Mixers::short_conv) {
@@ -394,12 +437,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   }
   h.recurrence = TRY(read_gated_recurrence(file, family));
   if (h.recurrence.exists()) TRY(read_convolutions(file, "recurrence.conv_kernel", h));
-  h.state_space = TRY(read_state_space(file, family));
-  if (h.state_space.exists()) {
-    TRY(read_convolutions(file, "ssm.conv_kernel", h));
-    h.attention_scales = TRY(read_two_scales(file, "attention.scales"));
-    h.ff_scales = TRY(read_two_scales(file, "feed_forward.scales"));
-  }
+  TRY(read_scans(file, family, h));
   if (has_heads) {
     h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
     h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));

@@ -29,8 +29,11 @@ struct HParams {
   int64_t value_dim = 0;    // of a head's values
   LatentPlan latent = {};
   int64_t n_ff = 0;
+  std::vector<int64_t>
+      ff_widths;  // of each layer, BlockSpec::one_half only; 0: it has no such half
   Act act = Act::silu;
-  int64_t n_experts = 0;  // 0: no layer has any
+  Act scan_act = Act::silu;  // of the convolution before a scan, BlockSpec::one_half only
+  int64_t n_experts = 0;     // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
   int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none

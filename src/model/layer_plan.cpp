@@ -128,6 +128,18 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.shared_router = spec.shared_router && h.n_ff_shared > 0;
 }
 
+// A feed-forward where there is a width for one, else what mixes tokens.
+void keep_one_half(LayerPlan& plan, const HParams& h, int64_t n_ff) {
+  if (n_ff == 0) {
+    plan.feed_forward = FeedForward::none;
+    plan.act = h.scan_act;
+    return;
+  }
+  plan.mixer = Mixer::none;
+  plan.state_space = {};
+  plan.n_conv_taps = plan.n_heads = plan.n_kv_heads = 0;
+}
+
 }  // namespace
 
 int64_t LayerPlan::n_matrices(Role role) const {
@@ -231,7 +243,7 @@ bool LayerPlan::has(NormRole role) const {
       return norm_place != NormPlace::post;
     case NormRole::ffn:
       return norm_place != NormPlace::post && !(parallel && shared_norm) &&
-             feed_forward != FeedForward::none;
+             feed_forward != FeedForward::none && mixer != Mixer::none;
   }
   return false;
 }
@@ -383,6 +395,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
+    if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);
   }
   return layers;
 }

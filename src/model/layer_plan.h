@@ -27,7 +27,7 @@ enum class FeedForward : uint8_t { dense, gated, experts, channel_mix, none };
 // convolution of the same kind; through short rows that all heads share (model/latent_plan.h);
 // through averages or matrices that decay (model/time_mix.h); through a recurrence of columns
 // (model/gated_recurrence.h); or through the states of a selective scan (model/state_space.h),
-// which a layer with attention may have beside it.
+// which a layer with attention may have beside it. none: it is a feed-forward alone.
 enum class Mixer : uint8_t {
   attention,
   short_conv,
@@ -35,7 +35,8 @@ enum class Mixer : uint8_t {
   latent,
   time_mix,
   gated_recurrence,
-  state_space
+  state_space,
+  none
 };
 
 struct LayerPlan {

@@ -63,5 +63,15 @@ TEST(StateSpace, GenerationsDifferInTheirMatrices) {
   EXPECT_EQ(columns.extent(LayerSize::steps), 2);
 }
 
+TEST(StateSpace, AFeedForwardAloneHasOneNorm) {
+  LayerPlan plan;
+  plan.n_embd = 12;
+  plan.mixer = Mixer::none;
+  plan.feed_forward = FeedForward::dense;
+  EXPECT_TRUE(plan.has(Role::up) && plan.has(NormRole::attn));
+  EXPECT_FALSE(plan.has(Role::q) || plan.has(Role::state_x) || plan.has(NormRole::ffn));
+  EXPECT_EQ(cache_layout(std::vector{plan}).state_bytes(), 0);
+}
+
 }  // namespace
 }  // namespace ruv

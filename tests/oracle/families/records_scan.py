@@ -253,4 +253,51 @@ class Jamba(Kv):
         beside(d, ["use_mambapy"])
 
 
-SCANS = [Mamba1, Mamba2, Granite4, FalconH1, Jamba]
+class NemotronH(Family):
+    """Layers that are one half of a block each."""
+    name, model_type = "nemotron_h", "nemotron_h"
+    hf_class, base_class, goldens = "NemotronHForCausalLM", "NemotronHModel", 12
+    inert = SIZES | (DRAWN - {"time_step_min"}) | {
+        "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "num_key_value_heads",
+        "num_hidden_layers", "layers_block_type", "layer_types", "hybrid_override_pattern",
+        "attention_bias", "rescale_prenorm_residual"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        c["head_dim"] = d.head_dim
+        c.setdefault("num_key_value_heads", c["num_attention_heads"])
+        letters = "".join(d.pick("M", "M", "*", "-") for _ in range(d.pick(1, 2, 3, 4)))
+        kinds = {"M": ("mamba", "linear_attention"), "*": ("attention", "full_attention"),
+                 "-": ("mlp",)}
+        if d.chance(0.6):
+            c["hybrid_override_pattern"] = letters
+        else:
+            key = d.pick("layers_block_type", "layers_block_type", "layer_types")
+            c[key] = [d.pick(*kinds[letter]) for letter in letters]
+        del c["num_hidden_layers"]
+        if d.chance(0.7):
+            c["num_hidden_layers"] = len(letters)
+        n_groups = c["n_groups"] = d.pick(1, 1, 2, 3)
+        c["mamba_num_heads"] = n_groups * d.pick(1, 2, 4)
+        c["mamba_head_dim"] = d.pick(2, 4, 6, 16)
+        c["ssm_state_size"] = d.pick(1, 4, 5, 16)
+        d.put("conv_kernel", 1, 2, 3, 4, 7, absent=0.3, null=0)
+        d.put("chunk_size", 1, 3, 16, 64, absent=0.2, null=0)
+        d.put("expand", 1, 3, absent=0.7, null=0)
+
+    def settings(self, d):
+        d.put("mlp_hidden_act", "relu2", "relu2", "silu", "gelu", "relu", absent=0.3, null=0)
+        d.put("mamba_hidden_act", "silu", "silu", "gelu", "relu", absent=0.5, null=0)
+        d.put("layer_norm_epsilon", 1e-5, 1e-6, 1e-2, absent=0.2, null=0)
+        d.put("time_step_min", 0.001, 0.3, 0.9, 0.0, absent=0.3, null=0)
+        d.put("tie_word_embeddings", False, False, False, True, absent=0.5, null=0)
+        for key in ("use_bias", "use_conv_bias", "mlp_bias"):
+            d.put(key, True, False, absent=0.4, null=0)
+        if d.chance(0.1):
+            d.config["attention_bias"] = True
+        beside(d, ["time_step_floor", "time_step_max", "residual_in_fp32"])
+        d.put("rescale_prenorm_residual", True, False, absent=0.5, null=0)
+
+
+SCANS = [Mamba1, Mamba2, Granite4, FalconH1, Jamba, NemotronH]

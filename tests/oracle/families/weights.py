@@ -74,7 +74,7 @@ def role_of(name, shape, model_type, heat):
         return 0.5, 0.5  # the share of the own row
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head", "embed_in", "embed_out",
                                     "word_embeddings", "embed_positions", "rwkv.embeddings",
-                                    "backbone.embeddings")) or name == "head.weight":
+                                    "backbone.embeddings", "model.embeddings")) or name == "head.weight":
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",

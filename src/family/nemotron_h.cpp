@@ -1,0 +1,89 @@
+// Nemotron-H: layers that are one half of a block each, a selective scan by head, attention without
+// positions or a feed-forward.
+#include "family/families.h"
+
+namespace ruv::family {
+namespace {
+constexpr HfClass kClasses[] = {
+    {.model_type = "nemotron_h",
+     .class_names = "NemotronHForCausalLM NemotronHModel",
+     .act_key = "mlp_hidden_act",
+     .norm_eps_key = "layer_norm_epsilon",
+     .norm_eps = 1e-5,
+     .max_positions = 4096,
+     .n_heads = 32,
+     .n_kv_heads = 8,
+     .null_kv_heads = true,
+     .head_dim = 128,
+     .rope = HfRope::none,
+     .mlp_bias = "mlp_bias",
+     .state_space = {.state = {"ssm_state_size", 128},
+                     .taps = {"conv_kernel", 4},
+                     .heads = {"mamba_num_heads", 128},
+                     .head_dim = {"mamba_head_dim", 64},
+                     .groups = {"n_groups", 8},
+                     .bias = "use_bias",
+                     .conv_bias = "use_conv_bias",
+                     .least_step = "time_step_min",
+                     .act = "mamba_hidden_act",
+                     .layers = HfStateLayers::halves},
+     .without_effect =
+         "expand time_step_max time_step_limit time_step_floor chunk_size mamba_proj_bias "
+         "mamba_ssm_cache_dtype use_mamba_kernels residual_in_fp32 attention_bias "
+         "num_logits_to_keep output_router_logits sliding_window n_routed_experts "
+         "num_local_experts n_shared_experts moe_intermediate_size "
+         "moe_shared_expert_intermediate_size moe_latent_size moe_shared_expert_overlap "
+         "num_experts_per_tok routed_scaling_factor n_group topk_group norm_topk_prob "
+         "num_nextn_predict_layers mtp_layers_block_type mtp_hybrid_override_pattern "
+         "rescale_prenorm_residual"}};
+constexpr TensorName kNames[] = {
+    {"token_embd", "backbone.embeddings"},
+    {"output_norm", "backbone.norm_f"},
+    {"blk.{}.attn_norm", "backbone.layers.{}.norm"},
+    {"blk.{}.attn_q", "backbone.layers.{}.mixer.q_proj"},
+    {"blk.{}.attn_k", "backbone.layers.{}.mixer.k_proj"},
+    {"blk.{}.attn_v", "backbone.layers.{}.mixer.v_proj"},
+    {"blk.{}.attn_output", "backbone.layers.{}.mixer.o_proj"},
+    {"blk.{}.ffn_up", "backbone.layers.{}.mixer.up_proj"},
+    {"blk.{}.ffn_down", "backbone.layers.{}.mixer.down_proj"},
+    {"blk.{}.ssm_in", "backbone.layers.{}.mixer.in_proj"},
+    {.gguf = "blk.{}.ssm_conv1d", .hf = "backbone.layers.{}.mixer.conv1d", .depthwise = true},
+    whole("blk.{}.ssm_dt.bias", "backbone.layers.{}.mixer.dt_bias"),
+    whole("blk.{}.ssm_a", "backbone.layers.{}.mixer.A_log"),
+    whole("blk.{}.ssm_d", "backbone.layers.{}.mixer.D"),
+    {"blk.{}.ssm_norm", "backbone.layers.{}.mixer.norm"},
+    {"blk.{}.ssm_out", "backbone.layers.{}.mixer.out_proj"},
+    {"token_embd", "model.embeddings"},
+    {"output_norm", "model.norm_f"},
+    {"blk.{}.attn_norm", "model.layers.{}.norm"},
+    {"blk.{}.attn_q", "model.layers.{}.mixer.q_proj"},
+    {"blk.{}.attn_k", "model.layers.{}.mixer.k_proj"},
+    {"blk.{}.attn_v", "model.layers.{}.mixer.v_proj"},
+    {"blk.{}.attn_output", "model.layers.{}.mixer.o_proj"},
+    {"blk.{}.ffn_up", "model.layers.{}.mixer.up_proj"},
+    {"blk.{}.ffn_down", "model.layers.{}.mixer.down_proj"},
+    {"blk.{}.ssm_in", "model.layers.{}.mixer.in_proj"},
+    {.gguf = "blk.{}.ssm_conv1d", .hf = "model.layers.{}.mixer.conv1d", .depthwise = true},
+    whole("blk.{}.ssm_dt.bias", "model.layers.{}.mixer.dt_bias"),
+    whole("blk.{}.ssm_a", "model.layers.{}.mixer.A_log"),
+    whole("blk.{}.ssm_d", "model.layers.{}.mixer.D"),
+    {"blk.{}.ssm_norm", "model.layers.{}.mixer.norm"},
+    {"blk.{}.ssm_out", "model.layers.{}.mixer.out_proj"},
+    {"output", "lm_head"},
+};
+}  // namespace
+
+constinit const FamilyRecord nemotron_h{.name = "nemotron_h",
+                                        .published =
+                                            "Nemotron-H 4B to 56B, Nemotron Nano 9B and "
+                                            "12B v2",
+                                        .block = {.mixers = Mixers::state_or_attention,
+                                                  .state_space = StateSpace::heads,
+                                                  .one_half = true,
+                                                  .positions = Positions::none,
+                                                  .gated = false,
+                                                  .act = Act::relu2},
+                                        .usual_names = false,
+                                        .own_names = kNames,
+                                        .classes = kClasses};
+}  // namespace ruv::family
