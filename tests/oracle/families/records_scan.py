@@ -5,7 +5,7 @@ from families.records_dense import Kv
 
 # Where a layer reads them, another value makes other shapes, which the reference refuses.
 SIZES = {"state_size", "conv_kernel", "expand", "intermediate_size", "time_step_rank", "num_heads",
-         "head_dim", "n_groups", "use_bias", "use_conv_bias"}
+         "head_dim", "n_groups"}
 # Steps are drawn by these before training; sums are made in chunks of this many tokens.
 DRAWN = {"time_step_min", "time_step_max", "time_step_floor", "time_step_scale",
          "time_step_init_scheme", "residual_in_fp32", "use_mambapy",
@@ -112,9 +112,8 @@ class Mamba2(Scan):
 
 # Where a layer reads them, another value makes other shapes, which the reference refuses.
 HYBRID_SIZES = {"mamba_d_state", "mamba_d_conv", "mamba_expand", "mamba_n_heads", "mamba_d_head",
-                "mamba_n_groups", "mamba_d_ssm", "mamba_proj_bias", "mamba_conv_bias",
-                "mamba_rms_norm", "projectors_bias", "num_key_value_heads", "head_dim",
-                "layers_block_type", "num_logits_to_keep"}
+                "mamba_n_groups", "mamba_d_ssm", "mamba_rms_norm", "num_attention_heads",
+                "num_key_value_heads", "head_dim", "layers_block_type", "num_logits_to_keep"}
 
 
 class Hybrid(Kv):
@@ -229,7 +228,8 @@ class Jamba(Kv):
     hf_class, base_class, has_head_dim, biases = "JambaForCausalLM", "JambaModel", False, ()
     inert = HYBRID_SIZES | DRAWN | {
         "mamba_dt_rank", "num_experts", "attn_layer_period", "attn_layer_offset",
-        "expert_layer_period", "expert_layer_offset", "router_aux_loss_coef"}
+        "expert_layer_period", "expert_layer_offset", "router_aux_loss_coef",
+        "max_position_embeddings"}
 
     def sizes(self, d):
         super().sizes(d)
@@ -260,7 +260,8 @@ class NemotronH(Family):
     inert = SIZES | (DRAWN - {"time_step_min"}) | {
         "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "num_key_value_heads",
         "num_hidden_layers", "layers_block_type", "layer_types", "hybrid_override_pattern",
-        "attention_bias", "rescale_prenorm_residual"}
+        "attention_bias", "rescale_prenorm_residual", "num_attention_heads",
+        "max_position_embeddings"}
 
     def sizes(self, d):
         super().sizes(d)
