@@ -140,9 +140,10 @@ Status RopeReader::read_part(const Members& rope, bool scaled) {
   const auto given = own ? own : TRY(config_.number(beside));
   const double part = given.value_or(TRY(default_part()));
   const bool by_dims = !given && config_.has(hf_.rotated_dims_key);
-  const std::string_view key = by_dims ? hf_.rotated_dims_key
-                               : own   ? "partial_rotary_factor"
-                                       : beside;
+  const std::string_view key = by_dims          ? hf_.rotated_dims_key
+                               : own            ? "partial_rotary_factor"
+                               : beside.empty() ? "num_attention_heads"
+                                                : beside;
   const std::string name = place.path_of(key);
   n_dims_ = head_.dim;
   if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
