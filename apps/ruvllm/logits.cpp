@@ -1,5 +1,6 @@
-// ruvllm logits: what the model itself says after given ids, before any sampling. Numbers are
-// printed in the shortest form that reads back as the same float32.
+// ruvllm logits: what the model itself says after given ids, before any sampling; or, with
+// --hidden, its hidden states. Numbers are printed in the shortest form that reads back as the same
+// float32.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "open_model.h"
+#include "ruv/classify.h"
 #include "ruv/logits.h"
 
 namespace ruv {
@@ -31,20 +33,43 @@ void print_row(std::span<const float> logits) {
   fmt::print("{}", std::string_view(out.data(), out.size()));
 }
 
-Status print_json(const Model& model, std::span<const Token> ids, const LogitsOptions& options) {
+Status print_json(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                  bool hidden) {
   // The first row proves that the job works; nothing is printed before it.
   bool begun = false;
-  const Status status =
-      compute_logits(model, ids, options, [&](int64_t, std::span<const float> logits) {
-        if (begun)
-          fmt::print(",");
-        else
-          fmt::print("{{\"n_vocab\":{},\"logits\":{}", logits.size(), options.all ? "[" : "");
-        begun = true;
-        print_row(logits);
-      });
+  const auto print = [&](int64_t, std::span<const float> row) {
+    if (begun) {
+      fmt::print(",");
+    } else {
+      fmt::print("{{\"{}\":{},\"{}\":{}", hidden ? "n_embd" : "n_vocab", row.size(),
+                 hidden ? "hidden" : "logits", options.all ? "[" : "");
+    }
+    begun = true;
+    print_row(row);
+  };
+  const Status status = hidden ? compute_hidden(model, ids, options, print)
+                               : compute_logits(model, ids, options, print);
   if (begun) fmt::print("{}}}\n", options.all ? "]" : "");
   return status;
+}
+
+Status print_scores(const Model& model, std::span<const Token> ids, LogitsOptions options) {
+  const ClassifierInfo info = TRY(classifier_info(model));
+  options.all = true;
+  std::vector<double> sum;
+  const Status status = compute_hidden(model, ids, options, [&](int64_t i, auto row) {
+    sum.resize(row.size());
+    if (i > 0 && !info.of_mean) return;
+    for (size_t c = 0; c < row.size(); ++c) sum[c] += double{row[c]};
+  });
+  if (!status.ok()) return status;
+  std::vector<float> state;
+  const double n = info.of_mean ? static_cast<double>(ids.size()) : 1;
+  for (const double x : sum) state.push_back(static_cast<float>(x / n));
+  fmt::print("{{\"n_labels\":{},\"scores\":[", info.n_labels);
+  print_row(class_scores(model, state));
+  fmt::print("]}}\n");
+  return {};
 }
 
 void print_top(const Model& model, int64_t position, std::span<const float> logits) {
@@ -68,7 +93,7 @@ int logits_command(int argc, char** argv) {
   std::string model_path;
   LoadCall load;
   std::vector<std::string> ids_texts;
-  bool json = false;
+  bool json = false, hidden = false, scores = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
   line.text("--model,-m", model_path, kModelHelp);
@@ -77,10 +102,15 @@ int logits_command(int argc, char** argv) {
              "Token ids separated by commas; may be given several times, answered in that order");
   line.flag("--all", options.all, "Logits of every position, not only of the last");
   line.flag("--json", json, "{\"n_vocab\": N, \"logits\": […]}, with --all a list of lists");
+  line.flag("--hidden", hidden, "With --json: hidden states in place of logits, of encoders too");
+  line.flag("--scores", scores, "With --json: what the model's classifier gives each text");
+  line.integer("--second", options.second_text, 0, 1 << 24,
+               "With --scores or --hidden: where the second text of a pair begins; 0: nowhere");
   line.threads(options.n_threads);
   line.kv(options.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (!line.given("--ids")) return line.wrong_call("give the ids: --ids 1,2,3");
+  if ((hidden || scores) && !json) return line.wrong_call("--hidden and --scores need --json");
   std::vector<std::vector<Token>> prompts;
   for (const std::string& text : ids_texts) {
     Result<std::vector<Token>> ids = parse_ids(text);
@@ -92,10 +122,11 @@ int logits_command(int argc, char** argv) {
   if (!model) return line.failed(model.error());
   for (const std::vector<Token>& ids : prompts) {
     const Status status =
-        json ? print_json(**model, ids, options)
-             : compute_logits(**model, ids, options, [&](int64_t position, auto logits) {
-                 print_top(**model, position, logits);
-               });
+        scores ? print_scores(**model, ids, options)
+        : json ? print_json(**model, ids, options, hidden)
+               : compute_logits(**model, ids, options, [&](int64_t position, auto logits) {
+                   print_top(**model, position, logits);
+                 });
     if (!status.ok()) return line.failed(status);
   }
   return kDone;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/classify.h"
 #include "ruv/embed.h"
 #include "ruv/form.h"
 #include "ruv/kv_cache.h"
@@ -105,6 +106,9 @@ struct Request {
   std::function<void(const Event&)> on_event = {};
   // Token healing keeps this many tokens at the start of the prompt.
   int64_t n_fixed_tokens = 0;
+  // Where the second text of a pair begins, for models with token types (cross-encoders of the BERT
+  // kind); 0: there is no second text.
+  int64_t second_text = 0;
   ServiceTerms terms = {};
   // With `hidden`, the params have no effect.
   RequestOutput output = RequestOutput::tokens;
@@ -181,6 +185,11 @@ class Engine {
   Result<std::vector<Embedding>> embed_all(std::vector<std::vector<Token>> texts,
                                            const EmbedParams& params = {},
                                            const ServiceTerms& terms = {});
+
+  // The scores that the model's classifier gives a text, or a pair of texts (Request::second_text).
+  // Waits. Fails: as stream, deadline, unsupported (the model has no classifier).
+  Result<std::vector<float>> classify(std::vector<Token> text, int64_t second_text = 0,
+                                      const ServiceTerms& terms = {});
 
   // Reads the form of answers (ruv/form.h), on the caller's thread: mostly less than a millisecond,
   // the first time some hundred for a large vocabulary. Forms that were read lately are kept.

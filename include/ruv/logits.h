@@ -1,5 +1,5 @@
-// Logits of a token sequence from an empty context, without a scheduler: what `logits`,
-// `perplexity` and the golden tests compare with other engines.
+// Logits or hidden states of a token sequence from an empty context, without a scheduler: what
+// `logits`, `perplexity` and the golden tests compare with other engines.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,17 @@ struct LogitsOptions {
   int64_t chunk_tokens = 512;  // tokens per step; the result does not depend on it
   bool all = false;            // every position, not only the last
   KvType kv_type = KvType::f16;
+  int64_t second_text = 0;  // as Request::second_text
 };
 
 // Calls on_logits(position, logits of n_vocab float32) in order of position.
-// Fails: invalid (no ids, an id out of range), out_of_memory.
+// Fails: invalid (no ids, an id out of range), unsupported (an encoder), out_of_memory.
 Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_logits);
+
+// The same for hidden states: rows of n_embd float32, after the last norm. An encoder computes all
+// of the text in one step. Fails: as above, but for encoders.
+Status compute_hidden(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                      const std::function<void(int64_t, std::span<const float>)>& on_hidden);
 
 }  // namespace ruv

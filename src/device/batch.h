@@ -52,10 +52,12 @@ struct EmbeddedRows {
 };
 
 // What a row attends to of its own sequence: the keys before it and its own. Rows of one block see
-// each other as well: an image's rows, or the whole text of an encoder.
+// each other as well: an image's rows, or the whole text of an encoder, which a window may limit in
+// both directions (AttendParams::both_ways).
 struct Batch {
-  std::vector<int32_t> tokens;      // one per row; 0 where the row brings an embedding
-  std::vector<Position> positions;  // one per row
+  std::vector<int32_t> tokens;       // one per row; 0 where the row brings an embedding
+  std::vector<Position> positions;   // one per row
+  std::vector<int32_t> token_types;  // one per row; 0: the first text, 1: the second of a pair
   std::vector<EmbeddedRows> embedded;
   std::vector<Range> blocks;  // of rows, ascending, each within one sequence
   std::vector<BatchSequence> sequences;

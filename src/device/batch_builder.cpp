@@ -8,6 +8,7 @@ namespace ruv {
 void BatchBuilder::reserve(int64_t max_rows, int64_t max_sequences, int64_t max_outputs) {
   batch_.tokens.reserve(static_cast<size_t>(max_rows));
   batch_.positions.reserve(static_cast<size_t>(max_rows));
+  batch_.token_types.reserve(static_cast<size_t>(max_rows));
   batch_.embedded.reserve(static_cast<size_t>(max_rows));
   batch_.blocks.reserve(static_cast<size_t>(max_rows));
   batch_.sequences.reserve(static_cast<size_t>(max_sequences));
@@ -18,6 +19,7 @@ void BatchBuilder::reserve(int64_t max_rows, int64_t max_sequences, int64_t max_
 void BatchBuilder::clear() {
   batch_.tokens.clear();
   batch_.positions.clear();
+  batch_.token_types.clear();
   batch_.embedded.clear();
   batch_.blocks.clear();
   batch_.sequences.clear();
@@ -30,6 +32,7 @@ void BatchBuilder::clear() {
 void BatchBuilder::begin_sequence(int64_t first_position, std::span<const PageId> pages) {
   batch_.sequences.push_back({batch_.n_rows(), 0, first_position, pages});
   next_position_ = first_position;
+  token_type_ = 0;
 }
 
 void BatchBuilder::set_state(FrameId before, std::span<const StateOut> outs) {
@@ -47,6 +50,7 @@ void BatchBuilder::add(int32_t token) {
   const auto position = static_cast<int32_t>(next_position_++);
   batch_.tokens.push_back(token);
   batch_.positions.push_back({position, position, position});
+  batch_.token_types.push_back(token_type_);
 }
 
 void BatchBuilder::add(std::span<const int32_t> tokens) {
@@ -60,6 +64,7 @@ void BatchBuilder::add_embeddings(View rows, std::span<const Position> positions
   next_position_ += rows.n_rows;
   batch_.tokens.insert(batch_.tokens.end(), positions.size(), 0);
   batch_.positions.insert(batch_.positions.end(), positions.begin(), positions.end());
+  batch_.token_types.resize(batch_.tokens.size(), token_type_);
 }
 
 void BatchBuilder::see_each_other(int64_t n) {

@@ -24,6 +24,8 @@ class BatchBuilder {
   // The position of the sequence's next token; the tokens after it follow. Without this call it is
   // the token's place. Text after an image has a smaller one: one more than the image's largest.
   void set_position(int64_t position) { next_position_ = position; }
+  // The type of the sequence's next rows. Without this call it is 0.
+  void set_token_type(int32_t type) { token_type_ = type; }
   // The next row of the sequence is a token.
   void add(int32_t token);
   void add(std::span<const int32_t> tokens);
@@ -46,6 +48,7 @@ class BatchBuilder {
 
   Batch batch_;
   int64_t next_position_ = 0;  // of the next token
+  int32_t token_type_ = 0;
 };
 
 }  // namespace ruv

@@ -46,6 +46,8 @@ struct AttendParams {
   int64_t window = 0;     // 0: all keys; else the newest `window` keys, the own one included
   // Set: only the keys of the row's own chunk; chunks are `window` positions, from 0 on.
   bool chunked = false;
+  // Set: a window reaches as far ahead as back, within the row's block (Batch::blocks).
+  bool both_ways = false;
   // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
   // none.
   const Vector* sinks = nullptr;
@@ -263,6 +265,8 @@ class Ops {
                      float scale) = 0;
   // x[r] += table[positions[r][0]]
   virtual void add_embedding(View x, const Weight& table, std::span<const Position> positions) = 0;
+  // x[r] += table[rows[r]]
+  virtual void add_rows(View x, const Weight& table, std::span<const int32_t> rows) = 0;
   // out = x. Requires: they do not overlap.
   virtual void copy(View out, View x) = 0;
   // out = norm(x) · weight (+ bias); out may be x. An empty bias is none. Weights of several rows

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "base/token_ids.h"
+#include "engine/encoder_text.h"
 #include "engine/reasoning_constraint.h"
 #include "grammar/form/form_constraint.h"
 #include "ruv/options.h"
@@ -66,22 +67,13 @@ BatchEngine::~BatchEngine() {
 
 // Everything that submit() promises to refuse, checked on the caller's thread.
 Status BatchEngine::check(const Request& request) const {
-  const auto n_prompt = static_cast<int64_t>(request.prompt.size());
-  if (n_prompt == 0) return fail(Code::invalid, "prompt: empty; give at least one token");
-  const bool writes = request.output == RequestOutput::tokens;
-  if (!writes && n_prompt > options_.n_ctx) {
-    return fail(Code::invalid, "prompt: {} tokens do not fit the context of {} tokens", n_prompt,
-                options_.n_ctx);
-  }
-  if (writes && n_prompt + 1 > options_.n_ctx) {
-    return fail(Code::invalid,
-                "prompt: {} tokens and room for one more do not fit the context of {} tokens",
-                n_prompt, options_.n_ctx);
-  }
+  TRY(check_encoder(request));
+  TRY(check_length(request));
   if (request.n_fixed_tokens < 0) {
     return fail(Code::invalid, "n_fixed_tokens: {} is negative", request.n_fixed_tokens);
   }
   TRY(check_tokens(request.prompt, model_->h.n_vocab, "prompt"));
+  TRY(check_encoder_text(*model_, request.prompt, request.second_text, "prompt"));
   TRY(check_media_of(request));
   for (const std::string* name : {&request.terms.tenant, &request.terms.cache_salt}) {
     if (name->size() <= kMaxTermBytes && name->find('\0') == name->npos) continue;
@@ -101,6 +93,38 @@ Status BatchEngine::check(const Request& request) const {
   }
   if (request.reasoning) TRY(check_reasoning(*request.reasoning));
   return check_params(request.params, model_->n_usable_tokens());
+}
+
+Status BatchEngine::check_encoder(const Request& request) const {
+  if (!model_->h.encodes) return {};
+  if (request.output == RequestOutput::tokens) {
+    return fail(Code::unsupported,
+                "the model is an encoder: it has hidden states and writes no text; ask for "
+                "embeddings, or use a model that writes");
+  }
+  if (request.media == nullptr) return {};
+  return fail(Code::unsupported, "media: the model is an encoder of text");
+}
+
+Status BatchEngine::check_length(const Request& request) const {
+  const int64_t n_prompt = std::ssize(request.prompt);
+  if (n_prompt == 0) return fail(Code::invalid, "prompt: empty; give at least one token");
+  const bool writes = request.output == RequestOutput::tokens;
+  if (!writes && n_prompt > options_.n_ctx) {
+    return fail(Code::invalid, "prompt: {} tokens do not fit the context of {} tokens", n_prompt,
+                options_.n_ctx);
+  }
+  if (writes && n_prompt + 1 > options_.n_ctx) {
+    return fail(Code::invalid,
+                "prompt: {} tokens and room for one more do not fit the context of {} tokens",
+                n_prompt, options_.n_ctx);
+  }
+  const int64_t room = options_.max_batch_tokens - options_.max_sequences;
+  if (!model_->h.bidirectional || n_prompt <= room) return {};
+  return fail(Code::invalid,
+              "prompt: {} tokens; an encoder computes a text in one step, which has room for {}: "
+              "raise max_batch_tokens",
+              n_prompt, room);
 }
 
 Status BatchEngine::check_reasoning(const ReasoningRegion& region) const {

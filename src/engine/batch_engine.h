@@ -35,6 +35,9 @@ class BatchEngine final : public Engine {
   // The checks of submit().
   Status check(const Request& request) const;
   Status check_media_of(const Request& request) const;
+  // What an encoder cannot do; and the length of its text, or of a prompt.
+  Status check_encoder(const Request& request) const;
+  Status check_length(const Request& request) const;
   Status check_reasoning(const ReasoningRegion& region) const;
   Status check_adapter(const Request& request) const;
   // Applies token healing if the request asks for it.

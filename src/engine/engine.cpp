@@ -126,4 +126,20 @@ Result<std::vector<Embedding>> Engine::embed_all(std::vector<std::vector<Token>>
   return made;
 }
 
+Result<std::vector<float>> Engine::classify(std::vector<Token> text, int64_t second_text,
+                                            const ServiceTerms& terms) {
+  const ClassifierInfo info = TRY(classifier_info(model()));
+  Request request;
+  request.prompt = std::move(text);
+  request.second_text = second_text;
+  request.terms = terms;
+  request.output = RequestOutput::hidden;
+  request.pooling = info.of_mean ? Pooling::mean : Pooling::cls;
+  Stream answer = TRY(stream(std::move(request)));
+  std::vector<float> state;
+  TRY(answer.collect([&](const Event& event) { state = event.hidden; }));
+  if (state.empty()) return fail(Code::internal, "the request ended before its scores were there");
+  return class_scores(model(), state);
+}
+
 }  // namespace ruv

@@ -124,6 +124,9 @@ int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t 
 }
 
 Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
+  if (o.draft_model != nullptr && (model.h.encodes || o.draft_model->h.encodes)) {
+    return fail(Code::unsupported, "engine options: an encoder neither drafts nor needs drafts");
+  }
   if (!o.kv.type) o.kv.type = model.h.default_kv();
   TRY(check_kv(o.kv));
   const int64_t n_ctx_train = model.h.n_ctx_train;
@@ -138,10 +141,17 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   }
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
+  if (model.h.bidirectional) {
+    // Each text is computed whole: nothing of it serves another. A text may have as many tokens as
+    // were asked for, whatever the other sequences need.
+    o.kv.keep_prefixes = false;
+    o.max_batch_tokens += o.max_sequences;
+  }
   if (o.kv.max_tokens == 0) {
     o.kv.max_tokens = affordable_tokens(model, o, o.n_ctx * o.max_sequences);
   }
-  o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx);  // one sequence can always run to its end
+  // One sequence can always run to its end; the scheduler counts one token more.
+  o.kv.max_tokens = std::max(o.kv.max_tokens, o.n_ctx + (model.h.bidirectional ? 1 : 0));
   o.kv.tail_tokens = kept_tokens(o, o.kv.max_tokens);
   return o;
 }

@@ -5,6 +5,7 @@
 #include "base/token_ids.h"
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
+#include "engine/encoder_text.h"
 #include "engine/executor.h"
 
 namespace ruv {
@@ -17,27 +18,43 @@ int64_t chunk_of(const LogitsOptions& options, int64_t n_vocab) {
   return options.all ? std::clamp<int64_t>(by_memory, 1, chunk) : chunk;
 }
 
-}  // namespace
+// What is asked of the rows of a text.
+enum class Wanted : uint8_t { logits, hidden };
 
-// Runs the decoder chunk by chunk on a cache of its own.
-Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
-                      const std::function<void(int64_t, std::span<const float>)>& on_logits) {
-  const int64_t n_vocab = model.h.n_vocab;
-  const auto n = static_cast<int64_t>(ids.size());
-  if (n == 0) return fail(Code::invalid, "logits: no token ids given");
-  TRY(check_tokens(ids, n_vocab, "logits"));
+Status check_text(const Model& model, std::span<const Token> ids, int64_t second_text,
+                  std::string_view what) {
+  const int64_t n = std::ssize(ids);
+  if (n == 0) return fail(Code::invalid, "{}: no token ids given", what);
+  TRY(check_tokens(ids, model.h.n_vocab, what));
   if (model.h.ends_with_context && n > model.h.n_ctx_train) {
-    return fail(Code::invalid, "logits: {} tokens, but the model has {} positions", n,
+    return fail(Code::invalid, "{}: {} tokens, but the model has {} positions", what, n,
                 model.h.n_ctx_train);
   }
-  const int64_t chunk = std::min(n, chunk_of(options, n_vocab));
+  return check_encoder_text(model, ids, second_text, what);
+}
+
+// Adds ids [first, first + n) to a step.
+void add_part(std::span<const Token> ids, int64_t first, int64_t n, int64_t second_text,
+              BatchBuilder& batch) {
+  for (int64_t at = first; at < first + n; ++at) {
+    batch.set_token_type(second_text > 0 && at >= second_text ? 1 : 0);
+    batch.add(ids[static_cast<size_t>(at)]);
+  }
+}
+
+// Runs the decoder chunk by chunk on a cache of its own.
+Status compute_rows(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                    Wanted wanted, int64_t chunk,
+                    const std::function<void(int64_t, std::span<const float>)>& on_row) {
+  const int64_t n = std::ssize(ids);
   const int64_t n_pages = pages_for(n);
+  const bool logits = wanted == Wanted::logits;
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,
                                    .n_pages = n_pages,
                                    .frames = FrameLimits{.n_lists = 1, .n_rows = chunk},
                                    .max_rows = chunk,
-                                   .max_outputs = options.all ? chunk : 1,
+                                   .max_outputs = options.all && logits ? chunk : 1,
                                    .n_ctx = n,
                                    .kv_type = options.kv_type}));
   std::vector<PageFrames> frames = frames_of(executor->pages());
@@ -49,18 +66,41 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
     const int64_t n_rows = std::min(chunk, n - first);
     batch.clear();
     pages.begin_step(batch, {first, n_rows});
-    batch.add(ids.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
+    add_part(ids, first, n_rows, options.second_text, batch);
+    if (model.h.bidirectional) batch.see_each_other(n_rows);
     const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
-    batch.want_logits(n_wanted);
-    const HostRows logits = executor->run(batch.batch()).logits;
+    logits ? batch.want_logits(n_wanted) : batch.want_hidden(n_wanted);
+    const StepResult result = executor->run(batch.batch());
+    const HostRows& rows = logits ? result.logits : result.hidden;
     pages.finish_step(first + n_rows);
     if (const MappedFile* const damaged = damaged_file(model)) TRY(damaged->check_read());
-    for (int64_t i = 0; i < logits.n_rows; ++i) {
+    for (int64_t i = 0; i < rows.n_rows; ++i) {
       const int64_t position = first + n_rows - n_wanted + i;
-      on_logits(position, {logits.row(i), static_cast<size_t>(n_vocab)});
+      on_row(position, {rows.row(i), static_cast<size_t>(rows.n_cols)});
     }
   }
   return {};
+}
+
+}  // namespace
+
+Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                      const std::function<void(int64_t, std::span<const float>)>& on_logits) {
+  if (model.h.encodes) {
+    return fail(Code::unsupported, "logits: the model is an encoder, which has hidden states only");
+  }
+  TRY(check_text(model, ids, options.second_text, "logits"));
+  const int64_t chunk = std::min(std::ssize(ids), chunk_of(options, model.h.n_vocab));
+  return compute_rows(model, ids, options, Wanted::logits, chunk, on_logits);
+}
+
+Status compute_hidden(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
+                      const std::function<void(int64_t, std::span<const float>)>& on_hidden) {
+  TRY(check_text(model, ids, options.second_text, "hidden states"));
+  const int64_t n = std::ssize(ids);
+  const int64_t chunk = std::min(n, std::max<int64_t>(1, options.chunk_tokens));
+  return compute_rows(model, ids, options, Wanted::hidden, model.h.bidirectional ? n : chunk,
+                      on_hidden);
 }
 
 }  // namespace ruv

@@ -53,13 +53,19 @@ Status check_media(std::span<const MediaSpan> spans, const MediaLimits& limits);
 class PromptMedia {
  public:
   PromptMedia() = default;
+  // No media, and all n rows see each other: the text of an encoder.
+  static PromptMedia whole_text(int64_t n) {
+    PromptMedia text;
+    text.whole_ = {{0, n}};
+    return text;
+  }
   // Requires: spans that passed check_media. Throws std::bad_alloc.
   explicit PromptMedia(std::vector<MediaSpan> spans);
 
   bool empty() const { return spans_.empty(); }
   // The place after the last row; 0: there is none.
   int64_t end() const { return spans_.empty() ? 0 : spans_.back().rows.end; }
-  // The spans that must be computed whole, in order.
+  // What must be computed whole, in order.
   std::span<const Range> whole() const { return whole_; }
   // The last place up to `place` that is not inside a span that must stay whole.
   int64_t edge_before(int64_t place) const;

@@ -65,8 +65,8 @@ struct SequenceView {
   int64_t n_coming = 0;
   int64_t leader = -1;
   // Prompt tokens that one step must compute together, such as the rows of an image that see each
-  // other: ranges of at most max_batch_tokens - max_sequences tokens, in order. n_computed is
-  // inside none of them.
+  // other or the text of an encoder: ranges of at most max_batch_tokens - max_sequences tokens, in
+  // order. n_computed is inside none of them.
   std::span<const Range> whole = {};
   int64_t n_drafts = 0;  // running, decoding: draft rows that it asks for
   Priority priority = Priority::normal;

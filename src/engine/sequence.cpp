@@ -51,6 +51,11 @@ std::vector<Token> without_placeholders(Request& request) {
   return tokens;
 }
 
+PromptMedia media_of(const Request& request, const std::vector<Token>& tokens, const Model& model) {
+  if (model.h.bidirectional) return PromptMedia::whole_text(std::ssize(tokens));
+  return PromptMedia(request.media == nullptr ? std::vector<MediaSpan>() : request.media->spans);
+}
+
 }  // namespace
 
 Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& pool, int64_t n_ctx,
@@ -65,7 +70,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       adapter_(std::move(request.adapter)),
       scope_(scope_of(terms_, adapter())),
       tokens_(without_placeholders(request)),
-      media_(request.media == nullptr ? std::vector<MediaSpan>() : request.media->spans),
+      media_(media_of(request, tokens_, model)),
+      second_text_(request.second_text),
       n_prompt_(static_cast<int64_t>(tokens_.size())),
       answer_begin_(n_prompt_),
       pages_(pool),
@@ -98,7 +104,11 @@ void Sequence::add_rows(int64_t n, BatchBuilder& batch) const {
   };
   const auto add_tokens = [&](Range places) {
     batch.set_position(media_.position_of(places.begin));
-    batch.add(part(tokens_, places));
+    const int64_t second =
+        second_text_ == 0 ? places.end : std::clamp(second_text_, places.begin, places.end);
+    batch.add(part(tokens_, {places.begin, second}));
+    batch.set_token_type(second_text_ == 0 ? 0 : 1);
+    batch.add(part(tokens_, {second, places.end}));
   };
   const auto add_embeddings = [&](const MediaSpan& span, Range places) {
     const Range rows = {places.begin - span.rows.begin, places.end - span.rows.begin};
@@ -107,6 +117,7 @@ void Sequence::add_rows(int64_t n, BatchBuilder& batch) const {
     if (span.whole) batch.see_each_other(rows.end - rows.begin);
   };
   media_.each_part({n_computed_, n_computed_ + n}, add_tokens, add_embeddings);
+  if (model_->h.bidirectional) batch.see_each_other(n);
 }
 
 int64_t Sequence::n_tokens_left() const {

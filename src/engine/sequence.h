@@ -170,6 +170,7 @@ class Sequence {
   int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;
   PromptMedia media_;
+  int64_t second_text_;   // where it begins; 0: there is none
   int64_t n_prompt_;      // as it was given
   int64_t answer_begin_;  // the first token that is not the prompt's
   int64_t n_computed_ = 0;

@@ -17,19 +17,20 @@ constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
     "context_length max_position_embeddings layer_norm_epsilon rescale_every tie_word_embeddings";
 
-std::string_view window_keys(HfWindows windows) {
-  switch (windows) {
+// Besides that of the window's width.
+std::string_view window_keys(const HfClass& hf) {
+  switch (hf.windows) {
     case HfWindows::none:
       return {};
     case HfWindows::all:
-      return "sliding_window";
+      return {};
     case HfWindows::optional:
-      return "sliding_window use_sliding_window";
+      return "use_sliding_window";
     case HfWindows::above:
-      return "sliding_window max_window_layers layer_types";
+      return "max_window_layers layer_types";
     case HfWindows::upper:
     case HfWindows::alternate:
-      return "sliding_window use_sliding_window max_window_layers layer_types";
+      return "use_sliding_window max_window_layers layer_types";
     case HfWindows::never:
       return "layer_types";
     case HfWindows::chunks:
@@ -121,6 +122,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(kTimeMixKeys);
     return keys;
   }
+  if (!family.block.has_layers) {
+    claim("seq_length normalize");
+    return keys;
+  }
   claim(kUsualKeys);
   if (hf.rope != HfRope::none && hf.rope != HfRope::counted) claim(kRopeKeys);
   if (hf.rope == HfRope::counted) claim("rotary_dim");
@@ -136,16 +141,17 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(hf.rotary_part_key);
   }
   for (const std::string_view key :
-       {hf.act_key,          hf.norm_eps_key,     hf.qkv_bias,
-        hf.output_bias,      hf.mlp_bias,         hf.head_bias,
-        hf.qk_norm_key,      hf.period_key,       window_keys(hf.windows),
-        hf.embed_scale,      hf.residual_scale,   hf.attn_scale,
-        hf.logit_scale,      hf.logit_width,      hf.parallel_key,
-        hf.clamp_key,        hf.rotated_dims_key, hf.root_embed_key,
-        hf.rotated_key,      hf.unrotated_key,    hf.ff_without_experts,
-        hf.position_type_key}) {
+       {hf.act_key,           hf.norm_eps_key,     hf.qkv_bias,
+        hf.output_bias,       hf.mlp_bias,         hf.head_bias,
+        hf.qk_norm_key,       hf.period_key,       window_keys(hf),
+        hf.embed_scale,       hf.residual_scale,   hf.attn_scale,
+        hf.logit_scale,       hf.logit_width,      hf.parallel_key,
+        hf.clamp_key,         hf.rotated_dims_key, hf.root_embed_key,
+        hf.rotated_key,       hf.unrotated_key,    hf.ff_without_experts,
+        hf.position_type_key, hf.encoder_key}) {
     claim(key);
   }
+  if (hf.windows != HfWindows::none && hf.windows != HfWindows::never) claim(hf.window_key);
   // Keys that a field implies without naming them.
   if (hf.block_keys) {
     claim(
@@ -161,6 +167,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
         "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
   }
+  if (family.block.token_types && hf.has_token_types) claim("type_vocab_size");
+  if (hf.embedding_width > 0) claim("embedding_size");
+  claim(hf.classifier.act_key);
+  claim(hf.classifier.pooling_key);
   if (hf.latent.kv_rank > 0) {
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
     claim(hf.latent.rope_alias);

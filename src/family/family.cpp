@@ -97,7 +97,10 @@ FoundClass find_hf_type(std::string_view model_type) {
 }
 
 FoundClass find_hf_class(std::string_view class_name) {
-  return find_class([&](const HfClass& hf) { return is_word_of(hf.class_names, class_name); });
+  return find_class([&](const HfClass& hf) {
+    return is_word_of(hf.class_names, class_name) ||
+           is_word_of(hf.classifier.class_names, class_name);
+  });
 }
 
 VocabDefaults vocab_defaults_of(std::string_view architecture) {

@@ -17,9 +17,9 @@
 
 namespace ruv {
 
-// Where a block normalises: before attention and feed-forward, before and after each, or after
-// each.
-enum class NormPlace : uint8_t { pre, sandwich, post };
+// Where a block normalises: before attention and feed-forward, before and after each, after each;
+// or the stream itself, once each has been added to it.
+enum class NormPlace : uint8_t { pre, sandwich, post, sum };
 // Whether queries and keys are normalised: each head, all with one weight; or all heads as one row.
 enum class QkNorm : uint8_t { none, heads, rows };
 // How tokens know their position: heads are rotated; a table is added to the embeddings; scores
@@ -62,6 +62,11 @@ struct BlockSpec {
   // Embeddings are normalised, positions added, before the first block.
   bool embd_norm = false;
   NormPlace norm_place = NormPlace::pre;
+  bool first_norm = true;  // attention of the first layer reads a normalised stream
+  bool has_layers = true;  // else the model is its table of embeddings
+  // The rows of a text see each other: an encoder. It has no output matrix.
+  bool bidirectional = false;
+  bool token_types = false;  // embeddings have rows of a table of token types added
   // Attention and feed-forward read the same stream, where the file does not say it; and where they
   // do, one norm is before both.
   bool parallel = false;
@@ -84,6 +89,8 @@ struct BlockSpec {
   bool qkv_bias = false;     // q, k and v
   bool all_bias = false;     // the other projections
   bool mlp_bias = false;     // those of the feed-forward alone
+  bool down_bias = false;    // of these the last one alone
+  bool output_bias = false;  // the projection after attention alone
   bool head_bias = false;    // the output matrix
   bool expert_bias = false;  // the router and the experts
   // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
@@ -97,6 +104,7 @@ struct BlockSpec {
   Act act = Act::silu;
   Windows windows = Windows::none;
   int64_t window_period = 0;        // periodic: the last layer of each period sees all keys
+  bool full_first = false;          // the first layer of each period does, in place of the last
   bool windows_are_chunks = false;  // of the window only the keys of the own chunk are seen
   bool sinks = false;               // each head has a score that no key has
   // Which layers have positions, where the file does not say it per layer: those that see all keys
@@ -219,7 +227,7 @@ struct FamilyRecord {
   std::string_view gguf_keys = {};
   bool neighbour_rows = false;     // rows of q and k are ordered to rotate (2i, 2i + 1)
   bool tiled_value_heads = false;  // linear attention: value head h has key head h mod their count
-  std::string_view last_norm = "output_norm";  // the norm before the output matrix
+  std::string_view last_norm = "output_norm";  // the norm after the last layer; empty: none
   std::string_view ffn_norm = "ffn_norm";      // the norm before the feed-forward
   // Where a file has this tensor, it comes before attention and the usual one before the
   // feed-forward, in both kinds of files.
@@ -237,8 +245,12 @@ struct FamilyRecord {
   bool fused_gate_up = false;                  // one matrix holds gate and up
   bool usual_names = true;                     // tensors have the usual names of transformers
   std::span<const TensorName> own_names = {};  // tried before the usual ones
-  std::string_view base_prefix = "model.";     // that names of a class without a head lack
-  std::span<const HfClass> classes = {};       // model classes of transformers
+  // Tensors, between spaces, that change what the model computes in a way we do not have.
+  std::string_view refused_tensors = {};
+  std::string_view base_prefix = "model.";  // that names of a class without a head lack
+  // Names have none of these, which classes with a head put before them, between spaces.
+  std::string_view head_prefixes = {};
+  std::span<const HfClass> classes = {};  // model classes of transformers
 
   GgmfShapes ggmf = {};
 };
@@ -268,7 +280,7 @@ VocabDefaults vocab_defaults_of(std::string_view architecture);
 // Whether layer i sees only the window.
 constexpr bool is_windowed(const BlockSpec& block, int64_t i) {
   if (block.windows != Windows::periodic) return block.windows == Windows::all;
-  return i % block.window_period != block.window_period - 1;
+  return i % block.window_period != (block.full_first ? 0 : block.window_period - 1);
 }
 
 }  // namespace ruv

@@ -11,6 +11,8 @@
 
 namespace ruv {
 
+struct FamilyRecord;
+
 // A key that changes the computation in a way we do not have. Its value must be neutral: one of
 // `allowed`, JSON texts between spaces, or absent.
 struct NeutralKey {
@@ -58,6 +60,16 @@ struct HfLatent {
   int64_t value_dim = 0;
   std::string_view rope_alias = {};  // another name of qk_rope_head_dim
 };
+// A class that scores texts: its names, the tensors of its two matrices (without a first one it has
+// one only) and of a norm between them, and the activation after the first, or the key that says
+// it.
+struct HfClassifier {
+  std::string_view class_names = {};
+  std::string_view dense = {}, norm = {}, out = {};
+  std::string_view act = {}, act_key = {};
+  std::string_view pooling_key = {};  // "cls" or "mean"
+};
+
 // What a class calls the sizes of a model: names between spaces, of which the first that is there
 // counts; empty: the class has no such key.
 struct HfSizeKeys {
@@ -109,6 +121,7 @@ struct HfClass {
   HfLatent latent = {};
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
+  std::string_view window_key = "sliding_window";
   int64_t max_window_layers = 28;    // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
   HfRope rope = HfRope::whole;
@@ -117,6 +130,7 @@ struct HfClass {
   double rope_base = 10000;
   // longrope: short_mscale and long_mscale scale angles in place of the attention factor.
   bool angle_scales = false;
+  bool scales_every_kind = false;  // rope_scaling, where there is an object for each kind of layer
   // What is called otherwise where it is not in an object of its own.
   std::string_view rope_base_key = "rope_theta";
   std::string_view local_base_key = "rope_local_base_freq";
@@ -143,6 +157,17 @@ struct HfClass {
   bool linear_by_heads = false;
   bool rope_optional = false;  // where the base is null, there are no positions
   bool tied = false;
+  // Encoders. The number of token types, by type_vocab_size, where the block has any; the first
+  // position is that after the padding token's id; and embeddings may have a width of their own.
+  int64_t token_types = 0;
+  bool has_token_types = true;
+  bool positions_after_padding = false;
+  int64_t padding = 0;          // default of pad_token_id
+  int64_t embedding_width = 0;  // default of embedding_size; 0: the class has none
+  HfClassifier classifier = {};
+  // Where this key is true, the model is of a family of encoders.
+  std::string_view encoder_key = {};
+  const FamilyRecord* encoder = nullptr;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = {};
   HfStateSpace state_space = {};

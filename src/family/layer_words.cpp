@@ -38,19 +38,22 @@ std::string_view act_words(Act act) {
 std::string nth(int64_t n) { return fmt::format("{}{}", n, n == 2 ? "nd" : n == 3 ? "rd" : "th"); }
 
 void add_norms(const BlockSpec& block, Words& words) {
-  words.add_if(block.embd_norm, "normalised embeddings")
+  words.add_if(block.token_types, "token types")
+      .add_if(block.embd_norm, "normalised embeddings")
       .add_if(block.norm == Norm::layer && !block.norm_weights, "layer norms without weights")
       .add_if(block.norm == Norm::layer && block.norm_weights && !block.norm_biases,
               "layer norms without biases")
       .add_if(block.norm == Norm::layer && block.norm_weights && block.norm_biases, "layer norms")
       .add_if(block.norm_place == NormPlace::sandwich, "norms before and after")
       .add_if(block.norm_place == NormPlace::post, "norms after")
+      .add_if(block.norm_place == NormPlace::sum, "norms of sums")
       .add_if(block.parallel, "feed-forward beside attention");
 }
 
 void add_attention(const BlockSpec& block, Words& words) {
   const bool by_head = block.state_space == StateSpace::heads;
-  words.add_if(block.positions == Positions::learned, "learned positions")
+  words.add_if(block.bidirectional, "attention in both directions")
+      .add_if(block.positions == Positions::learned, "learned positions")
       .add_if(block.mixers == Mixers::short_conv, "short convolutions in some layers")
       .add_if(block.positions == Positions::alibi, "ALiBi")
       .add_if(block.positions == Positions::none, "no positions")

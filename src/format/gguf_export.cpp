@@ -8,8 +8,10 @@
 
 #include "base/elementary.h"
 #include "format/gguf_delta_net.h"
+#include "format/gguf_encoder.h"
 #include "format/gguf_state_space.h"
 #include "format/gguf_time_mix.h"
+#include "format/gguf_word_pieces.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
 #include "format/tensor_names.h"
@@ -212,11 +214,13 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
       if (key.ends_with(name)) return true;
     }
   }
+  if (is_said_by_tables(key)) return true;
   const size_t at = key.find(".rope.scaling.");
   if (at == key.npos) return false;
   const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());
   const std::string type = scaling_type(model);
   if (name == "finetuned") return false;  // whether there are positions
+  if (name == "factor_swa") return false;
   if (type == "llama3") return true;
   return type == "longrope" && name != "original_context_length" && name != "attn_factor";
 }
@@ -268,6 +272,8 @@ Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
     if (spec.pre.empty()) what = "splits words by a rule that has no name there";
     if (spec.raw_tokens) what = "merges by ranks instead of a list of merges";
     if (!spec.word_end.empty()) what = "marks the ends of words";
+  } else if (spec.kind == TokenizerKind::wordpiece) {
+    if (!is_berts(spec)) what = "has other steps than BERT's";
   } else if (spec.kind != TokenizerKind::sentencepiece_bpe) {
     what = "is of a kind that is not written";
   } else if (!spec.splits.empty() || !spec.normalizers.empty()) {
@@ -303,7 +309,8 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   }
   out.add_text("tokenizer.ggml.model", vocab_name_of(spec.kind));
   out.add_text("tokenizer.ggml.pre", spec.pre.empty() ? "default" : spec.pre);
-  out.add_texts("tokenizer.ggml.tokens", spec.tokens);
+  const bool words = spec.kind == TokenizerKind::wordpiece;
+  out.add_texts("tokenizer.ggml.tokens", words ? marked_words(spec) : spec.tokens);
   std::vector<int32_t> kinds;
   for (const TokenKind kind : spec.kinds) kinds.push_back(static_cast<int32_t>(kind) + 1);
   out.add_i32s("tokenizer.ggml.token_type", kinds);
@@ -311,6 +318,10 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   if (!spec.merges.empty()) out.add_texts("tokenizer.ggml.merges", spec.merges);
   add_id(out, "bos", spec.bos);
   add_id(out, "eos", spec.eos);
+  if (words) {
+    add_id(out, "cls", spec.bos);
+    add_id(out, "seperator", spec.eos);  // the format's spelling
+  }
   add_id(out, "unknown", spec.unk);
   add_id(out, "padding", spec.pad);
   if (!spec.end_of_turn.empty()) add_id(out, "eot", spec.end_of_turn.front());
@@ -381,7 +392,10 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     tensor.row_order = TRY(fused_order_of(model, info));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
                       !info.name.ends_with(".ssm_norm.weight");
-    if (model.container() != "gguf") TRY(adapt_time_mix(model, tensor));
+    if (model.container() != "gguf") {
+      TRY(adapt_time_mix(model, tensor));
+      TRY(adapt_encoder_tensor(model, tensor));
+    }
     tensors.push_back(std::move(tensor));
   }
   TRY(check_experts(model, tensors));
@@ -399,6 +413,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out) {
   if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
   if (model.find("general.name") == nullptr)
     out.add_text("general.name", folder_name(model.path()));
+  TRY(add_token_types(model, out));
   return add_tokenizer(model, out);
 }
 

@@ -54,6 +54,8 @@ std::string_view gguf_keys() {
          "expert_gate_limit hidden_act use_qk_norm lm_head_bias "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
+         "position_offset unplaced_token token_type_count embedding_length_in "
+         "normalize_embeddings classifier.activation classifier.output_labels classifier.of_mean "
          "conv_bias rope.rotated_layers full_attention_interval ssm.beta_scale "
          "ssm.conv_kernel ssm.inner_size "
          "ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms ssm.dt_b_c_rms_epsilon "

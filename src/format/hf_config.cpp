@@ -33,6 +33,14 @@ class ConfigReader {
       TRY(read_tied());
       return check_hf_keys(config_, out_);
     }
+    if (!block_.has_layers) {
+      const int64_t longest = TRY(config_.positive_or("seq_length", 512));
+      out_.set("context_length", longest, config_.path_of("seq_length"));
+      out_.set("pooling_type", int64_t{1}, "");  // mean
+      const bool normalises = TRY(config_.truth("normalize")).value_or(false);
+      out_.set("normalize_embeddings", normalises, config_.path_of("normalize"));
+      return check_hf_keys(config_, out_);
+    }
     TRY(read_sizes());
     TRY(kept(read_heads()));
     if (block_.mixers == Mixers::state_space) TRY(kept(read_block()));
@@ -219,6 +227,7 @@ Status ConfigReader::read_heads() {
 
 Status ConfigReader::read_rest() {
   TRY(kept(read_block()));
+  if (block_.bidirectional) TRY(kept(read_hf_encoder(config_, width_, out_)));
   TRY(kept(read_softcaps()));
   TRY(kept(read_attention_scale()));
   TRY(kept(read_scales()));
@@ -239,6 +248,7 @@ Status ConfigReader::read_block() {
            eps.value_or(hf_.norm_eps), config_.path_of(hf_.norm_eps_key));
   const std::string_view usual = block_.act == Act::silu    ? "silu"
                                  : block_.act == Act::relu2 ? "relu2"
+                                 : block_.act == Act::gelu  ? "gelu"
                                                             : "gelu_pytorch_tanh";
   std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
@@ -277,7 +287,7 @@ Status ConfigReader::read_bias(std::string_view name, bool always, std::string_v
 Status ConfigReader::read_biases() {
   TRY(read_bias("attention_bias", block_.qkv_bias, hf_.qkv_bias));
   TRY(read_bias("lm_head_bias", block_.head_bias, hf_.head_bias));
-  TRY(read_bias("attention_output_bias", block_.all_bias, hf_.output_bias));
+  TRY(read_bias("attention_output_bias", block_.all_bias || block_.output_bias, hf_.output_bias));
   return read_bias("mlp_bias", block_.all_bias || block_.mlp_bias, hf_.mlp_bias);
 }
 
@@ -456,18 +466,18 @@ Status ConfigReader::read_windows() {
                          hf_.windows == HfWindows::alternate;
   const bool used = !has_switch || TRY(config_.truth("use_sliding_window")).value_or(false);
   std::optional<int64_t> window;
-  if (used && !config_.has("sliding_window")) {
+  if (used && !config_.has(hf_.window_key)) {
     if (hf_.window > 0) window = hf_.window;
-  } else if (used && config_.is_set("sliding_window")) {
-    window = TRY(config_.positive("sliding_window"));
+  } else if (used && config_.is_set(hf_.window_key)) {
+    window = TRY(config_.positive(hf_.window_key));
   }
-  if (window) out_.set("attention.sliding_window", *window, config_.path_of("sliding_window"));
+  if (window) out_.set("attention.sliding_window", *window, config_.path_of(hf_.window_key));
   if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
   if (hf_.windows == HfWindows::listed) return {};
   if (by_number) return read_numbered_windows(window);
   if (!window && hf_.windows == HfWindows::periodic_or_none) return {};
-  if (!window) return config_.wrong("sliding_window", "is null, but layers have a window");
+  if (!window) return config_.wrong(hf_.window_key, "is null, but layers have a window");
   int64_t period = block_.window_period;
   if (!hf_.period_key.empty()) period = TRY(config_.positive_or(hf_.period_key, period));
   out_.set("attention.sliding_window_pattern", period, config_.path_of(hf_.period_key));
@@ -508,7 +518,8 @@ Status ConfigReader::read_layer_types(const std::optional<int64_t>& window) {
   }
   const bool any = std::find(windowed.begin(), windowed.end(), true) != windowed.end();
   if (any && !window) {
-    return config_.wrong("layer_types", "has sliding_attention, but there is no sliding_window");
+    return config_.wrong("layer_types",
+                         fmt::format("has sliding_attention, but there is no {}", hf_.window_key));
   }
   set_pattern(std::move(windowed), "layer_types");
   return {};
@@ -516,11 +527,14 @@ Status ConfigReader::read_layer_types(const std::optional<int64_t>& window) {
 
 // The period form is what GGUF files of these families imply, so it is preferred.
 void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name) {
-  const auto first_full = std::find(windowed.begin(), windowed.end(), false);
-  const int64_t period = first_full - windowed.begin() + 1;
+  const auto begin = windowed.begin() + (block_.full_first ? 1 : 0);
+  const auto first_full = std::find(begin, windowed.end(), false);
+  const int64_t period = first_full - begin + 1;
   bool periodic = true;
+  const BlockSpec by_period{
+      .windows = Windows::periodic, .window_period = period, .full_first = block_.full_first};
   for (int64_t i = 0; i < n_layers_; ++i) {
-    periodic &= windowed[static_cast<size_t>(i)] == ((i + 1) % period != 0);
+    periodic &= windowed[static_cast<size_t>(i)] == is_windowed(by_period, i);
   }
   if (periodic) {
     out_.set("attention.sliding_window_pattern", period, config_.path_of(name));
@@ -579,6 +593,15 @@ Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   return ChosenClass{by_type, type};
 }
 
+// The family of a class that may be an encoder.
+Status choose_family(const Members& config, FoundClass& found) {
+  if (found.hf == nullptr || found.hf->encoder == nullptr) return {};
+  if (!config.is_set(found.hf->encoder_key)) return {};
+  const bool is_encoder = TRY(config.truth(found.hf->encoder_key)).value_or(false);
+  if (is_encoder) found.family = found.hf->encoder;
+  return {};
+}
+
 // Takes a member away by the name that errors give it.
 bool take_away(Json& object, std::string_view path) {
   if (!object.is_object()) return false;
@@ -591,6 +614,9 @@ bool take_away(Json& object, std::string_view path) {
 
 Status read_class(const Members& config, const FoundClass& found, HfConfig& out) {
   HfValues values(found, out);
+  const std::string named = TRY(class_of(config));
+  out.scores = is_word_of(found.hf->classifier.class_names, named);
+  if (out.scores) TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
   if (!found.hf->nested) return ConfigReader(config, found, out).read();
   const Members inner = TRY(config.object("text_config"));
   TRY(ConfigReader(inner, found, out).read());
@@ -643,6 +669,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     const auto n = metadata.find(architecture + ".block_count");
     if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
   }
+  if (family->block.bidirectional && gguf_name.starts_with("output.")) return false;
   const bool is_second = gguf_name.find("_norm_2.") != gguf_name.npos;
   const bool is_norm = is_second || gguf_name.find("_norm.") != gguf_name.npos;
   if (is_norm && gguf_name.ends_with(".weight") && !family->block.norm_weights) return false;
@@ -657,6 +684,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }
   if (gguf_name == "output.bias") return flag_of(*this, "lm_head_bias");
+  if (gguf_name == "token_embd_in.bias") return true;
   if (gguf_name.find(".attn_output.") != gguf_name.npos) {
     return flag_of(*this, "attention_output_bias");
   }
@@ -673,6 +701,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
       gguf_name.find("_exps.") != gguf_name.npos) {
     return family->block.expert_bias;
   }
+  if (gguf_name.find(".ffn_down.") != gguf_name.npos && family->block.down_bias) return true;
   if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
   if (gguf_name.find(".shortconv.") != gguf_name.npos) return flag_of(*this, "conv_bias");
   return false;
@@ -691,7 +720,8 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
     if (take_away(json, key)) out.ignored.push_back(key);
   }
   const Members config(json, source);
-  const ChosenClass chosen = TRY(choose_class(config, out));
+  ChosenClass chosen = TRY(choose_class(config, out));
+  TRY(choose_family(config, chosen.found));
   out.family = chosen.found.family;
   out.hf = chosen.found.hf;
   out.architecture = out.family == nullptr ? chosen.name : std::string(out.family->name);

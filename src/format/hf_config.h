@@ -14,6 +14,13 @@
 //   ssm.scales, attention.scales, feed_forward.scales     numbers: what h and the result of a scan
 //                                      and its z, x, b, c and steps are multiplied by; what
 //                                      attention reads and gives; a feed-forward's gate and result
+//   token_type_count                   integer: rows of the table of token types; 0: there is none
+//   position_offset                    integer: rows of the table of positions before the first one
+//   unplaced_token                     integer: a token without a position, which no text may have
+//   embedding_length_in                integer: width of the tables of embeddings
+//   classifier.activation              text: between the matrices of a classifier; it has one
+//   classifier.of_mean                 truth value: it scores the mean of all states
+//   normalize_embeddings               truth value: vectors of texts are scaled to a length of 1
 //   conv_bias                          truth value: convolutions and their projections have biases
 //   expert_layers                      truth value of each layer: it has experts
 //   expert_choice_bias                 truth value: a bias helps to choose them
@@ -64,6 +71,9 @@ struct HfConfig {
   std::vector<std::string> remarks;
   std::vector<std::string> ignored;  // those of ignored_keys that were there
 
+  bool scores = false;  // the class has a classifier
+  // The GGUF name of a tensor of the classifier; empty for others.
+  std::string classifier_tensor(std::string_view hf_name) const;
   // Whether the model class has the tensor; true for all when the architecture is unknown.
   bool has_tensor(std::string_view gguf_name) const;
 };

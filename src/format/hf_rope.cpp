@@ -104,8 +104,12 @@ Status RopeReader::read_kinds() {
   const Members global(
       full, source,
       scaling.json().empty() ? parameters.path_of("full_attention.") : "rope_scaling.");
-  const Members local = TRY(parameters.object("sliding_attention"));
-  TRY(read_base(global, "rope.freq_base", "rope_theta", hf_.rope_base));
+  Json windowed = TRY(parameters.object("sliding_attention")).json();
+  if (hf_.scales_every_kind) {
+    for (const auto& [name, value] : scaling.json().items()) windowed[name] = value;
+  }
+  const Members local(windowed, source, parameters.path_of("sliding_attention."));
+  TRY(read_base(global, "rope.freq_base", hf_.rope_base_key, hf_.rope_base));
   TRY(read_base(local, "rope.freq_base_swa", hf_.local_base_key,
                 hf_.local_base > 0 ? hf_.local_base : out_.family().local_rope_base));
   TRY(read_part(global, TRY(type_of(global)) != "default"));

@@ -89,6 +89,12 @@ Status read_hf_chunks(const Members& config, const std::vector<bool>& rotated, H
 // Nothing for classes without. Fails: corrupt, unsupported.
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 
+// What only encoders have. `width`: of the stream. Fails: corrupt, unsupported.
+Status read_hf_encoder(const Members& config, int64_t width, HfValues& out);
+
+// What a classifier has besides its tensors. Fails: corrupt, unsupported.
+Status read_hf_classifier(const Members& config, HfValues& out);
+
 // Refuses keys whose value asks for what we do not have, and remarks on those the class ignores.
 Status check_hf_keys(const Members& config, HfValues& out);
 // The same in the class's attention_object.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "family/word_list.h"
 #include "format/hf_config.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
@@ -27,7 +28,7 @@ class SafetensorsFile final : public ModelFile {
   static Result<std::unique_ptr<ModelFile>> open(const std::string& folder,
                                                  const ModelFileOptions& options);
 
-  Result<TokenizerSpec> tokenizer_spec() const override { return read_tokenizer_spec(path_); }
+  Result<TokenizerSpec> tokenizer_spec() const override;
   std::string chat_template() const override { return chat_template_; }
   std::string response_template() const override { return response_template_; }
   std::string shown_tensor(std::string_view name) const override;
@@ -40,6 +41,7 @@ class SafetensorsFile final : public ModelFile {
   bool has_experts() const { return integer("expert_count").value_or(0) > 0; }
   Status add_tensor(const TensorNames& names, SafetensorsTensor&& stored, const std::string& path);
   Status join_mx_tensors();
+  void read_width();
   void add_parts(TensorInfo tensor, const MappedName& name, const std::string& stored_name);
   void leave_out(std::string name);
   void remark_on_left_out();
@@ -70,6 +72,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   TRY(file->read_config(options));
   TRY(file->read_files());
   TRY(file->join_mx_tensors());
+  file->read_width();
   file->remark_on_left_out();
   TRY(file->read_chat_template());
   TRY(file->read_response_template());
@@ -79,6 +82,13 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
     file->faults_.add(file->check_vocabulary());
   }
   return file;
+}
+
+Result<TokenizerSpec> SafetensorsFile::tokenizer_spec() const {
+  TokenizerSpec spec = TRY(read_tokenizer_spec(path_));
+  // A table has nothing for a text's ends, whatever the tokenizer that it was made with puts there.
+  if (family_ != nullptr && !family_->block.has_layers) spec.add_bos = spec.add_eos = false;
+  return spec;
 }
 
 std::string SafetensorsFile::shown_tensor(std::string_view name) const {
@@ -171,8 +181,15 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     ignored_keys_.push_back(stored.name);
     return {};
   }
+  if (family_ != nullptr && is_word_of(family_->refused_tensors, stored.name)) {
+    faults_.add(fail(Code::unsupported, "{}: tensor '{}' is not supported in this family", path,
+                     quoted_name(stored.name)));
+    return {};
+  }
   MappedName name = names.gguf_of(stored.name);
-  if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf))) {
+  if (std::string head = config_.classifier_tensor(stored.name); !head.empty()) {
+    name = {.gguf = std::move(head), .other = {}, .form = {}, .mapped = true};
+  } else if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf))) {
     leave_out(std::move(stored.name));
     return {};
   }
@@ -225,6 +242,13 @@ Status SafetensorsFile::join_mx_tensors() {
   return {};
 }
 
+// A model that is its table has no key for its width.
+void SafetensorsFile::read_width() {
+  if (family_ == nullptr || family_->block.has_layers || tensors_.empty()) return;
+  const std::vector<int64_t>& shape = tensors_.front().shape;
+  if (shape.size() == 2) metadata_[architecture_ + ".embedding_length"] = shape[1];
+}
+
 void SafetensorsFile::leave_out(std::string name) { left_out_.push_back(std::move(name)); }
 
 // As in transformers, tensors that the model class does not define are not used.
@@ -244,6 +268,9 @@ void SafetensorsFile::remark_on_left_out() {
 Status SafetensorsFile::check_output() {
   const TensorInfo* const output = find_tensor("output.weight");
   const TensorInfo* const embedding = find_tensor("token_embd.weight");
+  const bool writes =
+      family_ == nullptr || (family_->block.has_layers && !family_->block.bidirectional);
+  if (!writes) return {};
   if (output == nullptr && !config_.tied_embeddings) {
     return fail(Code::not_found, "{}: tensor 'lm_head.weight' is missing, and '{}' is false", path_,
                 shown_key("tie_word_embeddings"));

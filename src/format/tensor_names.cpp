@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/utf8.h"
+#include "family/word_list.h"
 
 namespace ruv {
 namespace {
@@ -72,9 +73,11 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}, NameOf::experts},
 };
 
-constexpr std::string_view kIgnoredEndings[] = {".rotary_emb.inv_freq",   ".attn.bias",
-                                                ".attn.masked_bias",      ".attention.bias",
-                                                ".attention.masked_bias", ".attn.causal_mask"};
+constexpr std::string_view kIgnoredEndings[] = {
+    ".rotary_emb.inv_freq",    ".attn.bias",
+    ".attn.masked_bias",       ".attention.bias",
+    ".attention.masked_bias",  ".attn.causal_mask",
+    "embeddings.position_ids", "embeddings.token_type_ids"};
 constexpr std::array<std::string_view, 4> kIgnoredStarts = {
     "vision_tower.", "multi_modal_projector.", "model.vision_tower.",
     "model.multi_modal_projector."};
@@ -168,8 +171,22 @@ std::pair<std::string_view, std::string_view> split_ending_of(std::string_view n
   return {};
 }
 
+// A name from before the weights of norms were called so.
+std::string modern(std::string_view name) {
+  constexpr std::string_view kOldEndings[][2] = {{".gamma", ".weight"}, {".beta", ".bias"}};
+  for (const auto& [old, now] : kOldEndings) {
+    if (name.ends_with(old))
+      return std::string(name.substr(0, name.size() - old.size())).append(now);
+  }
+  return std::string(name);
+}
+
 // The name without the wrapper of a multi-modal or headless checkpoint.
-std::string unwrapped(std::string_view name) {
+std::string unwrapped(std::string_view name, std::string_view prefixes) {
+  for (const std::string_view prefix : words_of(prefixes)) {
+    if (name.starts_with(prefix)) return modern(name.substr(prefix.size()));
+  }
+  if (!prefixes.empty()) return modern(name);
   if (name.starts_with("language_model.")) return std::string(name.substr(15));
   if (name.starts_with("model.language_model.")) return "model." + std::string(name.substr(21));
   if (name.starts_with("transformer.")) return std::string(name.substr(12));
@@ -180,10 +197,11 @@ std::string unwrapped(std::string_view name) {
 
 TensorNames::TensorNames(const FamilyRecord* family, bool has_experts)
     : names_(names_of(family, has_experts)),
-      prefix_(family == nullptr ? "model." : family->base_prefix) {}
+      prefix_(family == nullptr ? "model." : family->base_prefix),
+      head_prefixes_(family == nullptr ? "" : family->head_prefixes) {}
 
 MappedName TensorNames::gguf_of(std::string_view hf_name) const {
-  const std::string name = unwrapped(hf_name);
+  const std::string name = unwrapped(hf_name, head_prefixes_);
   const auto [stem, ending] = split_ending_of(name);
   for (const TensorName& row : names_) {
     const std::string_view matched = row.whole ? name : stem;

@@ -32,7 +32,7 @@ class TensorNames {
 
  private:
   std::vector<TensorName> names_;
-  std::string_view prefix_;  // that names of a class without a head lack
+  std::string_view prefix_, head_prefixes_;  // that names of a class without a head lack
 };
 
 // Tensors of checkpoints that no decoder needs: rotary frequencies, causal masks, vision parts.

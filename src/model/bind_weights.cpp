@@ -28,23 +28,29 @@ class Binder {
       TRY(bind_layer(i, m_.layers.back()));
     }
     const std::string last(m_.family->last_norm);
-    TRY(source_.noted(last + ".", bind_norm(last, m_.h.n_embd, m_.output_norm)));
-    TRY(source_.noted("output.", bind_output()));
+    if (!last.empty()) {
+      TRY(source_.noted(last + ".", bind_norm(last, m_.h.n_embd, m_.output_norm)));
+    }
+    if (!m_.h.encodes) TRY(source_.noted("output.", bind_output()));
+    const bool scores =
+        m_.file->find("classifier.activation") != nullptr || source_.has("cls.output.weight");
+    if (m_.h.bidirectional && scores) TRY(source_.noted("cls.", bind_scores()));
     m_.file->drop_pages();
     return {};
   }
 
  private:
   Status bind_embeddings() {
-    MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, m_.h.n_embd));
+    const int64_t n_in = m_.h.n_embd_in;
+    MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, n_in));
     m_.h.n_vocab = static_cast<int64_t>(embd.rows.size());
     if (m_.h.n_vocab < 1)
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
                   m_.file->shown_tensor("token_embd.weight"));
     m_.token_embd = TRY(source_.lookup(embd));
     if (m_.h.positions == Positions::learned) {
-      const MatrixRows table = TRY(source_.matrix("position_embd.weight", -1, m_.h.n_embd));
-      const int64_t first = m_.family->block.position_offset;
+      const MatrixRows table = TRY(source_.matrix("position_embd.weight", -1, n_in));
+      const int64_t first = m_.h.position_offset;
       if (std::ssize(table.rows) <= first) {
         return fail(Code::corrupt, "{}: tensor '{}' has no more than {} rows", m_.file->path(),
                     m_.file->shown_tensor("position_embd.weight"), first);
@@ -52,8 +58,24 @@ class Binder {
       m_.position_embd = TRY(source_.lookup(table.part(first, std::ssize(table.rows) - first)));
       m_.h.n_ctx_train = std::min(m_.h.n_ctx_train, m_.position_embd.n_out);
     }
-    if (!m_.family->block.embd_norm) return {};
-    return bind_norm("token_embd_norm", m_.h.n_embd, m_.embd_norm);
+    if (m_.family->block.token_types) TRY(bind_token_types());
+    if (m_.family->block.embd_norm) TRY(bind_norm("token_embd_norm", n_in, m_.embd_norm));
+    if (n_in == m_.h.n_embd) return {};
+    m_.embd_in.weight =
+        TRY(source_.pack(TRY(source_.matrix("token_embd_in.weight", m_.h.n_embd, n_in))));
+    m_.embd_in.bias = TRY(source_.upload(TRY(source_.vector("token_embd_in.bias", m_.h.n_embd))));
+    return {};
+  }
+
+  // A config says how many there are; a GGUF file has the table or not.
+  Status bind_token_types() {
+    constexpr std::string_view kCount = "token_type_count";
+    const std::string name = "token_types.weight";
+    const bool is_said = m_.file->find(kCount) != nullptr;
+    const int64_t n = is_said ? TRY(m_.file->integer(kCount)) : -1;
+    if (is_said ? n == 0 : !source_.has(name)) return {};
+    m_.token_types = TRY(source_.lookup(TRY(source_.matrix(name, n, m_.h.n_embd_in))));
+    return {};
   }
 
   // Without embeddings, after a fault, its rows have no number to be compared with.
@@ -71,6 +93,11 @@ class Binder {
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
         source_.matrix(tied ? "token_embd.weight" : "output.weight", m_.h.n_vocab, m_.h.n_embd))));
+    return {};
+  }
+
+  Status bind_scores() {
+    m_.classifier = TRY(bind_classifier(m_, source_));
     return {};
   }
 
@@ -415,7 +442,8 @@ class Binder {
     const MetaValue* const value = m_.file->find(row.bias_key);
     const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
     const bool required = m_.family->block.*row.must_have_bias || biases_.contains(ending);
-    if (!(said != nullptr ? *said : required)) return std::vector<float>();
+    const bool always = row.role == Role::down && m_.family->block.down_bias;
+    if (!always && !(said != nullptr ? *said : required)) return std::vector<float>();
     return source_.vector(prefix_ + ending, n);
   }
 

@@ -203,21 +203,27 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
-void embed(Ops& ops, const Model& m, const Batch& batch, View x) {
+// The embeddings of the batch's rows. `narrow`: memory for those that are narrower.
+void embed(Ops& ops, const Model& m, const Batch& batch, View to, View narrow) {
+  const bool widens = !m.embd_in.weight.empty();
+  const View x = widens ? cut(narrow, m.h.n_embd_in) : to;
   ops.embed(x, m.token_embd, batch.tokens, m.h.embed_scale);
   for (const EmbeddedRows& e : batch.embedded) {
     ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
   }
+  if (!m.token_types.empty()) ops.add_rows(x, m.token_types, batch.token_types);
   if (!m.position_embd.empty()) ops.add_embedding(x, m.position_embd, batch.positions);
   if (m.family->block.embd_norm) {
     ops.norm(x, x, m.embd_norm.weight, m.embd_norm.bias, {m.family->block.norm, m.h.norm_eps});
   }
+  if (widens) ops.matmul(to, x, m.embd_in.weight, m.embd_in.bias);
 }
 
-// `x` after the last norm, of these rows.
+// `x` after the last norm, if there is one, of these rows.
 View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, View to) {
   const View hidden = to.rows(0, std::ssize(rows));
   ops.gather(hidden, x, rows);
+  if (m.family->last_norm.empty()) return hidden;
   const float eps = m.family->last_norm_eps > 0 ? m.family->last_norm_eps : m.h.norm_eps;
   ops.norm(hidden, hidden, m.output_norm.weight, m.output_norm.bias, {m.family->block.norm, eps});
   return hidden;
@@ -260,6 +266,13 @@ void add_and_enter(Ops& ops, View out, View x, View y, const Half& half) {
   ops.copy(out, x);
 }
 
+// x += y, which is then normalised where the plan says so.
+void add_to_stream(Ops& ops, View x, View y, NormRole sum, const LayerPlan& p,
+                   const LayerWeights& w) {
+  ops.add(x, y);
+  if (p.has(sum)) apply(ops, x, x, w[sum], p);
+}
+
 // In: a.h, what attention reads of the stream a.x. Out: a.h, what is still to be added to it.
 void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
            const Activations::Views& a, const Adapting& adapt) {
@@ -276,7 +289,12 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     ops.add(a.x, a.h);
   } else {
     mix(ops, m, i, ropes, a, adapt);
-    add_and_enter(ops, a.h2, a.x, a.h, {p, w, NormRole::ffn});
+    if (p.has(NormRole::attn_sum)) {
+      add_to_stream(ops, a.x, a.h, NormRole::attn_sum, p, w);
+      enter(ops, a.h2, a.x, NormRole::ffn, p, w);
+    } else {
+      add_and_enter(ops, a.h2, a.x, a.h, {p, w, NormRole::ffn});
+    }
   }
   feed_forward(ops, m, i, a, adapt);
 }
@@ -295,21 +313,19 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
 
   ops.begin(batch, ropes);
-  embed(ops, m, batch, a.x);
-  enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
+  embed(ops, m, batch, a.x, a.h2);
+  if (m.h.n_layers > 0) enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     const auto next = static_cast<size_t>(i + 1);
     if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
     layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
-    if (m.plans[next - 1].halves) {
-      ops.add(a.x, a.h);
-      ops.scale(a.x, 0.5F);
-      if (i + 1 < m.h.n_layers) {
-        enter(ops, a.h, a.x, NormRole::attn, m.plans[next], m.layers[next]);
-      }
-    } else if (i + 1 == m.h.n_layers) {
-      ops.add(a.x, a.h);
+    const LayerPlan& plan = m.plans[next - 1];
+    const bool is_last = i + 1 == m.h.n_layers;
+    if (is_last || plan.halves || plan.has(NormRole::ffn_sum)) {
+      add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, m.layers[next - 1]);
+      if (plan.halves) ops.scale(a.x, 0.5F);
+      if (!is_last) enter(ops, a.h, a.x, NormRole::attn, m.plans[next], m.layers[next]);
     } else {
       add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
     }

@@ -132,7 +132,13 @@ Result<std::string> prompted(const EmbedPlan& plan, std::string_view text,
 Result<std::shared_ptr<const EmbedPlan>> read_embed_plan(const ModelFile& file, int64_t n_embd) {
   auto plan = std::make_shared<EmbedPlan>();
   plan->info.n_dims = n_embd;
+  // Every state of an encoder has seen the whole text; their mean is sentence-transformers' choice.
+  const bool encodes = file.family() != nullptr && file.family()->block.bidirectional;
+  if (encodes) plan->info.pooling = Pooling::mean;
   TRY(read_pooling_type(file, plan->info));
+  const MetaValue* const normalises = file.find("normalize_embeddings");
+  const bool* const said = normalises == nullptr ? nullptr : std::get_if<bool>(normalises);
+  if (said != nullptr) plan->info.normalises = *said;
   if (file.container() != "safetensors") return plan;
   std::optional<SentenceFiles> files = TRY(read_sentence_files(file.path()));
   if (!files) return plan;
@@ -169,6 +175,8 @@ Result<std::vector<Token>> tokenize_embedding(const Model& model, std::string_vi
   }
   const auto n_special = static_cast<int64_t>(ids.size() + last.size());
   model.tokenizer->encode(whole, SpecialParsing::off, false, ids);
+  // A table of embeddings has no row worth counting for what its vocabulary lacks.
+  if (model.h.n_layers == 0 && spec.unk) std::erase(ids, *spec.unk);
   if (prompt.max_tokens > 0) {
     if (prompt.max_tokens <= n_special) {
       return fail(Code::invalid, "max_tokens: {} leave no room beside {} special tokens",

@@ -132,6 +132,40 @@ Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams
   return {};
 }
 
+// What only encoders have, and where learned positions begin.
+Status read_encoder(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  constexpr std::string_view kCausal = "attention.causal", kOffset = "position_offset";
+  constexpr std::string_view kUnplaced = "unplaced_token";
+  h.bidirectional = h.encodes = block.bidirectional;
+  if (block.bidirectional && TRY(truth_or(file, kCausal, false))) {
+    return fail(Code::unsupported, "{}: '{}' is true, and the family has encoders only",
+                file.path(), file.shown_key(kCausal));
+  }
+  h.position_offset = block.position_offset;
+  if (file.find(kOffset) != nullptr) h.position_offset = TRY(read_dimension(file, kOffset));
+  if (file.find(kUnplaced) != nullptr) {
+    h.unplaced_token = TRY(file.integer(kUnplaced));
+    if (h.unplaced_token < 0) {
+      return fail(Code::corrupt, "{}: '{}' is below 0", file.path(), file.shown_key(kUnplaced));
+    }
+  }
+  h.n_embd_in = TRY(dimension_or(file, "embedding_length_in", h.n_embd));
+  if (h.n_embd_in <= h.n_embd) return {};
+  return fail(Code::unsupported, "{}: '{}' {} is above '{}' {}", file.path(),
+              file.shown_key("embedding_length_in"), h.n_embd_in,
+              file.shown_key("embedding_length"), h.n_embd);
+}
+
+// The numbers of a model that is its table of embeddings.
+Result<HParams> read_table_numbers(const ModelFile& file) {
+  HParams h;
+  h.n_embd = h.n_embd_in = TRY(read_dimension(file, "embedding_length"));
+  h.n_ctx_train = TRY(read_dimension(file, "context_length"));
+  h.positions = Positions::none;
+  h.encodes = true;
+  return h;
+}
+
 // Which groups of experts may be chosen. One group is all of them.
 Status read_expert_groups(const ModelFile& file, HParams& h) {
   constexpr std::string_view kGroups = "expert_group_count", kUsed = "expert_group_used_count";
@@ -387,6 +421,7 @@ Status read_scans(const ModelFile& file, const FamilyRecord& family, HParams& h)
 Result<int64_t> read_layers(const ModelFile& file, const FamilyRecord& family) {
   constexpr std::string_view kAhead = "nextn_predict_layers";
   const int64_t n = TRY(read_dimension(file, "block_count"));
+  if (n > 4096) return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), n);
   if (file.find(kAhead) == nullptr || !is_word_of(family.gguf_keys, kAhead)) return n;
   const int64_t n_ahead = TRY(file.integer(kAhead));
   if (n_ahead >= 0 && n_ahead < n) return n - n_ahead;
@@ -413,13 +448,11 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
 }
 
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
+  if (!family.block.has_layers) return read_table_numbers(file);
   HParams h;
   h.act = TRY(read_activation(file, "hidden_act", family.block.act));
   h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
   h.n_layers = TRY(read_layers(file, family));
-  if (h.n_layers > 4096) {
-    return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), h.n_layers);
-  }
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   const bool only_scans = family.block.mixers == Mixers::state_space;
   TRY(read_feed_forwards(file, family.block, h));
@@ -450,6 +483,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   TRY(check_heads(file, h));
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   TRY(read_positions(file, family, h));
+  TRY(read_encoder(file, family.block, h));
   h.ends_with_context = h.positions == Positions::learned ||
                         TRY(truth_or(file, "rope.scaling.ends_with_context", false));
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"

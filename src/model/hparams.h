@@ -44,7 +44,16 @@ struct HParams {
   bool ends_with_context = false;  // there are no positions beyond n_ctx_train
   Positions positions = Positions::rope;
   float max_alibi_bias = 0;  // with Positions::alibi
-  int64_t window = 0;        // keys that a windowed layer sees, the own one included; 0: all
+  // How many keys a windowed layer sees, the own one included; 0: all. Where rows see each other,
+  // the number of places from the first of them to the last, the own one not counted.
+  int64_t window = 0;
+  // The rows of a text see each other. Such a model encodes.
+  bool bidirectional = false;
+  bool encodes = false;         // it has hidden states and no output matrix
+  int64_t position_offset = 0;  // learned: rows of the table before the first position's
+  // A token that has no position (padding), which a text must not have; -1: there is none.
+  int64_t unplaced_token = -1;
+  int64_t n_embd_in = 0;  // width of the tables of embeddings
   float norm_eps = 0;
   float attn_scale = 0;
   bool scale_by_inverse_layer = false;  // layer i divides attn_scale by i + 1
@@ -68,7 +77,10 @@ struct HParams {
   }
   // The type of the cache where none is asked for. What latent attention keeps is short already,
   // and a row's two parts would share a scale.
-  KvType default_kv() const { return latent.kv_rank > 0 ? KvType::f16 : default_kv_type(head_dim); }
+  // An encoder keeps nothing beyond a step.
+  KvType default_kv() const {
+    return latent.kv_rank > 0 || bidirectional ? KvType::f16 : default_kv_type(head_dim);
+  }
   float attn_scale_of(int64_t layer) const {
     return scale_by_inverse_layer ? attn_scale / static_cast<float>(layer + 1) : attn_scale;
   }

@@ -236,14 +236,18 @@ bool LayerPlan::has(NormRole role) const {
     case NormRole::kv_a:
       return has(Role::kv_a);
     case NormRole::attn_post:
-      return norm_place != NormPlace::pre;
+      return norms_after();
     case NormRole::ffn_post:
-      return norm_place != NormPlace::pre && feed_forward != FeedForward::none;
+      return norms_after() && feed_forward != FeedForward::none;
+    case NormRole::attn_sum:
+      return norm_place == NormPlace::sum;
+    case NormRole::ffn_sum:
+      return norm_place == NormPlace::sum && feed_forward != FeedForward::none;
     case NormRole::attn:
-      return norm_place != NormPlace::post;
+      return norms_before() && attn_norm;
     case NormRole::ffn:
-      return norm_place != NormPlace::post && !(parallel && shared_norm) &&
-             feed_forward != FeedForward::none && mixer != Mixer::none;
+      return norms_before() && !(parallel && shared_norm) && feed_forward != FeedForward::none &&
+             mixer != Mixer::none;
   }
   return false;
 }
@@ -322,7 +326,7 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   CacheLayout layout;
   for (const LayerPlan& p : plans) {
     KvLayer layer;
-    layer.window = p.window;
+    layer.window = p.both_ways ? 0 : p.window;  // one step reads all of them
     if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
@@ -353,7 +357,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     const bool is_latent = block.mixers == Mixers::latent;
     const bool rotates = attends && rotated[static_cast<size_t>(i)];
     const bool grows = attends && (block.growth == Growth::all || !rotates);
-    const int64_t window = attends && windowed[static_cast<size_t>(i)] ? h.window : 0;
+    const bool is_windowed = attends && windowed[static_cast<size_t>(i)] && h.window > 0;
+    const int64_t window = !is_windowed ? 0 : h.bidirectional ? h.window / 2 + 1 : h.window;
     const bool is_pre = !attends && block.linear_pre_norm;
     const Mixer mixer = is_latent ? Mixer::latent : attends ? Mixer::attention : other;
     layers.push_back(
@@ -361,6 +366,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .norm = block.norm,
          .norm_eps = h.norm_eps,
          .norm_place = is_pre ? NormPlace::pre : block.norm_place,
+         .attn_norm = i > 0 || block.first_norm,
          .parallel = h.parallel,
          .shared_norm = h.shared_norm,
          .residual_scale = h.residual_scale * share_of_halved(file, h, i),
@@ -386,6 +392,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .rope = rotates ? rope.index_for(window) : -1,
          .window = window,
          .chunked = window > 0 && block.windows_are_chunks,
+         .both_ways = h.bidirectional,
          .has_sinks = attends && block.sinks,
          .query_scale = grows ? growth : PositionScale(),
          .attn_scale = h.attn_scale_of(i),

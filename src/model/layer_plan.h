@@ -44,6 +44,7 @@ struct LayerPlan {
   Norm norm = Norm::rms;
   float norm_eps = 0;
   NormPlace norm_place = NormPlace::pre;
+  bool attn_norm = true;     // attention reads a normalised stream, where there are norms before
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // one norm is before both
   float residual_scale = 1;  // of what each adds to the stream
@@ -67,11 +68,12 @@ struct LayerPlan {
   bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
   float clamp_qkv = 0;           // limit of the numbers in q, k and v; 0: none
   QkNorm qk_norm = QkNorm::none;
-  bool rotates_first = false;      // before that norm
-  int64_t rope = -1;               // index in RopePlans; -1: heads are not rotated
-  int64_t window = 0;              // keys that are seen, the own one included; 0: all
-  bool chunked = false;            // of them only those of the own chunk of `window` positions
-  bool has_sinks = false;          // each head has a score without a key (AttendParams::sinks)
+  bool rotates_first = false;  // before that norm
+  int64_t rope = -1;           // index in RopePlans; -1: heads are not rotated
+  int64_t window = 0;          // keys that are seen, the own one included; 0: all
+  bool chunked = false;        // of them only those of the own chunk of `window` positions
+  bool both_ways = false;      // rows see each other, up to `window` - 1 places before and after
+  bool has_sinks = false;      // each head has a score without a key (AttendParams::sinks)
   PositionScale query_scale = {};  // slope 0: none
   float attn_scale = 0;            // of q · k
   float attn_softcap = 0;          // 0: none
@@ -92,6 +94,12 @@ struct LayerPlan {
   int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
   bool shared_router = false;   // it has a weight in each row
 
+  bool norms_before() const {
+    return norm_place == NormPlace::pre || norm_place == NormPlace::sandwich;
+  }
+  bool norms_after() const {
+    return norm_place == NormPlace::sandwich || norm_place == NormPlace::post;
+  }
   // The matrices that the layer has for this, and how many of them a row is multiplied by.
   int64_t n_matrices(Role role) const;
   int64_t n_matrices_used(Role role) const;

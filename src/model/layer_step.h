@@ -53,6 +53,7 @@ inline AttendParams attend_params(const LayerPlan& p, const LayerWeights& w, int
           .softcap = p.attn_softcap,
           .window = p.window,
           .chunked = p.chunked,
+          .both_ways = p.both_ways,
           .sinks = p.has_sinks ? &w.sinks : nullptr,
           .alibi = {p.alibi_slopes, p.alibi_in_bf16, p.attn_scale}};
 }

@@ -8,6 +8,7 @@
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
 #include "format/model_file.h"
+#include "model/classifier.h"
 #include "model/embed_plan.h"
 #include "model/layer_plan.h"
 #include "ruv/model.h"
@@ -94,10 +95,12 @@ struct Model {
   std::shared_ptr<Device> device;  // whose memory has the weights, in its form
   Weight token_embd;               // plain rows
   Weight position_embd;            // plain rows; learned positions only
+  Weight token_types;              // plain rows; BlockSpec::token_types only
   NormWeights embd_norm;           // BlockSpec::embd_norm only
+  Linear embd_in;  // from the embeddings to the stream, where they are narrower; else empty
   std::vector<LayerWeights> layers;
   NormWeights output_norm;
-  Weight output;
+  Weight output;       // empty: an encoder has none
   Vector output_bias;  // empty: none
   bool from_packed_file = false;
   // Memory does not hold all weights beside what a step needs: they are read from the packed file
@@ -108,6 +111,7 @@ struct Model {
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
+  std::shared_ptr<const Classifier> classifier;       // null: it scores no texts
   std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
   // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
   Status tokenizer_status, chat_template_status, embed_status;

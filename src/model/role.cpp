@@ -62,10 +62,16 @@ constexpr RoleRow kRoleRows[] = {
 static_assert(std::size(kRoleRows) == kRoles);
 
 constexpr NormRow kNormRows[] = {
-    {NormRole::attn, "attn_norm", embd},         {NormRole::q, "attn_q_norm", q_norm},
-    {NormRole::k, "attn_k_norm", k_norm},        {NormRole::q_a, "attn_q_a_norm", q_rank},
-    {NormRole::kv_a, "attn_kv_a_norm", kv_rank}, {NormRole::attn_post, "post_attention_norm", embd},
-    {NormRole::ffn, "ffn_norm", embd},           {NormRole::ffn_post, "post_ffw_norm", embd},
+    {NormRole::attn, "attn_norm", embd},
+    {NormRole::q, "attn_q_norm", q_norm},
+    {NormRole::k, "attn_k_norm", k_norm},
+    {NormRole::q_a, "attn_q_a_norm", q_rank},
+    {NormRole::kv_a, "attn_kv_a_norm", kv_rank},
+    {NormRole::attn_post, "post_attention_norm", embd},
+    {NormRole::attn_sum, "attn_output_norm", embd},
+    {NormRole::ffn, "ffn_norm", embd},
+    {NormRole::ffn_post, "post_ffw_norm", embd},
+    {NormRole::ffn_sum, "layer_output_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 

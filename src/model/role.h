@@ -73,9 +73,21 @@ enum class Role : uint8_t {
 };
 inline constexpr size_t kRoles = 49;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
-// comes before attention or convolution; the "post" ones follow attention and feed-forward.
-enum class NormRole : uint8_t { attn, q, k, q_a, kv_a, attn_post, ffn, ffn_post };
-inline constexpr size_t kNormRoles = 8;
+// comes before attention or convolution; the "post" ones follow attention and feed-forward, the
+// "sum" ones are of the stream that these were added to.
+enum class NormRole : uint8_t {
+  attn,
+  q,
+  k,
+  q_a,
+  kv_a,
+  attn_post,
+  attn_sum,
+  ffn,
+  ffn_post,
+  ffn_sum
+};
+inline constexpr size_t kNormRoles = 10;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the

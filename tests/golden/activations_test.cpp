@@ -34,6 +34,10 @@ class NotingOps final : public Ops {
     ops_.add_embedding(x, table, positions);
     note(x);
   }
+  void add_rows(View x, const Weight& table, std::span<const int32_t> rows) override {
+    ops_.add_rows(x, table, rows);
+    note(x);
+  }
   void copy(View out, View x) override { ops_.copy(out, x); }
   void norm(View out, View x, const Vector& weight, const Vector& bias,
             NormParams params) override {

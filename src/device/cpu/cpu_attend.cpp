@@ -21,7 +21,8 @@ constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
 // The positions that row `row` of the sequence sees: those up to its own, the newest `window` of
-// them or those of its chunk, and its block. Both ends ascend with the row.
+// them or those of its chunk, and its block; of a block with a window both ways, the part in reach.
+// Both ends ascend with the row.
 Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row,
                    const AttendParams& params) {
   const int64_t position = sequence.first_position + row;
@@ -32,7 +33,11 @@ Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t ro
   const int64_t at = sequence.row_begin + row;
   const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);
   if (block == batch.blocks.end() || block->begin > at) return keys;
-  return {std::min(keys.begin, position - (at - block->begin)), position + (block->end - at)};
+  const Range own = {position - (at - block->begin), position + (block->end - at)};
+  if (window > 0 && params.both_ways) {
+    return {std::max(keys.begin, own.begin), std::min(position + window, own.end)};
+  }
+  return {std::min(keys.begin, own.begin), own.end};
 }
 
 // Adds what head `head` of the query at `position` has for the keys from `first_key` on.

@@ -101,6 +101,14 @@ void CpuOps::add_embedding(View x, const Weight& table, std::span<const Position
   }
 }
 
+void CpuOps::add_rows(View x, const Weight& table, std::span<const int32_t> rows) {
+  float* const decoded = plain_scratch_[0].as<float>();
+  for (int64_t i = 0; i < x.n_rows; ++i) {
+    decode_row(table, rows[static_cast<size_t>(i)], decoded);
+    kernels_->add(row(x, i), decoded, x.n_cols);
+  }
+}
+
 void CpuOps::copy(View out, View x) {
   std::memcpy(device_->pointer(out.start), device_->pointer(x.start),
               static_cast<size_t>(x.n_bytes()));

@@ -30,6 +30,7 @@ class CpuOps final : public Ops {
   void begin(const Batch& batch, std::span<const RopePlan> plans) override;
   void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override;
   void add_embedding(View x, const Weight& table, std::span<const Position> positions) override;
+  void add_rows(View x, const Weight& table, std::span<const int32_t> rows) override;
   void copy(View out, View x) override;
   void norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) override;
   void matmul(View out, View x, const Weight& weight, const Vector& bias) override;

@@ -18,12 +18,13 @@ namespace {
 
 struct Shape {
   int64_t n_heads, n_kv_heads, head_dim, window;
-  float softcap;
+  float softcap = 0;
   int64_t wider_values = 0;  // than head_dim
   bool chunked = false;
   bool sinks = false;
   bool alibi = false;
   bool alibi_in_bf16 = false;
+  bool both_ways = false;
 
   int64_t value_dim() const { return head_dim + wider_values; }
 };
@@ -122,6 +123,7 @@ class AttendWorld {
                   shape_.softcap,
                   shape_.window,
                   shape_.chunked,
+                  shape_.both_ways,
                   shape_.sinks ? &sinks : nullptr,
                   {slopes_, shape_.alibi_in_bf16, 0.25F}});
     return out.numbers();
@@ -134,6 +136,10 @@ class AttendWorld {
     if (shape_.chunked) seen.begin = position - position % shape_.window;
     for (const Range& block : blocks_) {
       if (block.begin > position || position >= block.end) continue;
+      if (shape_.both_ways && shape_.window > 0) {
+        seen = {std::max(seen.begin, block.begin), std::min(block.end, position + shape_.window)};
+        continue;
+      }
       seen = {std::min(seen.begin, block.begin), block.end};
     }
     const auto at = [&](const std::vector<float>& x, int64_t token, int64_t heads, int64_t h,
@@ -211,19 +217,8 @@ class AttendWorld {
 // In one page, over the end of a chunk, over a window of 20.
 const std::vector<Range> kBlocks = {{1, 5}, {14, 60}, {60, 61}, {250, 280}};
 
-void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
-  const Shape shapes[] = {{4, 2, 16, 0, 0},
-                          {3, 3, 24, 20, 0},
-                          {8, 1, 8, 0, 5},
-                          {40, 1, 16, 0, 0},
-                          {4, 2, 24, 0, 0, 8},
-                          {4, 2, 24, 50, 0, -16},
-                          {4, 2, 16, 17, 0, 0, true},  // chunks of 17 keys
-                          {6, 2, 8, 270, 0, 0, true, true},
-                          {4, 2, 16, 20, 0, 0, false, true},
-                          {3, 3, 8, 0, 4, 0, false, true},
-                          {6, 2, 16, 0, 5, 0, false, false, true},
-                          {6, 2, 16, 0, 0, 0, false, false, true, true}};
+void expect_softmax(const Kernels& kernels, std::span<const Shape> shapes,
+                    const std::vector<Range>& blocks) {
   for (const Shape& shape : shapes) {
     const int64_t n = 300;  // more than one chunk of keys
     AttendWorld world(kernels, shape, n, 2);
@@ -241,12 +236,40 @@ void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
   }
 }
 
+void expect_softmax(const Kernels& kernels, const std::vector<Range>& blocks) {
+  const Shape shapes[] = {{4, 2, 16, 0, 0},
+                          {3, 3, 24, 20, 0},
+                          {8, 1, 8, 0, 5},
+                          {40, 1, 16, 0, 0},
+                          {4, 2, 24, 0, 0, 8},
+                          {4, 2, 24, 50, 0, -16},
+                          {4, 2, 16, 17, 0, 0, true},  // chunks of 17 keys
+                          {6, 2, 8, 270, 0, 0, true, true},
+                          {4, 2, 16, 20, 0, 0, false, true},
+                          {3, 3, 8, 0, 4, 0, false, true},
+                          {6, 2, 16, 0, 5, 0, false, false, true},
+                          {6, 2, 16, 0, 0, 0, false, false, true, true}};
+  expect_softmax(kernels, shapes, blocks);
+}
+
 TEST(CpuAttend, EqualsSoftmaxOverVisibleKeys) {
   for (const Kernels* kernels : all_kernels()) expect_softmax(*kernels, {});
 }
 
 TEST(CpuAttend, RowsOfABlockSeeEachOther) {
   for (const Kernels* kernels : all_kernels()) expect_softmax(*kernels, kBlocks);
+}
+
+TEST(CpuAttend, AWindowMayReachBothWays) {
+  std::vector<Shape> shapes;
+  for (const int64_t window : {0, 1, 2, 20, 130, 299, 400}) {
+    shapes.push_back({.n_heads = 4, .n_kv_heads = 2, .head_dim = 16, .window = window});
+    shapes.back().both_ways = true;
+  }
+  for (const Kernels* kernels : all_kernels()) {
+    expect_softmax(*kernels, shapes, {{0, 300}});
+    expect_softmax(*kernels, shapes, {{0, 60}, {60, 300}});
+  }
 }
 
 // Whole prompts, chunks of them and single rows, which threads share chunk by chunk.

@@ -1,0 +1,70 @@
+// Keys and tensors of classes that score texts.
+#include "family/word_list.h"
+#include "format/hf_values.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kMostLabels = 65536;
+
+// Names of labels, by their numbers as texts: {"0": "no", "1": "yes"}.
+Status read_labels(const Members& config, HfValues& out) {
+  constexpr std::string_view kLabels = "id2label";
+  if (!config.is_set(kLabels)) return {};
+  const Members labels = TRY(config.object(kLabels));
+  const auto n = static_cast<int64_t>(labels.json().size());
+  if (n > kMostLabels) return config.wrong(kLabels, "has more than 65536 labels");
+  auto names = std::make_shared<MetaArray>();
+  for (int64_t i = 0; i < n; ++i) {
+    const Json* const name = labels.find(fmt::format("{}", i));
+    if (name == nullptr || !name->is_string()) return {};  // other programs' numbering
+    names->strings.push_back(name->get<std::string>());
+  }
+  if (n == 0) return {};
+  out.set("classifier.output_labels", std::shared_ptr<const MetaArray>(names),
+          config.path_of(kLabels));
+  return {};
+}
+
+}  // namespace
+
+Status read_hf_classifier(const Members& config, HfValues& out) {
+  const HfClassifier& head = out.hf().classifier;
+  // The class has one activation, or a key for it.
+  std::string act(head.act);
+  if (!head.act_key.empty()) act = TRY(config.text_or(head.act_key, head.act));
+  out.set("classifier.activation", act, std::string(head.act_key));
+  // Scores are those of the first token, or where a key says so of the mean.
+  if (!head.pooling_key.empty()) {
+    const std::string pooling = TRY(config.text_or(head.pooling_key, "cls"));
+    if (pooling != "cls" && pooling != "mean") {
+      return config.wrong(head.pooling_key, "is neither cls nor mean", Code::unsupported);
+    }
+    out.set("classifier.of_mean", pooling == "mean", config.path_of(head.pooling_key));
+  }
+  return read_labels(config, out);
+}
+
+std::string HfConfig::classifier_tensor(std::string_view hf_name) const {
+  // The names of the head are those of the class; the names before them are the family's.
+  if (!scores) return {};
+  for (const std::string_view prefix : words_of(family->head_prefixes)) {
+    if (!hf_name.starts_with(prefix)) continue;
+    hf_name.remove_prefix(prefix.size());
+    break;
+  }
+  const HfClassifier& head = hf->classifier;
+  const std::pair<std::string_view, std::string_view> names[] = {
+      {head.out, "cls.output"}, {head.dense, "cls"}, {head.norm, "cls.norm"}};
+  for (const auto& [stem, gguf] : names) {
+    for (const std::string_view ending : {".weight", ".bias"}) {
+      if (!stem.empty() && hf_name == fmt::format("{}{}", stem, ending)) {
+        return fmt::format("{}{}", gguf, ending);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace ruv
