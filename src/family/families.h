@@ -78,7 +78,15 @@
   X(granitehybrid)      \
   X(falcon_h1)          \
   X(jamba)              \
-  X(nemotron_h)
+  X(nemotron_h)         \
+  X(bert)               \
+  X(nomic_bert)         \
+  X(jina_bert_v3)       \
+  X(gte)                \
+  X(eurobert)           \
+  X(modern_bert)        \
+  X(gemma_embedding)    \
+  X(model2vec)
 
 namespace ruv::family {
 #define RUV_DECLARE(name) extern const FamilyRecord name;

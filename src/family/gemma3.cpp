@@ -20,9 +20,10 @@ constexpr HfClass kText{.model_type = "gemma3_text",
                         .qkv_bias = "attention_bias",
                         .output_bias = "attention_bias",
                         .tied = true,
+                        .encoder_key = "use_bidirectional_attention",
+                        .encoder = &gemma_embedding,
                         // Attention is never given this cap.
-                        .without_effect = "attn_logit_softcapping _sliding_window_pattern",
-                        .neutral = kNeutral};
+                        .without_effect = "attn_logit_softcapping _sliding_window_pattern"};
 
 // The class with the vision tower, whose text_config is a config of the other.
 constexpr HfClass nested() {
@@ -30,6 +31,9 @@ constexpr HfClass nested() {
   hf.model_type = "gemma3";
   hf.class_names = "Gemma3ForConditionalGeneration Gemma3Model";
   hf.nested = true;
+  hf.encoder_key = {};
+  hf.encoder = nullptr;
+  hf.neutral = kNeutral;
   return hf;
 }
 constexpr HfClass kClasses[] = {kText, nested()};

@@ -23,6 +23,7 @@ SCALED = PLAIN + ("linear", "linear", "llama3", "llama3", "longrope", "longrope"
 class Family:
     name = model_type = hf_class = ""
     inert = set()        # keys of this family alone that change nothing
+    moving = set()       # keys that change something in this family, though listed above
     divides = False      # hidden_size must be a multiple of the heads
     has_head_dim = True  # head_dim may differ from hidden_size / heads
     base_class = ""

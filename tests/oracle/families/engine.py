@@ -33,16 +33,19 @@ class Engine:
             return "", "", "exit code 1 without a message"
         return done.stdout, done.stderr.strip() if done.returncode else "", ""
 
-    def logits(self, path, prompts):
+    def logits(self, path, prompts, gives="logits", second=0):
+        """gives: hidden, of an encoder its states; scores, of a classifier one row."""
         ids = [word for prompt in prompts for word in ("--ids", ",".join(map(str, prompt)))]
         out, message, fault = self.call("logits", "--model", path, "--packed-cache", "off", "--kv",
-                                        "f16", "--threads", 1, "--json", "--all", *ids)
+                                        "f16", "--threads", 1, "--json", "--all",
+                                        *[f"--{gives}"] * (gives != "logits"),
+                                        *["--second", second] * (second > 0), *ids)
         if message or fault:
             return Answer(message=message, fault=fault)
         lines = out.splitlines()
         if len(lines) != len(prompts):
             return Answer(fault=f"{len(lines)} answers to {len(prompts)} prompts")
-        rows = [np.array(json.loads(line)["logits"], dtype=np.float64) for line in lines]
+        rows = [np.array(json.loads(line)[gives], dtype=np.float64) for line in lines]
         return Answer(rows)
 
     def quantize(self, folder, out, kind):

@@ -39,14 +39,17 @@ def golden(name, case, engine):
     outcome = trial.verdict(f16=False)
     out = {"name": name, "config": case["config"], "dtype": case["file"]["dtype"],
            "shards": case["file"]["shards"], "seed": case["seed"], "lengths": case["lengths"],
+           **({trial.gives: True} if trial.gives != "logits" else {}),
+           **({"second": trial.second} if trial.second else {}),
+           **({"unplaced": case["unplaced"]} if "unplaced" in case else {}),
            "tensors": [[stored, *([filler] if filler != stored else []), list(shape), *role]
                        for stored, (filler, shape, role) in trial.layout.items()]}
     if outcome.verdict == "agree":
         noise = outcome.noise
         out["answers"] = [
-            {"std": round(float(want.std()), 6),
-             "positions": rows_of(n),
-             "logits": [[float(f"{x:.7g}") for x in want[i][:TOKENS]] for i in rows_of(n)]}
+            {"std": round(float(verdicts.scale_of(want)), 6),
+             "positions": rows_of(len(want)),
+             "logits": [[float(f"{x:.7g}") for x in want[i][:TOKENS]] for i in rows_of(len(want))]}
             for n, want in zip(case["lengths"], trial.want)]
         out["deltas"] = {form.split()[0]: float(f"{max(found.values()):.2g}")
                          for form, found in outcome.deltas.items()}

@@ -82,7 +82,6 @@ KNOWN = [
        {"original_max_position_embeddings": 32, "rope_scaling": {**LONGROPE, "factor": 2.0}}),
     of("longrope_factor_alone", "llama", "either", {"rope_scaling": {**LONGROPE, "factor": 2.0}}),
     of("local_layers_scaled", "gemma3", "either", {"rope_parameters": GEMMA3_KINDS}),
-    of("both_directions", "gemma3", "refused", {"use_bidirectional_attention": True}),
     of("tied_with_another_head", "llama", "either", {"tie_word_embeddings": True}, head="other"),
     of("tied_with_the_same_head", "llama", "logits", {"tie_word_embeddings": True}, head="same"),
     of("no_head", "llama", "refused", {"tie_word_embeddings": False}, head="absent"),

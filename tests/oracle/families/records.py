@@ -5,6 +5,7 @@ from families.base import GELU, SCALED, SILU, Thorough
 from families.records_attention import ATTENTION
 from families.records_dense import DENSE
 from families.records_dense2 import DENSE2
+from families.records_encoders import ENCODERS
 from families.records_experts import EXPERTS
 from families.records_linear import LINEAR
 from families.records_more import MORE
@@ -212,6 +213,19 @@ class Gemma3(Gemma2):
             c["rope_parameters"] = {"rope_type": kind, "rope_theta": d.theta(), **scaling}
 
 
+class GemmaEmbedding(Gemma3):
+    name = "gemma-embedding"
+    hf_class = base_class = "Gemma3TextModel"
+    inert = Gemma3.inert | {"final_logit_softcapping"}
+    goldens = 9
+
+    def settings(self, d):
+        super().settings(d)
+        d.config["use_bidirectional_attention"] = True
+        if d.config.get("sliding_window", 0) is None:
+            d.config["sliding_window"] = 8
+
+
 class Phi3(Thorough):
     name = model_type = "phi3"
     hf_class, base_class, has_head_dim = "Phi3ForCausalLM", "Phi3Model", False
@@ -317,5 +331,6 @@ class Lfm2(Thorough):
 
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
-    Phi3(), Gpt2(), Starcoder2(), Lfm2(),
-    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS)))}
+    GemmaEmbedding(), Phi3(), Gpt2(), Starcoder2(), Lfm2(),
+    *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS,
+                              *ENCODERS)))}

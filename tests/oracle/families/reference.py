@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM,
+                          AutoModelForSequenceClassification)
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -28,13 +29,42 @@ def parse_config(config):
     return AutoConfig.for_model(kind, **settings)
 
 
+# Classes whose hidden states are compared, and what their names have before them in checkpoints of
+# classes with a head.
+ENCODERS = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta.",
+            "camembert": "roberta.", "electra": "electra.", "distilbert": "distilbert.",
+            "nomic_bert": "nomic_bert.", "jina_embeddings_v3": "roberta.", "gte": "gte.",
+            "eurobert": "model.", "modernbert": "model.", "gemma3_text": "model."}
+
+
+def is_encoder(config):
+    kind = config.get("model_type")
+    return kind in ENCODERS and (
+        kind != "gemma3_text" or bool(config.get("use_bidirectional_attention")))
+
+
+def gives(config):
+    """What is compared: logits, hidden or scores."""
+    names = config.get("architectures") or [""]
+    scores = is_encoder(config) and names[0].endswith("ForSequenceClassification")
+    return "scores" if scores else "hidden" if is_encoder(config) else "logits"
+
+
+def auto_class(config):
+    return {"logits": AutoModelForCausalLM, "hidden": AutoModel,
+            "scores": AutoModelForSequenceClassification}[gives(config)]
+
+
 def shapes_of(config):
     """Names and shapes of the tensors of a config, tied ones included."""
     try:
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(parse_config(config),
-                                                     attn_implementation="eager")
-        shapes = {name: tuple(p.shape) for name, p in model.state_dict().items()}
+            model = auto_class(config).from_config(parse_config(config),
+                                                   attn_implementation="eager")
+        kind = gives(config)
+        prefix = ENCODERS[config["model_type"]] if kind == "hidden" else ""
+        shapes = {prefix + name: tuple(p.shape) for name, p in model.state_dict().items()
+                  if "pooler." not in name or kind == "scores"}
         return checkpoint_shapes(shapes, model.config.model_type)
     except Exception as error:
         raise Refused(one_line(error)) from error
@@ -104,25 +134,37 @@ def implementation_of(folder):
 
 class Model:
     def __init__(self, folder):
+        config = json.loads((folder / "config.json").read_text())
+        self.gives = gives(config)
         try:
-            self.model, info = AutoModelForCausalLM.from_pretrained(
+            self.model, info = auto_class(config).from_pretrained(
                 folder, dtype=torch.float32, attn_implementation=implementation_of(folder),
                 experts_implementation="eager", output_loading_info=True)
         except Exception as error:
             raise Refused(one_line(error)) from error
         self.model.eval()
-        self.missing = sorted(info["missing_keys"])  # it draws random numbers for these
+        # It draws random numbers for these; hidden states are made before the pooler.
+        self.missing = sorted(key for key in info["missing_keys"]
+                              if "pooler." not in key or self.gives == "scores")
+        self.second = 0  # where the second text of a pair begins
 
     def logits(self, prompts):
         try:
             with torch.no_grad():
-                rows = [self.model(torch.tensor([ids]), use_cache=False).logits[0].float().numpy()
-                        for ids in prompts]
+                rows = [self.rows_of(ids) for ids in prompts]
         except Exception as error:
             raise Refused(one_line(error)) from error
         if not all(np.isfinite(row).all() for row in rows):
             raise Refused("logits that are not finite")
         return rows
+
+    def rows_of(self, ids):
+        more = {"use_cache": False} if self.gives == "logits" else {}
+        if self.second > 0:
+            more["token_type_ids"] = torch.tensor([[int(i >= self.second) for i in range(len(ids))]])
+        found = self.model(torch.tensor([ids]), **more)
+        found = found["last_hidden_state" if self.gives == "hidden" else "logits"][0]
+        return (found[None] if self.gives == "scores" else found).float().numpy()
 
     def rounded(self, prompts, activations=False, weights=False):
         """Logits with keys and values in half floats, as pages hold them; with the inputs of every

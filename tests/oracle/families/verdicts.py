@@ -48,7 +48,9 @@ def bound_of(noise):
 
 def prompts_of(case):
     n_vocab = case["config"].get("vocab_size") or 32
-    return [weights.ids(case["seed"], n, n_vocab) for n in case["lengths"]]
+    unplaced = case.get("unplaced", -1)
+    prompts = [weights.ids(case["seed"], n, n_vocab) for n in case["lengths"]]
+    return [[(i + 1) % n_vocab if i == unplaced else i for i in ids] for ids in prompts]
 
 
 def layout_of(case):
@@ -88,8 +90,13 @@ def filled(layout, seed):
 
 
 def stored_name(name, file):
-    return name if file["prefix"] else name.removeprefix("model.").removeprefix(
-        "transformer.").removeprefix("gpt_neox.").removeprefix("backbone.")
+    if file["prefix"]:
+        return name
+    for prefix in reference.ENCODERS.values():
+        if prefix and name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name.removeprefix("model.").removeprefix("transformer.").removeprefix(
+        "gpt_neox.").removeprefix("backbone.")
 
 
 def is_tied(config):
@@ -124,6 +131,7 @@ class Trial:
         self.prompts, self.layout = prompts_of(case), layout_of(case)
         self.tensors = filled(self.layout, case["seed"])
         self.outcome, self.message, self.named = Outcome("agree"), "", []
+        self.gives, self.second = reference.gives(case["config"]), case.get("second", 0)
         self.model = self.want = None
         self.noises = {}
 
@@ -144,7 +152,7 @@ class Trial:
             return self.ask_reference()
 
     def compared(self, f16):
-        folder = self.engine.logits(self.folder, self.prompts)
+        folder = self.engine.logits(self.folder, self.prompts, self.gives, self.second)
         self.message = folder.message
         self.named = names_in(folder.message, self.case["config"], self.tensors)
         gguf = self.exported("f32")
@@ -179,12 +187,13 @@ class Trial:
         if answer.message or answer.fault:
             answer.message = answer.message and f"quantize: {answer.message}"
             return answer
-        return self.engine.logits(out, self.prompts)
+        return self.engine.logits(out, self.prompts, self.gives, self.second)
 
     def ask_reference(self):
         """Why there is no right answer, or nothing."""
         try:
             self.model = reference.Model(self.folder)
+            self.model.second = self.second
             if self.model.missing:
                 return f"makes up {', '.join(self.model.missing)[:80]}"
             self.want = self.model.logits(self.prompts)
@@ -233,8 +242,13 @@ def difference(got, want):
     for a, b in zip(got, want):
         if a.shape != b.shape or not np.isfinite(np.asarray(a, dtype=float)).all():
             return float("inf")
-        worst = max(worst, float(np.abs(a - b).max() / max(b.std(), 1e-9)))
+        worst = max(worst, float(np.abs(a - b).max() / max(scale_of(b), 1e-9)))
     return worst
+
+
+def scale_of(rows):
+    """What a difference is measured by. Scores are few numbers, maybe a single one."""
+    return rows.std() if rows.size > 16 else np.sqrt((rows ** 2).mean() + 0.01)
 
 
 def words_of(config):

@@ -78,7 +78,8 @@ def role_of(name, shape, model_type, heat):
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
-                                    "Wqkv", "q_b_proj")):
+                                    "Wqkv", "q_b_proj", "self.query", "self.key", "q_lin",
+                                    "k_lin")):
         gain = heat
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)

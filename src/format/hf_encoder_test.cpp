@@ -1,0 +1,166 @@
+// Configs and tensor names of encoders.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "format/hf_config.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+Json small(std::string_view model_type) {
+  return {{"model_type", model_type}, {"hidden_size", 24},       {"num_hidden_layers", 2},
+          {"num_attention_heads", 4}, {"intermediate_size", 32}, {"vocab_size", 61}};
+}
+
+HfConfig parse(const Json& json) { return *parse_hf_config(json.dump(), "config.json"); }
+
+std::string refusal_of(const Json& json) {
+  const auto config = parse_hf_config(json.dump(), "config.json");
+  return config ? std::string(config->faults.first().message()) : config.error().message();
+}
+
+template <class T>
+T value(const HfConfig& config, std::string_view key) {
+  return std::get<T>(config.metadata.at(config.architecture + "." + std::string(key)));
+}
+bool has(const HfConfig& config, std::string_view key) {
+  return config.metadata.contains(config.architecture + "." + std::string(key));
+}
+
+TEST(HfEncoder, DefaultsOfBertAndItsDescendants) {
+  const HfConfig bert = parse(small("bert"));
+  EXPECT_EQ(bert.architecture, "bert");
+  EXPECT_FALSE(value<bool>(bert, "attention.causal"));
+  EXPECT_EQ(value<int64_t>(bert, "token_type_count"), 2);
+  EXPECT_EQ(value<int64_t>(bert, "context_length"), 512);
+  EXPECT_EQ(value<double>(bert, "attention.layer_norm_epsilon"), 1e-12);
+  EXPECT_EQ(value<std::string>(bert, "hidden_act"), "gelu");
+  EXPECT_FALSE(has(bert, "position_offset") || has(bert, "embedding_length_in"));
+  for (const char* name : {"roberta", "xlm-roberta", "camembert"}) {
+    Json json = small(name);
+    EXPECT_EQ(value<int64_t>(parse(json), "position_offset"), 2) << name;
+    EXPECT_EQ(value<int64_t>(parse(json), "unplaced_token"), 1);
+    json["pad_token_id"] = 5;
+    json["type_vocab_size"] = 1;
+    EXPECT_EQ(value<int64_t>(parse(json), "position_offset"), 6);
+    EXPECT_EQ(value<int64_t>(parse(json), "token_type_count"), 1);
+    json["pad_token_id"] = nullptr;
+    EXPECT_NE(refusal_of(json).find("pad_token_id"), std::string::npos);
+  }
+  Json electra = small("electra");
+  EXPECT_NE(refusal_of(electra).find("embedding_size"), std::string::npos) << "128 of 24";
+  electra["embedding_size"] = 16;
+  EXPECT_EQ(value<int64_t>(parse(electra), "embedding_length_in"), 16);
+  const HfConfig distil = parse({{"model_type", "distilbert"},
+                                 {"dim", 24},
+                                 {"n_layers", 3},
+                                 {"n_heads", 2},
+                                 {"hidden_dim", 40},
+                                 {"activation", "relu"}});
+  EXPECT_EQ(value<int64_t>(distil, "block_count"), 3);
+  EXPECT_EQ(value<int64_t>(distil, "feed_forward_length"), 40);
+  EXPECT_EQ(value<std::string>(distil, "hidden_act"), "relu");
+  EXPECT_EQ(value<int64_t>(distil, "token_type_count"), 0);
+}
+
+TEST(HfEncoder, DefaultsOfEncodersWithRotaryPositions) {
+  const HfConfig nomic = parse(small("nomic_bert"));
+  EXPECT_EQ(nomic.architecture, "nomic-bert");
+  EXPECT_EQ(value<double>(nomic, "rope.freq_base"), 1000);
+  EXPECT_EQ(value<std::string>(nomic, "hidden_act"), "silu");
+  EXPECT_FALSE(nomic.has_tensor("blk.0.attn_q.bias"));
+  const HfConfig jina = parse(small("jina_embeddings_v3"));
+  EXPECT_EQ(value<double>(jina, "rope.freq_base"), 20000);
+  EXPECT_TRUE(jina.has_tensor("blk.0.ffn_up.bias"));
+  const HfConfig gte = parse(small("gte"));
+  EXPECT_EQ(value<double>(gte, "rope.freq_base"), 160000);
+  EXPECT_TRUE(gte.has_tensor("blk.0.attn_output.bias"));
+  EXPECT_TRUE(gte.has_tensor("blk.0.ffn_down.bias"));
+  EXPECT_FALSE(gte.has_tensor("blk.0.ffn_up.bias"));
+  const HfConfig euro = parse(small("eurobert"));
+  EXPECT_FALSE(value<bool>(euro, "attention.causal"));
+  EXPECT_FALSE(euro.has_tensor("output.weight"));
+}
+
+TEST(HfEncoder, WindowsOfModernBert) {
+  Json json = small("modernbert");
+  const HfConfig usual = parse(json);
+  EXPECT_EQ(usual.architecture, "modern-bert");
+  EXPECT_EQ(value<int64_t>(usual, "attention.sliding_window"), 128);
+  EXPECT_EQ(value<int64_t>(usual, "attention.sliding_window_pattern"), 3);
+  EXPECT_EQ(value<double>(usual, "rope.freq_base"), 160000);
+  EXPECT_EQ(value<double>(usual, "rope.freq_base_swa"), 10000);
+  json["local_attention"] = 16;
+  json["num_hidden_layers"] = 5;
+  json["global_rope_theta"] = 500.0;
+  json["layer_types"] = {"full_attention", "sliding_attention", "full_attention",
+                         "sliding_attention", "full_attention"};
+  const HfConfig other = parse(json);
+  EXPECT_EQ(value<int64_t>(other, "attention.sliding_window"), 16);
+  EXPECT_EQ(value<int64_t>(other, "attention.sliding_window_pattern"), 2) << "0, 2 and 4 see all";
+  EXPECT_EQ(value<double>(other, "rope.freq_base"), 500);
+  json["layer_types"][0] = "sliding_attention";
+  EXPECT_EQ(value<std::shared_ptr<const MetaArray>>(parse(json), "attention.sliding_window_pattern")
+                ->bools,
+            (std::vector<bool>{true, true, false, true, false}));
+  json["norm_bias"] = true;
+  EXPECT_NE(refusal_of(json).find("norm_bias"), std::string::npos);
+}
+
+TEST(HfEncoder, AKeyMakesAnEncoderOfGemma3) {
+  Json json = small("gemma3_text");
+  EXPECT_EQ(parse(json).architecture, "gemma3");
+  json["use_bidirectional_attention"] = true;
+  const HfConfig encoder = parse(json);
+  EXPECT_EQ(encoder.architecture, "gemma-embedding");
+  EXPECT_FALSE(value<bool>(encoder, "attention.causal"));
+  EXPECT_EQ(value<int64_t>(encoder, "attention.sliding_window"), 4096);
+  const Json nested = {{"model_type", "gemma3"}, {"text_config", json}};
+  EXPECT_NE(refusal_of(nested).find("use_bidirectional_attention"), std::string::npos);
+}
+
+TEST(HfEncoder, AModelMayBeItsTable) {
+  const HfConfig table = parse({{"model_type", "model2vec"}, {"seq_length", 1000000}});
+  EXPECT_EQ(value<int64_t>(table, "context_length"), 1000000);
+  const TensorNames names(find_family("model2vec"));
+  EXPECT_EQ(names.gguf_of("embeddings").gguf, "token_embd.weight");
+}
+
+TEST(HfEncoder, DecodersAndOtherPositionsAreRefused) {
+  const std::pair<const char*, Json> refused[] = {{"is_decoder", true},
+                                                  {"add_cross_attention", true},
+                                                  {"position_embedding_type", "relative_key"}};
+  for (const auto& [key, setting] : refused) {
+    Json json = small("bert");
+    json[key] = setting;
+    EXPECT_NE(refusal_of(json).find(key), std::string::npos) << key;
+  }
+}
+
+TEST(HfEncoder, TensorNames) {
+  const TensorNames names(find_family("bert"));
+  const auto gguf = [&](std::string_view hf) { return names.gguf_of(hf).gguf; };
+  for (const std::string prefix : {"", "bert.", "roberta.", "electra."}) {
+    EXPECT_EQ(gguf(prefix + "embeddings.word_embeddings.weight"), "token_embd.weight");
+    EXPECT_EQ(gguf(prefix + "embeddings.LayerNorm.gamma"), "token_embd_norm.weight");
+    EXPECT_EQ(gguf(prefix + "encoder.layer.3.output.LayerNorm.beta"),
+              "blk.3.layer_output_norm.bias");
+    EXPECT_EQ(gguf(prefix + "encoder.layer.3.attention.self.key.bias"), "blk.3.attn_k.bias");
+    EXPECT_EQ(gguf(prefix + "encoder.layer.3.attention.output.dense.weight"),
+              "blk.3.attn_output.weight");
+  }
+  for (const std::string prefix : {"", "distilbert."}) {
+    EXPECT_EQ(gguf(prefix + "transformer.layer.1.sa_layer_norm.bias"),
+              "blk.1.attn_output_norm.bias");
+    EXPECT_EQ(gguf(prefix + "transformer.layer.1.ffn.lin2.weight"), "blk.1.ffn_down.weight");
+  }
+  EXPECT_EQ(gguf("electra.embeddings_project.weight"), "token_embd_in.weight");
+  EXPECT_FALSE(names.gguf_of("bert.pooler.dense.weight").mapped);
+  EXPECT_FALSE(names.gguf_of("cls.predictions.bias").mapped);
+  EXPECT_TRUE(is_ignored_hf_tensor("bert.embeddings.position_ids"));
+  EXPECT_EQ(names.hf_of("blk.2.ffn_up.bias"), "encoder.layer.2.intermediate.dense.bias");
+}
+
+}  // namespace
+}  // namespace ruv
