@@ -388,6 +388,7 @@ class Ops {
   virtual void gate(View gate, View up, Act act) = 0;
   // x = act(x)
   virtual void activate(View x, Act act) = 0;
+  virtual void xielu(View x, const Xielu& numbers) = 0;
   // x = min(max(x, -limit), limit)
   virtual void clamp(View x, float limit) = 0;
   // x = factor · x

@@ -35,6 +35,7 @@ void inherit_all(Kernels& k, const Kernels& from) {
     inherit(k.gate[act], from.gate[act]);
     inherit(k.activate[act], from.activate[act]);
   }
+  inherit(k.xielu, from.xielu);
   inherit(k.rope_half, from.rope_half);
   inherit(k.softcap, from.softcap);
   inherit(k.exp_sum, from.exp_sum);

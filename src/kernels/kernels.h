@@ -238,6 +238,7 @@ struct Kernels {
   // σ(x), tanh.
   std::array<void (*)(float* gate, const float* up, int64_t n), kActs> gate = {};
   std::array<void (*)(float* x, int64_t n), kActs> activate = {};
+  void (*xielu)(float* x, int64_t n, const Xielu& numbers) = nullptr;
   // Rotates pairs (x[i], x[i + n_dims/2]), i < n_dims/2, of one head by (cos[i], sin[i]).
   void (*rope_half)(float* x, const float* cos, const float* sin, int64_t n_dims) = nullptr;
   // x = cap · tanh(x / cap)

@@ -353,6 +353,10 @@ const std::vector<KernelCase>& kernel_cases() {
       {"relu2", act_of(Act::relu2), 0xD25D8F098617FDFF},
       {"sigmoid", act_of(Act::sigmoid), 0x0DAF955D3D4A622D},
       {"tanh", act_of(Act::tanh), 0xAC0C2AFF9AD90810},
+      {"xielu", of([](K k, float* x, Row, int64_t n) {
+         k.xielu(x, n, {0.8F, 0.9F, 0.5F, -1e-6F});
+       }),
+       0xC8901DDBE135D534},
       {"state_step", state_step_hash, 0xC80130F768F358DD},
       {"scan_step", scan_step_hash, 0x1CC23437BDD0CFE6},
       {"rope_half", rope_hash, 0x8787D22887E762CD},

@@ -88,6 +88,14 @@ void activate(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = kAct(x[i]);
 }
 
+inline void xielu(float* x, int64_t n, const Xielu& a) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = x[i];
+    x[i] = a.slope * v +
+           (v > 0 ? a.positive * v * v : a.negative * (std::expm1(std::min(v, a.last)) - v));
+  }
+}
+
 inline void rope_half(float* x, const float* cos, const float* sin, int64_t n_dims) {
   const int64_t half = n_dims / 2;
   for (int64_t i = 0; i < half; ++i) {
@@ -304,6 +312,7 @@ inline const Kernels kKernels = {
     .activate = {activate<silu_of>, activate<gelu_of>, activate<exact_gelu_of>,
                  activate<quick_gelu_of>, activate<relu_of>, activate<relu2_of>,
                  activate<sigmoid_of>, activate<tanh_of>},
+    .xielu = xielu,
     .rope_half = rope_half,
     .softcap = softcap,
     .exp_sum = exp_sum,

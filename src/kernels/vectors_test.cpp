@@ -176,6 +176,14 @@ TEST_P(VectorTable, RopeHalf) {
   }
 }
 
+TEST_P(VectorTable, Xielu) {
+  for (const Xielu& numbers : {Xielu{0.8F, 0.9F, 0.5F, -1e-6F}, Xielu{1.5F, 0.2F, 0.1F, -0.05F}}) {
+    const auto apply = [&](const Kernels& k, float* x, int64_t n) { k.xielu(x, n, numbers); };
+    compare(apply, 2e-6, 2e-6, -8, 8);
+    compare(apply, 2e-6, 2e-6, -200, 0);
+  }
+}
+
 TEST_P(VectorTable, Softcap) {
   for (const float cap : {0.5F, 30.0F, 50.0F}) {
     compare([&](const Kernels& k, float* x, int64_t n) { k.softcap(x, n, cap); }, 1e-6, 0, -200,

@@ -14,4 +14,11 @@ enum class Norm : uint8_t { rms, layer };
 enum class Act : uint8_t { silu, gelu_tanh, gelu, quick_gelu, relu, relu2, sigmoid, tanh };
 inline constexpr size_t kActs = 8;
 
+// xIELU (Huang, 2024), a function with numbers that each layer learns:
+//   x > 0: positive · x² + slope · x     else: negative · (exp(min(x, last)) - 1 - x) + slope · x
+struct Xielu {
+  float positive = 0, negative = 0, slope = 0;
+  float last = 0;  // a number just below 0
+};
+
 }  // namespace ruv

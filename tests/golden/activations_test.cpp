@@ -142,6 +142,10 @@ class NotingOps final : public Ops {
   void gather(View out, View x, std::span<const int32_t> rows) override {
     ops_.gather(out, x, rows);
   }
+  void xielu(View x, const Xielu& numbers) override {
+    ops_.xielu(x, numbers);
+    note(x);
+  }
   void softcap(View x, float cap) override {
     ops_.softcap(x, cap);
     note(x);

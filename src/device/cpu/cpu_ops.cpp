@@ -163,6 +163,11 @@ void CpuOps::activate(View x, Act act) {
   for_rows(x.n_rows, x.n_cols * 4, [&](int64_t i) { kernel(row(x, i), x.n_cols); });
 }
 
+void CpuOps::xielu(View x, const Xielu& numbers) {
+  for_rows(x.n_rows, x.n_cols * 4,
+           [&](int64_t i) { kernels_->xielu(row(x, i), x.n_cols, numbers); });
+}
+
 void CpuOps::clamp(View x, float limit) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     float* const numbers = row(x, i);

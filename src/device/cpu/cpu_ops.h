@@ -59,6 +59,7 @@ class CpuOps final : public Ops {
   void expect(const Weight& weight) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
+  void xielu(View x, const Xielu& numbers) override;
   void clamp(View x, float limit) override;
   void scale(View x, float factor) override;
   void scale_rows(View x, View factors) override;

@@ -31,6 +31,7 @@ constexpr Kernels vector_table(const char* isa) {
       .add = Vectors<V>::add,
       .gate = gates<V>(std::make_index_sequence<kActs>()),
       .activate = activations<V>(std::make_index_sequence<kActs>()),
+      .xielu = Vectors<V>::xielu,
       .rope_half = Vectors<V>::rope_half,
       .softcap = Vectors<V>::softcap,
       .exp_sum = Vectors<V>::exp_sum,

@@ -139,6 +139,14 @@ RUV_INLINE typename V::F exp_of(typename V::F x) {
   return V::zero_below(V::add(half, half), x, V::set(kExpMin));
 }
 
+// exp(x) - 1 for x <= 0, exact for small x.
+template <class V>
+RUV_INLINE typename V::F exp_less_one(typename V::F x) {
+  const ExpParts<V> e = exp_parts<V>(x);
+  const auto power = V::add(e.half_power, e.half_power);
+  return V::fma(power, e.fraction, V::sub(power, V::set(1.0F)));
+}
+
 // m / (m + 2), m = exp(2|x|) - 1, with the sign of x; exact for small x, 1 beyond 10.
 template <class V>
 RUV_INLINE typename V::F tanh_of(typename V::F x) {
@@ -289,6 +297,17 @@ struct Vectors {
   template <Act kAct>
   static void activate(float* x, int64_t n) {
     map<V>(x, n, [](F v) { return act_of<V, kAct>(v); });
+  }
+  static void xielu(float* x, int64_t n, const Xielu& a) {
+    map<V>(x, n, [&a](F v) {
+      const F above = V::max(v, V::zero());
+      const F below = V::min(v, V::zero());
+      const F lost = V::sub(exp_less_one<V>(V::min(below, V::set(a.last))), below);
+      const F bent =
+          V::zero_below(V::mul(lost, V::set(a.negative)), V::sub(V::zero(), v), V::zero());
+      const F square = V::mul(V::mul(above, above), V::set(a.positive));
+      return V::add(V::add(square, bent), V::mul(v, V::set(a.slope)));
+    });
   }
   static void softcap(float* x, int64_t n, float cap) {
     map<V>(x, n, [cap](F v) { return V::mul(V::set(cap), tanh_of<V>(V::div(v, V::set(cap)))); });
