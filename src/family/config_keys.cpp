@@ -33,6 +33,8 @@ std::string_view window_keys(const HfClass& hf) {
       return "use_sliding_window max_window_layers layer_types";
     case HfWindows::never:
       return "layer_types";
+    case HfWindows::local:
+      return "window_size attention_types";
     case HfWindows::chunks:
       return "attention_chunk_size layer_types";
     case HfWindows::listed:

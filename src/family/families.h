@@ -55,6 +55,13 @@
   X(jais2)              \
   X(vaultgemma)         \
   X(llama4)             \
+  X(gpt_neo)            \
+  X(nanochat)           \
+  X(persimmon)          \
+  X(bitnet)             \
+  X(apertus)            \
+  X(mistral4)           \
+  X(hyperclovax)        \
   X(gptneox)            \
   X(falcon)             \
   X(bloom)              \

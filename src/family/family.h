@@ -20,8 +20,9 @@ namespace ruv {
 // Where a block normalises: before attention and feed-forward, before and after each, after each;
 // or the stream itself, once each has been added to it.
 enum class NormPlace : uint8_t { pre, sandwich, post, sum };
-// Whether queries and keys are normalised: each head, all with one weight; or all heads as one row.
-enum class QkNorm : uint8_t { none, heads, rows };
+// Whether queries and keys are normalised: each head, all with one weight or each with its own; or
+// all heads as one row.
+enum class QkNorm : uint8_t { none, heads, own_heads, rows };
 // How tokens know their position: heads are rotated; a table is added to the embeddings; scores
 // fall with the distance (ALiBi); by the causal mask only.
 enum class Positions : uint8_t { rope, learned, alibi, none };
@@ -71,6 +72,7 @@ struct BlockSpec {
   // do, one norm is before both.
   bool parallel = false;
   bool shared_norm = false;
+  bool sub_norms = false;  // norms before the last matrices of attention and of the feed-forward
   Mixers mixers = Mixers::attention;
   bool linear_pre_norm =
       false;                  // layers of linear attention normalise before, whatever the others do
@@ -99,9 +101,11 @@ struct BlockSpec {
   QkNorm qk_norm = QkNorm::none;
   bool qk_norm_optional = false;  // where the config says so, or the file has the weights
   bool qk_norm_weights = true;    // its norms have weights
+  bool qk_norm_biases = true;     // and, if they are layer norms with biases, biases
   bool rotates_first = false;     // positions come before that norm
   bool gated = true;              // feed-forward: down(act(gate) · up), else down(act(up))
   Act act = Act::silu;
+  bool xielu = false;  // in its place, where the file says no other
   Windows windows = Windows::none;
   int64_t window_period = 0;        // periodic: the last layer of each period sees all keys
   bool full_first = false;          // the first layer of each period does, in place of the last
@@ -215,6 +219,7 @@ struct FamilyRecord {
   bool divides_logits = false;  // by the file's logit_scale
   // Heads rotate as pairs (2i, 2i + 1) in files of both kinds.
   bool neighbour_pairs = false;
+  bool turns_backwards = false;  // heads are rotated by the negative of the usual angles
 
   // What files mean that name no scales: of the embedding; of what a block adds, over the root of
   // the number of layers; and logits times this over the hidden size. 0: 1.

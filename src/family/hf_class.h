@@ -31,6 +31,7 @@ enum class HfWindows : uint8_t {
   alternate,         // use_sliding_window; layers 0, 2, … below max_window_layers, or layer_types
   periodic,          // layer_types, or all but every n-th layer
   periodic_or_none,  // the same, where sliding_window is not null
+  local,             // window_size, of the layers that attention_types calls local
   chunks,            // attention_chunk_size, of layers that layer_types names, or that rotate
   never,             // layer_types may name layers that see all
 };
@@ -59,6 +60,7 @@ struct HfLatent {
   int64_t rope_dim = 0;
   int64_t value_dim = 0;
   std::string_view rope_alias = {};  // another name of qk_rope_head_dim
+  bool part_of_head = false;         // partial_rotary_factor is that width over the head's
 };
 // A class that scores texts: its names, the tensors of its two matrices (without a first one it has
 // one only) and of a norm between them, and the activation after the first, or the key that says
@@ -144,6 +146,7 @@ struct HfClass {
   std::string_view rotated_dims_key = {};
   HfGrowth growth = HfGrowth::none;
   double query_scalar = 0;        // default of query_pre_attn_scalar; 0: the class has none
+  bool scores_are_plain = false;  // scores are not divided by the root of a head's size
   bool scales_attention = false;  // scale_attn_weights, scale_attn_by_inverse_layer_idx
   // Keys that say whether projections have biases, where the block does not always have them.
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
@@ -177,6 +180,7 @@ struct HfClass {
   std::string_view position_type_key = {};
   // Keys of numbers that multiply embeddings, what a block adds, scores and logits; absent: 1.
   std::string_view embed_scale = {}, residual_scale = {}, attn_scale = {}, logit_scale = {};
+  bool attn_scale_by_size = false;  // absent or null: by the size of a head, in place of 1
   double logit_scale_default = 1;
   double embed_scale_default = 1;
   // residual_scale is divided by the root of the number of layers, and null means 1 in its place.

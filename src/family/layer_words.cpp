@@ -41,12 +41,14 @@ void add_norms(const BlockSpec& block, Words& words) {
   words.add_if(block.token_types, "token types")
       .add_if(block.embd_norm, "normalised embeddings")
       .add_if(block.norm == Norm::layer && !block.norm_weights, "layer norms without weights")
+      .add_if(block.norm == Norm::rms && !block.norm_weights, "norms without weights")
       .add_if(block.norm == Norm::layer && block.norm_weights && !block.norm_biases,
               "layer norms without biases")
       .add_if(block.norm == Norm::layer && block.norm_weights && block.norm_biases, "layer norms")
       .add_if(block.norm_place == NormPlace::sandwich, "norms before and after")
       .add_if(block.norm_place == NormPlace::post, "norms after")
       .add_if(block.norm_place == NormPlace::sum, "norms of sums")
+      .add_if(block.sub_norms, "norms before the last matrices")
       .add_if(block.parallel, "feed-forward beside attention");
 }
 

@@ -16,27 +16,39 @@
 #include "format/row_order.h"
 #include "format/tensor_names.h"
 #include "format/vocab_names.h"
+#include "format/xielu.h"
 
 namespace ruv {
 namespace {
 
 constexpr size_t kMaxGgufDims = 4;
-constexpr std::string_view kExpertRoles[] = {"ffn_gate.", "ffn_down.", "ffn_up."};
+// Tensors of which a checkpoint has one for each expert or head, and how they end once stacked; the
+// key that counts them.
+struct StackedRole {
+  std::string_view name, ending, count;
+};
+constexpr StackedRole kStackedRoles[] = {{"ffn_gate.", "_exps.weight", "expert_count"},
+                                         {"ffn_down.", "_exps.weight", "expert_count"},
+                                         {"ffn_up.", "_exps.weight", "expert_count"},
+                                         {"attn_q_norm.", ".weight", "attention.head_count"},
+                                         {"attn_k_norm.", ".weight", "attention.head_count_kv"}};
 
 // "blk.3.ffn_up.7.weight" as {"blk.3.ffn_up_exps.weight", 7}; an empty name for others.
 struct ExpertName {
   std::string stacked;
   int64_t expert = 0;
+  std::string_view count = {};
 };
 ExpertName expert_name_of(std::string_view name) {
-  for (const std::string_view role : kExpertRoles) {
-    const size_t at = name.find(role);
+  for (const StackedRole& role : kStackedRoles) {
+    const size_t at = name.find(role.name);
     if (!name.starts_with("blk.") || at == name.npos) continue;
-    const std::string_view rest = name.substr(at + role.size());
+    const std::string_view rest = name.substr(at + role.name.size());
     const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
     if (digits == 0 || digits > 6 || rest.substr(digits) != ".weight") continue;
-    const std::string_view stem = name.substr(0, at + role.size() - 1);
-    return {fmt::format("{}_exps.weight", stem), std::stoll(std::string(rest.substr(0, digits)))};
+    const std::string_view stem = name.substr(0, at + role.name.size() - 1);
+    return {fmt::format("{}{}", stem, role.ending), std::stoll(std::string(rest.substr(0, digits))),
+            role.count};
   }
   return {};
 }
@@ -46,10 +58,10 @@ Status stack_expert(const ModelFile& model, const TensorInfo& info, const Expert
                     std::vector<ExportTensor>& tensors) {
   auto found = std::find_if(tensors.begin(), tensors.end(),
                             [&](const ExportTensor& other) { return other.name == name.stacked; });
-  const int64_t n_experts = TRY(model.integer("expert_count"));
+  const int64_t n_experts = TRY(model.integer(name.count));
   if (name.expert >= n_experts || n_experts > static_cast<int64_t>(model.tensors().size())) {
-    return fail(Code::corrupt, "{}: tensor '{}': the config has {} experts", model.path(),
-                quoted_name(info.name), n_experts);
+    return fail(Code::corrupt, "{}: tensor '{}': the config's {} is {}", model.path(),
+                quoted_name(info.name), model.shown_key(name.count), n_experts);
   }
   if (found == tensors.end()) {
     ExportTensor stacked{.name = name.stacked, .shape = info.shape};
@@ -370,6 +382,7 @@ int64_t ExportTensor::n_rows() const {
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
   std::vector<ExportTensor> tensors;
   for (const TensorInfo& info : model.tensors()) {
+    if (is_xielu_tensor(info.name)) continue;
     const ExpertName expert =
         model.container() == "gguf" ? ExpertName{} : expert_name_of(info.name);
     if (!expert.stacked.empty()) {
@@ -410,6 +423,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out) {
     from_gguf ? out.add(key, value) : add_config_value(out, key, value);
   }
   if (from_gguf) return {};
+  TRY(export_xielu(model, out));
   if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
   if (model.find("general.name") == nullptr)
     out.add_text("general.name", folder_name(model.path()));

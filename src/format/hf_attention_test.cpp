@@ -139,6 +139,37 @@ TEST(HfChunkKeys, ChunksAndGrowthOfLlama4) {
   EXPECT_EQ(number(config, "attention.sliding_window"), 0);
 }
 
+// Groups follow each other as often as they say; together they are all layers.
+TEST(HfLocalKeys, WindowsOfGptNeo) {
+  Json config = {{"model_type", "gpt_neo"}, {"hidden_size", 64}, {"num_layers", 24}};
+  EXPECT_EQ(number(config, "attention.sliding_window"), 256);
+  EXPECT_EQ(number(config, "attention.scale"), 1);
+  EXPECT_EQ(number(config, "feed_forward_length"), 256);
+  config["num_layers"] = 3;
+  EXPECT_TRUE(names(error_of(config), "num_layers"));
+  config["attention_types"] = {{{"global", "local"}, 1}, {{"local"}, 1}};
+  EXPECT_EQ(error_of(config), "no error");
+  config["attention_types"] = {{{"global", "sideways"}, 1}, {{"local"}, 1}};
+  EXPECT_TRUE(names(error_of(config), "attention_types"));
+  config["attention_types"] = {{{"global", "local"}, 2147483647}};
+  EXPECT_TRUE(names(error_of(config), "attention_types"));
+}
+
+TEST(HfRopeKeys, ThePartOfAHeadOfMistral4IsItsRotatedWidth) {
+  Json config = small("mistral4");
+  EXPECT_EQ(number(config, "rope.dimension_count"), 64);
+  EXPECT_EQ(number(config, "rope.scaling.factor"), 128);
+  EXPECT_EQ(number(config, "attention.temperature_length"), 8192);
+  config["rope_parameters"] = {{"rope_type", "linear"},
+                               {"factor", 2.0},
+                               {"llama_4_scaling_beta", 0.1},
+                               {"partial_rotary_factor", 0.5},
+                               {"original_max_position_embeddings", 64}};
+  EXPECT_EQ(number(config, "rope.dimension_count"), 64);
+  config["rope_parameters"]["partial_rotary_factor"] = 0.25;
+  EXPECT_TRUE(names(error_of(config), "rope_parameters.partial_rotary_factor"));
+}
+
 // A base beside the default counts; an empty rope_scaling does not take its place, empty
 // rope_parameters do.
 TEST(HfRopeKeys, GptOssScalesPositionsByDefault) {

@@ -236,7 +236,10 @@ Status ConfigReader::read_rest() {
   TRY(kept(read_rotated_layers()));
   TRY(kept(read_position_type()));
   const bool rotates = !hf_.rope_optional || !TRY(rope_base_is_null());
-  if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_}, out_)));
+  const int64_t plain_dim = hf_.latent.part_of_head
+                                ? TRY(config_.positive_or("qk_nope_head_dim", hf_.latent.plain_dim))
+                                : 0;
+  if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim}, out_)));
   TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));
 }
@@ -315,6 +318,7 @@ Status ConfigReader::read_attention_scale() {
     if (!(scalar > 0)) return config_.wrong(kName, "is not above 0");
     out_.set("attention.query_pre_attn_scalar", scalar, config_.path_of(kName));
   }
+  if (hf_.scores_are_plain) out_.set("attention.scale", 1.0, std::string());
   if (!hf_.scales_attention) return {};
   if (!TRY(config_.truth("scale_attn_weights")).value_or(true)) {
     out_.set("attention.scale", 1.0, "scale_attn_weights");
@@ -364,6 +368,7 @@ Status ConfigReader::read_scales() {
                       {"logit_scale", hf_.logit_scale, hf_.logit_scale_default}};
   for (const Row& row : rows) {
     if (row.name.empty()) continue;
+    if (hf_.attn_scale_by_size && row.name == hf_.attn_scale && !config_.is_set(row.name)) continue;
     const double scale = TRY(config_.number(row.name)).value_or(row.otherwise);
     if (scale == 0) return config_.wrong(row.name, "is 0");
     out_.set(row.key, scale, config_.path_of(row.name));
@@ -457,6 +462,7 @@ Status ConfigReader::read_rotated_layers() {
 
 Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::none || hf_.windows == HfWindows::chunks) return {};
+  if (hf_.windows == HfWindows::local) return read_hf_local_windows(config_, n_layers_, out_);
   if (hf_.windows == HfWindows::never) {
     return config_.is_set("layer_types") ? read_layer_types(std::nullopt) : Status();
   }
@@ -680,6 +686,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
   const bool is_scan = family->block.state_space == StateSpace::heads;
   if (is_scan && gguf_name.ends_with(".ssm_norm.weight")) return flag_of(*this, "ssm.norm");
   if (!gguf_name.ends_with(".bias")) return true;
+  if (is_head_norm && !family->block.qk_norm_biases) return false;
   if (is_norm) {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }

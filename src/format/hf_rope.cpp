@@ -150,7 +150,12 @@ Status RopeReader::read_part(const Members& rope, bool scaled) {
                                                 : beside;
   const std::string name = place.path_of(key);
   n_dims_ = head_.dim;
-  if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
+  if (head_.plain_dim > 0) {
+    const auto whole = static_cast<double>(head_.dim + head_.plain_dim);
+    if (given && static_cast<int64_t>(whole * part) != head_.dim) {
+      return place.wrong(key, "is not what qk_rope_head_dim is of a head", Code::unsupported);
+    }
+  } else if (hf_.rope == HfRope::partial || hf_.rope == HfRope::longrope) {
     if (part <= 0 || part > 1) {
       return place.wrong(key, "is not in the range above 0 to 1");
     }

@@ -32,6 +32,7 @@ class HfValues {
 struct HfHead {
   int64_t dim = 0;
   int64_t max_positions = 0;
+  int64_t plain_dim = 0;  // of latent attention: what a head has beside the rotated part
 };
 // The object that settings of rotary positions are in: rope_scaling, unless it is empty, else
 // rope_parameters, else the class's own. Valid as long as both arguments. Fails: corrupt.
@@ -81,6 +82,9 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
 // unsupported.
 Status read_hf_growth(const Members& config, HfValues& out);
 
+// The window and which layers have it: groups of kinds of layers, each with how often it follows
+// itself. Fails: corrupt.
+Status read_hf_local_windows(const Members& config, int64_t n_layers, HfValues& out);
 // The size of chunks and which layers see only theirs: those that layer_types names, or those whose
 // heads rotate. Fails: corrupt, unsupported.
 Status read_hf_chunks(const Members& config, const std::vector<bool>& rotated, HfValues& out);

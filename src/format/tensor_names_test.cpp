@@ -80,6 +80,43 @@ TEST(TensorNames, FamiliesBeforeLlama) {
   EXPECT_EQ(gguf("transformer.h.0.attn.c_attn.bias", "starcoder"), "blk.0.attn_qkv.bias");
 }
 
+TEST(TensorNames, NormsAndNumbersOfFurtherDecoders) {
+  EXPECT_EQ(gguf("model.layers.3.self_attn.q_layernorm.norms.5.weight", "stablelm"),
+            "blk.3.attn_q_norm.5.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.attn_sub_norm.weight", "bitnet"),
+            "blk.3.attn_sub_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.mlp.ffn_sub_norm.weight", "bitnet"), "blk.3.ffn_sub_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.pre_feedforward_layernorm.weight", "vaultgemma"),
+            "blk.3.ffn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.post_attention_layernorm.weight", "hyperclovax"),
+            "blk.3.ffn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.post_norm1.weight", "hyperclovax"),
+            "blk.3.post_attention_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.post_norm2.weight", "hyperclovax"), "blk.3.post_ffw_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.feedforward_layernorm.weight", "apertus"),
+            "blk.3.ffn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.mlp.act_fn.alpha_p", "apertus"), "blk.3.xielu.alpha_p");
+  EXPECT_EQ(gguf("transformer.h.3.attn.attention.out_proj.bias", "gpt_neo"),
+            "blk.3.attn_output.bias");
+  EXPECT_EQ(gguf("model.layers.3.mlp.fc1.weight", "nanochat"), "blk.3.ffn_up.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.query_key_value.bias", "persimmon"),
+            "blk.3.attn_qkv.bias");
+  EXPECT_EQ(gguf("model.final_layernorm.weight", "persimmon"), "output_norm.weight");
+}
+
+TEST(TensorNames, ExpertsOfLlama4AndMistral4) {
+  const MappedName fused =
+      names("llama4").gguf_of("model.layers.3.feed_forward.experts.gate_up_proj");
+  EXPECT_EQ(fused.gguf, "blk.3.ffn_gate_exps.weight");
+  EXPECT_EQ(fused.other, "blk.3.ffn_up_exps.weight");
+  EXPECT_EQ(
+      gguf("language_model.model.layers.3.feed_forward.shared_expert.down_proj.weight", "llama4"),
+      "blk.3.ffn_down_shexp.weight");
+  EXPECT_EQ(gguf("model.layers.3.feed_forward.router.weight", "llama4"),
+            "blk.3.ffn_gate_inp.weight");
+  EXPECT_EQ(gguf("model.layers.3.mlp.experts.down_proj", "mistral4"), "blk.3.ffn_down_exps.weight");
+}
+
 TEST(TensorNames, LayersOfLfm2) {
   EXPECT_EQ(gguf("model.embedding_norm.weight", "lfm2"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("model.layers.0.operator_norm.weight", "lfm2"), "blk.0.attn_norm.weight");

@@ -109,8 +109,8 @@ class Binder {
       if (!plan.has(row.role)) continue;
       const std::string name = fmt::format("{}{}", prefix_, norm_name(row));
       const bool of_heads = row.role == NormRole::q || row.role == NormRole::k;
-      const bool has_weights = !of_heads || m_.family->block.qk_norm_weights;
-      TRY(source_.noted(name + ".", bind_norm(name, plan.extent(row.n), w[row.role], has_weights)));
+      TRY(source_.noted(name + ".", of_heads ? bind_head_norm(name, row, plan, w[row.role])
+                                             : bind_norm(name, plan.extent(row.n), w[row.role])));
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
@@ -300,13 +300,41 @@ class Binder {
     return is_ffn ? m_.family->ffn_norm : row.tensor;
   }
 
-  Status bind_norm(const std::string& name, int64_t n, NormWeights& norm, bool has_weights = true) {
+  Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
     const BlockSpec& block = m_.family->block;
     std::vector<float> weight(static_cast<size_t>(n), 1.0F);
-    if (block.norm_weights && has_weights) weight = TRY(source_.norm(name + ".weight", n));
+    if (block.norm_weights) weight = TRY(source_.norm(name + ".weight", n));
     norm.weight = TRY(source_.upload(std::move(weight)));
     if (block.norm != Norm::layer || !block.norm_biases) return {};
     norm.bias = TRY(source_.upload(TRY(source_.vector(name + ".bias", n))));
+    return {};
+  }
+
+  // The norm of queries or keys. Checkpoints may have a tensor for each head.
+  Status bind_head_norm(const std::string& name, const NormRow& row, const LayerPlan& plan,
+                        NormWeights& norm) {
+    const BlockSpec& block = m_.family->block;
+    const int64_t n = plan.extent(row.n);
+    std::vector<float> weight;
+    if (!block.norm_weights || !block.qk_norm_weights) {
+      weight.assign(static_cast<size_t>(n), 1.0F);
+    } else if (plan.qk_norm == QkNorm::own_heads && !source_.has(name + ".weight")) {
+      for (int64_t head = 0; head < n / plan.head_dim; ++head) {
+        const std::vector<float> own =
+            TRY(source_.norm(fmt::format("{}.{}.weight", name, head), plan.head_dim));
+        weight.insert(weight.end(), own.begin(), own.end());
+      }
+    } else {
+      weight = TRY(source_.norm(name + ".weight", n));
+    }
+    const Role role = row.role == NormRole::q ? Role::q : Role::k;
+    const bool moves = m_.file->rope_order() == RopeOrder::neighbours;
+    if (moves) rotate_as_halves(weight, role, plan, m_.rope);
+    norm.weight = TRY(source_.upload(std::move(weight)));
+    if (block.norm != Norm::layer || !block.norm_biases || !block.qk_norm_biases) return {};
+    std::vector<float> bias = TRY(source_.vector(name + ".bias", n));
+    if (moves) rotate_as_halves(bias, role, plan, m_.rope);
+    norm.bias = TRY(source_.upload(std::move(bias)));
     return {};
   }
 

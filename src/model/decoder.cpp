@@ -13,7 +13,7 @@ void apply(Ops& ops, View out, View x, const NormWeights& w, const LayerPlan& p)
 
 void norm_heads(Ops& ops, const LayerPlan& p, const LayerWeights& w, View q, View k) {
   if (p.qk_norm == QkNorm::none) return;
-  const bool heads = p.qk_norm == QkNorm::heads;
+  const bool heads = p.qk_norm != QkNorm::rows;
   for (const auto& [view, role] : {std::pair(q, NormRole::q), std::pair(k, NormRole::k)}) {
     const View rows = heads ? view.split(p.head_dim) : view;
     apply(ops, rows, rows, w[role], p);
@@ -52,6 +52,7 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   ops.attend(out, q, attend_params(p, w, i));
   if (p.gates_attention) ops.gate(gate, out, Act::sigmoid);
   const View gated = p.gates_attention ? gate : out;
+  if (p.has(NormRole::attn_sub)) apply(ops, gated, gated, w[NormRole::attn_sub], p);
   ops.matmul(a.h, gated, w[Role::o].weight, w[Role::o].bias);
   adapt(Role::o, a.h, gated);
 }
@@ -180,8 +181,9 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
   } else {
     ops.matmul(gate, a.h2, w[Role::up].weight, w[Role::up].bias);
     adapt(Role::up, gate, a.h2);
-    ops.activate(gate, p.act);
+    p.xielu ? ops.xielu(gate, *p.xielu) : ops.activate(gate, p.act);
   }
+  if (p.has(NormRole::ffn_sub)) apply(ops, gate, gate, w[NormRole::ffn_sub], p);
   ops.matmul(a.h, gate, w[Role::down].weight, w[Role::down].bias);
   adapt(Role::down, a.h, gate);
   if (p.ff_scales[1] != 1) ops.scale(a.h, p.ff_scales[1]);

@@ -53,6 +53,15 @@ Result<Act> read_activation(const ModelFile& file, std::string_view key, Act abs
               file.path(), file.shown_key(key), quoted_name(name));
 }
 
+// Those of the feed-forward and of a convolution.
+Status read_activations(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  constexpr std::string_view kKey = "hidden_act";
+  h.xielu = block.xielu && (file.find(kKey) == nullptr || TRY(file.text(kKey)) == "xielu");
+  if (!h.xielu) h.act = TRY(read_activation(file, kKey, block.act));
+  h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
+  return {};
+}
+
 // A number that float32 has.
 Result<float> finite_or(const ModelFile& file, std::string_view key, double absent) {
   const auto number = static_cast<float>(TRY(file.number_or(key, absent)));
@@ -450,8 +459,7 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
 Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
   if (!family.block.has_layers) return read_table_numbers(file);
   HParams h;
-  h.act = TRY(read_activation(file, "hidden_act", family.block.act));
-  h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
+  TRY(read_activations(file, family.block, h));
   h.n_layers = TRY(read_layers(file, family));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   const bool only_scans = family.block.mixers == Mixers::state_space;

@@ -32,6 +32,7 @@ struct HParams {
   std::vector<int64_t>
       ff_widths;  // of each layer, BlockSpec::one_half only; 0: it has no such half
   Act act = Act::silu;
+  bool xielu = false;        // in place of act
   Act scan_act = Act::silu;  // of the convolution before a scan, BlockSpec::one_half only
   int64_t n_experts = 0;     // 0: no layer has any
   int64_t n_experts_used = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "format/xielu.h"
 #include "model/alibi.h"
 
 namespace ruv {
@@ -235,6 +236,9 @@ bool LayerPlan::has(NormRole role) const {
       return has(Role::q_a);
     case NormRole::kv_a:
       return has(Role::kv_a);
+    case NormRole::attn_sub:
+    case NormRole::ffn_sub:
+      return sub_norms;
     case NormRole::attn_post:
       return norms_after();
     case NormRole::ffn_post:
@@ -303,9 +307,9 @@ int64_t LayerPlan::extent(LayerSize e) const {
     case LayerSize::experts:
       return n_experts;
     case LayerSize::q_norm:
-      return qk_norm == QkNorm::rows ? n_heads * head_dim : head_dim;
+      return qk_norm == QkNorm::heads ? head_dim : n_heads * head_dim;
     case LayerSize::k_norm:
-      return qk_norm == QkNorm::rows ? n_kv_heads * head_dim : head_dim;
+      return qk_norm == QkNorm::heads ? head_dim : n_kv_heads * head_dim;
     case LayerSize::shared_ff:
       return n_ff_shared;
     case LayerSize::one:
@@ -350,6 +354,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                                                                  : Mixer::short_conv;
   const bool has_both = block.mixers == Mixers::state_and_attention;
   const PositionScale growth = TRY(query_growth(file, family, h.window));
+  std::vector<Xielu> xielus;
+  if (h.xielu) xielus = TRY(read_xielu(file, h.n_layers));
   std::vector<LayerPlan> layers;
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
@@ -369,6 +375,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .attn_norm = i > 0 || block.first_norm,
          .parallel = h.parallel,
          .shared_norm = h.shared_norm,
+         .sub_norms = block.sub_norms,
          .residual_scale = h.residual_scale * share_of_halved(file, h, i),
          .mixer = mixer,
          .n_conv_taps = attends && !has_both ? 0 : h.n_conv_taps,
@@ -401,6 +408,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
       layers.back().alibi_slopes = alibi_slopes(h.n_heads, h.max_alibi_bias);
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
+    if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
     if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);
   }

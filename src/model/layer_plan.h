@@ -2,6 +2,7 @@
 // the file. The decoder walks plans, so layers may differ in anything a plan says.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct LayerPlan {
   bool attn_norm = true;     // attention reads a normalised stream, where there are norms before
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // one norm is before both
+  bool sub_norms = false;    // norms before the last matrices of both
   float residual_scale = 1;  // of what each adds to the stream
 
   Mixer mixer = Mixer::attention;
@@ -83,6 +85,7 @@ struct LayerPlan {
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
+  std::optional<Xielu> xielu = {};          // in place of act
   int64_t n_ff = 0;                         // of one expert, if there are any
   std::array<float, 2> ff_scales = {1, 1};  // of a gated one's gate and result
 

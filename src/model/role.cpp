@@ -67,9 +67,11 @@ constexpr NormRow kNormRows[] = {
     {NormRole::k, "attn_k_norm", k_norm},
     {NormRole::q_a, "attn_q_a_norm", q_rank},
     {NormRole::kv_a, "attn_kv_a_norm", kv_rank},
+    {NormRole::attn_sub, "attn_sub_norm", attn},
     {NormRole::attn_post, "post_attention_norm", embd},
     {NormRole::attn_sum, "attn_output_norm", embd},
     {NormRole::ffn, "ffn_norm", embd},
+    {NormRole::ffn_sub, "ffn_sub_norm", ff},
     {NormRole::ffn_post, "post_ffw_norm", embd},
     {NormRole::ffn_sum, "layer_output_norm", embd},
 };

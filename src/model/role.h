@@ -73,21 +73,24 @@ enum class Role : uint8_t {
 };
 inline constexpr size_t kRoles = 49;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
-// comes before attention or convolution; the "post" ones follow attention and feed-forward, the
-// "sum" ones are of the stream that these were added to.
+// comes before attention or convolution; the "sub" ones come before the last matrices of attention
+// and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
+// were added to.
 enum class NormRole : uint8_t {
   attn,
   q,
   k,
   q_a,
   kv_a,
+  attn_sub,
   attn_post,
   attn_sum,
   ffn,
+  ffn_sub,
   ffn_post,
   ffn_sum
 };
-inline constexpr size_t kNormRoles = 10;
+inline constexpr size_t kNormRoles = 12;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the

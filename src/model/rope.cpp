@@ -174,7 +174,9 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
 
 }  // namespace
 
-Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
+namespace {
+
+Result<RopePlans> read_plans(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
   if (h.positions != Positions::rope || h.n_heads == 0) return plans;
   const double base = TRY(file.number_or("rope.freq_base", 10000));
@@ -211,6 +213,19 @@ Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, c
                 file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);
   }
   TRY(read_local(file, family, n_dims, plans));
+  return plans;
+}
+
+}  // namespace
+
+Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
+  RopePlans plans = TRY(read_plans(file, family, h));
+  if (!family.turns_backwards) return plans;
+  for (std::vector<RopePlan>* all : {&plans.plans, &plans.extended}) {
+    for (RopePlan& plan : *all) {
+      for (float& frequency : plan.inv_freq) frequency = -frequency;
+    }
+  }
   return plans;
 }
 

@@ -25,6 +25,9 @@ def changed(key, value):
         return [kinds[kind == kinds[0]] for kind in value]
     if isinstance(value, list) and value and all(isinstance(x, int) for x in value):
         return [x + 1 for x in value]
+    if key == "attention_types":
+        kinds = {"global": "local", "local": "global"}
+        return [[[kinds[kind] for kind in some], often] for some, often in value]
     if isinstance(value, list) and value:
         return [1.7 * x if isinstance(x, (int, float)) else x for x in value]
     return None

@@ -78,8 +78,8 @@ class CommandR(Dense):
         super().settings(d)
         d.put("logit_scale", 0.0625, 0.25, 1.0, 2.5, absent=0.2, null=0)
         d.put("pad_token_id", 0, 3, absent=0.5, null=0)
-        if d.chance(0.05):
-            d.config["use_qk_norm"] = d.pick(True, False)
+        if d.chance(0.4):
+            d.config["use_qk_norm"] = d.pick(True, True, False)
 
 
 class Cohere2(Dense):
@@ -103,8 +103,8 @@ class StableLm(Kv):
     def settings(self, d):
         super().settings(d)
         d.put("use_parallel_residual", True, False, absent=0.3)
-        if d.chance(0.05):
-            d.config["qk_layernorm"] = d.pick(True, False)
+        if d.chance(0.4):
+            d.config["qk_layernorm"] = d.pick(True, True, False)
 
 
 class Nemotron(Kv):

@@ -12,6 +12,8 @@ import transformers
 from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM,
                           AutoModelForSequenceClassification)
 
+from families import routers
+
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
 transformers.utils.logging.set_verbosity_error()
@@ -55,12 +57,24 @@ def auto_class(config):
             "scores": AutoModelForSequenceClassification}[gives(config)]
 
 
+# Classes that AutoModelForCausalLM does not find.
+UNLISTED = {"mistral4": transformers.Mistral4ForCausalLM}
+
+
+def class_of(kind, config):
+    """The class that computes models of a type, by the name that transformers gives the type."""
+    return UNLISTED.get(kind) or auto_class(config)
+
+
 def shapes_of(config):
     """Names and shapes of the tensors of a config, tied ones included."""
     try:
         with torch.device("meta"):
-            model = auto_class(config).from_config(parse_config(config),
-                                                   attn_implementation="eager")
+            parsed = parse_config(config)
+            maker = class_of(parsed.model_type, config)
+            unlisted = parsed.model_type in UNLISTED
+            model = maker(parsed) if unlisted else maker.from_config(
+                parsed, attn_implementation="eager")
         kind = gives(config)
         prefix = ENCODERS[config["model_type"]] if kind == "hidden" else ""
         shapes = {prefix + name: tuple(p.shape) for name, p in model.state_dict().items()
@@ -90,7 +104,7 @@ STORED_NAMES = {
 
 
 # Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
-STACKED = ("gpt_oss", "llama4_text")
+STACKED = ("gpt_oss", "llama4_text", "mistral4")
 
 
 def checkpoint_shapes(shapes, model_type):
@@ -137,7 +151,8 @@ class Model:
         config = json.loads((folder / "config.json").read_text())
         self.gives = gives(config)
         try:
-            self.model, info = auto_class(config).from_pretrained(
+            maker = class_of(config.get("model_type"), config)
+            self.model, info = maker.from_pretrained(
                 folder, dtype=torch.float32, attn_implementation=implementation_of(folder),
                 experts_implementation="eager", output_loading_info=True)
         except Exception as error:
@@ -169,13 +184,27 @@ class Model:
     def rounded(self, prompts, activations=False, weights=False):
         """Logits with keys and values in half floats, as pages hold them; with the inputs of every
         projection in bfloat16, as bf16 weights meet them; with every matrix in half floats."""
+        with self.roundings(activations, weights):
+            return self.logits(prompts)
+
+    @contextlib.contextmanager
+    def roundings(self, activations=False, weights=False):
         with contextlib.ExitStack() as stack:
             stack.enter_context(half_keys_and_values(self.model))
             if activations:
                 stack.enter_context(bf16_activations(self.model))
             if weights:
                 stack.enter_context(half_matrices(self.model))
-            return self.logits(prompts)
+            yield
+
+    def first_near_tie(self, prompt, factor, **roundings):
+        """The first row of a prompt at which these roundings may choose other experts, or None."""
+        n_chosen = routers.number_of(self.model.config, routers.CHOSEN)
+        with routers.watched(self.model) as plain:
+            self.logits([prompt])
+        with self.roundings(**roundings), routers.watched(self.model) as rounded:
+            self.logits([prompt])
+        return routers.first_near_tie(plain, rounded, n_chosen, factor)
 
 
 # Projections of classes that compute attention in a method of their own.

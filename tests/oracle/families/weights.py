@@ -53,6 +53,8 @@ def role_of(name, shape, model_type, heat):
     less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
+    if not shape:  # of an activation that learns
+        return (-0.05, 0.04) if name.endswith("eps") else (0.5, 0.2)
     if len(shape) == 1 and name.endswith("weight"):
         if (name.endswith("norm.weight") and "layers" not in name and ".h." not in name
                 and "embeddings" not in name or "ln_f" in name or "norm_f" in name):
