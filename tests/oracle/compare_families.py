@@ -5,6 +5,7 @@ are odd but legal.
     compare_families.py --seed 1 --count 500            every family in turn
     compare_families.py --family gemma2 --count 50 --shrink
     compare_families.py --case build/families/gemma2-17/case.json
+    compare_families.py --report --count 8              8 of each family, and docs/odd-configurations.md
     compare_families.py --write-goldens --family gemma2 remakes its file in tests/golden/families,
                                                         without --family those of all
 
@@ -23,12 +24,12 @@ import pathlib
 import sys
 import time
 
-from families import goldens, known, knobs, reference, shrink, verdicts
+from families import goldens, known, knobs, reference, report, shrink, verdicts
 from families.engine import Engine
 from families.records import FAMILIES
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-KINDS = ("agree", "gguf refused", "refused", "no reference", *verdicts.FAILING)
+KINDS = ("agree", "near tie", "gguf refused", "refused", "no reference", *verdicts.FAILING)
 
 
 def one_case(family, number, args):
@@ -117,6 +118,8 @@ def campaign(args):
                   flush=True)
         elif outcome.verdict == "agree":
             bounds.append(verdicts.bound_of(min(outcome.noise.values())))
+        elif outcome.verdict == "near tie":
+            print(f"near tie: {family} {number}: {outcome.detail}", flush=True)
         else:
             (absent if outcome.verdict == "no reference" else refusals)[
                 f"{family}: {without_paths(outcome.detail)}"] += 1
@@ -147,6 +150,24 @@ def knobs_proved(seen, args):
     return not inert and not dead
 
 
+def write_report(args):
+    """Draws --count configurations of each family, prints those that differ, and writes the page."""
+    args.knobs, names = 0, args.family or list(FAMILIES)
+    jobs = [(name, i) for name in names for i in range(args.count)]
+    counts = {name: collections.Counter() for name in names}
+    for done, (family, number, _, outcome, _) in enumerate(results(jobs, args), 1):
+        counts[family][outcome.verdict] += 1
+        if outcome.failed:
+            print(f"{outcome.verdict}: {family} {number}: {without_paths(outcome.detail)}",
+                  flush=True)
+        if done % 50 == 0:
+            print(f"{done} of {len(jobs)}", flush=True)
+    table(counts)
+    text = report.page(counts, reference.transformers.__version__, args)
+    (SOURCE / report.PAGE).write_text(text, encoding="utf-8")
+    return any(row[kind] for row in counts.values() for kind in verdicts.FAILING)
+
+
 def repeat(args):
     case = json.loads(args.case.read_text())
     outcome = verdicts.judge(case, Engine(args.binary), keep=args.case.parent, f16=True)
@@ -170,12 +191,15 @@ def main():
                    help="folder for failing models")
     p.add_argument("--case", type=pathlib.Path, help="repeat one case")
     p.add_argument("--write-goldens", action="store_true")
+    p.add_argument("--report", action="store_true", help="--count of each family, to " + report.PAGE)
     p.add_argument("--verbose", action="store_true")
     p.add_argument("--binary", type=pathlib.Path,
                    default=SOURCE / "build/release/apps/ruvllm/ruvllm")
     args = p.parse_args()
     if args.write_goldens:
         return goldens.write(SOURCE / "tests/golden/families", args)
+    if args.report:
+        return write_report(args)
     return repeat(args) if args.case else campaign(args)
 
 

@@ -31,7 +31,8 @@ SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_si
 
 @dataclasses.dataclass
 class Outcome:
-    """verdict: agree, refused, no reference, gguf refused, or one of FAILING."""
+    """verdict: agree, near tie (two experts are nearly equal, and all rows before agree), refused, no
+    reference, gguf refused, or one of FAILING."""
     verdict: str
     detail: str = ""
     deltas: dict = dataclasses.field(default_factory=dict)  # form: {length: Δ}
@@ -230,10 +231,27 @@ class Trial:
         self.outcome.noise[form] = noise
         if max(deltas) <= bound_of(noise) or self.outcome.failed:
             return
+        if self.is_near_tie(rows, bound_of(noise), roundings):
+            self.say("near tie", f"{form}: experts that are nearly equal")
+            return
         if form == "folder":
             self.say("different", "folder")
         else:
             self.say("forms differ", f"the folder agrees, {form} does not")
+
+
+    def is_near_tie(self, rows, bound, roundings):
+        """Whether each prompt agrees up to the first row at which roundings may choose other
+        experts."""
+        for prompt, got, want in zip(self.prompts, rows, self.want):
+            if difference([got], [want]) <= bound:
+                continue
+            tie = self.model.first_near_tie(prompt, NOISE_FACTOR, **dict.fromkeys(roundings, True))
+            if tie is None or got.shape != want.shape:
+                return False
+            if tie > 0 and np.abs(got[:tie] - want[:tie]).max() > bound * max(want.std(), 1e-9):
+                return False
+        return True
 
 
 def difference(got, want):
