@@ -13,6 +13,7 @@
 #include "net/http/server.h"
 #include "net/openai/service.h"
 #include "net/openai/sessions.h"
+#include "open_engine.h"
 #include "open_model.h"
 
 namespace ruv {
@@ -78,6 +79,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   if (!call.draft_model.empty()) {
     call.engine.draft_model = TRY(open_model(call.draft_model, call.engine.n_threads, call.load));
   }
+  call.engine.max_batch_tokens = step_tokens_for(*model, call.engine.n_ctx);
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
   service = make_service(*engine, *text, model_names(call, path, text->info()));
   std::unique_ptr<SessionKeeper> keeper;

@@ -1,10 +1,10 @@
-// Scores of pairs of texts: how well a document answers a query, or how alike two texts are. What
-// is computed, and what is made of it; ruv/score.h does all of it.
+// Parts of scoring pairs of texts (ruv/score.h): what is computed, and what is made of it.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ruv/embed.h"
@@ -22,24 +22,28 @@ enum class PairKind : uint8_t {
   document,  // a query and a document: each gets the prompt that the model has for it
 };
 
-// What is computed for some pairs. Texts that occur several times are computed once.
+// What is computed for some pairs. A classifier reads both texts of a pair at once. Otherwise each
+// text is computed alone, once however often it occurs.
 struct PairTexts {
   std::vector<std::vector<Token>> ids;
+  // A classifier's: where the second text begins in each, 0 where tokens have no types.
+  std::vector<int64_t> second_texts = {};
+  bool classified = false;
   Pooling pooling = Pooling::last;
   // Which of the texts are compared, by their places in `ids`.
-  struct Places {
-    size_t first, second;
-  };
-  std::vector<Places> pairs = {};
+  std::vector<std::pair<size_t, size_t>> pairs = {};
 };
-// Whether the model can tell how well a document answers a query. Fails: unsupported, naming what
-// is missing: its files must say how it makes vectors of texts.
+// Whether the model ranks documents. Fails: unsupported, naming what is missing: a classifier of
+// pairs with one label, or files that say how vectors of texts are made.
 Status can_rank(const Model& model);
 // The ids of pairs of texts. `max_tokens`: as EmbedPrompt. Fails: invalid (a text is too long or
 // gives no tokens; it is named), unsupported (no tokenizer, as embed_info).
 Result<PairTexts> tokenize_pairs(const Model& model, std::span<const TextPair> pairs, PairKind kind,
                                  int64_t max_tokens = 0);
-// The cosine of the angle between the vectors of each pair, in [-1, 1]. `vectors`: of `texts.ids`.
-std::vector<double> pair_scores(const PairTexts& texts, std::span<const Embedding> vectors);
+// The score of each pair: the sigmoid of what the classifier gives, in [0, 1], or the cosine of the
+// angle between the vectors, in [-1, 1]. `vectors`: of `texts.ids`; where `classified`, the hidden
+// states as they are.
+std::vector<double> pair_scores(const Model& model, const PairTexts& texts,
+                                std::span<const Embedding> vectors);
 
 }  // namespace ruv

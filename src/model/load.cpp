@@ -188,6 +188,13 @@ void bind_embed(Model& m) {
   }
 }
 
+void bind_pairs(Model& m) {
+  if (m.classifier == nullptr || m.tokenizer == nullptr) return;
+  m.pair_form = m.file->container() == "safetensors"
+                    ? read_pair_form(m.file->path(), m.tokenizer->spec())
+                    : usual_pair_form(m.tokenizer->spec());
+}
+
 // Where no weight is multiplied in a way of this machine's own, being portable costs nothing.
 DeviceChoice choice_of(const LoadOptions& options, const ModelFile& file) {
   const bool has_bf16 = std::ranges::any_of(
@@ -290,6 +297,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   WorkerPool pool(options.n_threads);
   TRY(WeightLoader(*model, pool, options).run());
   text.get();
+  bind_pairs(*model);
   // Weights and tokenizer were read from it.
   if (const MappedFile* const damaged = damaged_file(*model)) TRY(damaged->check_read());
   TRY(check_vocabulary(*model));

@@ -8,6 +8,7 @@
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
 #include "format/model_file.h"
+#include "format/pair_form.h"
 #include "model/classifier.h"
 #include "model/embed_plan.h"
 #include "model/layer_plan.h"
@@ -115,6 +116,8 @@ struct Model {
   std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
   // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
   Status tokenizer_status, chat_template_status, embed_status;
+  // Classifiers: how two texts are joined, or why they cannot be.
+  Result<PairForm> pair_form = PairForm();
 
   // Ids that may be generated: embeddings are often padded beyond the tokenizer's vocabulary.
   int64_t n_usable_tokens() const {

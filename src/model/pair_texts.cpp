@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/elementary.h"
+#include "model/classifier.h"
 #include "model/model.h"
 #include "ruv/rank.h"
 
@@ -42,9 +44,71 @@ class TextList {
   std::map<std::pair<std::optional<std::string>, std::string_view>, size_t> places_;
 };
 
+// Fails: unsupported (labels other than one, no form of pairs).
+Status check_classifier(const Model& model) {
+  const int64_t n_labels = model.classifier->info.n_labels;
+  if (n_labels != 1) {
+    return fail(Code::unsupported, "the model's classifier has {} labels; pairs are scored by one",
+                n_labels);
+  }
+  if (model.tokenizer == nullptr) return {};  // ids have no need of it
+  return model.pair_form ? Status() : model.pair_form.error();
+}
+
+// Shortens the longer of two texts, token by token, until both are n together.
+void cut_pair(std::vector<Token>& first, std::vector<Token>& second, size_t n) {
+  while (first.size() + second.size() > n) {
+    (first.size() > second.size() ? first : second).pop_back();
+  }
+}
+
+// A pair as its tokenizer joins it.
+Status add_joined(const Model& model, const TextPair& pair, int64_t max_tokens, PairTexts& out) {
+  const Tokenizer& tokenizer = *model.tokenizer;
+  const std::span<const Token> before = tokenizer.spec().first_tokens();
+  const std::span<const Token> after = tokenizer.spec().last_tokens();
+  const std::vector<Token>& middle = model.pair_form->middle;
+  std::vector<Token> first, second;
+  tokenizer.encode(pair.first, SpecialParsing::off, false, first);
+  tokenizer.encode(pair.second, SpecialParsing::off, false, second);
+  const size_t n_special = before.size() + middle.size() + after.size();
+  if (max_tokens > 0) {
+    if (std::cmp_less(max_tokens, n_special + 2)) {
+      return fail(Code::invalid, "max_tokens: {} leave no room beside {} special tokens",
+                  max_tokens, n_special);
+    }
+    cut_pair(first, second, static_cast<size_t>(max_tokens) - n_special);
+  }
+  std::vector<Token> ids(before.begin(), before.end());
+  ids.insert(ids.end(), first.begin(), first.end());
+  ids.insert(ids.end(), middle.begin(), middle.end());
+  const bool has_types = model.pair_form->has_types && model.token_types.n_out > 1;
+  out.second_texts.push_back(has_types ? std::ssize(ids) : 0);
+  ids.insert(ids.end(), second.begin(), second.end());
+  ids.insert(ids.end(), after.begin(), after.end());
+  out.pairs.push_back({out.ids.size(), out.ids.size()});
+  out.ids.push_back(std::move(ids));
+  return {};
+}
+
+Result<PairTexts> joined_pairs(const Model& model, std::span<const TextPair> pairs,
+                               int64_t max_tokens) {
+  TRY(check_classifier(model));
+  if (model.tokenizer == nullptr) {
+    return fail(Code::unsupported, "{}: no usable tokenizer: {}", model.file->path(),
+                model.tokenizer_status.message());
+  }
+  PairTexts out;
+  out.classified = true;
+  out.pooling = model.classifier->info.of_mean ? Pooling::mean : Pooling::cls;
+  for (const TextPair& pair : pairs) TRY(add_joined(model, pair, max_tokens, out));
+  return out;
+}
+
 }  // namespace
 
 Status can_rank(const Model& model) {
+  if (model.classifier != nullptr) return check_classifier(model);
   const EmbedInfo info = TRY(embed_info(model));
   if (info.pooling_is_stated && info.pooling != Pooling::none) return {};
   return fail(Code::unsupported,
@@ -54,6 +118,7 @@ Status can_rank(const Model& model) {
 
 Result<PairTexts> tokenize_pairs(const Model& model, std::span<const TextPair> pairs, PairKind kind,
                                  int64_t max_tokens) {
+  if (model.classifier != nullptr) return joined_pairs(model, pairs, max_tokens);
   const EmbedInfo info = TRY(embed_info(model));
   PairTexts out;
   out.pooling = info.pooling == Pooling::none ? Pooling::last : info.pooling;
@@ -70,10 +135,16 @@ Result<PairTexts> tokenize_pairs(const Model& model, std::span<const TextPair> p
   return out;
 }
 
-std::vector<double> pair_scores(const PairTexts& texts, std::span<const Embedding> vectors) {
+std::vector<double> pair_scores(const Model& model, const PairTexts& texts,
+                                std::span<const Embedding> vectors) {
   std::vector<double> scores;
   scores.reserve(texts.pairs.size());
-  for (const PairTexts::Places& pair : texts.pairs) {
+  for (const auto& pair : texts.pairs) {
+    if (texts.classified) {
+      const double score = double{class_scores(model, vectors[pair.first].numbers)[0]};
+      scores.push_back(1 / (1 + exact_exp(-score)));
+      continue;
+    }
     scores.push_back(cosine_of(vectors[pair.first].numbers, vectors[pair.second].numbers));
   }
   return scores;

@@ -59,11 +59,19 @@ class LoadedModelText final : public ModelText {
                              const EmbedParams& params) const override {
     return ruv::finish_embedding(*model_, states, params);
   }
-  Status can_rank() const override { return ruv::can_rank(*model_); }
+  Status can_rank() const override {
+    Status status = ruv::can_rank(*model_);
+    if (status.message().find(model_->file->path()) == std::string::npos) return status;
+    return fail(Code::unsupported, "pairs of texts are not supported; the tokenizer joins none");
+  }
   Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
                              int64_t max_tokens) const override {
     TRY(usable_tokenizer());
     return tokenize_pairs(*model_, pairs, kind, max_tokens);
+  }
+  std::vector<double> pair_scores(const PairTexts& texts,
+                                  std::span<const Embedding> vectors) const override {
+    return ruv::pair_scores(*model_, texts, vectors);
   }
   const ModelInfo& info() const override { return info_; }
   const AnswerFormat& format() const override {

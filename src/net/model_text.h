@@ -63,6 +63,8 @@ class ModelText {
   virtual Status can_rank() const = 0;
   virtual Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
                                      int64_t max_tokens) const = 0;
+  virtual std::vector<double> pair_scores(const PairTexts& texts,
+                                          std::span<const Embedding> vectors) const = 0;
   // How the model writes reasoning and calls. A model without a chat template has neither.
   virtual const AnswerFormat& format() const = 0;
 };

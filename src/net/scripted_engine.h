@@ -61,6 +61,14 @@ class ByteText final : public ModelText {
     }
     return out;
   }
+  std::vector<double> pair_scores(const PairTexts& texts,
+                                  std::span<const Embedding> vectors) const override {
+    std::vector<double> scores;
+    for (const auto& pair : texts.pairs) {
+      scores.push_back(cosine_of(vectors[pair.first].numbers, vectors[pair.second].numbers));
+    }
+    return scores;
+  }
   // The first numbers, scaled.
   Embedding finish_embedding(std::span<const float> states,
                              const EmbedParams& params) const override {

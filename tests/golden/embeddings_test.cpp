@@ -2,13 +2,14 @@
 // (make_embedding_goldens.py), from GGUF files and from folders.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "format/test_folder.h"
-#include "ruv/engine.h"
+#include "ruv/score.h"
 
 namespace ruv {
 namespace {
@@ -106,6 +107,51 @@ TEST(Embeddings, StepsOfAFolderAreTheReferences) {
     EXPECT_EQ(engine->embed(std::vector<Token>(46, 3)).error().message(),
               "46 tokens; the model's vectors are of texts of at most 45");
   }
+}
+
+const std::string kCross = kFolder + "embeddings/cross_encoder";
+
+Json cross_goldens() {
+  const std::string path = kCross + "/golden.json";
+  return *parse_json(*read_text_file(path), path);
+}
+
+TEST(Embeddings, AnEncodersStatesArePooledAsTheReferencesAre) {
+  const auto engine = engine_of(kCross);
+  const EmbedParams params{.pooling = Pooling::mean, .normalise = false};
+  const Json goldens = cross_goldens();
+  for (const Json& one : goldens.at("texts")) {
+    const auto text = one.at("text").get<std::string>();
+    const std::vector<Token> ids = *tokenize_embedding(engine->model(), text);
+    EXPECT_EQ(ids, one.at("ids").get<std::vector<Token>>());
+    EXPECT_LT(distance(*engine->embed(ids, params), one.at("mean")), 1e-3);
+  }
+  EXPECT_EQ(embed_info(engine->model())->pooling, Pooling::mean);
+}
+
+TEST(Embeddings, ACrossEncoderScoresPairsAsTheReferenceDoes) {
+  const auto engine = engine_of(kCross);
+  const Json goldens = cross_goldens().at("pairs");
+  std::vector<std::string> texts;
+  for (const Json& one : goldens) {
+    for (const Json& text : one.at("texts")) texts.push_back(text.get<std::string>());
+  }
+  std::vector<TextPair> pairs;
+  for (size_t i = 0; i < texts.size(); i += 2) pairs.push_back({texts[i], texts[i + 1]});
+  EXPECT_TRUE(can_rank(engine->model()).ok());
+  const PairTexts joined = *tokenize_pairs(engine->model(), pairs, PairKind::document);
+  const std::vector<double> scores = score_pairs(*engine, pairs, PairKind::document).value();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Json& one = goldens[i];
+    EXPECT_EQ(joined.ids[i], one.at("ids").get<std::vector<Token>>());
+    const auto types = one.at("types").get<std::vector<int64_t>>();
+    EXPECT_EQ(joined.second_texts[i], std::ranges::find(types, 1) - types.begin());
+    EXPECT_NEAR(scores[i], 1 / (1 + std::exp(-one.at("score").get<double>())), 1e-3);
+  }
+  const PairTexts cut = *tokenize_pairs(engine->model(), pairs, PairKind::document, 7);
+  EXPECT_EQ(cut.ids[0], (std::vector<Token>{2, 14, 11, 3, 10, 9, 3}));
+  EXPECT_EQ(tokenize_pairs(engine->model(), pairs, PairKind::document, 4).error().code(),
+            Code::invalid);
 }
 
 // What is wrong with the files keeps vectors from being made, and nothing else.

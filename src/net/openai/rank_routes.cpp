@@ -55,7 +55,9 @@ ApiResult<void> check_model_of(const OpenAiService& service, const Json& body) {
   if (!model->is_string()) return wrong_type("model", "a string", *model);
   TRY(check_model(service, model->get<std::string>()));
   const Result<EmbedInfo>& info = service.text->embed_info();
-  if (!info) return tl::unexpected(api_error(info.error(), "model"));
+  if (!info && !service.text->can_rank().ok()) {
+    return tl::unexpected(api_error(info.error(), "model"));
+  }
   return {};
 }
 
@@ -81,6 +83,8 @@ ApiResult<PairsCall> read_pairs(const OpenAiService& service, const Json& body,
     }
   }
   call.request.texts = std::move(call.texts.ids);
+  call.request.second_texts = call.texts.second_texts;
+  call.request.as_states = call.texts.classified;
   call.request.pooling = call.texts.pooling;
   call.request.terms = TRY(read_terms(body));
   return call;
@@ -121,7 +125,7 @@ ApiResult<void> answer_score(const OpenAiService& service, const HttpRequest& ht
   PairsCall call = TRY(read_pairs(service, body, pairs, PairKind::alike));
   const AnswerHead head{"score-", service.names.front(), service.unix_time()};
   const auto send = [reply, head, texts = std::move(call.texts), &service](VectorResult result) {
-    const std::vector<double> scores = pair_scores(texts, result.vectors);
+    const std::vector<double> scores = service.text->pair_scores(texts, result.vectors);
     reply->post([reply, head, scores, n = result.n_prompt_tokens, &service] {
       std::string json;
       JsonWriter out(json);
@@ -223,7 +227,7 @@ ApiResult<void> answer_rerank(const OpenAiService& service, const HttpRequest& h
   }
   auto send = [reply, ranking = std::move(ranking), texts = std::move(call.texts),
                &service](VectorResult result) mutable {
-    ranking.scores = pair_scores(texts, result.vectors);
+    ranking.scores = service.text->pair_scores(texts, result.vectors);
     ranking.n_tokens = result.n_prompt_tokens;
     reply->post([reply, ranking = std::move(ranking), &service] {
       const AnswerHead head{"rerank-" + service.unique_name(), service.names.front()};

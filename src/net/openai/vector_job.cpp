@@ -65,6 +65,7 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
     request.output = RequestOutput::hidden;
     request.pooling = request_.pooling;
     request.terms = request_.terms;
+    if (!request_.second_texts.empty()) request.second_text = request_.second_texts[index];
     request.on_event = [self = shared_from_this(), index](const Event& event) {
       if (event.finish == FinishReason::none) return;
       self->reply_->post([self, index, event] { self->take(index, event); });
@@ -93,7 +94,9 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
       VectorResult result{.vectors = {}, .n_prompt_tokens = n_prompt_tokens_};
       result.vectors.reserve(states_.size());
       for (std::vector<float>& states : states_) {
-        result.vectors.push_back(service_.text->finish_embedding(states, request_.params));
+        result.vectors.push_back(request_.as_states
+                                     ? Embedding{.numbers = std::move(states)}
+                                     : service_.text->finish_embedding(states, request_.params));
         states = {};
       }
       send_(std::move(result));

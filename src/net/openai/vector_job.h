@@ -14,6 +14,8 @@ namespace ruv {
 // Texts in tokens, checked.
 struct VectorRequest {
   std::vector<std::vector<Token>> texts;
+  std::vector<int64_t> second_texts = {};  // Request::second_text of each; empty: 0
+  bool as_states = false;                  // no vectors are made of the pooled states
   Pooling pooling = Pooling::last;
   EmbedParams params;
   ServiceTerms terms;
