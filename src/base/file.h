@@ -48,6 +48,9 @@ class MappedFile {
   void drop_pages() const;
   // Advice that all of it will be read, front to back: huge pages where the file system has them.
   void expect_full_read() const;
+  // Advice that parts of it will be read in no order: from now on nothing is read ahead but what
+  // expect_read names.
+  void expect_parts() const;
   // Advice that these bytes of a mapped file are read soon: the disk may fetch many such at once.
   static void expect_read(Bytes part);
   const std::string& path() const { return path_; }

@@ -154,6 +154,7 @@ TEST_F(Files, AdviceChangesNothing) {
   MappedFile::expect_read(mapped->bytes().subspan(5000, 1));
   MappedFile::expect_read(mapped->bytes().last(3));
   mapped->expect_full_read();
+  mapped->expect_parts();
   mapped->drop_pages();
   EXPECT_EQ(as_text(mapped->bytes().last(3)), "end");
 }

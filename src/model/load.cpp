@@ -71,9 +71,10 @@ class WeightLoader {
                       in_gb(n_packed_), in_gb(n_memory_)));
     }
     const PackedKey key = packed_key(*m_.file, m_.device->packing());
-    if (const std::optional<PackedFile> file = cache_.find(key, pool_)) return take(key, *file);
-    const std::unique_ptr<PackedFileWriter> writer = cache_.begin(key, n_packed_);
-    return writer == nullptr ? pack_only() : pack_to(key, *writer);
+    const std::optional<PackedFile> file = cache_.find(key, pool_);
+    TRY(file ? take(key, *file) : pack(key));
+    if (m_.exceeds_memory && m_.packed_file != nullptr) m_.packed_file->expect_parts();
+    return {};
   }
 
  private:
@@ -101,6 +102,11 @@ class WeightLoader {
                 "from a file of packed weights, for which a folder needs room "
                 "(LoadOptions::packed_cache_dir, --packed-cache)",
                 m_.file->path(), in_gb(n_packed_), in_gb(n_memory_));
+  }
+
+  Status pack(const PackedKey& key) {
+    const std::unique_ptr<PackedFileWriter> writer = cache_.begin(key, n_packed_);
+    return writer == nullptr ? pack_only() : pack_to(key, *writer);
   }
 
   Status take(const PackedKey& key, const PackedFile& file) {

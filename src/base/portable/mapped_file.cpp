@@ -15,6 +15,7 @@ MappedFile::~MappedFile() = default;
 bool MappedFile::is_damaged() const { return false; }
 void MappedFile::drop_pages() const {}
 void MappedFile::expect_full_read() const {}
+void MappedFile::expect_parts() const {}
 void MappedFile::expect_read(Bytes) {}
 
 bool file_exists(const std::string&) { return false; }

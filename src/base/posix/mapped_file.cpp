@@ -70,6 +70,12 @@ void MappedFile::expect_full_read() const {
   }
 }
 
+void MappedFile::expect_parts() const {
+  if (!bytes_.empty()) {
+    ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_RANDOM);
+  }
+}
+
 void MappedFile::expect_read(Bytes part) {
   if (part.empty()) return;
   const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
