@@ -9,13 +9,14 @@ F16 is written here and quantised by ours (--binary). Of the large shapes no F16
 matrices repeat quantised blocks of the 1B file of the same type. Prints the files.
 """
 import argparse
+import math
 
 import gguf
 import numpy as np
 
 from random_gguf import BLOCK, SHAPES, F16Block, add_arguments, quantise, write
 
-LARGE = {"qwen2.5-3b"}
+LARGE = {"qwen2.5-3b", "olmoe-1b-7b", "granite-3b-a800m"}
 SEED = "llama-3.2-1b"
 T = gguf.GGMLQuantizationType
 # type of the layers, of the values' and down matrices where more bits are spent, of the embedding
@@ -25,7 +26,7 @@ TYPES = {"q8_0": (T.Q8_0, T.Q8_0, T.Q8_0), "q4_0": (T.Q4_0, T.Q4_0, T.Q6_K),
 
 def gets_more_bits(name, n_layers):
     """The layers whose attn_v and ffn_down a "medium" mixture stores in the next larger type."""
-    if not name.endswith(("attn_v.weight", "ffn_down.weight")):
+    if not name.endswith(("attn_v.weight", "ffn_down.weight", "ffn_down_exps.weight")):
         return False
     i = int(name.split(".")[1])
     return i < n_layers // 8 or i >= 7 * n_layers // 8 or (i - n_layers // 8) % 3 == 2
@@ -44,10 +45,10 @@ class QuantisedBlocks:
         kind = (embedding if name == "token_embd.weight" else
                 large if gets_more_bits(name, self.n_layers) else small)
         n_block, n_bytes = gguf.GGML_QUANT_SIZES[kind]
-        row = dims[1] // n_block * n_bytes
+        row = dims[-1] // n_block * n_bytes
         block = self.bytes[kind]
-        x = np.resize(block[:len(block) // n_bytes * n_bytes], dims[0] * row)
-        writer.add_tensor(name, x.reshape(dims[0], row), raw_dtype=kind)
+        x = np.resize(block[:len(block) // n_bytes * n_bytes], math.prod(dims[:-1]) * row)
+        writer.add_tensor(name, x.reshape(*dims[:-1], row), raw_dtype=kind)
 
 
 def write_random(name, kind, source, path):
@@ -64,7 +65,7 @@ def made(name, kind, folder, binary):
         write_random(name, kind, F16Block(), path)
     elif name in LARGE:
         seed = made(SEED, kind, folder, binary)
-        write_random(name, kind, QuantisedBlocks(kind, SHAPES[name][1], seed), path)
+        write_random(name, kind, QuantisedBlocks(kind, SHAPES[name].n_layers, seed), path)
     else:
         quantise(binary, made(name, "f16", folder, binary), kind, path)
     return path

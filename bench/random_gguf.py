@@ -1,40 +1,99 @@
 """What the scripts that write models for measuring share: the shapes of published models, random
 matrices, and the GGUF file around them. Speed does not depend on what the weights say."""
+import math
 import pathlib
 import subprocess
+import typing
+import zlib
 
 import gguf
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build/release/apps/ruvllm/ruvllm"
-# architecture, layers, width, query heads, key/value heads, head size, feed-forward, vocabulary
-SHAPES = {
-    "qwen2.5-0.5b": ("qwen2", 24, 896, 14, 2, 64, 4864, 151936),
-    "llama-3.2-1b": ("llama", 16, 2048, 32, 8, 64, 8192, 128256),
-    "qwen2.5-3b": ("qwen2", 36, 2048, 16, 2, 128, 11008, 151936),
-}
 BLOCK = 1 << 22  # random numbers that repeat
 CONTEXT = 32768
 
 
+class Shape(typing.NamedTuple):
+    arch: str
+    n_layers: int
+    width: int
+    n_heads: int
+    n_kv: int
+    head: int
+    hidden: int  # width of the feed-forward, or of each expert
+    n_vocab: int
+    n_experts: int = 0
+    n_used: int = 0
+    attention: tuple = ()  # LFM2: the layers with attention; the others have a short convolution
+
+    def has_attention(self, i):
+        return self.arch != "lfm2" or i in self.attention
+
+
+SHAPES = {
+    "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 151936),
+    "llama-3.2-1b": Shape("llama", 16, 2048, 32, 8, 64, 8192, 128256),
+    "qwen2.5-3b": Shape("qwen2", 36, 2048, 16, 2, 128, 11008, 151936),
+    "olmoe-1b-7b": Shape("olmoe", 16, 2048, 16, 16, 128, 1024, 50304, 64, 8),
+    "granite-3b-a800m": Shape("granitemoe", 32, 1536, 24, 8, 64, 512, 49155, 40, 8),
+    "lfm2-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 65536,
+                       attention=(2, 5, 8, 10, 12, 14)),
+}
+ROPE_BASE = {"qwen2": 1e6, "llama": 5e5, "olmoe": 1e4, "granitemoe": 1e4, "lfm2": 1e6}
+CONV_TAPS = 3
+LAST_NORM = {"lfm2": "token_embd_norm"}
+
+
+def feed_forward(shape):
+    if not shape.n_experts:
+        return {"ffn_gate": (shape.hidden, shape.width), "ffn_up": (shape.hidden, shape.width),
+                "ffn_down": (shape.width, shape.hidden)}
+    n = shape.n_experts
+    return {"ffn_gate_inp": (n, shape.width),
+            "ffn_gate_exps": (n, shape.hidden, shape.width),
+            "ffn_up_exps": (n, shape.hidden, shape.width),
+            "ffn_down_exps": (n, shape.width, shape.hidden)}
+
+
+def mixer(shape, i):
+    width, q, kv = shape.width, shape.n_heads * shape.head, shape.n_kv * shape.head
+    if not shape.has_attention(i):
+        return {"shortconv.in_proj": (3 * width, width), "shortconv.conv": (width, CONV_TAPS),
+                "shortconv.out_proj": (width, width)}
+    norms = {"olmoe": {"attn_q_norm": (q,), "attn_k_norm": (kv,)},
+             "lfm2": {"attn_q_norm": (shape.head,), "attn_k_norm": (shape.head,)}}
+    return {"attn_q": (q, width), "attn_k": (kv, width), "attn_v": (kv, width),
+            "attn_output": (width, q), **norms.get(shape.arch, {})}
+
+
 def tensors(shape):
     """(name, shape) of every tensor but an output matrix that differs from the embedding."""
-    arch, n_layers, width, n_heads, n_kv, head, hidden, n_vocab = shape
-    yield "token_embd.weight", (n_vocab, width)
-    yield "output_norm.weight", (width,)
-    if arch == "llama":
-        yield "rope_freqs.weight", (head // 2,)
-    for i in range(n_layers):
-        block = {"attn_norm": (width,), "ffn_norm": (width,), "attn_q": (n_heads * head, width),
-                 "attn_k": (n_kv * head, width), "attn_v": (n_kv * head, width),
-                 "attn_output": (width, n_heads * head), "ffn_gate": (hidden, width),
-                 "ffn_up": (hidden, width), "ffn_down": (width, hidden)}
+    yield "token_embd.weight", (shape.n_vocab, shape.width)
+    yield LAST_NORM.get(shape.arch, "output_norm") + ".weight", (shape.width,)
+    if shape.arch == "llama":
+        yield "rope_freqs.weight", (shape.head // 2,)
+    for i in range(shape.n_layers):
+        block = {"attn_norm": (shape.width,), "ffn_norm": (shape.width,),
+                 **mixer(shape, i), **feed_forward(shape)}
         for name, dims in block.items():
             yield f"blk.{i}.{name}.weight", dims
-        if arch == "qwen2":
+        if shape.arch == "qwen2":
             for name in ("attn_q", "attn_k", "attn_v"):
                 yield f"blk.{i}.{name}.bias", block[name][:1]
+
+
+def is_small(name):
+    """Matrices that stay in float32, in files of any type."""
+    return "ffn_gate_inp" in name or "shortconv.conv" in name
+
+
+def random_matrix(name, dims):
+    """A small matrix of its own numbers, so that layers choose other experts."""
+    seed = zlib.crc32(name.encode())
+    x = np.random.default_rng(seed).standard_normal(dims, dtype=np.float32)
+    return x * np.float32(0.7 / dims[-1] ** 0.5)
 
 
 class F16Block:
@@ -44,25 +103,35 @@ class F16Block:
         self.block = np.random.default_rng(1).standard_normal(BLOCK, dtype=np.float32)
 
     def add(self, writer, name, dims):
-        scale = np.float32(0.7 / dims[1] ** 0.5)
-        x = np.resize((self.block * scale).astype(np.float16), dims[0] * dims[1])
+        scale = np.float32(0.7 / dims[-1] ** 0.5)
+        x = np.resize((self.block * scale).astype(np.float16), math.prod(dims))
         writer.add_tensor(name, x.reshape(dims))
 
 
 def add_shape(w, shape, kind):
     """The metadata of a model whose matrices are of a file type such as f16 or q4_k_m."""
-    arch, n_layers, width, n_heads, n_kv, head, hidden, n_vocab = shape
     w.add_file_type(gguf.LlamaFileType[f"MOSTLY_{kind.upper()}"])
     w.add_context_length(CONTEXT)
-    w.add_embedding_length(width)
-    w.add_block_count(n_layers)
-    w.add_feed_forward_length(hidden)
-    w.add_head_count(n_heads)
-    w.add_head_count_kv(n_kv)
-    w.add_rope_dimension_count(head)
-    w.add_rope_freq_base(1000000.0 if arch == "qwen2" else 500000.0)
-    w.add_layer_norm_rms_eps(1e-6 if arch == "qwen2" else 1e-5)
-    w.add_vocab_size(n_vocab)
+    w.add_embedding_length(shape.width)
+    w.add_block_count(shape.n_layers)
+    w.add_feed_forward_length(shape.hidden)
+    w.add_head_count(shape.n_heads)
+    w.add_head_count_kv([shape.n_kv if i in shape.attention else 0 for i in range(shape.n_layers)]
+                        if shape.attention else shape.n_kv)
+    w.add_rope_dimension_count(shape.head)
+    w.add_rope_freq_base(ROPE_BASE[shape.arch])
+    w.add_layer_norm_rms_eps(1e-6 if shape.arch == "qwen2" else 1e-5)
+    w.add_vocab_size(shape.n_vocab)
+    if shape.n_experts:
+        w.add_expert_count(shape.n_experts)
+        w.add_expert_used_count(shape.n_used)
+    if shape.arch == "granitemoe":
+        w.add_embedding_scale(12.0)
+        w.add_residual_scale(0.22)
+        w.add_attention_scale(0.015625)
+        w.add_logit_scale(6.0)
+    if shape.attention:
+        w.add_shortconv_l_cache(CONV_TAPS)
 
 
 def write(path, shape, kind, name, add_metadata, add_matrix):
@@ -70,12 +139,14 @@ def write(path, shape, kind, name, add_metadata, add_matrix):
     tokenizer and what stands before the other tensors; add_matrix(writer, name, dims) is asked for
     every matrix; norms are ones, biases zeros."""
     part = path.with_suffix(".part")
-    w = gguf.GGUFWriter(part, shape[0])
+    w = gguf.GGUFWriter(part, shape.arch)
     w.add_name(name)
     add_shape(w, shape, kind)
     add_metadata(w)
     for tensor, dims in tensors(shape):
-        if len(dims) == 2:
+        if is_small(tensor):
+            w.add_tensor(tensor, random_matrix(tensor, dims))
+        elif len(dims) > 1:
             add_matrix(w, tensor, dims)
         else:
             one = "norm" in tensor or "freqs" in tensor

@@ -27,7 +27,7 @@ from servers import Running, free_port  # noqa: E402
 
 KIND = "q4_0"
 NO_DRAFTS = {"speculative": False}
-SHAPE = (*random_gguf.SHAPES["llama-3.2-1b"][:-1], 151936)  # with Qwen's vocabulary
+SHAPE = random_gguf.SHAPES["llama-3.2-1b"]._replace(n_vocab=151936)  # with Qwen's vocabulary
 SCHEMA = {"type": "array", "minItems": 10000, "items": {
     "type": "object", "additionalProperties": False,
     "required": ["name", "kind", "count", "tags"],
@@ -67,7 +67,7 @@ def add_vocabulary(writer, path):
     names = [spell(token) for token in tokens]
     kinds = [1] * len(names)
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    special += [f"<|unused_{i}|>" for i in range(SHAPE[-1] - len(names) - len(special))]
+    special += [f"<|unused_{i}|>" for i in range(SHAPE.n_vocab - len(names) - len(special))]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(names + special)

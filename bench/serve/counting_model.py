@@ -56,7 +56,7 @@ def add_tokenizer(w, n_vocab):
 
 def write_f16(name, path):
     shape = SHAPES[name]
-    width, n_vocab = shape[2], shape[-1]
+    width, n_vocab = shape.width, shape.n_vocab
     rows = np.random.default_rng(2).standard_normal((n_vocab, width), dtype=np.float32)
     rows = rows.astype(np.float16)
     source = F16Block()

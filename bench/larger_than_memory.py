@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Decodes a model larger than the memory that its process may use, beside what the disk allows.
+
+    bench/larger_than_memory.py build/models/olmoe-1b-7b-q4_k_m.gguf
+    bench/larger_than_memory.py MODEL --share 1.5 --tokens 32
+
+The packed file is written first, without a limit. Then a control group is limited to its bytes over
+--share, and two runs of other lengths are made in it: what the longer one reads and takes beyond the
+shorter is decode alone. The disk's rate is that of reading the packed file past the page cache, in
+pieces of an expert's size, two at a time. Needs root for the control group (version 1 or 2).
+"""
+import argparse
+import concurrent.futures
+import json
+import mmap
+import os
+import pathlib
+import random
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GROUPS = pathlib.Path("/sys/fs/cgroup")
+PIECE = 2 << 20
+DISK_SECONDS = 5
+
+
+class Group:
+    """A control group with a limit on memory; version 1 has its controllers in folders."""
+
+    def __init__(self, limit):
+        old = (GROUPS / "memory").is_dir()
+        self.path = (GROUPS / "memory" if old else GROUPS) / f"ruvllm-{os.getpid()}"
+        self.path.mkdir()
+        name = "memory.limit_in_bytes" if old else "memory.max"
+        (self.path / name).write_text(str(limit))
+
+    def join(self):
+        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def close(self):
+        self.path.rmdir()
+
+
+def disk_bytes_per_s(path):
+    size = path.stat().st_size // PIECE * PIECE
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    end = time.monotonic() + DISK_SECONDS
+
+    def read(seed):
+        draw, n = random.Random(seed), 0
+        with mmap.mmap(-1, PIECE) as buffer:
+            while time.monotonic() < end:
+                n += os.preadv(fd, [buffer], draw.randrange(0, size, PIECE))
+        return n
+
+    begin = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        n = sum(pool.map(read, (1, 2)))
+    os.close(fd)
+    return n / (time.monotonic() - begin)
+
+
+def run(args, cache, n_tokens, group=None):
+    """The report of a bench of n_tokens after as many to warm up, and the bytes it read."""
+    command = [args.binary, "bench", "--model", args.model, "-p", "0", "-n", str(n_tokens), "-r", "1",
+               "--packed-cache", cache, "--json"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                             preexec_fn=group.join if group else None)
+    out = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: ended with {status}")
+    return json.loads(out), usage.ru_inblock * 512
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("model", type=pathlib.Path)
+    p.add_argument("--share", type=float, default=1.3, help="weights over the memory there is")
+    p.add_argument("--tokens", type=int, default=24)
+    p.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/packed")
+    p.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/apps/ruvllm/ruvllm")
+    args = p.parse_args()
+    plain, _ = run(args, args.cache, args.tokens)
+    packed = max(args.cache.glob("*.ruvpack"), key=lambda f: f.stat().st_atime_ns)
+    limit = int(packed.stat().st_size / args.share)
+    disk = disk_bytes_per_s(packed)
+    group = Group(limit)
+    try:
+        short, short_bytes = run(args, args.cache, args.tokens, group)
+        long, long_bytes = run(args, args.cache, 3 * args.tokens, group)
+    finally:
+        group.close()
+    speeds = [r["decode"]["tokens_per_s"] for r in (plain, short, long)]
+    per_token = (long_bytes - short_bytes) / (2 * 2 * args.tokens)
+    print(json.dumps({
+        "model": args.model.name, "packed_gb": packed.stat().st_size / 1e9, "limit_gb": limit / 1e9,
+        "disk_gb_s": disk / 1e9, "in_memory_tokens_per_s": speeds[0], "tokens_per_s": speeds[2],
+        "read_mb_per_token": per_token / 1e6, "of_disk": speeds[2] * per_token / disk}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
