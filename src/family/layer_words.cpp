@@ -19,8 +19,9 @@ class Words {
   std::string text_;
 };
 
-std::string_view act_words(Act act) {
-  switch (act) {
+std::string_view act_words(const BlockSpec& block) {
+  if (block.xielu) return "xIELU";
+  switch (block.act) {
     case Act::gelu:
     case Act::gelu_tanh:
     case Act::quick_gelu:
@@ -89,9 +90,8 @@ std::string layer_words(const FamilyRecord& family) {
   add_norms(block, words);
   add_attention(block, words);
   words.add_if(family.attn_softcap.computed, "capped scores")
-      .add_if(!block.gated, fmt::format("{} without a gate", act_words(block.act)))
-      .add_if(block.gated && block.act != Act::silu,
-              fmt::format("gated by {}", act_words(block.act)))
+      .add_if(!block.gated, fmt::format("{} without a gate", act_words(block)))
+      .add_if(block.gated && block.act != Act::silu, fmt::format("gated by {}", act_words(block)))
       .add_if(block.all_bias, "biases")
       .add_if(family.experts.computed, "experts")
       .add_if(family.final_softcap.computed, "capped logits");
