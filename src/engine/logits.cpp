@@ -90,7 +90,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
     return fail(Code::unsupported, "logits: the model is an encoder, which has hidden states only");
   }
   TRY(check_text(model, ids, options.second_text, "logits"));
-  const int64_t chunk = std::min(std::ssize(ids), chunk_of(options, model.h.n_vocab));
+  const int64_t chunk = std::min<int64_t>(std::ssize(ids), chunk_of(options, model.h.n_vocab));
   return compute_rows(model, ids, options, Wanted::logits, chunk, on_logits);
 }
 
