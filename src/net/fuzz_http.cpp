@@ -198,6 +198,7 @@ class World {
       state_.io.restart();
       more = state_.io.poll() > 0;
       more = state_.workers.run_one() || more;
+      more = service_.run_beside() || more;
       char bytes[16384];
       for (ssize_t n = 0; client_ >= 0 && (n = ::recv(client_, bytes, sizeof bytes, 0)) > 0;) {
         answers_.append(bytes, static_cast<size_t>(n));

@@ -75,7 +75,7 @@ std::vector<std::string> words() {
   return found;
 }
 
-void run(const Route& route, HttpRequest request) {
+void run(const FuzzService& service, const Route& route, HttpRequest request) {
   static const ServerOptions options;
   boost::asio::io_context io;
   ServerBudget budget(options.budget);
@@ -87,6 +87,7 @@ void run(const Route& route, HttpRequest request) {
     for (int i = 0; i < 100'000; ++i) {
       io.restart();
       io.poll();
+      service.run_beside();
       for (std::string more; !(more = exchange->take_queued()).empty();) {
         bytes += more;
         exchange->mark_written();
@@ -133,6 +134,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   request.query = target.query != nullptr ? target.query : request.body;
   const ruv::RouteChoice choice = router.choose(request);
   CHECK(choice.route != nullptr);
-  ruv::run(*choice.route, std::move(request));
+  ruv::run(service, *choice.route, std::move(request));
   return 0;
 }

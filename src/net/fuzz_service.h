@@ -54,6 +54,7 @@ class FuzzService {
     keeper_ = std::make_unique<SessionKeeper>(*store_);
     service_ = make_service(engine_, text_, {"m"});
     service_.sessions = keeper_.get();
+    service_.beside = std::make_shared<Workers>(0);
   }
   ~FuzzService() {
     keeper_.reset();
@@ -61,6 +62,8 @@ class FuzzService {
     std::filesystem::remove_all(folder_);
   }
   std::vector<Route> routes() const { return api_routes(service_); }
+  // Does what the service computes beside the engine. False: there is nothing.
+  bool run_beside() const { return service_.beside->run_one(); }
 
  private:
   InstantEngine engine_;
