@@ -55,8 +55,8 @@ struct LoadOptions {
   // Models with fewer packed bytes than this are packed at every start, which takes little time.
   int64_t packed_cache_min_bytes = int64_t{64} << 20;
   // Memory that weights may fill; 0: what the machine, or the container that the process is in, has
-  // in all. A model of more than 7/8 of it is read from its packed file as it is computed, whatever
-  // its size, and its pages stay in memory as the system sees fit; of more than all, it is refused
+  // in all. A model of more than 7/8 of it is read from its packed file, if it has one, as it is
+  // computed, and its pages stay in memory as the system sees fit; of more than all, it is refused
   // where no such file can be kept.
   int64_t memory_bytes = 0;
 };

@@ -61,9 +61,9 @@ class WeightLoader {
         n_memory_(options.memory_bytes > 0 ? options.memory_bytes : model.device->memory_bytes()) {}
 
   Status run() {
-    m_.exceeds_memory = n_packed_ > n_memory_ / 8 * 7;
     if (!cache_.takes(n_packed_)) return pack_only();
-    if (m_.exceeds_memory) {
+    const bool exceeds = n_packed_ > n_memory_ / 8 * 7;
+    if (exceeds) {
       cache_.note(
           NoteKind::remark,
           fmt::format("the weights ({:.2f} GB) exceed what memory holds of them ({:.2f} GB): "
@@ -73,7 +73,8 @@ class WeightLoader {
     const PackedKey key = packed_key(*m_.file, m_.device->packing());
     const std::optional<PackedFile> file = cache_.find(key, pool_);
     TRY(file ? take(key, *file) : pack(key));
-    if (m_.exceeds_memory && m_.packed_file != nullptr) m_.packed_file->expect_parts();
+    m_.exceeds_memory = exceeds && m_.packed_file != nullptr;
+    if (m_.exceeds_memory) m_.packed_file->expect_parts();
     return {};
   }
 
