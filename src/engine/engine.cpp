@@ -1,10 +1,9 @@
 // Engine::create and names.
 #include "ruv/engine.h"
 
-#include <deque>
-
 #include "base/thread.h"
 #include "engine/batch_engine.h"
+#include "engine/pooled_states.h"
 #include "ruv/stream.h"
 
 namespace ruv {
@@ -75,24 +74,11 @@ Status in_text(size_t index, size_t n_texts, const Status& status) {
   return n_texts == 1 ? status : with_context(fmt::format("text {}", index + 1), status);
 }
 
-// Waits for the states and makes the vector of them.
-Result<Embedding> collected(Stream& stream, const Model& model, const EmbedParams& params) {
-  std::vector<float> states;
-  const Answer answer = TRY(stream.collect([&](const Event& event) { states = event.hidden; }));
-  if (states.empty()) return fail(Code::cancelled, "the request ended before its vector was there");
-  Embedding made = finish_embedding(model, states, params);
-  made.n_tokens = answer.timings.n_prompt_tokens;
-  return made;
-}
-
 }  // namespace
 
-// A window of open requests: the next is submitted when the oldest is done. Where the queue is full
-// for other reasons, it waits for one of its own.
 Result<std::vector<Embedding>> Engine::embed_all(std::vector<std::vector<Token>> texts,
                                                  const EmbedParams& params,
                                                  const ServiceTerms& terms) {
-  constexpr size_t kMostOpen = 32;
   const EmbedInfo info = TRY(embed_info(model()));
   TRY(check_embed_params(model(), params));
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -101,44 +87,27 @@ Result<std::vector<Embedding>> Engine::embed_all(std::vector<std::vector<Token>>
   }
   std::vector<Embedding> made;
   made.reserve(texts.size());
-  std::deque<Stream> open;
-  for (size_t next = 0; made.size() < texts.size();) {
-    if (next < texts.size() && open.size() < kMostOpen) {
-      Request request;
-      request.prompt = texts[next];
-      request.terms = terms;
-      request.output = RequestOutput::hidden;
-      request.pooling = params.pooling.value_or(info.pooling);
-      Result<Stream> stream_of_text = stream(std::move(request));
-      if (stream_of_text) {
-        open.push_back(std::move(*stream_of_text));
-        ++next;
-        continue;
-      }
-      const bool waits = stream_of_text.error().code() == Code::unavailable && !open.empty();
-      if (!waits) {
-        return tl::unexpected<Status>(in_text(next, texts.size(), stream_of_text.error()));
-      }
-    }
-    made.push_back(TRY(collected(open.front(), model(), params)));
-    open.pop_front();
-  }
+  const auto add = [&](std::vector<float> states, int64_t n_tokens) {
+    made.push_back(finish_embedding(model(), states, params));
+    made.back().n_tokens = n_tokens;
+  };
+  TRY(pooled_states(
+      *this,
+      {.ids = std::move(texts), .pooling = params.pooling.value_or(info.pooling), .terms = terms},
+      add));
   return made;
 }
 
 Result<std::vector<float>> Engine::classify(std::vector<Token> text, int64_t second_text,
                                             const ServiceTerms& terms) {
   const ClassifierInfo info = TRY(classifier_info(model()));
-  Request request;
-  request.prompt = std::move(text);
-  request.second_text = second_text;
-  request.terms = terms;
-  request.output = RequestOutput::hidden;
-  request.pooling = info.of_mean ? Pooling::mean : Pooling::cls;
-  Stream answer = TRY(stream(std::move(request)));
   std::vector<float> state;
-  TRY(answer.collect([&](const Event& event) { state = event.hidden; }));
-  if (state.empty()) return fail(Code::internal, "the request ended before its scores were there");
+  TRY(pooled_states(*this,
+                    {.ids = {std::move(text)},
+                     .second_texts = {second_text},
+                     .pooling = info.of_mean ? Pooling::mean : Pooling::cls,
+                     .terms = terms},
+                    [&](std::vector<float> states, int64_t) { state = std::move(states); }));
   return class_scores(model(), state);
 }
 

@@ -154,6 +154,20 @@ TEST(Embeddings, ACrossEncoderScoresPairsAsTheReferenceDoes) {
             Code::invalid);
 }
 
+// More pairs than the engine lets wait.
+TEST(Embeddings, ManyPairsGetTheScoresOfEachAlone) {
+  const EngineOptions options{.n_threads = 2, .max_sequences = 2, .max_queue = 3};
+  const auto engine = std::move(*Engine::create(*load_model(kCross), options));
+  const std::string texts[] = {"the cat", "a dog sat", "the dog", "a cat"};
+  std::vector<TextPair> pairs;
+  for (size_t i = 0; i < 40; ++i) pairs.push_back({texts[i % 4], texts[i / 4 % 4]});
+  const std::vector<double> scores = score_pairs(*engine, pairs, PairKind::document).value();
+  ASSERT_EQ(scores.size(), pairs.size());
+  for (size_t i = 0; i < pairs.size(); i += 7) {
+    EXPECT_EQ(scores[i], score_pairs(*engine, {&pairs[i], 1}, PairKind::document).value()[0]);
+  }
+}
+
 // What is wrong with the files keeps vectors from being made, and nothing else.
 TEST(Embeddings, AModelWithOtherStepsStillGenerates) {
   const SentenceFolder folder("qwen3");
