@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "base/rng.h"
 #include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
+#include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
 namespace ruv {
@@ -19,10 +19,6 @@ using Numbers = std::vector<float>;
 constexpr int64_t kTokens = 18;
 constexpr int64_t kCols = 150;
 constexpr int64_t kBefore = 5;  // float32 of the running state that another operation has
-
-bool same_bytes(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 // One layer with running states, and a sequence of random inputs and gates.
 class RecurrenceWorld {
@@ -41,17 +37,10 @@ class RecurrenceWorld {
     for (const auto& group : pages_.assigned()) group->region().clear(0);
   }
 
-  // Rows [first, first + n) of the sequence, from the state in frame `before`.
-  struct Part {
-    int64_t first = 0;
-    int64_t n = 0;
-    FrameId before = 0;
-    std::vector<StateOut> after = {};
-  };
-  Numbers step(const std::vector<Part>& parts) {
+  Numbers step(const std::vector<SequencePart>& parts) {
     BatchBuilder batch;
     std::array<Numbers, 3> rows;
-    for (const Part& part : parts) {
+    for (const SequencePart& part : parts) {
       batch.begin_sequence(part.first, {});
       batch.set_state(part.before, part.after);
       batch.add(std::vector<int32_t>(static_cast<size_t>(part.n)));
@@ -121,37 +110,14 @@ TEST(CpuGatedRecurrence, IsWhatItMeans) {
   }
 }
 
-// Chunks, with a state in the middle of each as drafts need it.
 TEST(CpuGatedRecurrence, ChunksGiveTheBytesOfTheWhole) {
   RecurrenceWorld world(portable_kernels(), 1);
-  const Numbers whole = world.step({{.n = kTokens}});
-  for (const int64_t chunk : {1, 2, 5, 11}) {
-    Numbers joined;
-    FrameId before = 0;
-    for (int64_t first = 0; first < kTokens; first += chunk) {
-      const int64_t n = std::min(chunk, kTokens - first);
-      const FrameId after = before == 1 ? 2 : 1;
-      const Numbers y = world.step({{first, n, before, {{n / 2, 3}, {n - 1, after}}}});
-      joined.insert(joined.end(), y.begin(), y.end());
-      const int64_t done = n / 2 + 1;
-      if (done < n) {
-        const Numbers rest = world.step({{first + done, n - done, 3}});
-        EXPECT_TRUE(same_bytes(rest, {y.begin() + done * kCols, y.end()})) << "from the middle";
-      }
-      before = after;
-    }
-    EXPECT_TRUE(same_bytes(joined, whole)) << "chunks of " << chunk;
-  }
+  expect_chunks_give_the_whole(world, kTokens);
 }
 
 TEST(CpuGatedRecurrence, SequencesOfABatchAndThreadsDoNotMatter) {
-  RecurrenceWorld alone(portable_kernels(), 1);
-  Numbers expected = alone.step({{0, 7, 0, {{6, 1}}}});
-  const Numbers second = alone.step({{7, 11, 1}});
-  expected.insert(expected.end(), second.begin(), second.end());
-  RecurrenceWorld together(portable_kernels(), 3);
-  together.step({{0, 7, 0, {{6, 1}}}});
-  EXPECT_TRUE(same_bytes(together.step({{0, 7, 0}, {7, 11, 1}}), expected));
+  RecurrenceWorld alone(portable_kernels(), 1), together(portable_kernels(), 3);
+  expect_batches_and_threads_do_not_matter(alone, together, kTokens);
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "base/rng.h"
 #include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
+#include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
 namespace ruv {
@@ -18,18 +18,6 @@ using Numbers = std::vector<float>;
 
 constexpr int64_t kTokens = 21;
 constexpr int64_t kBefore = 5;  // float32 of the running state that another operation has
-
-bool same_bytes(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-// Rows [first, first + n) of the sequence, from the state in frame `before`.
-struct ScanPart {
-  int64_t first = 0;
-  int64_t n = 0;
-  FrameId before = 0;
-  std::vector<StateOut> after = {};
-};
 
 struct ScanShape {
   bool by_head = false;
@@ -80,10 +68,10 @@ class ScanWorld {
   }
 
   // The results of all parts, one after the other, as one step computes them.
-  Numbers step(const std::vector<ScanPart>& parts) {
+  Numbers step(const std::vector<SequencePart>& parts) {
     BatchBuilder batch;
     std::array<Numbers, 4> rows;
-    for (const ScanPart& part : parts) {
+    for (const SequencePart& part : parts) {
       batch.begin_sequence(part.first, {});
       batch.set_state(part.before, part.after);
       batch.add(std::vector<int32_t>(static_cast<size_t>(part.n)));
@@ -194,40 +182,17 @@ TEST(CpuScan, IsWhatItMeans) {
   }
 }
 
-// Chunks, with a state in the middle of each as drafts need it.
 TEST(CpuScan, ChunksGiveTheBytesOfTheWhole) {
   for (const ScanShape& shape : kShapes) {
     ScanWorld world(portable_kernels(), shape, 1);
-    const Numbers whole = world.step({{.n = kTokens}});
-    for (const int64_t chunk : {1, 2, 5, 11}) {
-      Numbers joined;
-      FrameId before = 0;
-      for (int64_t first = 0; first < kTokens; first += chunk) {
-        const int64_t n = std::min(chunk, kTokens - first);
-        const FrameId after = before == 1 ? 2 : 1;
-        const Numbers y = world.step({{first, n, before, {{n / 2, 3}, {n - 1, after}}}});
-        joined.insert(joined.end(), y.begin(), y.end());
-        const int64_t done = n / 2 + 1;
-        if (done < n) {
-          const Numbers rest = world.step({{first + done, n - done, 3}});
-          EXPECT_TRUE(same_bytes(rest, {y.begin() + done * shape.n_cols(), y.end()}));
-        }
-        before = after;
-      }
-      EXPECT_TRUE(same_bytes(joined, whole)) << "chunks of " << chunk;
-    }
+    expect_chunks_give_the_whole(world, kTokens);
   }
 }
 
 TEST(CpuScan, SequencesOfABatchAndThreadsDoNotMatter) {
   for (const ScanShape& shape : kShapes) {
-    ScanWorld alone(portable_kernels(), shape, 1);
-    Numbers expected = alone.step({{0, 7, 0, {{6, 1}}}});
-    const Numbers second = alone.step({{7, 14, 1}});
-    expected.insert(expected.end(), second.begin(), second.end());
-    ScanWorld together(portable_kernels(), shape, 3);
-    together.step({{0, 7, 0, {{6, 1}}}});
-    EXPECT_TRUE(same_bytes(together.step({{0, 7, 0}, {7, 14, 1}}), expected));
+    ScanWorld alone(portable_kernels(), shape, 1), together(portable_kernels(), shape, 3);
+    expect_batches_and_threads_do_not_matter(alone, together, kTokens);
   }
 }
 
