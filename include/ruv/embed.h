@@ -18,8 +18,8 @@ namespace ruv {
 // How a model makes vectors of texts.
 struct EmbedInfo {
   Pooling pooling = Pooling::last;
-  // The model's files say which. Otherwise it is the usual one, the last token's: a causal model
-  // has seen the whole text there only.
+  // The model's files say which. Otherwise it is the usual one: of encoders the mean, else the last
+  // token's, since a causal model has seen the whole text there only.
   bool pooling_is_stated = false;
   int64_t n_dims = 0;  // numbers of a vector
   // Vectors are scaled to a length of 1. They are, but for models whose files list the steps

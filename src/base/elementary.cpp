@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -72,6 +73,14 @@ double exact_log(double x) {
 double exact_softplus(double x) {
   if (!(x <= 20)) return x;
   return exact_log(1 + exact_exp(x));
+}
+
+double exact_tanh(double x) {
+  // Near 0 the difference below has no bits left.
+  if (std::abs(x) < 1e-3) return x - x * x * x / 3;
+  const double e = exact_exp(-2 * std::abs(x));
+  const double y = (1 - e) / (1 + e);
+  return x < 0 ? -y : y;
 }
 
 double exact_pow(double x, double y) { return exact_exp(y * exact_log(x)); }

@@ -14,6 +14,8 @@ double exact_exp(double x);
 double exact_log(double x);
 // ln(1 + e^x); x above 20, and NaN as it is.
 double exact_softplus(double x);
+// The hyperbolic tangent, with a relative error below 1e-11; of NaN NaN.
+double exact_tanh(double x);
 // x^y as exp(y · log x), with an error that grows with |y · log x|: 1e-14 for rope's frequencies.
 // Requires: x > 0, finite.
 double exact_pow(double x, double y);

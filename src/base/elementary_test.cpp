@@ -51,6 +51,17 @@ TEST(Elementary, Softplus) {
   EXPECT_TRUE(std::isnan(exact_softplus(std::nan(""))));
 }
 
+TEST(Elementary, Tanh) {
+  for (double x = -25; x < 25; x += 0.0371) {
+    EXPECT_NEAR(exact_tanh(x), std::tanh(x), 1e-11 * std::abs(std::tanh(x))) << x;
+  }
+  for (const double x : {0.0, 1e-9, -3e-5, 9.9e-4, 1.01e-3}) {
+    EXPECT_NEAR(exact_tanh(x), std::tanh(x), 1e-11 * std::abs(x)) << x;
+  }
+  EXPECT_EQ(exact_tanh(700), 1);
+  EXPECT_EQ(exact_tanh(-700), -1);
+}
+
 TEST(Elementary, PowOfRopeFrequencies) {
   check(
       0, 1, 1e-14, 0xB19B15D74A36A2C5, [](double y) { return exact_pow(1e6, y); },

@@ -366,8 +366,7 @@ class Ops {
   // result are
   //   S = exp(rate · d) S + b (d · x)ᵀ;  out = cᵀ S + skip · x
   // Writes the states that the batch asks for. Requires: a state frame for each sequence; out
-  // overlaps no input. Running state of columns: for each block of
-  // kScanColumns its matrix.
+  // overlaps no input. Running state of columns: for each block of kScanColumns its matrix.
   virtual void scan_columns(View out, const ColumnScanInputs& in,
                             const ColumnScanParams& params) = 0;
   // The same for the columns of each head. Running state: a matrix for each head.
@@ -388,6 +387,7 @@ class Ops {
   virtual void gate(View gate, View up, Act act) = 0;
   // x = act(x)
   virtual void activate(View x, Act act) = 0;
+  // The same with xIELU (tensor/nonlinear.h).
   virtual void xielu(View x, const Xielu& numbers) = 0;
   // x = min(max(x, -limit), limit)
   virtual void clamp(View x, float limit) = 0;

@@ -162,6 +162,14 @@ Result<std::vector<int64_t>> ModelFile::integers(std::string_view key) const {
   return of_another_type(*this, key, "integers", *value);
 }
 
+Result<std::vector<double>> ModelFile::numbers(std::string_view key, size_t n) const {
+  const MetaValue* const value = find(key);
+  if (value == nullptr) return absent(*this, key);
+  const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
+  if (array != nullptr && (*array)->numbers.size() == n) return (*array)->numbers;
+  return fail(Code::corrupt, "{}: '{}' must hold {} numbers", path_, shown_key(key), n);
+}
+
 Result<double> ModelFile::number(std::string_view key) const {
   const MetaValue* value = find(key);
   if (value == nullptr) return absent(*this, key);

@@ -112,6 +112,8 @@ class ModelFile {
   Result<int64_t> integer(std::string_view key) const;
   // An array of integers, or one integer alone. Fails: as integer().
   Result<std::vector<int64_t>> integers(std::string_view key) const;
+  // The same of numbers, which must be exactly n. Fails: not_found, corrupt.
+  Result<std::vector<double>> numbers(std::string_view key, size_t n) const;
   Result<double> number(std::string_view key) const;
   // `otherwise` when absent. Fails corrupt also where it is not finite.
   Result<double> number_or(std::string_view key, double otherwise) const;

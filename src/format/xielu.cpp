@@ -17,9 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNumbers = {"alpha_p", "alpha_n", "beta", "eps"};
 
-// ln(1 + exp(x))
-double softplus(double x) { return x > 30 ? x : exact_log(1 + exact_exp(x)); }
-
 std::string tensor_name(int64_t layer, std::string_view number) {
   return fmt::format("blk.{}.xielu.{}", layer, number);
 }
@@ -47,14 +44,7 @@ Result<std::vector<double>> numbers_of(const ModelFile& file, std::string_view n
   if (file.container() != "gguf") {
     for (int64_t i = 0; i < n_layers; ++i) numbers.push_back(TRY(stored_number(file, i, name)));
   } else {
-    const std::string key = fmt::format("xielu.{}", name);
-    const MetaValue* const value = file.find(key);
-    if (value == nullptr) return fail(Code::not_found, "{}: '{}' is missing", file.path(), key);
-    const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
-    if (array != nullptr) numbers = (*array)->numbers;
-    if (std::ssize(numbers) != n_layers) {
-      return fail(Code::corrupt, "{}: '{}' does not hold {} numbers", file.path(), key, n_layers);
-    }
+    numbers = TRY(file.numbers(fmt::format("xielu.{}", name), static_cast<size_t>(n_layers)));
   }
   if (std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); })) return numbers;
   return fail(Code::corrupt, "{}: xielu.{} has something that is not a finite number", file.path(),
@@ -70,8 +60,8 @@ Result<std::vector<Xielu>> read_xielu(const ModelFile& file, int64_t n_layers) {
   std::vector<Xielu> layers;
   for (size_t i = 0; i < static_cast<size_t>(n_layers); ++i) {
     const double slope = all[2][i];
-    layers.push_back({.positive = static_cast<float>(softplus(all[0][i])),
-                      .negative = static_cast<float>(slope + softplus(all[1][i])),
+    layers.push_back({.positive = static_cast<float>(exact_softplus(all[0][i])),
+                      .negative = static_cast<float>(slope + exact_softplus(all[1][i])),
                       .slope = static_cast<float>(slope),
                       .last = static_cast<float>(all[3][i])});
   }

@@ -42,11 +42,8 @@ double activated(double x, HeadAct act) {
       return std::max(x, 0.0);
     case HeadAct::gelu:
       return x / 2 * (1 + erf_of(x / std::numbers::sqrt2));
-    case HeadAct::tanh: {
-      const double e = exact_exp(-2 * std::abs(x));
-      const double y = (1 - e) / (1 + e);
-      return x < 0 ? -y : y;
-    }
+    case HeadAct::tanh:
+      return exact_tanh(x);
   }
   return x;
 }

@@ -59,14 +59,6 @@ Result<const EmbedPlan*> embed_plan_of(const Model& model) {
   return tl::unexpected<Status>(model.embed_status);
 }
 
-// tanh, with a relative error below 1e-11.
-double tanh_of(double x) {
-  if (std::abs(x) < 1e-3) return x - x * x * x / 3;
-  const double e = exact_exp(-2 * std::abs(x));
-  const double y = (1 - e) / (1 + e);
-  return x < 0 ? -y : y;
-}
-
 std::vector<float> applied(const DenseLayer& layer, std::span<const float> x) {
   std::vector<float> y(static_cast<size_t>(layer.n_out));
   for (size_t o = 0; o < y.size(); ++o) {
@@ -74,7 +66,7 @@ std::vector<float> applied(const DenseLayer& layer, std::span<const float> x) {
     double sum = 0;
     for (size_t i = 0; i < x.size(); ++i) sum += double{w[i]} * double{x[i]};
     if (!layer.bias.empty()) sum += double{layer.bias[o]};
-    y[o] = static_cast<float>(layer.has_tanh ? tanh_of(sum) : sum);
+    y[o] = static_cast<float>(layer.has_tanh ? exact_tanh(sum) : sum);
   }
   return y;
 }

@@ -34,12 +34,12 @@ void scan_columns(const LayerStep& step, View out, View x) {
   const View b = cut(a.state_b, s.n_state);
   const View c = cut(a.state_c, s.n_state);
   const View steps = cut(a.decay, s.n_inner);
-  const std::pair<Role, View> products[] = {
-      {Role::state_low, low}, {Role::state_b, b}, {Role::state_c, c}};
-  std::vector<Ops::Product> all;
-  for (const auto& [role, view] : products) all.push_back(product(view, w[role]));
-  step.ops.matmul_each(all, x);
-  for (const auto& [role, view] : products) step.adapt(role, view, x);
+  const Ops::Product products[] = {product(low, w[Role::state_low]), product(b, w[Role::state_b]),
+                                   product(c, w[Role::state_c])};
+  step.ops.matmul_each(products, x);
+  step.adapt(Role::state_low, low, x);
+  step.adapt(Role::state_b, b, x);
+  step.adapt(Role::state_c, c, x);
   if (s.norms_inputs) {
     const std::pair<View, const Vector*> norms[] = {
         {low, &w.state_space.low_norm}, {b, &w.state_space.b_norm}, {c, &w.state_space.c_norm}};

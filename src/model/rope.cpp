@@ -172,10 +172,6 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 Result<RopePlans> read_plans(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
   RopePlans plans;
   if (h.positions != Positions::rope || h.n_heads == 0) return plans;

@@ -15,15 +15,12 @@ constexpr int64_t kMostState = 1024, kMostHeadDim = 1024, kMostHeads = 4096;
 Result<std::vector<float>> numbers_of(const ModelFile& file, std::string_view key, size_t n,
                                       bool finite) {
   std::vector<float> numbers;
-  const MetaValue* const value = file.find(key);
-  if (value == nullptr) return numbers;
-  const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
-  if (array != nullptr) {
-    for (const double x : (*array)->numbers) numbers.push_back(static_cast<float>(x));
-  }
+  if (file.find(key) == nullptr) return numbers;
+  for (const double x : TRY(file.numbers(key, n))) numbers.push_back(static_cast<float>(x));
   const auto is_wrong = [&](float x) { return finite ? !std::isfinite(x) : std::isnan(x); };
-  if (numbers.size() == n && std::ranges::none_of(numbers, is_wrong)) return numbers;
-  return fail(Code::corrupt, "{}: '{}' must hold {} numbers", file.path(), file.shown_key(key), n);
+  if (std::ranges::none_of(numbers, is_wrong)) return numbers;
+  return fail(Code::corrupt, "{}: '{}' has something that is not a {}number", file.path(),
+              file.shown_key(key), finite ? "finite " : "");
 }
 
 Status check_multiple(const ModelFile& file, std::string_view key, int64_t number,

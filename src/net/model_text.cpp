@@ -62,7 +62,8 @@ class LoadedModelText final : public ModelText {
   Status can_rank() const override {
     Status status = ruv::can_rank(*model_);
     if (status.message().find(model_->file->path()) == std::string::npos) return status;
-    return fail(Code::unsupported, "pairs of texts are not supported; the tokenizer joins none");
+    return fail(Code::unsupported,
+                "texts cannot be ranked with this model; 'ruvllm rerank' says why");
   }
   Result<PairTexts> pair_ids(std::span<const TextPair> pairs, PairKind kind,
                              int64_t max_tokens) const override {
