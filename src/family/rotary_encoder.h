@@ -8,7 +8,8 @@
 
 namespace ruv::family {
 
-// All names, with those of the feed-forward's matrices.
+// All names, with those of the feed-forward's matrices, which differ. An array of its own for each
+// family, so that errors name the tensors of its files only.
 template <size_t n>
 constexpr std::array<TensorName, 9 + n> rotary_encoder_names(const TensorName (&feed_forward)[n]) {
   std::array<TensorName, 9 + n> names = {
@@ -25,12 +26,14 @@ constexpr std::array<TensorName, 9 + n> rotary_encoder_names(const TensorName (&
   return names;
 }
 
+// Those of a feed-forward with a gate.
 inline constexpr TensorName kGatedEncoderNames[] = {
     {"blk.{}.ffn_gate", "layers.{}.mlp.gate_proj"},
     {"blk.{}.ffn_up", "layers.{}.mlp.up_proj"},
     {"blk.{}.ffn_down", "layers.{}.mlp.down_proj"},
 };
 
+// A class still needs its names, the context and the base of its positions.
 inline constexpr HfClass kRotaryEncoderClass{
     .sizes = {.kv_heads = ""},
     .act = "gelu",
@@ -42,13 +45,16 @@ inline constexpr HfClass kRotaryEncoderClass{
     .classifier = {.dense = "pooler.dense", .out = "classifier", .act = "tanh"},
     .without_effect = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout"};
 
+// Biases, activation and gate are the family's own.
 inline constexpr BlockSpec kRotaryEncoderBlock{.norm = Norm::layer,
                                                .embd_norm = true,
                                                .norm_place = NormPlace::sum,
                                                .bidirectional = true,
                                                .token_types = true};
 
-// The record with what the files of all of them have in common.
+// The record with what the files of all of them have in common: GGUF files say that attention is
+// not causal, the last layer's sum is already normalised, and names of tensors begin without a
+// prefix.
 constexpr FamilyRecord rotary_encoder(FamilyRecord own) {
   own.gguf_keys = " attention.causal ";
   own.last_norm = "";
