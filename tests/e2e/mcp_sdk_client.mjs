@@ -11,12 +11,19 @@ const { Client } = await load("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = await load("@modelcontextprotocol/sdk/client/stdio.js");
 
 const client = new Client({ name: "ts-client", version: "1.0" });
-await client.connect(new StdioClientTransport({ command: binary, args: ["mcp", "--model", model] }));
-const { tools } = await client.listTools();
+const transport = new StdioClientTransport({ command: binary, args: ["mcp", "--model", model] });
+await client.connect(transport);
+// Counted as they arrive: the SDK drops a report that it reads together with the answer it precedes.
 let reports = 0;
+const deliver = transport.onmessage;
+transport.onmessage = (message, extra) => {
+  if (message.method === "notifications/progress") reports += 1;
+  deliver(message, extra);
+};
+const { tools } = await client.listTools();
 const answer = await client.callTool(
     { name: "generate", arguments: { prompt: "Once", raw: true, max_tokens: 40, seed: 1 } },
-    undefined, { onprogress: () => { reports += 1; } });
+    undefined, { onprogress: () => {} });
 const ids = await client.callTool({ name: "tokenize", arguments: { text: "Hello" } });
 let refusal = "";
 try {
