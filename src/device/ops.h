@@ -35,6 +35,20 @@ struct Alibi {
   float scale = 1.0F;
 };
 
+// What scores have added for the distance of their query and key, where the rows of all keys are in
+// the step: numbers of the head's `table`, and of rows that `of_query` and `of_key` have for each
+// row of the step.
+struct DistanceScores {
+  // The column of each distance (position of the query less that of the key), ascending, of an odd
+  // number of which the middle one is 0; those beyond have the column at the end. Empty: nothing is
+  // added.
+  std::span<const int32_t> columns = {};
+  int64_t n_columns = 0;
+  const Vector* table = nullptr;    // (n_heads, n_columns); null: none
+  View of_query = {}, of_key = {};  // (rows, n_heads · n_columns), times `scale`; no rows: none
+  float scale = 1.0F;
+};
+
 struct AttendParams {
   int64_t layer = 0;
   int64_t n_heads = 0;
@@ -51,7 +65,8 @@ struct AttendParams {
   // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
   // none.
   const Vector* sinks = nullptr;
-  Alibi alibi = {};  // added after the cap
+  Alibi alibi = {};               // added after the cap
+  DistanceScores distances = {};  // added after the cap
 };
 
 // Queries grow with their position: a row's factor is 1 + slope · ln(1 + floor((position + offset)

@@ -26,6 +26,10 @@ enum class QkNorm : uint8_t { none, heads, own_heads, rows };
 // How tokens know their position: heads are rotated; a table is added to the embeddings; scores
 // fall with the distance (ALiBi); by the causal mask only.
 enum class Positions : uint8_t { rope, learned, alibi, none };
+// What scores have added for the distance of query and key (model/relative_plan.h): a number of the
+// head for the distance's bucket; or products of the query with a key of the distance, and of the
+// key with a query of it.
+enum class Distances : uint8_t { none, numbers, products };
 // Which layers see only the newest keys, where the file does not say it per layer. The window's
 // width is the file's; without one no layer has a window.
 enum class Windows : uint8_t { none, all, periodic };
@@ -84,6 +88,8 @@ struct BlockSpec {
   bool scan_norms = false;           // what steps, b and c are made of is normalised, with weights
   TimeMix time_mix = TimeMix::none;  // the kind that mixers have; feed-forwards are channel mixes
   Positions positions = Positions::rope;
+  bool positions_optional = false;  // learned ones are there where the file has a table of them
+  Distances distances = Distances::none;
   int64_t position_offset = 0;  // learned: rows of the table before the first position's
   // ALiBi: biases are rounded to bf16 and scaled as scores are.
   bool alibi_in_bf16 = false;

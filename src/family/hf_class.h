@@ -96,6 +96,9 @@ inline constexpr HfSizeKeys kShortSizes = {.layers = "num_hidden_layers n_layer"
 struct HfClass {
   std::string_view model_type = {};
   std::string_view class_names = {};  // that `architectures` may name, between spaces
+  // Objects, outer ones first, whose members are read as if they were beside them, by names like
+  // "attn_config.clip_qkv".
+  std::string_view inner_objects = {};
   HfSizeKeys sizes = {};
   bool ff_is_optional = false;        // absent or null: four times the width
   bool heads_divide = false;          // the width is a multiple of the heads
@@ -144,6 +147,8 @@ struct HfClass {
   double rotary_part = 1;          // default of partial_rotary_factor
   // Key with the number of rotated dimensions of a head, where partial_rotary_factor is absent.
   std::string_view rotated_dims_key = {};
+  // A list of the base of each layer, 0 for those without positions, that counts where it is set.
+  std::string_view layer_bases_key = {};
   HfGrowth growth = HfGrowth::none;
   double query_scalar = 0;        // default of query_pre_attn_scalar; 0: the class has none
   bool scores_are_plain = false;  // scores are not divided by the root of a head's size
@@ -165,8 +170,10 @@ struct HfClass {
   int64_t token_types = 0;
   bool has_token_types = true;
   bool positions_after_padding = false;
-  int64_t padding = 0;          // default of pad_token_id
-  int64_t embedding_width = 0;  // default of embedding_size; 0: the class has none
+  int64_t padding = 0;                         // default of pad_token_id
+  int64_t embedding_width = 0;                 // default of embedding_size; 0: the class has none
+  bool whole_embeddings = false;               // absent: as wide as the stream
+  std::string_view distance_buckets_key = {};  // Distances::numbers: how many, 32 where absent
   HfClassifier classifier = {};
   // Where this key is true, the model is of a family of encoders.
   std::string_view encoder_key = {};

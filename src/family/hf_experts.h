@@ -39,6 +39,8 @@ struct HfExperts {
   // What the weights are (device/ops.h: RouteParams). Without a key: the default.
   std::string_view normalises_key = {};
   bool normalises = true;
+  // The order of the norm that weights are divided by, null for none; absent: 1, and only that.
+  std::string_view norm_order_key = {};
   std::string_view scale_key = {};
   double scale = 1;
   std::string_view least_sum_key = {};
@@ -59,6 +61,8 @@ struct HfExperts {
 
   // What all rows share beside the experts: as many as wide as an expert, or one of its own width.
   HfCount shared_count = {}, shared_width = {};
+  // "average" (as default) or "sum" of them and the experts.
+  std::string_view joining_key = {};
 };
 
 }  // namespace ruv

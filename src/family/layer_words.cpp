@@ -57,6 +57,8 @@ void add_attention(const BlockSpec& block, Words& words) {
   const bool by_head = block.state_space == StateSpace::heads;
   words.add_if(block.bidirectional, "attention in both directions")
       .add_if(block.positions == Positions::learned, "learned positions")
+      .add_if(block.distances == Distances::numbers, "scores with numbers for distances")
+      .add_if(block.distances == Distances::products, "scores with products for distances")
       .add_if(block.mixers == Mixers::short_conv, "short convolutions in some layers")
       .add_if(block.positions == Positions::alibi, "ALiBi")
       .add_if(block.positions == Positions::none, "no positions")

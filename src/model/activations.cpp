@@ -73,6 +73,8 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       q_plain_cols > 0 ? std::max(q_plain_cols, widest(model, LayerSize::o)) : 0;
   const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest_inner(model);
+  const RelativePlan& relative = h.relative;
+  const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const NarrowRows narrow = narrow_rows(model);
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
@@ -91,6 +93,8 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.heads, max_rows, heads_cols},
       {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
       {&a.views_.k_rope, max_rows, widest(model, LayerSize::rope)},
+      {&a.views_.of_query, max_rows, relative.by_query ? distance_cols : 0},
+      {&a.views_.of_key, max_rows, relative.by_key ? distance_cols : 0},
       {&a.views_.decay_gate, max_rows, h.recurrence.n_columns},
       {&a.views_.conv, max_rows, conv_cols},
       {&a.views_.gate, max_rows, ff_cols},
@@ -125,11 +129,11 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
   for (View* view :
-       {&cut.x,          &cut.h,          &cut.h2,        &cut.q,       &cut.k,
-        &cut.v,          &cut.attn_gate,  &cut.attn,      &cut.beta,    &cut.decay,
-        &cut.decay_gate, &cut.q_low,      &cut.heads,     &cut.q_rope,  &cut.k_rope,
-        &cut.conv,       &cut.gate,       &cut.up,        &cut.router,  &cut.routes,
-        &cut.low,        &cut.low_shares, &cut.state_low, &cut.state_b, &cut.state_c}) {
+       {&cut.x,         &cut.h,        &cut.h2,     &cut.q,          &cut.k,          &cut.v,
+        &cut.attn_gate, &cut.attn,     &cut.beta,   &cut.decay,      &cut.decay_gate, &cut.q_low,
+        &cut.heads,     &cut.q_rope,   &cut.k_rope, &cut.conv,       &cut.gate,       &cut.up,
+        &cut.router,    &cut.routes,   &cut.low,    &cut.low_shares, &cut.state_low,  &cut.state_b,
+        &cut.state_c,   &cut.of_query, &cut.of_key}) {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/elementary.h"
+#include "model/bind_distances.h"
 #include "model/bind_latent.h"
 #include "model/bind_time_mix.h"
 #include "model/file_rows.h"
@@ -22,6 +23,7 @@ class Binder {
 
   Status run() {
     TRY(source_.noted("token_embd", bind_embeddings()));
+    TRY(source_.noted("", bind_distance_tables()));
     m_.layers.clear();
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
@@ -64,6 +66,13 @@ class Binder {
     m_.embd_in.weight =
         TRY(source_.pack(TRY(source_.matrix("token_embd_in.weight", m_.h.n_embd, n_in))));
     m_.embd_in.bias = TRY(source_.upload(TRY(source_.vector("token_embd_in.bias", m_.h.n_embd))));
+    return {};
+  }
+
+  Status bind_distance_tables() {
+    const Distances kind = m_.h.relative.exists() ? m_.h.relative.kind : Distances::none;
+    if (kind == Distances::numbers) m_.distances = TRY(bind_distance_table(m_, source_));
+    if (kind == Distances::products) distance_rows_ = TRY(read_distance_rows(m_, source_));
     return {};
   }
 
@@ -124,6 +133,9 @@ class Binder {
     }
     if (plan.feed_forward == FeedForward::experts) {
       TRY(source_.noted(prefix_ + "exp_probs_b.", bind_choice_bias(plan, w)));
+    }
+    if (plan.relative.kind == Distances::products && plan.relative.exists()) {
+      TRY(source_.noted(prefix_ + "attn_", bind_distances(m_, i, distance_rows_, source_, w)));
     }
     if (plan.has_sinks) {
       TRY(source_.noted(prefix_ + "attn_sinks.", bind_sinks(plan, w)));
@@ -485,6 +497,7 @@ class Binder {
   WeightSource& source_;
   std::string prefix_;
   Fused fused_;
+  DistanceRows distance_rows_;
   std::set<std::string, std::less<>> biases_;
 };
 

@@ -20,6 +20,26 @@ void norm_heads(Ops& ops, const LayerPlan& p, const LayerWeights& w, View q, Vie
   }
 }
 
+// What scores have added for distances; products of queries and keys are computed here.
+DistanceScores distance_scores(Ops& ops, const Model& m, int64_t i, View q, View k,
+                               const Activations::Views& a) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  const RelativePlan& relative = p.relative;
+  DistanceScores scores{.columns = relative.columns, .n_columns = relative.n_columns};
+  if (relative.kind == Distances::numbers) scores.table = &m.distances;
+  scores.scale = p.attn_scale;
+  if (relative.by_query) {
+    ops.matmul_heads(a.of_query, q, w.distance_keys);
+    scores.of_query = a.of_query;
+  }
+  if (relative.by_key) {
+    ops.matmul_heads(a.of_key, k, w.distance_queries);
+    scores.of_key = a.of_key;
+  }
+  return scores;
+}
+
 // In: a.h, the normalised stream. Out: a.h, what is added to the stream. `ropes` are the plans of
 // this context length.
 void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
@@ -49,7 +69,9 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   if (p.rotates_first) norm_heads(ops, p, w, q, k);
   if (p.query_scale.slope != 0) ops.scale_by_position(q, p.query_scale);
   ops.store_kv(i, k, v, w.key_centre);
-  ops.attend(out, q, attend_params(p, w, i));
+  AttendParams params = attend_params(p, w, i);
+  if (p.relative.exists()) params.distances = distance_scores(ops, m, i, q, k, a);
+  ops.attend(out, q, params);
   if (p.gates_attention) ops.gate(gate, out, Act::sigmoid);
   const View gated = p.gates_attention ? gate : out;
   if (p.has(NormRole::attn_sub)) apply(ops, gated, gated, w[NormRole::attn_sub], p);
@@ -162,6 +184,7 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
                .weighs_inputs = p.weighs_inputs,
                .on_disk = m.exceeds_memory});
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
+  if (p.experts_scale != 1) ops.scale(a.h, p.experts_scale);
 }
 
 // In: a.h2, the normalised stream. Out: a.h.

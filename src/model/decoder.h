@@ -23,6 +23,7 @@ class Activations {
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;
+    View of_query, of_key;  // DistanceScores
     // A time mix's; the last one lasts from the first layer to the others.
     std::array<View, 9> mixed;
     View low, low_shares;              // narrow rows of a time mix

@@ -127,6 +127,10 @@ Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams
   if (is_word_of(family.gguf_keys, kRotates) && !TRY(truth_or(file, kRotates, true))) {
     h.positions = Positions::none;
   }
+  if (family.block.positions_optional) {
+    const bool has = file.find_tensor("position_embd.weight") != nullptr;
+    if (!TRY(truth_or(file, "learned_positions", has))) h.positions = Positions::none;
+  }
   const bool usual = h.positions == Positions::alibi;
   if (!usual && !is_word_of(family.gguf_keys, kBias)) return {};
   h.max_alibi_bias = TRY(finite_or(file, kBias, usual ? 8 : 0));
@@ -272,7 +276,9 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
   }
   h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
   TRY(read_router(file, family.experts, h));
-  return read_shared_experts(file, family.experts, h);
+  TRY(read_shared_experts(file, family.experts, h));
+  h.experts_scale = TRY(scale_or(file, "experts_scale", 1));
+  return {};
 }
 
 // The key heads of each layer: one number for all, or an array of one for each. Layers that have
@@ -492,6 +498,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   TRY(read_positions(file, family, h));
   TRY(read_encoder(file, family.block, h));
+  h.relative = TRY(read_relative(file, family));
   h.ends_with_context = h.positions == Positions::learned ||
                         TRY(truth_or(file, "rope.scaling.ends_with_context", false));
   const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"

@@ -7,6 +7,7 @@
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/relative_plan.h"
 #include "model/state_space.h"
 #include "model/time_mix.h"
 #include "ruv/kv_type.h"
@@ -38,6 +39,7 @@ struct HParams {
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
   int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none
+  float experts_scale = 1;  // of the sum of experts and what is shared
   RouteParams route = {};
   GateLimits gate_limits = {};  // of experts
   int64_t n_vocab = 0;
@@ -45,6 +47,7 @@ struct HParams {
   bool ends_with_context = false;  // there are no positions beyond n_ctx_train
   Positions positions = Positions::rope;
   float max_alibi_bias = 0;  // with Positions::alibi
+  RelativePlan relative = {};
   // How many keys a windowed layer sees, the own one included; 0: all. Where rows see each other,
   // the number of places from the first of them to the last, the own one not counted.
   int64_t window = 0;

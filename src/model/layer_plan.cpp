@@ -122,6 +122,7 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.n_ff = h.n_ff_expert;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
+  plan.experts_scale = h.experts_scale;
   plan.route = h.route;
   plan.gate_limits = h.gate_limits;
   plan.weighs_inputs = spec.weighs_inputs;
@@ -408,6 +409,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
       layers.back().alibi_slopes = alibi_slopes(h.n_heads, h.max_alibi_bias);
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
+    layers.back().relative = h.relative;
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
     if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);

@@ -11,6 +11,7 @@
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/relative_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
 #include "model/state_space.h"
@@ -82,6 +83,7 @@ struct LayerPlan {
   // ALiBi: the slope of each head; empty: none.
   std::vector<float> alibi_slopes = {};
   bool alibi_in_bf16 = false;
+  RelativePlan relative = {};
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
@@ -96,6 +98,7 @@ struct LayerPlan {
   bool weighs_inputs = false;   // of experts
   int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
   bool shared_router = false;   // it has a weight in each row
+  float experts_scale = 1;      // of the sum of experts and what is shared
 
   bool norms_before() const {
     return norm_place == NormPlace::pre || norm_place == NormPlace::sandwich;

@@ -73,6 +73,8 @@ struct LayerWeights {
   Vector key_centre;   // model/key_centre.h
   Vector choice_bias;  // by which experts are chosen, beside their scores; empty: none
   Vector sinks;        // (n_heads): AttendParams::sinks; empty: the layer has none
+  // Keys and queries of distances, for each head (columns, head_dim); empty: none.
+  std::vector<Weight> distance_keys, distance_queries;
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
   Vector conv_taps, conv_bias;
   // Linear attention: DeltaRuleParams; the norm of a head's values. inner_norm also of the groups
@@ -98,6 +100,7 @@ struct Model {
   Weight position_embd;            // plain rows; learned positions only
   Weight token_types;              // plain rows; BlockSpec::token_types only
   NormWeights embd_norm;           // BlockSpec::embd_norm only
+  Vector distances;                // DistanceScores::table; Distances::numbers only
   Linear embd_in;  // from the embeddings to the stream, where they are narrower; else empty
   std::vector<LayerWeights> layers;
   NormWeights output_norm;

@@ -159,7 +159,8 @@ void divide(std::vector<float>& freq, double by) {
 
 Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_dims,
                   RopePlans& plans) {
-  if (family.local_rope_base <= 0 && !family.plain_local_rope) return {};
+  const bool has_base = file.find("rope.freq_base_swa") != nullptr;
+  if (family.local_rope_base <= 0 && !family.plain_local_rope && !has_base) return {};
   const double own = family.plain_local_rope ? TRY(file.number_or("rope.freq_base", 10000))
                                              : double{family.local_rope_base};
   constexpr std::string_view kFactor = "rope.scaling.factor_swa";

@@ -61,6 +61,11 @@ void add_alibi(const Alibi& alibi, int64_t head, int64_t position, int64_t first
   for (int64_t i = 0; i < n; ++i) scores[i] += alibi.scale * (bias_of(first_key + i) - own);
 }
 
+// The row of a view that this row of the step has, or null where the view has none.
+const float* row_of(const CpuDevice& device, View view, int64_t row) {
+  return view.n_rows == 0 ? nullptr : device.numbers(view.row(row));
+}
+
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -417,6 +422,9 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
       const int64_t position = tile.sequence->first_position + tile.first_row + r / group;
       add_alibi(params.alibi, tile.kv_head * group + r % group, position, keys.begin, scores, n);
     }
+    if (!params.distances.columns.empty()) {
+      add_distances(tile, r, {keys.begin + first, keys.begin + last}, call, scores + first);
+    }
     std::fill(scores, scores + first, kMasked);
     std::fill(scores + last, scores + n, kMasked);
     const float max = kernels_->largest(scores, n);
@@ -429,6 +437,27 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
       std::fill(scores + n, scores + n_scores, 0.0F);
       result.sum[r] = kernels_->exp_sum(scores, n, from);
     }
+  }
+}
+
+// Adds to the scores of row r, which are those of these keys, what their distances have.
+void CpuAttend::add_distances(const Tile& tile, int64_t r, Range keys, const Call& call,
+                              float* scores) const {
+  const DistanceScores& d = call.params->distances;
+  const int64_t head = tile.kv_head * call.group() + r % call.group();
+  const int64_t row = tile.first_row + r / call.group();
+  const int64_t first_row = tile.sequence->row_begin;
+  const float* const table = d.table == nullptr ? nullptr : device_->numbers(d.table->memory.start);
+  const float* const of_query = row_of(*device_, d.of_query, first_row + row);
+  const int64_t reach = std::ssize(d.columns) / 2;
+  for (int64_t key = keys.begin; key < keys.end; ++key) {
+    const int64_t key_row = key - tile.sequence->first_position;
+    const int64_t distance = std::clamp(row - key_row, -reach, reach);
+    const int64_t at = head * d.n_columns + d.columns[static_cast<size_t>(distance + reach)];
+    float products = of_query == nullptr ? 0.0F : of_query[at];
+    if (d.of_key.n_rows > 0) products += row_of(*device_, d.of_key, first_row + key_row)[at];
+    const float number = table == nullptr ? 0.0F : table[at];
+    scores[key - keys.begin] += number + d.scale * products;
   }
 }
 

@@ -25,6 +25,7 @@ struct Shape {
   bool alibi = false;
   bool alibi_in_bf16 = false;
   bool both_ways = false;
+  bool distances = false;
 
   int64_t value_dim() const { return head_dim + wider_values; }
 };
@@ -35,6 +36,10 @@ std::vector<float> slopes_of(const Shape& s) {
   for (int64_t h = 0; s.alibi && h < s.n_heads; ++h) slopes.push_back(std::ldexp(0.4F, int(-h)));
   return slopes;
 }
+
+// Distances from -3 to 3 are in five columns.
+constexpr int32_t kColumns[] = {4, 1, 3, 0, 2, 2, 1};
+constexpr int64_t kDistances = 5;
 
 // The layer of the shape is the second; the first keeps something else.
 CacheLayout layout_of(const Shape& s, KvType type) {
@@ -65,6 +70,9 @@ class AttendWorld {
     k_ = random(n_tokens * shape.n_kv_heads * shape.head_dim);
     v_ = random(n_tokens * shape.n_kv_heads * shape.value_dim());
     sinks_ = random(shape.n_heads);
+    table_ = random(shape.n_heads * kDistances);
+    of_query_ = random(n_tokens * shape.n_heads * kDistances);
+    of_key_ = random(n_tokens * shape.n_heads * kDistances);
     for (PageId p = 63; p >= 0; --p) page_ids_.push_back(p);  // not in order of memory
     for (const PageId p : page_ids_) pages_.clear(p);
   }
@@ -111,6 +119,14 @@ class AttendWorld {
     const TestView v(device, v_.data() + first * v_cols, n, v_cols);
     const TestView q(device, q_.data() + first * q_cols, n, q_cols);
     const TestView out(device, nullptr, n, out_cols);
+    const int64_t distance_cols = shape_.n_heads * kDistances;
+    const Vector table = *device.vector(table_);
+    const TestView of_query(device, of_query_.data() + first * distance_cols, n, distance_cols);
+    const TestView of_key(device, of_key_.data() + first * distance_cols, n, distance_cols);
+    DistanceScores distances;
+    if (shape_.distances) {
+      distances = {kColumns, kDistances, &table, of_query.view(), of_key.view(), 0.2F};
+    }
     ops_->begin(batch.batch(), {});
     ops_->store_kv(1, k.view(), v.view(), centre);
     ops_->attend(out.view(), q.view(),
@@ -125,7 +141,8 @@ class AttendWorld {
                   shape_.chunked,
                   shape_.both_ways,
                   shape_.sinks ? &sinks : nullptr,
-                  {slopes_, shape_.alibi_in_bf16, 0.25F}});
+                  {slopes_, shape_.alibi_in_bf16, 0.25F},
+                  distances});
     return out.numbers();
   }
 
@@ -158,6 +175,7 @@ class AttendWorld {
       if (shape_.softcap > 0)
         score = double{shape_.softcap} * std::tanh(score / double{shape_.softcap});
       score += alibi(position, head, t);
+      if (shape_.distances) score += distance_score(position, head, t);
       const double p = std::exp(score - 60);
       sum += p;
       total +=
@@ -171,6 +189,15 @@ class AttendWorld {
   const KvPages& pages() const { return pages_; }
 
  private:
+  double distance_score(int64_t position, int64_t head, int64_t key) const {
+    const int64_t column = kColumns[std::clamp<int64_t>(position - key, -3, 3) + 3];
+    const auto at = [&](int64_t row) {
+      return static_cast<size_t>((row * shape_.n_heads + head) * kDistances + column);
+    };
+    return double{table_[at(0)]} +
+           0.2 * (double{of_query_[at(position)]} + double{of_key_[at(key)]});
+  }
+
   double alibi(int64_t position, int64_t head, int64_t key) const {
     if (slopes_.empty()) return 0;
     const float slope = slopes_[static_cast<size_t>(head)];
@@ -208,6 +235,7 @@ class AttendWorld {
   KvPages pages_;
   std::unique_ptr<CpuOps> ops_;
   std::vector<float> q_, k_, v_, sinks_;
+  std::vector<float> table_, of_query_, of_key_;
   std::vector<float> key_centre_;
   std::vector<float> slopes_ = slopes_of(shape_);
   std::vector<Range> blocks_;
@@ -269,6 +297,18 @@ TEST(CpuAttend, AWindowMayReachBothWays) {
   for (const Kernels* kernels : all_kernels()) {
     expect_softmax(*kernels, shapes, {{0, 300}});
     expect_softmax(*kernels, shapes, {{0, 60}, {60, 300}});
+  }
+}
+
+TEST(CpuAttend, DistancesHaveNumbersAndProducts) {
+  Shape shape{.n_heads = 6, .n_kv_heads = 6, .head_dim = 16, .window = 0};
+  shape.both_ways = shape.distances = true;
+  Shape windowed = shape;
+  windowed.window = 40;
+  const Shape shapes[] = {shape, windowed};
+  for (const Kernels* kernels : all_kernels()) {
+    expect_softmax(*kernels, shapes, {{0, 300}});
+    expect_softmax(*kernels, shapes, {});
   }
 }
 
