@@ -81,7 +81,8 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
         experts.groups_method_key, experts.gate_limit_key, experts.score_key,
-        experts.choice_bias_key, expert_layer_keys(experts.layers)}) {
+        experts.choice_bias_key, experts.norm_order_key, experts.joining_key,
+        expert_layer_keys(experts.layers)}) {
     claim(key);
   }
 }
@@ -109,6 +110,37 @@ void claim_state_space(const HfStateSpace& keys, const Claim& claim) {
         "ssm_in_multiplier ssm_out_multiplier ssm_multipliers mlp_multipliers "
         "attention_in_multiplier attention_out_multiplier key_multiplier");
   }
+}
+
+// Keys that fields of the class name.
+template <class Claim>
+void claim_named(const HfClass& hf, const Claim& claim) {
+  for (const std::string_view key :
+       {hf.act_key,         hf.norm_eps_key, hf.qkv_bias,         hf.output_bias,
+        hf.mlp_bias,        hf.head_bias,    hf.qk_norm_key,      hf.period_key,
+        window_keys(hf),    hf.embed_scale,  hf.residual_scale,   hf.attn_scale,
+        hf.logit_scale,     hf.logit_width,  hf.parallel_key,     hf.clamp_key,
+        hf.layer_bases_key, hf.rotated_key,  hf.rotated_dims_key, hf.unrotated_key}) {
+    claim(key);
+  }
+  for (const std::string_view key :
+       {hf.ff_without_experts, hf.position_type_key, hf.encoder_key, hf.inner_objects,
+        hf.distance_buckets_key, hf.root_embed_key}) {
+    claim(key);
+  }
+}
+
+template <class Claim>
+void claim_encoder(const BlockSpec& block, const HfClass& hf, const Claim& claim) {
+  if (block.token_types && hf.has_token_types) claim("type_vocab_size");
+  if (hf.embedding_width > 0 || hf.whole_embeddings) claim("embedding_size");
+  if (block.distances == Distances::products) {
+    claim(
+        "relative_attention max_relative_positions position_buckets pos_att_type share_att_key "
+        "norm_rel_ebd position_biased_input");
+  }
+  claim(hf.classifier.act_key);
+  claim(hf.classifier.pooling_key);
 }
 
 }  // namespace
@@ -142,17 +174,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim(hf.rope_base_key);
     claim(hf.rotary_part_key);
   }
-  for (const std::string_view key :
-       {hf.act_key,           hf.norm_eps_key,     hf.qkv_bias,
-        hf.output_bias,       hf.mlp_bias,         hf.head_bias,
-        hf.qk_norm_key,       hf.period_key,       window_keys(hf),
-        hf.embed_scale,       hf.residual_scale,   hf.attn_scale,
-        hf.logit_scale,       hf.logit_width,      hf.parallel_key,
-        hf.clamp_key,         hf.rotated_dims_key, hf.root_embed_key,
-        hf.rotated_key,       hf.unrotated_key,    hf.ff_without_experts,
-        hf.position_type_key, hf.encoder_key}) {
-    claim(key);
-  }
+  claim_named(hf, claim);
   if (hf.windows != HfWindows::none && hf.windows != HfWindows::never) claim(hf.window_key);
   // Keys that a field implies without naming them.
   if (hf.block_keys) {
@@ -169,10 +191,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
         "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
   }
-  if (family.block.token_types && hf.has_token_types) claim("type_vocab_size");
-  if (hf.embedding_width > 0) claim("embedding_size");
-  claim(hf.classifier.act_key);
-  claim(hf.classifier.pooling_key);
+  claim_encoder(family.block, hf, claim);
   if (hf.latent.kv_rank > 0) {
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
     claim(hf.latent.rope_alias);

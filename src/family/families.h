@@ -32,6 +32,8 @@
   X(olmo)               \
   X(olmo2)              \
   X(granite)            \
+  X(granite_swa)        \
+  X(dbrx)               \
   X(smollm3)            \
   X(command_r)          \
   X(cohere2)            \
@@ -93,6 +95,8 @@
   X(eurobert)           \
   X(modern_bert)        \
   X(gemma_embedding)    \
+  X(mpnet)              \
+  X(deberta)            \
   X(model2vec)
 
 namespace ruv::family {

@@ -60,7 +60,10 @@ std::string_view gguf_keys() {
          "ssm.conv_kernel ssm.inner_size "
          "ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms ssm.dt_b_c_rms_epsilon "
          "ssm.norm_before_gate ssm.hidden_act ssm.time_step_limit ssm_bias ssm_out_bias "
-         "pooling_type ";
+         "pooling_type attention.relative attention.relative_positions "
+         "attention.relative_buckets_count attention.content_to_position "
+         "attention.position_to_content attention.shared_positions attention.normed_positions "
+         "learned_positions experts_scale ";
 }
 
 std::string_view gguf_keys_without_effect() {

@@ -205,5 +205,28 @@ TEST(HfGrowthKeys, SlopeAndSpanAreInTheRopeParameters) {
   EXPECT_EQ(number(config, "attention.temperature_scale"), -1);
 }
 
+TEST(HfLayerBases, OneOfWindowedLayersAndOneOfOthers) {
+  Json config = small("granite_swa");
+  EXPECT_EQ(number(config, "rope.freq_base"), 10000);
+  EXPECT_EQ(number(config, "rope.freq_base_swa"), -1);
+  EXPECT_EQ(number(config, "attention.sliding_window"), 128);
+  EXPECT_EQ(number(config, "attention.sliding_window_pattern"), 4);  // the first of four sees all
+  config["layer_rope_theta"] = {5e6, 1e4, 0, 1e4};
+  EXPECT_EQ(number(config, "rope.freq_base"), 5e6);
+  EXPECT_EQ(number(config, "rope.freq_base_swa"), 1e4);
+  const auto parsed = parse_hf_config(config.dump(), "config.json");
+  ASSERT_TRUE(parsed);
+  const auto& list = parsed->metadata.at("granite_swa.rope.rotated_layers");
+  EXPECT_EQ(std::get<std::shared_ptr<const MetaArray>>(list)->bools,
+            (std::vector<bool>{true, true, false, true}));
+  config["layer_rope_theta"] = {0, 1e4, 0, 1e4};
+  EXPECT_EQ(number(config, "rope.freq_base"), 1e4);
+  EXPECT_EQ(number(config, "rope.freq_base_swa"), -1);
+  config["layer_rope_theta"] = {0, 1e4, 0, 2e4};
+  EXPECT_TRUE(names(error_of(config), "layer_rope_theta"));
+  config["layer_rope_theta"] = {1e4, 1e4};
+  EXPECT_TRUE(names(error_of(config), "layer_rope_theta"));
+}
+
 }  // namespace
 }  // namespace ruv

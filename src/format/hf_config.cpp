@@ -79,6 +79,7 @@ class ConfigReader {
   Status read_layer_types(const std::optional<int64_t>& window);
   Status read_bias(std::string_view name, bool always, std::string_view key);
   void set_pattern(std::vector<bool> windowed, std::string_view name);
+  std::vector<bool> windowed_layers() const;
 
   const Members& config_;
   const BlockSpec& block_;
@@ -228,6 +229,7 @@ Status ConfigReader::read_heads() {
 Status ConfigReader::read_rest() {
   TRY(kept(read_block()));
   if (block_.bidirectional) TRY(kept(read_hf_encoder(config_, width_, out_)));
+  TRY(kept(read_hf_distances(config_, {head_dim_, max_positions_}, out_)));
   TRY(kept(read_softcaps()));
   TRY(kept(read_attention_scale()));
   TRY(kept(read_scales()));
@@ -240,6 +242,7 @@ Status ConfigReader::read_rest() {
                                 ? TRY(config_.positive_or("qk_nope_head_dim", hf_.latent.plain_dim))
                                 : 0;
   if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim}, out_)));
+  TRY(kept(read_hf_layer_bases(config_, windowed_layers(), out_)));
   TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));
 }
@@ -552,6 +555,24 @@ void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name
            config_.path_of(name));
 }
 
+// As read: by a period, or one by one.
+std::vector<bool> ConfigReader::windowed_layers() const {
+  std::vector<bool> windowed(static_cast<size_t>(n_layers_), false);
+  const auto found = config_out_.metadata.find(
+      fmt::format("{}.attention.sliding_window_pattern", out_.family().name));
+  if (found == config_out_.metadata.end()) return windowed;
+  if (const auto* list = std::get_if<std::shared_ptr<const MetaArray>>(&found->second)) {
+    return (*list)->bools;
+  }
+  BlockSpec by_period = block_;
+  by_period.windows = Windows::periodic;
+  by_period.window_period = std::get<int64_t>(found->second);
+  for (int64_t i = 0; i < n_layers_; ++i) {
+    windowed[static_cast<size_t>(i)] = is_windowed(by_period, i);
+  }
+  return windowed;
+}
+
 // A name that may be shown as it is, since errors above quote it.
 Result<std::string> short_name(const Members& config, std::string_view key,
                                const std::string& name) {
@@ -618,7 +639,20 @@ bool take_away(Json& object, std::string_view path) {
   return inner != nullptr && take_away(*inner, path.substr(dot + 1));
 }
 
-Status read_class(const Members& config, const FoundClass& found, HfConfig& out) {
+// The config with the members of inner objects beside those of the outer one.
+Result<Json> flattened(const Members& config, std::string_view inner_objects) {
+  Json flat = config.json();
+  for (const std::string_view name : words_of(inner_objects)) {
+    const Json inner = TRY(Members(flat, config.source()).object(name)).json();
+    for (const auto& [key, value] : inner.items()) flat[fmt::format("{}.{}", name, key)] = value;
+    flat.erase(name);
+  }
+  return flat;
+}
+
+Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) {
+  const Json flat = TRY(flattened(outer, found.hf->inner_objects));
+  const Members config(flat, outer.source());
   HfValues values(found, out);
   const std::string named = TRY(class_of(config));
   out.scores = is_word_of(found.hf->classifier.class_names, named);
@@ -676,6 +710,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name) const {
     if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
   }
   if (family->block.bidirectional && gguf_name.starts_with("output.")) return false;
+  if (!has_distance_tensor(gguf_name)) return false;
   const bool is_second = gguf_name.find("_norm_2.") != gguf_name.npos;
   const bool is_norm = is_second || gguf_name.find("_norm.") != gguf_name.npos;
   if (is_norm && gguf_name.ends_with(".weight") && !family->block.norm_weights) return false;

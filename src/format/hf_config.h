@@ -76,6 +76,8 @@ struct HfConfig {
   std::string classifier_tensor(std::string_view hf_name) const;
   // Whether the model class has the tensor; true for all when the architecture is unknown.
   bool has_tensor(std::string_view gguf_name) const;
+  // The same of tensors for positions and distances, by the config's keys; true for others.
+  bool has_distance_tensor(std::string_view gguf_name) const;
 };
 
 // `ignored_keys`: members that are taken as absent, as errors name them ("rope_scaling.factor").

@@ -15,6 +15,9 @@ Status read_hf_encoder(const Members& config, int64_t width, HfValues& out) {
     const int64_t n = is_said ? TRY(config.integer(kTypes)) : hf.token_types;
     out.set("token_type_count", n, config.path_of(kTypes));
   }
+  if (hf.whole_embeddings && config.is_set(kWidth) && TRY(config.positive(kWidth)) != width) {
+    return config.wrong(kWidth, "differs from the hidden size", Code::unsupported);
+  }
   // Embeddings that are narrower than the stream pass a matrix.
   if (hf.embedding_width > 0) {
     const int64_t n = TRY(config.positive_or(kWidth, hf.embedding_width));

@@ -1,6 +1,8 @@
 // Configs and tensor names of encoders.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "format/hf_config.h"
 #include "format/tensor_names.h"
@@ -160,6 +162,50 @@ TEST(HfEncoder, TensorNames) {
   EXPECT_FALSE(names.gguf_of("cls.predictions.bias").mapped);
   EXPECT_TRUE(is_ignored_hf_tensor("bert.embeddings.position_ids"));
   EXPECT_EQ(names.hf_of("blk.2.ffn_up.bias"), "encoder.layer.2.intermediate.dense.bias");
+}
+
+TEST(HfEncoder, MpNetComputes32BucketsWhateverTheKeySays) {
+  Json json = small("mpnet");
+  const HfConfig usual = parse(json);
+  EXPECT_EQ(value<int64_t>(usual, "attention.relative_buckets_count"), 32);
+  EXPECT_EQ(value<int64_t>(usual, "position_offset"), 2);
+  json["relative_attention_num_buckets"] = 40;
+  EXPECT_EQ(value<int64_t>(parse(json), "attention.relative_buckets_count"), 32);
+  json["relative_attention_num_buckets"] = 16;
+  EXPECT_NE(refusal_of(json).find("relative_attention_num_buckets"), std::string::npos);
+}
+
+TEST(HfEncoder, DebertaHasProductsForDistances) {
+  Json json = small("deberta-v2");
+  const HfConfig plain = parse(json);
+  EXPECT_FALSE(value<bool>(plain, "attention.relative"));
+  EXPECT_TRUE(value<bool>(plain, "learned_positions"));
+  EXPECT_EQ(value<int64_t>(plain, "token_type_count"), 0);
+  EXPECT_DOUBLE_EQ(value<double>(plain, "attention.scale"), 1 / std::sqrt(6.0));
+  json["relative_attention"] = true;
+  json["pos_att_type"] = "P2C | c2p";
+  json["position_buckets"] = 256;
+  json["share_att_key"] = true;
+  json["norm_rel_ebd"] = "layer_norm";
+  json["position_biased_input"] = false;
+  const HfConfig third = parse(json);
+  EXPECT_TRUE(value<bool>(third, "attention.content_to_position"));
+  EXPECT_TRUE(value<bool>(third, "attention.position_to_content"));
+  EXPECT_TRUE(value<bool>(third, "attention.shared_positions"));
+  EXPECT_TRUE(value<bool>(third, "attention.normed_positions"));
+  EXPECT_FALSE(value<bool>(third, "learned_positions"));
+  EXPECT_EQ(value<int64_t>(third, "attention.relative_positions"), 512);
+  EXPECT_EQ(value<int64_t>(third, "attention.relative_buckets_count"), 256);
+  EXPECT_DOUBLE_EQ(value<double>(third, "attention.scale"), 1 / std::sqrt(18.0));
+  for (const auto& [key, wrong] : {std::pair<std::string, Json>{"pos_att_type", "p2p"},
+                                   {"pos_att_type", 3},
+                                   {"conv_kernel_size", 3},
+                                   {"embedding_size", 8},
+                                   {"norm_rel_ebd", "batch"}}) {
+    Json other = json;
+    other[key] = wrong;
+    EXPECT_NE(refusal_of(other).find(key), std::string::npos) << key;
+  }
 }
 
 }  // namespace

@@ -207,6 +207,13 @@ class ExpertReader {
     if (!experts_.normalises_key.empty()) {
       normalises = TRY(config_.truth(experts_.normalises_key)).value_or(normalises);
     }
+    const std::string_view order = experts_.norm_order_key;
+    if (!order.empty() && config_.has(order)) {
+      normalises = config_.is_set(order);
+      if (normalises && TRY(config_.number(order)).value_or(0) != 1) {
+        return config_.wrong(order, "is neither 1 nor null", Code::unsupported);
+      }
+    }
     out_.set("expert_weights_norm", normalises, config_.path_of(experts_.normalises_key));
     if (!experts_.scale_key.empty()) {
       const double scale = TRY(config_.number(experts_.scale_key)).value_or(experts_.scale);
@@ -288,6 +295,17 @@ class ExpertReader {
       width = n * width_;
     }
     out_.set("expert_shared_feed_forward_length", width, path_of(shared));
+    return width == 0 ? Status() : read_joining();
+  }
+
+  Status read_joining() {
+    const std::string_view key = experts_.joining_key;
+    if (key.empty()) return {};
+    const std::string joining = TRY(config_.text_or(key, "average"));
+    if (joining != "average" && joining != "sum") {
+      return config_.wrong(key, "is neither average nor sum", Code::unsupported);
+    }
+    if (joining == "average") out_.set("experts_scale", 0.5, config_.path_of(key));
     return {};
   }
 

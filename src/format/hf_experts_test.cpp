@@ -138,5 +138,33 @@ TEST(HfExperts, ModelsOfExpertsAloneNeedNoOtherWidth) {
   EXPECT_NE(Meaning(dense).error().find("intermediate_size"), std::string::npos);
 }
 
+TEST(HfExperts, DbrxHasItsSettingsInTwoObjects) {
+  Json json = {{"model_type", "dbrx"},
+               {"d_model", 64},
+               {"n_heads", 4},
+               {"n_layers", 2},
+               {"attn_config", {{"kv_n_heads", 2}, {"clip_qkv", 8}, {"rope_theta", 5e5}}},
+               {"ffn_config",
+                {{"ffn_hidden_size", 48},
+                 {"moe_num_experts", 6},
+                 {"moe_top_k", 3},
+                 {"ffn_act_fn", {{"name", "gelu"}}}}}};
+  const Meaning config(json);
+  EXPECT_EQ(config.error(), "");
+  EXPECT_EQ(config.integer("attention.head_count_kv"), 2);
+  EXPECT_EQ(config.value<double>("attention.clamp_kqv"), 8);
+  EXPECT_EQ(config.value<double>("rope.freq_base"), 5e5);
+  EXPECT_EQ(config.integer("expert_count"), 6);
+  EXPECT_EQ(config.integer("expert_used_count"), 3);
+  EXPECT_EQ(config.integer("expert_feed_forward_length"), 48);
+  EXPECT_EQ(config.value<std::string>("hidden_act"), "gelu");
+  EXPECT_TRUE(config.value<bool>("expert_weights_norm"));
+  json["ffn_config"]["moe_normalize_expert_weights"] = nullptr;
+  EXPECT_FALSE(Meaning(json).value<bool>("expert_weights_norm"));
+  json["ffn_config"]["moe_normalize_expert_weights"] = 2;
+  EXPECT_NE(Meaning(json).error().find("'ffn_config.moe_normalize_expert_weights'"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace ruv

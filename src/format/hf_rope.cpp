@@ -23,7 +23,7 @@ class RopeReader {
   Status read_counted();
   Status read_one();
   Status read_kinds();
-  Status read_base(const Members& rope, std::string_view key, std::string_view beside,
+  Status read_base(const Members& rope, std::string_view key, std::string_view names,
                    double otherwise);
   Result<double> default_part() const;
   Status read_part(const Members& rope, bool scaled);
@@ -118,9 +118,13 @@ Status RopeReader::read_kinds() {
   return read_scaling(global);
 }
 
-Status RopeReader::read_base(const Members& rope, std::string_view key, std::string_view beside,
+Status RopeReader::read_base(const Members& rope, std::string_view key, std::string_view names,
                              double otherwise) {
+  std::string_view beside;  // the first of the names that is set
   const auto own = TRY(rope.number("rope_theta"));
+  for (const std::string_view name : words_of(names)) {
+    if (beside.empty() || (!config_.is_set(beside) && config_.is_set(name))) beside = name;
+  }
   const auto other = TRY(config_.number(beside));
   const std::string name = own ? rope.path_of("rope_theta") : config_.path_of(beside);
   const double base = own ? *own : other.value_or(otherwise);

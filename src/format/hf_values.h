@@ -96,6 +96,17 @@ Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 // What only encoders have. `width`: of the stream. Fails: corrupt, unsupported.
 Status read_hf_encoder(const Members& config, int64_t width, HfValues& out);
 
+// What scores have added for distances, by keys of such classes. Fails: corrupt, unsupported.
+struct HfDistanceSizes {
+  int64_t head_dim = 0;
+  int64_t n_positions = 0;
+};
+Status read_hf_distances(const Members& config, const HfDistanceSizes& sizes, HfValues& out);
+
+// The bases of layers that a list names (HfClass::layer_bases_key): one of those with a window, one
+// of the others. Fails: corrupt, unsupported (more than these).
+Status read_hf_layer_bases(const Members& config, const std::vector<bool>& windowed, HfValues& out);
+
 // What a classifier has besides its tensors. Fails: corrupt, unsupported.
 Status read_hf_classifier(const Members& config, HfValues& out);
 

@@ -80,6 +80,20 @@ TEST(TensorNames, FamiliesBeforeLlama) {
   EXPECT_EQ(gguf("transformer.h.0.attn.c_attn.bias", "starcoder"), "blk.0.attn_qkv.bias");
 }
 
+TEST(TensorNames, SinksExpertsAndDistances) {
+  EXPECT_EQ(gguf("model.layers.2.self_attn.sinks", "granite_swa"), "blk.2.attn_sinks.weight");
+  EXPECT_EQ(gguf("model.layers.2.block_sparse_moe.experts.down_proj", "granite_swa"),
+            "blk.2.ffn_down_exps.weight");
+  EXPECT_EQ(gguf("transformer.blocks.1.norm_attn_norm.norm_2.weight", "dbrx"),
+            "blk.1.attn_output_norm.weight");
+  EXPECT_EQ(gguf("transformer.blocks.1.ffn.experts.mlp.w2", "dbrx"), "blk.1.ffn_down_exps.weight");
+  EXPECT_EQ(gguf("mpnet.encoder.relative_attention_bias.weight", "mpnet"), "attn_rel_b.weight");
+  EXPECT_EQ(gguf("encoder.layer.1.attention.attn.o.bias", "mpnet"), "blk.1.attn_output.bias");
+  EXPECT_EQ(gguf("deberta.encoder.LayerNorm.bias", "deberta-v2"), "rel_embd_norm.bias");
+  EXPECT_EQ(gguf("encoder.layer.1.attention.self.pos_key_proj.weight", "deberta-v2"),
+            "blk.1.attn_pos_k.weight");
+}
+
 TEST(TensorNames, NormsAndNumbersOfFurtherDecoders) {
   EXPECT_EQ(gguf("model.layers.3.self_attn.q_layernorm.norms.5.weight", "stablelm"),
             "blk.3.attn_q_norm.5.weight");

@@ -5,8 +5,10 @@ from families.base import GELU, SCALED, SILU, Thorough
 from families.records_attention import ATTENTION
 from families.records_dense import DENSE
 from families.records_dense2 import DENSE2
+from families.records_distances import DISTANCES
 from families.records_encoders import ENCODERS
 from families.records_experts import EXPERTS
+from families.records_experts2 import EXPERTS2
 from families.records_linear import LINEAR
 from families.records_more import MORE
 from families.records_scan import SCANS
@@ -333,4 +335,4 @@ FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
     GemmaEmbedding(), Phi3(), Gpt2(), Starcoder2(), Lfm2(),
     *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS,
-                              *ENCODERS)))}
+                              *ENCODERS, *EXPERTS2, *DISTANCES)))}

@@ -36,7 +36,8 @@ def parse_config(config):
 ENCODERS = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta.",
             "camembert": "roberta.", "electra": "electra.", "distilbert": "distilbert.",
             "nomic_bert": "nomic_bert.", "jina_embeddings_v3": "roberta.", "gte": "gte.",
-            "eurobert": "model.", "modernbert": "model.", "gemma3_text": "model."}
+            "eurobert": "model.", "modernbert": "model.", "gemma3_text": "model.",
+            "mpnet": "mpnet.", "deberta-v2": "deberta."}
 
 
 def is_encoder(config):
@@ -104,7 +105,7 @@ STORED_NAMES = {
 
 
 # Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
-STACKED = ("gpt_oss", "llama4_text", "mistral4")
+STACKED = ("gpt_oss", "llama4_text", "mistral4", "granitemoe_swa", "dbrx")
 
 
 def checkpoint_shapes(shapes, model_type):
@@ -208,7 +209,8 @@ class Model:
 
 
 # Projections of classes that compute attention in a method of their own.
-KEYS_AND_VALUES = ("query_key_value", "Wqkv", "qkv_proj", "k_proj", "v_proj")
+KEYS_AND_VALUES = ("query_key_value", "Wqkv", "qkv_proj", "k_proj", "v_proj", "attn.k",
+                   "attn.v", "self.key_proj", "self.value_proj")
 
 
 @contextlib.contextmanager

@@ -12,8 +12,9 @@ BIASES = ("e_score_correction_bias", "expert_bias")
 
 
 def number_of(config, names):
+    inner = getattr(config, "ffn_config", config)
     for name in names:
-        value = getattr(config, name, None)
+        value = getattr(config, name, getattr(inner, name, None))
         if isinstance(value, int):
             return value
     return 0

@@ -13,7 +13,8 @@ import numpy as np
 MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
            ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
-           ".mlp.router.gate.weight", ".feed_forward.router.weight", ".feed_forward.router.weight")
+           ".mlp.router.gate.weight", ".feed_forward.router.weight",
+           ".block_sparse_moe.router.weight")
 
 
 def fnv1a(name):
@@ -81,7 +82,7 @@ def role_of(name, shape, model_type, heat):
     gain = 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
                                     "Wqkv", "q_b_proj", "self.query", "self.key", "q_lin",
-                                    "k_lin")):
+                                    "k_lin", "attention.attn.q", "attention.attn.k")):
         gain = heat
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
