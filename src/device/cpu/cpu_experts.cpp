@@ -1,7 +1,8 @@
 // Experts on CPU cores: the rows of each expert are gathered, so that its matrices are read once in
 // a step and multiplied by the usual kernels, as many experts at a time as the scratch has rows
-// for. A row's sum has one order, that of its experts' numbers, and each part of it is a product
-// that does not depend on other rows: neither does the result.
+// for. Rows are converted to what kernels take once, and then gathered. A row's sum has one order,
+// that of its experts' numbers, and each part of it is a product that does not depend on other
+// rows: neither does the result.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -65,6 +66,7 @@ void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params)
   sort_by_expert(routes, n_experts);
   if (params.on_disk) expect_chosen(params);
   std::memset(device_->pointer(out.start), 0, static_cast<size_t>(out.n_bytes()));
+  if (x.n_rows > 1 && !params.weighs_inputs) convert_choices(x, params);
   const auto begin_of = [&](int64_t e) { return routed_.begin[static_cast<size_t>(e)]; };
   for (int64_t first = 0, end = 0; first < n_experts; first = end) {
     while (end < n_experts && begin_of(end + 1) - begin_of(first) <= room) ++end;
@@ -105,19 +107,25 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   const View rows{params.scratch->rows.start, n, x.n_cols};
   const View gate{params.scratch->gate.start, n, params.gate[0].n_out};
   const View up{params.scratch->up.start, n, params.up[0].n_out};
+  const auto chosen =
+      std::span(routed_.rows).subspan(static_cast<size_t>(first), static_cast<size_t>(n));
   const auto weight_of = [&](int64_t i) { return routed_.weights[static_cast<size_t>(first + i)]; };
-  gather(rows, x,
-         std::span(routed_.rows).subspan(static_cast<size_t>(first), static_cast<size_t>(n)));
+  expert_products_.clear();
+  list_products(gate, params.gate, params.gate_bias, experts, first);
+  list_products(up, params.up, params.up_bias, experts, first);
   if (params.weighs_inputs) {
+    gather(rows, x, chosen);
     for_rows(n, rows.n_cols, [&](int64_t i) {
       float* const numbers = row(rows, i);
       for (int64_t c = 0; c < rows.n_cols; ++c) numbers[c] *= weight_of(i);
     });
+    matmul_each(expert_products_, rows);
+  } else if (x.n_rows == 1) {
+    for (Product& product : expert_products_) product.first_row = 0;
+    matmul_each(expert_products_, x);
+  } else {
+    multiply_chosen(expert_products_, x, chosen, rows);
   }
-  expert_products_.clear();
-  list_products(gate, params.gate, params.gate_bias, experts, first);
-  list_products(up, params.up, params.up_bias, experts, first);
-  matmul_each(expert_products_, rows);
   limit_gates(gate, up, params.limits);
   this->gate(gate, up, params.act);
   expert_products_.clear();

@@ -329,10 +329,11 @@ TEST_P(Experts, ThoseThatNoRowChoseAreNotRead) {
 // Rows in any company, on any number of threads and with little scratch; and on every instruction
 // set the bytes of the reference.
 TEST_P(Experts, ARowHasTheSameBytesInAnyCompany) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::q8_0}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0}) {
     const Numbers x = random_numbers(kMaxRows * kWidth, 9);
     const Numbers logits = random_numbers(kMaxRows * kExperts, 10);
-    ExpertWorld reference(*all_kernels().front(), dtype);
+    const Kernels& first = dtype == DType::bf16 ? *GetParam() : *all_kernels().front();
+    ExpertWorld reference(first, dtype);
     const Numbers routes = reference.routes(logits, kExperts, 3, true);
     const Numbers want = reference.experts(x, routes);
     for (const int n_threads : {1, 3}) {

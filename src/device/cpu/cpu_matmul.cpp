@@ -15,10 +15,8 @@ int64_t act_row_bytes(ActFormat format, int64_t k) {
   return format == ActFormat::bf16 ? (k + 1) / 2 * 4 : k * int64_t{sizeof(float)};
 }
 
-bool wants(std::span<const Ops::Product> products, ActFormat format) {
-  return std::any_of(products.begin(), products.end(), [format](const Ops::Product& p) {
-    return p.weight->is_packed() && kernel_of(*p.weight)->act == format;
-  });
+bool takes(const Weight& weight, ActFormat format) {
+  return weight.is_packed() && kernel_of(weight)->act == format;
 }
 
 // Pieces are whole pairs of groups: kernels share activations between the two.
@@ -74,28 +72,76 @@ void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) 
   matmul_each({&product, 1}, x);
 }
 
-void CpuOps::matmul_each(std::span<const Product> products, View x) {
-  const bool q8 = wants(products, ActFormat::q8);
-  const bool bf16 = wants(products, ActFormat::bf16);
-  const auto convert = [&](int64_t r, const Buffer& to) {
-    for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
-      if (!(format == ActFormat::q8 ? q8 : bf16)) continue;
-      convert_row(row(x, r), x.n_cols, format,
-                  act_rows(to, format, x) + r * act_row_bytes(format, x.n_cols));
-    }
-  };
-  const bool each = x.n_rows <= kRowsQuantizedByEach;
-  if ((q8 || bf16) && !each) {
-    for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert(r, quantized_); });
+CpuOps::ActFormats CpuOps::formats_of(std::span<const Product> products) const {
+  ActFormats formats;
+  for (const Product& p : products) {
+    formats.q8 |= takes(*p.weight, ActFormat::q8);
+    formats.bf16 |= takes(*p.weight, ActFormat::bf16);
   }
+  return formats;
+}
+
+bool CpuOps::takes_floats(const Weight& weight) const {
+  return !weight.is_packed() || takes(weight, ActFormat::f32);
+}
+
+void CpuOps::convert_row_of(View x, int64_t r, ActFormats formats, const Buffer& to) const {
+  for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
+    if (!(format == ActFormat::q8 ? formats.q8 : formats.bf16)) continue;
+    convert_row(row(x, r), x.n_cols, format,
+                act_rows(to, format, x) + r * act_row_bytes(format, x.n_cols));
+  }
+}
+
+void CpuOps::matmul_each(std::span<const Product> products, View x) {
+  const ActFormats formats = formats_of(products);
+  const bool each = x.n_rows <= kRowsQuantizedByEach;
+  if (!formats.none() && !each) {
+    for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert_row_of(x, r, formats, quantized_); });
+  }
+  multiply_each(products, x, formats, each);
+}
+
+void CpuOps::convert_choices(View x, const ExpertsParams& params) {
+  ActFormats formats;
+  for (const std::span<const Weight> weights : {params.gate, params.up}) {
+    for (const Weight& weight : weights) {
+      formats.q8 |= takes(weight, ActFormat::q8);
+      formats.bf16 |= takes(weight, ActFormat::bf16);
+    }
+  }
+  if (formats.none()) return;
+  for_rows(x.n_rows, x.n_cols, [&](int64_t r) { convert_row_of(x, r, formats, choices_); });
+}
+
+void CpuOps::multiply_chosen(std::span<const Product> products, View x,
+                             std::span<const int32_t> chosen, View floats) {
+  const ActFormats formats = formats_of(products);
+  const bool copies_floats =
+      std::ranges::any_of(products, [&](const Product& p) { return takes_floats(*p.weight); });
+  for_rows(floats.n_rows, x.n_cols, [&](int64_t i) {
+    const int64_t from = chosen[static_cast<size_t>(i)];
+    if (copies_floats) std::copy_n(row(x, from), x.n_cols, row(floats, i));
+    for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
+      if (!(format == ActFormat::q8 ? formats.q8 : formats.bf16)) continue;
+      const int64_t n_bytes = act_row_bytes(format, x.n_cols);
+      std::memcpy(act_rows(quantized_, format, floats) + i * n_bytes,
+                  act_rows(choices_, format, x) + from * n_bytes, static_cast<size_t>(n_bytes));
+    }
+  });
+  multiply_each(products, floats, formats, false);
+}
+
+void CpuOps::multiply_each(std::span<const Product> products, View x, ActFormats formats,
+                           bool each) {
   int64_t n_multiplies = 0;
   for (const Product& p : products) n_multiplies += p.weight->n_out * p.weight->n_in * p.out.n_rows;
   const int n_threads = worth_threads(n_multiplies) ? pool_->n_threads() : 1;
   alignas(64) std::atomic<int64_t> next_piece{0};
   const auto multiply_pieces = [&](int thread) {
     const Buffer& act = each ? row_scratch_[static_cast<size_t>(thread)] : quantized_;
-    if ((q8 || bf16) && each) {
-      for (int64_t r = 0; r < x.n_rows; ++r) convert(r, act);
+    if (!formats.none() && each) {
+      for (int64_t r = 0; r < x.n_rows; ++r) convert_row_of(x, r, formats, act);
     }
     int64_t first = 0;
     int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);

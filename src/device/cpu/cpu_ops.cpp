@@ -23,6 +23,9 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
   CHECK(limits.max_head_dim <= kMaxHeadDim);
   std::unique_ptr<CpuOps> ops(new CpuOps(kernels, pool, pages, limits));
   ops->quantized_ = TRY(Buffer::allocate(act_bytes(limits.max_rows, limits.max_k)));
+  if (limits.max_experts > 0) {
+    ops->choices_ = TRY(Buffer::allocate(act_bytes(limits.max_rows, limits.max_k)));
+  }
   const int mr = ops->f32_gemm_->mr;
   for (int i = 0; i < pool.n_threads(); ++i) {
     ops->row_scratch_.push_back(

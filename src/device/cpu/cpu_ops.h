@@ -97,6 +97,24 @@ class CpuOps final : public Ops {
   // Memory for n_rows rows of k activations in every converted format, and where one begins.
   static int64_t act_bytes(int64_t n_rows, int64_t k);
   std::byte* act_rows(const Buffer& converted, ActFormat format, View x) const;
+  // The formats, besides float32, that the weights of products take rows in.
+  struct ActFormats {
+    bool q8 = false;
+    bool bf16 = false;
+    bool none() const { return !q8 && !bf16; }
+  };
+  ActFormats formats_of(std::span<const Product> products) const;
+  bool takes_floats(const Weight& weight) const;
+  // Row r of x to its place in `to`.
+  void convert_row_of(View x, int64_t r, ActFormats formats, const Buffer& to) const;
+  // The products of converted rows. `each`: of few, which every thread converts for itself.
+  void multiply_each(std::span<const Product> products, View x, ActFormats formats, bool each);
+  // Converts all rows that experts choose of, to the formats that any of them takes.
+  void convert_choices(View x, const ExpertsParams& params);
+  // The products of the chosen rows of x, in their order; `floats` has room for them. Requires:
+  // convert_choices(x).
+  void multiply_chosen(std::span<const Product> products, View x, std::span<const int32_t> chosen,
+                       View floats);
   // n activations in the format, q8 or bf16.
   void convert_row(const float* x, int64_t n, ActFormat format, std::byte* out) const;
   void add_bias(View out, const Vector& bias, int64_t first, int64_t last) const;
@@ -185,6 +203,7 @@ class CpuOps final : public Ops {
   const Batch* batch_ = nullptr;
   std::vector<RopeTable> rope_tables_;
   Buffer quantized_;                   // rows in the formats kernels take
+  Buffer choices_;                     // the same of all rows that experts choose of
   std::vector<Buffer> row_scratch_;    // per thread: small steps quantise for themselves
   std::vector<Buffer> plain_scratch_;  // per thread: decoded rows and their packed group
   std::vector<Buffer> state_scratch_;  // per thread: a head's matrix and vectors of one row
