@@ -3,15 +3,17 @@
 changes every round, and medians are compared, so that a machine that slows down or warms up treats
 them alike. The peers: llama-cpp-python always, ik_llama.cpp's llama-bench where --ik names it.
 
-    build/venv/bin/python bench/compare.py --suite --ik llama-bench --readme
+    build/venv/bin/python bench/compare.py --suite --ik llama-bench --into README.md
+    build/venv/bin/python bench/compare.py --suite families --ik llama-bench --into docs/performance.md
     build/venv/bin/python bench/compare.py some.gguf other.gguf --rounds 7 --threads 1 2
     build/venv/bin/python bench/compare.py llama-3.2-1b:q4_0 --depth 4096 --prompt 0 --decode 32
     build/venv/bin/python bench/compare.py --check old.jsonl new.jsonl@commit
 
 A name like llama-3.2-1b:q4_0 is a random model in the real shape (bench/make_models.py), kept in
 build/models. Prints a Markdown table, appends one JSON line per file, thread count and depth to
-bench/results/<machine>.jsonl, and with --readme puts the table into README.md. Needs
-llama-cpp-python, numpy, and gguf for random models.
+bench/results/<machine>.jsonl, and with --into puts the table between the marks of a page. A peer
+that does not know an architecture has no figure. Needs llama-cpp-python, numpy, and gguf for random
+models.
 """
 import argparse
 import json
@@ -32,8 +34,8 @@ from tables import KINDS, changes, table
 ROOT = HERE.parent
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 SHORT, THREE = Work(2, 512, 64, 0), ("q8_0", "q4_k_m", "q4_0")
-# shape, types, work, rounds: what README shows; about nineteen minutes on two cores
-SUITE = (
+# shape, types, work, rounds. Of dense models, which README shows: about nineteen minutes on two cores.
+DENSE = (
     ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), SHORT, 3),
     ("qwen2.5-0.5b", ("f16", "q8_0", "q4_k_m", "q4_0"), SHORT, 3),
     ("qwen2.5-3b", THREE, replace(SHORT, n_decode=32), 2),
@@ -41,6 +43,16 @@ SUITE = (
     ("llama-3.2-1b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
     ("qwen2.5-0.5b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
 )
+# Experts, short convolutions and state spaces: about ten minutes.
+FAMILIES = (
+    ("olmoe-1b-7b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
+    ("granite-3b-a800m", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
+    ("lfm2-1.2b", ("q4_0",), replace(SHORT, n_decode=48), 3),
+    ("granite-4-h-1b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
+    ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
+    ("mamba2-1.3b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
+)
+SUITES = {"dense": DENSE, "families": FAMILIES}
 
 
 def output(*command):
@@ -96,6 +108,8 @@ def measure(sides, file, work, rounds):
         for side in sides if turn % 2 == 0 else reversed(sides):
             before = read_gb_s(sides[0].binary, work.threads)
             run = side.measure(file, work)
+            if run is None:
+                continue
             run["read_gb_s"] = (before + read_gb_s(sides[0].binary, work.threads)) / 2
             runs[side.name].append(run)
     reports = [r["report"] for r in runs["ours"]]
@@ -105,7 +119,7 @@ def measure(sides, file, work, rounds):
               "machine_limits": {key: max(r["machine"][key] or 0 for r in reports) for key in
                                  ("read_gb_s", "int8_gop_s", "f32_gop_s", "bf16_gop_s")},
               "prefill_limit": reports[0]["prefill_limit"], "ours": our_part(runs.pop("ours"))}
-    result["peers"] = {name: summaries(reports) for name, reports in runs.items()}
+    result["peers"] = {name: summaries(reports) for name, reports in runs.items() if reports}
     result["ratio"] = {
         name: {kind: result["ours"][kind]["tokens_per_s"] / part[kind]["tokens_per_s"]
                for kind in part if kind in result["ours"]}
@@ -131,7 +145,7 @@ def jobs_of(args):
         for threads in args.threads:
             yield model, Work(threads, args.prompt, args.decode, args.depth), args.rounds
     if args.suite:
-        for shape, kinds, work, rounds in SUITE:
+        for shape, kinds, work, rounds in SUITES[args.suite]:
             for kind in kinds:
                 yield f"{shape}:{kind}", work, rounds
 
@@ -145,19 +159,18 @@ def told(result):
             f"{', '.join(parts + shares)}")
 
 
-def into_readme(text):
-    path = ROOT / "README.md"
-    readme = path.read_text()
-    if BEGIN not in readme or END not in readme:
-        sys.exit(f"README.md has no {BEGIN} … {END}")
-    before, rest = readme.split(BEGIN, 1)
+def put_into(path, text):
+    page = path.read_text()
+    if BEGIN not in page or END not in page:
+        sys.exit(f"{path} has no {BEGIN} … {END}")
+    before, rest = page.split(BEGIN, 1)
     path.write_text(f"{before}{BEGIN}\n{text}{END}{rest.split(END, 1)[1]}")
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("models", nargs="*", help="GGUF files, or shape:type of random models")
-    p.add_argument("--suite", action="store_true", help="everything README shows")
+    p.add_argument("--suite", nargs="?", const="dense", choices=SUITES, help="what a page shows")
     p.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/apps/ruvllm/ruvllm")
     p.add_argument("--ik", type=pathlib.Path, help="llama-bench of ik_llama.cpp")
     p.add_argument("--threads", nargs="+", type=int, default=[os.cpu_count()])
@@ -166,7 +179,7 @@ def arguments():
     p.add_argument("--decode", type=int, default=64)
     p.add_argument("--depth", type=int, default=0, help="tokens of context before what is timed")
     p.add_argument("--log", type=pathlib.Path, help="where the JSON lines go")
-    p.add_argument("--readme", action="store_true", help="put the table into README.md")
+    p.add_argument("--into", type=pathlib.Path, help="the page that the table is put into")
     p.add_argument("--check", nargs=2, metavar=("BEFORE", "AFTER"),
                    help="print the change between two logs, FILE or FILE@COMMIT, and measure nothing")
     args = p.parse_args()
@@ -196,8 +209,8 @@ def main():
             f.write(json.dumps({**about, "versions": versions, **results[-1]}) + "\n")
     text = table(results, about, versions)
     print(text)
-    if args.readme:
-        into_readme(text)
+    if args.into:
+        put_into(args.into, text)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class QuantisedBlocks:
 
     def add(self, writer, name, dims):
         small, large, embedding = self.types
-        kind = (embedding if name == "token_embd.weight" else
+        kind = (embedding if name in ("token_embd.weight", "output.weight") else
                 large if gets_more_bits(name, self.n_layers) else small)
         n_block, n_bytes = gguf.GGML_QUANT_SIZES[kind]
         row = dims[-1] // n_block * n_bytes

@@ -26,10 +26,14 @@ class Shape(typing.NamedTuple):
     n_vocab: int
     n_experts: int = 0
     n_used: int = 0
-    attention: tuple = ()  # LFM2: the layers with attention; the others have a short convolution
+    attention: tuple = ()  # of hybrids: the layers with attention
+    n_scans: int = 0  # heads of a state space, each SCAN_HEAD wide with SCAN_STATE numbers a column
 
     def has_attention(self, i):
-        return self.arch != "lfm2" or i in self.attention
+        return not self.is_hybrid() or i in self.attention
+
+    def is_hybrid(self):
+        return self.arch in ("lfm2", "granitehybrid", "mamba2")
 
 
 SHAPES = {
@@ -40,13 +44,21 @@ SHAPES = {
     "granite-3b-a800m": Shape("granitemoe", 32, 1536, 24, 8, 64, 512, 49155, 40, 8),
     "lfm2-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 65536,
                        attention=(2, 5, 8, 10, 12, 14)),
+    "granite-4-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 100352,
+                            attention=(5, 15, 25, 35), n_scans=48),
+    "mamba2-1.3b": Shape("mamba2", 48, 2048, 0, 0, 0, 0, 50288, n_scans=64),
 }
-ROPE_BASE = {"qwen2": 1e6, "llama": 5e5, "olmoe": 1e4, "granitemoe": 1e4, "lfm2": 1e6}
+ROPE_BASE = {"qwen2": 1e6, "llama": 5e5, "olmoe": 1e4, "granitemoe": 1e4, "lfm2": 1e6,
+             "granitehybrid": 1e4}
 CONV_TAPS = 3
+SCAN_HEAD, SCAN_STATE, SCAN_TAPS = 64, 128, 4
 LAST_NORM = {"lfm2": "token_embd_norm"}
+UNTIED = {"olmoe"}  # an output matrix of their own
 
 
 def feed_forward(shape):
+    if not shape.hidden:
+        return {}
     if not shape.n_experts:
         return {"ffn_gate": (shape.hidden, shape.width), "ffn_up": (shape.hidden, shape.width),
                 "ffn_down": (shape.width, shape.hidden)}
@@ -57,8 +69,21 @@ def feed_forward(shape):
             "ffn_down_exps": (n, shape.width, shape.hidden)}
 
 
+def state_space(shape):
+    """Mamba 2's, with one group of inputs and outputs."""
+    inner = shape.n_scans * SCAN_HEAD
+    convolved = inner + 2 * SCAN_STATE
+    return {"ssm_in": (inner + convolved + shape.n_scans, shape.width),
+            "ssm_conv1d": (convolved, SCAN_TAPS), "ssm_conv1d.bias": (convolved,),
+            "ssm_dt.bias": (shape.n_scans,), "ssm_a": (shape.n_scans, 1),
+            "ssm_d": (shape.n_scans, 1), "ssm_norm": (1, inner),
+            "ssm_out": (shape.width, inner)}
+
+
 def mixer(shape, i):
     width, q, kv = shape.width, shape.n_heads * shape.head, shape.n_kv * shape.head
+    if not shape.has_attention(i) and shape.n_scans:
+        return state_space(shape)
     if not shape.has_attention(i):
         return {"shortconv.in_proj": (3 * width, width), "shortconv.conv": (width, CONV_TAPS),
                 "shortconv.out_proj": (width, width)}
@@ -69,16 +94,20 @@ def mixer(shape, i):
 
 
 def tensors(shape):
-    """(name, shape) of every tensor but an output matrix that differs from the embedding."""
+    """(name, shape) of every tensor."""
     yield "token_embd.weight", (shape.n_vocab, shape.width)
+    if shape.arch in UNTIED:
+        yield "output.weight", (shape.n_vocab, shape.width)
     yield LAST_NORM.get(shape.arch, "output_norm") + ".weight", (shape.width,)
     if shape.arch == "llama":
         yield "rope_freqs.weight", (shape.head // 2,)
     for i in range(shape.n_layers):
-        block = {"attn_norm": (shape.width,), "ffn_norm": (shape.width,),
-                 **mixer(shape, i), **feed_forward(shape)}
+        block = {"attn_norm": (shape.width,), **mixer(shape, i), **feed_forward(shape)}
+        if shape.hidden:
+            block["ffn_norm"] = (shape.width,)
         for name, dims in block.items():
-            yield f"blk.{i}.{name}.weight", dims
+            whole = name.endswith(".bias") or name in ("ssm_a", "ssm_d")
+            yield f"blk.{i}.{name}{'' if whole else '.weight'}", dims
         if shape.arch == "qwen2":
             for name in ("attn_q", "attn_k", "attn_v"):
                 yield f"blk.{i}.{name}.bias", block[name][:1]
@@ -86,7 +115,7 @@ def tensors(shape):
 
 def is_small(name):
     """Matrices that stay in float32, in files of any type."""
-    return "ffn_gate_inp" in name or "shortconv.conv" in name
+    return any(part in name for part in ("ffn_gate_inp", "shortconv.conv", "ssm_conv1d.weight"))
 
 
 def random_matrix(name, dims):
@@ -94,6 +123,16 @@ def random_matrix(name, dims):
     seed = zlib.crc32(name.encode())
     x = np.random.default_rng(seed).standard_normal(dims, dtype=np.float32)
     return x * np.float32(0.7 / dims[-1] ** 0.5)
+
+
+def constant(name, dims):
+    """Norms are ones, biases zeros; states decay at rates that differ by head."""
+    if name.endswith("ssm_a"):
+        return -np.linspace(1.0, 16.0, dims[0], dtype=np.float32).reshape(dims)
+    if name.endswith("ssm_dt.bias"):
+        return np.linspace(-6.0, -2.0, dims[0], dtype=np.float32)
+    one = any(part in name for part in ("norm", "freqs", "ssm_d"))
+    return np.full(dims, 1.0 if one else 0.0, dtype=np.float32)
 
 
 class F16Block:
@@ -118,26 +157,33 @@ def add_shape(w, shape, kind):
     w.add_head_count(shape.n_heads)
     w.add_head_count_kv([shape.n_kv if i in shape.attention else 0 for i in range(shape.n_layers)]
                         if shape.attention else shape.n_kv)
-    w.add_rope_dimension_count(shape.head)
-    w.add_rope_freq_base(ROPE_BASE[shape.arch])
+    if shape.head:
+        w.add_rope_dimension_count(shape.head)
+        w.add_rope_freq_base(ROPE_BASE[shape.arch])
     w.add_layer_norm_rms_eps(1e-6 if shape.arch == "qwen2" else 1e-5)
     w.add_vocab_size(shape.n_vocab)
     if shape.n_experts:
         w.add_expert_count(shape.n_experts)
         w.add_expert_used_count(shape.n_used)
-    if shape.arch == "granitemoe":
+    if shape.n_scans:
+        w.add_ssm_conv_kernel(SCAN_TAPS)
+        w.add_ssm_inner_size(shape.n_scans * SCAN_HEAD)
+        w.add_ssm_state_size(SCAN_STATE)
+        w.add_ssm_time_step_rank(shape.n_scans)
+        w.add_ssm_group_count(1)
+    if shape.arch in ("granitemoe", "granitehybrid"):
         w.add_embedding_scale(12.0)
         w.add_residual_scale(0.22)
         w.add_attention_scale(0.015625)
         w.add_logit_scale(6.0)
-    if shape.attention:
+    if shape.arch == "lfm2":
         w.add_shortconv_l_cache(CONV_TAPS)
 
 
 def write(path, shape, kind, name, add_metadata, add_matrix):
     """A whole file, under a temporary name until it is complete. add_metadata(writer) adds the
     tokenizer and what stands before the other tensors; add_matrix(writer, name, dims) is asked for
-    every matrix; norms are ones, biases zeros."""
+    every matrix; the rest is constant."""
     part = path.with_suffix(".part")
     w = gguf.GGUFWriter(part, shape.arch)
     w.add_name(name)
@@ -146,11 +192,10 @@ def write(path, shape, kind, name, add_metadata, add_matrix):
     for tensor, dims in tensors(shape):
         if is_small(tensor):
             w.add_tensor(tensor, random_matrix(tensor, dims))
-        elif len(dims) > 1:
+        elif min(dims) > 1 and len(dims) > 1:
             add_matrix(w, tensor, dims)
         else:
-            one = "norm" in tensor or "freqs" in tensor
-            w.add_tensor(tensor, np.full(dims, 1.0 if one else 0.0, dtype=np.float32))
+            w.add_tensor(tensor, constant(tensor, dims))
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()

@@ -1,5 +1,6 @@
 """The engines that bench/compare.py lets take turns. Each is a class whose `measure` runs one
-process and returns {"prefill": tokens/s, "decode": tokens/s, …}, and whose `version` names it.
+process and returns {"prefill": tokens/s, "decode": tokens/s, …}, and whose `version` names it. None:
+it does not know the model's architecture.
 """
 import json
 import pathlib
@@ -21,6 +22,8 @@ class Work:
 
 def call_json(*command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode and "unknown model architecture" in done.stderr:
+        return None
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return json.loads(done.stdout)
@@ -73,12 +76,14 @@ class IkLlama:
 
     def measure(self, file, work):
         command = [self.binary, "-m", file, "-t", work.threads, "-r", 1, "-fa", 1, "-rtr", 1,
-                   "-mmp", 0, "-o", "json"]
+                   "-mmp", 0, "-v", "-o", "json"]
         if work.depth:
             command += ["-p", 0, "-n", 0, "-gp", f"{work.depth},{work.n_decode}"]
         else:
             command += ["-p", work.n_prompt, "-n", work.n_decode]
         rows = call_json(*command)
+        if rows is None:
+            return None
         self.version = rows[0]["build_commit"]
         speeds = {}
         for row in rows:
