@@ -29,10 +29,9 @@ import time
 from dataclasses import replace
 
 from sides import HERE, IkLlama, LlamaCpp, Ours, Work, read_gb_s
-from tables import KINDS, changes, table
+from tables import KINDS, changes, put_into, table
 
 ROOT = HERE.parent
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 SHORT, THREE = Work(2, 512, 64, 0), ("q8_0", "q4_k_m", "q4_0")
 # shape, types, work, rounds. Of dense models, which README shows: about nineteen minutes on two cores.
 DENSE = (
@@ -157,14 +156,6 @@ def told(result):
               for kind in KINDS if kind in result["ours"]]
     return (f"{result['file']}, {result['threads']} threads, depth {result['depth']}: "
             f"{', '.join(parts + shares)}")
-
-
-def put_into(path, text):
-    page = path.read_text()
-    if BEGIN not in page or END not in page:
-        sys.exit(f"{path} has no {BEGIN} … {END}")
-    before, rest = page.split(BEGIN, 1)
-    path.write_text(f"{before}{BEGIN}\n{text}{END}{rest.split(END, 1)[1]}")
 
 
 def arguments():

@@ -2,7 +2,7 @@
 """Decodes a model larger than the memory that its process may use, beside what the disk allows.
 
     bench/larger_than_memory.py build/models/olmoe-1b-7b-q4_k_m.gguf
-    bench/larger_than_memory.py MODEL --share 1.5 --tokens 32
+    bench/larger_than_memory.py MODEL --share 1.5 --tokens 32 --into docs/performance.md
 
 The packed file is written first, without a limit. Then a control group is limited to its bytes over
 --share, and two runs of other lengths are made in it: what the longer one reads beyond the shorter is
@@ -18,6 +18,8 @@ import pathlib
 import random
 import subprocess
 import time
+
+from tables import put_into
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -89,6 +91,7 @@ def main():
     p.add_argument("--tokens", type=int, default=24)
     p.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/packed")
     p.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/apps/ruvllm/ruvllm")
+    p.add_argument("--into", type=pathlib.Path, help="the page that the table is put into")
     args = p.parse_args()
     plain, _ = run(args, args.cache, args.tokens)
     packed = max(args.cache.glob("*.ruvpack"), key=lambda f: f.stat().st_atime_ns)
@@ -103,12 +106,20 @@ def main():
         long, long_bytes = run(args, args.cache, 3 * args.tokens, group)
     finally:
         group.close()
-    speeds = [r["decode"]["tokens_per_s"] for r in (plain, short, long)]
     per_token = (long_bytes - short_bytes) / (2 * args.tokens)
-    print(json.dumps({
-        "model": args.model.name, "packed_gb": packed.stat().st_size / 1e9, "limit_gb": limit / 1e9,
-        "disk_gb_s": disk / 1e9, "in_memory_tokens_per_s": speeds[0], "tokens_per_s": speeds[2],
-        "read_mb_per_token": per_token / 1e6, "of_disk": speeds[2] * per_token / disk}, indent=2))
+    speeds = [r["decode"]["tokens_per_s"] for r in (plain, short, long)]
+    rows = (("packed weights", f"{packed.stat().st_size / 1e9:.2f} GB"),
+            ("memory of the process", f"{limit / 1e9:.2f} GB"),
+            ("disk, random pieces of 2 MiB, two at a time", f"{disk / 1e9:.2f} GB/s"),
+            ("decode with all of it in memory", f"{speeds[0]:.1f} tokens/s"),
+            ("decode within the limit", f"{speeds[2]:.1f} tokens/s"),
+            ("read per token", f"{per_token / 1e6:.0f} MB"),
+            ("share of the disk's rate", f"{100 * speeds[2] * per_token / disk:.0f} %"))
+    text = "\n".join([f"| {args.model.stem} | |", "|---|---|",
+                      *(f"| {name} | {value} |" for name, value in rows)]) + "\n"
+    print(text)
+    if args.into:
+        put_into(args.into, text, "larger")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,16 @@ import math
 KINDS = ("prefill", "decode")
 
 
+def put_into(path, text, mark="bench"):
+    """Replaces what a page has between <!-- mark:begin --> and <!-- mark:end -->."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    page = path.read_text()
+    if begin not in page or end not in page:
+        raise SystemExit(f"{path} has no {begin} … {end}")
+    before, rest = page.split(begin, 1)
+    path.write_text(f"{before}{begin}\n{text}{end}{rest.split(end, 1)[1]}")
+
+
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 

@@ -3,7 +3,7 @@
 mixed lengths, tokens per second of each and the cosine of each text's vectors to sentence-transformers'
 in float32. All take turns, who begins changes every round, and medians are compared.
 
-    bench/embed/run.py build/models/bert-base --texts 192 --rounds 3
+    bench/embed/run.py build/models/bert-base --texts 192 --rounds 3 --into docs/performance.md
 
 Ours answers /v1/embeddings of `ruvllm serve`, in requests of 64 texts, so tokenizer, HTTP and JSON are
 counted; the peers are called in this process, tokenizer included. llama.cpp reads the GGUF files that
@@ -18,12 +18,16 @@ import random
 import re
 import statistics
 import subprocess
+import sys
 import time
 import urllib.request
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))  # last: it has a profile.py as the standard library has
+from tables import put_into  # noqa: E402
+
 N_VOCAB = 30522
 REQUEST = 64
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -199,6 +203,7 @@ def main():
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--texts", type=int, default=192)
     p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--into", type=pathlib.Path, help="the page that the table is put into")
     args = p.parse_args()
     made(args.folder, args.binary)
     texts = list(texts_of(args.texts, 1))
@@ -213,13 +218,19 @@ def main():
             vectors[side.name] = side.embed(texts)
             speeds[side.name].append(n_tokens / (time.perf_counter() - begin))
     reference = vectors["sentence-transformers f32"]
-    print(f"{len(texts)} texts of {n_tokens / len(texts):.0f} tokens on average, {args.threads} "
-          f"threads, {args.rounds} rounds\n\n| | tokens/s | least cosine |\n|---|---|---|")
+    lines = [f"{len(texts)} texts of {n_tokens / len(texts):.0f} tokens on average, {args.threads} "
+             f"threads, medians of {args.rounds} rounds.", "", "| | tokens/s | least cosine |",
+             "|---|---|---|"]
     for side in sides:
         cosine = (vectors[side.name] * reference).sum(1) / np.linalg.norm(
             vectors[side.name], axis=1) / np.linalg.norm(reference, axis=1)
-        print(f"| {side.name} | {statistics.median(speeds[side.name]):.0f} | {cosine.min():.6f} |")
+        lines.append(f"| {side.name} | {statistics.median(speeds[side.name]):.0f} | "
+                     f"{cosine.min():.6f} |")
         side.close()
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if args.into:
+        put_into(args.into, text, "embed")
 
 
 if __name__ == "__main__":
