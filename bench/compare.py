@@ -42,14 +42,13 @@ DENSE = (
     ("llama-3.2-1b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
     ("qwen2.5-0.5b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
 )
-# Experts, short convolutions and state spaces: about ten minutes.
+# Experts, short convolutions and state spaces: about seven minutes.
 FAMILIES = (
     ("olmoe-1b-7b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("granite-3b-a800m", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("lfm2-1.2b", ("q4_0",), replace(SHORT, n_decode=48), 3),
     ("granite-4-h-1b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
-    ("mamba2-1.3b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
 )
 SUITES = {"dense": DENSE, "families": FAMILIES}
 
