@@ -103,6 +103,8 @@ struct RouteParams {
   float sum_added = 0;
   float sum_least = 0;
   float scale = 1;  // of the weights, at last
+  // (n_experts): what the weight of each is multiplied by, then; null: nothing.
+  const Vector* expert_scales = nullptr;
   // sparsemixer: numbers are close to the greatest one, m, where m - x <= closeness · max(|x|, m).
   float closeness = 0;
 };

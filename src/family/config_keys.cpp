@@ -12,6 +12,11 @@ constexpr std::string_view kUsualKeys = "vocab_size tie_word_embeddings";
 constexpr std::string_view kRopeKeys =
     "rope_parameters rope_scaling rope_theta partial_rotary_factor "
     "original_max_position_embeddings";
+// Classes whose layers are unlike each other read these.
+constexpr std::string_view kUnlikeKeys =
+    "global_head_dim num_global_key_value_heads per_layer_config attention_k_eq_v layer_types "
+    "num_kv_shared_layers use_double_wide_mlp hidden_size_per_layer_input "
+    "vocab_size_per_layer_input";
 // Classes whose layers are a time mix and a channel mix read these.
 constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
@@ -80,7 +85,7 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
   }
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
-        experts.groups_method_key, experts.gate_limit_key, experts.score_key,
+        experts.groups_method_key, experts.gate_limit_key, experts.enabled_key, experts.score_key,
         experts.choice_bias_key, experts.norm_order_key, experts.joining_key,
         expert_layer_keys(experts.layers)}) {
     claim(key);
@@ -204,6 +209,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
+  if (family.block.unlike_layers) claim(kUnlikeKeys);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
@@ -244,7 +250,8 @@ std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }
 
 std::string_view hf_outer_keys_without_effect() {
   return " vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index "
-         "boi_token_id eoi_token_id image_token_id video_token_id vision_start_token_id "
+         "boi_token_id eoi_token_id audio_config boa_token_id eoa_token_index audio_token_id "
+         "image_token_id video_token_id vision_start_token_id "
          "vision_end_token_id language_model_only ";
 }
 

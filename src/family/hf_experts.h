@@ -29,10 +29,11 @@ enum class HfExpertLayers : uint8_t {
 // The numbers are those of the configuration class; what its code computes with them is in the
 // family's ExpertSpec.
 struct HfExperts {
-  HfCount count = {};  // without a name: the class has no experts
-  int64_t fewest = 0;  // fewer are none
-  HfCount used = {};   // by a row
-  HfCount width = {};  // of one; without a name: intermediate_size
+  HfCount count = {};                 // without a name: the class has no experts
+  int64_t fewest = 0;                 // fewer are none
+  std::string_view enabled_key = {};  // absent or false: there are none
+  HfCount used = {};                  // by a row
+  HfCount width = {};                 // of one; without a name: intermediate_size
   HfExpertLayers layers = HfExpertLayers::all;
   HfCount first_dense = {};  // dense layers before those with experts
 

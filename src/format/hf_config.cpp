@@ -89,6 +89,7 @@ class ConfigReader {
   int64_t n_layers_ = 0;
   int64_t width_ = 0;
   int64_t head_dim_ = 0;
+  int64_t local_head_dim_ = 0;  // 0: the same in all layers
   int64_t max_positions_ = 0;
 };
 
@@ -142,7 +143,8 @@ Status ConfigReader::read_ff() {
   const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;
-  const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty();
+  const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty() &&
+                            !out_.family().experts.beside_dense;
   if (only_experts && !config_.has(inner)) inner = expert.names;
   const int64_t n_ff = four_times ? 4 * width_
                        : hf_.block_keys
@@ -223,6 +225,10 @@ Status ConfigReader::read_heads() {
   }
   out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
   out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
+  if (block_.unlike_layers) {
+    local_head_dim_ = head_dim_;
+    head_dim_ = TRY(read_hf_unlike_layers(config_, {n_layers_, n_kv_heads, head_dim_}, out_));
+  }
   return {};
 }
 
@@ -241,7 +247,8 @@ Status ConfigReader::read_rest() {
   const int64_t plain_dim = hf_.latent.part_of_head
                                 ? TRY(config_.positive_or("qk_nope_head_dim", hf_.latent.plain_dim))
                                 : 0;
-  if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim}, out_)));
+  if (rotates)
+    TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim, local_head_dim_}, out_)));
   TRY(kept(read_hf_layer_bases(config_, windowed_layers(), out_)));
   TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));

@@ -321,6 +321,9 @@ class ExpertReader {
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out) {
   const HfExperts& experts = out.hf().experts;
   if (experts.count.names.empty()) return {};
+  if (!experts.enabled_key.empty() && !TRY(config.truth(experts.enabled_key)).value_or(false)) {
+    return {};
+  }
   if (experts.fewest > 0 && TRY(read_count(config, experts.count)) < experts.fewest) return {};
   return ExpertReader(config, n_layers, out).read();
 }

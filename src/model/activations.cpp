@@ -19,7 +19,8 @@ int64_t widest(const Model& model, LayerSize extent) {
 
 // The same of the inner vectors of all feed-forwards.
 int64_t widest_inner(const Model& model) {
-  return std::max(widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff));
+  return std::max({widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff),
+                   widest(model, LayerSize::expert_ff), widest(model, LayerSize::input)});
 }
 
 // The most numbers that a product of any layer gives for a row, and that one reads of it.
@@ -77,6 +78,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const NarrowRows narrow = narrow_rows(model);
+  const int64_t input_cols = h.n_layers * h.n_layer_input;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
   std::vector<Part> parts = {
       {&a.views_.x, max_rows, h.n_embd},
@@ -102,6 +104,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.router, max_rows, widest(model, LayerSize::experts)},
       {&a.views_.routes, max_rows, 2 * h.n_experts_used},
       {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, h.n_embd},
+      {&a.views_.beside, model.family->experts.beside_dense ? max_rows : 0, h.n_embd},
+      {&a.views_.layer_inputs, max_rows, input_cols},
+      {&a.views_.layer_embd, max_rows, input_cols},
       {&a.views_.logits, max_outputs, h.n_vocab},
       {&a.views_.state_low, max_rows, by_column ? scan.n_steps : 0},
       {&a.views_.state_b, max_rows, by_column ? scan.n_state : 0},
@@ -128,12 +133,36 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view :
-       {&cut.x,         &cut.h,        &cut.h2,     &cut.q,          &cut.k,          &cut.v,
-        &cut.attn_gate, &cut.attn,     &cut.beta,   &cut.decay,      &cut.decay_gate, &cut.q_low,
-        &cut.heads,     &cut.q_rope,   &cut.k_rope, &cut.conv,       &cut.gate,       &cut.up,
-        &cut.router,    &cut.routes,   &cut.low,    &cut.low_shares, &cut.state_low,  &cut.state_b,
-        &cut.state_c,   &cut.of_query, &cut.of_key}) {
+  for (View* view : {&cut.x,
+                     &cut.h,
+                     &cut.h2,
+                     &cut.q,
+                     &cut.k,
+                     &cut.v,
+                     &cut.attn_gate,
+                     &cut.attn,
+                     &cut.beta,
+                     &cut.decay,
+                     &cut.decay_gate,
+                     &cut.q_low,
+                     &cut.heads,
+                     &cut.q_rope,
+                     &cut.k_rope,
+                     &cut.conv,
+                     &cut.gate,
+                     &cut.up,
+                     &cut.router,
+                     &cut.routes,
+                     &cut.low,
+                     &cut.low_shares,
+                     &cut.state_low,
+                     &cut.state_b,
+                     &cut.state_c,
+                     &cut.of_query,
+                     &cut.of_key,
+                     &cut.beside,
+                     &cut.layer_inputs,
+                     &cut.layer_embd}) {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;

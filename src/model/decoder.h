@@ -20,6 +20,9 @@ class Activations {
   struct Views {
     View x, h, h2, q, k, v, attn_gate, attn, beta, decay, decay_gate, conv, gate, up, router,
         routes, logits;
+    // The experts' result beside a dense feed-forward's; the own inputs of all layers, and what
+    // they are made of.
+    View beside, layer_inputs, layer_embd;
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;

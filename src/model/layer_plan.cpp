@@ -118,8 +118,8 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.n_ff = h.n_ff;
   plan.ff_scales = h.ff_scales;
   if (!experts) return;
-  plan.feed_forward = FeedForward::experts;
-  plan.n_ff = h.n_ff_expert;
+  plan.feed_forward = spec.beside_dense ? FeedForward::gated_and_experts : FeedForward::experts;
+  (spec.beside_dense ? plan.n_ff_expert : plan.n_ff) = h.n_ff_expert;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
   plan.experts_scale = h.experts_scale;
@@ -142,15 +142,47 @@ void keep_one_half(LayerPlan& plan, const HParams& h, int64_t n_ff) {
   plan.n_conv_taps = plan.n_heads = plan.n_kv_heads = 0;
 }
 
+// The last layers read what the last one of their kind before them keeps.
+Status plan_sharing_layers(const ModelFile& file, const HParams& h,
+                           const std::vector<bool>& windowed, std::vector<LayerPlan>& plans) {
+  const int64_t first = h.n_layers - h.n_sharing_layers;
+  for (int64_t i = first; i < h.n_layers; ++i) {
+    int64_t from = first - 1;
+    while (from >= 0 && windowed[static_cast<size_t>(from)] != windowed[static_cast<size_t>(i)]) {
+      --from;
+    }
+    if (from < 0) {
+      return fail(Code::corrupt,
+                  "{}: '{}' = {}: no layer before them is of the kind of layer {}, whose keys and "
+                  "values it could read",
+                  file.path(), file.shown_key("attention.shared_kv_layers"), h.n_sharing_layers, i);
+    }
+    plans[static_cast<size_t>(i)].kv_layer = from;
+  }
+  return {};
+}
+
+// What a layer has that is unlike others. Requires: attention.
+void plan_unlike(LayerPlan& plan, const BlockSpec& block, const HParams& h, int64_t i) {
+  const auto at = static_cast<size_t>(i);
+  plan.n_ff = h.ff_widths[at];
+  plan.values_are_keys = h.values_are_keys[at] && plan.window == 0;
+  plan.norms_values = block.norms_values;
+  plan.n_input = h.n_layer_input;
+  plan.scales_stream = block.scales_layers;
+}
+
 }  // namespace
 
 int64_t LayerPlan::n_matrices(Role role) const {
   const auto one_if = [](bool has) { return int64_t{has}; };
   switch (role) {
     case Role::q:
-    case Role::k:
-    case Role::v:
       return one_if(mixer == Mixer::attention);
+    case Role::k:
+      return one_if(mixer == Mixer::attention && keeps_tokens());
+    case Role::v:
+      return one_if(mixer == Mixer::attention && keeps_tokens() && !values_are_keys);
     case Role::attn_gate:
       return one_if(mixer == Mixer::attention && gates_attention);
     case Role::q_a:
@@ -196,6 +228,16 @@ int64_t LayerPlan::n_matrices(Role role) const {
       return one_if(mixer == Mixer::time_mix);
     case Role::time_g:
       return one_if(time_mix.kind == TimeMix::matrices || time_mix.kind == TimeMix::dynamic);
+    default:
+      return n_matrices_after_mixer(role);
+  }
+}
+
+int64_t LayerPlan::n_matrices_after_mixer(Role role) const {
+  const auto one_if = [](bool has) { return int64_t{has}; };
+  const bool is_gated =
+      feed_forward == FeedForward::gated || feed_forward == FeedForward::gated_and_experts;
+  switch (role) {
     case Role::channel_k:
     case Role::channel_v:
       return one_if(feed_forward == FeedForward::channel_mix);
@@ -203,12 +245,12 @@ int64_t LayerPlan::n_matrices(Role role) const {
       return one_if(feed_forward == FeedForward::channel_mix &&
                     time_mix.kind != TimeMix::corrected);
     case Role::gate:
-      return one_if(feed_forward == FeedForward::gated);
+      return one_if(is_gated);
     case Role::up:
     case Role::down:
-      return one_if(feed_forward == FeedForward::gated || feed_forward == FeedForward::dense);
+      return one_if(is_gated || feed_forward == FeedForward::dense);
     case Role::router:
-      return one_if(feed_forward == FeedForward::experts);
+      return one_if(has_experts());
     case Role::expert_up:
     case Role::expert_gate:
     case Role::expert_down:
@@ -219,8 +261,12 @@ int64_t LayerPlan::n_matrices(Role role) const {
       return one_if(n_ff_shared > 0);
     case Role::shared_router:
       return one_if(shared_router);
+    case Role::input_gate:
+    case Role::input_out:
+      return one_if(n_input > 0);
+    default:
+      return 0;
   }
-  return 0;
 }
 
 int64_t LayerPlan::n_matrices_used(Role role) const {
@@ -231,8 +277,18 @@ int64_t LayerPlan::n_matrices_used(Role role) const {
 bool LayerPlan::has(NormRole role) const {
   switch (role) {
     case NormRole::q:
-    case NormRole::k:
       return qk_norm != QkNorm::none && mixer == Mixer::attention;
+    case NormRole::k:
+      return qk_norm != QkNorm::none && has(Role::k);
+    case NormRole::v:
+      return norms_values && has(Role::k);
+    case NormRole::dense_post:
+    case NormRole::router:
+    case NormRole::experts:
+    case NormRole::experts_post:
+      return feed_forward == FeedForward::gated_and_experts;
+    case NormRole::input_post:
+      return n_input > 0;
     case NormRole::q_a:
       return has(Role::q_a);
     case NormRole::kv_a:
@@ -311,8 +367,14 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return qk_norm == QkNorm::heads ? head_dim : n_heads * head_dim;
     case LayerSize::k_norm:
       return qk_norm == QkNorm::heads ? head_dim : n_kv_heads * head_dim;
+    case LayerSize::v_norm:
+      return value_dim;
     case LayerSize::shared_ff:
       return n_ff_shared;
+    case LayerSize::expert_ff:
+      return feed_forward == FeedForward::gated_and_experts ? n_ff_expert : n_ff;
+    case LayerSize::input:
+      return n_input;
     case LayerSize::one:
       return 1;
   }
@@ -332,7 +394,7 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   for (const LayerPlan& p : plans) {
     KvLayer layer;
     layer.window = p.both_ways ? 0 : p.window;  // one step reads all of them
-    if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
+    if (p.keeps_tokens()) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
          p.recurrence.n_columns + p.state_space.n_matrix()) *
@@ -367,6 +429,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     const bool is_windowed = attends && windowed[static_cast<size_t>(i)] && h.window > 0;
     const int64_t window = !is_windowed ? 0 : h.bidirectional ? h.window / 2 + 1 : h.window;
     const bool is_pre = !attends && block.linear_pre_norm;
+    const bool is_local = is_windowed && block.unlike_layers;
     const Mixer mixer = is_latent ? Mixer::latent : attends ? Mixer::attention : other;
     layers.push_back(
         {.n_embd = h.n_embd,
@@ -388,8 +451,12 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
          .n_heads = attends ? h.n_heads : 0,
          .n_kv_heads = n_kv_heads,
-         .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
-         .value_dim = is_latent ? h.latent.kv_rank : h.value_dim,
+         .head_dim = is_latent  ? h.latent.key_dim()
+                     : is_local ? h.local_head_dim
+                                : h.head_dim,
+         .value_dim = is_latent  ? h.latent.kv_rank
+                      : is_local ? h.local_head_dim
+                                 : h.value_dim,
          .latent = h.latent,
          .attention_scales = h.attention_scales,
          .gates_attention = block.gated_attention,
@@ -412,8 +479,10 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     layers.back().relative = h.relative;
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
+    if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
     if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);
   }
+  TRY(plan_sharing_layers(file, h, windowed, layers));
   return layers;
 }
 

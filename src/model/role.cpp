@@ -51,13 +51,15 @@ constexpr RoleRow kRoleRows[] = {
     {Role::channel_v, "channel_mix_value", embd, ff, "", nullptr},
     {Role::channel_r, "channel_mix_receptance", embd, embd, "", nullptr},
     {Role::router, "ffn_gate_inp", experts, embd, "expert_bias", kExpertBias},
-    {Role::expert_up, "ffn_up_exps", ff, embd, "expert_bias", kExpertBias, "ffn_up"},
-    {Role::expert_gate, "ffn_gate_exps", ff, embd, "expert_bias", kExpertBias, "ffn_gate"},
-    {Role::expert_down, "ffn_down_exps", embd, ff, "expert_bias", kExpertBias, "ffn_down"},
+    {Role::expert_up, "ffn_up_exps", expert_ff, embd, "expert_bias", kExpertBias, "ffn_up"},
+    {Role::expert_gate, "ffn_gate_exps", expert_ff, embd, "expert_bias", kExpertBias, "ffn_gate"},
+    {Role::expert_down, "ffn_down_exps", embd, expert_ff, "expert_bias", kExpertBias, "ffn_down"},
     {Role::shared_up, "ffn_up_shexp", shared_ff, embd, "mlp_bias", kAllBias},
     {Role::shared_gate, "ffn_gate_shexp", shared_ff, embd, "mlp_bias", kAllBias},
     {Role::shared_down, "ffn_down_shexp", embd, shared_ff, "mlp_bias", kAllBias},
     {Role::shared_router, "ffn_gate_inp_shexp", one, embd, "expert_bias", kExpertBias},
+    {Role::input_gate, "inp_gate", input, embd, "", nullptr},
+    {Role::input_out, "proj", embd, input, "", nullptr},
 };
 static_assert(std::size(kRoleRows) == kRoles);
 
@@ -65,6 +67,7 @@ constexpr NormRow kNormRows[] = {
     {NormRole::attn, "attn_norm", embd},
     {NormRole::q, "attn_q_norm", q_norm},
     {NormRole::k, "attn_k_norm", k_norm},
+    {NormRole::v, "attn_v_norm", v_norm},
     {NormRole::q_a, "attn_q_a_norm", q_rank},
     {NormRole::kv_a, "attn_kv_a_norm", kv_rank},
     {NormRole::attn_sub, "attn_sub_norm", attn},
@@ -74,6 +77,11 @@ constexpr NormRow kNormRows[] = {
     {NormRole::ffn_sub, "ffn_sub_norm", ff},
     {NormRole::ffn_post, "post_ffw_norm", embd},
     {NormRole::ffn_sum, "layer_output_norm", embd},
+    {NormRole::dense_post, "post_ffw_norm_1", embd},
+    {NormRole::router, "ffn_gate_inp.scale", embd},
+    {NormRole::experts, "pre_ffw_norm_2", embd},
+    {NormRole::experts_post, "post_ffw_norm_2", embd},
+    {NormRole::input_post, "post_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 

@@ -20,6 +20,7 @@ namespace ruv {
 // makes their steps of state_low's row; state_out: after it. router: gives each row a number for
 // each expert; the roles of experts have as many matrices. shared: a feed-forward for all rows
 // beside the experts, weighted by the sigmoid of what shared_router gives where there is one.
+// input_gate, input_out: before and after a layer's own input.
 enum class Role : uint8_t {
   q,
   k,
@@ -69,17 +70,22 @@ enum class Role : uint8_t {
   shared_up,
   shared_gate,
   shared_down,
-  shared_router
+  shared_router,
+  input_gate,
+  input_out
 };
-inline constexpr size_t kRoles = 49;
+inline constexpr size_t kRoles = 51;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
-// were added to.
+// were added to. router, experts and experts_post are of the experts beside a dense feed-forward,
+// and dense_post of that; input_post follows what a layer's own input adds. router and v have no
+// tensors of norms: the first has the router's scale, the other none.
 enum class NormRole : uint8_t {
   attn,
   q,
   k,
+  v,
   q_a,
   kv_a,
   attn_sub,
@@ -88,9 +94,14 @@ enum class NormRole : uint8_t {
   ffn,
   ffn_sub,
   ffn_post,
-  ffn_sum
+  ffn_sum,
+  dense_post,
+  router,
+  experts,
+  experts_post,
+  input_post
 };
-inline constexpr size_t kNormRoles = 12;
+inline constexpr size_t kNormRoles = 18;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the
@@ -99,7 +110,8 @@ inline constexpr size_t kNormRoles = 12;
 // a convolution; the values of linear attention and their heads; what a selective scan keeps of a
 // column, and its heads or the row that steps are made of; the inner vector of the
 // feed-forward or of an expert; the router's numbers; the weights of the norms of queries and keys;
-// the inner vector of the shared experts; a single number.
+// a head's values; the inner vector of the shared experts, and of an expert beside a dense
+// feed-forward; a layer's own input; a single number.
 enum class LayerSize : uint8_t {
   embd,
   q,
@@ -124,7 +136,10 @@ enum class LayerSize : uint8_t {
   experts,
   q_norm,
   k_norm,
+  v_norm,
   shared_ff,
+  expert_ff,
+  input,
   one
 };
 

@@ -89,9 +89,10 @@ Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   return tensor;
 }
 
+// One that was read before the matrix has a meaning of its own.
 Status WeightSource::refuse_scale(const std::string& name) const {
   const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
-  if (!has(scale)) return {};
+  if (!has(scale) || was_used(scale)) return {};
   return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
               file_->path(), name, scale);
 }

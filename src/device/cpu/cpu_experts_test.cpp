@@ -221,6 +221,16 @@ TEST_P(Experts, ABiasChoosesAndDoesNotWeigh) {
   EXPECT_NEAR(softmax[2], std::exp(0.5) / sum, 1e-6);
 }
 
+TEST_P(Experts, ScalesOfExpertsAreMultipliedIntoNormalisedWeights) {
+  const Vector scales = world_.vector_of({9, 0.5F, 9, -3, 9});
+  const RouteParams params{.normalises = true, .scale = 2, .expert_scales = &scales};
+  const Numbers routes = world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, params);
+  EXPECT_EQ(Numbers(routes.begin(), routes.begin() + 2), (Numbers{1, 3}));
+  const double sum = std::exp(2.0) + std::exp(3.0);
+  EXPECT_NEAR(routes[2], 0.5 * 2 * std::exp(2.0) / sum, 1e-6);
+  EXPECT_NEAR(routes[3], -3 * 2 * std::exp(3.0) / sum, 1e-6);
+}
+
 TEST_P(Experts, OnlyThoseOfTheBestGroupsAreChosen) {
   const Numbers logits = {4, -9, 3, 3, 2, 2.5F, 1, 0};
   RouteParams params{.n_groups = 4, .n_groups_used = 2};
