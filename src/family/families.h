@@ -25,6 +25,7 @@
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \
+  X(gemma4)             \
   X(phi3)               \
   X(gpt2)               \
   X(starcoder2)         \

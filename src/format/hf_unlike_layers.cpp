@@ -24,6 +24,12 @@ class UnlikeReader {
       : config_(config), usual_(usual), out_(out) {}
 
   Result<int64_t> read() {
+    // Only rope_parameters says what positions are.
+    for (const std::string_view name : {"rope_scaling", "rope_theta"}) {
+      if (!config_.is_set(name)) continue;
+      out_.refuse(
+          config_.wrong(name, "is not read by this model class", Code::unsupported).value());
+    }
     TRY(read_kinds());
     const Heads full = TRY(read_full_heads());
     out_.set("attention.key_length", full.dim, config_.path_of("global_head_dim"));

@@ -259,6 +259,34 @@ TEST(TensorNames, Gpt2MatricesAreConv1d) {
   EXPECT_EQ(gguf("lm_head.weight", "gpt2"), "output.weight");
 }
 
+TEST(TensorNames, LayersMayHaveInputsAndExpertsBesideAFeedForward) {
+  for (const auto& [hf, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
+           {"per_layer_model_projection.weight", "per_layer_model_proj.weight"},
+           {"per_layer_projection_norm.weight", "per_layer_proj_norm.weight"},
+           {"layers.3.per_layer_input_gate.weight", "blk.3.inp_gate.weight"},
+           {"layers.3.per_layer_projection.weight", "blk.3.proj.weight"},
+           {"layers.3.post_per_layer_input_norm.weight", "blk.3.post_norm.weight"},
+           {"layers.3.post_feedforward_layernorm.weight", "blk.3.post_ffw_norm.weight"},
+           {"layers.3.post_feedforward_layernorm_1.weight", "blk.3.post_ffw_norm_1.weight"},
+           {"layers.3.post_feedforward_layernorm_2.weight", "blk.3.post_ffw_norm_2.weight"},
+           {"layers.3.pre_feedforward_layernorm_2.weight", "blk.3.pre_ffw_norm_2.weight"},
+           {"layers.3.router.proj.weight", "blk.3.ffn_gate_inp.weight"},
+           {"layers.3.router.scale", "blk.3.ffn_gate_inp.scale"},
+           {"layers.3.router.per_expert_scale", "blk.3.ffn_down_exps.scale"},
+           {"layers.3.experts.gate_up_proj", "blk.3.ffn_gate_up_exps.weight"},
+           {"layers.3.experts.down_proj", "blk.3.ffn_down_exps.weight"},
+           {"layers.3.layer_scalar", "blk.3.layer_output_scale.weight"}}) {
+    EXPECT_EQ(gguf(std::string("model.") + hf, "gemma4"), expected);
+    EXPECT_EQ(gguf(std::string("model.language_model.") + hf, "gemma4"), expected);
+  }
+  for (const std::string_view tower :
+       {"model.vision_tower.x.weight", "model.embed_vision.x.weight", "model.audio_tower.x.weight",
+        "model.embed_audio.x.weight"}) {
+    EXPECT_TRUE(is_ignored_hf_tensor(tower)) << tower;
+  }
+}
+
 TEST(TensorNames, WhatFitsNoRowKeepsItsName) {
   for (const std::string_view name :
        {"model.layers.x.mlp.up_proj.weight", "model.layers.01.mlp.up_proj.weight",

@@ -166,6 +166,7 @@ Status plan_sharing_layers(const ModelFile& file, const HParams& h,
 void plan_unlike(LayerPlan& plan, const BlockSpec& block, const HParams& h, int64_t i) {
   const auto at = static_cast<size_t>(i);
   plan.n_ff = h.ff_widths[at];
+  if (plan.window > 0) plan.head_dim = plan.value_dim = h.local_head_dim;
   plan.values_are_keys = h.values_are_keys[at] && plan.window == 0;
   plan.norms_values = block.norms_values;
   plan.n_input = h.n_layer_input;
@@ -429,7 +430,6 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     const bool is_windowed = attends && windowed[static_cast<size_t>(i)] && h.window > 0;
     const int64_t window = !is_windowed ? 0 : h.bidirectional ? h.window / 2 + 1 : h.window;
     const bool is_pre = !attends && block.linear_pre_norm;
-    const bool is_local = is_windowed && block.unlike_layers;
     const Mixer mixer = is_latent ? Mixer::latent : attends ? Mixer::attention : other;
     layers.push_back(
         {.n_embd = h.n_embd,
@@ -451,12 +451,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
          .n_heads = attends ? h.n_heads : 0,
          .n_kv_heads = n_kv_heads,
-         .head_dim = is_latent  ? h.latent.key_dim()
-                     : is_local ? h.local_head_dim
-                                : h.head_dim,
-         .value_dim = is_latent  ? h.latent.kv_rank
-                      : is_local ? h.local_head_dim
-                                 : h.value_dim,
+         .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
+         .value_dim = is_latent ? h.latent.kv_rank : h.value_dim,
          .latent = h.latent,
          .attention_scales = h.attention_scales,
          .gates_attention = block.gated_attention,

@@ -105,7 +105,7 @@ STORED_NAMES = {
 
 
 # Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
-STACKED = ("gpt_oss", "llama4_text", "mistral4", "granitemoe_swa", "dbrx")
+STACKED = ("gpt_oss", "llama4_text", "mistral4", "granitemoe_swa", "dbrx", "gemma4_text")
 
 
 def checkpoint_shapes(shapes, model_type):
