@@ -5,7 +5,7 @@ KINDS = ("full_attention", "sliding_attention", "sliding_attention")
 STRUCTURE = {
     # Changed alone, they fit no file.
     "head_dim", "global_head_dim", "num_global_key_value_heads", "num_key_value_heads",
-    "per_layer_config", "num_kv_shared_layers", "use_double_wide_mlp",
+    "per_layer_config", "use_double_wide_mlp",
     "hidden_size_per_layer_input", "vocab_size_per_layer_input", "intermediate_size",
     "enable_moe_block", "num_experts", "moe_intermediate_size", "attention_bias"}
 
