@@ -662,6 +662,8 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
   const Members config(flat, outer.source());
   HfValues values(found, out);
   const std::string named = TRY(class_of(config));
+  // A class without a head, whose file may lack an output matrix.
+  if (named.ends_with("Model")) values.set("without_output", true, "architectures");
   out.scores = is_word_of(found.hf->classifier.class_names, named);
   if (out.scores) TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
   if (!found.hf->nested) return ConfigReader(config, found, out).read();

@@ -150,7 +150,8 @@ Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams
 Status read_encoder(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kCausal = "attention.causal", kOffset = "position_offset";
   constexpr std::string_view kUnplaced = "unplaced_token";
-  h.bidirectional = h.encodes = block.bidirectional;
+  h.bidirectional = block.bidirectional;
+  h.encodes = block.bidirectional || TRY(truth_or(file, "without_output", false));
   if (block.bidirectional && TRY(truth_or(file, kCausal, false))) {
     return fail(Code::unsupported, "{}: '{}' is true, and the family has encoders only",
                 file.path(), file.shown_key(kCausal));
