@@ -124,7 +124,8 @@ struct ExpertScratch {
 };
 
 struct ExpertsParams {
-  std::span<const Weight> gate = {}, up = {}, down = {};  // of each expert
+  std::span<const Weight> gate = {}, up = {},
+                          down = {};  // of each expert; no gates: down(act(up · x))
   Act act = Act::silu;
   const ExpertScratch* scratch = nullptr;
   // Biases of each expert; empty: none.
@@ -395,8 +396,9 @@ class Ops {
   // least as many as are chosen, of which sparsemixer has at most two.
   virtual void route(View routes, View logits, const Vector& choice_bias,
                      const RouteParams& params) = 0;
-  // Gated feed-forwards, of each row those that it was routed to:
+  // Feed-forwards, of each row those that it was routed to:
   //   out = Σ weight · down_e(act(gate_e · x) · (up_e · x)), in the order of routes
+  // or, without gates, Σ weight · down_e(act(up_e · x)).
   // Matrices of experts that no row chose are not read. Requires: out, x and scratch do not
   // overlap.
   virtual void experts(View out, View x, View routes, const ExpertsParams& params) = 0;

@@ -54,6 +54,7 @@ std::string_view expert_layer_keys(HfExpertLayers layers) {
   switch (layers) {
     case HfExpertLayers::all:
     case HfExpertLayers::after_first:
+    case HfExpertLayers::halves:
       return {};
     case HfExpertLayers::by_step:
       return "decoder_sparse_step mlp_only_layers";
@@ -86,7 +87,7 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
         experts.groups_method_key, experts.gate_limit_key, experts.enabled_key, experts.score_key,
-        experts.choice_bias_key, experts.norm_order_key, experts.joining_key,
+        experts.choice_bias_key, experts.norm_order_key, experts.joining_key, experts.latent_key,
         expert_layer_keys(experts.layers)}) {
     claim(key);
   }
@@ -148,6 +149,26 @@ void claim_encoder(const BlockSpec& block, const HfClass& hf, const Claim& claim
   claim(hf.classifier.pooling_key);
 }
 
+// What a field implies without naming it: the keys of layers that have something other
+// than attention.
+std::string_view mixer_keys(Mixers mixers) {
+  switch (mixers) {
+    case Mixers::short_conv:
+      return "layer_types full_attn_idxs conv_L_cache conv_bias";
+    case Mixers::delta_net:
+      return "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
+             "linear_value_head_dim linear_num_key_heads linear_num_value_heads";
+    case Mixers::delta_or_latent:
+      return "layer_types linear_attn_config linear_conv_kernel_dim linear_head_dim "
+             "linear_num_heads";
+    case Mixers::gated_recurrence:
+      return "block_types lru_width conv1d_width logits_soft_cap attention_window_size "
+             "sliding_window";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfClass& hf) {
@@ -188,14 +209,6 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "block_multiple_of");
   }
   if (hf.short_tie_key) claim("tie_embedding");
-  if (family.block.mixers == Mixers::short_conv) {
-    claim("layer_types full_attn_idxs conv_L_cache conv_bias");
-  }
-  if (family.block.mixers == Mixers::delta_net) {
-    claim(
-        "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
-        "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
-  }
   claim_encoder(family.block, hf, claim);
   if (hf.latent.kv_rank > 0) {
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
@@ -203,10 +216,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
   if (hf.linear_by_heads) claim("linear_allow_neg_eigval");
-  if (family.block.mixers == Mixers::gated_recurrence) {
-    claim(
-        "block_types lru_width conv1d_width logits_soft_cap attention_window_size sliding_window");
-  }
+  claim(mixer_keys(family.block.mixers));
   claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (family.block.unlike_layers) claim(kUnlikeKeys);

@@ -37,7 +37,8 @@ enum class Windows : uint8_t { none, all, periodic };
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
 // rule, the time mix of RWKV, a gated linear recurrence or a state space; or latent attention in
 // all of them (model/latent_plan.h); or state spaces in all, which have nothing else; or in all a
-// state space beside attention.
+// state space beside attention; or latent attention in some and in the others the gated delta rule
+// with a decay of each channel of a key (DeltaHeads::by_channel).
 enum class Mixers : uint8_t {
   attention,
   short_conv,
@@ -47,7 +48,8 @@ enum class Mixers : uint8_t {
   gated_recurrence,
   state_space,
   state_or_attention,
-  state_and_attention
+  state_and_attention,
+  delta_or_latent
 };
 // What the scan of a state space (model/state_space.h) has rates and steps for: columns (Mamba) or
 // heads (Mamba 2).

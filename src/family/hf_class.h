@@ -183,6 +183,8 @@ struct HfClass {
   // Where this key is true, the model is of a family of encoders.
   std::string_view encoder_key = {};
   const FamilyRecord* encoder = nullptr;
+  // The family of models some of whose layers have experts (HfExpertLayers::halves).
+  const FamilyRecord* with_experts = nullptr;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = {};
   HfStateSpace state_space = {};

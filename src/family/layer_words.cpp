@@ -64,6 +64,9 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.positions == Positions::none, "no positions")
       .add_if(block.mixers == Mixers::delta_net, "gated delta rule in some layers")
       .add_if(block.mixers == Mixers::latent, "latent attention")
+      .add_if(block.mixers == Mixers::delta_or_latent,
+              "latent attention in some layers, in the others the gated delta rule with decays of "
+              "channels")
       .add_if(block.mixers == Mixers::time_mix, "time mix and channel mix")
       .add_if(block.mixers == Mixers::gated_recurrence, "gated linear recurrence in some layers")
       .add_if(block.mixers == Mixers::state_space,

@@ -55,6 +55,9 @@ struct HfLayers {
 // corrupt, unsupported.
 Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out);
+// The same of classes whose other layers are latent attention, by a count of 0 key heads. Fails:
+// corrupt, unsupported.
+Status read_hf_delta_or_latent(const Members& config, const HfLayers& layers, HfValues& out);
 // Which layers are gated linear recurrences, what they are, and the window of the others. `width`:
 // of the stream. Fails: corrupt, unsupported.
 Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, int64_t width,
@@ -73,7 +76,7 @@ struct HfUsualLayer {
 Result<int64_t> read_hf_unlike_layers(const Members& config, const HfUsualLayer& usual,
                                       HfValues& out);
 // Layers that are one half of a block each.
-enum class HfHalf : uint8_t { scan, attention, feed_forward };
+enum class HfHalf : uint8_t { scan, attention, feed_forward, experts };
 Result<std::vector<HfHalf>> read_hf_halves(const Members& config);
 // All numbers of a class whose layers are a time mix and a channel mix. Fails: corrupt.
 Status read_hf_time_mix(const Members& config, HfValues& out);

@@ -142,7 +142,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
     case NameOf::experts:
       return family->experts.computed;
     case NameOf::latent:
-      return family->block.mixers == Mixers::latent;
+      return family->block.mixers == Mixers::latent ||
+             family->block.mixers == Mixers::delta_or_latent;
   }
   return false;
 }

@@ -232,7 +232,13 @@ class Binder {
     if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
       TRY(source_.noted(fmt::format("{}{}.", prefix_, fused->tensor), status));
     }
-    return source_.noted(fmt::format("{}{}.", prefix_, row.tensor), status);
+    return source_.noted(fmt::format("{}{}.", prefix_, tensor_of(row, plan)), status);
+  }
+
+  // Where latent attention is in the other layers, the matrix after either has one name.
+  static std::string_view tensor_of(const RoleRow& row, const LayerPlan& plan) {
+    const bool is_shared = row.role == Role::delta_out && plan.delta.by_channel;
+    return is_shared ? "attn_output" : row.tensor;
   }
 
   // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
@@ -248,17 +254,32 @@ class Binder {
     return source_.upload(std::move(taps));
   }
 
+  // Filters of queries, keys and values together or apart.
+  Result<Vector> delta_taps(const LayerPlan& plan) {
+    const DeltaHeads& heads = plan.delta;
+    if (!source_.has(name_of("ssm_conv1d_q"))) {
+      return taps("ssm_conv1d", heads.n_qkv(), plan.n_conv_taps);
+    }
+    std::vector<float> filters;
+    for (const std::string_view tensor : {"ssm_conv1d_q", "ssm_conv1d_k", "ssm_conv1d_v"}) {
+      const std::vector<float> part =
+          TRY(source_.filters(name_of(tensor), heads.n_qkv() / 3, plan.n_conv_taps));
+      filters.insert(filters.end(), part.begin(), part.end());
+    }
+    return upload_taps(filters, heads.n_qkv(), plan.n_conv_taps);
+  }
+
   // Checkpoints keep the logarithm of the rate at which a head forgets.
   Status bind_delta_net(const LayerPlan& plan, LayerWeights& w) {
     const DeltaHeads& heads = plan.delta;
-    w.conv_taps = TRY(taps("ssm_conv1d", heads.n_qkv(), plan.n_conv_taps));
+    w.conv_taps = TRY(delta_taps(plan));
     std::vector<float> rates = TRY(source_.vector(prefix_ + "ssm_a", heads.n_values));
     if (m_.file->container() != "gguf") {
       for (float& rate : rates) rate = static_cast<float>(-exact_exp(double{rate}));
     }
     w.decay_rate = TRY(source_.upload(std::move(rates)));
     w.decay_bias =
-        TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_values))));
+        TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_decays()))));
     w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), heads.value_dim))));
     return {};
   }
@@ -455,7 +476,7 @@ class Binder {
       rows = part_of_fused(*fused, row.role, plan, numbers);
     } else {
       const int64_t n_out = plan.extent(row.n_out);
-      rows = TRY(source_.matrix(name_of(row.tensor), n_out, plan.extent(row.n_in)));
+      rows = TRY(source_.matrix(name_of(tensor_of(row, plan)), n_out, plan.extent(row.n_in)));
       numbers = TRY(bias(row, row.tensor, n_out));
     }
     if (is_rotated(row.role) && m_.file->rope_order() == RopeOrder::neighbours) {

@@ -146,18 +146,30 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
-// Adds to a.h what all rows of a.h2 share beside the experts. Uses the experts' memory.
-void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
-                const Adapting& adapt) {
+// Computes the inner rows, a.gate, of what all rows of a.h2 share beside the experts.
+void enter_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
+                  const Adapting& adapt) {
   const View gate = cut(a.gate, p.n_ff_shared);
   const View up = cut(a.up, p.n_ff_shared);
-  const View out{a.expert.rows.start, a.h.n_rows, p.n_embd};
+  if (!p.gates_experts) {
+    ops.matmul(gate, a.h2, w[Role::shared_up].weight, w[Role::shared_up].bias);
+    adapt(Role::shared_up, gate, a.h2);
+    return ops.activate(gate, p.act);
+  }
   const Ops::Product gate_up[] = {product(gate, w[Role::shared_gate]),
                                   product(up, w[Role::shared_up])};
   ops.matmul_each(gate_up, a.h2);
   adapt(Role::shared_gate, gate, a.h2);
   adapt(Role::shared_up, up, a.h2);
   ops.gate(gate, up, p.act);
+}
+
+// Adds to a.h what all rows of a.h2 share beside the experts. Uses the experts' memory.
+void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
+                const Adapting& adapt) {
+  const View gate = cut(a.gate, p.n_ff_shared);
+  const View out{a.expert.rows.start, a.h.n_rows, p.n_embd};
+  enter_shared(ops, p, w, a, adapt);
   ops.matmul(out, gate, w[Role::shared_down].weight, w[Role::shared_down].bias);
   adapt(Role::shared_down, out, gate);
   if (p.shared_router) {
@@ -205,8 +217,17 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
                  const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  route_rows({ops, m, i, a, adapt}, a.h2);
-  run_experts(ops, m, i, a, a.h, a.h2);
+  const LayerStep step = {ops, m, i, a, adapt};
+  route_rows(step, a.h2);
+  if (p.n_latent > 0) {
+    const View in = cut(a.expert_in, p.n_latent);
+    const View out = cut(a.expert_out, p.n_latent);
+    step.multiply(Role::expert_low, in, a.h2);
+    run_experts(ops, m, i, a, out, in);
+    step.multiply(Role::expert_high, a.h, out);
+  } else {
+    run_experts(ops, m, i, a, a.h, a.h2);
+  }
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
   if (p.experts_scale != 1) ops.scale(a.h, p.experts_scale);
 }

@@ -29,7 +29,8 @@ class Activations {
     View of_query, of_key;  // DistanceScores
     // A time mix's; the last one lasts from the first layer to the others.
     std::array<View, 9> mixed;
-    View low, low_shares;              // narrow rows of a time mix
+    View low, low_shares;              // narrow rows of a time mix; low also of linear attention
+    View expert_in, expert_out;        // rows of experts, where they have a width of their own
     View state_low, state_b, state_c;  // narrow rows of a scan by columns
     LowRankScratch low_rank;           // not cut
     ExpertScratch expert;              // not cut; it shares memory with gate and up

@@ -277,6 +277,9 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
                 h.n_experts_used, file.shown_key(kCount), h.n_experts);
   }
   h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
+  constexpr std::string_view kLatent = "moe_latent_size";
+  const bool has_latent = file.find(kLatent) != nullptr && TRY(file.integer(kLatent)) != 0;
+  if (has_latent) h.n_latent = TRY(read_dimension(file, kLatent));
   TRY(read_router(file, family.experts, h));
   TRY(read_shared_experts(file, family.experts, h));
   h.experts_scale = TRY(scale_or(file, "experts_scale", 1));
@@ -347,7 +350,8 @@ Status read_latent(const ModelFile& file, HParams& h) {
   h.head_dim = latent.query_dim();
   h.value_dim = latent.value_dim;
   h.n_kv_heads = 1;
-  h.kv_heads.assign(static_cast<size_t>(h.n_layers), 1);
+  h.kv_heads.resize(static_cast<size_t>(h.n_layers), 1);  // where all layers have it
+  for (int64_t& n : h.kv_heads) n = std::min<int64_t>(n, 1);
   if (latent.plain_dim < 1) {
     return fail(Code::corrupt, "{}: '{}' is not above '{}' {}", file.path(), file.shown_key(key),
                 file.shown_key(kRope), latent.rope_dim);
@@ -399,8 +403,8 @@ Status check_heads(const ModelFile& file, const HParams& h) {
   return {};
 }
 
-// One for each layer, 0 where it has something else, and for the others the same unless layers are
-// unlike each other.
+// One for each layer, 0 where it has something else. Layers may have different ones where they are
+// unlike each other or halves of a block.
 Status read_ff_widths(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kKey = "feed_forward_length";
   h.ff_widths = TRY(file.integers(kKey));
@@ -416,10 +420,6 @@ Status read_ff_widths(const ModelFile& file, const BlockSpec& block, HParams& h)
     if (n < (block.one_half ? 0 : 1) || n > kMaxDimension) {
       return fail(Code::corrupt, "{}: '{}' = {} is out of range [{}, {}]", file.path(),
                   file.shown_key(kKey), n, block.one_half ? 0 : 1, kMaxDimension);
-    }
-    if (n != 0 && n != h.n_ff && !block.unlike_layers) {
-      return fail(Code::unsupported, "{}: '{}': layers of {} and {} in one model", file.path(),
-                  file.shown_key(kKey), n, h.n_ff);
     }
   }
   return {};
@@ -518,11 +518,12 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
   if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   const bool is_latent = family.block.mixers == Mixers::latent;
+  const bool is_mixed = family.block.mixers == Mixers::delta_or_latent;
   if (!is_latent) TRY(read_kv_heads(file, family.block, h));
   if (family.block.mixers == Mixers::short_conv) {
     TRY(read_convolutions(file, "shortconv.l_cache", h));
   }
-  if (family.block.mixers == Mixers::delta_net) {
+  if (family.block.mixers == Mixers::delta_net || is_mixed) {
     TRY(read_convolutions(file, "ssm.conv_kernel", h));
     h.delta = TRY(read_delta_heads(file));
   }
@@ -533,7 +534,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
     h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
   }
-  if (is_latent) TRY(read_latent(file, h));
+  if (is_latent || is_mixed) TRY(read_latent(file, h));
   TRY(read_unlike_layers(file, family.block, h));
   h.time_mix = TRY(read_time_mix(file, family, h.n_embd));
   if (file.find("rescale_every_n_layers") != nullptr) {
@@ -556,7 +557,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     h.attn_scale = TRY(attention_scale(file, h.head_dim, family.usual_attn_scale));
     h.attn_scale *= TRY(finite_or(file, "attention.key_scale", 1));
   }
-  if (is_latent) TRY(scale_latent_scores(file, h));
+  if (is_latent || is_mixed) TRY(scale_latent_scores(file, h));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
   h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));

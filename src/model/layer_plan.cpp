@@ -120,6 +120,8 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   if (!experts) return;
   plan.feed_forward = spec.beside_dense ? FeedForward::gated_and_experts : FeedForward::experts;
   (spec.beside_dense ? plan.n_ff_expert : plan.n_ff) = h.n_ff_expert;
+  plan.n_latent = h.n_latent;
+  plan.gates_experts = block.gated;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
   plan.experts_scale = h.experts_scale;
@@ -130,13 +132,15 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.shared_router = spec.shared_router && h.n_ff_shared > 0;
 }
 
-// A feed-forward where there is a width for one, else what mixes tokens.
+// A feed-forward where there is a width for one or experts, else what mixes tokens.
 void keep_one_half(LayerPlan& plan, const HParams& h, int64_t n_ff) {
-  if (n_ff == 0) {
+  const bool has_experts = plan.feed_forward == FeedForward::experts;
+  if (n_ff == 0 && !has_experts) {
     plan.feed_forward = FeedForward::none;
     plan.act = h.scan_act;
     return;
   }
+  if (!has_experts) plan.n_ff = n_ff;
   plan.mixer = Mixer::none;
   plan.state_space = {};
   plan.n_conv_taps = plan.n_heads = plan.n_kv_heads = 0;
@@ -173,6 +177,31 @@ void plan_unlike(LayerPlan& plan, const BlockSpec& block, const HParams& h, int6
   plan.scales_stream = block.scales_layers;
 }
 
+// Those of experts and of what is beside them.
+int64_t expert_matrices(const LayerPlan& p, Role role) {
+  switch (role) {
+    case Role::router:
+      return int64_t{p.has_experts()};
+    case Role::expert_low:
+    case Role::expert_high:
+      return int64_t{p.n_latent > 0};
+    case Role::expert_up:
+    case Role::expert_down:
+      return p.n_experts;
+    case Role::expert_gate:
+      return p.gates_experts ? p.n_experts : 0;
+    case Role::shared_up:
+    case Role::shared_down:
+      return int64_t{p.n_ff_shared > 0};
+    case Role::shared_gate:
+      return int64_t{p.n_ff_shared > 0 && p.gates_experts};
+    case Role::shared_router:
+      return int64_t{p.shared_router};
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 int64_t LayerPlan::n_matrices(Role role) const {
@@ -202,11 +231,17 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::conv_out:
       return one_if(mixer == Mixer::short_conv);
     case Role::delta_in:
-    case Role::delta_gate:
     case Role::beta:
-    case Role::decay:
     case Role::delta_out:
       return one_if(mixer == Mixer::delta_net);
+    case Role::delta_gate:
+    case Role::decay:
+      return one_if(mixer == Mixer::delta_net && !delta.by_channel);
+    case Role::gate_low:
+    case Role::gate_up:
+    case Role::decay_low:
+    case Role::decay_up:
+      return one_if(mixer == Mixer::delta_net && delta.by_channel);
     case Role::recurrence_x:
     case Role::recurrence_y:
     case Role::recurrence_out:
@@ -250,23 +285,11 @@ int64_t LayerPlan::n_matrices_after_mixer(Role role) const {
     case Role::up:
     case Role::down:
       return one_if(is_gated || feed_forward == FeedForward::dense);
-    case Role::router:
-      return one_if(has_experts());
-    case Role::expert_up:
-    case Role::expert_gate:
-    case Role::expert_down:
-      return n_experts;
-    case Role::shared_up:
-    case Role::shared_gate:
-    case Role::shared_down:
-      return one_if(n_ff_shared > 0);
-    case Role::shared_router:
-      return one_if(shared_router);
     case Role::input_gate:
     case Role::input_out:
       return one_if(n_input > 0);
     default:
-      return 0;
+      return expert_matrices(*this, role);
   }
 }
 
@@ -360,8 +383,14 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return state_space.n_steps;
     case LayerSize::value_heads:
       return delta.n_values;
+    case LayerSize::delta_low:
+      return delta.by_channel ? delta.value_dim : 0;
+    case LayerSize::decays:
+      return delta.n_decays();
     case LayerSize::ff:
       return n_ff;
+    case LayerSize::expert_row:
+      return n_latent > 0 ? n_latent : n_embd;
     case LayerSize::experts:
       return n_experts;
     case LayerSize::q_norm:
@@ -411,7 +440,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
-  const Mixer other = block.mixers == Mixers::delta_net          ? Mixer::delta_net
+  const Mixer other = h.delta.n_values > 0                       ? Mixer::delta_net
                       : block.mixers == Mixers::time_mix         ? Mixer::time_mix
                       : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
                       : h.state_space.exists()                   ? Mixer::state_space
@@ -424,7 +453,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
     const bool attends = n_kv_heads > 0;
-    const bool is_latent = block.mixers == Mixers::latent;
+    const bool is_latent =
+        block.mixers == Mixers::latent || (block.mixers == Mixers::delta_or_latent && attends);
     const bool rotates = attends && rotated[static_cast<size_t>(i)];
     const bool grows = attends && (block.growth == Growth::all || !rotates);
     const bool is_windowed = attends && windowed[static_cast<size_t>(i)] && h.window > 0;

@@ -20,9 +20,9 @@
 namespace ruv {
 
 // dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
-// many gated ones, weighted, and those that all rows share. gated_and_experts: both, normalised and
-// added (ExpertSpec::beside_dense). channel_mix: with the row before (model/time_mix.h). none: the
-// layer ends with what mixes tokens.
+// many of either kind, weighted, and those that all rows share. gated_and_experts: both, normalised
+// and added (ExpertSpec::beside_dense). channel_mix: with the row before (model/time_mix.h). none:
+// the layer ends with what mixes tokens.
 enum class FeedForward : uint8_t { dense, gated, experts, gated_and_experts, channel_mix, none };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
@@ -102,6 +102,8 @@ struct LayerPlan {
   RouteParams route = {};
   GateLimits gate_limits = {};  // of experts
   bool weighs_inputs = false;   // of experts
+  bool gates_experts = true;    // they are gated feed-forwards, else dense ones
+  int64_t n_latent = 0;         // of rows that they read and give; 0: those of the stream
   int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
   bool shared_router = false;   // it has a weight in each row
   float experts_scale = 1;      // of the sum of experts and what is shared

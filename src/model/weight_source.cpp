@@ -201,7 +201,12 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
 Result<std::vector<float>> WeightSource::filters(const std::string& name, int64_t n,
                                                  int64_t length) const {
   const TensorInfo& tensor = *TRY(find(name));
-  if (tensor.shape != std::vector{n, length}) {
+  // Lengths of 1 beside them, as GGUF files may have, say nothing.
+  std::vector<int64_t> shape;
+  std::ranges::copy_if(tensor.shape, std::back_inserter(shape), [](int64_t i) { return i != 1; });
+  std::vector<int64_t> wanted = {n, length};
+  std::erase(wanted, 1);
+  if (shape != wanted) {
     return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {})", file_->path(),
                 quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "), n, length);
   }
