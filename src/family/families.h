@@ -89,6 +89,7 @@
   X(falcon_h1)          \
   X(jamba)              \
   X(nemotron_h)         \
+  X(nemotron_h_moe)     \
   X(bert)               \
   X(nomic_bert)         \
   X(jina_bert_v3)       \

@@ -183,6 +183,22 @@ TEST(TensorNames, LinearAttentionAndExpertsOfQwen3Next) {
             "blk.0.ffn_gate_exps.weight");
 }
 
+TEST(TensorNames, ExpertsOfNemotronH) {
+  constexpr std::string_view kFamily = "nemotron_h_moe";
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.gate.weight", kFamily), "blk.3.ffn_gate_inp.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.gate.e_score_correction_bias", kFamily),
+            "blk.3.exp_probs_b.bias");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.experts.7.up_proj.weight", kFamily),
+            "blk.3.ffn_up.7.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.experts.down_proj", kFamily), "blk.3.ffn_down_exps.weight");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.fc1_latent_proj.bias", kFamily),
+            "blk.3.ffn_latent_down.bias");
+  EXPECT_EQ(gguf("model.layers.3.mixer.fc2_latent_proj.weight", kFamily),
+            "blk.3.ffn_latent_up.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.shared_experts.up_proj.weight", kFamily),
+            "blk.3.ffn_up_shexp.weight");
+}
+
 TEST(TensorNames, GenerationsOfRwkv) {
   EXPECT_EQ(gguf("rwkv.blocks.0.pre_ln.weight", "rwkv4"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("rwkv.blocks.2.attention.time_decay", "rwkv4"), "blk.2.time_mix_decay.weight");

@@ -14,7 +14,7 @@ MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
            ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
            ".mlp.router.gate.weight", ".feed_forward.router.weight",
-           ".block_sparse_moe.router.weight", ".router.proj.weight")
+           ".block_sparse_moe.router.weight", ".router.proj.weight", ".mixer.gate.weight")
 
 
 def fnv1a(name):
