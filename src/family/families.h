@@ -90,6 +90,7 @@
   X(jamba)              \
   X(nemotron_h)         \
   X(nemotron_h_moe)     \
+  X(kimi_linear)        \
   X(bert)               \
   X(nomic_bert)         \
   X(jina_bert_v3)       \

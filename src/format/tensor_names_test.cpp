@@ -199,6 +199,23 @@ TEST(TensorNames, ExpertsOfNemotronH) {
             "blk.3.ffn_up_shexp.weight");
 }
 
+TEST(TensorNames, LinearAttentionOfKimi) {
+  constexpr std::string_view kFamily = "kimi-linear";
+  EXPECT_EQ(gguf("model.layers.0.self_attn.f_a_proj.weight", kFamily), "blk.0.ssm_f_a.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.forget_gate.f_b_proj.weight", kFamily),
+            "blk.0.ssm_f_b.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.A_log", kFamily), "blk.0.ssm_a");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.dt_bias", kFamily), "blk.0.ssm_dt.bias");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.b_proj.weight", kFamily), "blk.0.ssm_beta.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.g_a_proj.weight", kFamily), "blk.0.ssm_g_a.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.g_b_proj.weight", kFamily), "blk.0.ssm_g_b.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.o_norm.weight", kFamily), "blk.0.ssm_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.kv_b_proj.weight", kFamily), "blk.3.attn_kv_b.weight");
+  EXPECT_EQ(gguf("model.layers.1.block_sparse_moe.experts.2.w3.weight", kFamily),
+            "blk.1.ffn_up.2.weight");
+  EXPECT_TRUE(names(kFamily).gguf_of("model.layers.0.self_attn.q_conv1d.weight").form.depthwise);
+}
+
 TEST(TensorNames, GenerationsOfRwkv) {
   EXPECT_EQ(gguf("rwkv.blocks.0.pre_ln.weight", "rwkv4"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("rwkv.blocks.2.attention.time_decay", "rwkv4"), "blk.2.time_mix_decay.weight");

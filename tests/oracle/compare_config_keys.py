@@ -49,6 +49,7 @@ CLASSES = {
     "granitemoehybrid": ("granitemoehybrid", "GraniteMoeHybridConfig"),
     "falcon_h1": ("falcon_h1", "FalconH1Config"), "jamba": ("jamba", "JambaConfig"),
     "nemotron_h": ("nemotron_h", "NemotronHConfig"),
+    "kimi_linear": ("kimi_linear", "KimiLinearConfig"),
     "qwen3_5_text": ("qwen3_5", "Qwen3_5TextConfig"), "qwen3_5": ("qwen3_5", "Qwen3_5Config"),
     "qwen2_moe": ("qwen2_moe", "Qwen2MoeConfig"), "olmoe": ("olmoe", "OlmoeConfig"),
     "granitemoe": ("granitemoe", "GraniteMoeConfig"),
