@@ -103,6 +103,8 @@ struct RouteParams {
   float sum_added = 0;
   float sum_least = 0;
   float scale = 1;  // of the weights, at last
+  // (n_experts): what the weight of each is multiplied by, then; null: nothing.
+  const Vector* expert_scales = nullptr;
   // sparsemixer: numbers are close to the greatest one, m, where m - x <= closeness · max(|x|, m).
   float closeness = 0;
 };
@@ -122,7 +124,8 @@ struct ExpertScratch {
 };
 
 struct ExpertsParams {
-  std::span<const Weight> gate = {}, up = {}, down = {};  // of each expert
+  std::span<const Weight> gate = {}, up = {},
+                          down = {};  // of each expert; no gates: down(act(up · x))
   Act act = Act::silu;
   const ExpertScratch* scratch = nullptr;
   // Biases of each expert; empty: none.
@@ -393,8 +396,9 @@ class Ops {
   // least as many as are chosen, of which sparsemixer has at most two.
   virtual void route(View routes, View logits, const Vector& choice_bias,
                      const RouteParams& params) = 0;
-  // Gated feed-forwards, of each row those that it was routed to:
+  // Feed-forwards, of each row those that it was routed to:
   //   out = Σ weight · down_e(act(gate_e · x) · (up_e · x)), in the order of routes
+  // or, without gates, Σ weight · down_e(act(up_e · x)).
   // Matrices of experts that no row chose are not read. Requires: out, x and scratch do not
   // overlap.
   virtual void experts(View out, View x, View routes, const ExpertsParams& params) = 0;

@@ -97,6 +97,13 @@ Status BatchEngine::check(const Request& request) const {
 
 Status BatchEngine::check_encoder(const Request& request) const {
   if (!model_->h.encodes) return {};
+  if (request.output == RequestOutput::tokens && !model_->h.bidirectional &&
+      model_->h.n_layers > 0) {
+    return fail(Code::unsupported,
+                "the model's file has no tensor '{}': it has hidden states and writes no text; ask "
+                "for embeddings, or use a model that writes",
+                model_->file->shown_tensor("output.weight"));
+  }
   if (request.output == RequestOutput::tokens) {
     return fail(Code::unsupported,
                 "the model is an encoder: it has hidden states and writes no text; ask for "

@@ -86,6 +86,10 @@ Status compute_rows(const Model& model, std::span<const Token> ids, const Logits
 
 Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_logits) {
+  if (model.h.encodes && !model.h.bidirectional && model.h.n_layers > 0) {
+    return fail(Code::unsupported, "logits: the model's file has no tensor '{}'",
+                model.file->shown_tensor("output.weight"));
+  }
   if (model.h.encodes) {
     return fail(Code::unsupported, "logits: the model is an encoder, which has hidden states only");
   }

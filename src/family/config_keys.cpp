@@ -12,6 +12,11 @@ constexpr std::string_view kUsualKeys = "vocab_size tie_word_embeddings";
 constexpr std::string_view kRopeKeys =
     "rope_parameters rope_scaling rope_theta partial_rotary_factor "
     "original_max_position_embeddings";
+// Classes whose layers are unlike each other read these.
+constexpr std::string_view kUnlikeKeys =
+    "global_head_dim num_global_key_value_heads per_layer_config attention_k_eq_v layer_types "
+    "num_kv_shared_layers use_double_wide_mlp hidden_size_per_layer_input "
+    "vocab_size_per_layer_input";
 // Classes whose layers are a time mix and a channel mix read these.
 constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
@@ -49,6 +54,7 @@ std::string_view expert_layer_keys(HfExpertLayers layers) {
   switch (layers) {
     case HfExpertLayers::all:
     case HfExpertLayers::after_first:
+    case HfExpertLayers::halves:
       return {};
     case HfExpertLayers::by_step:
       return "decoder_sparse_step mlp_only_layers";
@@ -80,8 +86,8 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
   }
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
-        experts.groups_method_key, experts.gate_limit_key, experts.score_key,
-        experts.choice_bias_key, experts.norm_order_key, experts.joining_key,
+        experts.groups_method_key, experts.gate_limit_key, experts.enabled_key, experts.score_key,
+        experts.choice_bias_key, experts.norm_order_key, experts.joining_key, experts.latent_key,
         expert_layer_keys(experts.layers)}) {
     claim(key);
   }
@@ -143,6 +149,26 @@ void claim_encoder(const BlockSpec& block, const HfClass& hf, const Claim& claim
   claim(hf.classifier.pooling_key);
 }
 
+// What a field implies without naming it: the keys of layers that have something other
+// than attention.
+std::string_view mixer_keys(Mixers mixers) {
+  switch (mixers) {
+    case Mixers::short_conv:
+      return "layer_types full_attn_idxs conv_L_cache conv_bias";
+    case Mixers::delta_net:
+      return "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
+             "linear_value_head_dim linear_num_key_heads linear_num_value_heads";
+    case Mixers::delta_or_latent:
+      return "layer_types linear_attn_config linear_conv_kernel_dim linear_head_dim "
+             "linear_num_heads";
+    case Mixers::gated_recurrence:
+      return "block_types lru_width conv1d_width logits_soft_cap attention_window_size "
+             "sliding_window";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfClass& hf) {
@@ -183,14 +209,6 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
         "block_multiple_of");
   }
   if (hf.short_tie_key) claim("tie_embedding");
-  if (family.block.mixers == Mixers::short_conv) {
-    claim("layer_types full_attn_idxs conv_L_cache conv_bias");
-  }
-  if (family.block.mixers == Mixers::delta_net) {
-    claim(
-        "layer_types full_attention_interval linear_conv_kernel_dim linear_key_head_dim "
-        "linear_value_head_dim linear_num_key_heads linear_num_value_heads");
-  }
   claim_encoder(family.block, hf, claim);
   if (hf.latent.kv_rank > 0) {
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
@@ -198,12 +216,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
   if (hf.linear_by_heads) claim("linear_allow_neg_eigval");
-  if (family.block.mixers == Mixers::gated_recurrence) {
-    claim(
-        "block_types lru_width conv1d_width logits_soft_cap attention_window_size sliding_window");
-  }
+  claim(mixer_keys(family.block.mixers));
   claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
+  if (family.block.unlike_layers) claim(kUnlikeKeys);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
@@ -244,7 +260,8 @@ std::string_view hf_outer_keys() { return " text_config tie_word_embeddings "; }
 
 std::string_view hf_outer_keys_without_effect() {
   return " vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index "
-         "boi_token_id eoi_token_id image_token_id video_token_id vision_start_token_id "
+         "boi_token_id eoi_token_id audio_config boa_token_id eoa_token_index audio_token_id "
+         "image_token_id video_token_id vision_start_token_id "
          "vision_end_token_id language_model_only ";
 }
 

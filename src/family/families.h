@@ -25,6 +25,7 @@
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \
+  X(gemma4)             \
   X(phi3)               \
   X(gpt2)               \
   X(starcoder2)         \
@@ -88,6 +89,8 @@
   X(falcon_h1)          \
   X(jamba)              \
   X(nemotron_h)         \
+  X(nemotron_h_moe)     \
+  X(kimi_linear)        \
   X(bert)               \
   X(nomic_bert)         \
   X(jina_bert_v3)       \

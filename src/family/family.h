@@ -37,7 +37,8 @@ enum class Windows : uint8_t { none, all, periodic };
 // the file counts no key heads, a gated short convolution or linear attention by the gated delta
 // rule, the time mix of RWKV, a gated linear recurrence or a state space; or latent attention in
 // all of them (model/latent_plan.h); or state spaces in all, which have nothing else; or in all a
-// state space beside attention.
+// state space beside attention; or latent attention in some and in the others the gated delta rule
+// with a decay of each channel of a key (DeltaHeads::by_channel).
 enum class Mixers : uint8_t {
   attention,
   short_conv,
@@ -47,7 +48,8 @@ enum class Mixers : uint8_t {
   gated_recurrence,
   state_space,
   state_or_attention,
-  state_and_attention
+  state_and_attention,
+  delta_or_latent
 };
 // What the scan of a state space (model/state_space.h) has rates and steps for: columns (Mamba) or
 // heads (Mamba 2).
@@ -117,6 +119,12 @@ struct BlockSpec {
   bool full_first = false;          // the first layer of each period does, in place of the last
   bool windows_are_chunks = false;  // of the window only the keys of the own chunk are seen
   bool sinks = false;               // each head has a score that no key has
+  // Windowed layers have heads of another size than the others, and another number of key heads.
+  // Those without a window may have keys for values. The last layers may read the keys and values
+  // of an earlier one, with wider feed-forwards, and all may read an input of their own.
+  bool unlike_layers = false;
+  bool norms_values = false;   // values of heads are normalised, without weights
+  bool scales_layers = false;  // after each layer the stream is multiplied by a number of its own
   // Which layers have positions, where the file does not say it per layer: those that see all keys
   // have none if there is a window; the last of each period has none.
   bool only_windows_rotate = false;
@@ -138,6 +146,9 @@ struct ExpertSpec {
   bool weighs_inputs = false;
   bool always_shared = false;  // GGUF files without a width have a shared expert as wide as others
   bool shared_router = false;  // the shared experts have a weight of their own
+  // Experts and a dense feed-forward are added, each after a norm of its own; the experts and their
+  // router read the stream through norms of their own, and each expert has a scale.
+  bool beside_dense = false;
   // Limit and shift of the experts' gates (device/ops.h: GateLimits); limit: where the file does
   // not say it.
   float gate_limit = 0;
@@ -247,6 +258,7 @@ struct FamilyRecord {
   // What files without keys for it mean: the window, and, where there is one, the queries' growth.
   int64_t usual_window = 0;
   UsualGrowth usual_growth = {};
+  float usual_attn_scale = 0;        // of scores; 0: by the size of a head
   int64_t unnormalised_experts = 0;  // files with this many experts normalise neither q nor k
 
   // Checkpoints only.

@@ -164,6 +164,11 @@ struct HfClass {
   // may reach 2 (linear_allow_neg_eigval).
   bool linear_by_heads = false;
   bool rope_optional = false;  // where the base is null, there are no positions
+  // BlockSpec::unlike_layers: global_head_dim (its default), num_global_key_value_heads and
+  // attention_k_eq_v, or per_layer_config, of layers without a window; num_kv_shared_layers,
+  // use_double_wide_mlp; hidden_size_per_layer_input (its default), vocab_size_per_layer_input.
+  int64_t global_head_dim = 0;
+  int64_t layer_input = 0;
   bool tied = false;
   // Encoders. The number of token types, by type_vocab_size, where the block has any; the first
   // position is that after the padding token's id; and embeddings may have a width of their own.
@@ -178,6 +183,8 @@ struct HfClass {
   // Where this key is true, the model is of a family of encoders.
   std::string_view encoder_key = {};
   const FamilyRecord* encoder = nullptr;
+  // The family of models some of whose layers have experts (HfExpertLayers::halves).
+  const FamilyRecord* with_experts = nullptr;
   bool nested = false;  // the decoder's settings are in text_config
   HfExperts experts = {};
   HfStateSpace state_space = {};

@@ -24,20 +24,24 @@ enum class HfExpertLayers : uint8_t {
   types,        // mlp_layer_types ("dense", "sparse"), or else after_first
   periodic,     // expert_layer_period, expert_layer_offset
   interleaved,  // moe_layers, or else every n-th by interleave_moe_layer_step
+  halves,       // those that HfStateLayers::halves names; there may be none
 };
 
 // The numbers are those of the configuration class; what its code computes with them is in the
 // family's ExpertSpec.
 struct HfExperts {
-  HfCount count = {};  // without a name: the class has no experts
-  int64_t fewest = 0;  // fewer are none
-  HfCount used = {};   // by a row
-  HfCount width = {};  // of one; without a name: intermediate_size
+  HfCount count = {};                 // without a name: the class has no experts
+  int64_t fewest = 0;                 // fewer are none
+  std::string_view enabled_key = {};  // absent or false: there are none
+  HfCount used = {};                  // by a row
+  HfCount width = {};                 // of one; without a name: intermediate_size
+  // Key of the width of the rows that experts read and give; absent or null: the stream's.
+  std::string_view latent_key = {};
   HfExpertLayers layers = HfExpertLayers::all;
   HfCount first_dense = {};  // dense layers before those with experts
 
   // What the weights are (device/ops.h: RouteParams). Without a key: the default.
-  std::string_view normalises_key = {};
+  std::string_view normalises_key = {};  // names between spaces
   bool normalises = true;
   // The order of the norm that weights are divided by, null for none; absent: 1, and only that.
   std::string_view norm_order_key = {};
@@ -63,6 +67,7 @@ struct HfExperts {
   HfCount shared_count = {}, shared_width = {};
   // "average" (as default) or "sum" of them and the experts.
   std::string_view joining_key = {};
+  bool always_shared = false;  // shared_width may not be 0
 };
 
 }  // namespace ruv

@@ -64,6 +64,9 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.positions == Positions::none, "no positions")
       .add_if(block.mixers == Mixers::delta_net, "gated delta rule in some layers")
       .add_if(block.mixers == Mixers::latent, "latent attention")
+      .add_if(block.mixers == Mixers::delta_or_latent,
+              "latent attention in some layers, in the others the gated delta rule with decays of "
+              "channels")
       .add_if(block.mixers == Mixers::time_mix, "time mix and channel mix")
       .add_if(block.mixers == Mixers::gated_recurrence, "gated linear recurrence in some layers")
       .add_if(block.mixers == Mixers::state_space,
@@ -74,7 +77,9 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.growth != Growth::none, "queries that grow with position")
       .add_if(block.qkv_bias, "biases of q, k and v")
       .add_if(block.qk_norm != QkNorm::none, "normalised q and k")
+      .add_if(block.norms_values, "normalised v")
       .add_if(block.gated_attention, "gated attention")
+      .add_if(block.unlike_layers, "layers that share keys and values")
       .add_if(block.windows == Windows::all, block.windows_are_chunks ? "chunks" : "windows")
       .add_if(block.windows == Windows::periodic,
               fmt::format("windows in all but every {} layer", nth(block.window_period)))

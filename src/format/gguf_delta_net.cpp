@@ -82,12 +82,61 @@ Result<std::vector<ExportTensor>> split_groups(const ModelFile& model, const Ten
   return std::vector{std::move(qkv), std::move(gate)};
 }
 
+// Filters of queries, keys and values become tensors of their own, of four dimensions.
+Result<std::vector<ExportTensor>> split_filters(const ModelFile& model, const TensorInfo& info,
+                                                int64_t n) {
+  const bool is_whole = info.name.ends_with(".ssm_conv1d.weight");
+  TRY(check_dimension(model, info, 0, is_whole ? 3 * n : n));
+  if (info.shape.size() != 2) {
+    return fail(Code::corrupt, "{}: tensor '{}' has {} dimensions", model.path(),
+                quoted_name(model.shown_tensor(info.name)), info.shape.size());
+  }
+  std::vector<ExportTensor> out;
+  const std::vector<int64_t> shape = {1, n, 1, info.shape[1]};
+  const std::string stem = info.name.substr(0, info.name.rfind(".weight"));
+  for (int64_t part = 0; part < (is_whole ? 3 : 1); ++part) {
+    out.push_back(unchanged(info));
+    ExportTensor& one = out.back();
+    one.shape = shape;
+    if (!is_whole) continue;
+    one.name = fmt::format("{}_{}.weight", stem, "qkv"[part]);
+    add_grouped(one.row_order, 1, n, part * n, n);
+  }
+  return out;
+}
+
+// Linear attention with decays of channels.
+Result<std::vector<ExportTensor>> export_channel_tensor(const ModelFile& model,
+                                                        const TensorInfo& info) {
+  const int64_t n_heads = TRY(model.integer("ssm.group_count"));
+  const int64_t head_dim = TRY(model.integer("kda.head_dim"));
+  constexpr int64_t kMost = int64_t{1} << 16;
+  if (n_heads < 1 || head_dim < 1 || n_heads > kMost || head_dim > kMost) {
+    return fail(Code::corrupt, "{}: {} heads of linear attention of {} numbers are out of range",
+                model.path(), n_heads, head_dim);
+  }
+  if (info.name.find(".ssm_conv1d") != info.name.npos) {
+    return split_filters(model, info, n_heads * head_dim);
+  }
+  std::vector<ExportTensor> out;
+  if (!info.name.ends_with(".ssm_a")) return out;
+  out.push_back(unchanged(info));
+  out.back().shape = {n_heads, 1};
+  out.back().minus_exp = true;
+  if (info.n_elements() == n_heads) return out;
+  return fail(Code::corrupt, "{}: tensor '{}' has {} numbers, expected {}", model.path(),
+              quoted_name(model.shown_tensor(info.name)), info.n_elements(), n_heads);
+}
+
 }  // namespace
 
 Result<std::vector<ExportTensor>> export_delta_tensor(const ModelFile& model,
                                                       const TensorInfo& info) {
   const FamilyRecord* const family = model.family();
   std::vector<ExportTensor> out;
+  if (family != nullptr && family->block.mixers == Mixers::delta_or_latent) {
+    return export_channel_tensor(model, info);
+  }
   if (family == nullptr || family->block.mixers != Mixers::delta_net) return out;
   const DeltaRows heads = TRY(delta_rows_of(model));
   if (info.name.ends_with(".ssm_in.weight")) return split_groups(model, info, heads);

@@ -194,6 +194,9 @@ std::string scaling_type(const ModelFile& model) {
 // GGUF keeps per-frequency divisors as tensors, configs as numbers or arrays.
 Status add_rope_tensors(const ModelFile& model, std::vector<ExportTensor>& tensors) {
   const std::string type = scaling_type(model);
+  if (model.find("rope.freq_divisors") != nullptr) {
+    add_made(tensors, "rope_freqs.weight", numbers_of(model.find("rope.freq_divisors")));
+  }
   if (type == "llama3") add_made(tensors, "rope_freqs.weight", TRY(llama3_divisors(model)));
   if (type != "longrope") return {};
   add_made(tensors, "rope_factors_long.weight", numbers_of(model.find("rope.scaling.long_factor")));
@@ -216,7 +219,8 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   if (bare_norms && key.ends_with(".use_qk_norm")) return false;
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
   for (const std::string_view name :
-       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias", ".ssm.norm"}) {
+       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias", ".ssm.norm",
+        ".attention.values_are_keys", ".rope.freq_divisors"}) {
     if (key.ends_with(name)) return true;
   }
   if (has_scales_in_weights(model)) {

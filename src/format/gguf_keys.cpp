@@ -51,6 +51,7 @@ std::string_view gguf_keys() {
          "expert_feed_forward_length expert_weights_norm expert_weights_scale expert_gating_func "
          "expert_group_count expert_group_used_count expert_shared_count "
          "expert_shared_feed_forward_length expert_weights_least_sum expert_closeness "
+         "moe_latent_size kda.head_dim "
          "expert_gate_limit hidden_act use_qk_norm lm_head_bias "
          "tie_word_embeddings attention_bias attention_output_bias mlp_bias "
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
@@ -63,7 +64,7 @@ std::string_view gguf_keys() {
          "pooling_type attention.relative attention.relative_positions "
          "attention.relative_buckets_count attention.content_to_position "
          "attention.position_to_content attention.shared_positions attention.normed_positions "
-         "learned_positions experts_scale ";
+         "learned_positions experts_scale without_output ";
 }
 
 std::string_view gguf_keys_without_effect() {

@@ -63,6 +63,14 @@ Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfVa
     TRY(width("attention.value_length", kValue, usual.value_dim));
   }
   out.set("attention.key_length", plain + rotated, config.path_of("qk_nope_head_dim"));
+  // Files of models with other layers, too, have the widths of a head under names of their own.
+  if (out.family().block.mixers == Mixers::delta_or_latent) {
+    out.set("attention.key_length_mla", plain + rotated, config.path_of("qk_nope_head_dim"));
+    out.set("attention.value_length_mla", TRY(config.positive_or(kValue, usual.value_dim)),
+            config.path_of(kValue));
+    out.set("rope.dimension_count", rotated, config.path_of(kRotated));
+    return rotated;
+  }
   TRY(set_latent_scale(config, plain + rotated, out));
   return rotated;
 }

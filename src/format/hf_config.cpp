@@ -89,6 +89,7 @@ class ConfigReader {
   int64_t n_layers_ = 0;
   int64_t width_ = 0;
   int64_t head_dim_ = 0;
+  int64_t local_head_dim_ = 0;  // 0: the same in all layers
   int64_t max_positions_ = 0;
 };
 
@@ -142,19 +143,29 @@ Status ConfigReader::read_ff() {
   const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;
-  const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty();
+  const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty() &&
+                            !out_.family().experts.beside_dense;
   if (only_experts && !config_.has(inner)) inner = expert.names;
+  const bool by_halves = hf_.state_space.layers == HfStateLayers::halves;
+  const std::vector<HfHalf> halves =
+      by_halves ? TRY(read_hf_halves(config_)) : std::vector<HfHalf>();
+  const bool has_none = by_halves && std::ranges::count(halves, HfHalf::feed_forward) == 0;
   const int64_t n_ff = four_times ? 4 * width_
+                       : has_none ? 0
                        : hf_.block_keys
                            ? TRY(read_block_width(config_))
                            : TRY(config_.positive_or(inner, only_experts ? expert.otherwise : 0));
   // Some classes count gate and up together, rounded down.
   const bool both = block_.mixers == Mixers::gated_recurrence;
   if (both && n_ff < 2) return config_.wrong(inner, "is below 2");
-  if (hf_.state_space.layers == HfStateLayers::halves) {
+  if (by_halves) {
     auto widths = std::make_shared<MetaArray>();
-    for (const HfHalf half : TRY(read_hf_halves(config_))) {
-      widths->integers.push_back(half == HfHalf::feed_forward ? n_ff : 0);
+    for (const HfHalf half : halves) {
+      const bool has_experts = half == HfHalf::experts;
+      widths->integers.push_back(half == HfHalf::feed_forward ? n_ff
+                                 : has_experts
+                                     ? TRY(config_.positive_or(expert.names, expert.otherwise))
+                                     : 0);
     }
     out_.set("feed_forward_length", std::shared_ptr<const MetaArray>(widths),
              config_.path_of(inner));
@@ -203,7 +214,10 @@ Status ConfigReader::read_heads() {
   if (block_.state_space != StateSpace::none) {
     TRY(read_hf_state_space(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
   }
-  if (block_.mixers == Mixers::latent) {
+  if (block_.mixers == Mixers::delta_or_latent) {
+    TRY(read_hf_delta_or_latent(config_, {n_layers_, n_heads, n_kv_heads}, out_));
+  }
+  if (hf_.latent.kv_rank > 0) {
     head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
     return {};
   }
@@ -223,6 +237,10 @@ Status ConfigReader::read_heads() {
   }
   out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
   out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
+  if (block_.unlike_layers) {
+    local_head_dim_ = head_dim_;
+    head_dim_ = TRY(read_hf_unlike_layers(config_, {n_layers_, n_kv_heads, head_dim_}, out_));
+  }
   return {};
 }
 
@@ -241,7 +259,8 @@ Status ConfigReader::read_rest() {
   const int64_t plain_dim = hf_.latent.part_of_head
                                 ? TRY(config_.positive_or("qk_nope_head_dim", hf_.latent.plain_dim))
                                 : 0;
-  if (rotates) TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim}, out_)));
+  if (rotates)
+    TRY(kept(read_hf_rope(config_, {head_dim_, max_positions_, plain_dim, local_head_dim_}, out_)));
   TRY(kept(read_hf_layer_bases(config_, windowed_layers(), out_)));
   TRY(kept(read_hf_growth(config_, out_)));
   return kept(read_hf_experts(config_, n_layers_, out_));
@@ -274,7 +293,9 @@ Status ConfigReader::read_tied() {
   config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
   // Classes of such layers have an output matrix of their own, whatever the key says.
-  if (config_out_.tied_embeddings && hf_.state_space.layers == HfStateLayers::halves) {
+  const bool ties_none =
+      hf_.state_space.layers == HfStateLayers::halves || block_.mixers == Mixers::delta_or_latent;
+  if (config_out_.tied_embeddings && ties_none) {
     return config_.wrong(tied, "is true, but this model class ties no matrix", Code::unsupported);
   }
   return {};
@@ -620,9 +641,15 @@ Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   return ChosenClass{by_type, type};
 }
 
-// The family of a class that may be an encoder.
+// The family of a class that may be an encoder or have experts.
 Status choose_family(const Members& config, FoundClass& found) {
-  if (found.hf == nullptr || found.hf->encoder == nullptr) return {};
+  if (found.hf == nullptr) return {};
+  if (found.hf->with_experts != nullptr) {
+    const auto halves = read_hf_halves(config);  // what is wrong with it is said later
+    const bool has_experts = halves.has_value() && std::ranges::count(*halves, HfHalf::experts) > 0;
+    if (has_experts) found.family = found.hf->with_experts;
+  }
+  if (found.hf->encoder == nullptr) return {};
   if (!config.is_set(found.hf->encoder_key)) return {};
   const bool is_encoder = TRY(config.truth(found.hf->encoder_key)).value_or(false);
   if (is_encoder) found.family = found.hf->encoder;
@@ -655,6 +682,8 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
   const Members config(flat, outer.source());
   HfValues values(found, out);
   const std::string named = TRY(class_of(config));
+  // A class without a head, whose file may lack an output matrix.
+  if (named.ends_with("Model")) values.set("without_output", true, "architectures");
   out.scores = is_word_of(found.hf->classifier.class_names, named);
   if (out.scores) TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
   if (!found.hf->nested) return ConfigReader(config, found, out).read();
@@ -670,13 +699,6 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
     values.set("tie_word_embeddings", tied, "tie_word_embeddings");
   }
   return check_hf_outer_keys(config, values);
-}
-
-bool flag_of(const HfConfig& config, std::string_view key) {
-  const auto found = config.metadata.find(fmt::format("{}.{}", config.architecture, key));
-  const bool* const flag =
-      found == config.metadata.end() ? nullptr : std::get_if<bool>(&found->second);
-  return flag != nullptr && *flag;
 }
 
 }  // namespace
@@ -696,57 +718,6 @@ void HfValues::remark(std::string text) {
   constexpr size_t kMost = 64;
   if (out_.remarks.size() < kMost) out_.remarks.push_back(std::move(text));
   if (out_.remarks.size() == kMost) out_.remarks.emplace_back("… and more of the kind");
-}
-
-bool HfConfig::has_tensor(std::string_view gguf_name) const {
-  if (names.empty()) return true;
-  if (gguf_name.starts_with("blk.")) {
-    const std::string_view rest = gguf_name.substr(4);
-    int64_t layer = 0;
-    for (const char c : rest.substr(0, std::min(rest.find('.'), rest.size()))) {
-      layer = layer * 10 + (c - '0');
-    }
-    const auto n = metadata.find(architecture + ".block_count");
-    if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
-  }
-  if (family->block.bidirectional && gguf_name.starts_with("output.")) return false;
-  if (!has_distance_tensor(gguf_name)) return false;
-  const bool is_second = gguf_name.find("_norm_2.") != gguf_name.npos;
-  const bool is_norm = is_second || gguf_name.find("_norm.") != gguf_name.npos;
-  if (is_norm && gguf_name.ends_with(".weight") && !family->block.norm_weights) return false;
-  const bool is_head_norm = gguf_name.find(".attn_q_norm.") != gguf_name.npos ||
-                            gguf_name.find(".attn_k_norm.") != gguf_name.npos;
-  if (is_head_norm && !family->block.qk_norm_weights) return false;
-  if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
-  const bool is_scan = family->block.state_space == StateSpace::heads;
-  if (is_scan && gguf_name.ends_with(".ssm_norm.weight")) return flag_of(*this, "ssm.norm");
-  if (!gguf_name.ends_with(".bias")) return true;
-  if (is_head_norm && !family->block.qk_norm_biases) return false;
-  if (is_norm) {
-    return family->block.norm == Norm::layer && family->block.norm_biases;
-  }
-  if (gguf_name == "output.bias") return flag_of(*this, "lm_head_bias");
-  if (gguf_name == "token_embd_in.bias") return true;
-  if (gguf_name.find(".attn_output.") != gguf_name.npos) {
-    return flag_of(*this, "attention_output_bias");
-  }
-  if (gguf_name.find(".attn_") != gguf_name.npos) return flag_of(*this, "attention_bias");
-  if (gguf_name.ends_with(".ssm_dt.bias")) return true;
-  if (gguf_name.ends_with(".ssm_in.bias")) return flag_of(*this, "ssm_bias");
-  if (gguf_name.ends_with(".ssm_out.bias")) return flag_of(*this, "ssm_out_bias");
-  if (gguf_name.ends_with(".ssm_conv1d.bias")) return flag_of(*this, "conv_bias");
-  if (gguf_name.find(".recurrence_") != gguf_name.npos) return true;
-  if (gguf_name.find(".exp_probs_b.") != gguf_name.npos) {
-    return flag_of(*this, "expert_choice_bias");
-  }
-  if (gguf_name.find(".ffn_gate_inp") != gguf_name.npos ||
-      gguf_name.find("_exps.") != gguf_name.npos) {
-    return family->block.expert_bias;
-  }
-  if (gguf_name.find(".ffn_down.") != gguf_name.npos && family->block.down_bias) return true;
-  if (gguf_name.find(".ffn_") != gguf_name.npos) return flag_of(*this, "mlp_bias");
-  if (gguf_name.find(".shortconv.") != gguf_name.npos) return flag_of(*this, "conv_bias");
-  return false;
 }
 
 Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source,

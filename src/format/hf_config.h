@@ -41,6 +41,8 @@
 //   rope.scaling.ends_with_context     truth value: no positions beyond context_length, because the
 //                                      frequencies would change with the length (dynamic NTK)
 //   rope.scaling.short_factor, .long_factor               arrays of rope.dimension_count / 2
+//   rope.freq_divisors                 numbers: of frequencies; GGUF files have a tensor of them
+//   attention.values_are_keys          truth value: layers without a window have no other values
 //   rope.freq_base_swa, rope.scaling.factor_swa           numbers: RoPE base and linear scaling of
 //                                      windowed layers (Gemma 3)
 //   attention.sliding_window_pattern   integer p: every p-th layer (layer % p == p - 1) sees all,

@@ -45,7 +45,7 @@ Result<Products> read_kinds(const Members& config) {
   }
   for (const std::string& kind : kinds) {
     if (kind != "c2p" && kind != "p2c") {
-      return config.wrong(kName, "has something else than c2p and p2c", Code::unsupported);
+      return config.wrong(kName, "has something other than c2p and p2c", Code::unsupported);
     }
     (kind == "c2p" ? found.by_query : found.by_key) = true;
   }

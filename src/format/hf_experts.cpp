@@ -132,9 +132,17 @@ Result<std::vector<bool>> interleaved_layers(const Members& config, int64_t n_la
   return layers;
 }
 
+Result<std::vector<bool>> halves_with_experts(const Members& config) {
+  std::vector<bool> layers;
+  for (const HfHalf half : TRY(read_hf_halves(config))) layers.push_back(half == HfHalf::experts);
+  return layers;
+}
+
 Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_layers,
                                               const HfExperts& experts) {
   switch (experts.layers) {
+    case HfExpertLayers::halves:
+      return halves_with_experts(config);
     case HfExpertLayers::by_step:
       return layers_by_step(config, n_layers);
     case HfExpertLayers::interval:
@@ -185,6 +193,9 @@ class ExpertReader {
     const HfCount& width = experts_.width.names.empty() ? usual : experts_.width;
     width_ = TRY(read_positive(config_, width));
     out_.set("expert_feed_forward_length", width_, path_of(width));
+    const std::string_view latent = experts_.latent_key;
+    if (!config_.is_set(latent)) return {};
+    out_.set("moe_latent_size", TRY(config_.positive(latent)), config_.path_of(latent));
     return {};
   }
 
@@ -193,8 +204,9 @@ class ExpertReader {
     auto layers = std::make_shared<MetaArray>();
     layers->bools = TRY(layers_with_experts(config_, n_layers_, experts_));
     const auto n_dense = std::ranges::find(layers->bools, true) - layers->bools.begin();
-    const bool is_open =
-        experts_.layers != HfExpertLayers::all && experts_.layers != HfExpertLayers::by_step;
+    const bool is_open = experts_.layers != HfExpertLayers::all &&
+                         experts_.layers != HfExpertLayers::by_step &&
+                         experts_.layers != HfExpertLayers::halves;
     if (is_open) {
       out_.set("leading_dense_block_count", int64_t{n_dense}, path_of(experts_.count));
     }
@@ -204,8 +216,11 @@ class ExpertReader {
 
   Status read_weights() {
     bool normalises = experts_.normalises;
-    if (!experts_.normalises_key.empty()) {
-      normalises = TRY(config_.truth(experts_.normalises_key)).value_or(normalises);
+    const std::string_view key = name_in(config_, experts_.normalises_key);
+    if (!key.empty()) normalises = TRY(config_.truth(key)).value_or(normalises);
+    for (const std::string_view other : words_of(experts_.normalises_key)) {
+      if (TRY(config_.truth(other)).value_or(normalises) == normalises) continue;
+      return config_.wrong(other, fmt::format("differs from {}", key), Code::unsupported);
     }
     const std::string_view order = experts_.norm_order_key;
     if (!order.empty() && config_.has(order)) {
@@ -214,7 +229,7 @@ class ExpertReader {
         return config_.wrong(order, "is neither 1 nor null", Code::unsupported);
       }
     }
-    out_.set("expert_weights_norm", normalises, config_.path_of(experts_.normalises_key));
+    out_.set("expert_weights_norm", normalises, config_.path_of(key));
     if (!experts_.scale_key.empty()) {
       const double scale = TRY(config_.number(experts_.scale_key)).value_or(experts_.scale);
       if (scale == 0) return config_.wrong(experts_.scale_key, "is 0");
@@ -285,7 +300,8 @@ class ExpertReader {
     const HfCount& shared = count.names.empty() ? experts_.shared_width : count;
     if (shared.names.empty()) return {};
     if (count.names.empty()) {
-      width = TRY(read_count(config_, experts_.shared_width));
+      width = TRY(experts_.always_shared ? read_positive(config_, experts_.shared_width)
+                                         : read_count(config_, experts_.shared_width));
     } else {
       const int64_t n = TRY(read_count(config_, count));
       if (n > kMaxSharedWidth / width_) {
@@ -321,6 +337,12 @@ class ExpertReader {
 Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out) {
   const HfExperts& experts = out.hf().experts;
   if (experts.count.names.empty()) return {};
+  if (!experts.enabled_key.empty() && !TRY(config.truth(experts.enabled_key)).value_or(false)) {
+    return {};
+  }
+  if (experts.layers == HfExpertLayers::halves) {
+    if (std::ranges::count(TRY(halves_with_experts(config)), true) == 0) return {};
+  }
   if (experts.fewest > 0 && TRY(read_count(config, experts.count)) < experts.fewest) return {};
   return ExpertReader(config, n_layers, out).read();
 }

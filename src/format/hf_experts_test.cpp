@@ -56,6 +56,43 @@ TEST(HfExperts, Qwen2MoeSharesOne) {
   EXPECT_FALSE(config.has("blk.0.ffn_gate_inp.bias"));
 }
 
+// Layers of latent attention and of linear attention, by lists that count from 1 or by kinds.
+TEST(HfExperts, KimiLinearHasAnObjectForItsLayers) {
+  Json json = small("KimiLinearForCausalLM");
+  json["model_type"] = "kimi_linear";
+  json["num_key_value_heads"] = 4;
+  json["moe_renormalize"] = false;
+  json["num_experts_per_token"] = 3;
+  json["linear_attn_config"] = {{"full_attn_layers", {2, 4}},
+                                {"kda_layers", {1, 3}},
+                                {"head_dim", 24},
+                                {"num_heads", 5},
+                                {"short_conv_kernel_size", 3}};
+  const auto layers = [](const Meaning& config) {
+    return config.value<std::shared_ptr<const MetaArray>>("attention.head_count_kv")->integers;
+  };
+  const Meaning config(json);
+  EXPECT_EQ(config.error(), "");
+  EXPECT_EQ(layers(config), (std::vector<int64_t>{0, 4, 0, 4}));
+  EXPECT_EQ(config.integer("kda.head_dim"), 24);
+  EXPECT_EQ(config.integer("ssm.group_count"), 5);
+  EXPECT_EQ(config.integer("ssm.conv_kernel"), 3);
+  EXPECT_EQ(config.integer("expert_used_count"), 3);
+  EXPECT_FALSE(config.value<bool>("expert_weights_norm"));
+  EXPECT_EQ(config.layers(), "DSSS");
+  json["linear_attn_config"]["kda_layers"] = {1};
+  EXPECT_NE(Meaning(json).error().find("linear_attn_config.full_attn_layers"), std::string::npos);
+  json["linear_attn_config"]["kda_layers"] = {1, 3, 5};
+  EXPECT_NE(Meaning(json).error().find("linear_attn_config.kda_layers"), std::string::npos);
+  json["linear_attn_config"]["other"] = 1;
+  EXPECT_NE(Meaning(json).error().find("linear_attn_config.other"), std::string::npos);
+  json.erase("linear_attn_config");
+  EXPECT_EQ(layers(Meaning(json)), (std::vector<int64_t>{0, 0, 0, 0}));
+  json["layer_types"] = {"full_attention", "linear_attention", "linear_attention",
+                         "full_attention"};
+  EXPECT_EQ(layers(Meaning(json)), (std::vector<int64_t>{4, 0, 0, 4}));
+}
+
 TEST(HfExperts, Dots1HasGroupsAndDenseLayersFirst) {
   Json json = small("Dots1ForCausalLM");
   json["n_routed_experts"] = 8;

@@ -1,6 +1,9 @@
 // RoPE settings of config.json, with the meaning and precedence of transformers 5: rope_scaling
 // before rope_parameters (Gemma 3: on top of it), members of these objects before members beside
 // them, original_max_position_embeddings the other way round.
+#include <cmath>
+#include <utility>
+
 #include "family/word_list.h"
 #include "format/hf_values.h"
 #include "format/rope_scaling.h"
@@ -27,6 +30,7 @@ class RopeReader {
                    double otherwise);
   Result<double> default_part() const;
   Status read_part(const Members& rope, bool scaled);
+  Status read_share(const Members& rope);
   Status read_scaling(const Members& rope);
   Status read_local_scaling(const Members& rope);
   Status read_llama3(const Members& rope);
@@ -89,10 +93,13 @@ Status RopeReader::read_one() {
 // One object for each kind of layer. An object for all of them (rope_scaling) changes the one for
 // layers without a window.
 Status RopeReader::read_kinds() {
-  const Members parameters = TRY(config_.object("rope_parameters"));
+  const bool is_usual = !config_.is_set("rope_parameters") && !out_.default_rope().empty();
+  const Members own = TRY(config_.object("rope_parameters"));
+  const Members usual(out_.default_rope(), config_.source(), "rope_parameters.");
+  const Members& parameters = is_usual ? usual : own;
   const Members scaling = TRY(config_.object("rope_scaling"));
   Json full = TRY(parameters.object("full_attention")).json();
-  if (!config_.is_set("rope_parameters")) full = {{"rope_type", "default"}};
+  if (!config_.is_set("rope_parameters") && !is_usual) full = {{"rope_type", "default"}};
   const bool flat = !parameters.json().empty() && !parameters.has("full_attention");
   if (config_.is_set("rope_scaling") && flat) {
     return config_.wrong("rope_parameters", "has no full_attention for 'rope_scaling' to change",
@@ -112,10 +119,21 @@ Status RopeReader::read_kinds() {
   TRY(read_base(global, "rope.freq_base", hf_.rope_base_key, hf_.rope_base));
   TRY(read_base(local, "rope.freq_base_swa", hf_.local_base_key,
                 hf_.local_base > 0 ? hf_.local_base : out_.family().local_rope_base));
-  TRY(read_part(global, TRY(type_of(global)) != "default"));
-  TRY(read_part(local, TRY(type_of(local)) != "default"));
+  const bool is_share = TRY(type_of(global)) == "proportional";
+  TRY(is_share ? read_share(global) : read_part(global, TRY(type_of(global)) != "default"));
+  if (head_.local_dim > 0) {
+    const auto dims = n_dims_;
+    std::swap(head_.dim, head_.local_dim);
+    TRY(read_part(local, TRY(type_of(local)) != "default"));
+    std::swap(head_.dim, head_.local_dim);
+    out_.set("rope.dimension_count_swa", n_dims_, local.path_of("partial_rotary_factor"));
+    out_.set("rope.dimension_count", dims, global.path_of("partial_rotary_factor"));
+    n_dims_ = dims;
+  } else {
+    TRY(read_part(local, TRY(type_of(local)) != "default"));
+  }
   TRY(read_local_scaling(local));
-  return read_scaling(global);
+  return is_share ? Status() : read_scaling(global);
 }
 
 Status RopeReader::read_base(const Members& rope, std::string_view key, std::string_view names,
@@ -188,6 +206,26 @@ Status RopeReader::read_part(const Members& rope, bool scaled) {
                          Code::unsupported);
   }
   out_.set("rope.dimension_count", n_dims_, name);
+  return {};
+}
+
+// Heads have the frequencies of their whole size, of which only the first share turns anything: the
+// others are divided by 10^30, as in GGUF files.
+Status RopeReader::read_share(const Members& rope) {
+  constexpr std::string_view kShare = "partial_rotary_factor";
+  constexpr double kStill = 1e30;
+  const double share = TRY(rope.number(kShare)).value_or(1);
+  if (!(share >= 0 && share <= 1)) return rope.wrong(kShare, "is not in the range 0 to 1");
+  if (head_.dim % 2 != 0) {
+    return config_.wrong("head_dim", "is odd; positions rotate an even number", Code::unsupported);
+  }
+  const double factor = rope.has("factor") ? TRY(factor_of(rope)) : 1;
+  const auto n = static_cast<int64_t>(std::floor(share * static_cast<double>(head_.dim) / 2));
+  auto divisors = std::make_shared<MetaArray>();
+  for (int64_t i = 0; i < head_.dim / 2; ++i) divisors->numbers.push_back(i < n ? factor : kStill);
+  out_.set("rope.freq_divisors", std::shared_ptr<const MetaArray>(divisors), rope.path_of(kShare));
+  n_dims_ = head_.dim;
+  out_.set("rope.dimension_count", n_dims_, rope.path_of(kShare));
   return {};
 }
 

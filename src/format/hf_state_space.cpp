@@ -69,15 +69,18 @@ Result<std::vector<HfHalf>> halves_of_types(const Members& config, std::string_v
     const std::string kind = type.is_string() ? type.get<std::string>() : std::string();
     const bool scans = is_word_of(hf_scan_kinds(), kind);
     const bool attends = is_word_of(hf_attention_kinds(), kind);
-    if (!scans && !attends && kind != "mlp") {
+    if (!scans && !attends && kind != "mlp" && kind != "moe") {
       return config.wrong(
           key,
-          fmt::format("has the kind {}; {}, {} and mlp are supported in this "
+          fmt::format("has the kind {}; {}, {}, mlp and moe are supported in this "
                       "family",
                       quoted_name(type.dump()), hf_scan_kinds(), hf_attention_kinds()),
           Code::unsupported);
     }
-    halves.push_back(scans ? HfHalf::scan : attends ? HfHalf::attention : HfHalf::feed_forward);
+    halves.push_back(scans           ? HfHalf::scan
+                     : attends       ? HfHalf::attention
+                     : kind == "moe" ? HfHalf::experts
+                                     : HfHalf::feed_forward);
   }
   return halves;
 }
@@ -279,23 +282,25 @@ Result<std::vector<HfHalf>> read_hf_halves(const Members& config) {
   for (const std::string_view key : {"layer_types", "layers_block_type"}) {
     if (config.is_set(key)) return halves_of_types(config, key);
   }
-  // The class's own default has experts.
-  if (!config.has(kPattern)) return config.wrong(kPattern, "is missing", Code::unsupported);
-  std::vector<HfHalf> halves;
+  std::vector<HfHalf> halves = {HfHalf::scan, HfHalf::experts, HfHalf::attention,
+                                HfHalf::feed_forward};
+  if (!config.has(kPattern)) return halves;  // the class's own default
+  halves.clear();
   const std::string pattern = TRY(config.text_or(kPattern, ""));
   if (pattern.empty() || pattern.size() > 65536) {
     return config.wrong(kPattern, "is not a text with a letter for each layer");
   }
   for (const char letter : pattern) {
-    if (letter != 'M' && letter != '*' && letter != '-') {
+    if (letter != 'M' && letter != '*' && letter != '-' && letter != 'E') {
       return config.wrong(kPattern,
-                          fmt::format("has '{}'; M (a scan), * (attention) and - (a feed-forward) "
-                                      "are supported",
+                          fmt::format("has '{}'; M (a scan), * (attention), - (a feed-forward) "
+                                      "and E (experts) are supported",
                                       quoted_name(std::string_view(&letter, 1))),
                           Code::unsupported);
     }
     halves.push_back(letter == 'M'   ? HfHalf::scan
                      : letter == '*' ? HfHalf::attention
+                     : letter == 'E' ? HfHalf::experts
                                      : HfHalf::feed_forward);
   }
   return halves;

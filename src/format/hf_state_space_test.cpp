@@ -108,12 +108,34 @@ TEST(HfStateSpaceKeys, LayersMayBeHalvesOfABlock) {
   EXPECT_EQ(numbers(config, "ssm.time_step_limit").front(), 0.001);
   config["hybrid_override_pattern"] = "M-*";
   EXPECT_TRUE(is_refused(config, "num_hidden_layers"));
-  config["hybrid_override_pattern"] = "M-*E";
+  config["hybrid_override_pattern"] = "M-*X";
   EXPECT_TRUE(is_refused(config, "hybrid_override_pattern"));
-  config["layers_block_type"] = Json({"mamba", "mlp", "attention", "moe"});
+  config["layers_block_type"] = Json({"mamba", "mlp", "attention", "conv"});
   EXPECT_TRUE(is_refused(config, "layers_block_type"));
   config["layers_block_type"] = Json({"mamba", "mlp", "mlp", "linear_attention"});
   EXPECT_EQ(integers("feed_forward_length"), (std::vector<int64_t>{0, 96, 96, 0}));
+}
+
+TEST(HfStateSpaceKeys, HalvesMayBeExperts) {
+  Json config = scan("nemotron_h");
+  config["hybrid_override_pattern"] = "ME*E";
+  config["moe_latent_size"] = 24;
+  const auto array = [&](std::string_view key) {
+    return *value<std::shared_ptr<const MetaArray>>(config, key);
+  };
+  EXPECT_EQ(value<std::string>(config, "hidden_act"), "relu2");
+  EXPECT_EQ(parse_hf_config(config.dump(), "config.json")->architecture, "nemotron_h_moe");
+  EXPECT_EQ(array("feed_forward_length")->integers, (std::vector<int64_t>{0, 7688, 0, 7688}));
+  EXPECT_EQ(array("expert_layers")->bools, (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(size(config, "expert_count"), 8);
+  EXPECT_EQ(size(config, "moe_latent_size"), 24);
+  EXPECT_EQ(size(config, "expert_shared_feed_forward_length"), 7688);
+  EXPECT_EQ(size(config, "expert_gating_func"), 2);
+  config["moe_shared_expert_intermediate_size"] = 0;
+  EXPECT_TRUE(is_refused(config, "moe_shared_expert_intermediate_size"));
+  config["hybrid_override_pattern"] = "MM**";
+  EXPECT_EQ(size(config, "expert_count"), std::nullopt);
+  EXPECT_EQ(parse_hf_config(config.dump(), "config.json")->architecture, "nemotron_h");
 }
 
 TEST(HfStateSpaceKeys, FactorsOfFalconH1AreKept) {

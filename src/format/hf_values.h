@@ -33,6 +33,7 @@ struct HfHead {
   int64_t dim = 0;
   int64_t max_positions = 0;
   int64_t plain_dim = 0;  // of latent attention: what a head has beside the rotated part
+  int64_t local_dim = 0;  // of windowed layers, where it differs by kind; else 0
 };
 // The object that settings of rotary positions are in: rope_scaling, unless it is empty, else
 // rope_parameters, else the class's own. Valid as long as both arguments. Fails: corrupt.
@@ -54,6 +55,9 @@ struct HfLayers {
 // corrupt, unsupported.
 Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out);
+// The same of classes whose other layers are latent attention, by a count of 0 key heads. Fails:
+// corrupt, unsupported.
+Status read_hf_delta_or_latent(const Members& config, const HfLayers& layers, HfValues& out);
 // Which layers are gated linear recurrences, what they are, and the window of the others. `width`:
 // of the stream. Fails: corrupt, unsupported.
 Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, int64_t width,
@@ -62,8 +66,17 @@ Status read_hf_gated_recurrence(const Members& config, const HfLayers& layers, i
 // attention, by a count of 0 key heads. `width`: of the stream. Fails: corrupt, unsupported.
 Status read_hf_state_space(const Members& config, const HfLayers& layers, int64_t width,
                            HfValues& out);
+// What layers have that are unlike each other (HfClass::global_head_dim), and which have a window.
+// Gives the size of a head of layers without one. Fails: corrupt, unsupported.
+struct HfUsualLayer {
+  int64_t n_layers = 0;
+  int64_t n_kv_heads = 0;
+  int64_t head_dim = 0;
+};
+Result<int64_t> read_hf_unlike_layers(const Members& config, const HfUsualLayer& usual,
+                                      HfValues& out);
 // Layers that are one half of a block each.
-enum class HfHalf : uint8_t { scan, attention, feed_forward };
+enum class HfHalf : uint8_t { scan, attention, feed_forward, experts };
 Result<std::vector<HfHalf>> read_hf_halves(const Members& config);
 // All numbers of a class whose layers are a time mix and a channel mix. Fails: corrupt.
 Status read_hf_time_mix(const Members& config, HfValues& out);

@@ -270,6 +270,15 @@ Status SafetensorsFile::check_output() {
   const TensorInfo* const embedding = find_tensor("token_embd.weight");
   const bool writes =
       family_ == nullptr || (family_->block.has_layers && !family_->block.bidirectional);
+  const std::string without = fmt::format("{}.without_output", architecture_);
+  if (writes && output == nullptr && !config_.tied_embeddings && metadata_.contains(without)) {
+    remarks_.push_back(fmt::format(
+        "tensor 'lm_head.weight' is missing, and '{}' is false: the model makes vectors of texts "
+        "and writes none",
+        shown_key("tie_word_embeddings")));
+    return {};
+  }
+  metadata_.erase(without);
   if (!writes) return {};
   if (output == nullptr && !config_.tied_embeddings) {
     return fail(Code::not_found, "{}: tensor 'lm_head.weight' is missing, and '{}' is false", path_,

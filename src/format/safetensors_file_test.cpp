@@ -108,6 +108,22 @@ TEST(SafetensorsFile, WithoutAnOutputMatrixOrWithAnotherVocabularyNobodyMayCompu
             std::string::npos);
 }
 
+TEST(SafetensorsFile, AClassWithoutAnOutputMatrixNeedsNone) {
+  const TestFolder folder;
+  std::string config(kConfig);
+  config.replace(config.find("LlamaForCausalLM"), 16, "LlamaModel");
+  folder.write("config.json", config + "}");
+  folder.write("model.safetensors", checkpoint({{"embed_tokens.weight", "[2,4]", 8}}));
+  const auto file = ModelFile::open(folder.path());
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_TRUE((*file)->usable().ok()) << (*file)->usable().message();
+  EXPECT_TRUE(std::get<bool>(*(*file)->find("without_output")));
+  ASSERT_EQ((*file)->remarks().size(), 1U);
+  EXPECT_NE((*file)->remarks()[0].find("'lm_head.weight' is missing"), std::string::npos);
+  folder.write("config.json", config + ",\"tie_word_embeddings\":true}");
+  EXPECT_EQ((*ModelFile::open(folder.path()))->find("without_output"), nullptr);
+}
+
 TEST(SafetensorsFile, NamesNeedNoModelInFrontAndBiasesNobodyAskedForAreLeft) {
   const TestFolder folder;
   folder.write("config.json", std::string(kConfig) + "}");

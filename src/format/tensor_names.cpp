@@ -78,9 +78,11 @@ constexpr std::string_view kIgnoredEndings[] = {
     ".attn.masked_bias",       ".attention.bias",
     ".attention.masked_bias",  ".attn.causal_mask",
     "embeddings.position_ids", "embeddings.token_type_ids"};
-constexpr std::array<std::string_view, 4> kIgnoredStarts = {
-    "vision_tower.", "multi_modal_projector.", "model.vision_tower.",
-    "model.multi_modal_projector."};
+constexpr std::string_view kIgnoredStarts[] = {
+    "vision_tower.",       "multi_modal_projector.",
+    "model.vision_tower.", "model.multi_modal_projector.",
+    "model.embed_vision.", "model.audio_tower.",
+    "model.embed_audio."};
 
 // The texts at the "{}" of a pattern, or nothing when the name does not match. Numbers have one to
 // six digits and no leading zero.
@@ -140,7 +142,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
     case NameOf::experts:
       return family->experts.computed;
     case NameOf::latent:
-      return family->block.mixers == Mixers::latent;
+      return family->block.mixers == Mixers::latent ||
+             family->block.mixers == Mixers::delta_or_latent;
   }
   return false;
 }

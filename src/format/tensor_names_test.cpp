@@ -183,6 +183,39 @@ TEST(TensorNames, LinearAttentionAndExpertsOfQwen3Next) {
             "blk.0.ffn_gate_exps.weight");
 }
 
+TEST(TensorNames, ExpertsOfNemotronH) {
+  constexpr std::string_view kFamily = "nemotron_h_moe";
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.gate.weight", kFamily), "blk.3.ffn_gate_inp.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.gate.e_score_correction_bias", kFamily),
+            "blk.3.exp_probs_b.bias");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.experts.7.up_proj.weight", kFamily),
+            "blk.3.ffn_up.7.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.experts.down_proj", kFamily), "blk.3.ffn_down_exps.weight");
+  EXPECT_EQ(gguf("backbone.layers.3.mixer.fc1_latent_proj.bias", kFamily),
+            "blk.3.ffn_latent_down.bias");
+  EXPECT_EQ(gguf("model.layers.3.mixer.fc2_latent_proj.weight", kFamily),
+            "blk.3.ffn_latent_up.weight");
+  EXPECT_EQ(gguf("model.layers.3.mixer.shared_experts.up_proj.weight", kFamily),
+            "blk.3.ffn_up_shexp.weight");
+}
+
+TEST(TensorNames, LinearAttentionOfKimi) {
+  constexpr std::string_view kFamily = "kimi-linear";
+  EXPECT_EQ(gguf("model.layers.0.self_attn.f_a_proj.weight", kFamily), "blk.0.ssm_f_a.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.forget_gate.f_b_proj.weight", kFamily),
+            "blk.0.ssm_f_b.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.A_log", kFamily), "blk.0.ssm_a");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.dt_bias", kFamily), "blk.0.ssm_dt.bias");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.b_proj.weight", kFamily), "blk.0.ssm_beta.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.g_a_proj.weight", kFamily), "blk.0.ssm_g_a.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.g_b_proj.weight", kFamily), "blk.0.ssm_g_b.weight");
+  EXPECT_EQ(gguf("model.layers.0.self_attn.o_norm.weight", kFamily), "blk.0.ssm_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.kv_b_proj.weight", kFamily), "blk.3.attn_kv_b.weight");
+  EXPECT_EQ(gguf("model.layers.1.block_sparse_moe.experts.2.w3.weight", kFamily),
+            "blk.1.ffn_up.2.weight");
+  EXPECT_TRUE(names(kFamily).gguf_of("model.layers.0.self_attn.q_conv1d.weight").form.depthwise);
+}
+
 TEST(TensorNames, GenerationsOfRwkv) {
   EXPECT_EQ(gguf("rwkv.blocks.0.pre_ln.weight", "rwkv4"), "token_embd_norm.weight");
   EXPECT_EQ(gguf("rwkv.blocks.2.attention.time_decay", "rwkv4"), "blk.2.time_mix_decay.weight");
@@ -257,6 +290,34 @@ TEST(TensorNames, Gpt2MatricesAreConv1d) {
   EXPECT_TRUE(qkv.form.conv1d);
   EXPECT_FALSE(names("gpt2").gguf_of("wte.weight").form.conv1d);
   EXPECT_EQ(gguf("lm_head.weight", "gpt2"), "output.weight");
+}
+
+TEST(TensorNames, LayersMayHaveInputsAndExpertsBesideAFeedForward) {
+  for (const auto& [hf, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
+           {"per_layer_model_projection.weight", "per_layer_model_proj.weight"},
+           {"per_layer_projection_norm.weight", "per_layer_proj_norm.weight"},
+           {"layers.3.per_layer_input_gate.weight", "blk.3.inp_gate.weight"},
+           {"layers.3.per_layer_projection.weight", "blk.3.proj.weight"},
+           {"layers.3.post_per_layer_input_norm.weight", "blk.3.post_norm.weight"},
+           {"layers.3.post_feedforward_layernorm.weight", "blk.3.post_ffw_norm.weight"},
+           {"layers.3.post_feedforward_layernorm_1.weight", "blk.3.post_ffw_norm_1.weight"},
+           {"layers.3.post_feedforward_layernorm_2.weight", "blk.3.post_ffw_norm_2.weight"},
+           {"layers.3.pre_feedforward_layernorm_2.weight", "blk.3.pre_ffw_norm_2.weight"},
+           {"layers.3.router.proj.weight", "blk.3.ffn_gate_inp.weight"},
+           {"layers.3.router.scale", "blk.3.ffn_gate_inp.scale"},
+           {"layers.3.router.per_expert_scale", "blk.3.ffn_down_exps.scale"},
+           {"layers.3.experts.gate_up_proj", "blk.3.ffn_gate_up_exps.weight"},
+           {"layers.3.experts.down_proj", "blk.3.ffn_down_exps.weight"},
+           {"layers.3.layer_scalar", "blk.3.layer_output_scale.weight"}}) {
+    EXPECT_EQ(gguf(std::string("model.") + hf, "gemma4"), expected);
+    EXPECT_EQ(gguf(std::string("model.language_model.") + hf, "gemma4"), expected);
+  }
+  for (const std::string_view tower :
+       {"model.vision_tower.x.weight", "model.embed_vision.x.weight", "model.audio_tower.x.weight",
+        "model.embed_audio.x.weight"}) {
+    EXPECT_TRUE(is_ignored_hf_tensor(tower)) << tower;
+  }
 }
 
 TEST(TensorNames, WhatFitsNoRowKeepsItsName) {

@@ -19,7 +19,8 @@ int64_t widest(const Model& model, LayerSize extent) {
 
 // The same of the inner vectors of all feed-forwards.
 int64_t widest_inner(const Model& model) {
-  return std::max(widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff));
+  return std::max({widest(model, LayerSize::ff), widest(model, LayerSize::shared_ff),
+                   widest(model, LayerSize::expert_ff), widest(model, LayerSize::input)});
 }
 
 // The most numbers that a product of any layer gives for a row, and that one reads of it.
@@ -55,6 +56,7 @@ NarrowRows narrow_rows(const Model& model) {
 Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs,
                                         int64_t max_rank) {
   const HParams& h = model.h;
+  const NarrowRows narrow = narrow_rows(model);
   Activations a;
   struct Part {
     View* view;
@@ -64,6 +66,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t inner_cols = widest(model, LayerSize::inner);
   const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
   const int64_t head_cols = widest(model, LayerSize::value_heads);
+  const int64_t low_cols = std::max(narrow.pairs, widest(model, LayerSize::delta_low));
   const StateSpacePlan& scan = h.state_space;
   const bool by_column = scan.exists() && !scan.by_head();
   const int64_t step_cols = by_column ? scan.n_inner : scan.n_steps;
@@ -76,7 +79,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const RelativePlan& relative = h.relative;
   const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
-  const NarrowRows narrow = narrow_rows(model);
+  const int64_t input_cols = h.n_layers * h.n_layer_input;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
   std::vector<Part> parts = {
       {&a.views_.x, max_rows, h.n_embd},
@@ -88,7 +91,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.attn_gate, max_rows, std::max(gate_cols, inner_cols)},
       {&a.views_.attn, max_rows, std::max(widest(model, LayerSize::attn), inner_cols)},
       {&a.views_.beta, max_rows, head_cols},
-      {&a.views_.decay, max_rows, std::max(head_cols, step_cols)},
+      {&a.views_.decay, max_rows, std::max(widest(model, LayerSize::decays), step_cols)},
       {&a.views_.q_low, max_rows, widest(model, LayerSize::q_rank)},
       {&a.views_.heads, max_rows, heads_cols},
       {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
@@ -101,12 +104,17 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.up, max_rows, ff_cols},
       {&a.views_.router, max_rows, widest(model, LayerSize::experts)},
       {&a.views_.routes, max_rows, 2 * h.n_experts_used},
-      {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, h.n_embd},
+      {&a.views_.beside, model.family->experts.beside_dense ? max_rows : 0, h.n_embd},
+      {&a.views_.layer_inputs, max_rows, input_cols},
+      {&a.views_.layer_embd, max_rows, input_cols},
+      {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, std::max(h.n_embd, h.n_latent)},
+      {&a.views_.expert_in, max_rows, h.n_latent},
+      {&a.views_.expert_out, max_rows, h.n_latent},
       {&a.views_.logits, max_outputs, h.n_vocab},
       {&a.views_.state_low, max_rows, by_column ? scan.n_steps : 0},
       {&a.views_.state_b, max_rows, by_column ? scan.n_state : 0},
       {&a.views_.state_c, max_rows, by_column ? scan.n_state : 0},
-      {&a.views_.low, max_rows, narrow.pairs},
+      {&a.views_.low, max_rows, low_cols},
       {&a.views_.low_shares, max_rows, narrow.shares},
       {&a.views_.low_rank.inner, block_rows, max_rank},
       {&a.views_.low_rank.outer, block_rows, widest_product(model)},
@@ -128,12 +136,38 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
 
 Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
   Views cut = views_;
-  for (View* view :
-       {&cut.x,         &cut.h,        &cut.h2,     &cut.q,          &cut.k,          &cut.v,
-        &cut.attn_gate, &cut.attn,     &cut.beta,   &cut.decay,      &cut.decay_gate, &cut.q_low,
-        &cut.heads,     &cut.q_rope,   &cut.k_rope, &cut.conv,       &cut.gate,       &cut.up,
-        &cut.router,    &cut.routes,   &cut.low,    &cut.low_shares, &cut.state_low,  &cut.state_b,
-        &cut.state_c,   &cut.of_query, &cut.of_key}) {
+  for (View* view : {&cut.x,
+                     &cut.h,
+                     &cut.h2,
+                     &cut.q,
+                     &cut.k,
+                     &cut.v,
+                     &cut.attn_gate,
+                     &cut.attn,
+                     &cut.beta,
+                     &cut.decay,
+                     &cut.decay_gate,
+                     &cut.q_low,
+                     &cut.heads,
+                     &cut.q_rope,
+                     &cut.k_rope,
+                     &cut.conv,
+                     &cut.gate,
+                     &cut.up,
+                     &cut.router,
+                     &cut.routes,
+                     &cut.low,
+                     &cut.low_shares,
+                     &cut.state_low,
+                     &cut.state_b,
+                     &cut.state_c,
+                     &cut.of_query,
+                     &cut.of_key,
+                     &cut.beside,
+                     &cut.layer_inputs,
+                     &cut.layer_embd,
+                     &cut.expert_in,
+                     &cut.expert_out}) {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;

@@ -3,6 +3,7 @@
 #include "model/bind_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/elementary.h"
@@ -24,6 +25,7 @@ class Binder {
   Status run() {
     TRY(source_.noted("token_embd", bind_embeddings()));
     TRY(source_.noted("", bind_distance_tables()));
+    if (m_.h.n_layer_input > 0) TRY(source_.noted("per_layer_", bind_layer_inputs()));
     m_.layers.clear();
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
@@ -76,6 +78,21 @@ class Binder {
     return {};
   }
 
+  // Every token must have a row.
+  Status bind_layer_inputs() {
+    constexpr std::string_view kTable = "per_layer_token_embd.weight";
+    const int64_t n = m_.h.n_layers * m_.h.n_layer_input;
+    const MatrixRows table = TRY(source_.matrix(std::string(kTable), -1, n));
+    if (!m_.token_embd.empty() && std::ssize(table.rows) < m_.h.n_vocab) {
+      return fail(Code::unsupported, "{}: tensor '{}' has {} rows for {} tokens", m_.file->path(),
+                  m_.file->shown_tensor(kTable), table.rows.size(), m_.h.n_vocab);
+    }
+    m_.layer_input_embd = TRY(source_.lookup(table));
+    m_.layer_input_proj.weight =
+        TRY(source_.pack(TRY(source_.matrix("per_layer_model_proj.weight", n, m_.h.n_embd))));
+    return bind_norm("per_layer_proj_norm", m_.h.n_layer_input, m_.layer_input_norm);
+  }
+
   // A config says how many there are; a GGUF file has the table or not.
   Status bind_token_types() {
     constexpr std::string_view kCount = "token_type_count";
@@ -117,9 +134,17 @@ class Binder {
     for (const NormRow& row : norm_rows()) {
       if (!plan.has(row.role)) continue;
       const std::string name = fmt::format("{}{}", prefix_, norm_name(row));
+      if (row.role == NormRole::v || row.role == NormRole::router) {
+        TRY(source_.noted(name, bind_unusual_norm(name, row, plan, w[row.role])));
+        continue;
+      }
       const bool of_heads = row.role == NormRole::q || row.role == NormRole::k;
       TRY(source_.noted(name + ".", of_heads ? bind_head_norm(name, row, plan, w[row.role])
                                              : bind_norm(name, plan.extent(row.n), w[row.role])));
+    }
+    if (plan.feed_forward == FeedForward::gated_and_experts) {
+      const std::string name = prefix_ + "ffn_down_exps.scale";
+      TRY(source_.noted(name, bind_expert_scales(name, plan, w)));
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
@@ -131,11 +156,14 @@ class Binder {
     if (plan.mixer == Mixer::delta_net) {
       TRY(source_.noted(prefix_ + "ssm_", bind_delta_net(plan, w)));
     }
-    if (plan.feed_forward == FeedForward::experts) {
+    if (plan.has_experts()) {
       TRY(source_.noted(prefix_ + "exp_probs_b.", bind_choice_bias(plan, w)));
     }
     if (plan.relative.kind == Distances::products && plan.relative.exists()) {
       TRY(source_.noted(prefix_ + "attn_", bind_distances(m_, i, distance_rows_, source_, w)));
+    }
+    if (plan.scales_stream) {
+      TRY(source_.noted(prefix_ + "layer_output_scale.", bind_stream_scale(w)));
     }
     if (plan.has_sinks) {
       TRY(source_.noted(prefix_ + "attn_sinks.", bind_sinks(plan, w)));
@@ -149,6 +177,32 @@ class Binder {
     if (plan.time_mix.exists()) {
       TRY(source_.noted(prefix_ + "time_mix_", bind_time_mix(m_, source_, prefix_, i, w.time_mix)));
     }
+    return {};
+  }
+
+  // Values have no weights; a router's scale is divided by the root of the stream's width.
+  Status bind_unusual_norm(const std::string& name, const NormRow& row, const LayerPlan& plan,
+                           NormWeights& norm) {
+    const int64_t n = plan.extent(row.n);
+    std::vector<float> weight(static_cast<size_t>(n), 1.0F);
+    if (row.role == NormRole::router) {
+      const float share = 1.0F / std::sqrt(static_cast<float>(n));
+      weight = TRY(source_.vector(name, n));
+      for (float& x : weight) x *= share;
+    }
+    norm.weight = TRY(source_.upload(std::move(weight)));
+    return {};
+  }
+
+  Status bind_expert_scales(const std::string& name, const LayerPlan& plan, LayerWeights& w) {
+    w.expert_scales = TRY(source_.upload(TRY(source_.vector(name, plan.n_experts))));
+    return {};
+  }
+
+  // Files without it mean 1.
+  Status bind_stream_scale(LayerWeights& w) {
+    const std::string name = name_of("layer_output_scale");
+    if (source_.has(name)) w.stream_scale = TRY(source_.vector(name, 1)).front();
     return {};
   }
 
@@ -178,7 +232,13 @@ class Binder {
     if (const FusedRow* const fused = fused_row_of(row.role, plan); fused != nullptr) {
       TRY(source_.noted(fmt::format("{}{}.", prefix_, fused->tensor), status));
     }
-    return source_.noted(fmt::format("{}{}.", prefix_, row.tensor), status);
+    return source_.noted(fmt::format("{}{}.", prefix_, tensor_of(row, plan)), status);
+  }
+
+  // Where latent attention is in the other layers, the matrix after either has one name.
+  static std::string_view tensor_of(const RoleRow& row, const LayerPlan& plan) {
+    const bool is_shared = row.role == Role::delta_out && plan.delta.by_channel;
+    return is_shared ? "attn_output" : row.tensor;
   }
 
   // Filters lie in the file one after the other; the decoder wants all columns of a tap together.
@@ -194,17 +254,32 @@ class Binder {
     return source_.upload(std::move(taps));
   }
 
+  // Filters of queries, keys and values together or apart.
+  Result<Vector> delta_taps(const LayerPlan& plan) {
+    const DeltaHeads& heads = plan.delta;
+    if (!source_.has(name_of("ssm_conv1d_q"))) {
+      return taps("ssm_conv1d", heads.n_qkv(), plan.n_conv_taps);
+    }
+    std::vector<float> filters;
+    for (const std::string_view tensor : {"ssm_conv1d_q", "ssm_conv1d_k", "ssm_conv1d_v"}) {
+      const std::vector<float> part =
+          TRY(source_.filters(name_of(tensor), heads.n_qkv() / 3, plan.n_conv_taps));
+      filters.insert(filters.end(), part.begin(), part.end());
+    }
+    return upload_taps(filters, heads.n_qkv(), plan.n_conv_taps);
+  }
+
   // Checkpoints keep the logarithm of the rate at which a head forgets.
   Status bind_delta_net(const LayerPlan& plan, LayerWeights& w) {
     const DeltaHeads& heads = plan.delta;
-    w.conv_taps = TRY(taps("ssm_conv1d", heads.n_qkv(), plan.n_conv_taps));
+    w.conv_taps = TRY(delta_taps(plan));
     std::vector<float> rates = TRY(source_.vector(prefix_ + "ssm_a", heads.n_values));
     if (m_.file->container() != "gguf") {
       for (float& rate : rates) rate = static_cast<float>(-exact_exp(double{rate}));
     }
     w.decay_rate = TRY(source_.upload(std::move(rates)));
     w.decay_bias =
-        TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_values))));
+        TRY(source_.upload(TRY(source_.vector(prefix_ + "ssm_dt.bias", heads.n_decays()))));
     w.inner_norm = TRY(source_.upload(TRY(source_.vector(name_of("ssm_norm"), heads.value_dim))));
     return {};
   }
@@ -357,6 +432,16 @@ class Binder {
     const std::string stack = name_of(row.tensor);
     const bool is_stacked = source_.has(stack) || (m_.file->container() == "gguf" &&
                                                    !source_.has(name_of_expert(row, 0)));
+    // Files may have the gates of each expert, followed by its up matrix, in one.
+    const std::string both = name_of("ffn_gate_up_exps");
+    if (row.role != Role::expert_down && source_.has(both)) {
+      const int64_t first = row.role == Role::expert_gate ? 0 : n_out;
+      for (int64_t e = 0; e < n; ++e) {
+        const MatrixRows rows = TRY(source_.of_stack(both, e, n, 2 * n_out, n_in));
+        linear.experts.push_back(TRY(source_.pack(rows.part(first, n_out))));
+      }
+      return {};
+    }
     for (int64_t e = 0; e < n; ++e) {
       linear.experts.push_back(
           TRY(source_.pack(TRY(is_stacked ? source_.of_stack(stack, e, n, n_out, n_in)
@@ -391,7 +476,7 @@ class Binder {
       rows = part_of_fused(*fused, row.role, plan, numbers);
     } else {
       const int64_t n_out = plan.extent(row.n_out);
-      rows = TRY(source_.matrix(name_of(row.tensor), n_out, plan.extent(row.n_in)));
+      rows = TRY(source_.matrix(name_of(tensor_of(row, plan)), n_out, plan.extent(row.n_in)));
       numbers = TRY(bias(row, row.tensor, n_out));
     }
     if (is_rotated(row.role) && m_.file->rope_order() == RopeOrder::neighbours) {

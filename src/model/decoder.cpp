@@ -12,9 +12,9 @@ void apply(Ops& ops, View out, View x, const NormWeights& w, const LayerPlan& p)
 }
 
 void norm_heads(Ops& ops, const LayerPlan& p, const LayerWeights& w, View q, View k) {
-  if (p.qk_norm == QkNorm::none) return;
   const bool heads = p.qk_norm != QkNorm::rows;
   for (const auto& [view, role] : {std::pair(q, NormRole::q), std::pair(k, NormRole::k)}) {
+    if (!p.has(role)) continue;
     const View rows = heads ? view.split(p.head_dim) : view;
     apply(ops, rows, rows, w[role], p);
   }
@@ -51,24 +51,33 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const View v = cut(a.v, p.extent(LayerSize::v));
   const View out = cut(a.attn, p.extent(LayerSize::attn));
   const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
-  const Ops::Product products[] = {product(q, w[Role::q]), product(k, w[Role::k]),
-                                   product(v, w[Role::v]), product(gate, w[Role::attn_gate])};
-  ops.matmul_each(std::span(products).first(p.gates_attention ? 4 : 3), a.h);
-  if (p.gates_attention) adapt(Role::attn_gate, gate, a.h);
-  adapt(Role::q, q, a.h);
-  adapt(Role::k, k, a.h);
-  adapt(Role::v, v, a.h);
+  const bool keeps = p.keeps_tokens();
+  const std::pair<Role, View> made[] = {
+      {Role::q, q}, {Role::k, k}, {Role::v, v}, {Role::attn_gate, gate}};
+  std::array<Ops::Product, 4> products;
+  size_t n_products = 0;
+  for (const auto& [role, view] : made) {
+    if (p.has(role)) products[n_products++] = product(view, w[role]);
+  }
+  ops.matmul_each(std::span(products).first(n_products), a.h);
+  for (const auto& [role, view] : made) {
+    if (p.has(role)) adapt(role, view, a.h);
+  }
+  if (keeps && p.values_are_keys) ops.copy(v, k);
   if (p.clamp_qkv > 0) {
     for (const View view : {q, k, v}) ops.clamp(view, p.clamp_qkv);
   }
   if (!p.rotates_first) norm_heads(ops, p, w, q, k);
+  if (p.has(NormRole::v)) {
+    apply(ops, v.split(p.value_dim), v.split(p.value_dim), w[NormRole::v], p);
+  }
   if (p.rope >= 0) {
     ops.rope(q, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
-    ops.rope(k, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
+    if (keeps) ops.rope(k, p.head_dim, ropes[static_cast<size_t>(p.rope)]);
   }
   if (p.rotates_first) norm_heads(ops, p, w, q, k);
   if (p.query_scale.slope != 0) ops.scale_by_position(q, p.query_scale);
-  ops.store_kv(i, k, v, w.key_centre);
+  if (keeps) ops.store_kv(i, k, v, w.key_centre);
   AttendParams params = attend_params(p, w, i);
   if (p.relative.exists()) params.distances = distance_scores(ops, m, i, q, k, a);
   ops.attend(out, q, params);
@@ -137,18 +146,30 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
-// Adds to a.h what all rows of a.h2 share beside the experts. Uses the experts' memory.
-void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
-                const Adapting& adapt) {
+// Computes the inner rows, a.gate, of what all rows of a.h2 share beside the experts.
+void enter_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
+                  const Adapting& adapt) {
   const View gate = cut(a.gate, p.n_ff_shared);
   const View up = cut(a.up, p.n_ff_shared);
-  const View out{a.expert.rows.start, a.h.n_rows, p.n_embd};
+  if (!p.gates_experts) {
+    ops.matmul(gate, a.h2, w[Role::shared_up].weight, w[Role::shared_up].bias);
+    adapt(Role::shared_up, gate, a.h2);
+    return ops.activate(gate, p.act);
+  }
   const Ops::Product gate_up[] = {product(gate, w[Role::shared_gate]),
                                   product(up, w[Role::shared_up])};
   ops.matmul_each(gate_up, a.h2);
   adapt(Role::shared_gate, gate, a.h2);
   adapt(Role::shared_up, up, a.h2);
   ops.gate(gate, up, p.act);
+}
+
+// Adds to a.h what all rows of a.h2 share beside the experts. Uses the experts' memory.
+void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activations::Views& a,
+                const Adapting& adapt) {
+  const View gate = cut(a.gate, p.n_ff_shared);
+  const View out{a.expert.rows.start, a.h.n_rows, p.n_embd};
+  enter_shared(ops, p, w, a, adapt);
   ops.matmul(out, gate, w[Role::shared_down].weight, w[Role::shared_down].bias);
   adapt(Role::shared_down, out, gate);
   if (p.shared_router) {
@@ -161,17 +182,23 @@ void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activ
   ops.add(a.h, out);
 }
 
-// In and out as dense_or_gated.
-void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
-                 const Adapting& adapt) {
+// Chooses the experts of each row of x, to a.routes.
+void route_rows(const LayerStep& step, View x) {
+  const LayerPlan& p = step.plan();
+  const LayerWeights& w = step.weights();
+  const View logits = cut(step.a.router, p.n_experts);
+  step.multiply(Role::router, logits, x);
+  RouteParams params = p.route;
+  if (!w.expert_scales.empty()) params.expert_scales = &w.expert_scales;
+  step.ops.route(cut(step.a.routes, 2 * p.n_experts_used), logits, w.choice_bias, params);
+}
+
+// out: what the experts of x's rows give, by a.routes.
+void run_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a, View out,
+                 View x) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  const View logits = cut(a.router, p.n_experts);
-  const View routes = cut(a.routes, 2 * p.n_experts_used);
-  ops.matmul(logits, a.h2, w[Role::router].weight, w[Role::router].bias);
-  adapt(Role::router, logits, a.h2);
-  ops.route(routes, logits, w.choice_bias, p.route);
-  ops.experts(a.h, a.h2, routes,
+  ops.experts(out, x, cut(a.routes, 2 * p.n_experts_used),
               {.gate = w[Role::expert_gate].experts,
                .up = w[Role::expert_up].experts,
                .down = w[Role::expert_down].experts,
@@ -183,6 +210,24 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
                .limits = p.gate_limits,
                .weighs_inputs = p.weighs_inputs,
                .on_disk = m.exceeds_memory});
+}
+
+// In and out as dense_or_gated.
+void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                 const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  const LayerStep step = {ops, m, i, a, adapt};
+  route_rows(step, a.h2);
+  if (p.n_latent > 0) {
+    const View in = cut(a.expert_in, p.n_latent);
+    const View out = cut(a.expert_out, p.n_latent);
+    step.multiply(Role::expert_low, in, a.h2);
+    run_experts(ops, m, i, a, out, in);
+    step.multiply(Role::expert_high, a.h, out);
+  } else {
+    run_experts(ops, m, i, a, a.h, a.h2);
+  }
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
   if (p.experts_scale != 1) ops.scale(a.h, p.experts_scale);
 }
@@ -194,7 +239,7 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const View gate = cut(a.gate, p.n_ff);
   const View up = cut(a.up, p.n_ff);
-  if (p.feed_forward == FeedForward::gated) {
+  if (p.feed_forward == FeedForward::gated || p.feed_forward == FeedForward::gated_and_experts) {
     const Ops::Product gate_up[] = {product(gate, w[Role::gate]), product(up, w[Role::up])};
     ops.matmul_each(gate_up, a.h2);
     adapt(Role::gate, gate, a.h2);
@@ -212,6 +257,22 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
   if (p.ff_scales[1] != 1) ops.scale(a.h, p.ff_scales[1]);
 }
 
+// The sum of a gated feed-forward and of experts, each normalised. The experts and their router
+// read the stream through norms of their own. In and out as dense_or_gated.
+void dense_and_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
+                       const Adapting& adapt) {
+  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
+  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  dense_or_gated(ops, m, i, a, adapt);
+  apply(ops, a.h, a.h, w[NormRole::dense_post], p);
+  apply(ops, a.h2, a.x, w[NormRole::router], p);
+  route_rows({ops, m, i, a, adapt}, a.h2);
+  apply(ops, a.h2, a.x, w[NormRole::experts], p);
+  run_experts(ops, m, i, a, a.beside, a.h2);
+  apply(ops, a.beside, a.beside, w[NormRole::experts_post], p);
+  ops.add(a.h, a.beside);
+}
+
 // In and out as dense_or_gated.
 void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
                   const Adapting& adapt) {
@@ -219,6 +280,8 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   if (p.feed_forward == FeedForward::experts) {
     mix_experts(ops, m, i, a, adapt);
+  } else if (p.feed_forward == FeedForward::gated_and_experts) {
+    dense_and_experts(ops, m, i, a, adapt);
   } else if (p.feed_forward == FeedForward::channel_mix) {
     mix_channels({ops, m, i, a, adapt});
   } else {
@@ -339,6 +402,7 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
 
   ops.begin(batch, ropes);
   embed(ops, m, batch, a.x, a.h2);
+  if (m.h.n_layer_input > 0) make_layer_inputs(ops, m, batch, a);
   if (m.h.n_layers > 0) enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
@@ -347,8 +411,12 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
     layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
     const LayerPlan& plan = m.plans[next - 1];
     const bool is_last = i + 1 == m.h.n_layers;
-    if (is_last || plan.halves || plan.has(NormRole::ffn_sum)) {
-      add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, m.layers[next - 1]);
+    const bool changes = plan.halves || plan.n_input > 0 || plan.scales_stream;
+    if (is_last || changes || plan.has(NormRole::ffn_sum)) {
+      const LayerWeights& weights = m.layers[next - 1];
+      add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, weights);
+      if (plan.n_input > 0) add_layer_input({ops, m, i, a, {ops, batch, a.low_rank, i}});
+      if (weights.stream_scale != 1) ops.scale(a.x, weights.stream_scale);
       if (plan.halves) ops.scale(a.x, 0.5F);
       if (!is_last) enter(ops, a.h, a.x, NormRole::attn, m.plans[next], m.layers[next]);
     } else {

@@ -20,13 +20,17 @@ class Activations {
   struct Views {
     View x, h, h2, q, k, v, attn_gate, attn, beta, decay, decay_gate, conv, gate, up, router,
         routes, logits;
+    // The experts' result beside a dense feed-forward's; the own inputs of all layers, and what
+    // they are made of.
+    View beside, layer_inputs, layer_embd;
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;
     View of_query, of_key;  // DistanceScores
     // A time mix's; the last one lasts from the first layer to the others.
     std::array<View, 9> mixed;
-    View low, low_shares;              // narrow rows of a time mix
+    View low, low_shares;              // narrow rows of a time mix; low also of linear attention
+    View expert_in, expert_out;        // rows of experts, where they have a width of their own
     View state_low, state_b, state_c;  // narrow rows of a scan by columns
     LowRankScratch low_rank;           // not cut
     ExpertScratch expert;              // not cut; it shares memory with gate and up

@@ -57,6 +57,18 @@ TEST(DeltaHeads, StateIsAMatrixForEachValueHead) {
   EXPECT_EQ(heads.n_qkv(), 2 * 6 + 20);
   EXPECT_EQ(heads.n_inner(), 20);
   EXPECT_EQ(heads.n_state(), 60);
+  EXPECT_EQ(heads.n_decays(), 4);
+}
+
+TEST(DeltaHeads, DecaysOfChannelsAreMadeOfNarrowRows) {
+  LayerPlan plan = delta_plan();
+  EXPECT_TRUE(plan.has(Role::decay));
+  EXPECT_FALSE(plan.has(Role::decay_low));
+  plan.delta = {.n_keys = 3, .n_values = 3, .key_dim = 5, .value_dim = 5, .by_channel = true};
+  EXPECT_FALSE(plan.has(Role::decay));
+  EXPECT_TRUE(plan.has(Role::gate_up));
+  EXPECT_EQ(plan.extent(LayerSize::decays), 15);
+  EXPECT_EQ(plan.extent(LayerSize::delta_low), 5);
 }
 
 }  // namespace

@@ -69,10 +69,11 @@ Result<float> finite_or(const ModelFile& file, std::string_view key, double abse
   return fail(Code::corrupt, "{}: '{}' is not a finite number", file.path(), file.shown_key(key));
 }
 
-Result<float> attention_scale(const ModelFile& file, int64_t head_dim) {
+Result<float> attention_scale(const ModelFile& file, int64_t head_dim, float usual) {
   const float by_size = 1.0F / std::sqrt(static_cast<float>(head_dim));
   const float scalar = TRY(finite_or(file, "attention.query_pre_attn_scalar", 0));
-  const float otherwise = scalar > 0 ? 1.0F / std::sqrt(scalar) : by_size;
+  const bool is_usual = file.container() == "gguf" && usual > 0;
+  const float otherwise = scalar > 0 ? 1.0F / std::sqrt(scalar) : is_usual ? usual : by_size;
   return finite_or(file, "attention.scale", double{otherwise});
 }
 
@@ -149,7 +150,8 @@ Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams
 Status read_encoder(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kCausal = "attention.causal", kOffset = "position_offset";
   constexpr std::string_view kUnplaced = "unplaced_token";
-  h.bidirectional = h.encodes = block.bidirectional;
+  h.bidirectional = block.bidirectional;
+  h.encodes = block.bidirectional || TRY(truth_or(file, "without_output", false));
   if (block.bidirectional && TRY(truth_or(file, kCausal, false))) {
     return fail(Code::unsupported, "{}: '{}' is true, and the family has encoders only",
                 file.path(), file.shown_key(kCausal));
@@ -275,6 +277,9 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
                 h.n_experts_used, file.shown_key(kCount), h.n_experts);
   }
   h.n_ff_expert = TRY(dimension_or(file, "expert_feed_forward_length", h.n_ff));
+  constexpr std::string_view kLatent = "moe_latent_size";
+  const bool has_latent = file.find(kLatent) != nullptr && TRY(file.integer(kLatent)) != 0;
+  if (has_latent) h.n_latent = TRY(read_dimension(file, kLatent));
   TRY(read_router(file, family.experts, h));
   TRY(read_shared_experts(file, family.experts, h));
   h.experts_scale = TRY(scale_or(file, "experts_scale", 1));
@@ -308,7 +313,7 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
       return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
                   file.shown_key(kKey), n, kMaxDimension);
     }
-    if (n != most && !attends_not) {
+    if (n != most && !attends_not && !block.unlike_layers) {
       return fail(Code::unsupported, "{}: '{}': layers with {} and {} key heads in one model",
                   file.path(), file.shown_key(kKey), n, most);
     }
@@ -345,7 +350,8 @@ Status read_latent(const ModelFile& file, HParams& h) {
   h.head_dim = latent.query_dim();
   h.value_dim = latent.value_dim;
   h.n_kv_heads = 1;
-  h.kv_heads.assign(static_cast<size_t>(h.n_layers), 1);
+  h.kv_heads.resize(static_cast<size_t>(h.n_layers), 1);  // where all layers have it
+  for (int64_t& n : h.kv_heads) n = std::min<int64_t>(n, 1);
   if (latent.plain_dim < 1) {
     return fail(Code::corrupt, "{}: '{}' is not above '{}' {}", file.path(), file.shown_key(key),
                 file.shown_key(kRope), latent.rope_dim);
@@ -378,20 +384,28 @@ Status scale_latent_scores(const ModelFile& file, HParams& h) {
 
 Status check_heads(const ModelFile& file, const HParams& h) {
   if (h.n_heads == 0) return {};
+  for (const int64_t n : h.kv_heads) {
+    if (n == 0 || h.n_heads % n == 0) continue;
+    return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
+                file.shown_key("attention.head_count"), h.n_heads,
+                file.shown_key("attention.head_count_kv"), n);
+  }
   if (h.n_heads % h.n_kv_heads != 0) {
     return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
                 file.shown_key("attention.head_count"), h.n_heads,
                 file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
-  if (std::max(h.head_dim, h.value_dim) > kMaxHeadDim || h.n_heads > 4096) {
+  const int64_t widest = std::max({h.head_dim, h.value_dim, h.local_head_dim});
+  if (widest > kMaxHeadDim || h.n_heads > 4096) {
     return fail(Code::corrupt, "{}: {} layers of {} heads of {} numbers are out of range",
-                file.path(), h.n_layers, h.n_heads, std::max(h.head_dim, h.value_dim));
+                file.path(), h.n_layers, h.n_heads, widest);
   }
   return {};
 }
 
-// One for each layer, 0 where it has something else, and for the others the same.
-Status read_ff_widths(const ModelFile& file, HParams& h) {
+// One for each layer, 0 where it has something else. Layers may have different ones where they are
+// unlike each other or halves of a block.
+Status read_ff_widths(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kKey = "feed_forward_length";
   h.ff_widths = TRY(file.integers(kKey));
   if (std::ssize(h.ff_widths) == 1) {
@@ -403,20 +417,16 @@ Status read_ff_widths(const ModelFile& file, HParams& h) {
   }
   h.n_ff = std::ranges::max(h.ff_widths);
   for (const int64_t n : h.ff_widths) {
-    if (n < 0 || n > kMaxDimension) {
-      return fail(Code::corrupt, "{}: '{}' = {} is out of range [0, {}]", file.path(),
-                  file.shown_key(kKey), n, kMaxDimension);
-    }
-    if (n != 0 && n != h.n_ff) {
-      return fail(Code::unsupported, "{}: '{}': layers of {} and {} in one model", file.path(),
-                  file.shown_key(kKey), n, h.n_ff);
+    if (n < (block.one_half ? 0 : 1) || n > kMaxDimension) {
+      return fail(Code::corrupt, "{}: '{}' = {} is out of range [{}, {}]", file.path(),
+                  file.shown_key(kKey), n, block.one_half ? 0 : 1, kMaxDimension);
     }
   }
   return {};
 }
 
 Status read_feed_forwards(const ModelFile& file, const BlockSpec& block, HParams& h) {
-  if (block.one_half) return read_ff_widths(file, h);
+  if (block.one_half || block.unlike_layers) return read_ff_widths(file, block, h);
   if (block.mixers == Mixers::state_space) return {};
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   return {};
@@ -428,6 +438,40 @@ Status read_scans(const ModelFile& file, const FamilyRecord& family, HParams& h)
     TRY(read_convolutions(file, "ssm.conv_kernel", h));
     h.attention_scales = TRY(read_two_scales(file, "attention.scales"));
     h.ff_scales = TRY(read_two_scales(file, "feed_forward.scales"));
+  }
+  return {};
+}
+
+// What layers of a model that are unlike each other have (HParams::local_head_dim and after).
+Status read_unlike_layers(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  constexpr std::string_view kKeyDim = "attention.key_length_swa";
+  constexpr std::string_view kValueDim = "attention.value_length_swa";
+  constexpr std::string_view kSharing = "attention.shared_kv_layers";
+  constexpr std::string_view kInput = "embedding_length_per_layer_input";
+  constexpr std::string_view kSame = "attention.values_are_keys";
+  h.local_head_dim = h.head_dim;
+  h.values_are_keys.assign(static_cast<size_t>(h.n_layers), false);
+  if (!block.unlike_layers) return {};
+  h.local_head_dim = TRY(dimension_or(file, kKeyDim, h.head_dim));
+  const int64_t values = TRY(dimension_or(file, kValueDim, h.local_head_dim));
+  if (values != h.local_head_dim || h.value_dim != h.head_dim) {
+    return fail(Code::unsupported, "{}: '{}': keys and values of heads differ in size", file.path(),
+                file.shown_key(kValueDim));
+  }
+  if (file.find(kSharing) != nullptr) h.n_sharing_layers = TRY(file.integer(kSharing));
+  if (h.n_sharing_layers < 0 || h.n_sharing_layers >= h.n_layers) {
+    return fail(Code::corrupt, "{}: '{}' = {} of {} layers", file.path(), file.shown_key(kSharing),
+                h.n_sharing_layers, h.n_layers);
+  }
+  if (file.find(kInput) != nullptr && TRY(file.integer(kInput)) != 0) {
+    h.n_layer_input = TRY(read_dimension(file, kInput));
+  }
+  const bool is_said = file.find(kSame) != nullptr;
+  const bool said = TRY(truth_or(file, kSame, false));
+  for (int64_t i = 0; i < h.n_layers; ++i) {
+    // A GGUF file has the values' matrix or not.
+    h.values_are_keys[static_cast<size_t>(i)] =
+        is_said ? said : file.find_tensor(fmt::format("blk.{}.attn_v.weight", i)) == nullptr;
   }
   return {};
 }
@@ -474,11 +518,12 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
   if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
   const bool is_latent = family.block.mixers == Mixers::latent;
+  const bool is_mixed = family.block.mixers == Mixers::delta_or_latent;
   if (!is_latent) TRY(read_kv_heads(file, family.block, h));
   if (family.block.mixers == Mixers::short_conv) {
     TRY(read_convolutions(file, "shortconv.l_cache", h));
   }
-  if (family.block.mixers == Mixers::delta_net) {
+  if (family.block.mixers == Mixers::delta_net || is_mixed) {
     TRY(read_convolutions(file, "ssm.conv_kernel", h));
     h.delta = TRY(read_delta_heads(file));
   }
@@ -489,7 +534,8 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     h.head_dim = TRY(dimension_or(file, "attention.key_length", h.n_embd / h.n_heads));
     h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
   }
-  if (is_latent) TRY(read_latent(file, h));
+  if (is_latent || is_mixed) TRY(read_latent(file, h));
+  TRY(read_unlike_layers(file, family.block, h));
   h.time_mix = TRY(read_time_mix(file, family, h.n_embd));
   if (file.find("rescale_every_n_layers") != nullptr) {
     h.halve_every = std::max<int64_t>(0, TRY(file.integer("rescale_every_n_layers")));
@@ -508,10 +554,10 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
     return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));
   }
   if (has_heads) {
-    h.attn_scale = TRY(attention_scale(file, h.head_dim));
+    h.attn_scale = TRY(attention_scale(file, h.head_dim, family.usual_attn_scale));
     h.attn_scale *= TRY(finite_or(file, "attention.key_scale", 1));
   }
-  if (is_latent) TRY(scale_latent_scores(file, h));
+  if (is_latent || is_mixed) TRY(scale_latent_scores(file, h));
   h.scale_by_inverse_layer = TRY(truth_or(file, "attention.scale_by_inverse_layer_idx", false));
   h.attn_softcap = TRY(softcap(file, "attn_logit_softcapping", family.attn_softcap.otherwise));
   h.final_softcap = TRY(softcap(file, "final_logit_softcapping", family.final_softcap.otherwise));

@@ -1,6 +1,8 @@
 // HParams: the numbers of one file, read and checked once.
 #pragma once
 
+#include <algorithm>
+
 #include "device/ops.h"
 #include "family/family.h"
 #include "format/model_file.h"
@@ -28,16 +30,24 @@ struct HParams {
   int64_t halve_every = 0;  // layers after which the stream is halved; 0: never
   int64_t head_dim = 0;     // of queries and keys; of latent attention, of a query head
   int64_t value_dim = 0;    // of a head's values
+  // BlockSpec::unlike_layers: the size of a head in windowed layers; how many of the last layers
+  // keep no keys and values; whether layers without a window have keys for values; the width of
+  // each layer's own input, 0: there is none.
+  int64_t local_head_dim = 0;
+  int64_t n_sharing_layers = 0;
+  std::vector<bool> values_are_keys;  // by layer
+  int64_t n_layer_input = 0;
   LatentPlan latent = {};
   int64_t n_ff = 0;
-  std::vector<int64_t>
-      ff_widths;  // of each layer, BlockSpec::one_half only; 0: it has no such half
+  // By layer, BlockSpec::one_half and unlike_layers only; 0: it has no such half.
+  std::vector<int64_t> ff_widths;
   Act act = Act::silu;
   bool xielu = false;        // in place of act
   Act scan_act = Act::silu;  // of the convolution before a scan, BlockSpec::one_half only
   int64_t n_experts = 0;     // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
+  int64_t n_latent = 0;     // width of the rows that experts read and give; 0: the stream's
   int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none
   float experts_scale = 1;  // of the sum of experts and what is shared
   RouteParams route = {};
@@ -83,7 +93,8 @@ struct HParams {
   // and a row's two parts would share a scale.
   // An encoder keeps nothing beyond a step.
   KvType default_kv() const {
-    return latent.kv_rank > 0 || bidirectional ? KvType::f16 : default_kv_type(head_dim);
+    if (latent.kv_rank > 0 || bidirectional) return KvType::f16;
+    return default_kv_type(local_head_dim > 0 ? std::min(head_dim, local_head_dim) : head_dim);
   }
   float attn_scale_of(int64_t layer) const {
     return scale_by_inverse_layer ? attn_scale / static_cast<float>(layer + 1) : attn_scale;

@@ -653,5 +653,84 @@ TEST(HParams, NumbersThatAreNotFiniteAreRefused) {
   }
 }
 
+// Layers 0, 1, 3 and 4 have a window; 3 to 5 read what earlier ones keep.
+Numbers unlike_layers() {
+  Numbers file("gemma4");
+  auto pattern = std::make_shared<MetaArray>();
+  pattern->bools = {true, true, false, true, true, false};
+  file.set("block_count", int64_t{6})
+      .set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern))
+      .set("attention.sliding_window", int64_t{8})
+      .set("attention.key_length", int64_t{32})
+      .set("attention.key_length_swa", int64_t{16})
+      .set("attention.shared_kv_layers", int64_t{3})
+      .set("embedding_length_per_layer_input", int64_t{5})
+      .set_integers("attention.head_count_kv", {2, 2, 1, 2, 2, 1})
+      .set_integers("feed_forward_length", {96, 96, 96, 192, 192, 192});
+  return file;
+}
+
+TEST(HParamsUnlikeLayers, LayersHaveHeadsAndWidthsOfTheirOwn) {
+  const std::vector<LayerPlan> plans = unlike_layers().plans();
+  ASSERT_EQ(plans.size(), 6U);
+  const LayerPlan& local = plans[0];
+  const LayerPlan& full = plans[2];
+  EXPECT_EQ(local.head_dim, 16);
+  EXPECT_EQ(local.value_dim, 16);
+  EXPECT_EQ(local.n_kv_heads, 2);
+  EXPECT_EQ(local.window, 8);
+  EXPECT_FALSE(local.values_are_keys) << "only layers without a window may";
+  EXPECT_EQ(full.head_dim, 32);
+  EXPECT_EQ(full.n_kv_heads, 1);
+  EXPECT_EQ(full.window, 0);
+  EXPECT_TRUE(full.values_are_keys) << "the file has no matrix of values";
+  EXPECT_FALSE(full.has(Role::v));
+  EXPECT_TRUE(full.has(NormRole::v));
+  EXPECT_EQ(full.attn_scale, 1.0F);
+  EXPECT_EQ(full.n_input, 5);
+  EXPECT_EQ(local.n_ff, 96);
+  EXPECT_EQ(plans[5].n_ff, 192);
+}
+
+TEST(HParamsUnlikeLayers, LayersThatShareKeepNothing) {
+  const std::vector<LayerPlan> plans = unlike_layers().plans();
+  const std::vector<int64_t> from = {-1, -1, -1, 1, 1, 2};
+  for (size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_EQ(plans[i].kv_layer, from[i]) << i;
+    EXPECT_EQ(plans[i].has(Role::k), from[i] < 0) << i;
+    EXPECT_EQ(plans[i].has(NormRole::k), from[i] < 0) << i;
+    EXPECT_TRUE(plans[i].has(Role::q)) << i;
+  }
+  const CacheLayout layout = cache_layout(plans);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_EQ(layout.layers[i].shape.has_tokens(), from[i] < 0) << i;
+  }
+  EXPECT_EQ(layout.bytes_per_token(), 2 * 2 * (2 * 16 + 2 * 16 + 32));
+}
+
+TEST(HParamsUnlikeLayers, SharingNeedsALayerOfTheKind) {
+  for (const int64_t n : {4, 5, 6, -1}) {
+    Numbers file = unlike_layers();
+    file.set("attention.shared_kv_layers", n);
+    const auto opened = file.open();
+    const auto h = read_hparams(*opened, *find_family("gemma4"));
+    const auto plans = !h ? tl::unexpected(h.error())
+                          : plan_layers(*opened, *find_family("gemma4"), *h, RopePlans());
+    ASSERT_FALSE(plans) << n;
+    EXPECT_EQ(plans.error().code(), Code::corrupt);
+    EXPECT_NE(plans.error().message().find("attention.shared_kv_layers"), std::string::npos);
+  }
+}
+
+TEST(HParamsUnlikeLayers, ValuesAreAsWideAsKeys) {
+  Numbers file = unlike_layers();
+  file.set("attention.value_length_swa", int64_t{8});
+  const auto opened = file.open();
+  const auto h = read_hparams(*opened, *find_family("gemma4"));
+  ASSERT_FALSE(h);
+  EXPECT_EQ(h.error().code(), Code::unsupported);
+  EXPECT_NE(h.error().message().find("attention.value_length_swa"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ruv

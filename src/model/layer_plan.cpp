@@ -118,8 +118,10 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.n_ff = h.n_ff;
   plan.ff_scales = h.ff_scales;
   if (!experts) return;
-  plan.feed_forward = FeedForward::experts;
-  plan.n_ff = h.n_ff_expert;
+  plan.feed_forward = spec.beside_dense ? FeedForward::gated_and_experts : FeedForward::experts;
+  (spec.beside_dense ? plan.n_ff_expert : plan.n_ff) = h.n_ff_expert;
+  plan.n_latent = h.n_latent;
+  plan.gates_experts = block.gated;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
   plan.experts_scale = h.experts_scale;
@@ -130,16 +132,74 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.shared_router = spec.shared_router && h.n_ff_shared > 0;
 }
 
-// A feed-forward where there is a width for one, else what mixes tokens.
+// A feed-forward where there is a width for one or experts, else what mixes tokens.
 void keep_one_half(LayerPlan& plan, const HParams& h, int64_t n_ff) {
-  if (n_ff == 0) {
+  const bool has_experts = plan.feed_forward == FeedForward::experts;
+  if (n_ff == 0 && !has_experts) {
     plan.feed_forward = FeedForward::none;
     plan.act = h.scan_act;
     return;
   }
+  if (!has_experts) plan.n_ff = n_ff;
   plan.mixer = Mixer::none;
   plan.state_space = {};
   plan.n_conv_taps = plan.n_heads = plan.n_kv_heads = 0;
+}
+
+// The last layers read what the last one of their kind before them keeps.
+Status plan_sharing_layers(const ModelFile& file, const HParams& h,
+                           const std::vector<bool>& windowed, std::vector<LayerPlan>& plans) {
+  const int64_t first = h.n_layers - h.n_sharing_layers;
+  for (int64_t i = first; i < h.n_layers; ++i) {
+    int64_t from = first - 1;
+    while (from >= 0 && windowed[static_cast<size_t>(from)] != windowed[static_cast<size_t>(i)]) {
+      --from;
+    }
+    if (from < 0) {
+      return fail(Code::corrupt,
+                  "{}: '{}' = {}: no layer before them is of the kind of layer {}, whose keys and "
+                  "values it could read",
+                  file.path(), file.shown_key("attention.shared_kv_layers"), h.n_sharing_layers, i);
+    }
+    plans[static_cast<size_t>(i)].kv_layer = from;
+  }
+  return {};
+}
+
+// What a layer has that is unlike others. Requires: attention.
+void plan_unlike(LayerPlan& plan, const BlockSpec& block, const HParams& h, int64_t i) {
+  const auto at = static_cast<size_t>(i);
+  plan.n_ff = h.ff_widths[at];
+  if (plan.window > 0) plan.head_dim = plan.value_dim = h.local_head_dim;
+  plan.values_are_keys = h.values_are_keys[at] && plan.window == 0;
+  plan.norms_values = block.norms_values;
+  plan.n_input = h.n_layer_input;
+  plan.scales_stream = block.scales_layers;
+}
+
+// Those of experts and of what is beside them.
+int64_t expert_matrices(const LayerPlan& p, Role role) {
+  switch (role) {
+    case Role::router:
+      return int64_t{p.has_experts()};
+    case Role::expert_low:
+    case Role::expert_high:
+      return int64_t{p.n_latent > 0};
+    case Role::expert_up:
+    case Role::expert_down:
+      return p.n_experts;
+    case Role::expert_gate:
+      return p.gates_experts ? p.n_experts : 0;
+    case Role::shared_up:
+    case Role::shared_down:
+      return int64_t{p.n_ff_shared > 0};
+    case Role::shared_gate:
+      return int64_t{p.n_ff_shared > 0 && p.gates_experts};
+    case Role::shared_router:
+      return int64_t{p.shared_router};
+    default:
+      return 0;
+  }
 }
 
 }  // namespace
@@ -148,9 +208,11 @@ int64_t LayerPlan::n_matrices(Role role) const {
   const auto one_if = [](bool has) { return int64_t{has}; };
   switch (role) {
     case Role::q:
-    case Role::k:
-    case Role::v:
       return one_if(mixer == Mixer::attention);
+    case Role::k:
+      return one_if(mixer == Mixer::attention && keeps_tokens());
+    case Role::v:
+      return one_if(mixer == Mixer::attention && keeps_tokens() && !values_are_keys);
     case Role::attn_gate:
       return one_if(mixer == Mixer::attention && gates_attention);
     case Role::q_a:
@@ -169,11 +231,17 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::conv_out:
       return one_if(mixer == Mixer::short_conv);
     case Role::delta_in:
-    case Role::delta_gate:
     case Role::beta:
-    case Role::decay:
     case Role::delta_out:
       return one_if(mixer == Mixer::delta_net);
+    case Role::delta_gate:
+    case Role::decay:
+      return one_if(mixer == Mixer::delta_net && !delta.by_channel);
+    case Role::gate_low:
+    case Role::gate_up:
+    case Role::decay_low:
+    case Role::decay_up:
+      return one_if(mixer == Mixer::delta_net && delta.by_channel);
     case Role::recurrence_x:
     case Role::recurrence_y:
     case Role::recurrence_out:
@@ -196,6 +264,16 @@ int64_t LayerPlan::n_matrices(Role role) const {
       return one_if(mixer == Mixer::time_mix);
     case Role::time_g:
       return one_if(time_mix.kind == TimeMix::matrices || time_mix.kind == TimeMix::dynamic);
+    default:
+      return n_matrices_after_mixer(role);
+  }
+}
+
+int64_t LayerPlan::n_matrices_after_mixer(Role role) const {
+  const auto one_if = [](bool has) { return int64_t{has}; };
+  const bool is_gated =
+      feed_forward == FeedForward::gated || feed_forward == FeedForward::gated_and_experts;
+  switch (role) {
     case Role::channel_k:
     case Role::channel_v:
       return one_if(feed_forward == FeedForward::channel_mix);
@@ -203,24 +281,16 @@ int64_t LayerPlan::n_matrices(Role role) const {
       return one_if(feed_forward == FeedForward::channel_mix &&
                     time_mix.kind != TimeMix::corrected);
     case Role::gate:
-      return one_if(feed_forward == FeedForward::gated);
+      return one_if(is_gated);
     case Role::up:
     case Role::down:
-      return one_if(feed_forward == FeedForward::gated || feed_forward == FeedForward::dense);
-    case Role::router:
-      return one_if(feed_forward == FeedForward::experts);
-    case Role::expert_up:
-    case Role::expert_gate:
-    case Role::expert_down:
-      return n_experts;
-    case Role::shared_up:
-    case Role::shared_gate:
-    case Role::shared_down:
-      return one_if(n_ff_shared > 0);
-    case Role::shared_router:
-      return one_if(shared_router);
+      return one_if(is_gated || feed_forward == FeedForward::dense);
+    case Role::input_gate:
+    case Role::input_out:
+      return one_if(n_input > 0);
+    default:
+      return expert_matrices(*this, role);
   }
-  return 0;
 }
 
 int64_t LayerPlan::n_matrices_used(Role role) const {
@@ -231,8 +301,18 @@ int64_t LayerPlan::n_matrices_used(Role role) const {
 bool LayerPlan::has(NormRole role) const {
   switch (role) {
     case NormRole::q:
-    case NormRole::k:
       return qk_norm != QkNorm::none && mixer == Mixer::attention;
+    case NormRole::k:
+      return qk_norm != QkNorm::none && has(Role::k);
+    case NormRole::v:
+      return norms_values && has(Role::k);
+    case NormRole::dense_post:
+    case NormRole::router:
+    case NormRole::experts:
+    case NormRole::experts_post:
+      return feed_forward == FeedForward::gated_and_experts;
+    case NormRole::input_post:
+      return n_input > 0;
     case NormRole::q_a:
       return has(Role::q_a);
     case NormRole::kv_a:
@@ -303,16 +383,28 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return state_space.n_steps;
     case LayerSize::value_heads:
       return delta.n_values;
+    case LayerSize::delta_low:
+      return delta.by_channel ? delta.value_dim : 0;
+    case LayerSize::decays:
+      return delta.n_decays();
     case LayerSize::ff:
       return n_ff;
+    case LayerSize::expert_row:
+      return n_latent > 0 ? n_latent : n_embd;
     case LayerSize::experts:
       return n_experts;
     case LayerSize::q_norm:
       return qk_norm == QkNorm::heads ? head_dim : n_heads * head_dim;
     case LayerSize::k_norm:
       return qk_norm == QkNorm::heads ? head_dim : n_kv_heads * head_dim;
+    case LayerSize::v_norm:
+      return value_dim;
     case LayerSize::shared_ff:
       return n_ff_shared;
+    case LayerSize::expert_ff:
+      return feed_forward == FeedForward::gated_and_experts ? n_ff_expert : n_ff;
+    case LayerSize::input:
+      return n_input;
     case LayerSize::one:
       return 1;
   }
@@ -332,7 +424,7 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   for (const LayerPlan& p : plans) {
     KvLayer layer;
     layer.window = p.both_ways ? 0 : p.window;  // one step reads all of them
-    if (p.n_kv_heads > 0) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
+    if (p.keeps_tokens()) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
          p.recurrence.n_columns + p.state_space.n_matrix()) *
@@ -348,7 +440,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
-  const Mixer other = block.mixers == Mixers::delta_net          ? Mixer::delta_net
+  const Mixer other = h.delta.n_values > 0                       ? Mixer::delta_net
                       : block.mixers == Mixers::time_mix         ? Mixer::time_mix
                       : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
                       : h.state_space.exists()                   ? Mixer::state_space
@@ -361,7 +453,8 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
   for (int64_t i = 0; i < h.n_layers; ++i) {
     const int64_t n_kv_heads = h.kv_heads[static_cast<size_t>(i)];
     const bool attends = n_kv_heads > 0;
-    const bool is_latent = block.mixers == Mixers::latent;
+    const bool is_latent =
+        block.mixers == Mixers::latent || (block.mixers == Mixers::delta_or_latent && attends);
     const bool rotates = attends && rotated[static_cast<size_t>(i)];
     const bool grows = attends && (block.growth == Growth::all || !rotates);
     const bool is_windowed = attends && windowed[static_cast<size_t>(i)] && h.window > 0;
@@ -412,8 +505,10 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     layers.back().relative = h.relative;
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
+    if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
     if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);
   }
+  TRY(plan_sharing_layers(file, h, windowed, layers));
   return layers;
 }
 

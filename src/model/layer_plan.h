@@ -20,9 +20,10 @@
 namespace ruv {
 
 // dense: down(act(up · x)). gated: down(act(gate · x) · (up · x)). experts: for each row some of
-// many gated ones, weighted, and those that all rows share. channel_mix: with the row before
-// (model/time_mix.h). none: the layer ends with what mixes tokens.
-enum class FeedForward : uint8_t { dense, gated, experts, channel_mix, none };
+// many of either kind, weighted, and those that all rows share. gated_and_experts: both, normalised
+// and added (ExpertSpec::beside_dense). channel_mix: with the row before (model/time_mix.h). none:
+// the layer ends with what mixes tokens.
+enum class FeedForward : uint8_t { dense, gated, experts, gated_and_experts, channel_mix, none };
 
 // How the tokens of a sequence act on each other: through keys and values of all of them; through a
 // convolution whose state is the newest few rows; through the matrices of linear attention, after a
@@ -68,6 +69,10 @@ struct LayerPlan {
   int64_t value_dim = 0;  // of a head's values and results
   LatentPlan latent = {};
   std::array<float, 2> attention_scales = {1, 1};  // beside a state space: of input and result
+  // The layer whose keys and values it reads, and keeps none of its own; -1: it keeps them.
+  int64_t kv_layer = -1;
+  bool values_are_keys = false;  // values are keys as the matrix gives them, not rotated
+  bool norms_values = false;     // of each head, without weights
   bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
   float clamp_qkv = 0;           // limit of the numbers in q, k and v; 0: none
   QkNorm qk_norm = QkNorm::none;
@@ -88,18 +93,30 @@ struct LayerPlan {
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
   std::optional<Xielu> xielu = {};          // in place of act
-  int64_t n_ff = 0;                         // of one expert, if there are any
+  int64_t n_ff = 0;                         // of one expert, if there are no others
   std::array<float, 2> ff_scales = {1, 1};  // of a gated one's gate and result
 
+  int64_t n_ff_expert = 0;     // of one expert beside a gated feed-forward
   int64_t n_experts = 0;       // 0 in a layer without them
   int64_t n_experts_used = 0;  // by a row
   RouteParams route = {};
   GateLimits gate_limits = {};  // of experts
   bool weighs_inputs = false;   // of experts
+  bool gates_experts = true;    // they are gated feed-forwards, else dense ones
+  int64_t n_latent = 0;         // of rows that they read and give; 0: those of the stream
   int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
   bool shared_router = false;   // it has a weight in each row
   float experts_scale = 1;      // of the sum of experts and what is shared
 
+  // After the feed-forward: width of the layer's own input, which gates the stream and is added to
+  // it (model/layer_input.cpp), 0: it has none; and whether the stream is multiplied by a number.
+  int64_t n_input = 0;
+  bool scales_stream = false;
+
+  bool has_experts() const {
+    return feed_forward == FeedForward::experts || feed_forward == FeedForward::gated_and_experts;
+  }
+  bool keeps_tokens() const { return n_kv_heads > 0 && kv_layer < 0; }
   bool norms_before() const {
     return norm_place == NormPlace::pre || norm_place == NormPlace::sandwich;
   }
@@ -116,11 +133,15 @@ struct LayerPlan {
   int64_t n_convolved_numbers() const;
   // The number of columns or rows that a matrix has in this layer.
   int64_t extent(LayerSize e) const;
+
+ private:
+  int64_t n_matrices_after_mixer(Role role) const;
 };
 
 // What layers with these plans keep: keys and values of each token, in f16, where there are heads,
 // and elsewhere a running state in f32: the newest n_conv_taps - 1 inputs of a convolution, and
 // then the matrices of linear attention.
+// Layers that read those of another one keep none.
 CacheLayout cache_layout(std::span<const LayerPlan> plans);
 
 // One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).

@@ -44,7 +44,7 @@ struct LayerStep {
 };
 
 inline AttendParams attend_params(const LayerPlan& p, const LayerWeights& w, int64_t layer) {
-  return {.layer = layer,
+  return {.layer = p.kv_layer >= 0 ? p.kv_layer : layer,
           .n_heads = p.n_heads,
           .n_kv_heads = p.n_kv_heads,
           .key_dim = p.head_dim,
@@ -72,5 +72,10 @@ void mix_state_space(const LayerStep& step, View h);
 // Time mix, as above; and channel mix: of a.h2, the normalised stream, to a.h.
 void mix_time(const LayerStep& step);
 void mix_channels(const LayerStep& step);
+
+// Layers' own inputs (model/layer_input.cpp): what they are, of the stream a.x and the batch's
+// tokens, to a.layer_inputs; and what one adds to a.x at the end of its layer.
+void make_layer_inputs(Ops& ops, const Model& m, const Batch& batch, const Activations::Views& a);
+void add_layer_input(const LayerStep& step);
 
 }  // namespace ruv

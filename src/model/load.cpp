@@ -28,12 +28,25 @@ bool is_behind(const std::string& name, int64_t n_layers) {
   return layer >= n_layers;
 }
 
+// Whether it is of the keys or values of a layer that reads those of another one. Files have them,
+// though nothing reads them.
+bool is_of_sharing_layer(const Model& m, const std::string& name) {
+  int64_t layer = -1;
+  if (!name.starts_with("blk.")) return false;
+  std::from_chars(&name[4], name.data() + name.size(), layer);
+  const bool is_layer = layer >= 0 && std::cmp_less(layer, m.plans.size());
+  if (!is_layer || m.plans[static_cast<size_t>(layer)].kv_layer < 0) return false;
+  return name.find(".attn_k.") != name.npos || name.find(".attn_v.") != name.npos ||
+         name.find(".attn_k_norm.") != name.npos;
+}
+
 // A GGUF file holds what its model needs: a tensor without a role means another model than ours.
 Faults find_unused(const Model& m, const WeightSource& source) {
   Faults faults;
   if (m.file->container() != "gguf") return faults;
   for (const TensorInfo& tensor : m.file->tensors()) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
+    if (is_of_sharing_layer(m, tensor.name)) continue;
     if (is_word_of(m.family->gguf_keys, "nextn_predict_layers") &&
         is_behind(tensor.name, m.h.n_layers)) {
       continue;

@@ -260,9 +260,9 @@ TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {
 TEST_F(ChangedModel, FamiliesKnownFromGgufOnlyAreLlamaRenamed) {
   const auto llama = load_from(path_, {}, "");
   for (const FamilyRecord* const family : families()) {
-    // Folders of encoders without a class are a class of another family.
-    const bool is_encoder = family->block.bidirectional;
-    if (!family->classes.empty() || !family->ggmf.sign.empty() || is_encoder) continue;
+    // Folders of encoders and of halves of blocks without a class are a class of another family.
+    const bool is_others = family->block.bidirectional || family->block.one_half;
+    if (!family->classes.empty() || !family->ggmf.sign.empty() || is_others) continue;
     const auto file = ModelFile::open(path_);
     const std::string renamed = root_ + "/renamed.gguf";
     auto out = GgufWriter::create(renamed, {.replace = true});

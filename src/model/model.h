@@ -70,9 +70,11 @@ struct StateSpaceWeights {
 struct LayerWeights {
   std::array<Linear, kRoles> linears;
   std::array<NormWeights, kNormRoles> norms;
-  Vector key_centre;   // model/key_centre.h
-  Vector choice_bias;  // by which experts are chosen, beside their scores; empty: none
-  Vector sinks;        // (n_heads): AttendParams::sinks; empty: the layer has none
+  Vector key_centre;       // model/key_centre.h
+  Vector choice_bias;      // by which experts are chosen, beside their scores; empty: none
+  Vector expert_scales;    // (n_experts): RouteParams::expert_scales; empty: none
+  float stream_scale = 1;  // LayerPlan::scales_stream
+  Vector sinks;            // (n_heads): AttendParams::sinks; empty: the layer has none
   // Keys and queries of distances, for each head (columns, head_dim); empty: none.
   std::vector<Weight> distance_keys, distance_queries;
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
@@ -102,6 +104,11 @@ struct Model {
   NormWeights embd_norm;           // BlockSpec::embd_norm only
   Vector distances;                // DistanceScores::table; Distances::numbers only
   Linear embd_in;  // from the embeddings to the stream, where they are narrower; else empty
+  // What layers' own inputs are made of, (n_layers · n_layer_input) of a row: a table of them, what
+  // the stream gives, and the norm of that; empty: there are none.
+  Weight layer_input_embd;  // plain rows
+  Linear layer_input_proj;
+  NormWeights layer_input_norm;
   std::vector<LayerWeights> layers;
   NormWeights output_norm;
   Weight output;       // empty: an encoder has none

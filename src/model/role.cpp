@@ -25,6 +25,10 @@ constexpr RoleRow kRoleRows[] = {
     {Role::delta_gate, "attn_gate", inner, embd, "", nullptr},
     {Role::beta, "ssm_beta", value_heads, embd, "", nullptr},
     {Role::decay, "ssm_alpha", value_heads, embd, "", nullptr},
+    {Role::gate_low, "ssm_g_a", delta_low, embd, "", nullptr},
+    {Role::gate_up, "ssm_g_b", inner, delta_low, "", nullptr},
+    {Role::decay_low, "ssm_f_a", delta_low, embd, "", nullptr},
+    {Role::decay_up, "ssm_f_b", decays, delta_low, "", nullptr},
     {Role::delta_out, "ssm_out", embd, inner, "", nullptr},
     {Role::conv_in, "shortconv.in_proj", conv, embd, "conv_bias", kAllBias},
     {Role::conv_out, "shortconv.out_proj", embd, embd, "conv_bias", kAllBias},
@@ -51,13 +55,19 @@ constexpr RoleRow kRoleRows[] = {
     {Role::channel_v, "channel_mix_value", embd, ff, "", nullptr},
     {Role::channel_r, "channel_mix_receptance", embd, embd, "", nullptr},
     {Role::router, "ffn_gate_inp", experts, embd, "expert_bias", kExpertBias},
-    {Role::expert_up, "ffn_up_exps", ff, embd, "expert_bias", kExpertBias, "ffn_up"},
-    {Role::expert_gate, "ffn_gate_exps", ff, embd, "expert_bias", kExpertBias, "ffn_gate"},
-    {Role::expert_down, "ffn_down_exps", embd, ff, "expert_bias", kExpertBias, "ffn_down"},
+    {Role::expert_low, "ffn_latent_down", expert_row, embd, "mlp_bias", kAllBias},
+    {Role::expert_up, "ffn_up_exps", expert_ff, expert_row, "expert_bias", kExpertBias, "ffn_up"},
+    {Role::expert_gate, "ffn_gate_exps", expert_ff, expert_row, "expert_bias", kExpertBias,
+     "ffn_gate"},
+    {Role::expert_down, "ffn_down_exps", expert_row, expert_ff, "expert_bias", kExpertBias,
+     "ffn_down"},
+    {Role::expert_high, "ffn_latent_up", embd, expert_row, "mlp_bias", kAllBias},
     {Role::shared_up, "ffn_up_shexp", shared_ff, embd, "mlp_bias", kAllBias},
     {Role::shared_gate, "ffn_gate_shexp", shared_ff, embd, "mlp_bias", kAllBias},
     {Role::shared_down, "ffn_down_shexp", embd, shared_ff, "mlp_bias", kAllBias},
     {Role::shared_router, "ffn_gate_inp_shexp", one, embd, "expert_bias", kExpertBias},
+    {Role::input_gate, "inp_gate", input, embd, "", nullptr},
+    {Role::input_out, "proj", embd, input, "", nullptr},
 };
 static_assert(std::size(kRoleRows) == kRoles);
 
@@ -65,6 +75,7 @@ constexpr NormRow kNormRows[] = {
     {NormRole::attn, "attn_norm", embd},
     {NormRole::q, "attn_q_norm", q_norm},
     {NormRole::k, "attn_k_norm", k_norm},
+    {NormRole::v, "attn_v_norm", v_norm},
     {NormRole::q_a, "attn_q_a_norm", q_rank},
     {NormRole::kv_a, "attn_kv_a_norm", kv_rank},
     {NormRole::attn_sub, "attn_sub_norm", attn},
@@ -74,6 +85,11 @@ constexpr NormRow kNormRows[] = {
     {NormRole::ffn_sub, "ffn_sub_norm", ff},
     {NormRole::ffn_post, "post_ffw_norm", embd},
     {NormRole::ffn_sum, "layer_output_norm", embd},
+    {NormRole::dense_post, "post_ffw_norm_1", embd},
+    {NormRole::router, "ffn_gate_inp.scale", embd},
+    {NormRole::experts, "pre_ffw_norm_2", embd},
+    {NormRole::experts_post, "post_ffw_norm_2", embd},
+    {NormRole::input_post, "post_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 

@@ -14,12 +14,15 @@ namespace ruv {
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
 // short convolution. attn_gate: what attention's results are gated by. q_a to v_b: of latent
 // attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
-// delta_gate, beta, decay: what gates its results, its writing and its forgetting; delta_out: after
-// it. state_z, state_x, state_steps: what a selective scan is gated by, what it reads, and the
-// steps of its heads; state_low, state_b, state_c: of what its columns read, and state_up, which
-// makes their steps of state_low's row; state_out: after it. router: gives each row a number for
-// each expert; the roles of experts have as many matrices. shared: a feed-forward for all rows
-// beside the experts, weighted by the sigmoid of what shared_router gives where there is one.
+// delta_gate, beta, decay: what gates its results, its writing and its forgetting, where decays are
+// of channels made of narrow rows, gate_low and decay_low; delta_out: after it. state_z, state_x,
+// state_steps: what a selective scan is gated by, what it reads, and the steps of its heads;
+// state_low, state_b, state_c: of what its columns read, and state_up, which makes their steps of
+// state_low's row; state_out: after it. router: gives each row a number for each expert; the roles
+// of experts have as many matrices; expert_low, expert_high: before and after experts of rows that
+// are not as wide as the stream. shared: a feed-forward for all rows beside the experts, weighted
+// by the sigmoid of what shared_router gives where there is one.
+// input_gate, input_out: before and after a layer's own input.
 enum class Role : uint8_t {
   q,
   k,
@@ -37,6 +40,10 @@ enum class Role : uint8_t {
   delta_gate,
   beta,
   decay,
+  gate_low,
+  gate_up,
+  decay_low,
+  decay_up,
   delta_out,
   conv_in,
   conv_out,
@@ -63,23 +70,30 @@ enum class Role : uint8_t {
   channel_v,
   channel_r,
   router,
+  expert_low,
   expert_up,
   expert_gate,
   expert_down,
+  expert_high,
   shared_up,
   shared_gate,
   shared_down,
-  shared_router
+  shared_router,
+  input_gate,
+  input_out
 };
-inline constexpr size_t kRoles = 49;
+inline constexpr size_t kRoles = 57;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
-// were added to.
+// were added to. router, experts and experts_post are of the experts beside a dense feed-forward,
+// and dense_post of that; input_post follows what a layer's own input adds. router and v have no
+// tensors of norms: the first has the router's scale, the other none.
 enum class NormRole : uint8_t {
   attn,
   q,
   k,
+  v,
   q_a,
   kv_a,
   attn_sub,
@@ -88,18 +102,25 @@ enum class NormRole : uint8_t {
   ffn,
   ffn_sub,
   ffn_post,
-  ffn_sum
+  ffn_sum,
+  dense_post,
+  router,
+  experts,
+  experts_post,
+  input_post
 };
-inline constexpr size_t kNormRoles = 12;
+inline constexpr size_t kNormRoles = 18;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the
 // widths of latent attention: its short rows, the row that queries are made of, their two parts in
 // all heads, one head's part without positions, the rotated part, one head's values; what goes into
-// a convolution; the values of linear attention and their heads; what a selective scan keeps of a
-// column, and its heads or the row that steps are made of; the inner vector of the
-// feed-forward or of an expert; the router's numbers; the weights of the norms of queries and keys;
-// the inner vector of the shared experts; a single number.
+// a convolution; the values of linear attention and their heads, and of the kind with decays of
+// channels the width of a head and all decays; what a selective scan keeps of a column, and its
+// heads or the row that steps are made of; the inner vector of the feed-forward or of an expert;
+// the rows of experts; the router's numbers; the weights of the norms of queries and keys; the
+// inner vector of the shared experts, and of an expert beside a dense feed-forward; a head's
+// values; a layer's own input; a single number.
 enum class LayerSize : uint8_t {
   embd,
   q,
@@ -118,13 +139,19 @@ enum class LayerSize : uint8_t {
   conv,
   inner,
   value_heads,
+  delta_low,
+  decays,
   state,
   steps,
   ff,
+  expert_row,
   experts,
   q_norm,
   k_norm,
+  v_norm,
   shared_ff,
+  expert_ff,
+  input,
   one
 };
 

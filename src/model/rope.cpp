@@ -157,8 +157,8 @@ void divide(std::vector<float>& freq, double by) {
   for (float& f : freq) f = static_cast<float>(double{f} / by);
 }
 
-Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_dims,
-                  RopePlans& plans) {
+Status read_local(const ModelFile& file, const FamilyRecord& family, const HParams& h,
+                  int64_t n_dims, RopePlans& plans) {
   const bool has_base = file.find("rope.freq_base_swa") != nullptr;
   if (family.local_rope_base <= 0 && !family.plain_local_rope && !has_base) return {};
   const double own = family.plain_local_rope ? TRY(file.number_or("rope.freq_base", 10000))
@@ -166,6 +166,13 @@ Status read_local(const ModelFile& file, const FamilyRecord& family, int64_t n_d
   constexpr std::string_view kFactor = "rope.scaling.factor_swa";
   const double base = TRY(file.number_or("rope.freq_base_swa", own));
   if (!(base > 0)) return out_of_range(file, "rope.freq_base_swa");
+  if (family.block.unlike_layers) {
+    constexpr std::string_view kDims = "rope.dimension_count_swa";
+    n_dims = file.find(kDims) != nullptr ? TRY(file.integer(kDims)) : h.local_head_dim;
+    if (n_dims < 2 || n_dims > h.local_head_dim || n_dims % 2 != 0) {
+      return out_of_range(file, kDims);
+    }
+  }
   RopePlan local{plain_frequencies(n_dims, base)};
   if (file.find(kFactor) != nullptr) divide(local.inv_freq, TRY(linear_factor(file, kFactor)));
   if (!plans.extended.empty()) plans.extended.push_back(local);
@@ -199,7 +206,7 @@ Result<RopePlans> read_plans(const ModelFile& file, const FamilyRecord& family, 
   }
   if (scaling == "yarn") {
     plans.plans.push_back(TRY(scaled_by_yarn(file, h, base, std::move(freq))));
-    TRY(read_local(file, family, n_dims, plans));
+    TRY(read_local(file, family, h, n_dims, plans));
     return plans;
   }
   plans.plans.push_back({std::move(freq)});
@@ -209,7 +216,7 @@ Result<RopePlans> read_plans(const ModelFile& file, const FamilyRecord& family, 
     return fail(Code::unsupported, "{}: '{}' is {}, which is supported with yarn and longrope only",
                 file.path(), file.shown_key("rope.scaling.attn_factor"), magnitude);
   }
-  TRY(read_local(file, family, n_dims, plans));
+  TRY(read_local(file, family, h, n_dims, plans));
   return plans;
 }
 

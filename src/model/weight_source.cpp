@@ -89,9 +89,10 @@ Result<const TensorInfo*> WeightSource::find(const std::string& name) const {
   return tensor;
 }
 
+// One that was read before the matrix has a meaning of its own.
 Status WeightSource::refuse_scale(const std::string& name) const {
   const std::string scale = name.substr(0, name.rfind('.')) + ".scale";
-  if (!has(scale)) return {};
+  if (!has(scale) || was_used(scale)) return {};
   return fail(Code::unsupported, "{}: tensor '{}' is scaled by a tensor of its own, '{}'",
               file_->path(), name, scale);
 }
@@ -200,7 +201,12 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
 Result<std::vector<float>> WeightSource::filters(const std::string& name, int64_t n,
                                                  int64_t length) const {
   const TensorInfo& tensor = *TRY(find(name));
-  if (tensor.shape != std::vector{n, length}) {
+  // Lengths of 1 beside them, as GGUF files may have, say nothing.
+  std::vector<int64_t> shape;
+  std::ranges::copy_if(tensor.shape, std::back_inserter(shape), [](int64_t i) { return i != 1; });
+  std::vector<int64_t> wanted = {n, length};
+  std::erase(wanted, 1);
+  if (shape != wanted) {
     return fail(Code::corrupt, "{}: tensor '{}' has shape ({}), expected ({}, {})", file_->path(),
                 quoted_name(file_->shown_tensor(name)), fmt::join(tensor.shape, ", "), n, length);
   }

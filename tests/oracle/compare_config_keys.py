@@ -25,7 +25,8 @@ CLASSES = {
     "mixtral": ("mixtral", "MixtralConfig"), "qwen2": ("qwen2", "Qwen2Config"),
     "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
-    "gemma3": ("gemma3", "Gemma3Config"), "phi3": ("phi3", "Phi3Config"),
+    "gemma3": ("gemma3", "Gemma3Config"),
+    "gemma4_text": ("gemma4", "Gemma4TextConfig"), "gemma4": ("gemma4", "Gemma4Config"), "phi3": ("phi3", "Phi3Config"),
     "gpt2": ("gpt2", "GPT2Config"), "starcoder2": ("starcoder2", "Starcoder2Config"),
     "lfm2": ("lfm2", "Lfm2Config"), "qwen3_moe": ("qwen3_moe", "Qwen3MoeConfig"),
     "olmo": ("olmo", "OlmoConfig"), "olmo2": ("olmo2", "Olmo2Config"),
@@ -48,6 +49,7 @@ CLASSES = {
     "granitemoehybrid": ("granitemoehybrid", "GraniteMoeHybridConfig"),
     "falcon_h1": ("falcon_h1", "FalconH1Config"), "jamba": ("jamba", "JambaConfig"),
     "nemotron_h": ("nemotron_h", "NemotronHConfig"),
+    "kimi_linear": ("kimi_linear", "KimiLinearConfig"),
     "qwen3_5_text": ("qwen3_5", "Qwen3_5TextConfig"), "qwen3_5": ("qwen3_5", "Qwen3_5Config"),
     "qwen2_moe": ("qwen2_moe", "Qwen2MoeConfig"), "olmoe": ("olmoe", "OlmoeConfig"),
     "granitemoe": ("granitemoe", "GraniteMoeConfig"),
@@ -94,11 +96,15 @@ CLASSES = {
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
-            "Qwen3_5Model", "Qwen3_5MoeModel", "Llama4PreTrainedModel")
+            "Qwen3_5Model", "Qwen3_5MoeModel", "Llama4PreTrainedModel", "Gemma4Model",
+            "Gemma4Audio", "Gemma4Vision", "Gemma4Clippable", "Gemma4Multimodal",
+            "Gemma4PreTrainedModel")
+# Classes of the towers beside a decoder.
+TOWERS = ("Vision", "Unfold", "Audio", "Clippable")
 # Classes of other libraries.
 ELSEWHERE = {"model2vec"}
 # Folders with both, and the model_type of the class with the pictures.
-NESTED = {"gemma3": "gemma3", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
+NESTED = {"gemma3": "gemma3", "gemma4": "gemma4", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
 
 
 def is_config(node):
@@ -134,7 +140,7 @@ def keys_of_class(model_type, root):
     for part in tree.body:
         name = getattr(part, "name", "")
         pictures = any(word in name for word in PICTURES)
-        if folder in NESTED and ("Vision" in name or "Unfold" in name):
+        if folder in NESTED and any(word in name for word in TOWERS):
             continue
         if folder not in NESTED or pictures == (model_type == NESTED[folder]):
             keys |= reads_of(part)

@@ -61,7 +61,7 @@ void CpuOps::expect_chosen(const ExpertsParams& params) {
 }
 
 void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params) {
-  const int64_t n_experts = std::ssize(params.gate);
+  const int64_t n_experts = std::ssize(params.up);
   const int64_t room = params.scratch->rows.n_rows;
   sort_by_expert(routes, n_experts);
   if (params.on_disk) expect_chosen(params);
@@ -105,13 +105,14 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   const int64_t n = routed_.begin[static_cast<size_t>(experts.end)] - first;
   if (n == 0) return;
   const View rows{params.scratch->rows.start, n, x.n_cols};
-  const View gate{params.scratch->gate.start, n, params.gate[0].n_out};
-  const View up{params.scratch->up.start, n, params.up[0].n_out};
+  const bool is_gated = !params.gate.empty();
+  const View gate{params.scratch->gate.start, n, params.up[0].n_out};
+  const View up = is_gated ? View{params.scratch->up.start, n, params.up[0].n_out} : gate;
   const auto chosen =
       std::span(routed_.rows).subspan(static_cast<size_t>(first), static_cast<size_t>(n));
   const auto weight_of = [&](int64_t i) { return routed_.weights[static_cast<size_t>(first + i)]; };
   expert_products_.clear();
-  list_products(gate, params.gate, params.gate_bias, experts, first);
+  if (is_gated) list_products(gate, params.gate, params.gate_bias, experts, first);
   list_products(up, params.up, params.up_bias, experts, first);
   if (params.weighs_inputs) {
     gather(rows, x, chosen);
@@ -126,8 +127,12 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   } else {
     multiply_chosen(expert_products_, x, chosen, rows);
   }
-  limit_gates(gate, up, params.limits);
-  this->gate(gate, up, params.act);
+  if (is_gated) {
+    limit_gates(gate, up, params.limits);
+    this->gate(gate, up, params.act);
+  } else {
+    activate(gate, params.act);
+  }
   expert_products_.clear();
   list_products(rows, params.down, params.down_bias, experts, first);
   matmul_each(expert_products_, gate);

@@ -102,6 +102,7 @@ class ExpertWorld {
     ops_->scale_rows(in.view(), by.view());
     return in.numbers();
   }
+  void drop_gates() { gate_.clear(); }
   // Whoever reads an expert's matrices from now on reads address 0.
   void forget(size_t expert) {
     for (auto* matrices : {&gate_, &up_, &down_}) {
@@ -221,6 +222,16 @@ TEST_P(Experts, ABiasChoosesAndDoesNotWeigh) {
   EXPECT_NEAR(softmax[2], std::exp(0.5) / sum, 1e-6);
 }
 
+TEST_P(Experts, ScalesOfExpertsAreMultipliedIntoNormalisedWeights) {
+  const Vector scales = world_.vector_of({9, 0.5F, 9, -3, 9});
+  const RouteParams params{.normalises = true, .scale = 2, .expert_scales = &scales};
+  const Numbers routes = world_.routes({0.5F, 2, -1, 3, 1}, 5, 2, params);
+  EXPECT_EQ(Numbers(routes.begin(), routes.begin() + 2), (Numbers{1, 3}));
+  const double sum = std::exp(2.0) + std::exp(3.0);
+  EXPECT_NEAR(routes[2], 0.5 * 2 * std::exp(2.0) / sum, 1e-6);
+  EXPECT_NEAR(routes[3], -3 * 2 * std::exp(3.0) / sum, 1e-6);
+}
+
 TEST_P(Experts, OnlyThoseOfTheBestGroupsAreChosen) {
   const Numbers logits = {4, -9, 3, 3, 2, 2.5F, 1, 0};
   RouteParams params{.n_groups = 4, .n_groups_used = 2};
@@ -314,6 +325,25 @@ TEST_P(Experts, HaveBiasesAndLimitsAndMayWeighInputs) {
           kDown.product(3, inner, static_cast<int64_t>(out)) + bias[2 * kInner + out];
       EXPECT_NEAR(got[out], weighs_inputs ? sum : 0.5 * sum, 2e-3);
     }
+  }
+}
+
+TEST_P(Experts, MayHaveNoGates) {
+  world_.drop_gates();
+  const Numbers x = random_numbers(kWidth, 9);
+  const std::vector<double> in(x.begin(), x.end());
+  const Numbers got = world_.experts(x, {2, 4, 0.5F, -2}, {.act = Act::relu2});
+  for (int64_t out = 0; out < kWidth; ++out) {
+    double want = 0;
+    for (const auto& [expert, weight] : {std::pair(2, 0.5), std::pair(4, -2.0)}) {
+      std::vector<double> inner;
+      for (int64_t j = 0; j < kInner; ++j) {
+        const double up = std::max(kUp.product(expert, in, j), 0.0);
+        inner.push_back(up * up);
+      }
+      want += weight * kDown.product(expert, inner, out);
+    }
+    EXPECT_NEAR(got[static_cast<size_t>(out)], want, 4e-3);
   }
 }
 

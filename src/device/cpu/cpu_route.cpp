@@ -76,7 +76,8 @@ ExpertSet barred_by_groups(std::span<const float> numbers, const RouteParams& pa
 struct RowRouter {
   const Kernels& kernels;
   const RouteParams& params;
-  std::span<const float> choice_bias;  // empty: none
+  std::span<const float> choice_bias;    // empty: none
+  std::span<const float> expert_scales;  // empty: none
   int64_t n_chosen;
 
   void operator()(float* route, std::span<const float> logits) const {
@@ -96,6 +97,9 @@ struct RowRouter {
     for (float& weight : std::span(route + n_chosen, static_cast<size_t>(n_chosen))) {
       if (params.normalises) weight /= divisor;
       weight *= params.scale;
+    }
+    for (int64_t i = 0; !expert_scales.empty() && i < n; ++i) {
+      route[n_chosen + i] *= expert_scales[static_cast<size_t>(route[i])];
     }
   }
 
@@ -146,10 +150,13 @@ struct RowRouter {
 }  // namespace
 
 void CpuOps::route(View routes, View logits, const Vector& choice_bias, const RouteParams& params) {
-  const RowRouter router{*kernels_,
-                         params,
-                         {numbers(choice_bias), static_cast<size_t>(choice_bias.size())},
+  const auto span_of = [this](const Vector* v) {
+    return v == nullptr || v->empty() ? std::span<const float>()
+                                      : std::span(numbers(*v), static_cast<size_t>(v->size()));
+  };
+  const RowRouter router{*kernels_, params, span_of(&choice_bias), span_of(params.expert_scales),
                          routes.n_cols / 2};
+  CHECK(params.expert_scales == nullptr || params.expert_scales->size() == logits.n_cols);
   CHECK(logits.n_cols <= kMaxExperts && router.n_chosen <= logits.n_cols);
   CHECK(choice_bias.empty() || choice_bias.size() == logits.n_cols);
   const int64_t n_allowed = logits.n_cols / params.n_groups * params.n_groups_used;

@@ -9,6 +9,7 @@ from families.records_distances import DISTANCES
 from families.records_encoders import ENCODERS
 from families.records_experts import EXPERTS
 from families.records_experts2 import EXPERTS2
+from families.records_gemma import UNLIKE
 from families.records_linear import LINEAR
 from families.records_more import MORE
 from families.records_scan import SCANS
@@ -333,6 +334,6 @@ class Lfm2(Thorough):
 
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
-    GemmaEmbedding(), Phi3(), Gpt2(), Starcoder2(), Lfm2(),
+    GemmaEmbedding(), *UNLIKE, Phi3(), Gpt2(), Starcoder2(), Lfm2(),
     *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS,
                               *ENCODERS, *EXPERTS2, *DISTANCES)))}

@@ -161,4 +161,56 @@ class GptOss(Experts):
             d.config["swiglu_alpha"] = d.pick(1.702, 1.702, 1.702, 1.0)
 
 
-ATTENTION = (MiniCpm3, DeepSeek2, Ministral3, GptOss)
+class KimiLinear(Latent, Grouped):
+    """Latent attention without positions in some layers, the gated delta rule in the others. Some
+    keys have two names."""
+    name, model_type = "kimi-linear", "kimi_linear"
+    hf_class, base_class, goldens = "KimiLinearForCausalLM", "KimiLinearModel", 9
+    has_head_dim, biases = False, ()
+    inert = {"num_key_value_heads", "first_k_dense_replace", "mlp_layer_types", "layer_types",
+             "linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim", "linear_attn_config",
+             "num_experts", "num_local_experts", "num_shared_experts", "n_shared_experts",
+             "moe_intermediate_size", "intermediate_size", "max_position_embeddings",
+             "model_max_length", "head_dim"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        n = c["num_hidden_layers"] = d.pick(1, 2, 3, 4, 5)
+        for names in (("n_routed_experts", "num_experts", "num_local_experts"),
+                      ("num_experts_per_tok", "num_experts_per_token", "num_experts_per_tok"),
+                      ("n_group", "num_expert_group", "n_group"),
+                      ("n_shared_experts", "num_shared_experts", "n_shared_experts")):
+            c[d.pick(*names[1:])] = c.pop(names[0])
+        kinds = [d.pick("linear_attention", "linear_attention", "full_attention")
+                 for _ in range(n)]
+        linear = {"head_dim": d.pick(1, 4, 6, 8, 16), "num_heads": d.pick(1, 2, 3, 4),
+                  "short_conv_kernel_size": d.pick(1, 2, 3, 4, 7)}
+        if d.chance(0.6):
+            if d.chance(0.8):
+                linear["full_attn_layers"] = [i + 1 for i in range(n) if kinds[i][0] == "f"]
+                linear["kda_layers"] = [i + 1 for i in range(n) if kinds[i][0] == "l"]
+            c["linear_attn_config"] = linear
+        else:
+            c["linear_head_dim"], c["linear_num_heads"] = linear["head_dim"], linear["num_heads"]
+            d.put("linear_conv_kernel_dim", 1, 2, 3, 7, absent=0.3, null=0)
+            if d.chance(0.8):
+                c["layer_types"] = kinds
+        if d.chance(0.3):
+            c["mlp_layer_types"] = [d.pick("dense", "sparse") for _ in range(n)]
+            c.pop("first_k_dense_replace", None)
+
+    def settings(self, d):
+        self.common(d)
+        c = d.config
+        heads = c.get("linear_attn_config", {"head_dim": c.get("linear_head_dim")})
+        if heads["head_dim"] == 1:  # of one number near 0 only the sign remains: GELU's rounding
+            c["hidden_act"] = "silu"
+        d.put("pad_token_id", 0, 3, absent=0, null=0)
+        c[d.pick("moe_renormalize", "norm_topk_prob")] = d.pick(True, True, False)
+        d.put("routed_scaling_factor", 1.0, 2.5, 0.7, absent=0.2, null=0)
+        d.put("tie_word_embeddings", False, False, False, True, absent=0.5, null=0)
+        d.put("attention_bias", True, False, absent=0.5, null=0)
+
+
+ATTENTION = (MiniCpm3, DeepSeek2, Ministral3, GptOss, KimiLinear)

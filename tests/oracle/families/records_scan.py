@@ -255,6 +255,7 @@ class Jamba(Kv):
 
 class NemotronH(Family):
     """Layers that are one half of a block each."""
+    letters = "MM*-"
     name, model_type = "nemotron_h", "nemotron_h"
     hf_class, base_class, goldens = "NemotronHForCausalLM", "NemotronHModel", 12
     inert = SIZES | (DRAWN - {"time_step_min"}) | {
@@ -268,9 +269,9 @@ class NemotronH(Family):
         c = d.config
         c["head_dim"] = d.head_dim
         c.setdefault("num_key_value_heads", c["num_attention_heads"])
-        letters = "".join(d.pick("M", "M", "*", "-") for _ in range(d.pick(1, 2, 3, 4)))
+        letters = "".join(d.pick(*self.letters) for _ in range(d.pick(1, 2, 3, 4)))
         kinds = {"M": ("mamba", "linear_attention"), "*": ("attention", "full_attention"),
-                 "-": ("mlp",)}
+                 "-": ("mlp",), "E": ("moe",)}
         if d.chance(0.6):
             c["hybrid_override_pattern"] = letters
         else:
@@ -301,4 +302,32 @@ class NemotronH(Family):
         d.put("rescale_prenorm_residual", True, False, absent=0.5, null=0)
 
 
-SCANS = [Mamba1, Mamba2, Granite4, FalconH1, Jamba, NemotronH]
+class NemotronHMoe(NemotronH):
+    """Some halves are experts without gates, of which each may read a row of its own width."""
+    name, letters, goldens = "nemotron_h_moe", "EEM*-", 10
+    inert = NemotronH.inert | {
+        "n_routed_experts", "num_local_experts", "moe_intermediate_size", "moe_latent_size",
+        "moe_shared_expert_intermediate_size", "n_shared_experts", "moe_shared_expert_overlap",
+        "intermediate_size"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        n = d.pick(2, 4, 4, 6, 8)
+        c[d.pick("n_routed_experts", "n_routed_experts", "num_local_experts")] = n
+        groups = d.pick(*[g for g in (1, 1, 2, 3) if n % g == 0 and n // g >= 2])
+        c["n_group"], c["topk_group"] = groups, d.pick(*range(1, groups + 1))
+        c["num_experts_per_tok"] = d.pick(*range(1, min(4, n // groups * c["topk_group"]) + 1))
+        c["moe_intermediate_size"] = d.pick(5, 8, 12, 16)
+        c["moe_shared_expert_intermediate_size"] = d.pick(5, 8, 20)
+        d.put("moe_latent_size", 4, 7, 16, 50, absent=0.5, null=0.1)
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("norm_topk_prob", True, False, absent=0.3, null=0)
+        d.put("routed_scaling_factor", 1.0, 2.5, 0.7, absent=0.2, null=0)
+        d.put("n_shared_experts", 1, 2, absent=0.7, null=0)
+        d.put("moe_shared_expert_overlap", True, False, absent=0.8, null=0)
+
+
+SCANS = [Mamba1, Mamba2, Granite4, FalconH1, Jamba, NemotronH, NemotronHMoe]

@@ -87,7 +87,8 @@ def shapes_of(config):
 
 # What a checkpoint calls the parts of an expert: gate, up and down.
 MIXTRAL_PARTS = ("w1", "w3", "w2")
-EXPERT_PARTS = dict.fromkeys(("mixtral", "phimoe", "minimax_m2", "lfm2_moe"), MIXTRAL_PARTS)
+EXPERT_PARTS = dict.fromkeys(("mixtral", "phimoe", "minimax_m2", "lfm2_moe", "kimi_linear"),
+                             MIXTRAL_PARTS)
 # (name in memory, name in a checkpoint) of parts of tensor names.
 SPARSE = (".mlp.", ".block_sparse_moe.")
 GRANITE = ((".experts.gate_up_proj", ".input_linear.weight"),
@@ -100,12 +101,16 @@ STORED_NAMES = {
     "ernie4_5_moe": ((".gate.moe_statics.", ".moe_statics."),),
     "hy_v3": ((".mlp.gate.", ".mlp.router.gate."), (".mlp.shared_experts.", ".mlp.shared_mlp."),
               (".mlp.e_score_correction_bias", ".mlp.expert_bias")),
+    "kimi_linear": ((".mlp.gate.", ".block_sparse_moe.gate."),
+                    (".mlp.experts.", ".block_sparse_moe.experts."),
+                    (".mlp.shared_experts.", ".block_sparse_moe.shared_experts."),
+                    (".forget_gate.", ".")),
     "exaone_moe": ((".gate.e_score_correction_bias", ".e_score_correction_bias"),),
 }
 
 
 # Classes whose checkpoints have the experts of a role in one tensor, as memory has them.
-STACKED = ("gpt_oss", "llama4_text", "mistral4", "granitemoe_swa", "dbrx")
+STACKED = ("gpt_oss", "llama4_text", "mistral4", "granitemoe_swa", "dbrx", "gemma4_text")
 
 
 def checkpoint_shapes(shapes, model_type):
@@ -116,6 +121,11 @@ def checkpoint_shapes(shapes, model_type):
         stored = name
         for in_memory, in_file in STORED_NAMES.get(model_type, ()):
             stored = stored.replace(in_memory, in_file)
+        if model_type == "kimi_linear" and stored.endswith(".conv1d.weight"):
+            third = (shape[0] // 3, *shape[1:])
+            stem = stored[:-len("conv1d.weight")]
+            out |= {f"{stem}{part}_conv1d.weight": third for part in "qkv"}
+            continue
         if ".experts." not in stored or model_type in STACKED:
             out[stored] = shape
             continue
@@ -126,6 +136,8 @@ def checkpoint_shapes(shapes, model_type):
                 out |= {f"{stem}.{e}.{part}.weight": half for part in (gate, up)}
             elif name.endswith("experts.down_proj"):
                 out[f"{stem}.{e}.{down}.weight"] = shape[1:]
+            elif name.endswith("experts.up_proj"):  # without gates
+                out[f"{stem}.{e}.{up}.weight"] = shape[1:]
     return out
 
 

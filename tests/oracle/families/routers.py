@@ -7,7 +7,8 @@ import torch
 
 ROUTER = re.compile(r"(gate|router)(\.\w+)?\.weight$")
 COUNTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
-CHOSEN = ("num_experts_per_tok", "moe_k", "moe_topk", "moe_top_k", "num_experts_per_token")
+CHOSEN = ("num_experts_per_tok", "moe_k", "moe_topk", "moe_top_k", "num_experts_per_token",
+          "top_k_experts")
 BIASES = ("e_score_correction_bias", "expert_bias")
 
 

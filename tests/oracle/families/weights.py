@@ -14,7 +14,7 @@ MASK = (1 << 64) - 1
 ROUTERS = (".mlp.gate.weight", ".block_sparse_moe.gate.weight", ".router.layer.weight",
            ".gate.wg.weight", ".feed_forward.gate.weight", ".mlp.router.weight",
            ".mlp.router.gate.weight", ".feed_forward.router.weight",
-           ".block_sparse_moe.router.weight")
+           ".block_sparse_moe.router.weight", ".router.proj.weight", ".mixer.gate.weight")
 
 
 def fnv1a(name):
@@ -49,8 +49,8 @@ def filled(name, shape, role, seed):
 def role_of(name, shape, model_type, heat):
     """(centre, spread) of a tensor: every norm, bias and projection moves the logits; `heat` scales
     queries and keys, so that windows, caps and scales matter."""
-    gemma = model_type.startswith("gemma")
-    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3")
+    gemma = model_type.startswith("gemma") and not model_type.startswith("gemma4")
+    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text")
     less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
@@ -65,6 +65,8 @@ def role_of(name, shape, model_type, heat):
         if sandwich and ("post_attention" in name or "post_feedforward" in name):
             return 0.6 + shift, 0.3
         return 1.0 + shift, 0.4
+    if name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+        return 1.0, 0.4
     if len(shape) == 1:
         return 0.0, 0.5
     if name.endswith(".A_log"):
