@@ -35,7 +35,7 @@ constexpr HfClass kClasses[] = {
                        "time_step_min time_step_max time_step_floor time_step_rank"}};
 constexpr TensorName kNames[] = {
     {"output_norm", "model.final_layernorm"},
-    {"blk.{}.ffn_norm", "model.layers.{}.pre_ff_layernorm"},
+    whole("blk.{}.ffn_norm", "model.layers.{}.pre_ff_layernorm.weight"),
     {"blk.{}.ffn_gate", "model.layers.{}.feed_forward.gate_proj"},
     {"blk.{}.ffn_up", "model.layers.{}.feed_forward.up_proj"},
     {"blk.{}.ffn_down", "model.layers.{}.feed_forward.down_proj"},

@@ -387,10 +387,14 @@ class Binder {
     return is_ffn ? m_.family->ffn_norm : row.tensor;
   }
 
+  // Some GGUF files have no ending behind a norm's name (Falcon-H1).
   Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
     const BlockSpec& block = m_.family->block;
     std::vector<float> weight(static_cast<size_t>(n), 1.0F);
-    if (block.norm_weights) weight = TRY(source_.norm(name + ".weight", n));
+    const std::string usual = name + ".weight";
+    if (block.norm_weights) {
+      weight = TRY(source_.norm(source_.has(usual) || !source_.has(name) ? usual : name, n));
+    }
     norm.weight = TRY(source_.upload(std::move(weight)));
     if (block.norm != Norm::layer || !block.norm_biases) return {};
     norm.bias = TRY(source_.upload(TRY(source_.vector(name + ".bias", n))));

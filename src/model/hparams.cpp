@@ -488,6 +488,15 @@ Result<int64_t> read_layers(const ModelFile& file, const FamilyRecord& family) {
               n_ahead, n);
 }
 
+// Which of the two keys a file has follows the name that its converter found in the config, not the
+// kind of norm: Nemotron-H's RMS norms and PhiMoE's layer norms have the other.
+std::string_view norm_eps_key(const ModelFile& file, Norm norm) {
+  std::string_view usual = "attention.layer_norm_rms_epsilon";
+  std::string_view other = "attention.layer_norm_epsilon";
+  if (norm != Norm::rms) std::swap(usual, other);
+  return file.find(usual) == nullptr && file.find(other) != nullptr ? other : usual;
+}
+
 }  // namespace
 
 Result<int64_t> read_dimension(const ModelFile& file, std::string_view key) {
@@ -547,8 +556,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.relative = TRY(read_relative(file, family));
   h.ends_with_context = h.positions == Positions::learned ||
                         TRY(truth_or(file, "rope.scaling.ends_with_context", false));
-  const char* const eps = family.block.norm == Norm::rms ? "attention.layer_norm_rms_epsilon"
-                                                         : "attention.layer_norm_epsilon";
+  const std::string_view eps = norm_eps_key(file, family.block.norm);
   h.norm_eps = static_cast<float>(TRY(file.number(eps)));
   if (!std::isfinite(h.norm_eps) || h.norm_eps < 0) {
     return fail(Code::corrupt, "{}: '{}' is not a number from 0", file.path(), file.shown_key(eps));

@@ -28,6 +28,7 @@ class Numbers {
     values_.insert_or_assign(fmt::format("{}.{}", architecture_, key), std::move(value));
     return *this;
   }
+  void remove(std::string_view key) { values_.erase(fmt::format("{}.{}", architecture_, key)); }
   Numbers& set_numbers(std::string_view key, std::vector<double> numbers) {
     auto array = std::make_shared<MetaArray>();
     array->numbers = std::move(numbers);
@@ -635,6 +636,16 @@ TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
   EXPECT_EQ(opened->find("attention.clamp_kqv"), nullptr);
   ASSERT_EQ(opened->ignored_keys().size(), 1U);
   EXPECT_EQ(opened->ignored_keys()[0], "llama.attention.clamp_kqv");
+}
+
+TEST(HParams, TheEpsilonOfNormsMayHaveTheNameOfTheOtherKind) {
+  Numbers rms = Numbers("llama").set("attention.layer_norm_epsilon", 1e-3);
+  EXPECT_FLOAT_EQ(rms.read().norm_eps, 1e-5F);
+  rms.remove("attention.layer_norm_rms_epsilon");
+  EXPECT_FLOAT_EQ(rms.read().norm_eps, 1e-3F);
+  Numbers layer("starcoder2");
+  EXPECT_FLOAT_EQ(layer.read().norm_eps, 1e-5F);
+  EXPECT_FLOAT_EQ(layer.set("attention.layer_norm_epsilon", 1e-3).read().norm_eps, 1e-3F);
 }
 
 TEST(HParams, NumbersThatAreNotFiniteAreRefused) {
