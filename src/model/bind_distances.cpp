@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-constexpr int64_t kRowsTogether = 4;  // that use a column of the matrix while it is in the cache
+constexpr size_t kRowsTogether = 4;  // that use a column of the matrix while it is in the cache
 
 // Layer norm of each row, with sums of doubles.
 void normalise(std::vector<float>& rows, const std::vector<float>& weight,
