@@ -387,7 +387,7 @@ class Binder {
     return is_ffn ? m_.family->ffn_norm : row.tensor;
   }
 
-  // Some GGUF files have no ending behind a norm's name (Falcon-H1).
+  // Some GGUF files have norms without the ending ".weight" (Falcon-H1).
   Status bind_norm(const std::string& name, int64_t n, NormWeights& norm) {
     const BlockSpec& block = m_.family->block;
     std::vector<float> weight(static_cast<size_t>(n), 1.0F);
