@@ -2,6 +2,8 @@
 // key of the tokenizer.
 #include "format/gguf_encoder.h"
 
+#include <algorithm>
+
 namespace ruv {
 
 Status adapt_encoder_tensor(const ModelFile& model, ExportTensor& tensor) {
@@ -18,8 +20,22 @@ Status adapt_encoder_tensor(const ModelFile& model, ExportTensor& tensor) {
   return {};
 }
 
-bool is_said_by_tables(std::string_view key) {
+bool is_said_by_tables(const ModelFile& model, std::string_view key) {
+  if (key.ends_with(".context_length")) return model.find("position_offset") != nullptr;
   return key.ends_with(".position_offset") || key.ends_with(".token_type_count");
+}
+
+Status add_context_length(const ModelFile& model, GgufWriter& out) {
+  constexpr std::string_view kLength = "context_length";
+  if (model.find("position_offset") == nullptr) return {};
+  const int64_t n = TRY(model.integer(kLength)), first = TRY(model.integer("position_offset"));
+  if (first < 0 || n <= first || n - first > UINT32_MAX) {
+    return fail(Code::corrupt, "{}: '{}' = {} leaves no positions after {}", model.path(),
+                model.shown_key(kLength), n, first);
+  }
+  out.add_u32(fmt::format("{}.{}", model.architecture(), kLength),
+              static_cast<uint32_t>(n - first));
+  return {};
 }
 
 Status add_token_types(const ModelFile& model, GgufWriter& out) {
@@ -30,7 +46,8 @@ Status add_token_types(const ModelFile& model, GgufWriter& out) {
     return fail(Code::corrupt, "{}: '{}' = {} is out of range", model.path(),
                 model.shown_key(kCount), n);
   }
-  out.add_u32("tokenizer.ggml.token_type_count", static_cast<uint32_t>(n));
+  // Readers want at least one, whether there is a table or not.
+  out.add_u32("tokenizer.ggml.token_type_count", static_cast<uint32_t>(std::max<int64_t>(n, 1)));
   return {};
 }
 

@@ -230,7 +230,7 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
       if (key.ends_with(name)) return true;
     }
   }
-  if (is_said_by_tables(key)) return true;
+  if (is_said_by_tables(model, key)) return true;
   const size_t at = key.find(".rope.scaling.");
   if (at == key.npos) return false;
   const std::string_view name = key.substr(at + std::string_view(".rope.scaling.").size());
@@ -431,6 +431,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out) {
   if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
   if (model.find("general.name") == nullptr)
     out.add_text("general.name", folder_name(model.path()));
+  TRY(add_context_length(model, out));
   TRY(add_token_types(model, out));
   return add_tokenizer(model, out);
 }

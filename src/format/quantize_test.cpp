@@ -336,6 +336,25 @@ TEST(Quantize, NormsAndTransposedTensorsAreAsGgufHasThem) {
   EXPECT_EQ(decoded(**out, "blk.0.ffn_up.weight"), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
+TEST(Quantize, PositionsBeforeTheFirstAreLeftOutAndNotCounted) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "bert");
+  model.set("context_length", int64_t{6});
+  model.set("position_offset", int64_t{2});
+  model.set("token_type_count", int64_t{0});
+  model.add("position_embd.weight", {6, 1}, counting(6));
+  const auto out = converted(model, "f32", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_EQ(decoded(**out, "position_embd.weight"), (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_EQ((*out)->integer("context_length").value(), 4);
+  EXPECT_EQ((*out)->find("position_offset"), nullptr);
+  EXPECT_EQ(std::get<int64_t>((*out)->metadata().at("tokenizer.ggml.token_type_count")), 1);
+  model.set("context_length", int64_t{2});
+  const auto none = converted(model, "f16", folder);
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().message().find("context_length"), std::string::npos);
+}
+
 TEST(Quantize, OddShapesAreWrittenOrRefused) {
   const TestFolder folder;
   MadeModel model("safetensors", "qwen2");

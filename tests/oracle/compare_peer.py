@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whether GGUF files that we write mean the same to llama.cpp: random models of all families, their
-f32 files' logits by llama-cpp-python against transformers'.
+"""Whether GGUF files that we write mean the same to llama.cpp: random models of all families, what
+llama-cpp-python computes of their f32 files against transformers: logits, of encoders hidden states.
 
     compare_peer.py --count 4 --seed 1
     compare_peer.py --family gemma4 --count 10
@@ -37,11 +37,13 @@ peer.llama_log_set(log, ctypes.c_void_p(0))
 model = peer.llama_model_load_from_file(sys.argv[1].encode(), peer.llama_model_default_params())
 if not model:
     sys.exit(3)
-prompts = json.loads(sys.argv[2])
+prompts, is_encoder = json.loads(sys.argv[2]), sys.argv[3] == "hidden"
 params = peer.llama_context_default_params()
 longest = max(map(len, prompts))
 params.n_ctx, params.n_batch, params.n_ubatch = longest + 8, longest, longest
 params.n_threads = params.n_threads_batch = 1
+if is_encoder:
+    params.embeddings, params.pooling_type = True, peer.LLAMA_POOLING_TYPE_NONE
 ctx = peer.llama_init_from_model(model, params)
 if not ctx:
     sys.exit(3)
@@ -49,15 +51,17 @@ n_vocab = peer.llama_vocab_n_tokens(peer.llama_model_get_vocab(model))
 batch = peer.llama_batch_init(longest, 0, 1)
 answers = []
 for ids in prompts:
-    peer.llama_memory_clear(peer.llama_get_memory(ctx), True)
+    if not is_encoder:
+        peer.llama_memory_clear(peer.llama_get_memory(ctx), True)
     batch.n_tokens = len(ids)
     for i, token in enumerate(ids):
         batch.token[i], batch.pos[i], batch.n_seq_id[i] = token, i, 1
         batch.seq_id[i][0], batch.logits[i] = 0, True
     if peer.llama_decode(ctx, batch) != 0:
         sys.exit(4)
-    rows = np.ctypeslib.as_array(peer.llama_get_logits(ctx), shape=(len(ids), n_vocab))
-    answers.append(rows.tolist())
+    found, n = ((peer.llama_get_embeddings, peer.llama_model_n_embd(model)) if is_encoder else
+                (peer.llama_get_logits, n_vocab))
+    answers.append(np.ctypeslib.as_array(found(ctx), shape=(len(ids), n)).tolist())
 print(json.dumps(answers))
 """
 
@@ -76,9 +80,9 @@ def without_tokenizer(file):
     file.write_bytes(raw[:16] + struct.pack("<Q", n_entries + 2) + added + raw[24:])
 
 
-def peer_logits(file, prompts):
+def peer_rows(file, prompts, gives):
     """(rows of each prompt, why there are none)"""
-    done = subprocess.run([sys.executable, "-c", PEER, str(file), json.dumps(prompts)],
+    done = subprocess.run([sys.executable, "-c", PEER, str(file), json.dumps(prompts), gives],
                           capture_output=True, text=True, errors="replace", timeout=120)
     if done.returncode:
         said = re.findall(r"error loading model: (.*)|(GGML_ASSERT.*)", done.stderr)
@@ -93,8 +97,8 @@ def one(family, number, seed, binary):
     engine = Engine(binary)
     try:
         trial = verdicts.Trial(case, engine)
-        if trial.gives != "logits":
-            return "encoder", ""
+        if trial.gives == "scores":
+            return "classifier", ""
         with tempfile.TemporaryDirectory(prefix="peer-") as scratch:
             trial.folder = pathlib.Path(scratch) / "model"
             weights.write_folder(trial.folder, case["config"], trial.tensors, case["file"])
@@ -105,7 +109,7 @@ def one(family, number, seed, binary):
             if why:
                 return "no reference", why
             without_tokenizer(file)
-            rows, why = peer_logits(file, trial.prompts)
+            rows, why = peer_rows(file, trial.prompts, trial.gives)
     except reference.Refused as refused:
         return "no reference", str(refused)
     if rows is None:
