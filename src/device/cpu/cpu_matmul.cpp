@@ -72,12 +72,14 @@ void CpuOps::matmul(View out, View x, const Weight& weight, const Vector& bias) 
   matmul_each({&product, 1}, x);
 }
 
+void CpuOps::ActFormats::add(const Weight& weight) {
+  q8 |= takes(weight, ActFormat::q8);
+  bf16 |= takes(weight, ActFormat::bf16);
+}
+
 CpuOps::ActFormats CpuOps::formats_of(std::span<const Product> products) const {
   ActFormats formats;
-  for (const Product& p : products) {
-    formats.q8 |= takes(*p.weight, ActFormat::q8);
-    formats.bf16 |= takes(*p.weight, ActFormat::bf16);
-  }
+  for (const Product& p : products) formats.add(*p.weight);
   return formats;
 }
 
@@ -87,7 +89,7 @@ bool CpuOps::takes_floats(const Weight& weight) const {
 
 void CpuOps::convert_row_of(View x, int64_t r, ActFormats formats, const Buffer& to) const {
   for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
-    if (!(format == ActFormat::q8 ? formats.q8 : formats.bf16)) continue;
+    if (!formats.has(format)) continue;
     convert_row(row(x, r), x.n_cols, format,
                 act_rows(to, format, x) + r * act_row_bytes(format, x.n_cols));
   }
@@ -105,9 +107,8 @@ void CpuOps::matmul_each(std::span<const Product> products, View x) {
 void CpuOps::convert_choices(View x, const ExpertsParams& params) {
   ActFormats formats;
   for (const std::span<const Weight> weights : {params.gate, params.up}) {
-    for (const Weight& weight : weights) {
-      formats.q8 |= takes(weight, ActFormat::q8);
-      formats.bf16 |= takes(weight, ActFormat::bf16);
+    for (size_t e = 0; e < weights.size(); ++e) {
+      if (routed_.begin[e + 1] > routed_.begin[e]) formats.add(weights[e]);
     }
   }
   if (formats.none()) return;
@@ -123,7 +124,7 @@ void CpuOps::multiply_chosen(std::span<const Product> products, View x,
     const int64_t from = chosen[static_cast<size_t>(i)];
     if (copies_floats) std::copy_n(row(x, from), x.n_cols, row(floats, i));
     for (const ActFormat format : {ActFormat::q8, ActFormat::bf16}) {
-      if (!(format == ActFormat::q8 ? formats.q8 : formats.bf16)) continue;
+      if (!formats.has(format)) continue;
       const int64_t n_bytes = act_row_bytes(format, x.n_cols);
       std::memcpy(act_rows(quantized_, format, floats) + i * n_bytes,
                   act_rows(choices_, format, x) + from * n_bytes, static_cast<size_t>(n_bytes));

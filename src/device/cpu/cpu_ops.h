@@ -101,6 +101,8 @@ class CpuOps final : public Ops {
   struct ActFormats {
     bool q8 = false;
     bool bf16 = false;
+    void add(const Weight& weight);
+    bool has(ActFormat format) const { return format == ActFormat::q8 ? q8 : bf16; }
     bool none() const { return !q8 && !bf16; }
   };
   ActFormats formats_of(std::span<const Product> products) const;
@@ -109,7 +111,7 @@ class CpuOps final : public Ops {
   void convert_row_of(View x, int64_t r, ActFormats formats, const Buffer& to) const;
   // The products of converted rows. `each`: of few, which every thread converts for itself.
   void multiply_each(std::span<const Product> products, View x, ActFormats formats, bool each);
-  // Converts all rows that experts choose of, to the formats that any of them takes.
+  // Converts all rows that experts choose of, to the formats that any chosen one takes.
   void convert_choices(View x, const ExpertsParams& params);
   // The products of the chosen rows of x, in their order; `floats` has room for them. Requires:
   // convert_choices(x).
