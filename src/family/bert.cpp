@@ -1,6 +1,7 @@
 // BERT and its descendants: encoders with learned positions, whose stream is normalised after each
 // half of a block. RoBERTa's positions begin after the padding token's id, DistilBERT has no token
 // types, ELECTRA's embeddings may be narrower than the stream.
+#include "family/encoder_record.h"
 #include "family/families.h"
 
 namespace ruv::family {
@@ -117,24 +118,11 @@ constexpr HfClass kClasses[] = {
      .without_effect = "sinusoidal_pos_embds dropout qa_dropout seq_classif_dropout"}};
 }  // namespace
 
-constinit const FamilyRecord bert{
-    .name = "bert",
-    .published = "BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT, ELECTRA; BGE, E5, MiniLM",
-    .block = {.norm = Norm::layer,
-              .embd_norm = true,
-              .norm_place = NormPlace::sum,
-              .bidirectional = true,
-              .token_types = true,
-              .positions = Positions::learned,
-              .qkv_bias = true,
-              .all_bias = true,
-              .gated = false,
-              .act = Act::gelu},
-    .gguf_keys = " attention.causal ",
-    .last_norm = "",
-    .usual_names = false,
-    .own_names = kNames,
-    .base_prefix = "",
-    .head_prefixes = "bert. roberta. electra. distilbert.",
-    .classes = kClasses};
+constinit const FamilyRecord bert = encoder_record(
+    {.name = "bert",
+     .published = "BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT, ELECTRA; BGE, E5, MiniLM",
+     .block = kBertBlock,
+     .own_names = kNames,
+     .head_prefixes = "bert. roberta. electra. distilbert.",
+     .classes = kClasses});
 }  // namespace ruv::family

@@ -1,5 +1,6 @@
 // DeBERTa 2 and 3: BERT whose scores have products added, of queries with keys of distances and of
 // keys with queries of distances (He et al., 2021).
+#include "family/encoder_record.h"
 #include "family/families.h"
 
 namespace ruv::family {
@@ -47,27 +48,19 @@ constexpr HfClass kClasses[] = {
      .without_effect = "hidden_dropout_prob attention_probs_dropout_prob pooler_dropout legacy "
                        "cls_dropout conv_act conv_groups",
      .neutral = kNeutral}};
+constexpr BlockSpec block() {
+  BlockSpec block = kBertBlock;
+  block.positions_optional = true;
+  block.distances = Distances::products;
+  return block;
+}
 }  // namespace
 
-constinit const FamilyRecord deberta{.name = "deberta-v2",
-                                     .published = "DeBERTa v3, mDeBERTa, mxbai-rerank v1",
-                                     .block = {.norm = Norm::layer,
-                                               .embd_norm = true,
-                                               .norm_place = NormPlace::sum,
-                                               .bidirectional = true,
-                                               .token_types = true,
-                                               .positions = Positions::learned,
-                                               .positions_optional = true,
-                                               .distances = Distances::products,
-                                               .qkv_bias = true,
-                                               .all_bias = true,
-                                               .gated = false,
-                                               .act = Act::gelu},
-                                     .gguf_keys = " attention.causal ",
-                                     .last_norm = "",
-                                     .usual_names = false,
-                                     .own_names = kNames,
-                                     .base_prefix = "",
-                                     .head_prefixes = "deberta.",
-                                     .classes = kClasses};
+constinit const FamilyRecord deberta =
+    encoder_record({.name = "deberta-v2",
+                    .published = "DeBERTa v3, mDeBERTa, mxbai-rerank v1",
+                    .block = block(),
+                    .own_names = kNames,
+                    .head_prefixes = "deberta.",
+                    .classes = kClasses});
 }  // namespace ruv::family

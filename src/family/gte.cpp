@@ -27,7 +27,7 @@ constexpr BlockSpec block() {
 }  // namespace
 
 constinit const FamilyRecord gte =
-    rotary_encoder({.name = "gte",
+    encoder_record({.name = "gte",
                     .published = "GTE multilingual base, GTE en v1.5",
                     .block = block(),
                     .own_names = kNames,

@@ -33,7 +33,7 @@ constexpr BlockSpec block() {
 }  // namespace
 
 constinit const FamilyRecord jina_bert_v3 =
-    rotary_encoder({.name = "jina-bert-v3",
+    encoder_record({.name = "jina-bert-v3",
                     .published = "Jina Embeddings 3, without its adapters",
                     .block = block(),
                     .own_names = kNames,

@@ -1,4 +1,5 @@
 // MPNet: BERT without token types, whose scores have a number of the head added for the distance.
+#include "family/encoder_record.h"
 #include "family/families.h"
 
 namespace ruv::family {
@@ -40,25 +41,19 @@ constexpr HfClass kClasses[] = {
                     .act = "tanh"},
      .without_effect = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout "
                        "embedding_size"}};
+constexpr BlockSpec block() {
+  BlockSpec block = kBertBlock;
+  block.token_types = false;
+  block.distances = Distances::numbers;
+  return block;
+}
 }  // namespace
 
-constinit const FamilyRecord mpnet{.name = "mpnet",
-                                   .published = "all-mpnet-base-v2, multi-qa-mpnet-base",
-                                   .block = {.norm = Norm::layer,
-                                             .embd_norm = true,
-                                             .norm_place = NormPlace::sum,
-                                             .bidirectional = true,
-                                             .positions = Positions::learned,
-                                             .distances = Distances::numbers,
-                                             .qkv_bias = true,
-                                             .all_bias = true,
-                                             .gated = false,
-                                             .act = Act::gelu},
-                                   .gguf_keys = " attention.causal ",
-                                   .last_norm = "",
-                                   .usual_names = false,
-                                   .own_names = kNames,
-                                   .base_prefix = "",
-                                   .head_prefixes = "mpnet.",
-                                   .classes = kClasses};
+constinit const FamilyRecord mpnet =
+    encoder_record({.name = "mpnet",
+                    .published = "all-mpnet-base-v2, multi-qa-mpnet-base",
+                    .block = block(),
+                    .own_names = kNames,
+                    .head_prefixes = "mpnet.",
+                    .classes = kClasses});
 }  // namespace ruv::family

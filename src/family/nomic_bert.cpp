@@ -21,7 +21,7 @@ constexpr HfClass hf_class() {
 constexpr HfClass kClasses[] = {hf_class()};
 }  // namespace
 
-constinit const FamilyRecord nomic_bert = rotary_encoder({.name = "nomic-bert",
+constinit const FamilyRecord nomic_bert = encoder_record({.name = "nomic-bert",
                                                           .published = "Nomic Embed Text 1 and 1.5",
                                                           .block = kRotaryEncoderBlock,
                                                           .own_names = kNames,

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "family/family.h"
+#include "family/encoder_record.h"
 
 namespace ruv::family {
 
@@ -51,16 +51,5 @@ inline constexpr BlockSpec kRotaryEncoderBlock{.norm = Norm::layer,
                                                .norm_place = NormPlace::sum,
                                                .bidirectional = true,
                                                .token_types = true};
-
-// The record with what the files of all of them have in common: GGUF files say that attention is
-// not causal, the last layer's sum is already normalised, and names of tensors begin without a
-// prefix.
-constexpr FamilyRecord rotary_encoder(FamilyRecord own) {
-  own.gguf_keys = " attention.causal ";
-  own.last_norm = "";
-  own.usual_names = false;
-  own.base_prefix = "";
-  return own;
-}
 
 }  // namespace ruv::family
