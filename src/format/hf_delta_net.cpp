@@ -13,28 +13,14 @@ constexpr std::string_view kLayerTypes = "layer_types", kInterval = "full_attent
 
 Result<std::vector<bool>> attending_layers(const Members& config, int64_t n_layers,
                                            bool at_least_one) {
-  std::vector<bool> attends;
   if (!config.is_set(kLayerTypes)) {
+    std::vector<bool> attends;
     const int64_t interval = at_least_one ? 4 : TRY(config.positive_or(kInterval, 4));
     for (int64_t i = 0; i < n_layers; ++i) attends.push_back((i + 1) % interval == 0);
     if (at_least_one && std::ranges::count(attends, true) == 0) attends.back() = true;
     return attends;
   }
-  const Json& types = *config.find(kLayerTypes);
-  if (!types.is_array() || std::cmp_not_equal(types.size(), n_layers)) {
-    return config.wrong(kLayerTypes, "is not an array with one text for each layer");
-  }
-  for (const Json& type : types) {
-    if (type != "linear_attention" && type != "full_attention") {
-      return config.wrong(kLayerTypes,
-                          fmt::format("has the kind {}; linear_attention and full_attention are "
-                                      "supported in this family",
-                                      quoted_name(type.dump())),
-                          Code::unsupported);
-    }
-    attends.push_back(type == "full_attention");
-  }
-  return attends;
+  return read_hf_attending_layers(config, n_layers);
 }
 
 // An interval where there is one, as GGUF files have it, else a count of 0 key heads for each layer
@@ -56,6 +42,25 @@ void set_layers(const Members& config, const std::vector<bool>& attends, int64_t
 }
 
 }  // namespace
+
+Result<std::vector<bool>> read_hf_attending_layers(const Members& config, int64_t n_layers) {
+  std::vector<bool> attends;
+  const Json& types = *config.find(kLayerTypes);
+  if (!types.is_array() || std::cmp_not_equal(types.size(), n_layers)) {
+    return config.wrong(kLayerTypes, "is not an array with one text for each layer");
+  }
+  for (const Json& type : types) {
+    if (type != "linear_attention" && type != "full_attention") {
+      return config.wrong(kLayerTypes,
+                          fmt::format("has the kind {}; linear_attention and full_attention are "
+                                      "supported in this family",
+                                      quoted_name(type.dump())),
+                          Code::unsupported);
+    }
+    attends.push_back(type == "full_attention");
+  }
+  return attends;
+}
 
 Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out) {

@@ -48,26 +48,10 @@ Result<std::vector<bool>> listed_layers(const Members& object, int64_t n_layers)
 
 Result<std::vector<bool>> attending_layers(const Members& config, const Members& object,
                                            int64_t n_layers) {
+  if (config.is_set(kKindsOfLayers)) return read_hf_attending_layers(config, n_layers);
+  if (object.has(kFullLayers) && object.has(kKdaLayers)) return listed_layers(object, n_layers);
   std::vector<bool> attends;
-  if (!config.is_set(kKindsOfLayers)) {
-    if (object.has(kFullLayers) && object.has(kKdaLayers)) return listed_layers(object, n_layers);
-    for (int64_t i = 0; i < n_layers; ++i) attends.push_back(i > 0 && i % 4 == 0);
-    return attends;
-  }
-  const Json& types = *config.find(kKindsOfLayers);
-  if (!types.is_array() || std::cmp_not_equal(types.size(), n_layers)) {
-    return config.wrong(kKindsOfLayers, "is not an array with one text for each layer");
-  }
-  for (const Json& type : types) {
-    if (type != "linear_attention" && type != "full_attention") {
-      return config.wrong(kKindsOfLayers,
-                          fmt::format("has the kind {}; linear_attention and full_attention are "
-                                      "supported in this family",
-                                      quoted_name(type.dump())),
-                          Code::unsupported);
-    }
-    attends.push_back(type == "full_attention");
-  }
+  for (int64_t i = 0; i < n_layers; ++i) attends.push_back(i > 0 && i % 4 == 0);
   return attends;
 }
 

@@ -55,6 +55,9 @@ struct HfLayers {
 // corrupt, unsupported.
 Status read_hf_delta_net(const Members& config, const HfLayers& layers, int64_t width,
                          HfValues& out);
+// Which layers layer_types calls full attention; the others are linear. Requires: it is set. Fails:
+// corrupt, unsupported (other kinds).
+Result<std::vector<bool>> read_hf_attending_layers(const Members& config, int64_t n_layers);
 // The same of classes whose other layers are latent attention, by a count of 0 key heads. Fails:
 // corrupt, unsupported.
 Status read_hf_delta_or_latent(const Members& config, const HfLayers& layers, HfValues& out);
