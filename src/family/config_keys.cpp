@@ -87,7 +87,7 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
   for (const std::string_view key :
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
         experts.groups_method_key, experts.gate_limit_key, experts.enabled_key, experts.score_key,
-        experts.choice_bias_key, experts.norm_order_key, experts.joining_key, experts.latent_key,
+        experts.choice_bias_key, experts.norm_order_key, experts.latent_key,
         expert_layer_keys(experts.layers)}) {
     claim(key);
   }

@@ -65,8 +65,6 @@ struct HfExperts {
 
   // What all rows share beside the experts: as many as wide as an expert, or one of its own width.
   HfCount shared_count = {}, shared_width = {};
-  // "average" (as default) or "sum" of them and the experts.
-  std::string_view joining_key = {};
   bool always_shared = false;  // shared_width may not be 0
 };
 

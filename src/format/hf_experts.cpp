@@ -311,17 +311,6 @@ class ExpertReader {
       width = n * width_;
     }
     out_.set("expert_shared_feed_forward_length", width, path_of(shared));
-    return width == 0 ? Status() : read_joining();
-  }
-
-  Status read_joining() {
-    const std::string_view key = experts_.joining_key;
-    if (key.empty()) return {};
-    const std::string joining = TRY(config_.text_or(key, "average"));
-    if (joining != "average" && joining != "sum") {
-      return config_.wrong(key, "is neither average nor sum", Code::unsupported);
-    }
-    if (joining == "average") out_.set("experts_scale", 0.5, config_.path_of(key));
     return {};
   }
 

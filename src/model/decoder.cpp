@@ -229,7 +229,6 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
     run_experts(ops, m, i, a, a.h, a.h2);
   }
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
-  if (p.experts_scale != 1) ops.scale(a.h, p.experts_scale);
 }
 
 // In: a.h2, the normalised stream. Out: a.h.

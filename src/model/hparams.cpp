@@ -282,7 +282,6 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
   if (has_latent) h.n_latent = TRY(read_dimension(file, kLatent));
   TRY(read_router(file, family.experts, h));
   TRY(read_shared_experts(file, family.experts, h));
-  h.experts_scale = TRY(scale_or(file, "experts_scale", 1));
   return {};
 }
 

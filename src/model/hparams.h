@@ -49,7 +49,6 @@ struct HParams {
   int64_t n_ff_expert = 0;
   int64_t n_latent = 0;     // width of the rows that experts read and give; 0: the stream's
   int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none
-  float experts_scale = 1;  // of the sum of experts and what is shared
   RouteParams route = {};
   GateLimits gate_limits = {};  // of experts
   int64_t n_vocab = 0;

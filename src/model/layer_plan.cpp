@@ -124,7 +124,6 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.gates_experts = block.gated;
   plan.n_experts = h.n_experts;
   plan.n_experts_used = h.n_experts_used;
-  plan.experts_scale = h.experts_scale;
   plan.route = h.route;
   plan.gate_limits = h.gate_limits;
   plan.weighs_inputs = spec.weighs_inputs;
