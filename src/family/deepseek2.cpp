@@ -11,8 +11,7 @@ constexpr HfLatent kUsual = {
     .q_rank = 1536, .kv_rank = 512, .plain_dim = 128, .rope_dim = 64, .value_dim = 128};
 
 constexpr HfClass kClasses[] = {
-    // Sigmoids choose, with a bias, among the experts of the best groups. The layers that predict
-    // further tokens are not computed.
+    // Sigmoids choose, with a bias, among the experts of the best groups.
     {.model_type = "deepseek_v3",
      .class_names = "DeepseekV3ForCausalLM DeepseekV3Model",
      .max_positions = 4096,
@@ -120,5 +119,6 @@ constinit const FamilyRecord deepseek2{
     .gguf_keys =
         "attention.q_lora_rank attention.kv_lora_rank attention.key_length_mla "
         "attention.value_length_mla rope.scaling.yarn_log_multiplier",
+    .predicts_ahead = true,
     .classes = kClasses};
 }  // namespace ruv::family

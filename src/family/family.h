@@ -263,7 +263,10 @@ struct FamilyRecord {
 
   // Checkpoints only.
   bool norms_minus_one = false;  // norm weights are stored less 1
-  bool fused_qkv = false;        // one matrix holds q, k and v
+  // They may have layers that predict tokens further ahead. GGUF files of the family have them if
+  // gguf_keys has nextn_predict_layers.
+  bool predicts_ahead = false;
+  bool fused_qkv = false;  // one matrix holds q, k and v
   QkvRows qkv_rows = QkvRows::one_after_another;
   bool fused_gate_up = false;                  // one matrix holds gate and up
   bool usual_names = true;                     // tensors have the usual names of transformers

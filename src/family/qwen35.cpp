@@ -47,7 +47,7 @@ constinit const FamilyRecord qwen35{
     .name = "qwen35",
     .published = "Qwen3.5 dense",
     .block = {.mixers = Mixers::delta_net, .gated_attention = true, .qk_norm = QkNorm::heads},
-    .gguf_keys = " rope.dimension_sections ",
+    .gguf_keys = " rope.dimension_sections nextn_predict_layers ",
     .tiled_value_heads = true,
     .ffn_norm = "post_attention_norm",
     .norms_minus_one = true,

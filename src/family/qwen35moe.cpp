@@ -64,7 +64,7 @@ constinit const FamilyRecord qwen35moe{
     .published = "Qwen3.5 with experts",
     .block = {.mixers = Mixers::delta_net, .gated_attention = true, .qk_norm = QkNorm::heads},
     .experts = {.computed = true, .shared_router = true},
-    .gguf_keys = " rope.dimension_sections ",
+    .gguf_keys = " rope.dimension_sections nextn_predict_layers ",
     .tiled_value_heads = true,
     .ffn_norm = "post_attention_norm",
     .norms_minus_one = true,

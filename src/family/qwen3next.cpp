@@ -49,6 +49,7 @@ constinit const FamilyRecord qwen3next{
     .ffn_norm = "post_attention_norm",
     .vocab = {.splits = "qwen2"},
     .norms_minus_one = true,
+    .predicts_ahead = true,
     .own_names = kNames,
     .classes = kClasses};
 }  // namespace ruv::family

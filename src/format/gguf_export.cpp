@@ -3,10 +3,12 @@
 #include "format/gguf_export.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numbers>
 
 #include "base/elementary.h"
+#include "family/word_list.h"
 #include "format/gguf_delta_net.h"
 #include "format/gguf_encoder.h"
 #include "format/gguf_state_space.h"
@@ -241,6 +243,40 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   return type == "longrope" && name != "original_context_length" && name != "attn_factor";
 }
 
+// The layers that the file is to have: those that predict tokens further ahead only where GGUF
+// files of the family have them.
+struct KeptLayers {
+  int64_t n = 0, n_left_out = 0;
+};
+KeptLayers kept_layers(const ModelFile& model) {
+  constexpr std::string_view kAhead = "nextn_predict_layers";
+  const FamilyRecord* const family = model.family();
+  const int64_t n = model.integer("block_count").value_or(0);
+  const bool keeps = family == nullptr || is_word_of(family->gguf_keys, kAhead);
+  const int64_t n_left_out = keeps ? 0 : model.integer(kAhead).value_or(0);
+  return {n - n_left_out, n_left_out};
+}
+
+bool is_left_out(const KeptLayers& kept, const std::string& name) {
+  int64_t layer = -1;
+  if (kept.n_left_out == 0 || !name.starts_with("blk.")) return false;
+  std::from_chars(&name[4], name.data() + name.size(), layer);
+  return layer >= kept.n;
+}
+
+// The value of a key without those layers; nothing: the key is left out too.
+std::optional<MetaValue> without_layers(const KeptLayers& kept, std::string_view key,
+                                        const MetaValue& value) {
+  if (kept.n_left_out == 0) return value;
+  if (key.ends_with(".nextn_predict_layers")) return std::nullopt;
+  if (key.ends_with(".block_count")) return kept.n;
+  const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(&value);
+  if (array == nullptr || !key.ends_with(".attention.head_count_kv")) return value;
+  MetaArray fewer = **array;
+  fewer.integers.resize(std::min(fewer.integers.size(), static_cast<size_t>(kept.n)));
+  return std::make_shared<const MetaArray>(std::move(fewer));
+}
+
 // Configs are decimal text, so that their numbers are seldom exact float32; readers of GGUF want
 // float32 all the same.
 void add_config_value(GgufWriter& out, std::string_view key, const MetaValue& value) {
@@ -385,8 +421,9 @@ int64_t ExportTensor::n_rows() const {
 
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
   std::vector<ExportTensor> tensors;
+  const KeptLayers kept = kept_layers(model);
   for (const TensorInfo& info : model.tensors()) {
-    if (is_xielu_tensor(info.name)) continue;
+    if (is_xielu_tensor(info.name) || is_left_out(kept, info.name)) continue;
     const ExpertName expert =
         model.container() == "gguf" ? ExpertName{} : expert_name_of(info.name);
     if (!expert.stacked.empty()) {
@@ -422,9 +459,14 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
 
 Status export_metadata(const ModelFile& model, GgufWriter& out) {
   const bool from_gguf = model.container() == "gguf";
+  const KeptLayers kept = kept_layers(model);
   for (const auto& [key, value] : model.metadata()) {
     if (is_dropped(model, key)) continue;
-    from_gguf ? out.add(key, value) : add_config_value(out, key, value);
+    if (from_gguf) {
+      out.add(key, value);
+    } else if (const auto kept_value = without_layers(kept, key, value); kept_value) {
+      add_config_value(out, key, *kept_value);
+    }
   }
   if (from_gguf) return {};
   TRY(export_xielu(model, out));

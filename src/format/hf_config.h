@@ -76,8 +76,9 @@ struct HfConfig {
   bool scores = false;  // the class has a classifier
   // The GGUF name of a tensor of the classifier; empty for others.
   std::string classifier_tensor(std::string_view hf_name) const;
-  // Whether the model class has the tensor; true for all when the architecture is unknown.
-  bool has_tensor(std::string_view gguf_name) const;
+  // Whether the model class has the tensor; true for all when the architecture is unknown. n_ahead:
+  // layers after the class's own.
+  bool has_tensor(std::string_view gguf_name, int64_t n_ahead = 0) const;
   // The same of tensors for positions and distances, by the config's keys; true for others.
   bool has_distance_tensor(std::string_view gguf_name) const;
 };

@@ -40,12 +40,12 @@ bool is_linear_projection(const HfConfig& config, std::string_view name) {
 
 }  // namespace
 
-bool HfConfig::has_tensor(std::string_view gguf_name) const {
+bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
   if (names.empty()) return true;
   if (gguf_name.starts_with("blk.")) {
     const int64_t layer = layer_in(gguf_name);
     const auto n = metadata.find(architecture + ".block_count");
-    if (n != metadata.end() && layer >= std::get<int64_t>(n->second)) return false;
+    if (n != metadata.end() && layer >= std::get<int64_t>(n->second) + n_ahead) return false;
   }
   if (family->block.bidirectional && gguf_name.starts_with("output.")) return false;
   if (!has_distance_tensor(gguf_name)) return false;

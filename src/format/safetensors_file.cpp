@@ -38,6 +38,8 @@ class SafetensorsFile final : public ModelFile {
   Status read_files();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
+  void count_layers_ahead();
+  Status add_tensors();
   bool has_experts() const { return integer("expert_count").value_or(0) > 0; }
   Status add_tensor(const TensorNames& names, SafetensorsTensor&& stored, const std::string& path);
   Status join_mx_tensors();
@@ -53,6 +55,9 @@ class SafetensorsFile final : public ModelFile {
   HfConfig config_;
   std::vector<std::string> names_to_ignore_;
   bool tables_only_ = false;
+  // What the files hold, in order, with their paths, until it is added.
+  std::vector<std::pair<std::string, std::vector<SafetensorsTensor>>> stored_;
+  int64_t n_ahead_ = 0;  // layers that predict further tokens
   std::vector<std::string> left_out_;
   // Halves of MXFP4 tensors, by GGUF name.
   struct MxHalves {
@@ -71,6 +76,8 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   file->container_ = "safetensors";
   TRY(file->read_config(options));
   TRY(file->read_files());
+  file->count_layers_ahead();
+  TRY(file->add_tensors());
   TRY(file->join_mx_tensors());
   file->read_width();
   file->remark_on_left_out();
@@ -158,20 +165,59 @@ Status SafetensorsFile::read_shards(const std::string& index_path) {
   return {};
 }
 
-// Maps a file and takes its tensors; returns their names in the file.
+// Maps a file and finds its tensors; returns their names in the file.
 Result<std::set<std::string>> SafetensorsFile::add_file(const std::string& path) {
   files_.push_back(TRY(MappedFile::open(path)));
   std::vector<SafetensorsTensor> stored = TRY(parse_safetensors(files_.back().bytes(), path));
-  const TensorNames names_of_family(family_, has_experts());
   std::set<std::string> names;
-  for (SafetensorsTensor& tensor : stored) {
+  for (const SafetensorsTensor& tensor : stored) {
     if (!names.insert(tensor.name).second) {
       return fail(Code::corrupt, "{}: header: tensor '{}' appears twice", path,
                   quoted_name(tensor.name));
     }
-    TRY(add_tensor(names_of_family, std::move(tensor), path));
   }
+  stored_.emplace_back(path, std::move(stored));
   return names;
+}
+
+// Checkpoints have them or not, whatever the config says. The keys are then those that a GGUF file
+// of the model has.
+void SafetensorsFile::count_layers_ahead() {
+  const Result<int64_t> n_layers = integer("block_count");
+  if (family_ == nullptr || !may_predict_ahead(*family_) || !n_layers) return;
+  std::set<std::string> names;
+  for (const auto& [path, tensors] : stored_) {
+    for (const SafetensorsTensor& tensor : tensors) {
+      names.insert(name_of_ahead(tensor.name, *n_layers));
+    }
+  }
+  const auto is_there = [&](int64_t layer) {
+    return names.contains(fmt::format("model.layers.{}.eh_proj.weight", layer));
+  };
+  while (is_there(*n_layers + n_ahead_)) ++n_ahead_;
+  if (n_ahead_ == 0) return;
+  metadata_[architecture_ + ".block_count"] = *n_layers + n_ahead_;
+  metadata_[architecture_ + ".nextn_predict_layers"] = n_ahead_;
+  const auto counts = metadata_.find(architecture_ + ".attention.head_count_kv");
+  if (counts == metadata_.end()) return;
+  const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(&counts->second);
+  if (array == nullptr || (*array)->integers.empty()) return;
+  // By layer: these attend.
+  MetaArray all = **array;
+  all.integers.insert(all.integers.end(), static_cast<size_t>(n_ahead_),
+                      std::ranges::max(all.integers));
+  counts->second = std::make_shared<const MetaArray>(std::move(all));
+}
+
+Status SafetensorsFile::add_tensors() {
+  const TensorNames names_of_family(family_, has_experts());
+  for (auto& [path, tensors] : stored_) {
+    for (SafetensorsTensor& tensor : tensors) {
+      TRY(add_tensor(names_of_family, std::move(tensor), path));
+    }
+  }
+  stored_.clear();
+  return {};
 }
 
 Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&& stored,
@@ -186,10 +232,12 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
                      quoted_name(stored.name)));
     return {};
   }
-  MappedName name = names.gguf_of(stored.name);
+  const int64_t n_layers = integer("block_count").value_or(0) - n_ahead_;
+  MappedName name =
+      names.gguf_of(n_ahead_ > 0 ? name_of_ahead(stored.name, n_layers) : stored.name);
   if (std::string head = config_.classifier_tensor(stored.name); !head.empty()) {
     name = {.gguf = std::move(head), .other = {}, .form = {}, .mapped = true};
-  } else if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf))) {
+  } else if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf, n_ahead_))) {
     leave_out(std::move(stored.name));
     return {};
   }

@@ -24,7 +24,8 @@ enum class NameOf : uint8_t {
   split_up,
   fused_gate,
   experts,
-  latent
+  latent,
+  ahead
 };
 
 // Names without their last part, ".weight" or ".bias". "{}" is a decimal number: the layer, then
@@ -71,6 +72,12 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"}, NameOf::experts},
     {{"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"}, NameOf::experts},
     {{"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}, NameOf::experts},
+    {{"blk.{}.nextn.eh_proj", "model.layers.{}.eh_proj"}, NameOf::ahead},
+    {{"blk.{}.nextn.enorm", "model.layers.{}.enorm"}, NameOf::ahead},
+    {{"blk.{}.nextn.hnorm", "model.layers.{}.hnorm"}, NameOf::ahead},
+    {{"blk.{}.nextn.embed_tokens", "model.layers.{}.embed_tokens"}, NameOf::ahead},
+    {{"blk.{}.nextn.shared_head_head", "model.layers.{}.shared_head.head"}, NameOf::ahead},
+    {{"blk.{}.nextn.shared_head_norm", "model.layers.{}.shared_head.norm"}, NameOf::ahead},
 };
 
 constexpr std::string_view kIgnoredEndings[] = {
@@ -144,6 +151,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
     case NameOf::latent:
       return family->block.mixers == Mixers::latent ||
              family->block.mixers == Mixers::delta_or_latent;
+    case NameOf::ahead:
+      return may_predict_ahead(*family);
   }
   return false;
 }
@@ -234,6 +243,30 @@ std::optional<std::string> TensorNames::hf_of(std::string_view gguf_name) const 
     if (numbers) return fill(row.hf, *numbers) + std::string(row.whole ? "" : ending);
   }
   return std::nullopt;
+}
+
+bool may_predict_ahead(const FamilyRecord& family) {
+  return family.predicts_ahead || is_word_of(family.gguf_keys, "nextn_predict_layers");
+}
+
+// Checkpoints of Qwen have one such layer, in a module of its own.
+std::string name_of_ahead(std::string_view hf_name, int64_t n_layers) {
+  constexpr std::string_view kModule = "mtp.", kLayer = "mtp.layers.0.";
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"mtp.fc.weight", "eh_proj.weight"},
+      {"mtp.pre_fc_norm_embedding.weight", "enorm.weight"},
+      {"mtp.pre_fc_norm_hidden.weight", "hnorm.weight"},
+      {"mtp.embed_tokens.weight", "embed_tokens.weight"},
+      {"mtp.norm.weight", "shared_head.norm.weight"}};
+  if (!hf_name.starts_with(kModule)) return std::string(hf_name);
+  const auto in_layer = [&](std::string_view rest) {
+    return fmt::format("model.layers.{}.{}", n_layers, rest);
+  };
+  if (hf_name.starts_with(kLayer)) return in_layer(hf_name.substr(kLayer.size()));
+  for (const auto& [name, rest] : kOthers) {
+    if (hf_name == name) return in_layer(rest);
+  }
+  return std::string(hf_name);
 }
 
 bool is_ignored_hf_tensor(std::string_view hf_name) {

@@ -35,6 +35,12 @@ class TensorNames {
   std::string_view prefix_, head_prefixes_;  // that names of a class without a head lack
 };
 
+// Whether files of the family may have layers that predict tokens further ahead, after the others.
+bool may_predict_ahead(const FamilyRecord& family);
+// The name that a tensor of such a layer of a checkpoint has where it is one of all layers, of
+// which n_layers are before it; other names as they are.
+std::string name_of_ahead(std::string_view hf_name, int64_t n_layers);
+
 // Tensors of checkpoints that no decoder needs: rotary frequencies, causal masks, vision parts.
 bool is_ignored_hf_tensor(std::string_view hf_name);
 

@@ -332,6 +332,24 @@ TEST(TensorNames, WhatFitsNoRowKeepsItsName) {
   }
 }
 
+TEST(TensorNames, LayersThatPredictFurtherTokensComeAfterTheOthers) {
+  EXPECT_EQ(name_of_ahead("mtp.fc.weight", 4), "model.layers.4.eh_proj.weight");
+  EXPECT_EQ(name_of_ahead("mtp.norm.weight", 4), "model.layers.4.shared_head.norm.weight");
+  EXPECT_EQ(name_of_ahead("mtp.layers.0.mlp.up_proj.weight", 4),
+            "model.layers.4.mlp.up_proj.weight");
+  for (const char* const other :
+       {"mtp.layers.1.mlp.up_proj.weight", "mtp.other", "model.norm.weight"})
+    EXPECT_EQ(name_of_ahead(other, 4), other);
+  const FamilyRecord* const glm = find_family("glm4moe");
+  EXPECT_EQ(TensorNames(glm).gguf_of("model.layers.46.shared_head.norm.weight").gguf,
+            "blk.46.nextn.shared_head_norm.weight");
+  EXPECT_EQ(TensorNames(glm).hf_of("blk.46.nextn.hnorm.weight"), "model.layers.46.hnorm.weight");
+  EXPECT_TRUE(may_predict_ahead(*glm));
+  EXPECT_TRUE(may_predict_ahead(*find_family("deepseek2")));
+  EXPECT_FALSE(may_predict_ahead(*find_family("llama")));
+  EXPECT_FALSE(TensorNames(find_family("llama")).gguf_of("model.layers.4.hnorm.weight").mapped);
+}
+
 TEST(TensorNames, GoesBack) {
   for (const auto& [hf, family] : std::initializer_list<std::pair<const char*, const char*>>{
            {"model.layers.5.self_attn.o_proj.weight", "llama"},

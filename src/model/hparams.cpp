@@ -300,6 +300,9 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
       }
     }
   }
+  if (std::ssize(counts) == h.n_layers + h.n_ahead) {
+    counts.resize(static_cast<size_t>(h.n_layers));
+  }
   if (std::ssize(counts) != h.n_layers) {
     return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
                 file.shown_key(kKey), counts.size(), h.n_layers);
@@ -475,16 +478,18 @@ Status read_unlike_layers(const ModelFile& file, const BlockSpec& block, HParams
   return {};
 }
 
-// GGUF files count layers that predict tokens further ahead; they come last and are not computed.
-Result<int64_t> read_layers(const ModelFile& file, const FamilyRecord& family) {
+// Files count layers that predict tokens further ahead; they come last.
+Status read_layers(const ModelFile& file, const FamilyRecord& family, HParams& h) {
   constexpr std::string_view kAhead = "nextn_predict_layers";
   const int64_t n = TRY(read_dimension(file, "block_count"));
   if (n > 4096) return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), n);
-  if (file.find(kAhead) == nullptr || !is_word_of(family.gguf_keys, kAhead)) return n;
-  const int64_t n_ahead = TRY(file.integer(kAhead));
-  if (n_ahead >= 0 && n_ahead < n) return n - n_ahead;
+  if (file.find(kAhead) != nullptr && may_predict_ahead(family)) {
+    h.n_ahead = TRY(file.integer(kAhead));
+  }
+  h.n_layers = n - h.n_ahead;
+  if (h.n_ahead >= 0 && h.n_ahead < n) return {};
   return fail(Code::corrupt, "{}: '{}' = {} of {} layers", file.path(), file.shown_key(kAhead),
-              n_ahead, n);
+              h.n_ahead, n);
 }
 
 // Which of the two keys a file has follows the name that its converter found in the config, not the
@@ -518,7 +523,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   if (!family.block.has_layers) return read_table_numbers(file);
   HParams h;
   TRY(read_activations(file, family.block, h));
-  h.n_layers = TRY(read_layers(file, family));
+  TRY(read_layers(file, family, h));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   const bool only_scans = family.block.mixers == Mixers::state_space;
   TRY(read_feed_forwards(file, family.block, h));

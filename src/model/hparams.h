@@ -18,6 +18,7 @@ namespace ruv {
 
 struct HParams {
   int64_t n_layers = 0;
+  int64_t n_ahead = 0;  // layers after them, which predict tokens further ahead
   int64_t n_embd = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // of a layer with attention

@@ -212,7 +212,8 @@ TEST(HParams, AFileSaysHowExpertsAreChosenAndWeighted) {
   EXPECT_TRUE(chosen.normalises);
 }
 
-TEST(HParams, LayersThatPredictFurtherTokensAreNotComputed) {
+TEST(HParams, LayersThatPredictFurtherTokensAreNotOfTheModel) {
+  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_ahead, 1);
   EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_layers, 3);
   EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{0}).read().n_layers, 4);
   for (const int64_t n : {int64_t{-1}, int64_t{4}, int64_t{1} << 40}) {
