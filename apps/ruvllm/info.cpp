@@ -43,6 +43,7 @@ struct FileReport {
   const HParams* numbers = nullptr;  // null: they could not be read
   PartState tokenizer, chat_template;
   std::string tokenizer_kind;
+  std::string draft_head;
   int64_t n_vocab = 0;
   Faults faults;                  // none: it runs
   int64_t weight_bytes = 0;       // packed when it runs, else as in the file
@@ -90,6 +91,7 @@ void describe_needs(FileReport& report) {
   }
   if (!report.faults.empty()) return;
   report.weight_bytes = model_info(*report.model).weight_bytes;
+  report.draft_head = draft_head_text(*report.model);
   if (report.machine_bytes > 0 && report.weight_bytes > report.machine_bytes) {
     report.faults.add(
         fail(Code::out_of_memory, "the weights take {} and this machine has {} of memory",
@@ -211,6 +213,7 @@ Json report_json(const FileReport& report, bool with_tensors) {
   out["tokenizer"]["kind"] = report.tokenizer_kind;
   out["tokenizer"]["n_vocab"] = report.n_vocab;
   out["chat_template"] = part_json(report.chat_template);
+  out["draft_head"] = report.draft_head;
   if (report.numbers != nullptr) out["embedding"] = embedding_json(*report.model);
   out["needs"] = {{"weight_bytes", report.weight_bytes},
                   {"kv", std::string(kv_type_name(report.kv_type))},
@@ -337,6 +340,7 @@ void print_report(const FileReport& report, bool with_tensors) {
                        fmt::format("{}, {} tokens", report.tokenizer_kind, report.n_vocab)));
   print_fact("chat template", part_text(report.chat_template, "yes"));
   if (report.numbers != nullptr) print_fact("embeddings", embedding_text(*report.model));
+  if (!report.draft_head.empty()) print_fact("drafting head", report.draft_head);
   print_needs(report);
   const PackedFolder packed = packed_files();
   print_fact("packed files",

@@ -40,6 +40,8 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
   line.flag("--portable", call.portable,
             "Compute the same bytes as every other machine also with bf16 weights; where the "
             "processor multiplies pairs of bf16, such models are mostly slower then");
+  line.flag("--no-draft-head", call.no_draft_head,
+            "Leave out the layers of the file that draft tokens; it saves their memory");
   add_ignore_flag(line, call.ignored_keys);
 }
 
@@ -53,6 +55,7 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.n_threads = n_threads;
   options.ignored_keys = load.ignored_keys;
   options.portable = load.portable;
+  options.draft_head = !load.no_draft_head;
   options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
   if (load.packed_cache == "off") options.packed_cache_dir.clear();
   options.progress = [&](LoadStage stage, double share) {

@@ -26,8 +26,9 @@ struct LoadCall {
   std::string packed_cache = {};
   std::vector<std::string> ignored_keys = {};
   bool portable = false;
+  bool no_draft_head = false;
 };
-// --packed-cache, --portable and --ignore-key.
+// --packed-cache, --portable, --no-draft-head and --ignore-key.
 void add_load_flags(CommandLine& line, LoadCall& call);
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys);
 

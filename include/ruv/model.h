@@ -37,6 +37,7 @@ struct LoadOptions {
   // that multiply pairs of bf16 (AVX512-BF16), do not do so otherwise: without it their prompts are
   // read faster, with activations rounded to bf16. Not read where `isa` is given.
   bool portable = false;
+  bool draft_head = true;  // layers that predict tokens further ahead are loaded, and draft
   // Called occasionally while loading, from one thread, with the share done in [0, 1].
   std::function<void(LoadStage, double)> progress;
   // Called a few times at most, while loading.

@@ -42,6 +42,10 @@ class ModelExecutor final : public Executor {
     return StepResult{model_->device->rows(output->logits, logits_),
                       model_->device->rows(output->hidden, hidden_)};
   }
+  HostRows run_head(const HeadStep& step) override {
+    const View logits = decode_head(*ops_, *model_, step, activations_, n_ctx_);
+    return model_->device->rows(logits, logits_);
+  }
   KvPages& pages() override { return pages_; }
   void each(int64_t n, const std::function<void(int, int64_t)>& f) override {
     pool_.run_items(n, f);

@@ -9,6 +9,7 @@
 
 #include "device/kv_pages.h"
 #include "model/decoder.h"
+#include "model/draft_head.h"
 
 namespace ruv {
 
@@ -52,6 +53,9 @@ class Executor {
     each(beside.n, [&](int, int64_t i) { beside.f(i); });
     return run(batch, stop);
   }
+  // Computes a step of the model's drafting head after the last one, its own or the model's, and
+  // gives its logits, valid until the next call of either. Requires: the model has a head.
+  virtual HostRows run_head(const HeadStep& /*step*/) { return {}; }
   virtual KvPages& pages() = 0;
   // Calls f(thread, 0) … f(thread, n - 1), on several threads if there are, thread < n_threads(),
   // and returns when all are done. f must not throw.

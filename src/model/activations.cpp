@@ -79,7 +79,6 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const RelativePlan& relative = h.relative;
   const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
-  const int64_t input_cols = h.n_layers * h.n_layer_input;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
   std::vector<Part> parts = {
       {&a.views_.x, max_rows, h.n_embd},
@@ -105,11 +104,12 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.router, max_rows, widest(model, LayerSize::experts)},
       {&a.views_.routes, max_rows, 2 * h.n_experts_used},
       {&a.views_.beside, model.family->experts.beside_dense ? max_rows : 0, h.n_embd},
-      {&a.views_.layer_inputs, max_rows, input_cols},
-      {&a.views_.layer_embd, max_rows, input_cols},
+      {&a.views_.layer_inputs, max_rows, h.n_layers * h.n_layer_input},
+      {&a.views_.layer_embd, max_rows, h.n_layers * h.n_layer_input},
       {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, std::max(h.n_embd, h.n_latent)},
       {&a.views_.expert_in, max_rows, h.n_latent},
       {&a.views_.expert_out, max_rows, h.n_latent},
+      {&a.views_.joined, max_rows, model.head != nullptr ? 2 * h.n_embd : 0},
       {&a.views_.logits, max_outputs, h.n_vocab},
       {&a.views_.state_low, max_rows, by_column ? scan.n_steps : 0},
       {&a.views_.state_b, max_rows, by_column ? scan.n_state : 0},
@@ -166,6 +166,7 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
                      &cut.beside,
                      &cut.layer_inputs,
                      &cut.layer_embd,
+                     &cut.joined,
                      &cut.expert_in,
                      &cut.expert_out}) {
     view->n_rows = n_rows;
@@ -183,7 +184,8 @@ OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
       h.state_space.exists() ? std::max(kScanColumns, h.state_space.head_dim()) : 0;
   OpsLimits limits{
       .max_rows = max_rows,
-      .max_k = std::max({h.n_embd, widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
+      .max_k = std::max({model.head != nullptr ? 2 * h.n_embd : h.n_embd, widest_factor(model),
+                         narrow.pairs, narrow.shares, max_rank}),
       .max_experts = h.n_experts,
       .max_chosen = h.n_experts_used,
       .max_state_keys = std::max({h.delta.key_dim, h.time_mix.head_dim, h.state_space.n_state}),

@@ -10,6 +10,7 @@
 #include "model/bind_distances.h"
 #include "model/bind_latent.h"
 #include "model/bind_time_mix.h"
+#include "model/draft_head.h"
 #include "model/file_rows.h"
 #include "model/key_centre.h"
 
@@ -39,7 +40,29 @@ class Binder {
     const bool scores =
         m_.file->find("classifier.activation") != nullptr || source_.has("cls.output.weight");
     if (m_.h.bidirectional && scores) TRY(source_.noted("cls.", bind_scores()));
+    if (m_.head != nullptr) TRY(bind_head());
     m_.file->drop_pages();
+    return {};
+  }
+
+  // Files may leave out embeddings and output that are the model's.
+  Status bind_head() {
+    const int64_t n = m_.h.n_embd;
+    m_.layers.resize(static_cast<size_t>(m_.h.n_layers) + 1);
+    TRY(bind_layer(m_.h.n_layers, m_.layers.back()));
+    DraftHead& head = *m_.head;
+    TRY(bind_norm(prefix_ + "nextn.enorm", n, head.embd_norm));
+    TRY(bind_norm(prefix_ + "nextn.hnorm", n, head.hidden_norm));
+    TRY(bind_norm(prefix_ + "nextn.shared_head_norm", n, head.norm));
+    head.join = TRY(source_.pack(TRY(source_.matrix(name_of("nextn.eh_proj"), n, 2 * n))));
+    const TensorInfo* const table = m_.file->find_tensor("token_embd.weight");
+    const int64_t n_vocab = table == nullptr || table->shape.empty() ? -1 : table->shape[0];
+    if (const std::string name = name_of("nextn.embed_tokens"); source_.has(name)) {
+      head.token_embd = TRY(source_.lookup(TRY(source_.matrix(name, n_vocab, n))));
+    }
+    if (const std::string name = name_of("nextn.shared_head_head"); source_.has(name)) {
+      head.output = TRY(source_.pack(TRY(source_.matrix(name, n_vocab, n))));
+    }
     return {};
   }
 
@@ -593,5 +616,9 @@ class Binder {
 }  // namespace
 
 Status bind_weights(Model& model, WeightSource& source) { return Binder(model, source).run(); }
+
+Status bind_draft_head(Model& model, WeightSource& source) {
+  return Binder(model, source).bind_head();
+}
 
 }  // namespace ruv

@@ -2,6 +2,9 @@
 // is. Shapes: x (rows, n_embd) is the residual stream; q (rows, n_heads·head_dim).
 #include "model/decoder.h"
 
+#include <algorithm>
+
+#include "model/draft_head.h"
 #include "model/layer_step.h"
 
 namespace ruv {
@@ -316,14 +319,17 @@ View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, 
   return hidden;
 }
 
+void write_logits(Ops& ops, const Model& m, const Weight& output, View logits, View last) {
+  ops.matmul(logits, last, output, m.output_bias);
+  if (m.h.logit_scale != 1) ops.scale(logits, m.h.logit_scale);
+  if (m.h.final_softcap > 0) ops.softcap(logits, m.h.final_softcap);
+}
+
 StepOutput outputs(Ops& ops, const Model& m, const Batch& batch, const Activations::Views& a) {
   StepOutput out{a.logits, a.h2.rows(0, 0)};
   if (batch.n_hidden() > 0) out.hidden = hidden_of(ops, m, batch.hidden_rows, a.x, a.h2);
   if (batch.n_logits() == 0) return out;
-  const View last = hidden_of(ops, m, batch.logit_rows, a.x, a.h);
-  ops.matmul(a.logits, last, m.output, m.output_bias);
-  if (m.h.logit_scale != 1) ops.scale(a.logits, m.h.logit_scale);
-  if (m.h.final_softcap > 0) ops.softcap(a.logits, m.h.final_softcap);
+  write_logits(ops, m, m.output, a.logits, hidden_of(ops, m, batch.logit_rows, a.x, a.h));
   return out;
 }
 
@@ -423,6 +429,41 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
     }
   }
   return outputs(ops, m, batch, a);
+}
+
+// The head's layer reads a stream of its own, so that nothing of the model's is kept but a.x.
+View decode_head(Ops& ops, const Model& m, const HeadStep& step, const Activations& activations,
+                 int64_t n_ctx) {
+  const auto& [batch, from, goes_on] = step;
+  const DraftHead& head = *m.head;
+  const int64_t n_before = *std::ranges::max_element(from) + 1;
+  const View before = activations.rows(n_before, 0).x;
+  const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
+  const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
+  const LayerPlan& plan = m.plans.back();
+
+  ops.begin(batch, ropes);
+  if (goes_on) {
+    ops.gather(a.h2, before, from);
+    apply(ops, a.h2, a.h2, head.norm, plan);
+  } else {
+    hidden_of(ops, m, from, before, a.h2);
+  }
+  apply(ops, a.h2, a.h2, head.hidden_norm, plan);
+  ops.embed(a.h, head.token_embd.empty() ? m.token_embd : head.token_embd, batch.tokens,
+            m.h.embed_scale);
+  apply(ops, a.h, a.h, head.embd_norm, plan);
+  ops.join(a.joined, a.h, a.h2);
+  ops.matmul(a.x, a.joined, head.join, {});
+  enter(ops, a.h, a.x, NormRole::attn, plan, m.layers.back());
+  layer(ops, m, m.h.n_layers, ropes, a, {ops, batch, a.low_rank, m.h.n_layers});
+  add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, m.layers.back());
+  if (batch.n_logits() == 0) return a.logits;
+  const View last = a.h.rows(0, batch.n_logits());
+  ops.gather(last, a.x, batch.logit_rows);
+  apply(ops, last, last, head.norm, plan);
+  write_logits(ops, m, head.output.empty() ? m.output : head.output, a.logits, last);
+  return a.logits;
 }
 
 }  // namespace ruv

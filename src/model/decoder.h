@@ -23,6 +23,7 @@ class Activations {
     // The experts' result beside a dense feed-forward's; the own inputs of all layers, and what
     // they are made of.
     View beside, layer_inputs, layer_embd;
+    View joined;  // what a drafting head's stream is made of
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;

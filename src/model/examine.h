@@ -20,4 +20,7 @@ struct ExaminedModel {
 // Any thread. Never fails: what is wrong is in the faults.
 ExaminedModel examine_model(const std::string& path, const LoadOptions& options = {});
 
+// What the drafting head of the file is, or why it is not used; empty: the file has none.
+std::string draft_head_text(const Model& model);
+
 }  // namespace ruv

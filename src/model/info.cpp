@@ -46,7 +46,7 @@ ModelInfo model_info(const Model& model) {
       const auto matrices = model.layers[i][row.role].matrices();
       for (const Weight& weight : matrices) n_bytes += weight.n_bytes();
       info.weight_bytes += n_bytes;
-      if (matrices.empty()) continue;
+      if (matrices.empty() || std::cmp_equal(i, model.h.n_layers)) continue;  // the head's
       info.weight_bytes_per_token +=
           n_bytes / std::ssize(matrices) * model.plans[i].n_matrices_used(row.role);
     }

@@ -8,6 +8,7 @@
 #include "family/word_list.h"
 #include "format/tensor_names.h"
 #include "model/bind_weights.h"
+#include "model/draft_head.h"
 #include "model/examine.h"
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
@@ -47,10 +48,7 @@ Faults find_unused(const Model& m, const WeightSource& source) {
   for (const TensorInfo& tensor : m.file->tensors()) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
     if (is_of_sharing_layer(m, tensor.name)) continue;
-    if (is_word_of(m.family->gguf_keys, "nextn_predict_layers") &&
-        is_behind(tensor.name, m.h.n_layers)) {
-      continue;
-    }
+    if (m.h.n_ahead > 0 && is_behind(tensor.name, m.h.n_layers)) continue;
     faults.add(
         fail(Code::unsupported,
              "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "
@@ -244,12 +242,25 @@ Status open_file(Model& model, const std::string& path, const LoadOptions& optio
   return {};
 }
 
+// A head that lacks something keeps no model from running.
+void settle_draft_head(Model& model, const LoadOptions& options) {
+  plan_draft_head(model);
+  if (!options.draft_head) drop_draft_head(model, "it was not wanted");
+  if (model.head == nullptr) return;
+  WorkerPool pool(1);
+  WeightSource source(*model.file, *model.device, pool, {.shapes_only = true});
+  if (const Status status = bind_draft_head(model, source); !status.ok()) {
+    drop_draft_head(model, status.message());
+  }
+}
+
 // Everything but weights and texts.
-Status read_numbers(Model& model) {
+Status read_numbers(Model& model, const LoadOptions& options) {
   model.family = TRY(model.file->known_family());
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
+  settle_draft_head(model, options);
   return {};
 }
 
@@ -287,7 +298,7 @@ ExaminedModel examine_model(const std::string& path, const LoadOptions& options)
   out.model = model;
   bind_text(*model);
   out.faults.add(model->file->faults());
-  const Status numbers = read_numbers(*model);
+  const Status numbers = read_numbers(*model, options);
   out.has_numbers = numbers.ok();
   // A number may be missing because the key that has it is refused.
   if (out.faults.empty() || numbers.code() != Code::not_found) out.faults.add(numbers);
@@ -307,7 +318,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   const auto model = std::make_shared<Model>();
   TRY(open_file(*model, path, options, false));
   TRY(Status(model->file->usable()));
-  TRY(read_numbers(*model));
+  TRY(read_numbers(*model, options));
   bind_embed(*model);
   // Beside the weights: a large vocabulary takes a tenth of a second.
   Pending<bool> text = run_beside([&m = *model] {

@@ -92,11 +92,18 @@ struct LayerWeights {
   const NormWeights& operator[](NormRole role) const { return norms[static_cast<size_t>(role)]; }
 };
 
+// What a drafting head has besides its layer (model/draft_head.h).
+struct DraftHead {
+  NormWeights embd_norm, hidden_norm, norm;
+  Weight join;                // (n_embd, 2 · n_embd)
+  Weight token_embd, output;  // empty: the model's
+};
+
 struct Model {
   const FamilyRecord* family = nullptr;
   HParams h;
   RopePlans rope;
-  std::vector<LayerPlan> plans;    // one for each layer
+  std::vector<LayerPlan> plans;    // one for each layer, and then the head's
   std::shared_ptr<Device> device;  // whose memory has the weights, in its form
   Weight token_embd;               // plain rows
   Weight position_embd;            // plain rows; learned positions only
@@ -109,10 +116,12 @@ struct Model {
   Weight layer_input_embd;  // plain rows
   Linear layer_input_proj;
   NormWeights layer_input_norm;
-  std::vector<LayerWeights> layers;
+  std::vector<LayerWeights> layers;  // by plan
   NormWeights output_norm;
-  Weight output;       // empty: an encoder has none
-  Vector output_bias;  // empty: none
+  Weight output;                    // empty: an encoder has none
+  Vector output_bias;               // empty: none
+  std::unique_ptr<DraftHead> head;  // null: none
+  std::string head_unused;          // why a head of the file is not used; empty: it has none
   bool from_packed_file = false;
   // Memory does not hold all weights beside what a step needs: they are read from the packed file
   // as they are multiplied, those used most from the pages of it that the system keeps.

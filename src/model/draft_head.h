@@ -1,0 +1,37 @@
+// A drafting head that a model's file brings: one more layer after the others, which predicts the
+// token after the next one (multi-token prediction, DeepSeek-V3, arXiv 2412.19437). At place i of a
+// text it reads the model's hidden state there, after the last norm, and the token at i + 1:
+//   x = join · (norm(embedding of the token), norm(state)),
+// then comes a layer of the family's own kind, and its result, normalised, gives the logits of the
+// token at i + 2. That result is also the state that the head reads to draft one token further.
+// The layer has place `n_layers` among plans, weights and the layers of a cache.
+#pragma once
+
+#include "model/decoder.h"
+#include "model/weight_source.h"
+
+namespace ruv {
+
+// Sets the head and the plan of its layer where the file has one that can be computed, else
+// head_unused. Requires: the model has its plans and nothing of a head.
+void plan_draft_head(Model& model);
+// Takes them back.
+void drop_draft_head(Model& model, std::string why);
+
+// Binds the head's weights, its layer's among them. Fails: as bind_weights. Requires: a head.
+Status bind_draft_head(Model& model, WeightSource& source);
+
+// Rows that the head computes. Row r of the batch, at place i of its sequence, has the token at
+// i + 1, and reads the hidden state of row from[r] of the step before, which was the model's, or,
+// with goes_on, the head's own.
+struct HeadStep {
+  const Batch& batch;
+  std::span<const int32_t> from;
+  bool goes_on = false;
+};
+// Gives the logits that the batch wants. Keys and values go to its pages, in the head's layer.
+// Requires: as decode; all rows are tokens; the activations are those of the step before.
+View decode_head(Ops& ops, const Model& m, const HeadStep& step, const Activations& a,
+                 int64_t n_ctx);
+
+}  // namespace ruv

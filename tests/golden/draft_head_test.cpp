@@ -1,0 +1,202 @@
+// Drafting heads against an independent reference (make_head_goldens.py): logits after all rows of
+// a text that was read at once or in parts, and of one draft further, from folders and GGUF files.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/file.h"
+#include "cache/page_list.h"
+#include "device/batch_builder.h"
+#include "engine/executor.h"
+#include "format/model_file.h"
+#include "format/quantize.h"
+#include "model/examine.h"
+#include "ruv/model.h"
+#include "test_golden_files.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+using Rows = std::vector<std::vector<float>>;
+
+constexpr double kBound = 2e-4;  // of the logits' standard deviation
+
+// A text that a model and its head read.
+class HeadText {
+ public:
+  explicit HeadText(const Model& model)
+      : executor_(*Executor::create(model, {.n_threads = 1,
+                                            .n_pages = 8,
+                                            .frames = FrameLimits{.n_lists = 1, .n_rows = 128},
+                                            .max_rows = 128,
+                                            .max_outputs = 128,
+                                            .n_ctx = 128})),
+        frames_(frames_of(executor_->pages())),
+        pool_(8, frames_),
+        pages_(pool_) {
+    pages_.grow(128, executor_->pages());
+  }
+
+  // Logits of the head after each of ids but the last, read in steps of `chunk` rows, and after the
+  // token that is drafted then.
+  Rows logits(const std::vector<Token>& ids, Token drafted, int64_t chunk) {
+    Rows rows;
+    const int64_t n = std::ssize(ids);
+    std::vector<int32_t> from;
+    for (int64_t first = 0; first < n - 1; first += chunk) {
+      const int64_t n_rows = std::min(chunk, n - 1 - first);
+      const std::span all(ids);
+      batch_.clear();
+      pages_.begin_step(batch_, {first, n_rows});
+      batch_.add(all.subspan(static_cast<size_t>(first), static_cast<size_t>(n_rows)));
+      executor_->run(batch_.batch());
+      pages_.finish_step(first + n_rows);
+      from.clear();
+      for (int64_t i = 0; i < n_rows; ++i) from.push_back(static_cast<int32_t>(i));
+      batch_.clear();
+      batch_.begin_sequence(first, pages_.pages());
+      batch_.add(all.subspan(static_cast<size_t>(first) + 1, static_cast<size_t>(n_rows)));
+      batch_.want_logits(n_rows);
+      keep(executor_->run_head({batch_.batch(), from, false}), rows);
+    }
+    from = {from.back()};
+    batch_.clear();
+    batch_.begin_sequence(n - 1, pages_.pages());
+    batch_.add(drafted);
+    batch_.want_logits();
+    keep(executor_->run_head({batch_.batch(), from, true}), rows);
+    return rows;
+  }
+
+ private:
+  static void keep(HostRows logits, Rows& rows) {
+    for (int64_t i = 0; i < logits.n_rows; ++i) {
+      rows.emplace_back(logits.row(i), logits.row(i) + logits.n_cols);
+    }
+  }
+
+  std::unique_ptr<Executor> executor_;
+  std::vector<PageFrames> frames_;
+  PagePool pool_;
+  PageList pages_;
+  BatchBuilder batch_;
+};
+
+double worst_gap(const Rows& got, const Json& answer) {
+  double worst = 0;
+  for (size_t i = 0; i < answer.at("positions").size(); ++i) {
+    const auto position = answer.at("positions")[i].get<size_t>();
+    const auto want = answer.at("logits")[i].get<std::vector<double>>();
+    if (position >= got.size()) return INFINITY;
+    for (size_t j = 0; j < want.size(); ++j) {
+      const double gap = std::abs(double{got[position][j]} - want[j]);
+      worst = std::isnan(gap) ? INFINITY : std::max(worst, gap);
+    }
+  }
+  return worst / answer.at("std").get<double>();
+}
+
+void expect_answers(const std::string& path, const Json& golden) {
+  LoadOptions options;
+  options.n_threads = 1;
+  const auto model = load_model(path, options);
+  ASSERT_TRUE(model) << model.error().message();
+  ASSERT_NE((*model)->head, nullptr) << (*model)->head_unused;
+  EXPECT_EQ(draft_head_text(**model), "1 layer for multi-token prediction");
+  for (const Json& answer : golden.at("answers")) {
+    const std::vector<Token> ids = prompt_of(golden, answer.at("length").get<size_t>());
+    const auto drafted = answer.at("drafted").get<Token>();
+    const Rows whole = HeadText(**model).logits(ids, drafted, 128);
+    EXPECT_LE(worst_gap(whole, answer), kBound) << ids.size() << " ids";
+    EXPECT_EQ(HeadText(**model).logits(ids, drafted, 7), whole);
+  }
+}
+
+Json head_goldens() {
+  const std::string path = RUV_SOURCE_DIR "/tests/golden/heads/heads.json";
+  return *parse_json(*read_text_file(path), path);
+}
+
+class DraftHeads : public testing::Test {
+ protected:
+  DraftHeads() { fs::create_directories(root_); }
+  ~DraftHeads() override { fs::remove_all(root_); }
+
+  std::string export_of(const std::string& folder) {
+    const std::string path = root_ + "/model.gguf";
+    fs::remove(path);
+    const auto file = ModelFile::open(folder);
+    EXPECT_TRUE(file);
+    const Status status = quantize_model(**file, "f32", path);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return path;
+  }
+
+  std::string root_ = testing::TempDir() + "ruv_heads_" + std::to_string(getpid());
+};
+
+TEST_F(DraftHeads, LogitsAreThoseOfTheReference) {
+  int n_kept = 0;
+  for (const Json& golden : head_goldens()) {
+    SCOPED_TRACE(golden.at("name").get<std::string>() + " " + golden.at("config").dump());
+    const std::string folder = root_ + "/model";
+    fs::remove_all(folder);
+    write_folder(folder, golden);
+    expect_answers(folder, golden);
+    const auto type = golden.at("config").at("model_type").get<std::string>();
+    const bool has_place = type == "glm4_moe" || type == "qwen3_5_text";
+    const std::string gguf = export_of(folder);
+    if (has_place) {
+      expect_answers(gguf, golden);
+      ++n_kept;
+      continue;
+    }
+    // GGUF files of the family have no place for a head.
+    const auto model = load_model(gguf, LoadOptions{});
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_EQ((*model)->head, nullptr);
+    EXPECT_EQ((*model)->h.n_layers, golden.at("config").at("num_hidden_layers").get<int64_t>());
+    EXPECT_EQ(draft_head_text(**model), "");
+  }
+  EXPECT_GE(n_kept, 8);
+}
+
+TEST_F(DraftHeads, AHeadThatCannotBeComputedIsNamedAndLeftUnused) {
+  Json golden = head_goldens().front();
+  const auto n_layers = golden.at("config").at("num_hidden_layers").get<int64_t>();
+  const std::string lacking = "model.layers." + std::to_string(n_layers) + ".hnorm.weight";
+  Json kept = Json::array();
+  for (const Json& tensor : golden.at("tensors")) {
+    if (tensor.at(0).get<std::string>() != lacking) kept.push_back(tensor);
+  }
+  golden["tensors"] = kept;
+  write_folder(root_ + "/model", golden);
+  EXPECT_TRUE(check_model(root_ + "/model").ok());
+  const auto model = load_model(root_ + "/model", LoadOptions{});
+  ASSERT_TRUE(model) << model.error().message();
+  EXPECT_EQ((*model)->head, nullptr);
+  EXPECT_EQ((*model)->cache_layout().layers.size(), static_cast<size_t>(n_layers));
+  const std::string text = draft_head_text(**model);
+  EXPECT_NE(text.find("not used"), text.npos) << text;
+  EXPECT_NE(text.find(lacking), text.npos) << text;
+}
+
+TEST_F(DraftHeads, AreLeftOutWhereTheyAreNotWanted) {
+  const Json golden = head_goldens().front();
+  write_folder(root_ + "/model", golden);
+  LoadOptions options;
+  options.draft_head = false;
+  const auto without = load_model(root_ + "/model", options);
+  const auto with = load_model(root_ + "/model", LoadOptions{});
+  ASSERT_TRUE(without);
+  ASSERT_TRUE(with);
+  EXPECT_EQ((*without)->head, nullptr);
+  EXPECT_LT(model_info(**without).weight_bytes, model_info(**with).weight_bytes);
+  EXPECT_EQ(model_info(**without).weight_bytes_per_token,
+            model_info(**with).weight_bytes_per_token);
+}
+
+}  // namespace
+}  // namespace ruv
