@@ -130,15 +130,14 @@ struct Request {
 
 using RequestId = uint64_t;
 
-// Speculative-decoding counters. Drafts are guesses of the next tokens that one step verifies
-// together; they do not change the bytes of an answer.
+// Counters of drafts: guesses of next tokens, which do not change the bytes of an answer.
 struct SpeculativeStats {
-  int64_t n_drafted = 0;   // tokens drafted and checked
-  int64_t n_accepted = 0;  // of these, right
-  int64_t n_passes = 0;    // sequences' turns in a step that decodes, with or without drafts
-  int64_t n_tokens = 0;    // generated in these passes
-  // Speed with drafts over speed without them: the time that plain steps would have taken for the
-  // same tokens, by the measured cost of a step, over the time it took. 0: nothing was drafted.
+  int64_t n_drafted = 0;                                  // tokens drafted and checked
+  int64_t n_accepted = 0;                                 // of these, right
+  int64_t n_drafted_by_head = 0, n_accepted_of_head = 0;  // by the head of the file
+  int64_t n_passes = 0;  // sequences' turns in a step that decodes, with or without drafts
+  int64_t n_tokens = 0;  // generated in these passes
+  // What plain steps cost for the same tokens, as measured, over the time that it took. 0: unknown.
   double speed_up = 0;
 
   // n_accepted / n_drafted; 0 when nothing was drafted.

@@ -32,12 +32,9 @@ bool advance(Sequence& sequence, const PackedRows& rows, int64_t now_ns, int64_t
 
 }  // namespace
 
-DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, PrefixCache& prefixes,
-                             int64_t max_outputs, int64_t n_vocab)
-    : executor_(&executor),
-      speculator_(&speculator),
-      prefixes_(&prefixes),
-      choices_(max_outputs, n_vocab) {}
+DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, int64_t max_outputs,
+                             int64_t n_vocab)
+    : executor_(&executor), speculator_(&speculator), choices_(max_outputs, n_vocab) {}
 
 HostWork DraftVerifier::begin(std::span<const PackedRows> rows) {
   masked_.clear();
@@ -74,7 +71,6 @@ int64_t DraftVerifier::accept(const PackedRows& rows, int64_t now_ns) {
   if (!has_memory || !was_chosen) sequence.run_out_of_memory(now_ns);
   speculator_->record(sequence, rows.n_drafts, n_accepted);
   if (!sequence.is_finished()) return n_accepted;
-  prefixes_->keep(sequence);
   // Without memory its answer helps no later draft.
   (void)try_allocating([&] { speculator_->finished(sequence); });
   return n_accepted;

@@ -14,8 +14,7 @@ namespace ruv {
 class DraftVerifier {
  public:
   // All outlive it. At most max_outputs rows of logits in a step.
-  DraftVerifier(Executor& executor, Speculator& speculator, PrefixCache& prefixes,
-                int64_t max_outputs, int64_t n_vocab);
+  DraftVerifier(Executor& executor, Speculator& speculator, int64_t max_outputs, int64_t n_vocab);
 
   // What can be decided before the step has logits: which tokens constraints allow in its rows. A
   // sequence for which memory runs out meanwhile gets no choices. Throws std::bad_alloc. Requires:
@@ -23,9 +22,9 @@ class DraftVerifier {
   HostWork begin(std::span<const PackedRows> rows);
   // Chooses the tokens after all rows that gave logits. Requires: the work of begin() is done.
   void choose(std::span<const PackedRows> rows, HostRows logits);
-  // Reports the tokens of one sequence and returns how many drafted ones were right. A sequence
-  // that ends leaves what it computed to the prefix cache. Where memory is out, the sequence ends
-  // with out_of_memory. Requires: its rows gave logits, and `choose` was called.
+  // Reports the tokens of one sequence and returns how many drafted ones were right. Where memory
+  // is out, the sequence ends with out_of_memory. Requires: its rows gave logits, and `choose` was
+  // called.
   int64_t accept(const PackedRows& rows, int64_t now_ns);
 
  private:
@@ -37,7 +36,6 @@ class DraftVerifier {
 
   Executor* executor_;
   Speculator* speculator_;
-  PrefixCache* prefixes_;
   std::vector<Masked> masked_;  // in the order of the step's rows
   StepChoices choices_;
 };

@@ -26,12 +26,14 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       prefixes_(pool_, executor_->pages(), options.kv, clock, std::move(parts.store)),
       tenants_(tenant_pages(options.kv)),
       timer_(model.h.share_of_experts()),
+      head_(model, *executor_, clock),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model), timer_, clock),
       input_(options, pool_, prefixes_, tenants_),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,
               options.max_sequences, options.max_sequences + kMaxDraftRows),
-      verifier_(*executor_, speculator_, prefixes_, options.max_sequences + kMaxDraftRows,
-                model.h.n_vocab) {}
+      verifier_(*executor_, speculator_, options.max_sequences + kMaxDraftRows, model.h.n_vocab) {
+  if (head_.exists()) speculator_.use_head(head_);
+}
 
 int64_t EngineCore::draft_rows(const CacheLayout& layout) {
   constexpr int64_t kDraftStates = int64_t{256} << 20;
@@ -234,6 +236,7 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
   if (packer_.rows().empty()) return false;
   if (on_prompts) on_prompts(packer_.prompts());
   const int64_t run_ns = clock_->now_ns();
+  head_.forget();
   const std::optional<StepResult> output =
       executor_->run(packer_.batch(), stop, verifier_.begin(packer_.rows()));
   if (!output || model_is_lost()) return true;
@@ -325,8 +328,43 @@ void EngineCore::report_hidden(Sequence& sequence, int64_t now_ns) {
   if (!try_allocating([&] { sequence.finish_hidden(now_ns); })) {
     sequence.run_out_of_memory(now_ns);
   }
-  prefixes_.keep(sequence);
   tenants_.close(sequence.tenant());
+}
+
+// The model's head, if there is one, reads the rows of the step that turned out right, so that it
+// knows what pages hold when others get them. Returns the milliseconds that it took.
+double EngineCore::read_by_head() {
+  if (!head_.exists()) return 0;
+  StepShape plain;
+  for (const PackedRows& packed : packer_.rows()) {
+    const Sequence& sequence = *packed.sequence;
+    if (packed.first_output < 0 || sequence.is_finished()) continue;
+    plain = plain + StepShape::of(sequence.n_computed(), 1, 1);
+  }
+  double ms = 0;
+  const auto read = [&] {
+    head_.clear();
+    for (size_t i = 0; i < packer_.rows().size(); ++i) {
+      const PackedRows& packed = packer_.rows()[i];
+      const BatchSequence& rows = packer_.batch().sequences[i];
+      Sequence& sequence = *packed.sequence;
+      // A row is read together with the token after it.
+      const int64_t end = std::min(sequence.n_computed(), sequence.n_tokens() - 1);
+      const int64_t first = rows.first_position;
+      const bool has_pages = pages_for(end) <= sequence.pages().n_pages();
+      if (!sequence.may_draft() || !sequence.media().empty() || end <= first || !has_pages)
+        continue;
+      const bool goes_on = packed.first_output >= 0 && !sequence.is_finished();
+      const bool wants = goes_on && speculator_.wants_head(sequence, plain);
+      head_.add(first, sequence.pages().pages(), rows.row_begin,
+                std::span(sequence.tokens())
+                    .subspan(static_cast<size_t>(first) + 1, static_cast<size_t>(end - first)),
+                wants ? &Speculator::head_of(sequence) : nullptr);
+    }
+    ms = head_.read();
+  };
+  if (!try_allocating(read)) head_.forget();
+  return ms;
 }
 
 // Takes the step's results: counts what was computed, chooses tokens, reports events, and passes
@@ -351,7 +389,6 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
                                   packed.n_tokens + packed.n_drafts,
                                   packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
-    if (in_prompt) prefixes_.keep(sequence);
     if (sequence.wants_hidden() && sequence.n_computed() == sequence.n_tokens()) {
       report_hidden(sequence, now_ns);
     }
@@ -366,9 +403,14 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
     tenants_.generated(sequence.tenant(), n_new);
     if (sequence.is_finished()) tenants_.close(sequence.tenant());
   }
+  const double head_ms = read_by_head();
+  for (const PackedRows& packed : packer_.rows()) {
+    Sequence& sequence = *packed.sequence;
+    if (packed.in_prompt || sequence.is_finished()) prefixes_.keep(sequence);
+  }
   timer_.add(shape, ms_since(run_ns));
   input_.computed(has_prompts, step.n_passes > 0);
-  if (!has_prompts) speculator_.record_step(step, ms_since(start_ns));
+  if (!has_prompts) speculator_.record_step(step, ms_since(start_ns) + head_ms);
   erase_finished();
 }
 

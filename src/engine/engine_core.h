@@ -89,6 +89,7 @@ class EngineCore {
   void erase_finished();
   void advance(const StepResult& result, int64_t start_ns, int64_t run_ns);
   void report_hidden(Sequence& sequence, int64_t now_ns);
+  double read_by_head();
 
   const Model* model_;
   EngineOptions options_;
@@ -99,6 +100,7 @@ class EngineCore {
   PrefixCache prefixes_;
   TenantLedger tenants_;
   StepTimer timer_;
+  HeadDrafter head_;
   Speculator speculator_;  // before the sequences: their drafts refer to it
   ScheduleInput input_;
   StepPacker packer_;

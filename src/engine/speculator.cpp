@@ -39,6 +39,7 @@ SequenceDrafts& Speculator::drafts_of(Sequence& sequence) {
             SequenceDrafter(&history_, sequence.scope(), sequence.n_vocab(), sequence.n_ctx()),
         .length = DraftLength(*costs_, rates_),
         .timeline = {},
+        .head = {},
         .draft = {},
         .chance = {}});
   }
@@ -63,6 +64,7 @@ void Speculator::propose(std::span<Sequence* const> decoding, int64_t max_drafts
     }
   }
   if (draft_model_ != nullptr && n_left_ > 0) ask_model(decoding);
+  if (head_ != nullptr && n_left_ > 0) ask_head(decoding);
 }
 
 void Speculator::look_up(Sequence& sequence, int64_t n_most) {
@@ -129,9 +131,63 @@ void Speculator::ask_model(std::span<Sequence* const> decoding) {
   }
 }
 
+DraftChance Speculator::head_chance(Sequence& sequence, int64_t n_most,
+                                    const StepShape& step) const {
+  const int64_t n_tokens = sequence.n_tokens();
+  return {.source = DraftSource::head,
+          .n_available = n_most,
+          .step = step,
+          .n_tokens = n_tokens,
+          .n_sequences = std::max<int64_t>(1, step.n_outputs),
+          .draft_token_ms = head_->token_ms(n_tokens)};
+}
+
+HeadPlace& Speculator::head_of(Sequence& sequence) { return sequence.drafts()->head; }
+
+bool Speculator::wants_head(Sequence& sequence, const StepShape& plain) {
+  const int64_t n_most = std::min(most_for(sequence, kMaxDraft), kMaxModelDraft);
+  const SequenceDrafts& drafts = drafts_of(sequence);
+  return n_most > 0 && drafts.length.choose(head_chance(sequence, n_most, plain)) > 0;
+}
+
+// Asks the head for the sequences without a draft of which it knows the next token.
+void Speculator::ask_head(std::span<Sequence* const> decoding) {
+  head_turns_.clear();
+  asking_.clear();
+  for (Sequence* const sequence : decoding) {
+    const std::span<const PageId> pages = sequence->pages().pages();
+    const int64_t n_most = std::min({most_for(*sequence, n_left_), kMaxModelDraft,
+                                     HeadDrafter::most_tokens(pages, sequence->n_tokens())});
+    if (n_most < 1 || wanted(*sequence) > 0) continue;
+    SequenceDrafts& drafts = drafts_of(*sequence);
+    if (!head_->knows(drafts.head, sequence->n_tokens())) continue;
+    DraftChance chance = head_chance(*sequence, n_most, step_);
+    chance.n_sequences = plain_.n_rows;
+    const int64_t n = drafts.length.choose(chance);
+    if (n == 0) continue;
+    drafts.chance = chance;
+    drafts.draft.source = DraftSource::head;
+    drafts.draft.n_matched = 0;
+    grant(*sequence, n);
+    asking_.push_back(sequence);
+    head_turns_.push_back({&drafts.head, pages, n, &drafts.draft.tokens});
+  }
+  if (head_turns_.empty()) return;
+  head_->propose(head_turns_);
+  for (Sequence* const sequence : asking_) {
+    SequenceDrafts& drafts = *sequence->drafts();
+    sequence->cut_draft(drafts.draft.tokens);
+    drafts.n_wanted = std::ssize(drafts.draft.tokens);
+    drafts.chance.n_available = drafts.n_wanted;
+  }
+}
+
 void Speculator::record(Sequence& sequence, int64_t n_drafted, int64_t n_accepted) {
   if (SequenceDrafts* const drafts = sequence.drafts().get(); drafts != nullptr) {
     drafts->length.record(drafts->chance, n_drafted, n_accepted);
+    if (drafts->chance.source != DraftSource::head) return;
+    stats_.n_drafted_by_head += n_drafted;
+    stats_.n_accepted_of_head += n_accepted;
   }
 }
 

@@ -1,6 +1,6 @@
 // Speculator: drafts tokens for the sequences of an engine, from their own texts, from finished
-// answers, from what their forms hardly leave a choice in, and by a smaller model, and learns from
-// the outcome how far to draft. Used by the engine's thread.
+// answers, from what their forms hardly leave a choice in, by a smaller model and by the model's
+// own head, and learns from the outcome how far to draft. Used by the engine's thread.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include "engine/speculate/draft_length.h"
 #include "engine/speculate/draft_model.h"
 #include "engine/speculate/drafter.h"
+#include "engine/speculate/head_drafter.h"
 #include "engine/step_cost.h"
 #include "ruv/engine.h"
 
@@ -20,6 +21,7 @@ struct SequenceDrafts {
   SequenceDrafter drafter;
   DraftLength length;
   std::optional<DraftTimeline> timeline;  // in the draft model, if there is one
+  HeadPlace head;                         // of the model's head, if there is one
   Draft draft;                            // for the next step
   DraftChance chance;                     // the chance by which its length was chosen
   int64_t n_wanted = 0;                   // tokens of the draft to check
@@ -39,6 +41,14 @@ class Speculator {
         costs_(&costs),
         clock_(&clock),
         history_(history_tokens, seed) {}
+
+  // The model has a head, which drafts where nothing else does; it must outlive this object.
+  void use_head(HeadDrafter& head) { head_ = &head; }
+  // Whether drafts by the head would pay for the sequence in a step of these plain rows. Throws
+  // std::bad_alloc.
+  bool wants_head(Sequence& sequence, const StepShape& plain);
+  // What the head knows of it. Requires: wants_head() was asked.
+  static HeadPlace& head_of(Sequence& sequence);
 
   // Drafts at most max_drafts tokens in all for a step in which these sequences decode;
   // wanted(sequence) then returns each one's number.
@@ -63,8 +73,11 @@ class Speculator {
   void grant(const Sequence& sequence, int64_t n_drafts);
   void look_up(Sequence& sequence, int64_t n_most);
   void ask_model(std::span<Sequence* const> decoding);
+  void ask_head(std::span<Sequence* const> decoding);
+  DraftChance head_chance(Sequence& sequence, int64_t n_most, const StepShape& step) const;
 
   std::unique_ptr<DraftModel> draft_model_;
+  HeadDrafter* head_ = nullptr;
   const StepTimer* costs_;
   const Clock* clock_;
   DraftHistory history_;
@@ -77,6 +90,7 @@ class Speculator {
   StepShape step_;   // with the drafts that were granted
   int64_t n_left_ = 0;
   std::vector<DraftModel::Turn> turns_;
+  std::vector<HeadDrafter::Turn> head_turns_;
   std::vector<Sequence*> asking_;
   std::vector<Token> foreseen_;
 };

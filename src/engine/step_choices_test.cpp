@@ -89,6 +89,7 @@ class ChoicesTest : public testing::Test {
         .drafter = SequenceDrafter(&history, one.scope(), one.n_vocab(), one.n_ctx()),
         .length = DraftLength(costs, rates),
         .timeline = {},
+        .head = {},
         .draft = {.tokens = draft},
         .chance = {}});
   }

@@ -38,7 +38,8 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
   if (gives_logits && reserve(sequence, end + rows.n_drafts)) packed.n_drafts = rows.n_drafts;
   sequence.pages().begin_step(batch_,
                               {first, packed.n_tokens, packed.n_drafts, sequence.n_tokens() - end});
-  if (sequence.in_prompt()) prompts_.push_back(sequence.id());
+  packed.in_prompt = sequence.in_prompt();
+  if (packed.in_prompt) prompts_.push_back(sequence.id());
   batch_.set_adapter(sequence.adapter());
   sequence.add_rows(packed.n_tokens, batch_);
   if (packed.n_drafts > 0) {

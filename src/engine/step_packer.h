@@ -15,9 +15,10 @@ struct PackedRows {
   Sequence* sequence;
   int64_t n_tokens;
   int64_t n_drafts;
-  int64_t first_output;   // index of the first row of its logits; -1: it gives none
-  int64_t n_hidden;       // its last rows that give hidden states
-  int64_t hidden_output;  // index of the first of these
+  int64_t first_output;    // index of the first row of its logits; -1: it gives none
+  int64_t n_hidden;        // its last rows that give hidden states
+  int64_t hidden_output;   // index of the first of these
+  bool in_prompt = false;  // they are of its prompt
 };
 
 class StepPacker {

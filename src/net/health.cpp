@@ -45,9 +45,14 @@ Json disk_json(const KvCacheStats& s) {
 }
 
 Json speculation_json(const SpeculativeStats& s) {
-  return {{"drafted", s.n_drafted},       {"accepted", s.n_accepted},
-          {"acceptance", s.acceptance()}, {"passes", s.n_passes},
-          {"tokens", s.n_tokens},         {"tokens_per_pass", s.tokens_per_pass()},
+  return {{"drafted", s.n_drafted},
+          {"accepted", s.n_accepted},
+          {"drafted_by_head", s.n_drafted_by_head},
+          {"accepted_of_head", s.n_accepted_of_head},
+          {"acceptance", s.acceptance()},
+          {"passes", s.n_passes},
+          {"tokens", s.n_tokens},
+          {"tokens_per_pass", s.tokens_per_pass()},
           {"speed_up", s.speed_up}};
 }
 

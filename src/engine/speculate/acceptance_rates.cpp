@@ -10,12 +10,14 @@ namespace {
 constexpr int64_t kLengthClasses = 5;
 constexpr int64_t kModelClass = 2 * kLengthClasses;
 constexpr int64_t kFormClass = kModelClass + 1;
+constexpr int64_t kHeadClass = kFormClass + 1;
 
 }  // namespace
 
 DraftClass DraftClass::of(DraftSource source, int64_t n_matched) {
   if (source == DraftSource::model) return {kModelClass};
   if (source == DraftSource::form) return {kFormClass};
+  if (source == DraftSource::head) return {kHeadClass};
   const auto n = static_cast<uint64_t>(std::max<int64_t>(2, n_matched) - 1);
   const int64_t length = std::min<int64_t>(std::bit_width(n) - 1, kLengthClasses - 1);
   return {source == DraftSource::history ? kLengthClasses + length : length};
@@ -31,7 +33,7 @@ int64_t AcceptanceRates::bin_of(int64_t position) {
 double AcceptanceRates::belief(DraftClass kind, int64_t bin) {
   constexpr std::array<double, kLengthClasses> kFirst = {0.25, 0.4, 0.6, 0.8, 0.9};
   double first = kFirst[static_cast<size_t>(kind.index % kLengthClasses)];
-  if (kind.index == kModelClass) first = 0.7;
+  if (kind.index == kModelClass || kind.index == kHeadClass) first = 0.7;
   if (kind.index == kFormClass) first = 0.9;  // the text is certain, its tokens are not
   return 1 - (1 - first) / (1 + 0.5 * static_cast<double>(bin));
 }

@@ -11,7 +11,7 @@ namespace ruv {
 
 // A class of drafts of similar quality: by source and length of match.
 struct DraftClass {
-  static constexpr int64_t kCount = 12;
+  static constexpr int64_t kCount = 13;
   int64_t index = 0;
 
   static DraftClass of(DraftSource source, int64_t n_matched);

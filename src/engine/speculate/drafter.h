@@ -11,7 +11,7 @@
 namespace ruv {
 
 // Where a draft was found.
-enum class DraftSource : uint8_t { sequence, history, model, form };
+enum class DraftSource : uint8_t { sequence, history, model, form, head };
 
 // A proposed continuation of a sequence.
 struct Draft {
