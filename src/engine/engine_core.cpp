@@ -331,8 +331,9 @@ void EngineCore::report_hidden(Sequence& sequence, int64_t now_ns) {
   tenants_.close(sequence.tenant());
 }
 
-// The model's head, if there is one, reads the rows of the step that turned out right, so that it
-// knows what pages hold when others get them. Returns the milliseconds that it took.
+// The model's head, if there is one, reads the rows of the step that turned out right, of all
+// prompts and of answers that it may draft for. So pages have its keys and values when others get
+// them. Returns the milliseconds that it took.
 double EngineCore::read_by_head() {
   if (!head_.exists()) return 0;
   StepShape plain;
@@ -354,12 +355,13 @@ double EngineCore::read_by_head() {
       const bool has_pages = pages_for(end) <= sequence.pages().n_pages();
       if (!sequence.may_draft() || !sequence.media().empty() || end <= first || !has_pages)
         continue;
-      const bool goes_on = packed.first_output >= 0 && !sequence.is_finished();
-      const bool wants = goes_on && speculator_.wants_head(sequence, plain);
+      const bool decides = packed.first_output >= 0;
+      const HeadUse use = decides ? speculator_.head_use(sequence, plain) : HeadUse::reads;
+      if (use == HeadUse::nothing && !packed.in_prompt) continue;
       head_.add(first, sequence.pages().pages(), rows.row_begin,
                 std::span(sequence.tokens())
                     .subspan(static_cast<size_t>(first) + 1, static_cast<size_t>(end - first)),
-                wants ? &Speculator::head_of(sequence) : nullptr);
+                use == HeadUse::drafts ? &Speculator::head_of(sequence) : nullptr);
     }
     ms = head_.read();
   };

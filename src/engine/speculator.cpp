@@ -144,10 +144,13 @@ DraftChance Speculator::head_chance(Sequence& sequence, int64_t n_most,
 
 HeadPlace& Speculator::head_of(Sequence& sequence) { return sequence.drafts()->head; }
 
-bool Speculator::wants_head(Sequence& sequence, const StepShape& plain) {
+HeadUse Speculator::head_use(Sequence& sequence, const StepShape& plain) {
   const int64_t n_most = std::min(most_for(sequence, kMaxDraft), kMaxModelDraft);
-  const SequenceDrafts& drafts = drafts_of(sequence);
-  return n_most > 0 && drafts.length.choose(head_chance(sequence, n_most, plain)) > 0;
+  const DraftLength& length = drafts_of(sequence).length;
+  const DraftChance chance = head_chance(sequence, std::max<int64_t>(1, n_most), plain);
+  const bool may_draft = n_most > 0 && !sequence.is_finished();
+  if (may_draft && length.choose(chance) > 0) return HeadUse::drafts;
+  return length.considers(chance, kHeadContext) ? HeadUse::reads : HeadUse::nothing;
 }
 
 // Asks the head for the sequences without a draft of which it knows the next token.

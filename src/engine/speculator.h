@@ -27,6 +27,9 @@ struct SequenceDrafts {
   int64_t n_wanted = 0;                   // tokens of the draft to check
 };
 
+// What a model's head does with rows of a step.
+enum class HeadUse : uint8_t { nothing, reads, drafts };
+
 class Speculator {
  public:
   // The most tokens drafted for one sequence. Longer drafts pay only if nearly all of them are
@@ -44,10 +47,11 @@ class Speculator {
 
   // The model has a head, which drafts where nothing else does; it must outlive this object.
   void use_head(HeadDrafter& head) { head_ = &head; }
-  // Whether drafts by the head would pay for the sequence in a step of these plain rows. Throws
+  // What the head is to do with the rows of a step in which these sequences decode, after which
+  // drafts by it would join these plain rows: nothing, where it does not pay. Throws
   // std::bad_alloc.
-  bool wants_head(Sequence& sequence, const StepShape& plain);
-  // What the head knows of it. Requires: wants_head() was asked.
+  HeadUse head_use(Sequence& sequence, const StepShape& plain);
+  // What the head knows of it. Requires: head_use() was asked.
   static HeadPlace& head_of(Sequence& sequence);
 
   // Drafts at most max_drafts tokens in all for a step in which these sequences decode;
@@ -68,6 +72,9 @@ class Speculator {
  private:
   // The most tokens that the draft model drafts; each takes a step of it.
   static constexpr int64_t kMaxModelDraft = 8;
+  // Rows before a trial that the head reads where it did not pay before. What it has not read looks
+  // like keys and values of zeros to it.
+  static constexpr int64_t kHeadContext = 8;
 
   SequenceDrafts& drafts_of(Sequence& sequence);
   void grant(const Sequence& sequence, int64_t n_drafts);

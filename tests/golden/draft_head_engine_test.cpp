@@ -117,6 +117,20 @@ TEST_F(DraftHeadEngine, PreemptedTextsGoOnAsTheyWere) {
   }
 }
 
+TEST_F(DraftHeadEngine, PagesOnDiskHoldWhatTheHeadKeeps) {
+  const Json golden = DraftHeadEngine::golden("deepseek_v3_0");
+  write_folder(root_, golden);
+  const auto all = requests(golden, 3);
+  const auto want = plain_answers(all);
+  EngineOptions on_disk = options();
+  on_disk.kv.disk_folder = root_ + "/pages";
+  EXPECT_EQ(answers(*equal_steps_engine(load(), on_disk), all), want);
+  const auto engine = equal_steps_engine(load(), on_disk);
+  EXPECT_EQ(answers(*engine, all), want);
+  EXPECT_GT(engine->kv_stats().restored_pages, 0);
+  EXPECT_GT(engine->speculative_stats().n_drafted_by_head, 0);
+}
+
 // A model whose next token follows from the last one alone, and a head that computes the same.
 TEST_F(DraftHeadEngine, RightDraftsAreAccepted) {
   const Json golden = DraftHeadEngine::golden("glm4_moe_1");

@@ -98,13 +98,14 @@ double worst_gap(const Rows& got, const Json& answer) {
   return worst / answer.at("std").get<double>();
 }
 
-void expect_answers(const std::string& path, const Json& golden) {
+void expect_answers(const std::string& path, const Json& golden,
+                    const std::string& text = "1 layer for multi-token prediction") {
   LoadOptions options;
   options.n_threads = 1;
   const auto model = load_model(path, options);
   ASSERT_TRUE(model) << model.error().message();
   ASSERT_NE((*model)->head, nullptr) << (*model)->head_unused;
-  EXPECT_EQ(draft_head_text(**model), "1 layer for multi-token prediction");
+  EXPECT_EQ(draft_head_text(**model), text);
   for (const Json& answer : golden.at("answers")) {
     const std::vector<Token> ids = prompt_of(golden, answer.at("length").get<size_t>());
     const auto drafted = answer.at("drafted").get<Token>();
@@ -161,6 +162,50 @@ TEST_F(DraftHeads, LogitsAreThoseOfTheReference) {
     EXPECT_EQ(draft_head_text(**model), "");
   }
   EXPECT_GE(n_kept, 8);
+}
+
+TEST_F(DraftHeads, TheFirstOfSeveralLayersDrafts) {
+  Json golden = head_goldens().front();
+  const auto n_layers = golden.at("config").at("num_hidden_layers").get<int64_t>();
+  const std::string first = "model.layers." + std::to_string(n_layers) + ".";
+  const std::string second = "model.layers." + std::to_string(n_layers + 1) + ".";
+  Json all = Json::array();
+  for (const Json& tensor : golden.at("tensors")) {
+    all.push_back(tensor);
+    const auto name = tensor.at(0).get<std::string>();
+    if (!name.starts_with(first)) continue;
+    all.push_back(Json::array(
+        {second + name.substr(first.size()), second, tensor.at(1), tensor.at(2), tensor.at(3)}));
+  }
+  golden["tensors"] = all;
+  const std::string folder = root_ + "/model";
+  const std::string text = "2 layers for multi-token prediction, of which the first drafts";
+  write_folder(folder, golden);
+  expect_answers(folder, golden, text);
+  expect_answers(export_of(folder), golden, text);
+}
+
+// Which of several windows and positions such a layer has is not known.
+TEST_F(DraftHeads, AreNotUsedWhereLayersDifferInWhatTheySee) {
+  const std::string path = RUV_SOURCE_DIR "/tests/golden/families/exaone-moe.json";
+  const Json goldens = *parse_json(*read_text_file(path), path);
+  int n_differing = 0;
+  for (Json golden : goldens) {
+    if (golden.contains("refused_by")) continue;
+    const auto width = golden.at("config").at("hidden_size").get<int64_t>();
+    Json all = golden.at("tensors");
+    all.push_back(Json::array({"mtp.fc.weight", Json::array({width, 2 * width}), 0.0, 0.5}));
+    golden["tensors"] = all;
+    fs::remove_all(root_ + "/model");
+    write_folder(root_ + "/model", golden);
+    const auto model = load_model(root_ + "/model", LoadOptions{});
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_EQ((*model)->head, nullptr);
+    const std::string text = draft_head_text(**model);
+    n_differing += text.find("layers of several") != text.npos ? 1 : 0;
+    EXPECT_NE(text.find("not used"), text.npos) << text;
+  }
+  EXPECT_GT(n_differing, 0);
 }
 
 TEST_F(DraftHeads, AHeadThatCannotBeComputedIsNamedAndLeftUnused) {

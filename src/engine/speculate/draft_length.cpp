@@ -66,14 +66,21 @@ int64_t DraftLength::choose(const DraftChance& chance) const {
   if (chance.n_available < 1 || plain_token_ms(chance) <= 0) return 0;
   if (const int64_t length = best(chance); length > 0) return affordable(chance, length);
   const DraftClass kind = DraftClass::of(chance.source, chance.n_matched);
-  if (!trial_due(kind)) return 0;
+  if (!trial_due(kind, n_tokens_)) return 0;
   return affordable(chance, std::min(kTrialTokens, chance.n_available));
 }
 
-// A new sequence need not try at once what others have tried.
-bool DraftLength::trial_due(DraftClass kind) const {
+bool DraftLength::considers(const DraftChance& chance, int64_t n) const {
+  if (plain_token_ms(chance) <= 0) return true;
+  const DraftClass kind = DraftClass::of(chance.source, chance.n_matched);
+  return best(chance) > 0 || trial_due(kind, n_tokens_ + n);
+}
+
+// Whether one is due at n_tokens tokens. A new sequence need not try at once what others
+// have tried.
+bool DraftLength::trial_due(DraftClass kind, int64_t n_tokens) const {
   const int64_t first = shared_->n_seen(kind) < kKnown ? 0 : 4 * kFirstWait;
-  return n_tokens_ >= trials_[static_cast<size_t>(kind.index)].next.value_or(first);
+  return n_tokens >= trials_[static_cast<size_t>(kind.index)].next.value_or(first);
 }
 
 void DraftLength::record(const DraftChance& chance, int64_t n_drafted, int64_t n_accepted) {

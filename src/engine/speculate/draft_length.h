@@ -43,6 +43,9 @@ class DraftLength {
 
   // The number of tokens to draft now, at most n_available.
   int64_t choose(const DraftChance& chance) const;
+  // Whether drafts such as these promise a gain, or are to be tried within the next n tokens. What
+  // has to be prepared for them may be left out otherwise.
+  bool considers(const DraftChance& chance, int64_t n) const;
   // Reports the outcome; n_drafted may be less than was chosen, 0 for a plain step. Call it for
   // each step in which the sequence decodes.
   void record(const DraftChance& chance, int64_t n_drafted, int64_t n_accepted);
@@ -58,7 +61,7 @@ class DraftLength {
     int64_t wait = kFirstWait;
     std::optional<int64_t> next;  // token count at which the next one is due
   };
-  bool trial_due(DraftClass kind) const;
+  bool trial_due(DraftClass kind, int64_t n_tokens) const;
   double step_ms(const DraftChance& chance, int64_t n_drafted) const;
   double most_ms(const DraftChance& chance, int64_t n_drafted) const;
   double plain_token_ms(const DraftChance& chance) const;

@@ -274,5 +274,35 @@ TEST(DraftLengthTest, NothingIsDraftedBeforeAStepIsMeasured) {
   EXPECT_EQ(length.choose(chance_of(0)), 0);
 }
 
+TEST(DraftLength, ConsidersWhatMayPayAndWhatIsTriedSoon) {
+  StepTimer cheap, dear;
+  for (int i = 0; i < 20; ++i) {
+    for (StepTimer* const costs : {&cheap, &dear}) costs->add(StepShape::of(100, 1, 1), 10);
+    cheap.add(StepShape::of(100, 3, 3), 10.5);
+    dear.add(StepShape::of(100, 3, 3), 30);
+  }
+  DraftChance chance{.source = DraftSource::head,
+                     .n_available = 2,
+                     .step = StepShape::of(100, 1, 1),
+                     .n_tokens = 100,
+                     .draft_token_ms = 0.1};
+  AcceptanceRates good_rates(200), bad_rates(200);
+  DraftLength good(cheap, good_rates), bad(dear, bad_rates);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_TRUE(good.considers(chance, 0));
+    good.record(chance, 2, 2);
+  }
+  chance.draft_token_ms = 5;
+  EXPECT_TRUE(bad.considers(chance, 0)) << "nothing is known";
+  for (int i = 0; i < 40; ++i) bad.record(chance, 2, 0);
+  EXPECT_EQ(bad.choose(chance), 0);
+  EXPECT_FALSE(bad.considers(chance, 0));
+  EXPECT_FALSE(bad.considers(chance, 255));
+  EXPECT_TRUE(bad.considers(chance, 256));
+  for (int i = 0; i < 250; ++i) bad.record(chance, 0, 0);
+  EXPECT_FALSE(bad.considers(chance, 5));
+  EXPECT_TRUE(bad.considers(chance, 6));
+}
+
 }  // namespace
 }  // namespace ruv
