@@ -410,7 +410,8 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
     Sequence& sequence = *packed.sequence;
     if (packed.in_prompt || sequence.is_finished()) prefixes_.keep(sequence);
   }
-  timer_.add(shape, ms_since(run_ns));
+  // Prompts wait for the head, whatever it is good for.
+  timer_.add(shape, ms_since(run_ns) + (has_prompts ? head_ms : 0));
   input_.computed(has_prompts, step.n_passes > 0);
   if (!has_prompts) speculator_.record_step(step, ms_since(start_ns) + head_ms);
   erase_finished();

@@ -54,7 +54,7 @@ constexpr TensorName kNames[] = {
 }  // namespace
 
 constinit const FamilyRecord glm4moe{.name = "glm4moe",
-                                     .published = "GLM-4.5 and 4.6, GLM-4.5 Air, Solar Open 100B",
+                                     .published = "GLM-4.5 to 4.7, GLM-4.5 Air, Solar Open 100B",
                                      .block = {.qk_norm = QkNorm::heads, .qk_norm_optional = true},
                                      .experts = {.computed = true,
                                                  .score = RouterScore::sigmoid,

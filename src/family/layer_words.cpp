@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "family/word_list.h"
+
 namespace ruv {
 namespace {
 
@@ -92,6 +94,10 @@ void add_attention(const BlockSpec& block, Words& words) {
 
 std::string layer_words(const FamilyRecord& family) {
   const BlockSpec& block = family.block;
+  // Where layers differ in windows, such a layer is not used (model/draft_head.h).
+  const bool drafts =
+      block.windows == Windows::none &&
+      (family.predicts_ahead || is_word_of(family.gguf_keys, "nextn_predict_layers"));
   Words words;
   words.add_if(family.embed_scale != EmbedScale::none, "scaled embeddings");
   add_norms(block, words);
@@ -101,7 +107,8 @@ std::string layer_words(const FamilyRecord& family) {
       .add_if(block.gated && block.act != Act::silu, fmt::format("gated by {}", act_words(block)))
       .add_if(block.all_bias, "biases")
       .add_if(family.experts.computed, "experts")
-      .add_if(family.final_softcap.computed, "capped logits");
+      .add_if(family.final_softcap.computed, "capped logits")
+      .add_if(drafts, "layers that draft tokens");
   return std::move(words).text();
 }
 

@@ -39,9 +39,10 @@ class DraftHeadEngine : public testing::Test {
     EXPECT_EQ((*model)->head != nullptr, with_head);
     return *model;
   }
-  static EngineOptions options() {
+  static EngineOptions options(KvType kv = KvType::f16) {
     EngineOptions o = {.n_threads = 1, .n_ctx = 96, .max_sequences = 3, .max_batch_tokens = 32};
     o.kv.max_tokens = 1024;
+    o.kv.type = kv;
     return o;
   }
 
@@ -68,8 +69,9 @@ class DraftHeadEngine : public testing::Test {
     return ids;
   }
   // The same from an engine that never drafts, one by one.
-  std::vector<std::vector<Token>> plain_answers(const std::vector<Asked>& all) {
-    const auto engine = equal_steps_engine(load(false), options());
+  std::vector<std::vector<Token>> plain_answers(const std::vector<Asked>& all,
+                                                KvType kv = KvType::f16) {
+    const auto engine = equal_steps_engine(load(false), options(kv));
     std::vector<std::vector<Token>> ids;
     for (Asked one : all) {
       one.params.speculative = false;
@@ -90,13 +92,15 @@ TEST_F(DraftHeadEngine, AnswersAreTheSameBytesAsWithoutTheHead) {
     fs::remove_all(root_);
     write_folder(root_, golden);
     const auto all = requests(golden, 6);
-    const auto want = plain_answers(all);
-    const auto engine = equal_steps_engine(load(), options());
-    EXPECT_EQ(answers(*engine, all), want);
-    EXPECT_GT(engine->speculative_stats().n_drafted_by_head, 0);
-    // Texts of which the beginning is kept, the head's keys and values with it.
-    EXPECT_EQ(answers(*engine, all), want);
-    EXPECT_GE(engine->kv_stats().hits, 6);
+    for (const KvType kv : {KvType::f16, KvType::int8}) {
+      const auto want = plain_answers(all, kv);
+      const auto engine = equal_steps_engine(load(), options(kv));
+      EXPECT_EQ(answers(*engine, all), want);
+      EXPECT_GT(engine->speculative_stats().n_drafted_by_head, 0);
+      // Texts of which the beginning is kept, the head's keys and values with it.
+      EXPECT_EQ(answers(*engine, all), want);
+      EXPECT_GE(engine->kv_stats().hits, 6);
+    }
   }
 }
 
