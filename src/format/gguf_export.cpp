@@ -252,9 +252,12 @@ KeptLayers kept_layers(const ModelFile& model) {
   constexpr std::string_view kAhead = "nextn_predict_layers";
   const FamilyRecord* const family = model.family();
   const int64_t n = model.integer("block_count").value_or(0);
-  const bool keeps = family == nullptr || is_word_of(family->gguf_keys, kAhead);
-  const int64_t n_left_out = keeps ? 0 : model.integer(kAhead).value_or(0);
-  return {n - n_left_out, n_left_out};
+  const int64_t n_ahead = model.integer(kAhead).value_or(0);
+  if (model.container() == "gguf" || family == nullptr || n_ahead == 0) return {n, 0};
+  // A tensor of a type that is not read is not there.
+  const std::string first = fmt::format("blk.{}.nextn.eh_proj.weight", n - n_ahead);
+  const bool keeps = is_word_of(family->gguf_keys, kAhead) && model.find_tensor(first) != nullptr;
+  return keeps ? KeptLayers{n, 0} : KeptLayers{n - n_ahead, n_ahead};
 }
 
 bool is_left_out(const KeptLayers& kept, const std::string& name) {

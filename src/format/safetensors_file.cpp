@@ -247,6 +247,12 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
     if (name.form.mx == MxPart::codes) halves.name = std::move(name);
     return {};
   }
+  // What only a drafting head needs keeps no model from running.
+  const bool is_ahead = n_ahead_ > 0 && !config_.has_tensor(name.gguf);
+  if (!stored.dtype && is_ahead) {
+    leave_out(std::move(stored.name));
+    return {};
+  }
   if (!stored.dtype) {
     const Status why = fail(Code::unsupported, "{}: tensor '{}': dtype {} is not supported", path,
                             quoted_name(stored.name), stored.dtype_name);

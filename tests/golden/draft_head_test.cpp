@@ -228,6 +228,36 @@ TEST_F(DraftHeads, AHeadThatCannotBeComputedIsNamedAndLeftUnused) {
   EXPECT_NE(text.find(lacking), text.npos) << text;
 }
 
+TEST_F(DraftHeads, AHeadOfATypeThatIsNotReadIsLeftUnused) {
+  const Json golden = head_goldens().front();
+  const auto n_layers = golden.at("config").at("num_hidden_layers").get<int64_t>();
+  const std::string of_head = "model.layers." + std::to_string(n_layers) + ".";
+  std::vector<GoldenTensor> model_tensors, head_tensors;
+  Json index = {{"metadata", Json::object()}, {"weight_map", Json::object()}};
+  for (const Json& row : golden.at("tensors")) {
+    GoldenTensor tensor = tensor_of(row, golden);
+    const bool is_head = tensor.name.starts_with(of_head);
+    index["weight_map"][tensor.name] = is_head ? "head.safetensors" : "main.safetensors";
+    if (is_head) tensor.bytes.resize(tensor.bytes.size() / sizeof(float));
+    (is_head ? head_tensors : model_tensors).push_back(std::move(tensor));
+  }
+  const std::string folder = root_ + "/model";
+  fs::create_directories(folder);
+  write_golden_text(folder + "/config.json", golden.at("config").dump());
+  write_golden_text(folder + "/model.safetensors.index.json", index.dump());
+  write_safetensors(folder + "/main.safetensors", model_tensors, "f32");
+  write_safetensors(folder + "/head.safetensors", head_tensors, "f8_e4m3");
+  const auto model = load_model(folder, LoadOptions{});
+  ASSERT_TRUE(model) << model.error().message();
+  EXPECT_EQ((*model)->head, nullptr);
+  const std::string text = draft_head_text(**model);
+  EXPECT_NE(text.find("not used"), text.npos) << text;
+  const auto exported = load_model(export_of(folder), LoadOptions{});
+  ASSERT_TRUE(exported) << exported.error().message();
+  EXPECT_EQ(draft_head_text(**exported), "");
+  EXPECT_EQ((*exported)->h.n_layers, n_layers);
+}
+
 TEST_F(DraftHeads, AreLeftOutWhereTheyAreNotWanted) {
   const Json golden = head_goldens().front();
   write_folder(root_ + "/model", golden);
