@@ -358,7 +358,7 @@ class Ops {
   virtual void token_shift(View out, View x, const TokenShiftParams& params) = 0;
   // out = x + (y - x) · share, with one row of share for all or one for each; out may be x or y.
   virtual void lerp(View out, View x, View y, View share) = 0;
-  // x *= y
+  // x *= y, which has one row for all or one for each
   virtual void multiply(View x, View y) = 0;
   // RWKV 4. Each column's result is the average of the values so far, weighted by
   // exp(key + decay · age in rows), the own one by exp(key + bonus). Running state: for each block
@@ -416,6 +416,19 @@ class Ops {
   virtual void scale_rows(View x, View factors) = 0;
   // x += y
   virtual void add(View x, View y) = 0;
+  // x[r] += (values[r][column] + offset) · y[r]
+  struct RowFactors {
+    View values;
+    int64_t column = 0;
+    float offset = 0;
+  };
+  virtual void add_scaled(View x, View y, const RowFactors& factors) = 0;
+  // x[r] = max(0, x[r] - (m + deviations · d)), m and d the mean and the standard deviation of the
+  // row's numbers.
+  virtual void cut_below(View x, float deviations) = 0;
+  // x[r] times the root mean square of like[r], over its own; its mean square counts as `least` at
+  // least.
+  virtual void match_size(View x, View like, float least) = 0;
   // x += y; out = norm(x)
   virtual void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                         NormParams params);

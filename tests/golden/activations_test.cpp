@@ -139,6 +139,18 @@ class NotingOps final : public Ops {
     ops_.add(x, y);
     note(x);
   }
+  void add_scaled(View x, View y, const RowFactors& factors) override {
+    ops_.add_scaled(x, y, factors);
+    note(x);
+  }
+  void cut_below(View x, float deviations) override {
+    ops_.cut_below(x, deviations);
+    note(x);
+  }
+  void match_size(View x, View like, float least) override {
+    ops_.match_size(x, like, least);
+    note(x);
+  }
   void gather(View out, View x, std::span<const int32_t> rows) override {
     ops_.gather(out, x, rows);
   }

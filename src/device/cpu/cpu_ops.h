@@ -64,6 +64,9 @@ class CpuOps final : public Ops {
   void scale(View x, float factor) override;
   void scale_rows(View x, View factors) override;
   void add(View x, View y) override;
+  void add_scaled(View x, View y, const RowFactors& factors) override;
+  void cut_below(View x, float deviations) override;
+  void match_size(View x, View like, float least) override;
   void add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,
                 NormParams params) override;
   void gather(View out, View x, std::span<const int32_t> rows) override;

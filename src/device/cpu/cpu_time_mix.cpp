@@ -65,7 +65,7 @@ void CpuOps::lerp(View out, View x, View y, View share) {
 void CpuOps::multiply(View x, View y) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
     float* const result = row(x, i);
-    const float* const factor = row(y, i);
+    const float* const factor = row(y, y.n_rows == 1 ? 0 : i);
     for (int64_t c = 0; c < x.n_cols; ++c) result[c] *= factor[c];
   });
 }
