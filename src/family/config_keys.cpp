@@ -14,9 +14,16 @@ constexpr std::string_view kRopeKeys =
     "original_max_position_embeddings";
 // Classes whose layers are unlike each other read these.
 constexpr std::string_view kUnlikeKeys =
-    "global_head_dim num_global_key_value_heads per_layer_config attention_k_eq_v layer_types "
-    "num_kv_shared_layers use_double_wide_mlp hidden_size_per_layer_input "
-    "vocab_size_per_layer_input";
+    "layer_types num_kv_shared_layers hidden_size_per_layer_input vocab_size_per_layer_input";
+constexpr std::string_view kUnlikeHeadKeys =
+    "global_head_dim num_global_key_value_heads per_layer_config attention_k_eq_v "
+    "use_double_wide_mlp";
+constexpr std::string_view kStreamKeys =
+    "altup_num_inputs altup_active_idx altup_correct_scale laurel_rank activation_sparsity_pattern";
+// Classes some of whose layers share blocks read these.
+constexpr std::string_view kSharedBlockKeys =
+    "num_mem_blocks use_shared_attention_adapter adapter_rank use_mem_rope attention_head_dim "
+    "attention_hidden_size hybrid_layer_ids";
 // Classes whose layers are a time mix and a channel mix read these.
 constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
@@ -105,7 +112,8 @@ void claim_state_space(const HfStateSpace& keys, const Claim& claim) {
     claim(key);
   }
   if (keys.limits_steps) claim("time_step_limit");
-  if (keys.layers == HfStateLayers::types) claim("layer_types layers_block_type");
+  if (keys.layers == HfStateLayers::types || keys.layers == HfStateLayers::shared)
+    claim("layer_types layers_block_type");
   if (keys.layers == HfStateLayers::attention) claim("attn_layer_indices");
   if (keys.layers == HfStateLayers::periodic) claim("attn_layer_period attn_layer_offset");
   if (keys.layers == HfStateLayers::halves) {
@@ -220,6 +228,9 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (family.block.unlike_layers) claim(kUnlikeKeys);
+  if (hf.global_head_dim > 0) claim(kUnlikeHeadKeys);
+  if (hf.streams.n > 0) claim(kStreamKeys);
+  if (family.block.shared_blocks) claim(kSharedBlockKeys);
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");
@@ -262,7 +273,8 @@ std::string_view hf_outer_keys_without_effect() {
   return " vision_config mm_tokens_per_image boi_token_index eoi_token_index image_token_index "
          "boi_token_id eoi_token_id audio_config boa_token_id eoa_token_index audio_token_id "
          "image_token_id video_token_id vision_start_token_id "
-         "vision_end_token_id language_model_only ";
+         "vision_end_token_id language_model_only audio_soft_tokens_per_image "
+         "vision_soft_tokens_per_image eoa_token_id ";
 }
 
 }  // namespace ruv

@@ -25,6 +25,7 @@
   X(gemma)              \
   X(gemma2)             \
   X(gemma3)             \
+  X(gemma3n)            \
   X(gemma4)             \
   X(phi3)               \
   X(gpt2)               \
@@ -88,6 +89,7 @@
   X(granitehybrid)      \
   X(falcon_h1)          \
   X(jamba)              \
+  X(zamba2)             \
   X(nemotron_h)         \
   X(nemotron_h_moe)     \
   X(kimi_linear)        \

@@ -125,6 +125,9 @@ struct BlockSpec {
   bool unlike_layers = false;
   bool norms_values = false;   // values of heads are normalised, without weights
   bool scales_layers = false;  // after each layer the stream is multiplied by a number of its own
+  bool streams = false;        // several residual streams (model/stream_plan.h)
+  // Before the scans of some layers are blocks that share weights (model/shared_plan.h).
+  bool shared_blocks = false;
   // Which layers have positions, where the file does not say it per layer: those that see all keys
   // have none if there is a window; the last of each period has none.
   bool only_windows_rotate = false;

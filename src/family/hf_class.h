@@ -62,6 +62,13 @@ struct HfLatent {
   std::string_view rope_alias = {};  // another name of qk_rope_head_dim
   bool part_of_head = false;         // partial_rotary_factor is that width over the head's
 };
+// Defaults of altup_num_inputs, altup_active_idx and laurel_rank; 0: the class has one stream. A
+// class with more reads altup_correct_scale and activation_sparsity_pattern as well.
+struct HfStreams {
+  int64_t n = 0;
+  int64_t active = 0;
+  int64_t low_rank = 0;
+};
 // A class that scores texts: its names, the tensors of its two matrices (without a first one it has
 // one only) and of a norm between them, and the activation after the first, or the key that says
 // it.
@@ -164,11 +171,14 @@ struct HfClass {
   // may reach 2 (linear_allow_neg_eigval).
   bool linear_by_heads = false;
   bool rope_optional = false;  // where the base is null, there are no positions
-  // BlockSpec::unlike_layers: global_head_dim (its default), num_global_key_value_heads and
-  // attention_k_eq_v, or per_layer_config, of layers without a window; num_kv_shared_layers,
+  // BlockSpec::unlike_layers: global_head_dim (its default; 0: heads are alike, the last layer may
+  // have a window, and widths may be a list), num_global_key_value_heads and attention_k_eq_v, or
+  // per_layer_config, of layers without a window; num_kv_shared_layers (its default),
   // use_double_wide_mlp; hidden_size_per_layer_input (its default), vocab_size_per_layer_input.
   int64_t global_head_dim = 0;
+  int64_t sharing_layers = 0;
   int64_t layer_input = 0;
+  HfStreams streams = {};
   bool tied = false;
   // Encoders. The number of token types, by type_vocab_size, where the block has any; the first
   // position is that after the padding token's id; and embeddings may have a width of their own.

@@ -13,6 +13,7 @@ enum class HfStateLayers : uint8_t {
   attention,  // attn_layer_indices lists the others; absent: all
   halves,     // layers_block_type or hybrid_override_pattern: scans, attention or feed-forwards
   periodic,   // all but one of each period (attn_layer_period, attn_layer_offset)
+  shared,     // all; those that layer_types or layers_block_type calls hybrid follow a block
 };
 
 // An integer with its default; without a name the class has no such key.

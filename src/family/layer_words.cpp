@@ -73,7 +73,9 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.mixers == Mixers::gated_recurrence, "gated linear recurrence in some layers")
       .add_if(block.mixers == Mixers::state_space,
               by_head ? "selective scans by head" : "selective scans by column")
-      .add_if(block.mixers == Mixers::state_or_attention, "selective scans in some layers")
+      .add_if(block.mixers == Mixers::state_or_attention && !block.shared_blocks,
+              "selective scans in some layers")
+      .add_if(block.shared_blocks, "selective scans, in some layers after blocks that layers share")
       .add_if(block.mixers == Mixers::state_and_attention, "selective scans beside attention")
       .add_if(block.sinks, "attention sinks")
       .add_if(block.growth != Growth::none, "queries that grow with position")
@@ -100,6 +102,8 @@ std::string layer_words(const FamilyRecord& family) {
       (family.predicts_ahead || is_word_of(family.gguf_keys, "nextn_predict_layers"));
   Words words;
   words.add_if(family.embed_scale != EmbedScale::none, "scaled embeddings");
+  words.add_if(block.streams,
+               "several residual streams, low-rank products beside attention, cut gates");
   add_norms(block, words);
   add_attention(block, words);
   words.add_if(family.attn_softcap.computed, "capped scores")

@@ -28,29 +28,32 @@ constexpr size_t kMaxGgufDims = 4;
 // key that counts them.
 struct StackedRole {
   std::string_view name, ending, count;
+  int64_t fewer = 0;  // than the key counts
 };
 constexpr StackedRole kStackedRoles[] = {{"ffn_gate.", "_exps.weight", "expert_count"},
                                          {"ffn_down.", "_exps.weight", "expert_count"},
                                          {"ffn_up.", "_exps.weight", "expert_count"},
                                          {"attn_q_norm.", ".weight", "attention.head_count"},
-                                         {"attn_k_norm.", ".weight", "attention.head_count_kv"}};
+                                         {"attn_k_norm.", ".weight", "attention.head_count_kv"},
+                                         {"altup_proj.", ".weight", "altup.num_inputs", 1},
+                                         {"altup_unembd_proj.", ".weight", "altup.num_inputs", 1}};
 
 // "blk.3.ffn_up.7.weight" as {"blk.3.ffn_up_exps.weight", 7}; an empty name for others.
 struct ExpertName {
   std::string stacked;
   int64_t expert = 0;
-  std::string_view count = {};
+  const StackedRole* role = nullptr;
 };
 ExpertName expert_name_of(std::string_view name) {
   for (const StackedRole& role : kStackedRoles) {
     const size_t at = name.find(role.name);
-    if (!name.starts_with("blk.") || at == name.npos) continue;
+    if (at == name.npos || (at != 0 && !name.starts_with("blk."))) continue;
     const std::string_view rest = name.substr(at + role.name.size());
     const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
     if (digits == 0 || digits > 6 || rest.substr(digits) != ".weight") continue;
     const std::string_view stem = name.substr(0, at + role.name.size() - 1);
     return {fmt::format("{}{}", stem, role.ending), std::stoll(std::string(rest.substr(0, digits))),
-            role.count};
+            &role};
   }
   return {};
 }
@@ -60,10 +63,11 @@ Status stack_expert(const ModelFile& model, const TensorInfo& info, const Expert
                     std::vector<ExportTensor>& tensors) {
   auto found = std::find_if(tensors.begin(), tensors.end(),
                             [&](const ExportTensor& other) { return other.name == name.stacked; });
-  const int64_t n_experts = TRY(model.integer(name.count));
+  const int64_t n_experts = TRY(model.integer(name.role->count)) - name.role->fewer;
   if (name.expert >= n_experts || n_experts > static_cast<int64_t>(model.tensors().size())) {
     return fail(Code::corrupt, "{}: tensor '{}': the config's {} is {}", model.path(),
-                quoted_name(info.name), model.shown_key(name.count), n_experts);
+                quoted_name(info.name), model.shown_key(name.role->count),
+                n_experts + name.role->fewer);
   }
   if (found == tensors.end()) {
     ExportTensor stacked{.name = name.stacked, .shape = info.shape};
@@ -125,6 +129,18 @@ Status set_rotary_rows(const ModelFile& model, const TensorInfo& info, ExportTen
                 model.shown_key("rope.dimension_count"), n_dims, tensor.rotary_group);
   }
   tensor.rotary_dims = n_dims;
+  return {};
+}
+
+// Tokens without a row of the table have its first one; readers of GGUF files want a row for each.
+Status complete_table(const ModelFile& model, ExportTensor& tensor) {
+  const bool is_table = tensor.name == "per_layer_token_embd.weight" && tensor.shape.size() == 2;
+  const TensorInfo* const embeddings = model.find_tensor("token_embd.weight");
+  if (!is_table || embeddings == nullptr || embeddings->shape.empty()) return {};
+  const int64_t n_own = tensor.shape[0], n = embeddings->shape[0];
+  if (n_own >= n || n_own < 1) return {};
+  for (int64_t row = 0; row < n; ++row) tensor.row_order.push_back(row < n_own ? row : 0);
+  tensor.shape[0] = n;
   return {};
 }
 
@@ -222,7 +238,8 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
   for (const std::string_view name :
        {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias", ".ssm.norm",
-        ".attention.values_are_keys", ".rope.freq_divisors"}) {
+        ".attention.values_are_keys", ".rope.freq_divisors", ".altup.correct_scale",
+        ".laurel.rank"}) {
     if (key.ends_with(name)) return true;
   }
   if (has_scales_in_weights(model)) {
@@ -447,6 +464,8 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     }
     TRY(set_rotary_rows(model, info, tensor));
     tensor.row_order = TRY(fused_order_of(model, info));
+    const bool has_streams = model.family() != nullptr && model.family()->block.streams;
+    if (has_streams) TRY(complete_table(model, tensor));
     tensor.plus_one = model.norms_minus_one() && info.name.ends_with("norm.weight") &&
                       !info.name.ends_with(".ssm_norm.weight");
     if (model.container() != "gguf") {

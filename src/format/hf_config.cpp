@@ -57,6 +57,7 @@ class ConfigReader {
   Status read_attention_object();
   Status read_sizes();
   Status read_ff();
+  Status read_ff_list(std::string_view key);
   Status read_heads();
   // Requires: the sizes and heads are known.
   Status read_rest();
@@ -129,6 +130,21 @@ Status ConfigReader::read_sizes() {
   return {};
 }
 
+// A width for each layer.
+Status ConfigReader::read_ff_list(std::string_view key) {
+  const Json& list = *config_.find(key);
+  auto widths = std::make_shared<MetaArray>();
+  for (const Json& one : list) {
+    const bool is_width = one.is_number_integer() && one.get<int64_t>() > 0;
+    if (is_width) widths->integers.push_back(one.get<int64_t>());
+  }
+  if (std::ssize(widths->integers) != n_layers_ || list.size() != widths->integers.size()) {
+    return config_.wrong(key, "is not an array with a width above 0 for each layer");
+  }
+  out_.set("feed_forward_length", std::shared_ptr<const MetaArray>(widths), config_.path_of(key));
+  return {};
+}
+
 // The feed-forward's width; 0 where there is none.
 Status ConfigReader::read_ff() {
   if (block_.mixers == Mixers::state_space) {
@@ -141,6 +157,9 @@ Status ConfigReader::read_ff() {
     inner = hf_.ff_without_experts;
   }
   const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
+  if (hf_.streams.n > 0 && config_.is_set(inner) && config_.find(inner)->is_array()) {
+    return read_ff_list(inner);
+  }
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;
   const bool only_experts = hf_.experts.layers == HfExpertLayers::all && !expert.names.empty() &&
@@ -235,10 +254,14 @@ Status ConfigReader::read_heads() {
     head_dim_ = width_ / n_heads;
     if (head_dim_ == 0) return config_.wrong(heads, "is above the hidden size");
   }
+  if (block_.shared_blocks) {
+    head_dim_ = TRY(read_hf_shared_blocks(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
+  }
   out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
   out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
+  if (hf_.streams.n > 0) TRY(read_hf_streams(config_, n_layers_, out_));
   if (block_.unlike_layers) {
-    local_head_dim_ = head_dim_;
+    local_head_dim_ = hf_.global_head_dim > 0 ? head_dim_ : 0;
     head_dim_ = TRY(read_hf_unlike_layers(config_, {n_layers_, n_kv_heads, head_dim_}, out_));
   }
   return {};

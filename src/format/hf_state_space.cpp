@@ -13,6 +13,18 @@ namespace {
 
 constexpr int64_t kMostInner = int64_t{1} << 24;
 
+// The numbers of the layers with attention, which a config may have besides their kinds.
+Status check_numbers(const Members& config, const std::vector<bool>& attends) {
+  constexpr std::string_view kNumbers = "hybrid_layer_ids";
+  if (!config.is_set(kNumbers)) return {};
+  Json numbers = Json::array();
+  for (size_t i = 0; i < attends.size(); ++i) {
+    if (attends[i]) numbers.push_back(static_cast<int64_t>(i));
+  }
+  if (*config.find(kNumbers) == numbers) return {};
+  return config.wrong(kNumbers, "does not follow from the kinds of layers", Code::unsupported);
+}
+
 // Which layers have attention, by the kinds of all layers or by the numbers of these.
 Result<std::vector<bool>> attending_layers(const Members& config, const HfStateSpace& keys,
                                            int64_t n_layers) {
@@ -35,26 +47,29 @@ Result<std::vector<bool>> attending_layers(const Members& config, const HfStateS
     if (offset >= period) return config.wrong(kOffset, "is not below the period");
     for (int64_t i = 0; i < n_layers; ++i) attends[static_cast<size_t>(i)] = i % period == offset;
   }
-  if (keys.layers != HfStateLayers::types) return attends;
+  const bool shares = keys.layers == HfStateLayers::shared;
+  if (keys.layers != HfStateLayers::types && !shares) return attends;
   const std::string_view key = config.has("layer_types") ? "layer_types" : "layers_block_type";
+  if (!config.is_set(key) && shares) return config.wrong(key, "is missing", Code::unsupported);
   if (!config.is_set(key)) return attends;
   const Json& types = *config.find(key);
   if (!types.is_array() || std::cmp_not_equal(types.size(), n_layers)) {
     return config.wrong(key, "is not an array with one text for each layer");
   }
   attends.clear();
+  const std::string_view attention = shares ? "hybrid" : hf_attention_kinds();
   for (const Json& type : types) {
     const std::string kind = type.is_string() ? type.get<std::string>() : std::string();
-    const bool is_attention = is_word_of(hf_attention_kinds(), kind);
+    const bool is_attention = is_word_of(attention, kind);
     if (!is_attention && !is_word_of(hf_scan_kinds(), kind)) {
-      return config.wrong(
-          key,
-          fmt::format("has the kind {}; {} and {} are supported in this family",
-                      quoted_name(type.dump()), hf_scan_kinds(), hf_attention_kinds()),
-          Code::unsupported);
+      return config.wrong(key,
+                          fmt::format("has the kind {}; {} and {} are supported in this family",
+                                      quoted_name(type.dump()), hf_scan_kinds(), attention),
+                          Code::unsupported);
     }
     attends.push_back(is_attention);
   }
+  if (shares) TRY(check_numbers(config, attends));
   return attends;
 }
 
@@ -323,7 +338,9 @@ Status read_hf_state_space(const Members& config, const HfLayers& layers, int64_
     }
     out.set(
         "attention.head_count_kv", std::shared_ptr<const MetaArray>(counts),
-        config.path_of(keys.layers == HfStateLayers::types ? "layer_types" : "attn_layer_indices"));
+        config.path_of(keys.layers == HfStateLayers::types || keys.layers == HfStateLayers::shared
+                           ? "layer_types"
+                           : "attn_layer_indices"));
   }
   return StateSpaceReader(config, width, out).read();
 }

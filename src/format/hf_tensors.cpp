@@ -58,6 +58,9 @@ bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
   if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
   const bool is_scan = family->block.state_space == StateSpace::heads;
   if (is_scan && gguf_name.ends_with(".ssm_norm.weight")) return flag_of(*this, "ssm.norm");
+  if (gguf_name.find(".altup_correct_scale.") != gguf_name.npos) {
+    return flag_of(*this, "altup.correct_scale");
+  }
   if (!gguf_name.ends_with(".bias")) return true;
   if (is_head_norm && !family->block.qk_norm_biases) return false;
   if (is_norm) {

@@ -24,6 +24,7 @@ class UnlikeReader {
       : config_(config), usual_(usual), out_(out) {}
 
   Result<int64_t> read() {
+    if (out_.hf().global_head_dim == 0) return read_alike();
     // Only rope_parameters says what positions are.
     for (const std::string_view name : {"rope_scaling", "rope_theta"}) {
       if (!config_.is_set(name)) continue;
@@ -48,7 +49,16 @@ class UnlikeReader {
   }
 
  private:
-  // A list, or every sixth sees all; the last one always does.
+  // Layers that differ in what they keep only.
+  Result<int64_t> read_alike() {
+    TRY(read_kinds());
+    out_.set("attention.values_are_keys", false, std::string());
+    TRY(read_sharing());
+    TRY(read_input());
+    return usual_.head_dim;
+  }
+
+  // A list, or the last of each period sees all; where heads differ the last one always does.
   Status read_kinds() {
     constexpr std::string_view kTypes = "layer_types";
     const int64_t period = out_.family().block.window_period;
@@ -66,7 +76,7 @@ class UnlikeReader {
       std::transform(types.begin(), types.end(), windowed_.begin(),
                      [](const Json& type) { return type == "sliding_attention"; });
     }
-    windowed_.back() = false;
+    if (out_.hf().global_head_dim > 0) windowed_.back() = false;
     auto pattern = std::make_shared<MetaArray>();
     pattern->bools = windowed_;
     out_.set("attention.sliding_window_pattern", std::shared_ptr<const MetaArray>(pattern),
@@ -129,7 +139,8 @@ class UnlikeReader {
   Status read_sharing() {
     constexpr std::string_view kSharing = "num_kv_shared_layers", kWide = "use_double_wide_mlp";
     constexpr std::string_view kWidth = "intermediate_size";
-    const int64_t n = config_.has(kSharing) ? TRY(config_.integer(kSharing)) : 0;
+    const int64_t n =
+        config_.has(kSharing) ? TRY(config_.integer(kSharing)) : out_.hf().sharing_layers;
     out_.set("attention.shared_kv_layers", n, config_.path_of(kSharing));
     if (n >= usual_.n_layers) {
       return config_.wrong(kSharing, "leaves no layer that keeps keys and values",
@@ -140,7 +151,8 @@ class UnlikeReader {
       if (std::find(windowed_.begin(), kept_end, kind) != kept_end) continue;
       return config_.wrong(kSharing, "leaves no layer of a kind that keeps keys and values");
     }
-    if (n == 0 || !TRY(config_.truth(kWide)).value_or(false)) return {};
+    const bool may_widen = out_.hf().global_head_dim > 0;
+    if (n == 0 || !may_widen || !TRY(config_.truth(kWide)).value_or(false)) return {};
     const int64_t width = TRY(config_.positive(kWidth));
     auto widths = std::make_shared<MetaArray>();
     for (int64_t i = 0; i < usual_.n_layers; ++i) {
@@ -157,6 +169,9 @@ class UnlikeReader {
     const int64_t width = is_null               ? 0
                           : config_.has(kWidth) ? TRY(config_.integer(kWidth))
                                                 : out_.hf().layer_input;
+    if (width == 0 && out_.hf().streams.n > 0) {
+      return config_.wrong(kWidth, "is 0 or null", Code::unsupported);
+    }
     out_.set("embedding_length_per_layer_input", width, config_.path_of(kWidth));
     return {};
   }

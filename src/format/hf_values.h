@@ -78,6 +78,12 @@ struct HfUsualLayer {
 };
 Result<int64_t> read_hf_unlike_layers(const Members& config, const HfUsualLayer& usual,
                                       HfValues& out);
+// Residual streams beside each other, and what comes with them. Fails: corrupt.
+Status read_hf_streams(const Members& config, int64_t n_layers, HfValues& out);
+// Blocks that share weights, before the scans of some layers, by a count of key heads; the size of
+// their heads. `width`: of the stream. Fails: corrupt, unsupported.
+Result<int64_t> read_hf_shared_blocks(const Members& config, const HfLayers& layers, int64_t width,
+                                      HfValues& out);
 // Layers that are one half of a block each.
 enum class HfHalf : uint8_t { scan, attention, feed_forward, experts };
 Result<std::vector<HfHalf>> read_hf_halves(const Members& config);

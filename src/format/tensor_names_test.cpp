@@ -320,6 +320,40 @@ TEST(TensorNames, LayersMayHaveInputsAndExpertsBesideAFeedForward) {
   }
 }
 
+TEST(TensorNames, StreamsAndWhatIsBesideAttention) {
+  for (const auto& [hf, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"altup_projections.2.weight", "altup_proj.2.weight"},
+           {"altup_unembed_projections.0.weight", "altup_unembd_proj.0.weight"},
+           {"layers.3.altup.modality_router.weight", "blk.3.altup_router.weight"},
+           {"layers.3.altup.router_norm.weight", "blk.3.altup_router_norm.weight"},
+           {"layers.3.altup.prediction_coefs.weight", "blk.3.altup_predict_coef.weight"},
+           {"layers.3.altup.correction_coefs.weight", "blk.3.altup_correct_coef.weight"},
+           {"layers.3.altup.correct_output_scale", "blk.3.altup_correct_scale.weight"},
+           {"layers.3.laurel.linear_left.weight", "blk.3.laurel_l.weight"},
+           {"layers.3.laurel.linear_right.weight", "blk.3.laurel_r.weight"},
+           {"layers.3.laurel.post_laurel_norm.weight", "blk.3.laurel_post_norm.weight"},
+           {"layers.3.per_layer_input_gate.weight", "blk.3.inp_gate.weight"}}) {
+    EXPECT_EQ(gguf(std::string("model.") + hf, "gemma3n"), expected);
+    EXPECT_EQ(gguf(std::string("model.language_model.") + hf, "gemma3n"), expected);
+  }
+}
+
+TEST(TensorNames, BlocksThatLayersShare) {
+  for (const auto& [hf, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"self_attn.q_proj.weight", "blk.3.attn_q.weight"},
+           {"self_attn.linear_k_adapter_list.5.0.weight", "blk.3.attn_k_adapter_a.5.weight"},
+           {"feed_forward.gate_up_proj.weight", "blk.3.ffn_gate.weight"},
+           {"feed_forward.gate_up_proj_adapter_list.5.1.weight",
+            "blk.3.ffn_gate_adapter_b.5.weight"},
+           {"input_layernorm.weight", "blk.3.attn_norm.weight"}}) {
+    EXPECT_EQ(gguf(std::string("model.layers.3.shared_transformer.") + hf, "zamba2"), expected);
+  }
+  EXPECT_EQ(gguf("model.layers.3.mamba_decoder.input_layernorm.weight", "zamba2"),
+            "blk.3.ssm_pre_norm.weight");
+  EXPECT_EQ(gguf("model.layers.2.input_layernorm.weight", "zamba2"), "blk.2.attn_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.linear.weight", "zamba2"), "blk.3.block_out.weight");
+}
+
 TEST(TensorNames, WhatFitsNoRowKeepsItsName) {
   for (const std::string_view name :
        {"model.layers.x.mlp.up_proj.weight", "model.layers.01.mlp.up_proj.weight",

@@ -51,6 +51,32 @@ NarrowRows narrow_rows(const Model& model) {
   return most;
 }
 
+// A view, and the rows and columns that it needs.
+struct ViewPart {
+  View* view;
+  int64_t n_rows, n_cols;
+};
+
+// What streams beside each other need.
+void add_stream_parts(const HParams& h, int64_t max_rows, Activations::Views& views,
+                      std::vector<ViewPart>& parts) {
+  const int64_t n = h.streams.n;
+  parts.push_back({&views.streams, max_rows, n * h.n_embd});
+  parts.push_back({&views.predicted, max_rows, n * h.n_embd});
+  parts.push_back({&views.stream_router, max_rows, n});
+  parts.push_back({&views.stream_factors, max_rows, n * n});
+  parts.push_back({&views.laurel, n > 0 ? max_rows : 0, h.n_embd});
+}
+
+// What blocks that share weights need.
+void add_block_parts(const HParams& h, int64_t max_rows, int64_t ff_cols, Activations::Views& views,
+                     std::vector<ViewPart>& parts) {
+  const int64_t n_rows = h.n_shared_blocks > 0 ? max_rows : 0;
+  parts.push_back({&views.first, n_rows, h.n_embd});
+  parts.push_back({&views.wide, n_rows, 2 * h.n_embd});
+  parts.push_back({&views.adapted, n_rows, ff_cols});
+}
+
 }  // namespace
 
 Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs,
@@ -58,15 +84,13 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const HParams& h = model.h;
   const NarrowRows narrow = narrow_rows(model);
   Activations a;
-  struct Part {
-    View* view;
-    int64_t n_rows, n_cols;
-  };
   const int64_t q_cols = widest(model, LayerSize::q);
   const int64_t inner_cols = widest(model, LayerSize::inner);
   const int64_t gate_cols = model.family->block.gated_attention ? q_cols : 0;
   const int64_t head_cols = widest(model, LayerSize::value_heads);
-  const int64_t low_cols = std::max(narrow.pairs, widest(model, LayerSize::delta_low));
+  const int64_t low_cols = std::max(
+      {narrow.pairs, widest(model, LayerSize::delta_low), widest(model, LayerSize::beside_rank),
+       widest(model, LayerSize::attn_rank), widest(model, LayerSize::ff_rank)});
   const StateSpacePlan& scan = h.state_space;
   const bool by_column = scan.exists() && !scan.by_head();
   const int64_t step_cols = by_column ? scan.n_inner : scan.n_steps;
@@ -80,7 +104,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
-  std::vector<Part> parts = {
+  std::vector<ViewPart> parts = {
       {&a.views_.x, max_rows, h.n_embd},
       {&a.views_.h, max_rows, h.n_embd},
       {&a.views_.h2, max_rows, h.n_embd},
@@ -120,12 +144,14 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.low_rank.outer, block_rows, widest_product(model)},
   };
   for (View& view : a.views_.mixed) parts.push_back({&view, max_rows, mixed_cols});
-  const auto padded = [](const Part& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
+  add_stream_parts(h, max_rows, a.views_, parts);
+  add_block_parts(h, max_rows, ff_cols, a.views_, parts);
+  const auto padded = [](const ViewPart& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;
-  for (const Part& p : parts) numbers += padded(p);
+  for (const ViewPart& p : parts) numbers += padded(p);
   a.memory_ = TRY(model.device->allocate(numbers * int64_t{sizeof(float)}));
   Address next = a.memory_.start;
-  for (const Part& p : parts) {
+  for (const ViewPart& p : parts) {
     *p.view = {next, p.n_rows, p.n_cols};
     next = next + padded(p) * int64_t{sizeof(float)};
   }
@@ -167,6 +193,14 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
                      &cut.layer_inputs,
                      &cut.layer_embd,
                      &cut.joined,
+                     &cut.streams,
+                     &cut.predicted,
+                     &cut.stream_router,
+                     &cut.stream_factors,
+                     &cut.laurel,
+                     &cut.first,
+                     &cut.wide,
+                     &cut.adapted,
                      &cut.expert_in,
                      &cut.expert_out}) {
     view->n_rows = n_rows;

@@ -27,6 +27,10 @@ class Binder {
     TRY(source_.noted("token_embd", bind_embeddings()));
     TRY(source_.noted("", bind_distance_tables()));
     if (m_.h.n_layer_input > 0) TRY(source_.noted("per_layer_", bind_layer_inputs()));
+    m_.streams_in.clear();
+    m_.streams_out.clear();
+    TRY(source_.noted("altup_proj.", bind_streams("altup_proj", m_.streams_in)));
+    TRY(source_.noted("altup_unembd_proj.", bind_streams("altup_unembd_proj", m_.streams_out)));
     m_.layers.clear();
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
       m_.layers.emplace_back();
@@ -101,12 +105,26 @@ class Binder {
     return {};
   }
 
-  // Every token must have a row.
+  // A matrix for each stream but the first: one tensor of all, or one of each.
+  Status bind_streams(std::string_view tensor, std::vector<Weight>& streams) {
+    const int64_t n = m_.h.streams.n - 1, n_embd = m_.h.n_embd;
+    const std::string stack = fmt::format("{}.weight", tensor);
+    for (int64_t i = 0; i < n; ++i) {
+      const std::string own = fmt::format("{}.{}.weight", tensor, i);
+      streams.push_back(
+          TRY(source_.pack(TRY(source_.has(stack) ? source_.of_stack(stack, i, n, n_embd, n_embd)
+                                                  : source_.matrix(own, n_embd, n_embd)))));
+    }
+    return {};
+  }
+
+  // Every token must have a row, or those without one have the first.
   Status bind_layer_inputs() {
     constexpr std::string_view kTable = "per_layer_token_embd.weight";
     const int64_t n = m_.h.n_layers * m_.h.n_layer_input;
     const MatrixRows table = TRY(source_.matrix(std::string(kTable), -1, n));
-    if (!m_.token_embd.empty() && std::ssize(table.rows) < m_.h.n_vocab) {
+    const bool is_short = !m_.token_embd.empty() && std::ssize(table.rows) < m_.h.n_vocab;
+    if (table.rows.empty() || (is_short && !m_.h.streams.exists())) {
       return fail(Code::unsupported, "{}: tensor '{}' has {} rows for {} tokens", m_.file->path(),
                   m_.file->shown_tensor(kTable), table.rows.size(), m_.h.n_vocab);
     }
@@ -154,10 +172,19 @@ class Binder {
     prefix_ = fmt::format("blk.{}.", i);
     fused_ = {};
     const LayerPlan& plan = m_.plans[static_cast<size_t>(i)];
+    // The layer whose weights a block uses again.
+    const LayerWeights* const first = plan.shared.exists() && plan.shared.layer != i
+                                          ? &m_.layers[static_cast<size_t>(plan.shared.layer)]
+                                          : nullptr;
     for (const NormRow& row : norm_rows()) {
       if (!plan.has(row.role)) continue;
+      if (first != nullptr && (row.role == NormRole::attn || row.role == NormRole::ffn)) {
+        w[row.role] = (*first)[row.role];
+        continue;
+      }
       const std::string name = fmt::format("{}{}", prefix_, norm_name(row));
-      if (row.role == NormRole::v || row.role == NormRole::router) {
+      if (row.role == NormRole::v || row.role == NormRole::router ||
+          row.role == NormRole::stream_router) {
         TRY(source_.noted(name, bind_unusual_norm(name, row, plan, w[row.role])));
         continue;
       }
@@ -171,7 +198,15 @@ class Binder {
     }
     for (const RoleRow& row : role_rows()) {
       if (!plan.has(row.role)) continue;
-      TRY(note_role(row, plan, bind_role(row, i, plan, w)));
+      if (plan.shared.exists() && is_of_use(row.role)) {
+        const std::string name =
+            fmt::format("blk.{}.{}.{}", plan.shared.layer, row.tensor, plan.shared.use);
+        TRY(source_.noted(name + ".", bind_plain(name, row, plan, w[row.role])));
+      } else if (first != nullptr && is_of_block(row.role)) {
+        w[row.role] = (*first)[row.role];
+      } else {
+        TRY(note_role(row, plan, bind_role(row, i, plan, w)));
+      }
     }
     if (plan.mixer == Mixer::short_conv) {
       TRY(source_.noted(prefix_ + "shortconv.conv.", bind_short_conv(plan, w)));
@@ -188,6 +223,9 @@ class Binder {
     if (plan.scales_stream) {
       TRY(source_.noted(prefix_ + "layer_output_scale.", bind_stream_scale(w)));
     }
+    if (plan.streams.scales_active && plan.streams.exists()) {
+      TRY(source_.noted(prefix_ + "altup_correct_scale.", bind_active_scale(w)));
+    }
     if (plan.has_sinks) {
       TRY(source_.noted(prefix_ + "attn_sinks.", bind_sinks(plan, w)));
     }
@@ -203,7 +241,8 @@ class Binder {
     return {};
   }
 
-  // Values have no weights; a router's scale is divided by the root of the stream's width.
+  // Values have no weights; a router's scale is divided by the root of the stream's width, that of
+  // streams by the width itself.
   Status bind_unusual_norm(const std::string& name, const NormRow& row, const LayerPlan& plan,
                            NormWeights& norm) {
     const int64_t n = plan.extent(row.n);
@@ -212,6 +251,10 @@ class Binder {
       const float share = 1.0F / std::sqrt(static_cast<float>(n));
       weight = TRY(source_.vector(name, n));
       for (float& x : weight) x *= share;
+    }
+    if (row.role == NormRole::stream_router) {
+      weight = TRY(source_.norm(name + ".weight", n));
+      for (float& x : weight) x /= static_cast<float>(n);
     }
     norm.weight = TRY(source_.upload(std::move(weight)));
     return {};
@@ -226,6 +269,28 @@ class Binder {
   Status bind_stream_scale(LayerWeights& w) {
     const std::string name = name_of("layer_output_scale");
     if (source_.has(name)) w.stream_scale = TRY(source_.vector(name, 1)).front();
+    return {};
+  }
+
+  Status bind_active_scale(LayerWeights& w) {
+    const std::string name = name_of("altup_correct_scale");
+    w.active_scale = TRY(source_.upload(TRY(source_.vector(name, m_.h.n_embd))));
+    return {};
+  }
+
+  // What blocks share, and what only one use of a block reads.
+  static bool is_of_block(Role role) {
+    constexpr Role kShared[] = {Role::q,    Role::k,  Role::v,   Role::o,
+                                Role::gate, Role::up, Role::down};
+    return std::ranges::count(kShared, role) > 0;
+  }
+  static bool is_of_use(Role role) { return role >= Role::q_low && role <= Role::up_high; }
+
+  // A matrix without a bias. `name` lacks its ending.
+  Status bind_plain(const std::string& name, const RoleRow& row, const LayerPlan& plan,
+                    Linear& linear) {
+    linear.weight = TRY(source_.pack(
+        TRY(source_.matrix(name + ".weight", plan.extent(row.n_out), plan.extent(row.n_in)))));
     return {};
   }
 
@@ -510,8 +575,10 @@ class Binder {
       rotate_as_halves(rows.rows, row.role, plan, m_.rope);
       rotate_as_halves(numbers, row.role, plan, m_.rope);
     }
-    // A rounding of the activations would send rows to other experts.
-    const bool routes = row.role == Role::router || row.role == Role::shared_router;
+    // A rounding of the activations would send rows to other experts, or change whole streams.
+    const bool routes = row.role == Role::router || row.role == Role::shared_router ||
+                        row.role == Role::stream_router || row.role == Role::stream_predict ||
+                        row.role == Role::stream_correct;
     const bool exact = routes && rows.dtype != DType::f32;
     linear.weight = TRY(source_.pack(exact ? TRY(source_.as_f32(rows)) : rows));
     return {};

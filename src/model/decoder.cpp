@@ -3,6 +3,7 @@
 #include "model/decoder.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "model/draft_head.h"
 #include "model/layer_step.h"
@@ -43,8 +44,24 @@ DistanceScores distance_scores(Ops& ops, const Model& m, int64_t i, View q, View
   return scores;
 }
 
-// In: a.h, the normalised stream. Out: a.h, what is added to the stream. `ropes` are the plans of
-// this context length.
+// What matrices of low rank add to queries, keys and values of `in`. Uses a.attn.
+void add_low_ranks(const LayerStep& step, View q, View k, View v, View in) {
+  struct Pair {
+    View view;
+    Role low, high;
+  };
+  const View low = cut(step.a.low, step.plan().shared.attn_rank);
+  for (const Pair& pair : {Pair{q, Role::q_low, Role::q_high}, Pair{k, Role::k_low, Role::k_high},
+                           Pair{v, Role::v_low, Role::v_high}}) {
+    const View more = cut(step.a.attn, pair.view.n_cols);
+    step.multiply(pair.low, low, in);
+    step.multiply(pair.high, more, low);
+    step.ops.add(pair.view, more);
+  }
+}
+
+// In: a.h, the normalised stream, or of a shared block a.wide. Out: a.h, what is added to the
+// stream. `ropes` are the plans of this context length.
 void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
                const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
@@ -55,6 +72,7 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const View out = cut(a.attn, p.extent(LayerSize::attn));
   const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
   const bool keeps = p.keeps_tokens();
+  const View in = p.shared.exists() ? a.wide : a.h;
   const std::pair<Role, View> made[] = {
       {Role::q, q}, {Role::k, k}, {Role::v, v}, {Role::attn_gate, gate}};
   std::array<Ops::Product, 4> products;
@@ -62,10 +80,11 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   for (const auto& [role, view] : made) {
     if (p.has(role)) products[n_products++] = product(view, w[role]);
   }
-  ops.matmul_each(std::span(products).first(n_products), a.h);
+  ops.matmul_each(std::span(products).first(n_products), in);
   for (const auto& [role, view] : made) {
-    if (p.has(role)) adapt(role, view, a.h);
+    if (p.has(role)) adapt(role, view, in);
   }
+  if (p.shared.attn_rank > 0) add_low_ranks({ops, m, i, a, adapt}, q, k, v, in);
   if (keeps && p.values_are_keys) ops.copy(v, k);
   if (p.clamp_qkv > 0) {
     for (const View view : {q, k, v}) ops.clamp(view, p.clamp_qkv);
@@ -234,6 +253,18 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
 }
 
+// The same for a feed-forward's gate and up rows of a.h2.
+void add_low_ranks(const LayerStep& step, View gate, View up) {
+  const View low = cut(step.a.low, step.plan().shared.ff_rank);
+  const View more = cut(step.a.adapted, gate.n_cols);
+  step.multiply(Role::ff_low, low, step.a.h2);
+  for (const auto& [role, view] :
+       {std::pair(Role::gate_high, gate), std::pair(Role::up_high, up)}) {
+    step.multiply(role, more, low);
+    step.ops.add(view, more);
+  }
+}
+
 // In: a.h2, the normalised stream. Out: a.h.
 void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::Views& a,
                     const Adapting& adapt) {
@@ -246,7 +277,9 @@ void dense_or_gated(Ops& ops, const Model& m, int64_t i, const Activations::View
     ops.matmul_each(gate_up, a.h2);
     adapt(Role::gate, gate, a.h2);
     adapt(Role::up, up, a.h2);
+    if (p.shared.ff_rank > 0) add_low_ranks({ops, m, i, a, adapt}, gate, up);
     if (p.ff_scales[0] != 1) ops.scale(gate, p.ff_scales[0]);
+    if (p.gate_cut) ops.cut_below(gate, *p.gate_cut);
     ops.gate(gate, up, p.act);
   } else {
     ops.matmul(gate, a.h2, w[Role::up].weight, w[Role::up].bias);
@@ -366,11 +399,28 @@ void add_to_stream(Ops& ops, View x, View y, NormRole sum, const LayerPlan& p,
   if (p.has(sum)) apply(ops, x, x, w[sum], p);
 }
 
+// A block that shares weights, and the scan that reads the stream and what the block gives. In:
+// a.wide. Out: a.h, what is added to the stream. Uses a.h2.
+void block_and_scan(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
+                    const Activations::Views& a, const Adapting& adapt) {
+  const LayerStep step = {ops, m, i, a, adapt};
+  const LayerPlan& p = step.plan();
+  attention(ops, m, i, ropes, a, adapt);
+  apply(ops, a.h2, a.h, step.weights()[NormRole::ffn], p);
+  dense_or_gated(ops, m, i, a, adapt);
+  step.multiply(Role::block_out, a.h2, a.h);
+  ops.copy(a.h, a.x);
+  ops.add(a.h, a.h2);
+  apply(ops, a.h, a.h, step.weights()[NormRole::scan], p);
+  mix_state_space(step, a.h);
+}
+
 // In: a.h, what attention reads of the stream a.x. Out: a.h, what is still to be added to it.
 void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
            const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
+  if (p.shared.exists()) return block_and_scan(ops, m, i, ropes, a, adapt);
   if (p.feed_forward == FeedForward::none) return mix(ops, m, i, ropes, a, adapt);
   if (p.mixer == Mixer::none) {
     ops.copy(a.h2, a.h);
@@ -381,8 +431,14 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     mix(ops, m, i, ropes, a, adapt);
     ops.add(a.x, a.h);
   } else {
+    if (p.streams.exists()) make_laurel({ops, m, i, a, adapt});
     mix(ops, m, i, ropes, a, adapt);
-    if (p.has(NormRole::attn_sum)) {
+    if (p.streams.exists()) {
+      ops.add(a.x, a.h);
+      ops.add(a.x, a.laurel);
+      ops.scale(a.x, 1.0F / std::numbers::sqrt2_v<float>);
+      enter(ops, a.h2, a.x, NormRole::ffn, p, w);
+    } else if (p.has(NormRole::attn_sum)) {
       add_to_stream(ops, a.x, a.h, NormRole::attn_sum, p, w);
       enter(ops, a.h2, a.x, NormRole::ffn, p, w);
     } else {
@@ -390,6 +446,37 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     }
   }
   feed_forward(ops, m, i, a, adapt);
+}
+
+// What the first half of a layer reads: a.h, or a.wide before a shared block.
+void enter_layer(const LayerStep& step) {
+  const LayerPlan& p = step.plan();
+  const Activations::Views& a = step.a;
+  if (p.streams.exists()) predict_streams(step);
+  if (!p.shared.exists()) return enter(step.ops, a.h, a.x, NormRole::attn, p, step.weights());
+  step.ops.join(a.wide, a.x, a.first);
+  apply(step.ops, a.wide, a.wide, step.weights()[NormRole::attn], p);
+}
+
+// What follows a layer's block on the stream a.x. In: a.h, what is still to be added to it.
+void leave_layer(const LayerStep& step) {
+  const LayerPlan& p = step.plan();
+  const LayerWeights& w = step.weights();
+  const Activations::Views& a = step.a;
+  add_to_stream(step.ops, a.x, a.h, NormRole::ffn_sum, p, w);
+  if (p.streams.exists()) return correct_streams(step);
+  if (p.n_input > 0) {
+    make_layer_input(step, a.x);
+    step.ops.add(a.x, a.h);
+  }
+  if (w.stream_scale != 1) step.ops.scale(a.x, w.stream_scale);
+  if (p.halves) step.ops.scale(a.x, 0.5F);
+}
+
+// Whether nothing is between adding a layer's last half and what the next one reads.
+bool meets(const LayerPlan& p, const LayerPlan& next) {
+  const bool changes = p.halves || p.n_input > 0 || p.scales_stream || p.has(NormRole::ffn_sum);
+  return !changes && !next.streams.exists() && !next.shared.exists();
 }
 
 // What all rows of a layer are multiplied by.
@@ -408,26 +495,24 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   ops.begin(batch, ropes);
   embed(ops, m, batch, a.x, a.h2);
   if (m.h.n_layer_input > 0) make_layer_inputs(ops, m, batch, a);
-  if (m.h.n_layers > 0) enter(ops, a.h, a.x, NormRole::attn, m.plans[0], m.layers[0]);
+  if (m.h.streams.exists()) make_streams(ops, m, a);
+  if (m.h.n_shared_blocks > 0) ops.copy(a.first, a.x);
+  if (m.h.n_layers > 0) enter_layer({ops, m, 0, a, {ops, batch, a.low_rank, 0}});
   for (int64_t i = 0; i < m.h.n_layers; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
     const auto next = static_cast<size_t>(i + 1);
     if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
-    layer(ops, m, i, ropes, a, {ops, batch, a.low_rank, i});
-    const LayerPlan& plan = m.plans[next - 1];
+    const Adapting adapt = {ops, batch, a.low_rank, i};
+    layer(ops, m, i, ropes, a, adapt);
     const bool is_last = i + 1 == m.h.n_layers;
-    const bool changes = plan.halves || plan.n_input > 0 || plan.scales_stream;
-    if (is_last || changes || plan.has(NormRole::ffn_sum)) {
-      const LayerWeights& weights = m.layers[next - 1];
-      add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, weights);
-      if (plan.n_input > 0) add_layer_input({ops, m, i, a, {ops, batch, a.low_rank, i}});
-      if (weights.stream_scale != 1) ops.scale(a.x, weights.stream_scale);
-      if (plan.halves) ops.scale(a.x, 0.5F);
-      if (!is_last) enter(ops, a.h, a.x, NormRole::attn, m.plans[next], m.layers[next]);
+    if (is_last || !meets(m.plans[next - 1], m.plans[next])) {
+      leave_layer({ops, m, i, a, adapt});
+      if (!is_last) enter_layer({ops, m, i + 1, a, {ops, batch, a.low_rank, i + 1}});
     } else {
       add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
     }
   }
+  if (m.h.streams.exists()) merge_streams(ops, m, a);
   return outputs(ops, m, batch, a);
 }
 

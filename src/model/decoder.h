@@ -24,6 +24,12 @@ class Activations {
     // they are made of.
     View beside, layer_inputs, layer_embd;
     View joined;  // what a drafting head's stream is made of
+    // Streams one after the other and what is predicted of them (model/stream_plan.h); the router's
+    // numbers, coefficients, and the sum of low rank.
+    View streams, predicted, stream_router, stream_factors, laurel;
+    // Blocks that share weights: the embeddings; they beside the stream; what matrices of low rank
+    // add.
+    View first, wide, adapted;
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;

@@ -460,7 +460,8 @@ Status read_unlike_layers(const ModelFile& file, const BlockSpec& block, HParams
     return fail(Code::unsupported, "{}: '{}': keys and values of heads differ in size", file.path(),
                 file.shown_key(kValueDim));
   }
-  if (file.find(kSharing) != nullptr) h.n_sharing_layers = TRY(file.integer(kSharing));
+  if (file.find(kSharing) != nullptr || block.streams)
+    h.n_sharing_layers = TRY(file.integer(kSharing));
   if (h.n_sharing_layers < 0 || h.n_sharing_layers >= h.n_layers) {
     return fail(Code::corrupt, "{}: '{}' = {} of {} layers", file.path(), file.shown_key(kSharing),
                 h.n_sharing_layers, h.n_layers);
@@ -473,8 +474,20 @@ Status read_unlike_layers(const ModelFile& file, const BlockSpec& block, HParams
   for (int64_t i = 0; i < h.n_layers; ++i) {
     // A GGUF file has the values' matrix or not.
     h.values_are_keys[static_cast<size_t>(i)] =
-        is_said ? said : file.find_tensor(fmt::format("blk.{}.attn_v.weight", i)) == nullptr;
+        is_said
+            ? said
+            : !block.streams && file.find_tensor(fmt::format("blk.{}.attn_v.weight", i)) == nullptr;
   }
+  return {};
+}
+
+// Blocks that layers with attention share, and the ranks that each use has of its own.
+Status read_shared_blocks(const ModelFile& file, HParams& h) {
+  constexpr std::string_view kAttention = "shared_block.attention_rank";
+  constexpr std::string_view kFf = "shared_block.feed_forward_rank";
+  h.n_shared_blocks = TRY(read_dimension(file, "shared_block.count"));
+  h.shared.attn_rank = TRY(dimension_or(file, kAttention, 0));
+  h.shared.ff_rank = TRY(dimension_or(file, kFf, 0));
   return {};
 }
 
@@ -549,6 +562,9 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   }
   if (is_latent || is_mixed) TRY(read_latent(file, h));
   TRY(read_unlike_layers(file, family.block, h));
+  h.streams = TRY(read_streams(file, family));
+  if (h.streams.exists()) h.gate_cuts = TRY(read_gate_cuts(file, h.n_layers));
+  if (family.block.shared_blocks) TRY(read_shared_blocks(file, h));
   h.time_mix = TRY(read_time_mix(file, family, h.n_embd));
   if (file.find("rescale_every_n_layers") != nullptr) {
     h.halve_every = std::max<int64_t>(0, TRY(file.integer("rescale_every_n_layers")));

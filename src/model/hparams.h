@@ -10,7 +10,9 @@
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
 #include "model/relative_plan.h"
+#include "model/shared_plan.h"
 #include "model/state_space.h"
+#include "model/stream_plan.h"
 #include "model/time_mix.h"
 #include "ruv/kv_type.h"
 
@@ -38,13 +40,18 @@ struct HParams {
   int64_t n_sharing_layers = 0;
   std::vector<bool> values_are_keys;  // by layer
   int64_t n_layer_input = 0;
+  StreamPlan streams = {};
+  std::vector<float> gate_cuts;  // by layer, with streams only
+  // BlockSpec::shared_blocks: how many there are, 0: none, and the ranks of each use.
+  int64_t n_shared_blocks = 0;
+  SharedPlan shared = {};
   LatentPlan latent = {};
   int64_t n_ff = 0;
   // By layer, BlockSpec::one_half and unlike_layers only; 0: it has no such half.
   std::vector<int64_t> ff_widths;
   Act act = Act::silu;
   bool xielu = false;        // in place of act
-  Act scan_act = Act::silu;  // of the convolution before a scan, BlockSpec::one_half only
+  Act scan_act = Act::silu;  // of the convolution before a scan
   int64_t n_experts = 0;     // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;

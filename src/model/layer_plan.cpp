@@ -115,6 +115,7 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   if (block.mixers == Mixers::time_mix) plan.feed_forward = FeedForward::channel_mix;
   if (block.mixers == Mixers::state_space) plan.feed_forward = FeedForward::none;
   plan.act = h.act;
+  plan.scan_act = block.one_half || block.shared_blocks ? h.scan_act : h.act;
   plan.n_ff = h.n_ff;
   plan.ff_scales = h.ff_scales;
   if (!experts) return;
@@ -132,11 +133,10 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
 }
 
 // A feed-forward where there is a width for one or experts, else what mixes tokens.
-void keep_one_half(LayerPlan& plan, const HParams& h, int64_t n_ff) {
+void keep_one_half(LayerPlan& plan, int64_t n_ff) {
   const bool has_experts = plan.feed_forward == FeedForward::experts;
   if (n_ff == 0 && !has_experts) {
     plan.feed_forward = FeedForward::none;
-    plan.act = h.scan_act;
     return;
   }
   if (!has_experts) plan.n_ff = n_ff;
@@ -176,6 +176,32 @@ void plan_unlike(LayerPlan& plan, const BlockSpec& block, const HParams& h, int6
   plan.scales_stream = block.scales_layers;
 }
 
+void plan_gate_cut(LayerPlan& plan, const HParams& h, int64_t i) {
+  const float cut = h.gate_cuts[static_cast<size_t>(i)];
+  if (std::isfinite(cut)) plan.gate_cut = cut;
+}
+
+// The newest layer: one with attention has a block that shares the weights of the first blocks in
+// turn, and its feed-forward is the block's; others are scans alone.
+void plan_shared_block(std::vector<LayerPlan>& layers, const HParams& h) {
+  LayerPlan& plan = layers.back();
+  if (plan.n_heads == 0) {
+    plan.feed_forward = FeedForward::none;
+    return;
+  }
+  plan.shared = h.shared;
+  plan.shared.layer = std::ssize(layers) - 1;
+  plan.shared.use = 0;
+  std::vector<int64_t> owners;
+  for (const LayerPlan& p : layers) {
+    if (!p.shared.exists() || &p == &plan) continue;
+    ++plan.shared.use;
+    if (std::ssize(owners) < h.n_shared_blocks) owners.push_back(p.shared.layer);
+  }
+  if (std::ssize(owners) < h.n_shared_blocks) return;
+  plan.shared.layer = owners[static_cast<size_t>(plan.shared.use % h.n_shared_blocks)];
+}
+
 // Those of experts and of what is beside them.
 int64_t expert_matrices(const LayerPlan& p, Role role) {
   switch (role) {
@@ -196,6 +222,26 @@ int64_t expert_matrices(const LayerPlan& p, Role role) {
       return int64_t{p.n_ff_shared > 0 && p.gates_experts};
     case Role::shared_router:
       return int64_t{p.shared_router};
+    default:
+      return 0;
+  }
+}
+
+// Lengths of streams and of blocks that share weights.
+int64_t added_extent(const LayerPlan& p, LayerSize e) {
+  switch (e) {
+    case LayerSize::streams:
+      return p.streams.n;
+    case LayerSize::stream_pairs:
+      return p.streams.n * p.streams.n;
+    case LayerSize::beside_rank:
+      return p.streams.low_rank;
+    case LayerSize::attn_in:
+      return p.shared.exists() ? 2 * p.n_embd : p.n_embd;
+    case LayerSize::attn_rank:
+      return p.shared.attn_rank;
+    case LayerSize::ff_rank:
+      return p.shared.ff_rank;
     default:
       return 0;
   }
@@ -287,6 +333,25 @@ int64_t LayerPlan::n_matrices_after_mixer(Role role) const {
     case Role::input_gate:
     case Role::input_out:
       return one_if(n_input > 0);
+    case Role::stream_router:
+    case Role::stream_predict:
+    case Role::stream_correct:
+    case Role::beside_low:
+    case Role::beside_high:
+      return one_if(streams.exists());
+    case Role::q_low:
+    case Role::q_high:
+    case Role::k_low:
+    case Role::k_high:
+    case Role::v_low:
+    case Role::v_high:
+      return one_if(shared.attn_rank > 0);
+    case Role::ff_low:
+    case Role::gate_high:
+    case Role::up_high:
+      return one_if(shared.ff_rank > 0);
+    case Role::block_out:
+      return one_if(shared.exists());
     default:
       return expert_matrices(*this, role);
   }
@@ -312,6 +377,11 @@ bool LayerPlan::has(NormRole role) const {
       return feed_forward == FeedForward::gated_and_experts;
     case NormRole::input_post:
       return n_input > 0;
+    case NormRole::stream_router:
+    case NormRole::beside_post:
+      return streams.exists();
+    case NormRole::scan:
+      return shared.exists();
     case NormRole::q_a:
       return has(Role::q_a);
     case NormRole::kv_a:
@@ -406,8 +476,9 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return n_input;
     case LayerSize::one:
       return 1;
+    default:
+      return added_extent(*this, e);
   }
-  return 0;
 }
 
 int64_t LayerPlan::n_convolved_numbers() const {
@@ -444,7 +515,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
                       : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
                       : h.state_space.exists()                   ? Mixer::state_space
                                                                  : Mixer::short_conv;
-  const bool has_both = block.mixers == Mixers::state_and_attention;
+  const bool has_both = block.mixers == Mixers::state_and_attention || block.shared_blocks;
   const PositionScale growth = TRY(query_growth(file, family, h.window));
   std::vector<Xielu> xielus;
   if (h.xielu) xielus = TRY(read_xielu(file, h.n_layers));
@@ -478,6 +549,7 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
          .recurrence = attends ? GatedRecurrencePlan{} : h.recurrence,
          .state_space = attends && !has_both ? StateSpacePlan{} : h.state_space,
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
+         .streams = h.streams,
          .n_heads = attends ? h.n_heads : 0,
          .n_kv_heads = n_kv_heads,
          .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
@@ -505,7 +577,9 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
     if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
-    if (block.one_half) keep_one_half(layers.back(), h, h.ff_widths[static_cast<size_t>(i)]);
+    if (block.streams) plan_gate_cut(layers.back(), h, i);
+    if (block.shared_blocks) plan_shared_block(layers, h);
+    if (block.one_half) keep_one_half(layers.back(), h.ff_widths[static_cast<size_t>(i)]);
   }
   TRY(plan_sharing_layers(file, h, windowed, layers));
   return layers;

@@ -14,7 +14,9 @@
 #include "model/relative_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
+#include "model/shared_plan.h"
 #include "model/state_space.h"
+#include "model/stream_plan.h"
 #include "model/time_mix.h"
 
 namespace ruv {
@@ -61,6 +63,8 @@ struct LayerPlan {
   GatedRecurrencePlan recurrence = {};
   StateSpacePlan state_space = {};
   bool halves = false;  // the stream after it is divided by 2
+  StreamPlan streams = {};
+  SharedPlan shared = {};  // before a state space
 
   // Widths are those that attention sees; latent layers have one key head.
   int64_t n_heads = 0;  // 0 without attention
@@ -92,6 +96,8 @@ struct LayerPlan {
 
   FeedForward feed_forward = FeedForward::gated;
   Act act = Act::silu;
+  Act scan_act = Act::silu;                 // of the convolution before a scan
+  std::optional<float> gate_cut = {};       // Ops::cut_below of the gate, before act
   std::optional<Xielu> xielu = {};          // in place of act
   int64_t n_ff = 0;                         // of one expert, if there are no others
   std::array<float, 2> ff_scales = {1, 1};  // of a gated one's gate and result

@@ -74,8 +74,18 @@ void mix_time(const LayerStep& step);
 void mix_channels(const LayerStep& step);
 
 // Layers' own inputs (model/layer_input.cpp): what they are, of the stream a.x and the batch's
-// tokens, to a.layer_inputs; and what one adds to a.x at the end of its layer.
+// tokens, to a.layer_inputs; and what one adds at the end of its layer, made of x, to a.h.
 void make_layer_inputs(Ops& ops, const Model& m, const Batch& batch, const Activations::Views& a);
-void add_layer_input(const LayerStep& step);
+void make_layer_input(const LayerStep& step, View x);
+
+// Streams (model/stream_plan.h). All of them of a.x, the first; what is predicted of them, and
+// a.x, of that the active one; they corrected by a.x, what the layer made of that; and a.x merged
+// of them, at last.
+void make_streams(Ops& ops, const Model& m, const Activations::Views& a);
+void predict_streams(const LayerStep& step);
+void correct_streams(const LayerStep& step);
+void merge_streams(Ops& ops, const Model& m, const Activations::Views& a);
+// a.laurel: a.h and what matrices of low rank make of it.
+void make_laurel(const LayerStep& step);
 
 }  // namespace ruv

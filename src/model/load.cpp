@@ -41,13 +41,27 @@ bool is_of_sharing_layer(const Model& m, const std::string& name) {
          name.find(".attn_k_norm.") != name.npos;
 }
 
+// Whether it is a matrix of low rank that a block has for uses of other blocks (SharedPlan). Files
+// of models whose blocks are not shared have them, though nothing reads them.
+bool is_of_other_use(const Model& m, const std::string& name) {
+  const size_t at = name.find("_adapter_");
+  if (m.h.n_shared_blocks == 0 || !name.starts_with("blk.") || at == name.npos) return false;
+  const size_t dot = name.find('.', at);
+  int64_t layer = -1, use = -1;
+  std::from_chars(&name[4], name.data() + name.size(), layer);
+  if (dot != name.npos) std::from_chars(&name[dot] + 1, name.data() + name.size(), use);
+  return std::ranges::any_of(m.plans, [&](const LayerPlan& p) {
+    return p.shared.exists() && p.shared.use == use && p.shared.layer != layer;
+  });
+}
+
 // A GGUF file holds what its model needs: a tensor without a role means another model than ours.
 Faults find_unused(const Model& m, const WeightSource& source) {
   Faults faults;
   if (m.file->container() != "gguf") return faults;
   for (const TensorInfo& tensor : m.file->tensors()) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
-    if (is_of_sharing_layer(m, tensor.name)) continue;
+    if (is_of_sharing_layer(m, tensor.name) || is_of_other_use(m, tensor.name)) continue;
     if (m.h.n_ahead > 0 && is_behind(tensor.name, m.h.n_layers)) continue;
     faults.add(
         fail(Code::unsupported,

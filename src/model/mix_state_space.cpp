@@ -21,7 +21,7 @@ void enter_scan(const LayerStep& step, View h, View z, View x, View steps) {
   step.adapt(Role::state_x, x, h);
   if (p.state_space.by_head()) step.adapt(Role::state_steps, steps, h);
   step.ops.convolve(
-      x, {.layer = step.layer, .taps = &w.conv_taps, .bias = &w.conv_bias, .act = p.act});
+      x, {.layer = step.layer, .taps = &w.conv_taps, .bias = &w.conv_bias, .act = p.scan_act});
 }
 
 // In: x, convolved. Out: its scan.
@@ -62,7 +62,8 @@ void gate_heads(const LayerStep& step, View out, View z) {
   Ops& ops = step.ops;
   const auto normalise = [&](View rows) {
     const View groups = rows.split(s.n_inner / s.n_groups);
-    ops.norm(groups, groups, step.weights().inner_norm, {}, {Norm::rms, step.plan().norm_eps});
+    ops.norm(groups, groups, step.weights().inner_norm, {},
+             {Norm::rms, step.plan().linear_norm_eps});
   };
   if (s.part_scales[0] != 1) ops.scale(z, s.part_scales[0]);
   if (s.norms_results && s.norms_first) normalise(out);

@@ -74,6 +74,7 @@ struct LayerWeights {
   Vector choice_bias;      // by which experts are chosen, beside their scores; empty: none
   Vector expert_scales;    // (n_experts): RouteParams::expert_scales; empty: none
   float stream_scale = 1;  // LayerPlan::scales_stream
+  Vector active_scale;     // (n_embd): StreamPlan::scales_active; empty: none
   Vector sinks;            // (n_heads): AttendParams::sinks; empty: the layer has none
   // Keys and queries of distances, for each head (columns, head_dim); empty: none.
   std::vector<Weight> distance_keys, distance_queries;
@@ -116,6 +117,8 @@ struct Model {
   Weight layer_input_embd;  // plain rows
   Linear layer_input_proj;
   NormWeights layer_input_norm;
+  // What makes streams of the first one, and what they are merged by, of each but the first.
+  std::vector<Weight> streams_in, streams_out;
   std::vector<LayerWeights> layers;  // by plan
   NormWeights output_norm;
   Weight output;                    // empty: an encoder has none

@@ -9,9 +9,9 @@ constexpr auto kAllBias = &BlockSpec::all_bias;
 constexpr auto kExpertBias = &BlockSpec::expert_bias;
 
 constexpr RoleRow kRoleRows[] = {
-    {Role::q, "attn_q", q, embd, "attention_bias", kQkvBias},
-    {Role::k, "attn_k", k, embd, "attention_bias", kQkvBias},
-    {Role::v, "attn_v", v, embd, "attention_bias", kQkvBias},
+    {Role::q, "attn_q", q, attn_in, "attention_bias", kQkvBias},
+    {Role::k, "attn_k", k, attn_in, "attention_bias", kQkvBias},
+    {Role::v, "attn_v", v, attn_in, "attention_bias", kQkvBias},
     {Role::attn_gate, "attn_gate", q, embd, "attention_bias", kQkvBias},
     {Role::q_a, "attn_q_a", q_rank, embd, "attention_bias", kQkvBias},
     {Role::q_plain, "attn_q_b", q_plain, q_from, "attention_bias", kQkvBias},
@@ -68,11 +68,26 @@ constexpr RoleRow kRoleRows[] = {
     {Role::shared_router, "ffn_gate_inp_shexp", one, embd, "expert_bias", kExpertBias},
     {Role::input_gate, "inp_gate", input, embd, "", nullptr},
     {Role::input_out, "proj", embd, input, "", nullptr},
+    {Role::stream_router, "altup_router", streams, embd, "", nullptr},
+    {Role::stream_predict, "altup_predict_coef", stream_pairs, streams, "", nullptr},
+    {Role::stream_correct, "altup_correct_coef", streams, streams, "", nullptr},
+    {Role::beside_low, "laurel_l", beside_rank, embd, "", nullptr},
+    {Role::beside_high, "laurel_r", embd, beside_rank, "", nullptr},
+    {Role::q_low, "attn_q_adapter_a", attn_rank, attn_in, "", nullptr},
+    {Role::q_high, "attn_q_adapter_b", q, attn_rank, "", nullptr},
+    {Role::k_low, "attn_k_adapter_a", attn_rank, attn_in, "", nullptr},
+    {Role::k_high, "attn_k_adapter_b", k, attn_rank, "", nullptr},
+    {Role::v_low, "attn_v_adapter_a", attn_rank, attn_in, "", nullptr},
+    {Role::v_high, "attn_v_adapter_b", v, attn_rank, "", nullptr},
+    {Role::ff_low, "ffn_adapter_a", ff_rank, embd, "", nullptr},
+    {Role::gate_high, "ffn_gate_adapter_b", ff, ff_rank, "", nullptr},
+    {Role::up_high, "ffn_up_adapter_b", ff, ff_rank, "", nullptr},
+    {Role::block_out, "block_out", embd, embd, "", nullptr},
 };
 static_assert(std::size(kRoleRows) == kRoles);
 
 constexpr NormRow kNormRows[] = {
-    {NormRole::attn, "attn_norm", embd},
+    {NormRole::attn, "attn_norm", attn_in},
     {NormRole::q, "attn_q_norm", q_norm},
     {NormRole::k, "attn_k_norm", k_norm},
     {NormRole::v, "attn_v_norm", v_norm},
@@ -90,6 +105,9 @@ constexpr NormRow kNormRows[] = {
     {NormRole::experts, "pre_ffw_norm_2", embd},
     {NormRole::experts_post, "post_ffw_norm_2", embd},
     {NormRole::input_post, "post_norm", embd},
+    {NormRole::stream_router, "altup_router_norm", embd},
+    {NormRole::beside_post, "laurel_post_norm", embd},
+    {NormRole::scan, "ssm_pre_norm", embd},
 };
 static_assert(std::size(kNormRows) == kNormRoles);
 

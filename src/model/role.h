@@ -22,7 +22,10 @@ namespace ruv {
 // of experts have as many matrices; expert_low, expert_high: before and after experts of rows that
 // are not as wide as the stream. shared: a feed-forward for all rows beside the experts, weighted
 // by the sigmoid of what shared_router gives where there is one.
-// input_gate, input_out: before and after a layer's own input.
+// input_gate, input_out: before and after a layer's own input. stream_router, stream_predict,
+// stream_correct: the numbers that streams are mixed by; beside_low, beside_high: beside attention.
+// q_low to up_high: of low rank, beside the matrices that blocks share (gates and up matrices read
+// one row, ff_low's); block_out: after such a block.
 enum class Role : uint8_t {
   q,
   k,
@@ -80,15 +83,32 @@ enum class Role : uint8_t {
   shared_down,
   shared_router,
   input_gate,
-  input_out
+  input_out,
+  stream_router,
+  stream_predict,
+  stream_correct,
+  beside_low,
+  beside_high,
+  q_low,
+  q_high,
+  k_low,
+  k_high,
+  v_low,
+  v_high,
+  ff_low,
+  gate_high,
+  up_high,
+  block_out
 };
-inline constexpr size_t kRoles = 57;
+inline constexpr size_t kRoles = 72;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
 // were added to. router, experts and experts_post are of the experts beside a dense feed-forward,
 // and dense_post of that; input_post follows what a layer's own input adds. router and v have no
-// tensors of norms: the first has the router's scale, the other none.
+// tensors of norms: the first has the router's scale, the other none. stream_router comes before
+// that role, beside_post after what is beside attention, and scan before a scan that a block
+// precedes.
 enum class NormRole : uint8_t {
   attn,
   q,
@@ -107,9 +127,12 @@ enum class NormRole : uint8_t {
   router,
   experts,
   experts_post,
-  input_post
+  input_post,
+  stream_router,
+  beside_post,
+  scan
 };
-inline constexpr size_t kNormRoles = 18;
+inline constexpr size_t kNormRoles = 21;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the
@@ -120,7 +143,8 @@ inline constexpr size_t kNormRoles = 18;
 // heads or the row that steps are made of; the inner vector of the feed-forward or of an expert;
 // the rows of experts; the router's numbers; the weights of the norms of queries and keys; the
 // inner vector of the shared experts, and of an expert beside a dense feed-forward; a head's
-// values; a layer's own input; a single number.
+// values; a layer's own input; the streams, their pairs, and the rank beside attention; what
+// attention reads; the ranks of a shared block's uses; a single number.
 enum class LayerSize : uint8_t {
   embd,
   q,
@@ -152,6 +176,12 @@ enum class LayerSize : uint8_t {
   shared_ff,
   expert_ff,
   input,
+  streams,
+  stream_pairs,
+  beside_rank,
+  attn_in,
+  attn_rank,
+  ff_rank,
   one
 };
 

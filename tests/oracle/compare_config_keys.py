@@ -26,6 +26,8 @@ CLASSES = {
     "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
     "gemma3": ("gemma3", "Gemma3Config"),
+    "gemma3n_text": ("gemma3n", "Gemma3nTextConfig"), "gemma3n": ("gemma3n", "Gemma3nConfig"),
+    "zamba2": ("zamba2", "Zamba2Config"),
     "gemma4_text": ("gemma4", "Gemma4TextConfig"), "gemma4": ("gemma4", "Gemma4Config"), "phi3": ("phi3", "Phi3Config"),
     "gpt2": ("gpt2", "GPT2Config"), "starcoder2": ("starcoder2", "Starcoder2Config"),
     "lfm2": ("lfm2", "Lfm2Config"), "qwen3_moe": ("qwen3_moe", "Qwen3MoeConfig"),
@@ -98,13 +100,14 @@ CLASSES = {
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
             "Qwen3_5Model", "Qwen3_5MoeModel", "Llama4PreTrainedModel", "Gemma4Model",
             "Gemma4Audio", "Gemma4Vision", "Gemma4Clippable", "Gemma4Multimodal",
-            "Gemma4PreTrainedModel")
+            "Gemma4PreTrainedModel", "Gemma3nModel", "Gemma3nAudio",
+            "Gemma3nMultimodal")
 # Classes of the towers beside a decoder.
-TOWERS = ("Vision", "Unfold", "Audio", "Clippable")
+TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
 ELSEWHERE = {"model2vec"}
 # Folders with both, and the model_type of the class with the pictures.
-NESTED = {"gemma3": "gemma3", "gemma4": "gemma4", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
+NESTED = {"gemma3": "gemma3", "gemma3n": "gemma3n", "gemma4": "gemma4", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
 
 
 def is_config(node):

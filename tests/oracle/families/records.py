@@ -229,6 +229,60 @@ class GemmaEmbedding(Gemma3):
             d.config["sliding_window"] = 8
 
 
+class Gemma3n(Gemma3):
+    name, model_type = "gemma3n", "gemma3n_text"
+    hf_class, base_class = "Gemma3nForCausalLM", "Gemma3nTextModel"
+    # Changed alone, they fit no file; the bound of coefficients is of training.
+    inert = {"hidden_act", "head_dim", "num_key_value_heads", "hidden_size_per_layer_input",
+             "vocab_size_per_layer_input", "intermediate_size", "attention_bias",
+             "altup_num_inputs", "laurel_rank", "altup_coef_clip",
+             "num_attention_heads"}
+    goldens = 4
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["num_hidden_layers"] = d.pick(2, 2, 3, 3, 4, 5, 6, 12)
+
+    def settings(self, d):
+        c = d.config
+        d.put("hidden_activation", *GELU, null=0)
+        d.put("rms_norm_eps", 1e-5, 1e-6, 1e-2, absent=0.2, null=0)
+        d.put("tie_word_embeddings", True, False, False, absent=0.2, null=0)
+        d.put("attention_bias", True, False, absent=0.6, null=0)
+        d.put("final_logit_softcapping", 30.0, 6.0, 3.0, absent=0.3, null=0)
+        d.put("sliding_window", 3, 5, 8, 16, 17, 33, 100, absent=0.1, null=0)
+        if c.get("sliding_window"):
+            d.limits.append(c["sliding_window"])
+        d.layer_types(0.7)
+        self.streams(d)
+        self.sharing(d)
+        self.positions(d)
+
+    def streams(self, d):
+        c = d.config
+        n = c["altup_num_inputs"] = d.pick(1, 2, 3, 4, 4, 4)
+        c["altup_active_idx"] = d.pick(*[0] * 3, *range(n))
+        d.put("altup_correct_scale", True, False, absent=0.3, null=0)
+        d.put("altup_coef_clip", 0.01, absent=0.8, null=0)
+        c["laurel_rank"] = d.pick(1, 3, 8, 13)
+        c["hidden_size_per_layer_input"] = d.pick(2, 5, 8, 16)
+        c["vocab_size_per_layer_input"] = c["vocab_size"] + d.pick(0, 0, -20, 7)
+        layers = range(c["num_hidden_layers"])
+        if d.chance(0.4):
+            c["intermediate_size"] = [d.pick(7, 8, 16, 24) for _ in layers]
+        if d.chance(0.8):
+            c["activation_sparsity_pattern"] = [d.pick(0.0, 0.0, 0.95, 0.9, 0.5, 0.2)
+                                                for _ in layers]
+
+    def sharing(self, d):
+        """Layers that share follow those of all kinds."""
+        n = d.config["num_hidden_layers"]
+        types = d.config.get("layer_types") or [
+            "full_attention" if (i + 1) % 5 == 0 else "sliding_attention" for i in range(n)]
+        right = [i for i in range(n) if set(types[:n - i]) == set(types)]
+        d.config["num_kv_shared_layers"] = d.pick(0, *right[-3:])
+
+
 class Phi3(Thorough):
     name = model_type = "phi3"
     hf_class, base_class, has_head_dim = "Phi3ForCausalLM", "Phi3Model", False
@@ -334,6 +388,6 @@ class Lfm2(Thorough):
 
 FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
-    GemmaEmbedding(), *UNLIKE, Phi3(), Gpt2(), Starcoder2(), Lfm2(),
+    GemmaEmbedding(), Gemma3n(), *UNLIKE, Phi3(), Gpt2(), Starcoder2(), Lfm2(),
     *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS,
                               *ENCODERS, *EXPERTS2, *DISTANCES)))}

@@ -1,5 +1,5 @@
 """Records of families whose layers are selective scans, alone, in turn with attention or beside it."""
-from families.base import SILU, Family
+from families.base import PLAIN, SILU, Family
 from families.draws import Draw
 from families.records_dense import Kv
 
@@ -197,6 +197,57 @@ class Granite4(Family):
         return {**variant.draw(key), "family": self.name}
 
 
+class Zamba2(Family):
+    name = model_type = "zamba2"
+    hf_class, base_class, has_head_dim, goldens = "Zamba2ForCausalLM", "Zamba2Model", False, 9
+    inert = (SIZES | DRAWN) - {"time_step_min"} | {
+        "mamba_d_state", "mamba_d_conv", "mamba_expand", "mamba_ngroups", "n_mamba_heads",
+        "num_attention_heads", "num_key_value_heads", "num_logits_to_keep", "adapter_rank",
+        "layers_block_type", "layer_types", "max_position_embeddings",
+        "num_mem_blocks", "use_conv_bias", "use_mem_eff_path", "use_mamba_kernels",
+        "use_long_context"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        n = c["num_hidden_layers"] = d.pick(1, 2, 3, 4, 6)
+        c["layers_block_type" if d.chance(0.7) else "layer_types"] = [
+            d.pick("mamba", "linear_attention", "hybrid", "hybrid") for _ in range(n)]
+        # Heads of twice the hidden size rotate an even number.
+        width = d.pick(2, 4, 6, 8, 10, 16)
+        c["hidden_size"] = c["num_attention_heads"] * width // 2
+        if c["hidden_size"] < 4:
+            c["hidden_size"] *= 4
+        groups = c["mamba_ngroups"] = d.pick(1, 1, 1, 2)
+        expand = c["mamba_expand"] = 2 if groups == 2 else d.pick(1, 2, 2, 3)
+        inner = expand * c["hidden_size"]
+        counts = [n for n in range(groups, inner + 1, groups) if inner % n == 0 and inner // n <= 32]
+        c["n_mamba_heads"] = d.pick(*counts)
+        d.put("mamba_d_conv", 2, 3, 4, 7, absent=0.3, null=0)
+        c["mamba_d_state"] = d.pick(1, 4, 5, 16)
+        d.put("chunk_size", 1, 3, 16, 64, absent=0.2, null=0)
+        c["adapter_rank"] = d.pick(1, 3, 8)
+        d.put("num_mem_blocks", 1, 2, 2, 3, absent=0.3, null=0)
+
+    def settings(self, d):
+        c = d.config
+        self.common(d, ("gelu",) * 8 + ("silu", "gelu_pytorch_tanh", "relu"))
+        c.pop("hidden_act") if c.get("hidden_act", "") is None else None
+        d.put("add_bias_linear", True, False, absent=0.5, null=0)
+        d.put("time_step_min", 0.001, 0.2, 0.6, absent=0.4, null=0)
+        if c.get("num_key_value_heads", c["num_attention_heads"]) == c["num_attention_heads"]:
+            d.put("use_shared_attention_adapter", True, False, absent=0.4, null=0)
+        d.put("use_mem_rope", True, True, False, absent=0.3, null=0)
+        if c.get("use_mem_rope"):
+            d.rope(PLAIN + ("linear",), 2 * c["hidden_size"] // c["num_attention_heads"],
+                   d.positions_limit, partial=0)
+        d.put("use_long_context", True, False, False, False, absent=0.8, null=0)
+        for key, value in {"use_conv_bias": False, "use_mem_eff_path": True,
+                           "use_mamba_kernels": False, "num_logits_to_keep": 3}.items():
+            if d.chance(0.1):
+                c[key] = value
+
+
 class FalconH1(Hybrid):
     name, model_type = "falcon-h1", "falcon_h1"
     hf_class, base_class, goldens = "FalconH1ForCausalLM", "FalconH1Model", 12
@@ -330,4 +381,4 @@ class NemotronHMoe(NemotronH):
         d.put("moe_shared_expert_overlap", True, False, absent=0.8, null=0)
 
 
-SCANS = [Mamba1, Mamba2, Granite4, FalconH1, Jamba, NemotronH, NemotronHMoe]
+SCANS = [Mamba1, Mamba2, Zamba2, Granite4, FalconH1, Jamba, NemotronH, NemotronHMoe]

@@ -67,6 +67,13 @@ def class_of(kind, config):
     return UNLISTED.get(kind) or auto_class(config)
 
 
+def tied_modules(model):
+    """Modules that checkpoints lack, since they are others again."""
+    is_tied = getattr(model.config, "tie_word_embeddings", False)
+    keys = is_tied and getattr(getattr(model, "model", model), "_tied_weights_keys", None) or {}
+    return [name for name in keys if name.endswith("shared_transformer")]
+
+
 def shapes_of(config):
     """Names and shapes of the tensors of a config, tied ones included."""
     try:
@@ -80,6 +87,9 @@ def shapes_of(config):
         prefix = ENCODERS[config["model_type"]] if kind == "hidden" else ""
         shapes = {prefix + name: tuple(p.shape) for name, p in model.state_dict().items()
                   if "pooler." not in name or kind == "scores"}
+        for prefix in tied_modules(model):
+            shapes = {name: shape for name, shape in shapes.items()
+                      if not name.removeprefix("model.").startswith(prefix + ".")}
         return checkpoint_shapes(shapes, model.config.model_type)
     except Exception as error:
         raise Refused(one_line(error)) from error

@@ -49,8 +49,8 @@ def filled(name, shape, role, seed):
 def role_of(name, shape, model_type, heat):
     """(centre, spread) of a tensor: every norm, bias and projection moves the logits; `heat` scales
     queries and keys, so that windows, caps and scales matter."""
-    gemma = model_type.startswith("gemma") and not model_type.startswith("gemma4")
-    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text")
+    gemma = model_type.startswith("gemma") and not model_type.startswith(("gemma4", "gemma3n"))
+    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text", "gemma3n_text")
     less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
@@ -65,8 +65,10 @@ def role_of(name, shape, model_type, heat):
         if sandwich and ("post_attention" in name or "post_feedforward" in name):
             return 0.6 + shift, 0.3
         return 1.0 + shift, 0.4
-    if name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+    if name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
         return 1.0, 0.4
+    if name.endswith("modality_router.weight"):  # what it reads is divided by the width
+        return 0.0, round(math.sqrt(3.0 * shape[1]), 6)
     if len(shape) == 1:
         return 0.0, 0.5
     if name.endswith(".A_log"):
@@ -82,6 +84,9 @@ def role_of(name, shape, model_type, heat):
                                     "backbone.embeddings", "model.embeddings")) or name == "head.weight":
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
+    if model_type == "zamba2":  # else roundings of keys and values grow beyond all that is meant
+        heat *= 0.5
+        gain = 0.15 if name.endswith(".linear.weight") else 0.6 if "_adapter_list." in name else 1.0
     if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value",
                                     "Wqkv", "q_b_proj", "self.query", "self.key", "q_lin",
                                     "k_lin", "attention.attn.q", "attention.attn.k")):
