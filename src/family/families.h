@@ -37,6 +37,7 @@
   X(granite_swa)        \
   X(dbrx)               \
   X(smollm3)            \
+  X(cwm)                \
   X(command_r)          \
   X(cohere2)            \
   X(stablelm)           \

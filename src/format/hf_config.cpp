@@ -290,17 +290,18 @@ Status ConfigReader::read_rest() {
 }
 
 Status ConfigReader::read_block() {
-  const auto eps = TRY(config_.number(hf_.norm_eps_key));
+  const std::string_view eps_key = name_of(hf_.norm_eps_key), act_key = name_of(hf_.act_key);
+  const auto eps = TRY(config_.number(eps_key));
   out_.set(block_.norm == Norm::layer ? "attention.layer_norm_epsilon"
                                       : "attention.layer_norm_rms_epsilon",
-           eps.value_or(hf_.norm_eps), config_.path_of(hf_.norm_eps_key));
+           eps.value_or(hf_.norm_eps), config_.path_of(eps_key));
   const std::string_view usual = block_.act == Act::silu    ? "silu"
                                  : block_.act == Act::relu2 ? "relu2"
                                  : block_.act == Act::gelu  ? "gelu"
                                                             : "gelu_pytorch_tanh";
-  std::string act = TRY(config_.text_or(hf_.act_key, hf_.act.empty() ? usual : hf_.act));
+  std::string act = TRY(config_.text_or(act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
-  out_.set("hidden_act", act, config_.path_of(hf_.act_key));
+  out_.set("hidden_act", act, config_.path_of(act_key));
   if (!hf_.qk_norm_key.empty()) {
     const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(hf_.qk_norm_by_default);
     out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));

@@ -26,6 +26,7 @@ CLASSES = {
     "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
     "gemma3": ("gemma3", "Gemma3Config"),
+    "exaone": ("exaone", "ExaoneConfig"), "cwm": ("cwm", "CwmConfig"),
     "gemma3n_text": ("gemma3n", "Gemma3nTextConfig"), "gemma3n": ("gemma3n", "Gemma3nConfig"),
     "zamba2": ("zamba2", "Zamba2Config"),
     "gemma4_text": ("gemma4", "Gemma4TextConfig"), "gemma4": ("gemma4", "Gemma4Config"), "phi3": ("phi3", "Phi3Config"),

@@ -151,6 +151,37 @@ class Exaone4(Kv):
         d.layer_types(0.3)
 
 
+class Exaone(Kv):
+    name = model_type = "exaone"
+    hf_class, base_class = "ExaoneForCausalLM", "ExaoneModel"
+    biases, divides = ("attention_bias", "mlp_bias"), True
+
+    def settings(self, d):
+        super().settings(d)
+        names = {"num_hidden_layers": "num_layers", "rms_norm_eps": "layer_norm_epsilon",
+                 "hidden_act": "activation_function"}
+        for name, other in names.items():
+            if name in d.config and d.chance(0.3):
+                d.config[other] = d.config.pop(name)
+
+
+class Cwm(Kv):
+    name = model_type = "cwm"
+    hf_class, base_class, biases = "CwmForCausalLM", "CwmModel", ("mlp_bias",)
+    divides = True
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+
+    def settings(self, d):
+        super().settings(d)
+        d.config["num_hidden_layers"] = d.pick(1, 2, 3, 5)
+        d.put("pad_token_id", 0, 3, absent=0.5, null=0)
+        d.window(null=0.02)
+        d.layer_types(0.5)
+
+
 class Phi(Dense):
     name, model_type, eps = "phi2", "phi", "layer_norm_eps"
     hf_class, base_class, has_head_dim, biases = "PhiForCausalLM", "PhiModel", False, ()
@@ -200,4 +231,4 @@ class Helium(Kv):
 
 
 DENSE = [Olmo, Olmo2, Granite, SmolLm3, CommandR, Cohere2, StableLm, Nemotron, Arcee, Glm, Glm4,
-         Exaone4, Phi, SeedOss, Ernie45, Hunyuan, Helium]
+         Exaone, Exaone4, Cwm, Phi, SeedOss, Ernie45, Hunyuan, Helium]
