@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -149,11 +148,16 @@ TEST_P(Families, LogitsOrRefusal) {
 }
 
 // Layers that read what an earlier one keeps read pages of steps before, too.
-TEST(FamiliesInChunks, LayersThatShareKeysAndValuesGiveTheSameBytes) {
-  const auto text = read_text_file(RUV_SOURCE_DIR "/tests/golden/families/gemma4.json");
+class SharedKeys : public testing::TestWithParam<const char*> {};
+
+TEST_P(SharedKeys, ChunksGiveTheSameBytes) {
+  const std::string path =
+      fmt::format("{}/tests/golden/families/{}.json", RUV_SOURCE_DIR, GetParam());
+  const auto text = read_text_file(path);
   ASSERT_TRUE(text);
-  const Json goldens = *parse_json(*text, "gemma4.json");
-  const std::string root = testing::TempDir() + "ruv_chunks_" + std::to_string(getpid());
+  const Json goldens = *parse_json(*text, path);
+  const std::string root =
+      fmt::format("{}ruv_chunks_{}_{}", testing::TempDir(), GetParam(), getpid());
   int n_sharing = 0;
   for (const Json& golden : goldens) {
     if (golden.at("config").value("num_kv_shared_layers", Json(0)).get<int64_t>() == 0) continue;
@@ -175,6 +179,8 @@ TEST(FamiliesInChunks, LayersThatShareKeysAndValuesGiveTheSameBytes) {
   EXPECT_GE(n_sharing, 2);
   fs::remove_all(root);
 }
+INSTANTIATE_TEST_SUITE_P(Families, SharedKeys, testing::Values("gemma3n", "gemma4"),
+                         [](const auto& test) { return std::string(test.param); });
 
 INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(golden_names()), [](const auto& info) {
   std::string name = info.param;

@@ -4,12 +4,15 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/rng.h"
 #include "cache/test_page_store.h"
 #include "device/kv_shape.h"
 #include "engine/test_equal_steps.h"
 #include "engine/test_media.h"
 #include "fault/damage.h"
+#include "golden/test_golden_files.h"
 #include "property/asked_engine.h"
 
 namespace ruv {
@@ -17,7 +20,7 @@ namespace {
 
 struct CachedBytesCase {
   const char* name;
-  const char* path;
+  const char* path;  // of a model, or a file of goldens and the name of one of them after "#"
   KvType kv;
   int worlds;
   bool windowed = false;
@@ -264,10 +267,27 @@ class CachedWorld {
   std::vector<Text> conversations_;
 };
 
+// The model of a case. `folder`: where that of a golden is written to.
+Result<std::shared_ptr<const Model>> model_of(const CachedBytesCase& given,
+                                              const std::string& folder) {
+  const std::string path = std::string(RUV_SOURCE_DIR "/") + given.path;
+  const size_t hash = path.find('#');
+  if (hash == path.npos) return load_model(path);
+  const Json goldens =
+      TRY(parse_json(TRY(read_text_file(path.substr(0, hash))), path.substr(0, hash)));
+  for (const Json& golden : goldens) {
+    if (golden.at("name").get<std::string>() != path.substr(hash + 1)) continue;
+    write_folder(folder, golden);
+    return load_model(folder);
+  }
+  return fail(Code::not_found, "{}: there is no such golden", path);
+}
+
 class CachedBytes : public testing::TestWithParam<CachedBytesCase> {};
 
 TEST_P(CachedBytes, WhateverIsKeptAndLost) {
-  const auto model = load_model(std::string(RUV_SOURCE_DIR "/") + GetParam().path);
+  const StoreFolder folder;
+  const auto model = model_of(GetParam(), folder.path());
   ASSERT_TRUE(model.has_value()) << model.error().message();
   const int64_t n_ctx =
       std::min<int64_t>(model_info(**model).n_ctx_train, is_tiered(GetParam().kv) ? 700 : 160);
@@ -316,6 +336,12 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
     {"states_f16", "tests/golden/models/lfm2/model.gguf", KvType::f16, 120, false, true},
     {"learned_positions_f16", "tests/golden/models/gpt2/model.gguf", KvType::f16, 120},
     {"experts_f16", "tests/golden/models/mixtral/model.gguf", KvType::f16, 60},
+    {"shared_keys_f16", "tests/golden/families/gemma4.json#gemma4_shared_keys_and_values",
+     KvType::f16, 60, true},
+    {"streams_int8", "tests/golden/families/gemma3n.json#gemma3n_gates_cut", KvType::int8, 60,
+     true},
+    {"shared_blocks_f16", "tests/golden/families/zamba2.json#zamba2_blocks_by_turns", KvType::f16,
+     60, false, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, CachedBytes, testing::ValuesIn(kCachedBytesCases),
