@@ -13,8 +13,9 @@ constexpr std::string_view kRopeKeys =
     "rope_parameters rope_scaling rope_theta partial_rotary_factor "
     "original_max_position_embeddings";
 // Classes whose layers are unlike each other read these.
-constexpr std::string_view kUnlikeKeys =
-    "layer_types num_kv_shared_layers hidden_size_per_layer_input vocab_size_per_layer_input";
+constexpr std::string_view kUnlikeKeys = "layer_types num_kv_shared_layers";
+constexpr std::string_view kLayerInputKeys =
+    "hidden_size_per_layer_input vocab_size_per_layer_input";
 constexpr std::string_view kUnlikeHeadKeys =
     "global_head_dim num_global_key_value_heads per_layer_config attention_k_eq_v "
     "use_double_wide_mlp";
@@ -228,6 +229,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim_state_space(hf.state_space, claim);
   if (hf.rope == HfRope::by_kind) claim(hf.local_base_key);
   if (family.block.unlike_layers) claim(kUnlikeKeys);
+  if (hf.layer_input > 0) claim(kLayerInputKeys);
   if (hf.global_head_dim > 0) claim(kUnlikeHeadKeys);
   if (hf.streams.n > 0) claim(kStreamKeys);
   if (family.block.shared_blocks) claim(kSharedBlockKeys);

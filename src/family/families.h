@@ -29,6 +29,7 @@
   X(gemma4)             \
   X(phi3)               \
   X(gpt2)               \
+  X(openai_gpt)         \
   X(starcoder2)         \
   X(lfm2)               \
   X(olmo)               \

@@ -46,7 +46,25 @@ constexpr HfClass nested() {
   hf.nested = true;
   return hf;
 }
-constexpr HfClass kClasses[] = {kText, nested()};
+// Without inputs of single layers and without experts: it reads no key of them.
+constexpr HfClass unified_text() {
+  HfClass hf = kText;
+  hf.model_type = "gemma4_unified_text";
+  hf.class_names = "Gemma4UnifiedForCausalLM Gemma4UnifiedTextModel";
+  hf.max_positions = 262144;
+  hf.window = 1024;
+  hf.layer_input = 0;
+  hf.experts = {};
+  return hf;
+}
+constexpr HfClass unified() {
+  HfClass hf = unified_text();
+  hf.model_type = "gemma4_unified";
+  hf.class_names = "Gemma4UnifiedForConditionalGeneration Gemma4UnifiedModel";
+  hf.nested = true;
+  return hf;
+}
+constexpr HfClass kClasses[] = {kText, nested(), unified_text(), unified()};
 
 constexpr TensorName kNames[] = {
     {"per_layer_token_embd", "model.embed_tokens_per_layer"},
@@ -69,7 +87,7 @@ constexpr TensorName kNames[] = {
 
 constinit const FamilyRecord gemma4{
     .name = "gemma4",
-    .published = "the text of Gemma 4 E2B, E4B, 26B-A4B and 31B",
+    .published = "the text of Gemma 4 E2B, E4B, 12B, 26B-A4B and 31B",
     .block = {.norm_place = NormPlace::sandwich,
               .qk_norm = QkNorm::heads,
               .act = Act::gelu_tanh,

@@ -165,6 +165,7 @@ class UnlikeReader {
 
   Status read_input() {
     constexpr std::string_view kWidth = "hidden_size_per_layer_input";
+    if (out_.hf().layer_input == 0) return {};
     const bool is_null = config_.has(kWidth) && !config_.is_set(kWidth);
     const int64_t width = is_null               ? 0
                           : config_.has(kWidth) ? TRY(config_.integer(kWidth))

@@ -89,7 +89,8 @@ constexpr std::string_view kIgnoredStarts[] = {
     "vision_tower.",       "multi_modal_projector.",
     "model.vision_tower.", "model.multi_modal_projector.",
     "model.embed_vision.", "model.audio_tower.",
-    "model.embed_audio."};
+    "model.embed_audio.",  "model.vision_embedder.",
+    "vision_embedder.",    "model.visual."};
 
 // The texts at the "{}" of a pattern, or nothing when the name does not match. Numbers have one to
 // six digits and no leading zero.

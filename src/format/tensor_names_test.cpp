@@ -338,6 +338,13 @@ TEST(TensorNames, StreamsAndWhatIsBesideAttention) {
   }
 }
 
+TEST(TensorNames, NormsOfTheStream) {
+  EXPECT_EQ(gguf("tokens_embed.weight", "openai-gpt"), "token_embd.weight");
+  EXPECT_EQ(gguf("transformer.positions_embed.weight", "openai-gpt"), "position_embd.weight");
+  EXPECT_EQ(gguf("transformer.h.3.ln_1.bias", "openai-gpt"), "blk.3.attn_output_norm.bias");
+  EXPECT_EQ(gguf("h.3.ln_2.weight", "openai-gpt"), "blk.3.layer_output_norm.weight");
+}
+
 TEST(TensorNames, BlocksThatLayersShare) {
   for (const auto& [hf, expected] : std::initializer_list<std::pair<const char*, const char*>>{
            {"self_attn.q_proj.weight", "blk.3.attn_q.weight"},

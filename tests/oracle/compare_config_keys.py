@@ -26,6 +26,10 @@ CLASSES = {
     "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
     "gemma3": ("gemma3", "Gemma3Config"),
+    "openai-gpt": ("openai", "OpenAIGPTConfig"),
+    "exaone4_5": ("exaone4_5", "Exaone4_5_Config"),
+    "gemma4_unified_text": ("gemma4_unified", "Gemma4UnifiedTextConfig"),
+    "gemma4_unified": ("gemma4_unified", "Gemma4UnifiedConfig"),
     "exaone": ("exaone", "ExaoneConfig"), "cwm": ("cwm", "CwmConfig"),
     "gemma3n_text": ("gemma3n", "Gemma3nTextConfig"), "gemma3n": ("gemma3n", "Gemma3nConfig"),
     "zamba2": ("zamba2", "Zamba2Config"),
@@ -101,14 +105,16 @@ CLASSES = {
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
             "Qwen3_5Model", "Qwen3_5MoeModel", "Llama4PreTrainedModel", "Gemma4Model",
             "Gemma4Audio", "Gemma4Vision", "Gemma4Clippable", "Gemma4Multimodal",
-            "Gemma4PreTrainedModel", "Gemma3nModel", "Gemma3nAudio",
+            "Gemma4PreTrainedModel", "Gemma4UnifiedModel", "Gemma4UnifiedMultimodal",
+            "Gemma4UnifiedPreTrained", "Exaone4_5_Model", "Gemma3nModel", "Gemma3nAudio",
             "Gemma3nMultimodal")
 # Classes of the towers beside a decoder.
 TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
 ELSEWHERE = {"model2vec"}
 # Folders with both, and the model_type of the class with the pictures.
-NESTED = {"gemma3": "gemma3", "gemma3n": "gemma3n", "gemma4": "gemma4", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
+NESTED = {"gemma3": "gemma3", "gemma3n": "gemma3n", "gemma4": "gemma4",
+          "gemma4_unified": "gemma4_unified", "exaone4_5": "exaone4_5", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
 
 
 def is_config(node):

@@ -178,6 +178,23 @@ class CodeGen(GptJ):
     head_counts = (4, 4, 8)
 
 
+class OpenAiGpt(Older):
+    name = model_type = "openai-gpt"
+    hf_class, base_class = "OpenAIGPTLMHeadModel", "OpenAIGPTModel"
+    names, inner, positions_key = ("n_layer", "n_embd", "n_head"), "", "n_positions"
+    inert = {"n_positions"}
+
+    def limit(self, d):
+        super().limit(d)
+        return d.config.get("n_positions") or 512
+
+    def longest(self, d):
+        return d.positions_limit
+
+    def own(self, d):
+        d.put("afn", "gelu", "gelu", "relu", "silu", "swish", null=0)
+
+
 class StarCoder(Older):
     name, model_type = "starcoder", "gpt_bigcode"
     hf_class, base_class = "GPTBigCodeForCausalLM", "GPTBigCodeModel"
@@ -241,4 +258,4 @@ class InternLm3(Dense):
             d.config["qkv_bias"] = d.config["bias"] = d.pick(True, False)
 
 
-DENSE2 = [Olmo3, InternLm3, GptNeoX, Falcon, Bloom, Mpt, Opt, GptJ, CodeGen, StarCoder]
+DENSE2 = [OpenAiGpt, Olmo3, InternLm3, GptNeoX, Falcon, Bloom, Mpt, Opt, GptJ, CodeGen, StarCoder]

@@ -1,5 +1,6 @@
 """Records of families whose layers are unlike each other."""
 from families.base import GELU, Thorough
+from families.draws import Draw
 
 KINDS = ("full_attention", "sliding_attention", "sliding_attention")
 STRUCTURE = {
@@ -106,4 +107,25 @@ class Gemma4(Thorough):
         d.config["rope_parameters"] = {"full_attention": full, "sliding_attention": local}
 
 
-UNLIKE = [Gemma4()]
+class Gemma4Unified(Gemma4):
+    model_type = "gemma4_unified_text"
+    hf_class, base_class = "Gemma4UnifiedForCausalLM", "Gemma4UnifiedTextModel"
+
+    def inputs(self, d):
+        pass
+
+    def experts(self, d):
+        pass
+
+
+class Gemma4s(Gemma4):
+    """What GGUF files call gemma4: two classes, by turns."""
+    variants, goldens = (Gemma4(), Gemma4(), Gemma4Unified()), 6
+
+    def draw(self, key):
+        variant = Draw(f"{key}/class").pick(*self.variants)
+        return {**(super().draw(key) if type(variant) is Gemma4 else variant.draw(key)),
+                "family": self.name}
+
+
+UNLIKE = [Gemma4s()]

@@ -232,7 +232,7 @@ class Model:
 
 # Projections of classes that compute attention in a method of their own.
 KEYS_AND_VALUES = ("query_key_value", "Wqkv", "qkv_proj", "k_proj", "v_proj", "attn.k",
-                   "attn.v", "self.key_proj", "self.value_proj")
+                   "attn.v", "self.key_proj", "self.value_proj", "attn.c_attn")
 
 
 @contextlib.contextmanager

@@ -50,7 +50,8 @@ def role_of(name, shape, model_type, heat):
     """(centre, spread) of a tensor: every norm, bias and projection moves the logits; `heat` scales
     queries and keys, so that windows, caps and scales matter."""
     gemma = model_type.startswith("gemma") and not model_type.startswith(("gemma4", "gemma3n"))
-    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text", "gemma3n_text")
+    sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text", "gemma4_unified_text",
+                              "gemma3n_text")
     less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
