@@ -30,6 +30,7 @@
   X(phi3)               \
   X(gpt2)               \
   X(openai_gpt)         \
+  X(biogpt)             \
   X(starcoder2)         \
   X(lfm2)               \
   X(olmo)               \

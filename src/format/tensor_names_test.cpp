@@ -338,6 +338,12 @@ TEST(TensorNames, StreamsAndWhatIsBesideAttention) {
   }
 }
 
+TEST(TensorNames, NamesWithoutThePrefixOfTheClass) {
+  EXPECT_EQ(gguf("biogpt.layers.3.fc1.weight", "biogpt"), "blk.3.ffn_up.weight");
+  EXPECT_EQ(gguf("layers.3.final_layer_norm.bias", "biogpt"), "blk.3.ffn_norm.bias");
+  EXPECT_EQ(gguf("output_projection.weight", "biogpt"), "output.weight");
+}
+
 TEST(TensorNames, NormsOfTheStream) {
   EXPECT_EQ(gguf("tokens_embed.weight", "openai-gpt"), "token_embd.weight");
   EXPECT_EQ(gguf("transformer.positions_embed.weight", "openai-gpt"), "position_embd.weight");

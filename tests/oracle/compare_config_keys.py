@@ -26,7 +26,7 @@ CLASSES = {
     "qwen3": ("qwen3", "Qwen3Config"), "gemma": ("gemma", "GemmaConfig"),
     "gemma2": ("gemma2", "Gemma2Config"), "gemma3_text": ("gemma3", "Gemma3TextConfig"),
     "gemma3": ("gemma3", "Gemma3Config"),
-    "openai-gpt": ("openai", "OpenAIGPTConfig"),
+    "biogpt": ("biogpt", "BioGptConfig"), "openai-gpt": ("openai", "OpenAIGPTConfig"),
     "exaone4_5": ("exaone4_5", "Exaone4_5_Config"),
     "gemma4_unified_text": ("gemma4_unified", "Gemma4UnifiedTextConfig"),
     "gemma4_unified": ("gemma4_unified", "Gemma4UnifiedConfig"),

@@ -178,6 +178,19 @@ class CodeGen(GptJ):
     head_counts = (4, 4, 8)
 
 
+class BioGpt(Older):
+    name = model_type = "biogpt"
+    hf_class, base_class = "BioGptForCausalLM", "BioGptModel"
+    eps, inert = "layer_norm_eps", {"layer_norm_eps", "max_position_embeddings"}
+
+    def longest(self, d):
+        return d.positions_limit
+
+    def own(self, d):
+        d.put("hidden_act", *EXACT, null=0)
+        d.put("scale_embedding", True, True, True, True, True, False, absent=0.4, null=0)
+
+
 class OpenAiGpt(Older):
     name = model_type = "openai-gpt"
     hf_class, base_class = "OpenAIGPTLMHeadModel", "OpenAIGPTModel"
@@ -258,4 +271,4 @@ class InternLm3(Dense):
             d.config["qkv_bias"] = d.config["bias"] = d.pick(True, False)
 
 
-DENSE2 = [OpenAiGpt, Olmo3, InternLm3, GptNeoX, Falcon, Bloom, Mpt, Opt, GptJ, CodeGen, StarCoder]
+DENSE2 = [BioGpt, OpenAiGpt, Olmo3, InternLm3, GptNeoX, Falcon, Bloom, Mpt, Opt, GptJ, CodeGen, StarCoder]
