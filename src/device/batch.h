@@ -33,7 +33,9 @@ struct StateOut {
 // Rows [row_begin, row_begin + n_rows) of the batch continue one sequence at first_position.
 // `pages` hold its keys and values, page i the positions from i · kPageTokens. Layers that keep a
 // running state read the one before the first row in frame `state`, leave it as it is, and write
-// `state_outs`, which ascend by row. `adapter` must outlive the step.
+// `state_outs`, which ascend by row. `adapter` must outlive the step. The first n_source positions
+// are those of a source text, which an encoder computes; rows after them do not see what layers
+// keep there but by AttendParams::of_source.
 struct BatchSequence {
   int64_t row_begin = 0;
   int64_t n_rows = 0;
@@ -42,6 +44,7 @@ struct BatchSequence {
   FrameId state = -1;  // -1: no layer keeps one
   std::span<const StateOut> state_outs = {};
   const Adapter* adapter = nullptr;  // null: the model as it is
+  int64_t n_source = 0;
 };
 
 // Rows [row_begin, row_begin + rows.n_rows) enter the model as these embeddings (n_rows, n_embd),

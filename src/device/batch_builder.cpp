@@ -45,6 +45,8 @@ void BatchBuilder::set_adapter(const Adapter* adapter) {
   batch_.has_adapters |= adapter != nullptr;
 }
 
+void BatchBuilder::set_source(int64_t n) { batch_.sequences.back().n_source = n; }
+
 void BatchBuilder::add(int32_t token) {
   ++batch_.sequences.back().n_rows;
   const auto position = static_cast<int32_t>(next_position_++);

@@ -21,6 +21,8 @@ class BatchBuilder {
   // The rows of the sequence are computed with this adapter, which must outlive the step; null: the
   // model as it is.
   void set_adapter(const Adapter* adapter);
+  // The sequence's first `n` places are a source text (BatchSequence::n_source).
+  void set_source(int64_t n);
   // The position of the sequence's next token; the tokens after it follow. Without this call it is
   // the token's place. Text after an image has a smaller one: one more than the image's largest.
   void set_position(int64_t position) { next_position_ = position; }

@@ -35,9 +35,9 @@ struct Alibi {
   float scale = 1.0F;
 };
 
-// What scores have added for the distance of their query and key, where the rows of all keys are in
-// the step: numbers of the head's `table`, and of rows that `of_query` and `of_key` have for each
-// row of the step.
+// What scores have added for the distance of their query and key: numbers of the head's `table`;
+// and, where the rows of all keys are in the step, of rows that `of_query` and `of_key` have for
+// each row of the step.
 struct DistanceScores {
   // The column of each distance (position of the query less that of the key), ascending, of an odd
   // number of which the middle one is 0; those beyond have the column at the end. Empty: nothing is
@@ -62,6 +62,8 @@ struct AttendParams {
   bool chunked = false;
   // Set: a window reaches as far ahead as back, within the row's block (Batch::blocks).
   bool both_ways = false;
+  // Set: the keys of the sequence's source text, all of them, in place of those after it.
+  bool of_source = false;
   // (n_heads): a score of each head that takes its share of the softmax and has no value; null:
   // none.
   const Vector* sinks = nullptr;

@@ -22,13 +22,15 @@ constexpr float kLeastScale = 1e-30F;  // below it values are nothing
 
 // The positions that row `row` of the sequence sees: those up to its own, the newest `window` of
 // them or those of its chunk, and its block; of a block with a window both ways, the part in reach.
-// Both ends ascend with the row.
+// Rows after a source text see it or nothing of it. Both ends ascend with the row.
 Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row,
                    const AttendParams& params) {
   const int64_t position = sequence.first_position + row;
   const int64_t window = params.window;
-  Range keys = {window > 0 ? std::max<int64_t>(0, position - window + 1) : 0, position + 1};
-  if (window > 0 && params.chunked) keys.begin = position / window * window;
+  if (params.of_source) return {0, sequence.n_source};
+  const int64_t first = position < sequence.n_source ? 0 : sequence.n_source;
+  Range keys = {window > 0 ? std::max(first, position - window + 1) : first, position + 1};
+  if (window > 0 && params.chunked) keys.begin = std::max(first, position / window * window);
   if (batch.blocks.empty()) return keys;
   const int64_t at = sequence.row_begin + row;
   const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);

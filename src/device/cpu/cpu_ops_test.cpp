@@ -88,6 +88,12 @@ class AttendWorld {
     if (known) key_centre_ = row;
   }
 
+  // The first n positions are a source text, which rows after it see, or see nothing of.
+  void set_source(int64_t n, bool of_source) {
+    n_source_ = n;
+    of_source_ = of_source;
+  }
+
   // Positions that see each other; steps must not cut them.
   void set_blocks(std::vector<Range> blocks) { blocks_ = std::move(blocks); }
   int64_t edge_before(int64_t position) const {
@@ -106,6 +112,7 @@ class AttendWorld {
     give_frames(first, first + n);
     BatchBuilder batch;
     batch.begin_sequence(first, page_ids_);
+    batch.set_source(n_source_);
     for (int64_t end = first + 1; end <= first + n; ++end) {
       batch.add(0);
       for (const Range& block : blocks_) {
@@ -140,6 +147,7 @@ class AttendWorld {
                   shape_.window,
                   shape_.chunked,
                   shape_.both_ways,
+                  of_source_,
                   shape_.sinks ? &sinks : nullptr,
                   {slopes_, shape_.alibi_in_bf16, 0.25F},
                   distances});
@@ -151,6 +159,8 @@ class AttendWorld {
     Range seen = {shape_.window > 0 ? std::max<int64_t>(0, position - shape_.window + 1) : 0,
                   position + 1};
     if (shape_.chunked) seen.begin = position - position % shape_.window;
+    if (position >= n_source_) seen.begin = std::max(seen.begin, n_source_);
+    if (of_source_) seen = {0, n_source_};
     for (const Range& block : blocks_) {
       if (block.begin > position || position >= block.end) continue;
       if (shape_.both_ways && shape_.window > 0) {
@@ -240,6 +250,8 @@ class AttendWorld {
   std::vector<float> slopes_ = slopes_of(shape_);
   std::vector<Range> blocks_;
   std::vector<PageId> page_ids_;
+  int64_t n_source_ = 0;
+  bool of_source_ = false;
 };
 
 // In one page, over the end of a chunk, over a window of 20.
@@ -297,6 +309,33 @@ TEST(CpuAttend, AWindowMayReachBothWays) {
   for (const Kernels* kernels : all_kernels()) {
     expect_softmax(*kernels, shapes, {{0, 300}});
     expect_softmax(*kernels, shapes, {{0, 60}, {60, 300}});
+  }
+}
+
+// Each step of an answer, cut anywhere, and the source as one block before it.
+TEST(CpuAttend, RowsOfAnAnswerSeeTheSourceOrNothingOfIt) {
+  const Shape shape = {.n_heads = 4, .n_kv_heads = 2, .head_dim = 16, .window = 0};
+  const Shape windowed = {.n_heads = 3, .n_kv_heads = 3, .head_dim = 8, .window = 40};
+  for (const Kernels* kernels : all_kernels()) {
+    for (const Shape& one : {shape, windowed}) {
+      for (const int64_t n_source : {1, 16, 100, 270}) {
+        for (const bool of_source : {false, true}) {
+          AttendWorld world(*kernels, of_source ? shape : one, 300, 2);
+          world.set_source(n_source, of_source);
+          world.set_blocks({{0, n_source}});
+          world.step(0, n_source);
+          const int64_t n_cols = of_source ? 64 : one.n_heads * one.value_dim();
+          for (int64_t at = n_source, n = 1; at < 300; at += n, n = std::min(n + 6, 300 - at)) {
+            const std::vector<float> out = world.step(at, n);
+            for (int64_t row = 0; row < n; ++row) {
+              ASSERT_NEAR(out[static_cast<size_t>(row * n_cols)], world.expected(at + row, 0, 0),
+                          2e-5)
+                  << kernels->isa << " source of " << n_source << ", position " << at + row;
+            }
+          }
+        }
+      }
+    }
   }
 }
 
