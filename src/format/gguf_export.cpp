@@ -11,6 +11,7 @@
 #include "family/word_list.h"
 #include "format/gguf_delta_net.h"
 #include "format/gguf_encoder.h"
+#include "format/gguf_pieces.h"
 #include "format/gguf_state_space.h"
 #include "format/gguf_time_mix.h"
 #include "format/gguf_word_pieces.h"
@@ -308,6 +309,24 @@ void add_config_value(GgufWriter& out, std::string_view key, const MetaValue& va
   out.add(key, value);
 }
 
+constexpr std::string_view kTable = "tokenizer.ggml.precompiled_charsmap";
+
+// A normalisation table keeps the width of its numbers, which readers ask for.
+Status add_table(const ModelFile& model, const MetaValue& value, GgufWriter& out) {
+  const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(&value);
+  std::string bytes;
+  if (array != nullptr) {
+    for (const int64_t byte : (*array)->integers) {
+      if (byte < -128 || byte > 255) {
+        return fail(Code::corrupt, "{}: '{}' holds no bytes", model.path(), kTable);
+      }
+      bytes += static_cast<char>(byte);
+    }
+  }
+  out.add_bytes(kTable, as_bytes(bytes));
+  return {};
+}
+
 std::string_view folder_name(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   return path.substr(path.rfind('/') + 1);  // the whole path when there is no slash
@@ -346,6 +365,8 @@ Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
     if (!spec.word_end.empty()) what = "marks the ends of words";
   } else if (spec.kind == TokenizerKind::wordpiece) {
     if (!is_berts(spec)) what = "has other steps than BERT's";
+  } else if (spec.kind == TokenizerKind::unigram) {
+    what = unwritten_pieces(spec);
   } else if (spec.kind != TokenizerKind::sentencepiece_bpe) {
     what = "is of a kind that is not written";
   } else if (!spec.splits.empty() || !spec.normalizers.empty()) {
@@ -365,14 +386,15 @@ Status check_exportable(const ModelFile& model, const TokenizerSpec& spec) {
 Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   Result<TokenizerSpec> found = model.tokenizer_spec();
   if (!found && found.error().code() == Code::not_found) return {};
-  TokenizerSpec spec = TRY(std::move(found));
+  TokenizerSpec spec = TRY(written_spec(model, TRY(std::move(found))));
   TRY(check_exportable(model, spec));
   // Embeddings may have more rows than the vocabulary has tokens; readers want them equal.
   const TensorInfo* embedding = model.find_tensor("token_embd.weight");
   const size_t n_rows = embedding == nullptr || embedding->bytes.empty() || embedding->shape.empty()
                             ? 0
                             : static_cast<size_t>(embedding->shape[0]);
-  const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe;
+  const bool unigram = spec.kind == TokenizerKind::unigram;
+  const bool pieces = spec.kind == TokenizerKind::sentencepiece_bpe || unigram;
   std::vector<float> scores = pieces ? scores_of(spec) : std::vector<float>();
   for (size_t id = spec.tokens.size(); id < n_rows; ++id) {
     spec.tokens.push_back(fmt::format("[PAD{}]", id));
@@ -400,6 +422,7 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   out.add_bool("tokenizer.ggml.add_bos_token", spec.add_bos);
   out.add_bool("tokenizer.ggml.add_eos_token", spec.add_eos);
   if (pieces) out.add_bool("tokenizer.ggml.add_space_prefix", spec.add_space_prefix);
+  if (unigram) add_piece_keys(spec, out);
   const std::string chat_template = model.chat_template();
   if (!chat_template.empty()) out.add_text("tokenizer.chat_template", chat_template);
   return {};
@@ -484,7 +507,9 @@ Status export_metadata(const ModelFile& model, GgufWriter& out) {
   const KeptLayers kept = kept_layers(model);
   for (const auto& [key, value] : model.metadata()) {
     if (is_dropped(model, key)) continue;
-    if (from_gguf) {
+    if (key == kTable) {
+      TRY(add_table(model, value, out));
+    } else if (from_gguf) {
       out.add(key, value);
     } else if (const auto kept_value = without_layers(kept, key, value); kept_value) {
       add_config_value(out, key, *kept_value);

@@ -12,8 +12,8 @@ namespace ruv {
 namespace {
 
 // Value types of the format.
-constexpr uint32_t kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kText = 8, kArray = 9, kU64 = 10,
-                   kI64 = 11, kF64 = 12;
+constexpr uint32_t kU8 = 0, kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kText = 8, kArray = 9,
+                   kU64 = 10, kI64 = 11, kF64 = 12;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -90,6 +90,10 @@ void GgufWriter::add_texts(std::string_view key, std::span<const std::string> va
 void GgufWriter::add_i32s(std::string_view key, std::span<const int32_t> values) {
   begin_array(key, kI32, values.size());
   for (const int32_t value : values) put(entries_, value);
+}
+void GgufWriter::add_bytes(std::string_view key, Bytes values) {
+  begin_array(key, kU8, values.size());
+  entries_ += as_text(values);
 }
 void GgufWriter::add_f32s(std::string_view key, std::span<const float> values) {
   begin_array(key, kF32, values.size());

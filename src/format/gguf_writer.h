@@ -28,6 +28,7 @@ class GgufWriter {
   void add_texts(std::string_view key, std::span<const std::string> values);
   void add_i32s(std::string_view key, std::span<const int32_t> values);
   void add_f32s(std::string_view key, std::span<const float> values);
+  void add_bytes(std::string_view key, Bytes values);
   // A value read from another file. The original integer width is not known, so the value gets the
   // type that other readers expect: u32 if it fits, then i32, u64, i64; f32 if that is exact, else
   // f64. Arrays of integers: i32 if all fit, else i64. An empty array becomes one of texts.

@@ -372,6 +372,45 @@ TEST(Quantize, OddShapesAreWrittenOrRefused) {
   EXPECT_NE(refused.message().find("patch.weight"), std::string::npos);
 }
 
+TEST(Quantize, UnigramTokenizersAreWrittenOrRefused) {
+  const TestFolder folder;
+  MadeModel model("safetensors", "t5");
+  model.add("token_embd.weight", {5, 1}, counting(5));
+  TokenizerSpec spec;
+  spec.kind = TokenizerKind::unigram;
+  spec.tokens = {"<pad>", "</s>", "<unk>", "a"};
+  spec.kinds = {TokenKind::control, TokenKind::control, TokenKind::unknown, TokenKind::normal};
+  spec.scores = {0, 0, 0, -1.25F};
+  spec.unk = 2;
+  spec.eos = 1;
+  spec.add_eos = spec.add_space_prefix = spec.remove_extra_spaces = true;
+  spec.normalizers.push_back({.kind = NormalizerKind::charsmap, .pattern = {}, .content = "\x81z"});
+  model.spec_ = spec;
+  const auto out = converted(model, "f16", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  const auto back = (*out)->tokenizer_spec();
+  ASSERT_TRUE(back.has_value()) << back.error().message();
+  EXPECT_EQ(back->kind, TokenizerKind::unigram);
+  EXPECT_EQ(back->scores, (std::vector<float>{0, 0, 0, -1.25F, 0}));
+  EXPECT_TRUE(back->add_eos && back->add_space_prefix && back->remove_extra_spaces);
+  ASSERT_EQ(back->normalizers.size(), 1U);
+  EXPECT_EQ(back->normalizers[0].content, "\x81z");
+  const Status again = quantize_model(**out, "f16", folder.path() + "/again.gguf");
+  ASSERT_TRUE(again.ok()) << again.message();
+  const auto twin = ModelFile::open(folder.path() + "/again.gguf");
+  EXPECT_EQ((*twin)->tokenizer_spec()->normalizers[0].content, "\x81z");
+  for (const bool by_graphemes : {false, true}) {
+    TokenizerSpec other = spec;
+    if (by_graphemes) other.normalizers[0].pattern = "grapheme";
+    other.split_at_spaces = !by_graphemes;
+    model.spec_ = other;
+    const auto refused = converted(model, "f32", folder);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code(), Code::unsupported);
+    EXPECT_NE(refused.error().message().find("cannot hold this tokenizer"), std::string::npos);
+  }
+}
+
 TEST(Quantize, TokenizerAndTemplateBecomeMetadata) {
   const TestFolder folder;
   MadeModel model("safetensors", "llama");
