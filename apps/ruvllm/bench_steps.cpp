@@ -15,6 +15,9 @@ double seconds_since(int64_t start_ns) {
 
 Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
                                                        const BenchShape& shape) {
+  if (model.h.reads_source()) {
+    return fail(Code::unsupported, "bench: the model answers a source text, which is not timed");
+  }
   // The first sequence also holds the prompt.
   const int64_t longest = shape.depth + std::max({shape.n_prompt, shape.n_generate, int64_t{1}});
   const int64_t n_pages = pages_for(longest) +

@@ -106,6 +106,8 @@ int logits_command(int argc, char** argv) {
   line.flag("--scores", scores, "With --json: what the model's classifier gives each text");
   line.integer("--second", options.second_text, 0, 1 << 24,
                "With --scores or --hidden: where the second text of a pair begins; 0: nowhere");
+  line.integer("--source", options.n_source, 0, 1 << 24,
+               "With a model that answers a source text: how many of the ids it has");
   line.threads(options.n_threads);
   line.kv(options.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;

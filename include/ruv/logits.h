@@ -16,6 +16,7 @@ struct LogitsOptions {
   bool all = false;            // every position, not only the last
   KvType kv_type = KvType::f16;
   int64_t second_text = 0;  // as Request::second_text
+  int64_t n_source = 0;     // ids of a source text, which have no logits
 };
 
 // Calls on_logits(position, logits of n_vocab float32) in order of position.
@@ -23,8 +24,7 @@ struct LogitsOptions {
 Status compute_logits(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_logits);
 
-// The same for hidden states: rows of n_embd float32, after the last norm. An encoder computes all
-// of the text in one step. Fails: as above, but for encoders.
+// The same for hidden states, of encoders too: n_embd float32, after the last norm.
 Status compute_hidden(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_hidden);
 

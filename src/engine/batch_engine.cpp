@@ -96,6 +96,17 @@ Status BatchEngine::check(const Request& request) const {
 }
 
 Status BatchEngine::check_encoder(const Request& request) const {
+  if (model_->h.reads_source() && request.output != RequestOutput::tokens) {
+    return fail(Code::unsupported,
+                "the model answers a source text and gives no vectors; ask for an answer, or use a "
+                "model of embeddings");
+  }
+  if (model_->h.reads_source() && request.params.token_healing) {
+    return fail(Code::unsupported, "token_healing: an answer does not continue its source text");
+  }
+  if (model_->h.reads_source() && request.media != nullptr) {
+    return fail(Code::unsupported, "media: the model reads text only");
+  }
   if (!model_->h.encodes) return {};
   if (request.output == RequestOutput::tokens && !model_->h.bidirectional &&
       model_->h.n_layers > 0) {
@@ -121,13 +132,16 @@ Status BatchEngine::check_length(const Request& request) const {
     return fail(Code::invalid, "prompt: {} tokens do not fit the context of {} tokens", n_prompt,
                 options_.n_ctx);
   }
-  if (writes && n_prompt + 1 > options_.n_ctx) {
+  // Before the answer to a source there is a token that begins it.
+  const int64_t n_more = model_->h.reads_source() ? 2 : 1;
+  if (writes && n_prompt + n_more > options_.n_ctx) {
     return fail(Code::invalid,
-                "prompt: {} tokens and room for one more do not fit the context of {} tokens",
-                n_prompt, options_.n_ctx);
+                "prompt: {} tokens and room for {} more do not fit the context of {} tokens",
+                n_prompt, n_more == 1 ? "one" : "two", options_.n_ctx);
   }
   const int64_t room = options_.max_batch_tokens - options_.max_sequences;
-  if (!model_->h.bidirectional || n_prompt <= room) return {};
+  const bool is_whole = model_->h.bidirectional || model_->h.reads_source();
+  if (!is_whole || n_prompt <= room) return {};
   return fail(Code::invalid,
               "prompt: {} tokens; an encoder computes a text in one step, which has room for {}: "
               "raise max_batch_tokens",

@@ -123,19 +123,28 @@ int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t 
                     kMostPerSequence * n_sequences);
 }
 
+// Tokens of a context where scores depend on distances only, of which all great ones count alike.
+constexpr int64_t kMostWithoutPositions = int64_t{1} << 20;
+
 Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   if (o.draft_model != nullptr && (model.h.encodes || o.draft_model->h.encodes)) {
     return fail(Code::unsupported, "engine options: an encoder neither drafts nor needs drafts");
   }
+  if (o.draft_model != nullptr && (model.h.reads_source() || o.draft_model->h.reads_source())) {
+    return fail(Code::unsupported,
+                "engine options: draft models are for models without a source text");
+  }
   if (!o.kv.type) o.kv.type = model.h.default_kv();
   TRY(check_kv(o.kv));
-  const int64_t n_ctx_train = model.h.n_ctx_train;
+  // A source and its answer have the positions of a context each.
+  const int64_t n_ctx_train = model.h.n_ctx_train * (model.h.reads_source() ? 2 : 1);
   if (o.n_ctx < 0 || o.max_sequences < 1 || o.max_queue < 1 || o.max_batch_tokens < 1 ||
       o.kv.max_tokens < 0 || o.kv.max_tenant_tokens < 0 || o.kv.tail_tokens < 0 ||
       o.n_threads < 0 || o.max_adapter_rank < 0) {
     return fail(Code::invalid, "engine options: a size is negative or zero");
   }
-  if (o.n_ctx > n_ctx_train) {
+  const bool has_end = !model.h.reads_source() || model.h.positions != Positions::none;
+  if (o.n_ctx > (has_end ? n_ctx_train : kMostWithoutPositions)) {
     return fail(Code::invalid, "engine options: a context of {} tokens, the model has {}", o.n_ctx,
                 n_ctx_train);
   }
@@ -147,6 +156,7 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
     o.kv.keep_prefixes = false;
     o.max_batch_tokens += o.max_sequences;
   }
+  if (model.h.reads_source()) o.max_batch_tokens += o.max_sequences;  // the same of a source
   if (o.kv.max_tokens == 0) {
     o.kv.max_tokens = affordable_tokens(model, o, o.n_ctx * o.max_sequences);
   }

@@ -33,6 +33,18 @@ Status check_text(const Model& model, std::span<const Token> ids, int64_t second
   return check_encoder_text(model, ids, second_text, what);
 }
 
+Status check_source(const Model& model, int64_t n, int64_t n_source) {
+  if (!model.h.reads_source() && n_source == 0) return {};
+  if (!model.h.reads_source()) {
+    return fail(Code::unsupported, "logits: the model has no encoder that reads a source text");
+  }
+  if (n_source > 0 && n_source < n) return {};
+  return fail(Code::invalid,
+              "logits: the model answers a source text: of {} ids the first ones, at least one and "
+              "not all, must be said to be its; {} are",
+              n, n_source);
+}
+
 // Adds ids [first, first + n) to a step.
 void add_part(std::span<const Token> ids, int64_t first, int64_t n, int64_t second_text,
               BatchBuilder& batch) {
@@ -48,12 +60,14 @@ Status compute_rows(const Model& model, std::span<const Token> ids, const Logits
                     const std::function<void(int64_t, std::span<const float>)>& on_row) {
   const int64_t n = std::ssize(ids);
   const int64_t n_pages = pages_for(n);
+  const int64_t n_source = options.n_source;
+  const int64_t max_rows = std::max(chunk, n_source);
   const bool logits = wanted == Wanted::logits;
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,
                                    .n_pages = n_pages,
-                                   .frames = FrameLimits{.n_lists = 1, .n_rows = chunk},
-                                   .max_rows = chunk,
+                                   .frames = FrameLimits{.n_lists = 1, .n_rows = max_rows},
+                                   .max_rows = max_rows,
                                    .max_outputs = options.all && logits ? chunk : 1,
                                    .n_ctx = n,
                                    .kv_type = options.kv_type}));
@@ -62,13 +76,16 @@ Status compute_rows(const Model& model, std::span<const Token> ids, const Logits
   PageList pages(pool);
   pages.grow(n, executor->pages());
   BatchBuilder batch;
-  for (int64_t first = 0; first < n; first += chunk) {
-    const int64_t n_rows = std::min(chunk, n - first);
+  for (int64_t first = 0, n_rows = 0; first < n; first += n_rows) {
+    const bool in_source = first < n_source;
+    n_rows = in_source ? n_source : std::min(chunk, n - first);
     batch.clear();
     pages.begin_step(batch, {first, n_rows});
+    batch.set_source(n_source);
+    batch.set_position(in_source ? 0 : first - n_source);
     add_part(ids, first, n_rows, options.second_text, batch);
-    if (model.h.bidirectional) batch.see_each_other(n_rows);
-    const int64_t n_wanted = options.all ? n_rows : first + n_rows == n ? 1 : 0;
+    if (model.h.bidirectional || in_source) batch.see_each_other(n_rows);
+    const int64_t n_wanted = in_source ? 0 : options.all ? n_rows : first + n_rows == n ? 1 : 0;
     logits ? batch.want_logits(n_wanted) : batch.want_hidden(n_wanted);
     const StepResult result = executor->run(batch.batch());
     const HostRows& rows = logits ? result.logits : result.hidden;
@@ -94,6 +111,7 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
     return fail(Code::unsupported, "logits: the model is an encoder, which has hidden states only");
   }
   TRY(check_text(model, ids, options.second_text, "logits"));
+  TRY(check_source(model, std::ssize(ids), options.n_source));
   const int64_t chunk = std::min<int64_t>(std::ssize(ids), chunk_of(options, model.h.n_vocab));
   return compute_rows(model, ids, options, Wanted::logits, chunk, on_logits);
 }
@@ -101,6 +119,10 @@ Status compute_logits(const Model& model, std::span<const Token> ids, const Logi
 Status compute_hidden(const Model& model, std::span<const Token> ids, const LogitsOptions& options,
                       const std::function<void(int64_t, std::span<const float>)>& on_hidden) {
   TRY(check_text(model, ids, options.second_text, "hidden states"));
+  if (model.h.reads_source() || options.n_source != 0) {
+    return fail(Code::unsupported,
+                "hidden states: of models that answer a source text there are none");
+  }
   const int64_t n = std::ssize(ids);
   const int64_t chunk = std::min(n, std::max<int64_t>(1, options.chunk_tokens));
   return compute_rows(model, ids, options, Wanted::hidden, model.h.bidirectional ? n : chunk,

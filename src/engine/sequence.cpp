@@ -5,6 +5,7 @@
 
 #include "base/allocation.h"
 #include "base/check.h"
+#include "base/keyed_hash.h"
 #include "cache/page_store.h"
 
 namespace ruv {
@@ -51,7 +52,27 @@ std::vector<Token> without_placeholders(Request& request) {
   return tokens;
 }
 
+// A source text is followed by the token that answers begin after.
+std::vector<Token> tokens_of(Request& request, const Model& model) {
+  std::vector<Token> tokens = without_placeholders(request);
+  if (model.h.reads_source()) tokens.push_back(model.h.start_token);
+  return tokens;
+}
+
+// What is kept of a source depends on all of it, so that its first cells do. Hashes of two sources
+// are equal by a chance of 2^-126, and a caller that looks for such sources finds texts of its own.
+// One token is its own hash.
+std::array<PrefixCell, 2> cells_of_source(std::span<const Token> source) {
+  constexpr HashKey kFirst = {0x736F757263653161, 1}, kSecond = {0x736F757263653162, 2};
+  if (source.empty()) return {};
+  if (source.size() == 1) return {PrefixCell::of_hash(static_cast<uint32_t>(source.front()))};
+  const std::string_view all = as_text(std::as_bytes(source));
+  return {PrefixCell::of_hash(keyed_hash(all, kFirst)),
+          PrefixCell::of_hash(keyed_hash(all, kSecond))};
+}
+
 PromptMedia media_of(const Request& request, const std::vector<Token>& tokens, const Model& model) {
+  if (model.h.reads_source()) return PromptMedia::whole_text(std::ssize(tokens) - 1);
   if (model.h.bidirectional) return PromptMedia::whole_text(std::ssize(tokens));
   return PromptMedia(request.media == nullptr ? std::vector<MediaSpan>() : request.media->spans);
 }
@@ -69,15 +90,17 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       terms_(std::move(request.terms)),
       adapter_(std::move(request.adapter)),
       scope_(scope_of(terms_, adapter())),
-      tokens_(without_placeholders(request)),
+      tokens_(tokens_of(request, model)),
+      n_source_(model.h.reads_source() ? std::ssize(tokens_) - 1 : 0),
+      source_cells_(cells_of_source(std::span(tokens_).first(static_cast<size_t>(n_source_)))),
       media_(media_of(request, tokens_, model)),
       second_text_(request.second_text),
-      n_prompt_(static_cast<int64_t>(tokens_.size())),
-      answer_begin_(n_prompt_),
+      n_prompt_(n_source_ > 0 ? n_source_ : std::ssize(tokens_)),
+      answer_begin_(std::ssize(tokens_)),
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
       chooser_(params_, seed_, model.n_usable_tokens()),
-      text_(model.tokenizer.get(), tokens_, params_.stop, params_.shown_tokens),
+      text_(model.tokenizer.get(), answered(), params_.stop, params_.shown_tokens),
       times_(now_ns) {}
 
 // The answer begins after the healed bytes, not after the prompt's last token.
@@ -90,14 +113,31 @@ void Sequence::heal(const HealedPrompt& healed) {
 void Sequence::make_cells(std::vector<PrefixCell>& cells) const {
   set_cells(tokens_, cells);
   media_.write_cells(cells);
+  if (n_source_ == 0) return;
+  const int64_t n = std::min<int64_t>(n_source_, std::ssize(source_cells_));
+  std::copy_n(source_cells_.begin(), n, cells.begin());
 }
 
 int64_t Sequence::n_shared(const Sequence& other) const {
+  if (n_source_ != other.n_source_) return 0;
   const auto differ = std::ranges::mismatch(tokens_, other.tokens_).in1;
   return media_.edge_before(media_.n_equal(other.media_, differ - tokens_.begin()));
 }
 
+// Positions of the answer are counted from the end of the source.
+void Sequence::add_source_rows(int64_t n, BatchBuilder& batch) const {
+  batch.set_source(n_source_);
+  const std::span rows =
+      std::span(tokens_).subspan(static_cast<size_t>(n_computed_), static_cast<size_t>(n));
+  const int64_t n_of_source = std::clamp<int64_t>(n_source_ - n_computed_, 0, n);
+  batch.add(rows.first(static_cast<size_t>(n_of_source)));
+  if (n_of_source > 0) batch.see_each_other(n_of_source);
+  batch.set_position(n_computed_ + n_of_source - n_source_);
+  batch.add(rows.subspan(static_cast<size_t>(n_of_source)));
+}
+
 void Sequence::add_rows(int64_t n, BatchBuilder& batch) const {
+  if (n_source_ > 0) return add_source_rows(n, batch);
   const auto part = [](auto& all, Range places) {
     return std::span(all).subspan(static_cast<size_t>(places.begin),
                                   static_cast<size_t>(places.end - places.begin));
@@ -174,7 +214,7 @@ void Sequence::choose(int64_t row, std::span<float> logits, SampleScratch& scrat
   std::span<const Token> draft;
   if (row > 0) draft = std::span(drafts_->draft.tokens).first(static_cast<size_t>(row));
   chooser_.choose(row, logits.first(static_cast<size_t>(n_vocab())),
-                  {tokens_, draft, n_generated() + row - text_.n_healed(draft)}, scratch);
+                  {answered(), draft, n_generated() + row - text_.n_healed(draft)}, scratch);
 }
 
 bool Sequence::advance(Token guess, int64_t now_ns) {

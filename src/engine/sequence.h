@@ -2,6 +2,7 @@
 // TokenChooser decides what comes next, AnswerText makes text of it.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "cache/page_list.h"
@@ -153,6 +154,11 @@ class Sequence {
   int64_t n_generated() const { return n_tokens() - answer_begin_; }
   bool ends_answer(Token id) const;
   void reproduce(Token id, int64_t now_ns);
+  // What the answer continues: all that is before it, but not a source text.
+  std::span<const Token> answered() const {
+    return std::span(tokens_).subspan(static_cast<size_t>(n_source_));
+  }
+  void add_source_rows(int64_t n, BatchBuilder& batch) const;
   void tell(Event event, Token id, int64_t now_ns);
   void emit(Event event, FinishReason reason, int64_t now_ns);
   void add_end(Event& event, FinishReason reason);
@@ -169,6 +175,8 @@ class Sequence {
   std::string scope_;
   int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;
+  int64_t n_source_;  // tokens of a source text, which an encoder reads; 0: there is none
+  std::array<PrefixCell, 2> source_cells_;  // of its first places
   PromptMedia media_;
   int64_t second_text_;   // where it begins; 0: there is none
   int64_t n_prompt_;      // as it was given

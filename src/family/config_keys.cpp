@@ -140,7 +140,7 @@ void claim_named(const HfClass& hf, const Claim& claim) {
   }
   for (const std::string_view key :
        {hf.ff_without_experts, hf.position_type_key, hf.encoder_key, hf.inner_objects,
-        hf.distance_buckets_key, hf.root_embed_key}) {
+        hf.distance_buckets_key, hf.root_embed_key, hf.distance_reach_key, hf.gated_act_key}) {
     claim(key);
   }
 }
@@ -198,8 +198,11 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim(kUsualKeys);
   if (hf.rope != HfRope::none && hf.rope != HfRope::counted) claim(kRopeKeys);
   if (hf.rope == HfRope::counted) claim("rotary_dim");
-  if (!hf.ignores_head_dim || hf.rope != HfRope::none) claim("head_dim");
   const HfSizeKeys& sizes = hf.sizes;
+  if (!hf.ignores_head_dim || hf.rope != HfRope::none) claim(sizes.head_dim);
+  claim(sizes.decoder_layers);
+  if (!hf.gated_act_key.empty()) claim("dense_act_fn is_gated_act");
+  if (hf.divides_tied_logits) claim("scale_decoder_outputs");
   for (const std::string_view list :
        {sizes.layers, sizes.width, sizes.heads, sizes.kv_heads, sizes.ff, sizes.positions,
         hf.width_again, hf.multi_query, hf.grouped_query, hf.alibi, hf.attention_object}) {

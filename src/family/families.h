@@ -105,6 +105,7 @@
   X(gemma_embedding)    \
   X(mpnet)              \
   X(deberta)            \
+  X(t5)                 \
   X(model2vec)
 
 namespace ruv::family {

@@ -74,6 +74,9 @@ struct BlockSpec {
   // The rows of a text see each other: an encoder. It has no output matrix.
   bool bidirectional = false;
   bool token_types = false;  // embeddings have rows of a table of token types added
+  // The model answers a source text: an encoder computes that, and the layers of a decoder also
+  // attend to its last states (model/layer_plan.h: Side).
+  bool reads_source = false;
   // Attention and feed-forward read the same stream, where the file does not say it; and where they
   // do, one norm is before both.
   bool parallel = false;
@@ -112,6 +115,7 @@ struct BlockSpec {
   bool qk_norm_biases = true;     // and, if they are layer norms with biases, biases
   bool rotates_first = false;     // positions come before that norm
   bool gated = true;              // feed-forward: down(act(gate) · up), else down(act(up))
+  bool gate_optional = false;     // as the config says, or where the file has the gates
   Act act = Act::silu;
   bool xielu = false;  // in its place, where the file says no other
   Windows windows = Windows::none;
@@ -237,6 +241,8 @@ struct FamilyRecord {
   int64_t width_scaled_depth = 0;
 
   bool divides_logits = false;  // by the file's logit_scale
+  // GGUF files without an output matrix or that key mean: by the root of the stream's width.
+  bool divides_tied_logits = false;
   // Heads rotate as pairs (2i, 2i + 1) in files of both kinds.
   bool neighbour_pairs = false;
   bool turns_backwards = false;  // heads are rotated by the negative of the usual angles
@@ -276,6 +282,8 @@ struct FamilyRecord {
   std::span<const TensorName> own_names = {};  // tried before the usual ones
   // Tensors, between spaces, that change what the model computes in a way we do not have.
   std::string_view refused_tensors = {};
+  // Tensors, between spaces, that repeat the embedding where files have them.
+  std::string_view embedding_copies = {};
   std::string_view base_prefix = "model.";  // that names of a class without a head lack
   // Names have none of these, which classes with a head put before them, between spaces.
   std::string_view head_prefixes = {};

@@ -88,6 +88,8 @@ struct HfSizeKeys {
   std::string_view kv_heads = "num_key_value_heads";  // none: as many as heads
   std::string_view ff = "intermediate_size";          // none: four times the width
   std::string_view positions = "max_position_embeddings";
+  std::string_view head_dim = "head_dim";
+  std::string_view decoder_layers = {};  // BlockSpec::reads_source: absent or null: as many
 };
 // The names of GPT-2 and its successors.
 inline constexpr HfSizeKeys kShortSizes = {.layers = "num_hidden_layers n_layer",
@@ -185,10 +187,20 @@ struct HfClass {
   int64_t token_types = 0;
   bool has_token_types = true;
   bool positions_after_padding = false;
-  int64_t padding = 0;                         // default of pad_token_id
-  int64_t embedding_width = 0;                 // default of embedding_size; 0: the class has none
-  bool whole_embeddings = false;               // absent: as wide as the stream
-  std::string_view distance_buckets_key = {};  // Distances::numbers: how many, 32 where absent
+  int64_t padding = 0;            // default of pad_token_id
+  int64_t embedding_width = 0;    // default of embedding_size; 0: the class has none
+  bool whole_embeddings = false;  // absent: as wide as the stream
+  // Distances::numbers. How many buckets, 32 where absent, which without a reach are computed in
+  // any case; from which distance on the last one counts, 128 where absent; each layer has numbers
+  // of its own.
+  std::string_view distance_buckets_key = {}, distance_reach_key = {};
+  bool own_distances = false;
+  // BlockSpec::gate_optional: a text, the activation, after "gated-" where there are gates; its
+  // default.
+  std::string_view gated_act_key = {}, gated_act = {};
+  // The embedding is the output matrix whatever tie_word_embeddings says, unless the file has
+  // another; where that is not false, logits are divided by the root of the width.
+  bool always_tied = false, divides_tied_logits = false;
   HfClassifier classifier = {};
   // Where this key is true, the model is of a family of encoders.
   std::string_view encoder_key = {};

@@ -58,6 +58,7 @@ void add_norms(const BlockSpec& block, Words& words) {
 void add_attention(const BlockSpec& block, Words& words) {
   const bool by_head = block.state_space == StateSpace::heads;
   words.add_if(block.bidirectional, "attention in both directions")
+      .add_if(block.reads_source, "an encoder, to whose states a decoder attends")
       .add_if(block.positions == Positions::learned, "learned positions")
       .add_if(block.distances == Distances::numbers, "scores with numbers for distances")
       .add_if(block.distances == Distances::products, "scores with products for distances")
@@ -108,7 +109,9 @@ std::string layer_words(const FamilyRecord& family) {
   add_attention(block, words);
   words.add_if(family.attn_softcap.computed, "capped scores")
       .add_if(!block.gated, fmt::format("{} without a gate", act_words(block)))
-      .add_if(block.gated && block.act != Act::silu, fmt::format("gated by {}", act_words(block)))
+      .add_if(block.gate_optional, "ReLU without a gate or gated GELU")
+      .add_if(block.gated && !block.gate_optional && block.act != Act::silu,
+              fmt::format("gated by {}", act_words(block)))
       .add_if(block.all_bias, "biases")
       .add_if(family.experts.computed, "experts")
       .add_if(family.final_softcap.computed, "capped logits")

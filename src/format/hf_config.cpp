@@ -240,12 +240,13 @@ Status ConfigReader::read_heads() {
     head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
     return {};
   }
-  if (!hf_.ignores_head_dim && config_.is_set("head_dim")) {
-    head_dim_ = TRY(config_.positive("head_dim"));
-  } else if (hf_.head_dim != 0 && !config_.has("head_dim")) {
+  const std::string_view dim = name_of(hf_.sizes.head_dim);
+  if (!hf_.ignores_head_dim && config_.is_set(dim)) {
+    head_dim_ = TRY(config_.positive(dim));
+  } else if (hf_.head_dim != 0 && !config_.has(dim)) {
     head_dim_ = hf_.head_dim;
   } else if (hf_.head_dim != 0 && !hf_.null_head_dim) {
-    return config_.wrong("head_dim", "is null");
+    return config_.wrong(dim, "is null");
   } else {
     // The reference rounds down, except for classes that check it.
     if (hf_.heads_divide && width_ % n_heads != 0) {
@@ -257,8 +258,8 @@ Status ConfigReader::read_heads() {
   if (block_.shared_blocks) {
     head_dim_ = TRY(read_hf_shared_blocks(config_, {n_layers_, n_heads, n_kv_heads}, width_, out_));
   }
-  out_.set("attention.key_length", head_dim_, config_.path_of("head_dim"));
-  out_.set("attention.value_length", head_dim_, config_.path_of("head_dim"));
+  out_.set("attention.key_length", head_dim_, config_.path_of(dim));
+  out_.set("attention.value_length", head_dim_, config_.path_of(dim));
   if (hf_.streams.n > 0) TRY(read_hf_streams(config_, n_layers_, out_));
   if (block_.unlike_layers) {
     local_head_dim_ = hf_.global_head_dim > 0 ? head_dim_ : 0;
@@ -270,6 +271,7 @@ Status ConfigReader::read_heads() {
 Status ConfigReader::read_rest() {
   TRY(kept(read_block()));
   if (block_.bidirectional) TRY(kept(read_hf_encoder(config_, width_, out_)));
+  if (block_.reads_source) TRY(kept(read_hf_source(config_, {n_layers_, 0, 0}, width_, out_)));
   TRY(kept(read_hf_distances(config_, {head_dim_, max_positions_}, out_)));
   TRY(kept(read_softcaps()));
   TRY(kept(read_attention_scale()));
@@ -302,6 +304,7 @@ Status ConfigReader::read_block() {
   std::string act = TRY(config_.text_or(act_key, hf_.act.empty() ? usual : hf_.act));
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(act_key));
+  if (!hf_.gated_act_key.empty()) TRY(read_hf_gated_act(config_, out_));
   if (!hf_.qk_norm_key.empty()) {
     const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(hf_.qk_norm_by_default);
     out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
@@ -314,7 +317,8 @@ Status ConfigReader::read_tied() {
   const std::string_view tied = hf_.block_keys || hf_.short_tie_key
                                     ? name_of("tie_embedding tie_word_embeddings")
                                     : "tie_word_embeddings";
-  config_out_.tied_embeddings = TRY(config_.truth(tied)).value_or(hf_.tied);
+  const bool said = TRY(config_.truth(tied)).value_or(hf_.tied);
+  config_out_.tied_embeddings = said || hf_.always_tied;
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
   // Classes of such layers have an output matrix of their own, whatever the key says.
   const bool ties_none =

@@ -1,4 +1,4 @@
-// Keys of encoders whose scores have something added for distances.
+// Keys of classes whose scores have something added for distances.
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +9,20 @@ namespace {
 
 constexpr std::string_view kBuckets = "attention.relative_buckets_count";
 
-// The class computes 32 buckets, whatever the key says; the table may have more rows.
+// Without a reach the class computes 32 buckets, whatever the key says; the table may have more
+// rows.
 Status read_numbers(const Members& config, HfValues& out) {
   constexpr int64_t kComputed = 32;
   const std::string_view name = out.hf().distance_buckets_key;
+  const std::string_view reach = out.hf().distance_reach_key;
+  if (!reach.empty()) {
+    constexpr int64_t kUsualReach = 128;
+    out.set(kBuckets, TRY(config.positive_or(name, kComputed)), config.path_of(name));
+    out.set("attention.relative_max_distance", TRY(config.positive_or(reach, kUsualReach)),
+            config.path_of(reach));
+    out.set("attention.own_distances", out.hf().own_distances, "");
+    return {};
+  }
   if (TRY(config.positive_or(name, kComputed)) < kComputed) {
     return config.wrong(name, "is below 32, which are computed", Code::unsupported);
   }

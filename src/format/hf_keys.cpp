@@ -53,7 +53,9 @@ Status check_hf_keys(const Members& config, HfValues& out) {
   const HfClass& hf = out.hf();
   const std::vector<std::string_view> claimed = claimed_keys(out.family(), hf);
   for (const NeutralKey& key : hf_neutral_keys()) {
-    if (std::ranges::count(claimed, key.name) == 0) out.refuse(check_neutral(config, key));
+    const bool has_own = std::ranges::count(hf.neutral, key.name, &NeutralKey::name) > 0 ||
+                         std::ranges::count(claimed, key.name) > 0;
+    if (!has_own) out.refuse(check_neutral(config, key));
   }
   for (const NeutralKey& key : hf.neutral) out.refuse(check_neutral(config, key));
   for (const auto& [name, value] : config.json().items()) {

@@ -118,6 +118,12 @@ Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 // What only encoders have. `width`: of the stream. Fails: corrupt, unsupported.
 Status read_hf_encoder(const Members& config, int64_t width, HfValues& out);
 
+// The activation of classes whose feed-forwards may have gates, and whether they do. Fails:
+// corrupt, unsupported.
+Status read_hf_gated_act(const Members& config, HfValues& out);
+// What only classes have that answer a source text. `width`: of the stream. Fails: corrupt.
+Status read_hf_source(const Members& config, const HfLayers& layers, int64_t width, HfValues& out);
+
 // What scores have added for distances, by keys of such classes. Fails: corrupt, unsupported.
 struct HfDistanceSizes {
   int64_t head_dim = 0;

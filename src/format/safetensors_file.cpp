@@ -49,6 +49,7 @@ class SafetensorsFile final : public ModelFile {
   void remark_on_left_out();
   Status check_output();
   Status check_vocabulary() const;
+  Status check_embedding_copies() const;
   Status read_chat_template();
   Status read_response_template();
 
@@ -65,6 +66,7 @@ class SafetensorsFile final : public ModelFile {
     std::optional<SafetensorsTensor> codes, scales;
   };
   std::map<std::string, MxHalves> mx_halves_;
+  std::vector<SafetensorsTensor> embedding_copies_;
   std::map<std::string, std::string, std::less<>> hf_names_;  // by GGUF name
   std::string chat_template_, response_template_;
 };
@@ -87,6 +89,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   if (!file->config_.names.empty() && file->faults_.empty()) {
     file->faults_.add(file->check_output());
     file->faults_.add(file->check_vocabulary());
+    file->faults_.add(file->check_embedding_copies());
   }
   return file;
 }
@@ -232,6 +235,10 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
                      quoted_name(stored.name)));
     return {};
   }
+  if (family_ != nullptr && is_word_of(family_->embedding_copies, stored.name)) {
+    embedding_copies_.push_back(std::move(stored));
+    return {};
+  }
   const int64_t n_layers = integer("block_count").value_or(0) - n_ahead_;
   MappedName name =
       names.gguf_of(n_ahead_ > 0 ? name_of_ahead(stored.name, n_layers) : stored.name);
@@ -344,6 +351,7 @@ Status SafetensorsFile::check_output() {
       output->dtype == embedding->dtype && output->shape == embedding->shape &&
       std::memcmp(output->bytes.data(), embedding->bytes.data(), output->bytes.size()) == 0;
   if (!same) {
+    if (config_.hf->always_tied) return {};
     remarks_.push_back(
         fmt::format("'{}' is true, but tensor '{}' differs from the embedding; it is "
                     "used, as by transformers 5",
@@ -364,6 +372,20 @@ Status SafetensorsFile::check_vocabulary() const {
   return fail(Code::corrupt, "{}: tensor '{}' has {} rows, but '{}' is {}", path_,
               shown_tensor("token_embd.weight"), embedding->shape[0], shown_key("vocab_size"),
               *n_vocab);
+}
+
+// Classes tie them to the embedding, unless a file has other numbers there.
+Status SafetensorsFile::check_embedding_copies() const {
+  const TensorInfo* const embedding = find_tensor("token_embd.weight");
+  if (embedding == nullptr || tables_only_) return {};
+  for (const SafetensorsTensor& copy : embedding_copies_) {
+    const bool same = copy.dtype == embedding->dtype && copy.shape == embedding->shape &&
+                      std::ranges::equal(copy.bytes, embedding->bytes);
+    if (same) continue;
+    return fail(Code::unsupported, "{}: tensor '{}' differs from '{}'", path_,
+                quoted_name(copy.name), shown_tensor("token_embd.weight"));
+  }
+  return {};
 }
 
 // A member of a JSON file, read without building the rest.

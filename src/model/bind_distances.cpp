@@ -93,9 +93,9 @@ Result<std::vector<Weight>> heads_of(const LayerPlan& plan, const std::string& t
 
 }  // namespace
 
-Result<Vector> bind_distance_table(const Model& model, WeightSource& source) {
-  const int64_t n = model.h.relative.n_columns, n_heads = model.h.n_heads;
-  const std::string name = "attn_rel_b.weight";
+Result<Vector> bind_distance_table(const Model& model, const LayerPlan& plan,
+                                   const std::string& name, WeightSource& source) {
+  const int64_t n = plan.relative.n_columns, n_heads = plan.n_heads;
   const MatrixRows stored = TRY(source.matrix(name, -1, n_heads));
   if (std::ssize(stored.rows) < n) {
     return fail(Code::corrupt, "{}: tensor '{}' has {} rows, expected {}", model.file->path(),

@@ -13,8 +13,10 @@ struct DistanceRows {
   bool has_numbers = false;
 };
 
-// Numbers of each head, from a table (at least n_columns, heads). Fails: as WeightSource::vector.
-Result<Vector> bind_distance_table(const Model& model, WeightSource& source);
+// Numbers of each head for the distances of `plan`, from a table (at least n_columns, heads).
+// Fails: as WeightSource::vector.
+Result<Vector> bind_distance_table(const Model& model, const LayerPlan& plan,
+                                   const std::string& name, WeightSource& source);
 // Fails: as WeightSource::matrix.
 Result<DistanceRows> read_distance_rows(const Model& model, WeightSource& source);
 // The keys and queries of a layer. Costs n_columns · n_embd² products for each. Fails: as

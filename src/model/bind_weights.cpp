@@ -25,7 +25,7 @@ class Binder {
 
   Status run() {
     TRY(source_.noted("token_embd", bind_embeddings()));
-    TRY(source_.noted("", bind_distance_tables()));
+    TRY(source_.noted("", read_distances()));
     if (m_.h.n_layer_input > 0) TRY(source_.noted("per_layer_", bind_layer_inputs()));
     m_.streams_in.clear();
     m_.streams_out.clear();
@@ -39,6 +39,10 @@ class Binder {
     const std::string last(m_.family->last_norm);
     if (!last.empty()) {
       TRY(source_.noted(last + ".", bind_norm(last, m_.h.n_embd, m_.output_norm)));
+    }
+    if (m_.h.reads_source()) {
+      TRY(source_.noted("enc.output_norm.",
+                        bind_norm("enc.output_norm", m_.h.n_embd, m_.source_norm)));
     }
     if (!m_.h.encodes) TRY(source_.noted("output.", bind_output()));
     const bool scores =
@@ -79,6 +83,10 @@ class Binder {
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
                   m_.file->shown_tensor("token_embd.weight"));
     m_.token_embd = TRY(source_.lookup(embd));
+    if (m_.h.start_token >= m_.h.n_vocab) {
+      return fail(Code::corrupt, "{}: '{}' = {} is not one of {} tokens", m_.file->path(),
+                  m_.file->shown_key("decoder_start_token_id"), m_.h.start_token, m_.h.n_vocab);
+    }
     if (m_.h.positions == Positions::learned) {
       const MatrixRows table = TRY(source_.matrix("position_embd.weight", -1, n_in));
       const int64_t first = m_.h.position_offset;
@@ -98,9 +106,8 @@ class Binder {
     return {};
   }
 
-  Status bind_distance_tables() {
+  Status read_distances() {
     const Distances kind = m_.h.relative.exists() ? m_.h.relative.kind : Distances::none;
-    if (kind == Distances::numbers) m_.distances = TRY(bind_distance_table(m_, source_));
     if (kind == Distances::products) distance_rows_ = TRY(read_distance_rows(m_, source_));
     return {};
   }
@@ -115,6 +122,29 @@ class Binder {
           TRY(source_.pack(TRY(source_.has(stack) ? source_.of_stack(stack, i, n, n_embd, n_embd)
                                                   : source_.matrix(own, n_embd, n_embd)))));
     }
+    return {};
+  }
+
+  // All layers have one table, or those of a side that of its first one; or each its own, as the
+  // config says or where a GGUF file has it.
+  Status bind_distance_numbers(const LayerPlan& plan, LayerWeights& w) {
+    constexpr std::string_view kTable = "attn_rel_b.weight";
+    const MetaValue* const value = m_.file->find("attention.own_distances");
+    const bool* const said = value == nullptr ? nullptr : std::get_if<bool>(value);
+    const std::string own = fmt::format("{}{}", plan.tensors, kTable);
+    std::string name(kTable);
+    if (plan.side != Side::all) {
+      const bool has_own = said != nullptr ? *said : source_.has(own);
+      const auto is_beside = [&](const LayerPlan& other) { return other.side == plan.side; };
+      name = has_own
+                 ? own
+                 : fmt::format("{}{}", std::ranges::find_if(m_.plans, is_beside)->tensors, kTable);
+    }
+    return source_.noted(name, put(w.distances, bind_distance_table(m_, plan, name, source_)));
+  }
+
+  static Status put(Vector& to, Result<Vector> made) {
+    to = TRY(std::move(made));
     return {};
   }
 
@@ -169,9 +199,9 @@ class Binder {
   }
 
   Status bind_layer(int64_t i, LayerWeights& w) {
-    prefix_ = fmt::format("blk.{}.", i);
-    fused_ = {};
     const LayerPlan& plan = m_.plans[static_cast<size_t>(i)];
+    prefix_ = plan.tensors;
+    fused_ = {};
     // The layer whose weights a block uses again.
     const LayerWeights* const first = plan.shared.exists() && plan.shared.layer != i
                                           ? &m_.layers[static_cast<size_t>(plan.shared.layer)]
@@ -217,6 +247,7 @@ class Binder {
     if (plan.has_experts()) {
       TRY(source_.noted(prefix_ + "exp_probs_b.", bind_choice_bias(plan, w)));
     }
+    if (plan.relative.kind == Distances::numbers) TRY(bind_distance_numbers(plan, w));
     if (plan.relative.kind == Distances::products && plan.relative.exists()) {
       TRY(source_.noted(prefix_ + "attn_", bind_distances(m_, i, distance_rows_, source_, w)));
     }
@@ -323,8 +354,10 @@ class Binder {
     return source_.noted(fmt::format("{}{}.", prefix_, tensor_of(row, plan)), status);
   }
 
-  // Where latent attention is in the other layers, the matrix after either has one name.
+  // Where latent attention is in the other layers, the matrix after either has one name; that after
+  // attention has another beside attention to a source.
   static std::string_view tensor_of(const RoleRow& row, const LayerPlan& plan) {
+    if (row.role == Role::o && plan.side != Side::all) return "attn_o";
     const bool is_shared = row.role == Role::delta_out && plan.delta.by_channel;
     return is_shared ? "attn_output" : row.tensor;
   }

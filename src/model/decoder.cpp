@@ -31,7 +31,7 @@ DistanceScores distance_scores(Ops& ops, const Model& m, int64_t i, View q, View
   const LayerWeights& w = m.layers[static_cast<size_t>(i)];
   const RelativePlan& relative = p.relative;
   DistanceScores scores{.columns = relative.columns, .n_columns = relative.n_columns};
-  if (relative.kind == Distances::numbers) scores.table = &m.distances;
+  if (relative.kind == Distances::numbers) scores.table = &w.distances;
   scores.scale = p.attn_scale;
   if (relative.by_query) {
     ops.matmul_heads(a.of_query, q, w.distance_keys);
@@ -71,7 +71,7 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const View v = cut(a.v, p.extent(LayerSize::v));
   const View out = cut(a.attn, p.extent(LayerSize::attn));
   const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
-  const bool keeps = p.keeps_tokens();
+  const bool keeps = p.makes_keys();
   const View in = p.shared.exists() ? a.wide : a.h;
   const std::pair<Role, View> made[] = {
       {Role::q, q}, {Role::k, k}, {Role::v, v}, {Role::attn_gate, gate}};
@@ -99,8 +99,8 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   }
   if (p.rotates_first) norm_heads(ops, p, w, q, k);
   if (p.query_scale.slope != 0) ops.scale_by_position(q, p.query_scale);
-  if (keeps) ops.store_kv(i, k, v, w.key_centre);
   AttendParams params = attend_params(p, w, i);
+  if (keeps) ops.store_kv(params.layer, k, v, w.key_centre);
   if (p.relative.exists()) params.distances = distance_scores(ops, m, i, q, k, a);
   ops.attend(out, q, params);
   if (p.gates_attention) ops.gate(gate, out, Act::sigmoid);
@@ -433,6 +433,10 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
   } else {
     if (p.streams.exists()) make_laurel({ops, m, i, a, adapt});
     mix(ops, m, i, ropes, a, adapt);
+    if (p.side == Side::answer) {
+      add_and_enter(ops, a.h, a.x, a.h, {p, w, NormRole::cross});
+      attend_to_source({ops, m, i, a, adapt});
+    }
     if (p.streams.exists()) {
       ops.add(a.x, a.h);
       ops.add(a.x, a.laurel);
@@ -484,36 +488,77 @@ void expect_layer(Ops& ops, const LayerWeights& weights) {
   for (const Linear& linear : weights.linears) ops.expect(linear.weight);
 }
 
+// What the layers of a pass have in common.
+struct LayerPass {
+  Ops& ops;
+  const Model& model;
+  const Batch& batch;
+  std::span<const RopePlan> ropes;
+  const StopFlag* stop;
+};
+
+// Computes layers [layers.begin, layers.end) of the stream a.x. False: the step is not wanted.
+bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a) {
+  const auto& [ops, m, batch, ropes, stop] = pass;
+  const auto adapt_of = [&pass, &a](int64_t i) {
+    return Adapting{pass.ops, pass.batch, a.low_rank, i};
+  };
+  if (layers.begin < layers.end) {
+    enter_layer({ops, m, layers.begin, a, adapt_of(layers.begin)});
+  }
+  for (int64_t i = layers.begin; i < layers.end; ++i) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) return false;
+    const auto next = static_cast<size_t>(i + 1);
+    if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
+    const Adapting adapt = adapt_of(i);
+    layer(ops, m, i, ropes, a, adapt);
+    const bool is_last = i + 1 == layers.end;
+    if (is_last || !meets(m.plans[next - 1], m.plans[next])) {
+      leave_layer({ops, m, i, a, adapt});
+      if (!is_last) enter_layer({ops, m, i + 1, a, adapt_of(i + 1)});
+    } else {
+      add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
+    }
+  }
+  return true;
+}
+
+// The encoder's pass: what the decoder reads of the source's rows is in the cache afterwards.
+bool encode_source(const LayerPass& pass, const Activations::Views& a) {
+  const auto& [ops, m, source, ropes, stop] = pass;
+  ops.begin(source, ropes);
+  embed(ops, m, source, a.x, a.h2);
+  if (!run_layers(pass, {0, m.h.n_encoder_layers}, a)) return false;
+  const NormWeights& norm = m.source_norm;
+  ops.norm(a.h, a.x, norm.weight, norm.bias, {m.family->block.norm, m.h.norm_eps});
+  store_source(ops, m, source, a);
+  return true;
+}
+
 }  // namespace
 
 std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
                                  const Activations& activations, int64_t n_ctx,
                                  const StopFlag* stop) {
-  const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
   const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
-
-  ops.begin(batch, ropes);
-  embed(ops, m, batch, a.x, a.h2);
-  if (m.h.n_layer_input > 0) make_layer_inputs(ops, m, batch, a);
+  const bool has_sides = m.h.reads_source();
+  const BatchSides sides = has_sides ? sides_of(batch) : BatchSides();
+  const Batch& rows = has_sides ? sides.answer : batch;
+  if (sides.source.n_rows() > 0) {
+    const Activations::Views a = activations.rows(sides.source.n_rows(), 0);
+    if (!encode_source({ops, m, sides.source, ropes, stop}, a)) return std::nullopt;
+  }
+  const Activations::Views a = activations.rows(rows.n_rows(), rows.n_logits());
+  if (rows.n_rows() == 0) return StepOutput{a.logits, a.h2};
+  ops.begin(rows, ropes);
+  embed(ops, m, rows, a.x, a.h2);
+  if (m.h.n_layer_input > 0) make_layer_inputs(ops, m, rows, a);
   if (m.h.streams.exists()) make_streams(ops, m, a);
   if (m.h.n_shared_blocks > 0) ops.copy(a.first, a.x);
-  if (m.h.n_layers > 0) enter_layer({ops, m, 0, a, {ops, batch, a.low_rank, 0}});
-  for (int64_t i = 0; i < m.h.n_layers; ++i) {
-    if (stop != nullptr && stop->load(std::memory_order_relaxed)) return std::nullopt;
-    const auto next = static_cast<size_t>(i + 1);
-    if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
-    const Adapting adapt = {ops, batch, a.low_rank, i};
-    layer(ops, m, i, ropes, a, adapt);
-    const bool is_last = i + 1 == m.h.n_layers;
-    if (is_last || !meets(m.plans[next - 1], m.plans[next])) {
-      leave_layer({ops, m, i, a, adapt});
-      if (!is_last) enter_layer({ops, m, i + 1, a, {ops, batch, a.low_rank, i + 1}});
-    } else {
-      add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
-    }
-  }
+  const Range layers = {m.h.n_encoder_layers, m.h.n_layers};
+  if (!run_layers({ops, m, rows, ropes, stop}, layers, a)) return std::nullopt;
   if (m.h.streams.exists()) merge_streams(ops, m, a);
-  return outputs(ops, m, batch, a);
+  return outputs(ops, m, rows, a);
 }
 
 // The head's layer reads a stream of its own, so that nothing of the model's is kept but a.x.

@@ -32,6 +32,7 @@ void plan_draft_head(Model& model) {
     return;
   }
   model.plans.push_back(LayerPlan(*like));
+  model.plans.back().tensors = prefix;
   model.head = std::make_unique<DraftHead>();
 }
 

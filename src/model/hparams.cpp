@@ -57,7 +57,14 @@ Result<Act> read_activation(const ModelFile& file, std::string_view key, Act abs
 Status read_activations(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kKey = "hidden_act";
   h.xielu = block.xielu && (file.find(kKey) == nullptr || TRY(file.text(kKey)) == "xielu");
-  if (!h.xielu) h.act = TRY(read_activation(file, kKey, block.act));
+  h.gates = block.gated;
+  if (block.gate_optional) {
+    const bool has = file.find_tensor("enc.blk.0.ffn_gate.weight") != nullptr;
+    h.gates = TRY(truth_or(file, "feed_forward_gated", has));
+  }
+  // Where either is possible, those without gates are the older ones.
+  const Act usual = block.gate_optional && !h.gates ? Act::relu : block.act;
+  if (!h.xielu) h.act = TRY(read_activation(file, kKey, usual));
   h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
   return {};
 }
@@ -92,7 +99,10 @@ Status read_scales(const ModelFile& file, const FamilyRecord& family, HParams& h
   const float usual_logits = family.usual_logit_width / static_cast<float>(h.n_embd);
   h.embed_scale = TRY(scale_or(file, "embedding_scale", is_root ? root : usual_embed));
   h.residual_scale = TRY(scale_or(file, "residual_scale", usual_depth > 0 ? usual_depth : 1));
-  const float logits = TRY(scale_or(file, "logit_scale", usual_logits > 0 ? usual_logits : 1));
+  const bool is_tied = family.divides_tied_logits && file.find_tensor("output.weight") == nullptr;
+  const float of_tied = 1.0F / std::sqrt(static_cast<float>(h.n_embd));
+  const float otherwise = is_tied ? of_tied : usual_logits > 0 ? usual_logits : 1.0F;
+  const float logits = TRY(scale_or(file, "logit_scale", otherwise));
   h.logit_scale = family.divides_logits ? 1.0F / logits : logits;
   h.clamp_qkv = TRY(finite_or(file, "attention.clamp_kqv", 0));
   if (h.clamp_qkv < 0) {
@@ -505,6 +515,24 @@ Status read_layers(const ModelFile& file, const FamilyRecord& family, HParams& h
               h.n_ahead, n);
 }
 
+// How many layers the decoder has beside the encoder's, and what its answers begin after.
+Status read_sides(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  constexpr std::string_view kStart = "decoder_start_token_id";
+  if (!family.block.reads_source) return {};
+  h.n_encoder_layers = h.n_layers;
+  const int64_t n = TRY(dimension_or(file, "decoder_block_count", h.n_layers));
+  if (n > 4096) return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), n);
+  h.n_layers += n;
+  const int64_t start = TRY(file.integer(kStart));
+  if (start < 0 || start > INT32_MAX) {
+    return fail(Code::corrupt, "{}: '{}' = {} is not a token", file.path(), file.shown_key(kStart),
+                start);
+  }
+  h.start_token = static_cast<int32_t>(start);
+  h.answer_relative = TRY(read_relative(file, family, true));
+  return {};
+}
+
 // Which of the two keys a file has follows the name that its converter found in the config, not the
 // kind of norm: Nemotron-H's RMS norms and PhiMoE's layer norms have the other.
 std::string_view norm_eps_key(const ModelFile& file, Norm norm) {
@@ -537,6 +565,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   HParams h;
   TRY(read_activations(file, family.block, h));
   TRY(read_layers(file, family, h));
+  TRY(read_sides(file, family, h));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
   const bool only_scans = family.block.mixers == Mixers::state_space;
   TRY(read_feed_forwards(file, family.block, h));
@@ -573,7 +602,7 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
   h.n_ctx_train = TRY(read_dimension(file, "context_length"));
   TRY(read_positions(file, family, h));
   TRY(read_encoder(file, family.block, h));
-  h.relative = TRY(read_relative(file, family));
+  h.relative = TRY(read_relative(file, family, false));
   h.ends_with_context = h.positions == Positions::learned ||
                         TRY(truth_or(file, "rope.scaling.ends_with_context", false));
   const std::string_view eps = norm_eps_key(file, family.block.norm);

@@ -21,6 +21,10 @@ namespace ruv {
 struct HParams {
   int64_t n_layers = 0;
   int64_t n_ahead = 0;  // layers after them, which predict tokens further ahead
+  // BlockSpec::reads_source: how many of these, the first ones, are the encoder's; the token that
+  // an answer begins after.
+  int64_t n_encoder_layers = 0;
+  int32_t start_token = -1;
   int64_t n_embd = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // of a layer with attention
@@ -50,6 +54,7 @@ struct HParams {
   // By layer, BlockSpec::one_half and unlike_layers only; 0: it has no such half.
   std::vector<int64_t> ff_widths;
   Act act = Act::silu;
+  bool gates = true;         // feed-forwards are gated
   bool xielu = false;        // in place of act
   Act scan_act = Act::silu;  // of the convolution before a scan
   int64_t n_experts = 0;     // 0: no layer has any
@@ -65,6 +70,7 @@ struct HParams {
   Positions positions = Positions::rope;
   float max_alibi_bias = 0;  // with Positions::alibi
   RelativePlan relative = {};
+  RelativePlan answer_relative = {};  // of a decoder beside an encoder
   // How many keys a windowed layer sees, the own one included; 0: all. Where rows see each other,
   // the number of places from the first of them to the last, the own one not counted.
   int64_t window = 0;
@@ -96,11 +102,12 @@ struct HParams {
     if (n_experts == 0) return 0;
     return static_cast<double>(n_experts_used) / static_cast<double>(n_experts);
   }
+  bool reads_source() const { return n_encoder_layers > 0; }
   // The type of the cache where none is asked for. What latent attention keeps is short already,
   // and a row's two parts would share a scale.
-  // An encoder keeps nothing beyond a step.
+  // An encoder keeps nothing beyond a step; one before a decoder attends through its cache.
   KvType default_kv() const {
-    if (latent.kv_rank > 0 || bidirectional) return KvType::f16;
+    if (latent.kv_rank > 0 || bidirectional || reads_source()) return KvType::f16;
     return default_kv_type(local_head_dim > 0 ? std::min(head_dim, local_head_dim) : head_dim);
   }
   float attn_scale_of(int64_t layer) const {

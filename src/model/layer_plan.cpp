@@ -111,7 +111,7 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
                        bool experts) {
   const BlockSpec& block = family.block;
   const ExpertSpec& spec = family.experts;
-  plan.feed_forward = block.gated ? FeedForward::gated : FeedForward::dense;
+  plan.feed_forward = h.gates ? FeedForward::gated : FeedForward::dense;
   if (block.mixers == Mixers::time_mix) plan.feed_forward = FeedForward::channel_mix;
   if (block.mixers == Mixers::state_space) plan.feed_forward = FeedForward::none;
   plan.act = h.act;
@@ -163,6 +163,25 @@ Status plan_sharing_layers(const ModelFile& file, const HParams& h,
     plans[static_cast<size_t>(i)].kv_layer = from;
   }
   return {};
+}
+
+// Which side of an encoder and a decoder a layer is of, and what follows from it. The decoder comes
+// last; its first layer's slots are lent to the encoder, whose keys and values are as large.
+void plan_side(LayerPlan& plan, const HParams& h, int64_t i) {
+  plan.relative = h.relative;
+  if (!h.reads_source()) {
+    plan.tensors = fmt::format("blk.{}.", i);
+    return;
+  }
+  const bool encodes = i < h.n_encoder_layers;
+  plan.side = encodes ? Side::source : Side::answer;
+  plan.tensors =
+      encodes ? fmt::format("enc.blk.{}.", i) : fmt::format("dec.blk.{}.", i - h.n_encoder_layers);
+  if (!encodes) plan.relative = h.answer_relative;
+  if (!encodes) return;
+  plan.both_ways = true;
+  plan.kv_layer = h.n_encoder_layers;
+  plan.borrows_slots = true;
 }
 
 // What a layer has that is unlike others. Requires: attention.
@@ -255,9 +274,14 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::q:
       return one_if(mixer == Mixer::attention);
     case Role::k:
-      return one_if(mixer == Mixer::attention && keeps_tokens());
+      return one_if(mixer == Mixer::attention && makes_keys());
     case Role::v:
-      return one_if(mixer == Mixer::attention && keeps_tokens() && !values_are_keys);
+      return one_if(mixer == Mixer::attention && makes_keys() && !values_are_keys);
+    case Role::cross_q:
+    case Role::cross_k:
+    case Role::cross_v:
+    case Role::cross_o:
+      return one_if(side == Side::answer);
     case Role::attn_gate:
       return one_if(mixer == Mixer::attention && gates_attention);
     case Role::q_a:
@@ -399,6 +423,10 @@ bool LayerPlan::has(NormRole role) const {
       return norm_place == NormPlace::sum && feed_forward != FeedForward::none;
     case NormRole::attn:
       return norms_before() && attn_norm;
+    case NormRole::cross:
+      return side == Side::answer && norms_before();
+    case NormRole::cross_post:
+      return side == Side::answer && norms_after();
     case NormRole::ffn:
       return norms_before() && !(parallel && shared_norm) && feed_forward != FeedForward::none &&
              mixer != Mixer::none;
@@ -493,7 +521,8 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   CacheLayout layout;
   for (const LayerPlan& p : plans) {
     KvLayer layer;
-    layer.window = p.both_ways ? 0 : p.window;  // one step reads all of them
+    // One step reads all of them; rows of an answer read all of the source.
+    layer.window = p.both_ways || p.side == Side::answer ? 0 : p.window;
     if (p.keeps_tokens()) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
@@ -573,9 +602,9 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
       layers.back().alibi_slopes = alibi_slopes(h.n_heads, h.max_alibi_bias);
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
-    layers.back().relative = h.relative;
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
+    plan_side(layers.back(), h, i);
     if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
     if (block.streams) plan_gate_cut(layers.back(), h, i);
     if (block.shared_blocks) plan_shared_block(layers, h);

@@ -44,8 +44,15 @@ enum class Mixer : uint8_t {
   none
 };
 
+// Which rows a layer computes: all; or, of a model that answers a source text, its encoder's those
+// of the source, which see each other, and its decoder's those of the answer, which also attend to
+// the encoder's last states.
+enum class Side : uint8_t { all, source, answer };
+
 struct LayerPlan {
-  int64_t n_embd = 0;  // width of the residual stream, the same in all layers
+  Side side = Side::all;
+  std::string tensors = {};  // what the names of its tensors begin with: "blk.3."
+  int64_t n_embd = 0;        // width of the residual stream, the same in all layers
   Norm norm = Norm::rms;
   float norm_eps = 0;
   NormPlace norm_place = NormPlace::pre;
@@ -75,6 +82,9 @@ struct LayerPlan {
   std::array<float, 2> attention_scales = {1, 1};  // beside a state space: of input and result
   // The layer whose keys and values it reads, and keeps none of its own; -1: it keeps them.
   int64_t kv_layer = -1;
+  // It puts its own there all the same, for as long as it runs: layers of an encoder in the slots
+  // of the source, which the decoder's fill afterwards.
+  bool borrows_slots = false;
   bool values_are_keys = false;  // values are keys as the matrix gives them, not rotated
   bool norms_values = false;     // of each head, without weights
   bool gates_attention = false;  // its results are multiplied by the sigmoids of as many numbers
@@ -122,6 +132,7 @@ struct LayerPlan {
     return feed_forward == FeedForward::experts || feed_forward == FeedForward::gated_and_experts;
   }
   bool keeps_tokens() const { return n_kv_heads > 0 && kv_layer < 0; }
+  bool makes_keys() const { return keeps_tokens() || (n_kv_heads > 0 && borrows_slots); }
   bool norms_before() const {
     return norm_place == NormPlace::pre || norm_place == NormPlace::sandwich;
   }

@@ -58,6 +58,18 @@ inline AttendParams attend_params(const LayerPlan& p, const LayerWeights& w, int
           .alibi = {p.alibi_slopes, p.alibi_in_bf16, p.attn_scale}};
 }
 
+// A step's rows by the side that computes them. Rows keep their order, and with it the outputs that
+// are wanted of them.
+struct BatchSides {
+  Batch source, answer;
+};
+BatchSides sides_of(const Batch& batch);
+// Stores the keys and values of the source's rows in every layer of the decoder. In: a.h, the
+// encoder's last states, normalised.
+void store_source(Ops& ops, const Model& m, const Batch& source, const Activations::Views& a);
+// Attention to the source. In: a.h, the normalised stream. Out: a.h, what is added to the stream.
+void attend_to_source(const LayerStep& step);
+
 // Latent attention (model/latent_plan.h). In and out as below. `ropes` are the plans of this
 // context length.
 void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes);

@@ -212,6 +212,11 @@ void bind_text(Model& m) {
 
 // A model whose vectors cannot be computed still generates text.
 void bind_embed(Model& m) {
+  if (m.h.reads_source()) {
+    m.embed_status =
+        Status(Code::unsupported, "the model answers a source text and gives no vectors");
+    return;
+  }
   Result<std::shared_ptr<const EmbedPlan>> plan = read_embed_plan(*m.file, m.h.n_embd);
   if (plan) {
     m.embed = std::move(*plan);

@@ -76,6 +76,7 @@ struct LayerWeights {
   float stream_scale = 1;  // LayerPlan::scales_stream
   Vector active_scale;     // (n_embd): StreamPlan::scales_active; empty: none
   Vector sinks;            // (n_heads): AttendParams::sinks; empty: the layer has none
+  Vector distances;        // DistanceScores::table; Distances::numbers only
   // Keys and queries of distances, for each head (columns, head_dim); empty: none.
   std::vector<Weight> distance_keys, distance_queries;
   // A convolution's filters (n_conv_taps, columns), the tap of the oldest row first, and (columns).
@@ -110,7 +111,6 @@ struct Model {
   Weight position_embd;            // plain rows; learned positions only
   Weight token_types;              // plain rows; BlockSpec::token_types only
   NormWeights embd_norm;           // BlockSpec::embd_norm only
-  Vector distances;                // DistanceScores::table; Distances::numbers only
   Linear embd_in;  // from the embeddings to the stream, where they are narrower; else empty
   // What layers' own inputs are made of, (n_layers · n_layer_input) of a row: a table of them, what
   // the stream gives, and the norm of that; empty: there are none.
@@ -121,6 +121,7 @@ struct Model {
   std::vector<Weight> streams_in, streams_out;
   std::vector<LayerWeights> layers;  // by plan
   NormWeights output_norm;
+  NormWeights source_norm;          // of an encoder's last states; BlockSpec::reads_source only
   Weight output;                    // empty: an encoder has none
   Vector output_bias;               // empty: none
   std::unique_ptr<DraftHead> head;  // null: none

@@ -28,16 +28,25 @@ std::vector<int32_t> columns_of(int64_t reach, const ColumnOf& column_of) {
   return columns;
 }
 
-Result<RelativePlan> read_numbers(const ModelFile& file) {
+Result<RelativePlan> read_numbers(const ModelFile& file, bool causal) {
   constexpr std::string_view kCount = "attention.relative_buckets_count";
+  constexpr std::string_view kReach = "attention.relative_max_distance";
   RelativePlan plan{.kind = Distances::numbers, .n_columns = 32};
   if (file.find(kCount) != nullptr) plan.n_columns = TRY(read_dimension(file, kCount));
-  if (plan.n_columns < 4 || plan.n_columns > kT5Distance || plan.n_columns % 4 != 0) {
-    return fail(Code::unsupported, "{}: '{}' = {}; a multiple of 4 up to {} is supported",
-                file.path(), file.shown_key(kCount), plan.n_columns, kT5Distance);
+  int64_t reach = kT5Distance;
+  if (file.find(kReach) != nullptr) reach = TRY(read_dimension(file, kReach));
+  if (plan.n_columns < 4 || plan.n_columns > kMaxSpan || plan.n_columns % 2 != 0) {
+    return fail(Code::unsupported, "{}: '{}' = {}; an even number from 4 to {} is supported",
+                file.path(), file.shown_key(kCount), plan.n_columns, kMaxSpan);
   }
-  plan.columns = columns_of(kT5Distance, [&](int64_t distance) {
-    return t5_bucket(distance, plan.n_columns, kT5Distance);
+  // Single distances take half of the buckets of a decoder.
+  if (reach <= plan.n_columns / 2 || reach > kMaxSpan) {
+    return fail(Code::unsupported, "{}: '{}' = {} of {} buckets is out of range", file.path(),
+                file.shown_key(kReach), reach, plan.n_columns);
+  }
+  plan.columns = columns_of(reach, [&](int64_t distance) {
+    return causal ? t5_bucket_before(distance, plan.n_columns, reach)
+                  : t5_bucket(distance, plan.n_columns, reach);
   });
   return plan;
 }
@@ -70,18 +79,21 @@ Result<RelativePlan> read_products(const ModelFile& file) {
 
 }  // namespace
 
-int64_t t5_bucket(int64_t distance, int64_t n_buckets, int64_t most) {
-  const int64_t half = n_buckets / 2;
-  const int64_t n_single = half / 2;
-  const int64_t first = distance < 0 ? half : 0;
-  const int64_t n = distance < 0 ? -distance : distance;
-  if (n < n_single) return first + n;
+int64_t t5_bucket_before(int64_t n, int64_t n_buckets, int64_t most) {
+  const int64_t n_single = n_buckets / 2;
+  if (n < n_single) return std::max<int64_t>(n, 0);
   const auto ratio = static_cast<float>(n) / static_cast<float>(n_single);
   const auto all =
       static_cast<float>(exact_log(static_cast<double>(most) / static_cast<double>(n_single)));
   const float share = rounded_log(double{ratio}) / all;
-  const auto above = static_cast<int64_t>(share * static_cast<float>(half - n_single));
-  return first + std::min(n_single + above, half - 1);
+  const auto above = static_cast<int64_t>(share * static_cast<float>(n_buckets - n_single));
+  return std::min(n_single + above, n_buckets - 1);
+}
+
+int64_t t5_bucket(int64_t distance, int64_t n_buckets, int64_t most) {
+  const int64_t half = n_buckets / 2;
+  return distance < 0 ? half + t5_bucket_before(-distance, half, most)
+                      : t5_bucket_before(distance, half, most);
 }
 
 int64_t log_bucket(int64_t distance, int64_t span, int64_t most) {
@@ -96,12 +108,12 @@ int64_t log_bucket(int64_t distance, int64_t span, int64_t most) {
   return distance < 0 ? -bucket : bucket;
 }
 
-Result<RelativePlan> read_relative(const ModelFile& file, const FamilyRecord& family) {
+Result<RelativePlan> read_relative(const ModelFile& file, const FamilyRecord& family, bool causal) {
   switch (family.block.distances) {
     case Distances::none:
       break;
     case Distances::numbers:
-      return read_numbers(file);
+      return read_numbers(file, causal);
     case Distances::products:
       if (!TRY(truth_or(file, "attention.relative", true))) break;
       return read_products(file);

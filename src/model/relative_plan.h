@@ -29,11 +29,14 @@ struct RelativePlan {
 // and of each half one half for single distances, the others up to `most`. Requires: n of 4 or
 // more.
 int64_t t5_bucket(int64_t distance, int64_t n_buckets, int64_t most);
+// The same where no key is after the query: one half of all buckets for single distances.
+int64_t t5_bucket_before(int64_t distance, int64_t n_buckets, int64_t most);
 // Buckets of DeBERTa (He et al., 2021), from -span to span: single distances below half of it, then
 // by the logarithm, so that `most` - 1 has about the last one.
 int64_t log_bucket(int64_t distance, int64_t span, int64_t most);
 
-// Fails: unsupported, corrupt (numbers out of range), naming the key.
-Result<RelativePlan> read_relative(const ModelFile& file, const FamilyRecord& family);
+// `causal`: no row sees a key after it. Fails: unsupported, corrupt (numbers out of range), naming
+// the key.
+Result<RelativePlan> read_relative(const ModelFile& file, const FamilyRecord& family, bool causal);
 
 }  // namespace ruv

@@ -16,6 +16,15 @@ TEST(RelativePlan, BucketsOfT5) {
   }
 }
 
+TEST(RelativePlan, BucketsOfT5ForKeysBefore) {
+  const std::pair<int64_t, int64_t> expected[] = {
+      {-4, 0},  {0, 0},   {1, 1},    {15, 15},  {16, 16},  {18, 16},  {19, 17},
+      {31, 21}, {64, 26}, {112, 30}, {113, 31}, {128, 31}, {5000, 31}};
+  for (const auto& [distance, bucket] : expected) {
+    EXPECT_EQ(t5_bucket_before(distance, 32, 128), bucket) << distance;
+  }
+}
+
 TEST(RelativePlan, BucketsByTheLogarithm) {
   const std::pair<int64_t, int64_t> expected[] = {
       {1, 1},     {127, 127}, {128, 128}, {130, 130}, {200, 169},   {300, 207},  {400, 233},

@@ -12,7 +12,8 @@ namespace ruv {
 
 // Matrices, in the order in which they are bound. up: the only one of a dense feed-forward's first
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
-// short convolution. attn_gate: what attention's results are gated by. q_a to v_b: of latent
+// short convolution. cross_q to cross_o: of attention to a source text, whose states the keys and
+// values are made of. attn_gate: what attention's results are gated by. q_a to v_b: of latent
 // attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
 // delta_gate, beta, decay: what gates its results, its writing and its forgetting, where decays are
 // of channels made of narrow rows, gate_low and decay_low; delta_out: after it. state_z, state_x,
@@ -39,6 +40,10 @@ enum class Role : uint8_t {
   k_b,
   v_b,
   o,
+  cross_q,
+  cross_k,
+  cross_v,
+  cross_o,
   delta_in,
   delta_gate,
   beta,
@@ -100,12 +105,13 @@ enum class Role : uint8_t {
   up_high,
   block_out
 };
-inline constexpr size_t kRoles = 72;
+inline constexpr size_t kRoles = 76;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
 // were added to. router, experts and experts_post are of the experts beside a dense feed-forward,
-// and dense_post of that; input_post follows what a layer's own input adds. router and v have no
+// and dense_post of that; input_post follows what a layer's own input adds. cross comes before
+// attention to a source text, cross_post after it. router and v have no
 // tensors of norms: the first has the router's scale, the other none. stream_router comes before
 // that role, beside_post after what is beside attention, and scan before a scan that a block
 // precedes.
@@ -119,6 +125,8 @@ enum class NormRole : uint8_t {
   attn_sub,
   attn_post,
   attn_sum,
+  cross,
+  cross_post,
   ffn,
   ffn_sub,
   ffn_post,
@@ -132,7 +140,7 @@ enum class NormRole : uint8_t {
   beside_post,
   scan
 };
-inline constexpr size_t kNormRoles = 21;
+inline constexpr size_t kNormRoles = 23;
 
 // A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the

@@ -43,6 +43,7 @@ Rows rows_of(const Model& model, const std::vector<Token>& ids, const Json& gold
     rows.emplace_back(row.begin(), row.end());
   };
   options.second_text = golden.value("second", Json(0)).get<int64_t>();
+  options.n_source = golden.value("source", Json(0)).get<int64_t>();
   const bool scores = golden.contains("scores");
   const bool hidden = scores || golden.contains("hidden");
   const Status status =

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "model/model.h"
 #include "ruv/logits.h"
-#include "ruv/model.h"
 
 namespace ruv {
 namespace {
@@ -19,6 +19,7 @@ std::vector<float> logits_of(const Model& model) {
   LogitsOptions options;
   options.n_threads = 2;
   options.all = true;
+  options.n_source = model.h.reads_source() ? 4 : 0;
   std::vector<float> all;
   const std::vector<Token> ids = {3, 1, 4, 1, 5, 9, 2, 6};
   const Status status = compute_logits(

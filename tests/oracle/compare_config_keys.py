@@ -65,6 +65,7 @@ CLASSES = {
     "dbrx": ("dbrx", "DbrxConfig"), "mpnet": ("mpnet", "MPNetConfig"),
     "deberta-v2": ("deberta_v2", "DebertaV2Config"),
     "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedConfig"),
+    "t5": ("t5", "T5Config"), "mt5": ("mt5", "MT5Config"), "umt5": ("umt5", "UMT5Config"),
     "glm4_moe": ("glm4_moe", "Glm4MoeConfig"), "dots1": ("dots1", "Dots1Config"),
     "ernie4_5_moe": ("ernie4_5_moe", "Ernie4_5_MoeConfig"),
     "hunyuan_v1_moe": ("hunyuan_v1_moe", "HunYuanMoEV1Config"),

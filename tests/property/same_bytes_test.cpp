@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "model/model.h"
 #include "property/asked_engine.h"
 
 namespace ruv {
@@ -33,8 +34,8 @@ Told answer_to(Engine& engine, const Asked& asked) {
   return one.wait()[0];
 }
 
-constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2", "gemma3",
-                                   "phi3",   "gpt2",  "lfm2",   "qwen3moe"};
+constexpr const char* kModels[] = {"llama2", "qwen2", "gemma2",   "gemma3", "phi3",
+                                   "gpt2",   "lfm2",  "qwen3moe", "t5"};
 
 struct SameBytesCase {
   const char* model;
@@ -50,6 +51,7 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
   const auto model = load_model(path);
   ASSERT_TRUE(model.has_value()) << model.error().message();
   const ModelInfo info = model_info(**model);
+  const bool reads_source = (*model)->h.reads_source();
   const int64_t n_ctx = std::min<int64_t>(info.n_ctx_train, 96);
   auto alone = Engine::create(
       *model, {.n_threads = 1, .n_ctx = n_ctx, .max_sequences = 1, .kv = {.type = kv_type}});
@@ -65,6 +67,8 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
     options.n_threads = 1 + static_cast<int>(rng.below(3));
     options.max_sequences = 1 + static_cast<int64_t>(rng.below(5));
     options.max_batch_tokens = 1 + static_cast<int64_t>(rng.below(100));
+    // A source is computed in one step.
+    if (reads_source) options.max_batch_tokens += n_ctx / 2;
     // Often too few pages for all at once, so that sequences are preempted and computed again.
     options.kv.max_tokens = n_ctx + static_cast<int64_t>(rng.below(static_cast<uint64_t>(n_ctx)));
     auto engine = Engine::create(*model, options);
@@ -75,6 +79,7 @@ TEST_P(SameBytes, WhateverTheBatchTheChunksAndTheThreads) {
     const int n_requests = 1 + static_cast<int>(rng.below(5));
     for (int i = 0; i < n_requests; ++i) {
       requests.push_back(random_request(rng, info.n_vocab, n_ctx));
+      requests.back().params.token_healing &= !reads_source;
     }
     for (const Asked& asked : requests) together.ask(asked);
     const std::deque<Told>& told = together.wait();

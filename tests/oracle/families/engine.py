@@ -33,13 +33,15 @@ class Engine:
             return "", "", "exit code 1 without a message"
         return done.stdout, done.stderr.strip() if done.returncode else "", ""
 
-    def logits(self, path, prompts, gives="logits", second=0):
-        """gives: hidden, of an encoder its states; scores, of a classifier one row."""
+    def logits(self, path, prompts, gives="logits", second=0, source=0):
+        """gives: hidden, of an encoder its states; scores, of a classifier one row. source: ids of a
+        prompt that are a text to be answered."""
         ids = [word for prompt in prompts for word in ("--ids", ",".join(map(str, prompt)))]
         out, message, fault = self.call("logits", "--model", path, "--packed-cache", "off", "--kv",
                                         "f16", "--threads", 1, "--json", "--all",
                                         *[f"--{gives}"] * (gives != "logits"),
-                                        *["--second", second] * (second > 0), *ids)
+                                        *["--second", second] * (second > 0),
+                                        *["--source", source] * (source > 0), *ids)
         if message or fault:
             return Answer(message=message, fault=fault)
         lines = out.splitlines()

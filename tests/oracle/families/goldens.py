@@ -41,6 +41,7 @@ def golden(name, case, engine):
            "shards": case["file"]["shards"], "seed": case["seed"], "lengths": case["lengths"],
            **({trial.gives: True} if trial.gives != "logits" else {}),
            **({"second": trial.second} if trial.second else {}),
+           **({"source": trial.source} if trial.source else {}),
            **({"unplaced": case["unplaced"]} if "unplaced" in case else {}),
            "tensors": [[stored, *([filler] if filler != stored else []), list(shape), *role]
                        for stored, (filler, shape, role) in trial.layout.items()]}
@@ -78,7 +79,9 @@ def cases(families):
 def made_of(job):
     """(family, golden or None, what is wrong or nothing)."""
     name, case, binary = job
-    case = {**case, "lengths": [n for n in case["lengths"] if n <= LONGEST] or [7]}
+    source = case.get("source", 0)
+    lengths = [n for n in case["lengths"] if n <= LONGEST + source] or [7 + source]
+    case = {**case, "lengths": lengths}
     made, outcome = golden(name, case, Engine(binary))
     why = against_the_list(case, outcome)
     if outcome.failed or why:

@@ -17,6 +17,8 @@ def changed(key, value):
         return not value
     if isinstance(value, (int, float)):
         return value * 3 if value else 1
+    if key == "feed_forward_proj":
+        return "gated-" * value.startswith("gated-") + ("relu" if value.endswith("silu") else "silu")
     if isinstance(value, str):
         return {"silu": "relu"}.get(value, "silu") if "act" in key else value + "x"
     if isinstance(value, list) and value and isinstance(value[0], str):
@@ -54,6 +56,7 @@ def moves(trial, config, prompts, want, bound):
             model = reference.Model(folder)
             if model.missing:
                 return None
+            model.second, model.source = trial.second, trial.source
             return verdicts.difference(model.logits(prompts), want) > bound
         except reference.Refused:
             return None

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import torch
 import transformers
-from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM,
+from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM,
                           AutoModelForSequenceClassification)
 
 from families import routers
@@ -53,7 +53,13 @@ def gives(config):
     return "scores" if scores else "hidden" if is_encoder(config) else "logits"
 
 
+# Classes that answer a source text, the first ids of a prompt.
+ANSWERING = ("t5", "mt5", "umt5")
+
+
 def auto_class(config):
+    if config.get("model_type") in ANSWERING:
+        return AutoModelForSeq2SeqLM
     return {"logits": AutoModelForCausalLM, "hidden": AutoModel,
             "scores": AutoModelForSequenceClassification}[gives(config)]
 
@@ -185,6 +191,7 @@ class Model:
         self.missing = sorted(key for key in info["missing_keys"]
                               if "pooler." not in key or self.gives == "scores")
         self.second = 0  # where the second text of a pair begins
+        self.source = 0  # ids of a source text
 
     def logits(self, prompts):
         try:
@@ -198,6 +205,9 @@ class Model:
 
     def rows_of(self, ids):
         more = {"use_cache": False} if self.gives == "logits" else {}
+        if self.source > 0:
+            more["decoder_input_ids"] = torch.tensor([ids[self.source:]])
+            ids = ids[:self.source]
         if self.second > 0:
             more["token_type_ids"] = torch.tensor([[int(i >= self.second) for i in range(len(ids))]])
         found = self.model(torch.tensor([ids]), **more)

@@ -66,16 +66,22 @@ def layout_of(case):
     head = file["head"]
     if head == "absent" or head == "own" and is_tied(config):
         shapes.pop("lm_head.weight", None)
+    copies = [name for name in shapes if name.endswith("coder.embed_tokens.weight")]
+    if "shared.weight" in shapes and "copies" not in file["extras"]:
+        for name in copies:
+            shapes.pop(name)
     for kind in file["extras"]:
         shapes |= extra_tensors(kind, config, shapes)
     layout = {}
     for name, shape in shapes.items():
-        if "embed_tokens" in name or "embeddings" in name or "lm_head" in name:
+        if any(part in name for part in ("embed_tokens", "embeddings", "lm_head", "shared.weight")):
             shape = (shape[0] + file.get("more_rows", 0), *shape[1:])
         filler = name
         if name == "lm_head.weight" and head == "same":
             filler = next(n for n in shapes if "embed" in n or "wte" in n
-                          or "word_embeddings." in n)
+                          or "word_embeddings." in n or n == "shared.weight")
+        if name in copies and "shared.weight" in shapes:
+            filler = "shared.weight"
         role = weights.role_of(filler, shape, config["model_type"], case["heat"])
         layout[stored_name(name, file)] = (filler, shape, role)
     return layout
@@ -112,6 +118,10 @@ def extra_tensors(kind, config, shapes):
     if config["model_type"] == "gpt2":
         n = config["n_positions"]
         return {"transformer.h.0.attn.bias": (1, 1, n, n), "transformer.h.0.attn.masked_bias": (1,)}
+    if kind == "cross_distances":
+        return {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": (8, 2)}
+    if kind == "copies":
+        return {}
     query = "model.layers.0.self_attn.q_proj"
     if kind == "biases" and f"{query}.weight" in shapes:
         return {f"{query}.bias": shapes[f"{query}.weight"][:1]}
@@ -133,6 +143,7 @@ class Trial:
         self.tensors = filled(self.layout, case["seed"])
         self.outcome, self.message, self.named = Outcome("agree"), "", []
         self.gives, self.second = reference.gives(case["config"]), case.get("second", 0)
+        self.source = case.get("source", 0)
         self.model = self.want = None
         self.noises = {}
 
@@ -153,7 +164,8 @@ class Trial:
             return self.ask_reference()
 
     def compared(self, f16):
-        folder = self.engine.logits(self.folder, self.prompts, self.gives, self.second)
+        folder = self.engine.logits(self.folder, self.prompts, self.gives, self.second,
+                                    self.source)
         self.message = folder.message
         self.named = names_in(folder.message, self.case["config"], self.tensors)
         gguf = self.exported("f32")
@@ -188,13 +200,13 @@ class Trial:
         if answer.message or answer.fault:
             answer.message = answer.message and f"quantize: {answer.message}"
             return answer
-        return self.engine.logits(out, self.prompts, self.gives, self.second)
+        return self.engine.logits(out, self.prompts, self.gives, self.second, self.source)
 
     def ask_reference(self):
         """Why there is no right answer, or nothing."""
         try:
             self.model = reference.Model(self.folder)
-            self.model.second = self.second
+            self.model.second, self.model.source = self.second, self.source
             if self.model.missing:
                 return f"makes up {', '.join(self.model.missing)[:80]}"
             self.want = self.model.logits(self.prompts)

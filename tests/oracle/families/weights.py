@@ -59,6 +59,7 @@ def role_of(name, shape, model_type, heat):
         return (-0.05, 0.04) if name.endswith("eps") else (0.5, 0.2)
     if len(shape) == 1 and name.endswith("weight"):
         if (name.endswith("norm.weight") and "layers" not in name and ".h." not in name
+                and ".block." not in name
                 and "embeddings" not in name or "ln_f" in name or "norm_f" in name):
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read
         if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm")):
@@ -81,7 +82,7 @@ def role_of(name, shape, model_type, heat):
     if "time_mix_" in name:
         return 0.5, 0.5  # the share of the own row
     if any(part in name for part in ("embed_tokens", "wte", "wpe", "lm_head", "embed_in", "embed_out",
-                                    "word_embeddings", "embed_positions", "rwkv.embeddings",
+                                    "word_embeddings", "embed_positions", "rwkv.embeddings", "shared.weight",
                                     "backbone.embeddings", "model.embeddings")) or name == "head.weight":
         return 0.0, 0.35 if model_type == "gpt2" else 0.6
     gain = 1.0
@@ -92,6 +93,8 @@ def role_of(name, shape, model_type, heat):
                                     "Wqkv", "q_b_proj", "self.query", "self.key", "q_lin",
                                     "k_lin", "attention.attn.q", "attention.attn.k")):
         gain = heat
+    if "Attention.q" in name:  # of scores that are not divided by the size of a head
+        gain = 0.3 * heat
     if "conv.conv" in name or "conv1d" in name:
         return 0.0, round(math.sqrt(3.0 / shape[-1]), 6)
     conv1d = model_type == "gpt2"
