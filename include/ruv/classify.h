@@ -1,5 +1,4 @@
-// Scores that a classifier gives a text or a pair of texts: one for each label. Cross-encoders
-// (rerankers) are classifiers of pairs with one label.
+// Scores of a text or a pair of texts, one for each label; cross-encoders rank pairs by one label.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +7,14 @@
 #include <vector>
 
 #include "ruv/model.h"
+#include "ruv/pooling.h"
 
 namespace ruv {
 
 struct ClassifierInfo {
   int64_t n_labels = 0;
   std::vector<std::string> labels = {};  // their names; empty: the model's files have none
-  bool of_mean = false;                  // scores are of the mean of all states, not of the first
+  Pooling pooling = Pooling::cls;        // of the states: the first one, the last one or the mean
 };
 // Fails: unsupported (the model has no classifier).
 Result<ClassifierInfo> classifier_info(const Model& model);

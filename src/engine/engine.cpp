@@ -105,7 +105,7 @@ Result<std::vector<float>> Engine::classify(std::vector<Token> text, int64_t sec
   TRY(pooled_states(*this,
                     {.ids = {std::move(text)},
                      .second_texts = {second_text},
-                     .pooling = info.of_mean ? Pooling::mean : Pooling::cls,
+                     .pooling = info.pooling,
                      .terms = terms},
                     [&](std::vector<float> states, int64_t) { state = std::move(states); }));
   return class_scores(model(), state);

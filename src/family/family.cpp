@@ -92,6 +92,14 @@ std::vector<std::string_view> nearest_families(std::string_view architecture) {
   return names;
 }
 
+bool has_generations(std::string_view model_type) {
+  const auto has_it = [&](const FamilyRecord* family) {
+    return std::ranges::find(family->classes, model_type, &HfClass::model_type) !=
+           family->classes.end();
+  };
+  return std::ranges::count_if(kFamilies, has_it) > 1;
+}
+
 FoundClass find_hf_type(std::string_view model_type) {
   return find_class([&](const HfClass& hf) { return hf.model_type == model_type; });
 }

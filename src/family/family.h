@@ -216,6 +216,16 @@ struct GgmfShapes {
   std::string_view heads = {};  // has a row for each head; empty: there are no heads
 };
 
+// Models that rank documents by the token they would write: what a folder's README.md begins with,
+// whose other files do not tell it from a model that chats; what they read, with "{query}" and
+// "{document}" in the places of the texts; and the tokens for a document that answers the query and
+// for one that does not.
+struct RankPrompt {
+  std::string_view heading = {};
+  std::string_view text = {};
+  std::string_view yes = {}, no = {};
+};
+
 // What the tokenizer of a GGUF file means where its keys do not say it.
 struct VocabDefaults {
   std::string_view splits = {};  // the pre-tokenizer of files that name none; empty: not known
@@ -239,6 +249,10 @@ struct FamilyRecord {
   // Layers of the one size that scales queries by its hidden size per head, which GGUF files do not
   // say; 0: there is none.
   int64_t width_scaled_depth = 0;
+
+  // Models of as many layers have ALiBi in the place of rotated heads, which GGUF files do not say;
+  // 0: there are none.
+  int64_t alibi_depth = 0;
 
   bool divides_logits = false;  // by the file's logit_scale
   // GGUF files without an output matrix or that key mean: by the root of the stream's width.
@@ -288,6 +302,7 @@ struct FamilyRecord {
   // Names have none of these, which classes with a head put before them, between spaces.
   std::string_view head_prefixes = {};
   std::span<const HfClass> classes = {};  // model classes of transformers
+  RankPrompt ranks = {};
 
   GgmfShapes ggmf = {};
 };
@@ -308,6 +323,8 @@ struct FoundClass {
 };
 // By "model_type" of config.json.
 FoundClass find_hf_type(std::string_view model_type);
+// Whether several families have classes of this type.
+bool has_generations(std::string_view model_type);
 // By a name in "architectures" of config.json.
 FoundClass find_hf_class(std::string_view class_name);
 

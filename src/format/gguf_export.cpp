@@ -17,6 +17,7 @@
 #include "format/gguf_word_pieces.h"
 #include "format/rope_scaling.h"
 #include "format/row_order.h"
+#include "format/sentence_files.h"
 #include "format/tensor_names.h"
 #include "format/vocab_names.h"
 #include "format/xielu.h"
@@ -145,13 +146,8 @@ Status complete_table(const ModelFile& model, ExportTensor& tensor) {
   return {};
 }
 
-// The order in which the rows of a fused matrix are written; empty: as they are.
-Result<std::vector<int64_t>> fused_order_of(const ModelFile& model, const TensorInfo& info) {
-  const QkvRows order = model.qkv_rows();
-  if (order == QkvRows::one_after_another ||
-      !ends_with_any(info.name, {".attn_qkv.weight", ".attn_qkv.bias"})) {
-    return std::vector<int64_t>();
-  }
+// The heads in the rows of a fused matrix. Fails: corrupt.
+Result<HeadCounts> fused_heads_of(const ModelFile& model, const TensorInfo& info) {
   const HeadCounts counts = {TRY(model.integer("attention.head_count")),
                              TRY(model.integer("attention.head_count_kv")),
                              TRY(model.integer("attention.key_length"))};
@@ -165,6 +161,53 @@ Result<std::vector<int64_t>> fused_order_of(const ModelFile& model, const Tensor
                 model.path(), quoted_name(info.name), counts.n_heads, counts.n_kv_heads,
                 counts.head_dim);
   }
+  return counts;
+}
+
+// Queries, keys and values of a fused matrix on their own, as files have them that order the rows
+// of heads as neighbours. Nothing for other tensors.
+Result<std::vector<ExportTensor>> split_fused(const ModelFile& model, const TensorInfo& info) {
+  std::vector<ExportTensor> parts;
+  constexpr std::string_view kFused = ".attn_qkv.";
+  const bool moves = model.family() != nullptr && model.family()->neighbour_rows &&
+                     model.rope_order() == RopeOrder::halves;
+  const size_t at = info.name.find(kFused);
+  if (!moves || at == info.name.npos || info.shape.empty()) return parts;
+  const HeadCounts counts = TRY(fused_heads_of(model, info));
+  const int64_t n_dims = model.find("rope.dimension_count") == nullptr
+                             ? counts.head_dim
+                             : TRY(model.integer("rope.dimension_count"));
+  if (n_dims < 2 || n_dims > counts.head_dim || n_dims % 2 != 0) {
+    return fail(Code::corrupt, "{}: '{}' {} of heads of {} is out of range", model.path(),
+                model.shown_key("rope.dimension_count"), n_dims, counts.head_dim);
+  }
+  int64_t first = 0;
+  for (const auto& [name, n_heads] : {std::pair(".attn_q.", counts.n_heads),
+                                      {".attn_k.", counts.n_kv_heads},
+                                      {".attn_v.", counts.n_kv_heads}}) {
+    ExportTensor part{.name = info.name, .shape = info.shape, .parts = {&info}};
+    part.name.replace(at, kFused.size(), name);
+    part.shape[0] = n_heads * counts.head_dim;
+    const bool is_rotated = std::string_view(name) != ".attn_v.";
+    for (int64_t i = 0; i < part.shape[0]; ++i) {
+      const int64_t inner = i % counts.head_dim;
+      const int64_t from = is_rotated ? neighbours_from_halves(inner, n_dims) : inner;
+      part.row_order.push_back(fused_row_of(model.qkv_rows(), first + i - inner + from, counts));
+    }
+    first += part.shape[0];
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// The order in which the rows of a fused matrix are written; empty: as they are.
+Result<std::vector<int64_t>> fused_order_of(const ModelFile& model, const TensorInfo& info) {
+  const QkvRows order = model.qkv_rows();
+  if (order == QkvRows::one_after_another ||
+      !ends_with_any(info.name, {".attn_qkv.weight", ".attn_qkv.bias"})) {
+    return std::vector<int64_t>();
+  }
+  const HeadCounts counts = TRY(fused_heads_of(model, info));
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < counts.n_rows(); ++i) rows.push_back(fused_row_of(order, i, counts));
   return rows;
@@ -476,6 +519,7 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
     if (model.container() != "gguf") {
       std::vector<ExportTensor> moved = TRY(export_delta_tensor(model, info));
       if (moved.empty()) moved = TRY(export_state_tensor(model, info));
+      if (moved.empty()) moved = TRY(split_fused(model, info));
       for (ExportTensor& one : moved) tensors.push_back(std::move(one));
       if (!moved.empty()) continue;
     }
@@ -502,6 +546,32 @@ Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
   return tensors;
 }
 
+// How a folder of sentence-transformers makes vectors. What its vectors would lack in a GGUF file
+// is refused; models that rank do not rank from one.
+Status add_pooling(const ModelFile& model, GgufWriter& out) {
+  const auto files = TRY(read_sentence_files(model.path()));
+  if (!files || files->logit_score) return {};
+  const auto default_prompt = std::ranges::find(files->prompts, files->default_prompt,
+                                                &std::pair<std::string, std::string>::first);
+  const bool is_prompted =
+      default_prompt != files->prompts.end() && !default_prompt->second.empty();
+  const std::string_view lost = !files->dense.empty() ? "dense layers after pooling"
+                                : files->lower_case   ? "'do_lower_case'"
+                                : is_prompted         ? "'default_prompt_name'"
+                                : files->pooling == Pooling::weighted_mean ? "a weighted mean"
+                                                                           : "";
+  if (!lost.empty()) {
+    return fail(Code::unsupported, "{}: GGUF files cannot say {}, which the model's vectors need",
+                model.path(), lost);
+  }
+  out.add_u32(fmt::format("{}.pooling_type", model.architecture()),
+              static_cast<uint32_t>(files->pooling));
+  if (!files->normalises) {
+    out.add_bool(fmt::format("{}.normalize_embeddings", model.architecture()), false);
+  }
+  return {};
+}
+
 Status export_metadata(const ModelFile& model, GgufWriter& out) {
   const bool from_gguf = model.container() == "gguf";
   const KeptLayers kept = kept_layers(model);
@@ -516,6 +586,7 @@ Status export_metadata(const ModelFile& model, GgufWriter& out) {
     }
   }
   if (from_gguf) return {};
+  TRY(add_pooling(model, out));
   TRY(export_xielu(model, out));
   if (model.find("general.type") == nullptr) out.add_text("general.type", "model");
   if (model.find("general.name") == nullptr)

@@ -27,10 +27,27 @@ Status read_labels(const Members& config, HfValues& out) {
   return {};
 }
 
+constexpr std::string_view kScoring = "ForSequenceClassification";
+
 }  // namespace
 
+bool scores_by(const FoundClass& decoder, std::string_view named) {
+  if (!named.ends_with(kScoring) || decoder.family->block.bidirectional) return false;
+  named.remove_suffix(kScoring.size());
+  return is_word_of(decoder.hf->class_names, fmt::format("{}ForCausalLM", named));
+}
+
+const HfClassifier* classifier_of(const FoundClass& found, std::string_view named) {
+  static constexpr HfClassifier kOfLastState{.out = "score"};
+  if (found.family->block.bidirectional) {
+    const HfClassifier& own = found.hf->classifier;
+    return is_word_of(own.class_names, named) ? &own : nullptr;
+  }
+  return scores_by(found, named) ? &kOfLastState : nullptr;
+}
+
 Status read_hf_classifier(const Members& config, HfValues& out) {
-  const HfClassifier& head = out.hf().classifier;
+  const HfClassifier& head = *out.classifier();
   // The class has one activation, or a key for it.
   std::string act(head.act);
   if (!head.act_key.empty()) act = TRY(config.text_or(head.act_key, head.act));
@@ -48,13 +65,13 @@ Status read_hf_classifier(const Members& config, HfValues& out) {
 
 std::string HfConfig::classifier_tensor(std::string_view hf_name) const {
   // The names of the head are those of the class; the names before them are the family's.
-  if (!scores) return {};
+  if (classifier == nullptr) return {};
   for (const std::string_view prefix : words_of(family->head_prefixes)) {
     if (!hf_name.starts_with(prefix)) continue;
     hf_name.remove_prefix(prefix.size());
     break;
   }
-  const HfClassifier& head = hf->classifier;
+  const HfClassifier& head = *classifier;
   const std::pair<std::string_view, std::string_view> names[] = {
       {head.out, "cls.output"}, {head.dense, "cls"}, {head.norm, "cls.norm"}};
   for (const auto& [stem, gguf] : names) {

@@ -405,6 +405,7 @@ Status ConfigReader::read_logit_width() {
         TRY(config_.number(name)).value_or(hf_.logit_width_default) / static_cast<double>(width_);
   }
   if (scale == 0) return config_.wrong(name, "is 0");
+  if (out_.family().divides_logits) scale = 1 / scale;
   out_.set("logit_scale", scale, config_.path_of(name));
   return {};
 }
@@ -644,8 +645,8 @@ struct ChosenClass {
   std::string name;  // for errors
 };
 
-// model_type decides, as in transformers; the class only where it is missing. A class with another
-// head than the one for text is not one of ours.
+// model_type decides, as in transformers; the class only where it is missing, or tells two of the
+// type apart. A class with another head than the one for text or scores is not one of ours.
 Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   const std::string named_class = TRY(class_of(config));
   std::string type;
@@ -659,6 +660,11 @@ Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   if (type.empty()) return ChosenClass{by_class, named_class};
   const FoundClass by_type = find_hf_type(type);
   if (by_type.hf == nullptr) return ChosenClass{{}, named_class.empty() ? type : named_class};
+  if (by_class.hf != nullptr && by_class.hf->model_type == type) return ChosenClass{by_class, type};
+  if (named_class.empty() && has_generations(type)) {
+    return config.wrong("architectures", "is missing, and several classes have the model_type");
+  }
+  if (scores_by(by_type, named_class)) return ChosenClass{by_type, type};
   if (!named_class.empty() && by_class.hf == nullptr) return ChosenClass{{}, named_class};
   if (by_class.hf != nullptr && by_class.hf != by_type.hf) {
     out.remarks.push_back(
@@ -711,9 +717,13 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
   HfValues values(found, out);
   const std::string named = TRY(class_of(config));
   // A class without a head, whose file may lack an output matrix.
-  if (named.ends_with("Model")) values.set("without_output", true, "architectures");
-  out.scores = is_word_of(found.hf->classifier.class_names, named);
-  if (out.scores) TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
+  out.classifier = classifier_of(found, named);
+  if (named.ends_with("Model") || out.classifier != nullptr) {
+    values.set("without_output", true, "architectures");
+  }
+  if (out.classifier != nullptr) {
+    TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
+  }
   if (!found.hf->nested) return ConfigReader(config, found, out).read();
   const Members inner = TRY(config.object("text_config"));
   TRY(ConfigReader(inner, found, out).read());

@@ -73,7 +73,7 @@ struct HfConfig {
   std::vector<std::string> remarks;
   std::vector<std::string> ignored;  // those of ignored_keys that were there
 
-  bool scores = false;  // the class has a classifier
+  const HfClassifier* classifier = nullptr;  // null: the class scores no texts
   // The GGUF name of a tensor of the classifier; empty for others.
   std::string classifier_tensor(std::string_view hf_name) const;
   // Whether the model class has the tensor; true for all when the architecture is unknown. n_ahead:

@@ -14,6 +14,8 @@ class HfValues {
 
   const FamilyRecord& family() const { return family_; }
   const HfClass& hf() const { return hf_; }
+  // Null: the class scores no texts.
+  const HfClassifier* classifier() const { return out_.classifier; }
   // HfClass::default_rope; an empty object: the class has none.
   const Json& default_rope() const { return default_rope_; }
   // `key` without the architecture; `name`: what it is called in the config.
@@ -135,6 +137,11 @@ Status read_hf_distances(const Members& config, const HfDistanceSizes& sizes, Hf
 // of the others. Fails: corrupt, unsupported (more than these).
 Status read_hf_layer_bases(const Members& config, const std::vector<bool>& windowed, HfValues& out);
 
+// Whether a class of this name scores texts by a decoder of this type.
+bool scores_by(const FoundClass& decoder, std::string_view named);
+// What a class scores texts by, decoders of all families by one matrix, of the last token's state;
+// null: it scores none.
+const HfClassifier* classifier_of(const FoundClass& found, std::string_view named);
 // What a classifier has besides its tensors. Fails: corrupt, unsupported.
 Status read_hf_classifier(const Members& config, HfValues& out);
 

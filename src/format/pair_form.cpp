@@ -127,12 +127,16 @@ Result<PairForm> read_pair_form(const std::string& folder, const TokenizerSpec& 
   const std::string path = folder + (folder.ends_with('/') ? "" : "/") + "tokenizer.json";
   if (!file_exists(path)) return usual_pair_form(spec);
   const std::string text = TRY(post_processor_of(path));
+  // Nothing is put between texts that nothing is put around.
+  const bool is_bare = spec.first_tokens().empty() && spec.last_tokens().empty();
+  if (text.empty() && is_bare) return PairForm();
   if (text.empty()) {
     return fail(Code::unsupported, "{}: no post_processor, which says how two texts are joined",
                 path);
   }
   const Json root = TRY(parse_json(text, path, {.depth = 16, .values = 10'000}));
   const PairReader reader(path, spec);
+  if (text_of(root, "type") == "ByteLevel" && is_bare) return PairForm();
   if (text_of(root, "type") != "Sequence") return reader.read(root);
   const Json& steps = member_of(root, "processors");
   for (size_t i = 0; steps.is_array() && i < steps.size(); ++i) {
@@ -141,6 +145,7 @@ Result<PairForm> read_pair_form(const std::string& folder, const TokenizerSpec& 
         type == "TemplateProcessing" || type == "BertProcessing" || type == "RobertaProcessing";
     if (joins) return reader.read(steps[i]);
   }
+  if (is_bare) return PairForm();
   return fail(Code::unsupported, "{}: post_processor: no step joins two texts", path);
 }
 

@@ -41,6 +41,19 @@ constexpr std::string_view kBert =
        {"SpecialToken": {"id": "S", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}},
        {"SpecialToken": {"id": "S", "type_id": 1}})";
 
+// Nothing is put between texts that nothing is put around.
+TEST_F(PairFormTest, TextsWithoutSpecialTokensFollowEachOther) {
+  const TokenizerSpec bare;
+  for (const char* json : {R"({"post_processor": {"type": "ByteLevel"}})", R"({"model": {}})",
+                           R"({"post_processor": {"type": "Sequence", "processors": []}})"}) {
+    folder_.write("tokenizer.json", json);
+    const auto form = read_pair_form(folder_.path(), bare);
+    ASSERT_TRUE(form) << form.error().message();
+    EXPECT_TRUE(form->middle.empty() && !form->has_types);
+    EXPECT_FALSE(read_pair_form(folder_.path(), spec_));
+  }
+}
+
 TEST_F(PairFormTest, FormsThatFilesState) {
   const PairForm bert = *read(with_pair(kBert));
   EXPECT_EQ(bert.middle, std::vector<Token>{3});

@@ -332,6 +332,7 @@ Status SafetensorsFile::check_output() {
   const bool writes =
       family_ == nullptr || (family_->block.has_layers && !family_->block.bidirectional);
   const std::string without = fmt::format("{}.without_output", architecture_);
+  if (writes && config_.classifier != nullptr) return {};
   if (writes && output == nullptr && !config_.tied_embeddings && metadata_.contains(without)) {
     remarks_.push_back(fmt::format(
         "tensor 'lm_head.weight' is missing, and '{}' is false: the model makes vectors of texts "

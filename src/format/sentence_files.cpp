@@ -236,6 +236,40 @@ Status read_dense(const std::string& folder, SentenceFiles& out) {
   return {};
 }
 
+// What the first step gives the next one.
+struct GivenOutput {
+  std::string_view task;
+  std::string_view name;    // "module_output_name"
+  std::string_view member;  // of what the model's class gives
+};
+constexpr GivenOutput kStates = {"feature-extraction", "token_embeddings", "last_hidden_state"};
+constexpr GivenOutput kLogits = {"text-generation", "causal_logits", "logits"};
+
+Status check_modality(const Members& modality, const GivenOutput& output) {
+  TRY(check_keys(modality, " method method_output_name format "));
+  if (TRY(modality.text_or("method_output_name", output.member)) != output.member) {
+    return modality.wrong("method_output_name", fmt::format("is not \"{}\"", output.member),
+                          Code::unsupported);
+  }
+  return {};
+}
+
+Status read_modalities(const Members& modalities, SentenceFiles& out) {
+  const GivenOutput& output = out.logit_score ? kLogits : kStates;
+  TRY(check_keys(modalities, out.logit_score ? " text message " : " text "));
+  TRY(check_modality(TRY(modalities.object("text")), output));
+  if (!out.logit_score || !modalities.is_set("message")) return {};
+  const Members message = TRY(modalities.object("message"));
+  TRY(check_modality(message, output));
+  const std::string format = TRY(message.text_or("format", "structured"));
+  if (!is_word_of(" flat structured ", format)) {
+    return message.wrong("format", "is neither \"flat\" nor \"structured\"", Code::unsupported);
+  }
+  out.logit_score->by_template = true;
+  out.logit_score->lists_parts = format == "structured";
+  return {};
+}
+
 // What reads a text: sentence_bert_config.json, which is called after the model in old folders.
 Status read_transformer(const std::string& folder, SentenceFiles& out) {
   for (const std::string_view model :
@@ -251,21 +285,15 @@ Status read_transformer(const std::string& folder, SentenceFiles& out) {
                    "config_kwargs processing_kwargs unpad_inputs "));
     if (config.is_set("max_seq_length")) out.max_tokens = TRY(config.positive("max_seq_length"));
     out.lower_case = TRY(config.truth("do_lower_case")).value_or(false);
-    for (const auto& [key, usual] : {std::pair("transformer_task", "feature-extraction"),
-                                     std::pair("module_output_name", "token_embeddings")}) {
+    const GivenOutput& output = out.logit_score ? kLogits : kStates;
+    for (const auto& [key, usual] : {std::pair("transformer_task", output.task),
+                                     std::pair("module_output_name", output.name)}) {
       if (!config.is_set(key) || TRY(config.text_or(key, usual)) == usual) continue;
       return config.wrong(key,
                           fmt::format("is {}; only \"{}\" is supported", config.shown(key), usual),
                           Code::unsupported);
     }
-    const Members modalities = TRY(config.object("modality_config"));
-    TRY(check_keys(modalities, " text "));
-    const Members text = TRY(modalities.object("text"));
-    TRY(check_keys(text, " method method_output_name "));
-    if (TRY(text.text_or("method_output_name", "last_hidden_state")) != "last_hidden_state") {
-      return text.wrong("method_output_name", "is not \"last_hidden_state\"", Code::unsupported);
-    }
-    return {};
+    return read_modalities(TRY(config.object("modality_config")), out);
   }
   return {};
 }
@@ -287,10 +315,14 @@ Status read_config(const std::string& folder, SentenceFiles& out) {
   if (!file_exists(path)) return {};
   const JsonFile file = TRY(JsonFile::open(path));
   const Members config = TRY(file.members());
-  TRY(check_keys(config, " __version__ prompts default_prompt_name similarity_fn_name model_type ",
+  // The activation changes the scale of scores and no order; ours is stated with pair_scores().
+  TRY(check_keys(config,
+                 " __version__ prompts default_prompt_name similarity_fn_name model_type "
+                 "activation_fn ",
                  " truncate_dim "));
-  if (TRY(config.text_or("model_type", "SentenceTransformer")) != "SentenceTransformer") {
-    return config.wrong("model_type", "is not \"SentenceTransformer\"", Code::unsupported);
+  const std::string_view type = out.logit_score ? "CrossEncoder" : "SentenceTransformer";
+  if (TRY(config.text_or("model_type", type)) != type) {
+    return config.wrong("model_type", fmt::format("is not \"{}\"", type), Code::unsupported);
   }
   TRY(read_prompts(config, out));
   if (!config.is_set("similarity_fn_name")) return {};
@@ -303,6 +335,20 @@ Status read_config(const std::string& folder, SentenceFiles& out) {
                       Code::unsupported);
 }
 
+Status read_logit_score(const std::string& folder, SentenceFiles& out) {
+  const JsonFile file = TRY(JsonFile::open(joined_path(folder, "config.json")));
+  const Members config = TRY(file.members());
+  TRY(check_keys(config, " true_token_id false_token_id module_input_name "));
+  if (TRY(config.text_or("module_input_name", kLogits.name)) != kLogits.name) {
+    return config.wrong("module_input_name", "is not \"causal_logits\"", Code::unsupported);
+  }
+  out.logit_score = LogitScore{.true_token = TRY(config.integer("true_token_id"))};
+  if (config.is_set("false_token_id")) {
+    out.logit_score->false_token = TRY(config.integer("false_token_id"));
+  }
+  return {};
+}
+
 // In their order: what reads a text, one pooling, dense layers, and at the end the scaling.
 // `source`: the path of modules.json.
 Status read_step(const Step& step, size_t place, const std::string& source, bool& has_pooling,
@@ -310,10 +356,11 @@ Status read_step(const Step& step, size_t place, const std::string& source, bool
   const auto misplaced = [&] {
     return fail(Code::unsupported,
                 "{}: '[{}].type' is {}: the order Transformer, Pooling, Dense, Normalize is "
-                "supported",
+                "supported, or Transformer, LogitScore",
                 source, place, quoted_name(step.type));
   };
   if (step.type == "Dropout") return {};  // for training
+  if (step.type == "LogitScore") return out.logit_score ? Status() : misplaced();
   if ((step.type == "Transformer") != (place == 0)) return misplaced();
   if (step.type == "Transformer") return read_transformer(step.folder, out);
   if (step.type == "Pooling") {
@@ -338,10 +385,14 @@ Result<std::optional<SentenceFiles>> read_sentence_files(const std::string& fold
   SentenceFiles out;
   bool has_pooling = false;
   const std::vector<Step> steps = TRY(read_steps(folder));
+  // What follows the model decides what it must give.
+  const bool is_ranker = steps.size() == 2 && steps[1].type == "LogitScore";
+  if (is_ranker) TRY(read_logit_score(steps[1].folder, out));
   for (size_t i = 0; i < steps.size(); ++i) {
     TRY(read_step(steps[i], i, path, has_pooling, out));
   }
-  if (!has_pooling) return fail(Code::unsupported, "{}: no step of type 'Pooling'", path);
+  if (!has_pooling && !is_ranker)
+    return fail(Code::unsupported, "{}: no step of type 'Pooling'", path);
   TRY(read_config(folder, out));
   return out;
 }

@@ -23,6 +23,18 @@ struct DenseLayer {
   std::vector<float> bias = {};    // (n_out), or empty
 };
 
+// The last step of a cross-encoder that is a decoder (LogitScore): a pair's score is the logit of
+// one token after it, less that of another where there is one.
+struct LogitScore {
+  int64_t true_token = 0;
+  std::optional<int64_t> false_token = {};
+  // The pair is written by the chat template, as messages of the roles "query" and "document",
+  // after a system message with the default prompt; their contents are texts, or lists of parts.
+  // Otherwise it is joined as the tokenizer joins pairs.
+  bool by_template = false;
+  bool lists_parts = false;
+};
+
 struct SentenceFiles {
   Pooling pooling = Pooling::mean;
   int64_t n_embd = 0;  // numbers of a hidden state; 0: not said
@@ -35,6 +47,7 @@ struct SentenceFiles {
   std::string similarity = {};  // empty: not said
   std::vector<std::pair<std::string, std::string>> prompts = {};
   std::string default_prompt = {};
+  std::optional<LogitScore> logit_score = {};
 };
 
 // Nothing where the folder has no modules.json. Fails: corrupt, unsupported, not_found (a file of a

@@ -127,7 +127,7 @@ TEST_F(SentenceFilesTest, ListsOfStepsThatAreNotSupported) {
             "modules.json: '[1].type' is LSTM: such steps are not supported");
   EXPECT_EQ(with(first + R"({"path": "x", "type": "sentence_transformers.models.Normalize"}])"),
             "modules.json: '[1].type' is Normalize: the order Transformer, Pooling, Dense, "
-            "Normalize is supported");
+            "Normalize is supported, or Transformer, LogitScore");
   EXPECT_EQ(with(R"([{"type": "sentence_transformers.models.Transformer"}])"),
             "modules.json: no step of type 'Pooling'");
 }
@@ -161,6 +161,47 @@ TEST_F(SentenceFilesTest, DenseLayersAreChecked) {
   EXPECT_EQ(files.dense[0].weight.size(), 32U * 16U);
   EXPECT_TRUE(files.dense[0].bias.empty());
   EXPECT_FALSE(files.dense[0].has_tanh || files.normalises);
+}
+
+TEST_F(SentenceFilesTest, RankersByTheLogitsOfTokens) {
+  std::filesystem::create_directory(folder_.path() + "/1_LogitScore");
+  folder_.write("modules.json", R"([
+    {"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"},
+    {"path": "1_LogitScore",
+     "type": "sentence_transformers.cross_encoder.modules.logit_score.LogitScore"}])");
+  const auto score = [&](std::string_view json) {
+    return error_with("1_LogitScore/config.json", json);
+  };
+  const auto model = [&](std::string_view json) {
+    return error_with("sentence_bert_config.json", json);
+  };
+  EXPECT_EQ(score(R"({"true_token_id": 7, "false_token_id": null})"), "");
+  EXPECT_EQ(read().logit_score->true_token, 7);
+  EXPECT_FALSE(read().logit_score->false_token || read().logit_score->by_template);
+  EXPECT_NE(score(R"({"false_token_id": 7})").find("'true_token_id'"), std::string::npos);
+  EXPECT_EQ(score(R"({"true_token_id": -1})"),
+            "1_LogitScore/config.json: 'true_token_id' is not in the range 0 to 2^31 - 1");
+  EXPECT_EQ(score(R"({"true_token_id": 7, "scale": 2})"),
+            "1_LogitScore/config.json: 'scale' is 2, which is not supported");
+  EXPECT_EQ(score(R"({"true_token_id": 7, "module_input_name": "logits"})"),
+            "1_LogitScore/config.json: 'module_input_name' is not \"causal_logits\"");
+  EXPECT_EQ(score(R"({"true_token_id": 7, "false_token_id": 9})"), "");
+  EXPECT_EQ(read().logit_score->false_token, 9);
+  EXPECT_EQ(model(R"({"transformer_task": "text-generation",
+                      "modality_config": {"text": {"method_output_name": "logits"},
+                                          "message": {"method_output_name": "logits",
+                                                      "format": "flat"}}})"),
+            "");
+  EXPECT_TRUE(read().logit_score->by_template);
+  EXPECT_FALSE(read().logit_score->lists_parts);
+  EXPECT_EQ(model(R"({"modality_config": {"message": {"format": "odd"}}})"),
+            "sentence_bert_config.json: 'modality_config.message.format' is neither \"flat\" nor "
+            "\"structured\"");
+  EXPECT_NE(model(R"({"transformer_task": "feature-extraction"})").find("\"text-generation\""),
+            std::string::npos);
+  EXPECT_NE(error_with("config_sentence_transformers.json", R"({"model_type": "SparseEncoder"})")
+                .find("'transformer_task'"),
+            std::string::npos);
 }
 
 }  // namespace

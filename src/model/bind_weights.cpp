@@ -47,7 +47,7 @@ class Binder {
     if (!m_.h.encodes) TRY(source_.noted("output.", bind_output()));
     const bool scores =
         m_.file->find("classifier.activation") != nullptr || source_.has("cls.output.weight");
-    if (m_.h.bidirectional && scores) TRY(source_.noted("cls.", bind_scores()));
+    if (scores) TRY(source_.noted("cls.", bind_scores()));
     if (m_.head != nullptr) TRY(bind_head());
     m_.file->drop_pages();
     return {};

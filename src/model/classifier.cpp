@@ -77,6 +77,27 @@ std::vector<std::string> labels_of(const ModelFile& file, int64_t n) {
   return (*array)->strings;
 }
 
+// A decoder that answers yes or no scores a text by the first of its two labels: its share of the
+// softmax is the sigmoid of the difference of both.
+void join_answers(Classifier& head) {
+  if (head.info.pooling != Pooling::last ||
+      head.info.labels != std::vector<std::string>{"yes", "no"})
+    return;
+  const size_t n = head.out.size() / 2;
+  for (size_t i = 0; i < n; ++i) head.out[i] -= head.out[n + i];
+  head.out.resize(n);
+  if (!head.out_bias.empty()) head.out_bias = {head.out_bias[0] - head.out_bias[1]};
+  head.info = {.n_labels = 1, .labels = {}, .pooling = Pooling::last};
+}
+
+// Only the last state of a decoder has seen the whole text.
+Pooling scored_state(const Model& model) {
+  if (!model.h.bidirectional) return Pooling::last;
+  const MetaValue* const pooling = model.file->find("classifier.of_mean");
+  const bool* const of_mean = pooling == nullptr ? nullptr : std::get_if<bool>(pooling);
+  return of_mean != nullptr && *of_mean ? Pooling::mean : Pooling::cls;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Classifier>> bind_classifier(const Model& model,
@@ -108,9 +129,39 @@ Result<std::shared_ptr<const Classifier>> bind_classifier(const Model& model,
     head->act = TRY(
         activation_of(file, block.norm_place == NormPlace::pre ? HeadAct::gelu : HeadAct::tanh));
   }
-  const MetaValue* const pooling = file.find("classifier.of_mean");
-  const bool* const of_mean = pooling == nullptr ? nullptr : std::get_if<bool>(pooling);
-  head->info.of_mean = of_mean != nullptr && *of_mean;
+  head->info.pooling = scored_state(model);
+  join_answers(*head);
+  return std::shared_ptr<const Classifier>(head);
+}
+
+Result<std::shared_ptr<const Classifier>> token_classifier(const Model& model,
+                                                           const LogitScore& tokens) {
+  const ModelFile& file = *model.file;
+  const TensorInfo* matrix = file.find_tensor("output.weight");
+  if (matrix == nullptr) matrix = file.find_tensor("token_embd.weight");
+  if (matrix == nullptr || matrix->shape.size() != 2 || matrix->shape[1] != model.h.n_embd) {
+    return fail(Code::not_found, "{}: no output matrix", file.path());
+  }
+  if (model.h.final_softcap > 0 || !model.output_bias.empty()) {
+    return fail(Code::unsupported,
+                "{}: scores of tokens whose logits are capped or have biases are not supported",
+                file.path());
+  }
+  auto head = std::make_shared<Classifier>();
+  head->info = {.n_labels = 1, .labels = {}, .pooling = Pooling::last};
+  head->out.resize(static_cast<size_t>(model.h.n_embd));
+  std::vector<float> row(head->out.size());
+  const auto add = [&](int64_t token, float sign) -> Status {
+    if (token >= matrix->shape[0]) {
+      return fail(Code::corrupt, "{}: token {} of 1_LogitScore is not among the {} of tensor '{}'",
+                  file.path(), token, matrix->shape[0], file.shown_tensor(matrix->name));
+    }
+    matrix->decode_row(token, row.data());
+    for (size_t i = 0; i < row.size(); ++i) head->out[i] += sign * model.h.logit_scale * row[i];
+    return {};
+  };
+  TRY(add(tokens.true_token, 1));
+  if (tokens.false_token) TRY(add(*tokens.false_token, -1));
   return std::shared_ptr<const Classifier>(head);
 }
 

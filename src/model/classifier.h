@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/sentence_files.h"
 #include "ruv/classify.h"
 
 namespace ruv {
@@ -23,6 +24,11 @@ struct Classifier {
   float norm_eps = 0;
   std::vector<float> out, out_bias;  // (n_labels, n_embd)
 };
+
+// Scores of the last state as logits of one token, less those of another where there is one. Fails:
+// unsupported (the output is more than a matrix), corrupt (no such token), not_found.
+Result<std::shared_ptr<const Classifier>> token_classifier(const Model& model,
+                                                           const LogitScore& tokens);
 
 // The classifier of a model's file. Fails: not_found, corrupt, unsupported, naming the tensor or
 // key.

@@ -41,9 +41,10 @@ Status check_widths(const SentenceFiles& files, int64_t n_embd, const std::strin
 }
 
 void take_files(SentenceFiles&& files, EmbedPlan& plan) {
-  plan.info.pooling = files.pooling;
-  plan.info.pooling_is_stated = true;
-  plan.info.normalises = files.normalises;
+  plan.logit_score = files.logit_score;
+  if (!files.logit_score) plan.info.pooling = files.pooling;
+  plan.info.pooling_is_stated = !files.logit_score;
+  plan.info.normalises = files.normalises || files.logit_score;
   plan.info.max_tokens = files.max_tokens;
   plan.info.similarity = std::move(files.similarity);
   plan.info.prompts = std::move(files.prompts);

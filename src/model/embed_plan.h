@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "format/model_file.h"
@@ -16,6 +17,7 @@ struct EmbedPlan {
   std::vector<DenseLayer> dense;  // after pooling
   bool pools_prompt = true;       // SentenceFiles
   bool lower_case = false;
+  std::optional<LogitScore> logit_score = {};  // the files rank documents and make no vectors
 };
 
 // `n_embd`: numbers of a hidden state. Fails: corrupt, unsupported, not_found, naming file and key.

@@ -96,7 +96,8 @@ Status read_scales(const ModelFile& file, const FamilyRecord& family, HParams& h
   if (family.embed_scale == EmbedScale::sqrt_dim_bf16) root = f32_from_bf16(bf16_from_f32(root));
   const float usual_embed = family.usual_embed_scale > 0 ? family.usual_embed_scale : 1.0F;
   const float usual_depth = family.usual_depth_scale / std::sqrt(static_cast<float>(h.n_layers));
-  const float usual_logits = family.usual_logit_width / static_cast<float>(h.n_embd);
+  const float by_width = family.usual_logit_width / static_cast<float>(h.n_embd);
+  const float usual_logits = family.divides_logits && by_width > 0 ? 1.0F / by_width : by_width;
   h.embed_scale = TRY(scale_or(file, "embedding_scale", is_root ? root : usual_embed));
   h.residual_scale = TRY(scale_or(file, "residual_scale", usual_depth > 0 ? usual_depth : 1));
   const bool is_tied = family.divides_tied_logits && file.find_tensor("output.weight") == nullptr;
@@ -142,7 +143,7 @@ Status read_positions(const ModelFile& file, const FamilyRecord& family, HParams
     const bool has = file.find_tensor("position_embd.weight") != nullptr;
     if (!TRY(truth_or(file, "learned_positions", has))) h.positions = Positions::none;
   }
-  const bool usual = h.positions == Positions::alibi;
+  const bool usual = h.positions == Positions::alibi || h.n_layers == family.alibi_depth;
   if (!usual && !is_word_of(family.gguf_keys, kBias)) return {};
   h.max_alibi_bias = TRY(finite_or(file, kBias, usual ? 8 : 0));
   if (h.max_alibi_bias < 0) {

@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "family/word_list.h"
+#include "format/rank_readme.h"
 #include "format/tensor_names.h"
 #include "model/bind_weights.h"
 #include "model/draft_head.h"
 #include "model/examine.h"
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
+#include "model/pair_prompt.h"
 
 namespace ruv {
 namespace {
@@ -225,8 +227,39 @@ void bind_embed(Model& m) {
   }
 }
 
+// The tokens whose logits score a pair; nothing for other models.
+Result<std::optional<LogitScore>> scored_tokens(const Model& m) {
+  if (m.embed != nullptr && m.embed->logit_score) return m.embed->logit_score;
+  if (m.tokenizer == nullptr || !ranks_by_readme(*m.file)) return std::nullopt;
+  const RankPrompt& ranks = m.family->ranks;
+  const auto yes = m.tokenizer->find(ranks.yes), no = m.tokenizer->find(ranks.no);
+  if (!yes || !no) {
+    return fail(Code::unsupported, "{}: the tokenizer has no tokens '{}' and '{}'", m.file->path(),
+                ranks.yes, ranks.no);
+  }
+  return LogitScore{.true_token = *yes, .false_token = *no};
+}
+
+Status bind_token_scores(Model& m) {
+  if (m.classifier != nullptr) return {};
+  const std::optional<LogitScore> tokens = TRY(scored_tokens(m));
+  if (tokens) m.classifier = TRY(token_classifier(m, *tokens));
+  return {};
+}
+
+// A model that cannot score pairs as its files ask still does what it otherwise does.
 void bind_pairs(Model& m) {
+  if (const Status status = bind_token_scores(m); !status.ok()) {
+    m.pair_form = tl::unexpected<Status>(status);
+    return;
+  }
   if (m.classifier == nullptr || m.tokenizer == nullptr) return;
+  Result<std::shared_ptr<const PairPrompt>> prompt = read_pair_prompt(m);
+  if (!prompt || *prompt != nullptr) {
+    m.pair_form = prompt ? Result<PairForm>(PairForm()) : tl::unexpected<Status>(prompt.error());
+    if (prompt) m.pair_prompt = std::move(*prompt);
+    return;
+  }
   m.pair_form = m.file->container() == "safetensors"
                     ? read_pair_form(m.file->path(), m.tokenizer->spec())
                     : usual_pair_form(m.tokenizer->spec());

@@ -100,6 +100,7 @@ struct DraftHead {
   Weight join;                // (n_embd, 2 · n_embd)
   Weight token_embd, output;  // empty: the model's
 };
+struct PairPrompt;
 
 struct Model {
   const FamilyRecord* family = nullptr;
@@ -139,8 +140,10 @@ struct Model {
   std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
   // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
   Status tokenizer_status, chat_template_status, embed_status;
-  // Classifiers: how two texts are joined, or why they cannot be.
+  // Classifiers: how two texts are joined, or why they cannot be; and the prompt of a pair, where
+  // there is one, in place of that.
   Result<PairForm> pair_form = PairForm();
+  std::shared_ptr<const PairPrompt> pair_prompt;
 
   // Ids that may be generated: embeddings are often padded beyond the tokenizer's vocabulary.
   int64_t n_usable_tokens() const {

@@ -3,8 +3,11 @@
 #include <map>
 
 #include "base/elementary.h"
+#include "base/utf8.h"
+#include "chat/prompt.h"
 #include "model/classifier.h"
 #include "model/model.h"
+#include "model/pair_prompt.h"
 #include "ruv/rank.h"
 
 namespace ruv {
@@ -51,8 +54,7 @@ Status check_classifier(const Model& model) {
     return fail(Code::unsupported, "the model's classifier has {} labels; pairs are scored by one",
                 n_labels);
   }
-  if (model.tokenizer == nullptr) return {};  // ids have no need of it
-  return model.pair_form ? Status() : model.pair_form.error();
+  return {};
 }
 
 // Shortens the longer of two texts, token by token, until both are n together.
@@ -91,23 +93,59 @@ Status add_joined(const Model& model, const TextPair& pair, int64_t max_tokens, 
   return {};
 }
 
+Result<std::vector<Token>> encoded_prompt(const Model& model, const TextPair& pair) {
+  const auto parts =
+      TRY(write_pair(*model.pair_prompt, render_options(model.tokenizer.get()), pair));
+  std::vector<Token> ids = encode_parts(*model.tokenizer, parts);
+  if (model.pair_prompt->chat_template == nullptr) add_missing_bos(*model.tokenizer, ids);
+  return ids;
+}
+
+// A pair as the model's prompt has it. What is too long loses the end of its second text.
+Status add_prompt(const Model& model, const TextPair& pair, int64_t max_tokens, PairTexts& out) {
+  std::vector<Token> ids = TRY(encoded_prompt(model, pair));
+  std::vector<Token> second;
+  std::string kept;
+  const auto too_many = [&] { return max_tokens > 0 ? std::ssize(ids) - max_tokens : 0; };
+  if (too_many() > 0) model.tokenizer->encode(pair.second, SpecialParsing::off, false, second);
+  while (too_many() > 0) {
+    if (second.empty()) {
+      return fail(Code::invalid,
+                  "max_tokens: {} leave no room for the second text beside {} others", max_tokens,
+                  ids.size());
+    }
+    second.resize(second.size() - std::min(second.size(), static_cast<size_t>(too_many())));
+    kept = model.tokenizer->decode(second, false);
+    kept.resize(whole_utf8_prefix(kept));
+    ids = TRY(encoded_prompt(model, {pair.first, kept}));
+  }
+  out.second_texts.push_back(0);
+  out.pairs.push_back({out.ids.size(), out.ids.size()});
+  out.ids.push_back(std::move(ids));
+  return {};
+}
+
 Result<PairTexts> joined_pairs(const Model& model, std::span<const TextPair> pairs,
                                int64_t max_tokens) {
-  TRY(check_classifier(model));
+  TRY(can_rank(model));
   if (model.tokenizer == nullptr) {
     return fail(Code::unsupported, "{}: no usable tokenizer: {}", model.file->path(),
                 model.tokenizer_status.message());
   }
   PairTexts out;
   out.classified = true;
-  out.pooling = model.classifier->info.of_mean ? Pooling::mean : Pooling::cls;
-  for (const TextPair& pair : pairs) TRY(add_joined(model, pair, max_tokens, out));
+  out.pooling = model.classifier->info.pooling;
+  for (const TextPair& pair : pairs) {
+    TRY(model.pair_prompt != nullptr ? add_prompt(model, pair, max_tokens, out)
+                                     : add_joined(model, pair, max_tokens, out));
+  }
   return out;
 }
 
 }  // namespace
 
 Status can_rank(const Model& model) {
+  if (!model.pair_form) return model.pair_form.error();
   if (model.classifier != nullptr) return check_classifier(model);
   const EmbedInfo info = TRY(embed_info(model));
   if (info.pooling_is_stated && info.pooling != Pooling::none) return {};
@@ -118,6 +156,7 @@ Status can_rank(const Model& model) {
 
 Result<PairTexts> tokenize_pairs(const Model& model, std::span<const TextPair> pairs, PairKind kind,
                                  int64_t max_tokens) {
+  if (!model.pair_form) return tl::unexpected<Status>(model.pair_form.error());
   if (model.classifier != nullptr) return joined_pairs(model, pairs, max_tokens);
   const EmbedInfo info = TRY(embed_info(model));
   PairTexts out;

@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "format/model_file.h"
+#include "format/quantize.h"
 #include "format/test_folder.h"
 #include "ruv/score.h"
 
@@ -166,6 +168,33 @@ TEST(Embeddings, ManyPairsGetTheScoresOfEachAlone) {
   for (size_t i = 0; i < pairs.size(); i += 7) {
     EXPECT_EQ(scores[i], score_pairs(*engine, {&pairs[i], 1}, PairKind::document).value()[0]);
   }
+}
+
+// A GGUF file makes the vectors that its folder makes, or is not written.
+TEST(Embeddings, ExportedFilesPoolAsTheFolderDoes) {
+  const SentenceFolder made("qwen3");
+  const TestFolder& folder = made.folder();
+  const std::string file = folder.path() + "/f32.gguf";
+  const auto quantize = [&] {
+    return quantize_model(**ModelFile::open(folder.path()), "f32", file, {.replace = true});
+  };
+  EXPECT_NE(quantize().message().find("dense layers after pooling"), std::string::npos);
+  folder.write("modules.json", R"([
+      {"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  folder.write("1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  ASSERT_TRUE(quantize().ok()) << quantize().message();
+  const EmbedInfo info = *embed_info(**load_model(file));
+  EXPECT_EQ(info.pooling, Pooling::cls);
+  EXPECT_TRUE(info.pooling_is_stated && !info.normalises);
+  const std::vector<Token> ids = {3, 9, 4, 7};
+  EXPECT_EQ(engine_of(file)->embed(ids)->numbers, engine_of(folder.path())->embed(ids)->numbers);
+  folder.write("sentence_bert_config.json", R"({"do_lower_case": true})");
+  EXPECT_NE(quantize().message().find("'do_lower_case'"), std::string::npos);
+  folder.write("sentence_bert_config.json", "{}");
+  folder.write("config_sentence_transformers.json",
+               R"({"prompts": {"query": "q: "}, "default_prompt_name": "query"})");
+  EXPECT_NE(quantize().message().find("'default_prompt_name'"), std::string::npos);
 }
 
 // What is wrong with the files keeps vectors from being made, and nothing else.

@@ -50,7 +50,7 @@ Rows rows_of(const Model& model, const std::vector<Token>& ids, const Json& gold
       hidden ? compute_hidden(model, ids, options, add) : compute_logits(model, ids, options, add);
   EXPECT_TRUE(status.ok()) << status.message();
   if (!scores || rows.empty()) return rows;
-  if (classifier_info(model)->of_mean) {
+  if (classifier_info(model)->pooling == Pooling::mean) {
     for (size_t c = 0; c < rows[0].size(); ++c) {
       double sum = 0;
       for (const std::vector<float>& row : rows) sum += double{row[c]};
