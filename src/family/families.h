@@ -80,6 +80,12 @@
   X(internlm2)          \
   X(xverse)             \
   X(exaone)             \
+  X(plamo)              \
+  X(baichuan)           \
+  X(bailingmoe2)        \
+  X(bailingmoe)         \
+  X(orion)              \
+  X(minicpm)            \
   X(qwen35moe)          \
   X(rwkv4)              \
   X(rwkv5)              \

@@ -112,7 +112,7 @@ PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", 
 # Classes of the towers beside a decoder.
 TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
-ELSEWHERE = {"model2vec"}
+ELSEWHERE = {"model2vec", "minicpm", "orion", "bailing_moe"}
 # Folders with both, and the model_type of the class with the pictures.
 NESTED = {"gemma3": "gemma3", "gemma3n": "gemma3n", "gemma4": "gemma4",
           "gemma4_unified": "gemma4_unified", "exaone4_5": "exaone4_5", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}

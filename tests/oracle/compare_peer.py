@@ -42,6 +42,7 @@ params = peer.llama_context_default_params()
 longest = max(map(len, prompts))
 params.n_ctx, params.n_batch, params.n_ubatch = longest + 8, longest, longest
 params.n_threads = params.n_threads_batch = 1
+params.type_k = params.type_v = 0  # float32
 if is_encoder:
     params.embeddings, params.pooling_type = True, peer.LLAMA_POOLING_TYPE_NONE
 ctx = peer.llama_init_from_model(model, params)
