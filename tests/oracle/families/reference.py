@@ -203,6 +203,14 @@ class Model:
             raise Refused("logits that are not finite")
         return rows
 
+    def exact(self, prompts):
+        """Logits in float64."""
+        try:
+            self.model.double()
+            return self.logits(prompts)
+        finally:
+            self.model.float()
+
     def rows_of(self, ids):
         more = {"use_cache": False} if self.gives == "logits" else {}
         if self.source > 0:
