@@ -8,7 +8,8 @@ Tiny random models of every family, with configurations that are odd but legal, 
 and from the GGUF file that `quantize` makes of it, and transformers {version}. Remade by
 `tests/oracle/compare_families.py --report --seed {seed} --count {count}`: {count} of each name, seed {seed}.
 
-- **agree**: all logits of several prompts, within 5 times what the documented roundings do to the reference itself.
+- **agree**: all logits of several prompts, within 5 times what the documented roundings do to the reference itself,
+  or as near to the reference in float64 as that is in float32.
 - **near ties**: two experts of a router are as near to each other as those roundings reach; every row before agrees.
 - **refused by name**: the refusal names what the user's folder has. **GGUF refused**: `quantize` alone refuses.
 - **no reference**: transformers does not load or run the model.
