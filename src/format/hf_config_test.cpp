@@ -748,32 +748,6 @@ TEST(HfConfig, ModelTypeDecidesAndHeadlessClassesCount) {
   EXPECT_NE(parse(json).architecture, "llama");
 }
 
-// Two generations of one type, and what scores texts by a decoder.
-TEST(HfConfig, TheClassCountsWhereItsTypeHasSeveral) {
-  Json ling = small("BailingMoeV2ForCausalLM");
-  ling["model_type"] = "bailing_moe";
-  ling["num_experts"] = 4;
-  ling["num_experts_per_tok"] = 2;
-  ling["moe_intermediate_size"] = 8;
-  ling["num_shared_experts"] = 1;
-  ling["first_k_dense_replace"] = 1;
-  ling["num_key_value_heads"] = 2;
-  EXPECT_EQ(parse(ling).architecture, "bailingmoe2");
-  ling["architectures"] = {"BailingMoeForCausalLM"};
-  EXPECT_EQ(parse(ling).architecture, "bailingmoe");
-  ling.erase("architectures");
-  EXPECT_EQ(error_of(ling.dump()),
-            "config.json: 'architectures' is missing, and several classes have the model_type");
-  Json scorer = small("Qwen3ForSequenceClassification");
-  scorer["model_type"] = "qwen3";
-  const HfConfig config = parse(scorer);
-  ASSERT_NE(config.classifier, nullptr);
-  EXPECT_EQ(config.classifier_tensor("score.weight"), "cls.output.weight");
-  EXPECT_TRUE(value<bool>(config, "without_output"));
-  scorer["architectures"] = {"LlamaForSequenceClassification"};
-  EXPECT_EQ(parse(scorer).family, nullptr);
-}
-
 TEST(HfConfig, TheTensorsOfAModelClassFollowItsConfig) {
   Json json = small("LlamaForCausalLM");
   EXPECT_FALSE(parse(json).has_tensor("blk.0.attn_q.bias"));
