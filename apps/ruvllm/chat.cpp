@@ -238,6 +238,7 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   call.model = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.engine.n_threads, call.load));
+  call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   if (const Status chats = can_chat(*model); !chats.ok())
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
@@ -256,6 +257,7 @@ int chat_command(int argc, char** argv) {
   CommandLine line("chat", "Holds a conversation.");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
+  add_draft_flag(line, call.load);
   line.text("--system,-s", call.system, "System message");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv_type);

@@ -287,11 +287,11 @@ void print_needs(const FileReport& report) {
 }
 
 // The first reasons in words; all that are known are in the JSON form.
-void print_verdict(const Faults& faults) {
+void print_verdict(const Faults& faults, bool is_head = false) {
   constexpr size_t kShown = 12;
   const TerminalStyle style = style_of(stdout);
   if (faults.empty()) {
-    print_fact("runs", "yes");
+    print_fact("runs", is_head ? "yes, beside a model, as its --draft-model" : "yes");
     return;
   }
   const size_t n_shown = std::min(kShown, faults.all().size());
@@ -348,7 +348,7 @@ void print_report(const FileReport& report, bool with_tensors) {
                  ? "none are kept: there is no home directory"
                  : fmt::format("{} in {}, at most {}", readable_bytes(packed.n_bytes),
                                packed.folder, readable_bytes(packed.max_bytes)));
-  print_verdict(report.faults);
+  print_verdict(report.faults, file.family() != nullptr && file.family()->is_draft_head);
   for (const std::string& remark : report.model->remarks) print_fact("remark", remark);
   if (with_tensors) print_tensors(file);
 }

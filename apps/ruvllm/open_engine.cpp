@@ -24,6 +24,7 @@ Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::
   options.kv.type = call.kv_type;
   options.kv.gate_file = gate_file_of(path);
   options.max_sequences = call.max_sequences;
+  options.draft_model = call.draft_model;
   TRY(keep_on_disk(line, call.cache, options.kv));
   return Engine::create(std::move(model), options);
 }

@@ -22,6 +22,7 @@ struct EngineCall {
   // Answers at the same time.
   int64_t max_sequences = 1;
   CacheFolder cache = {};
+  std::shared_ptr<const Model> draft_model = {};  // null: none
 };
 
 // EngineOptions::max_batch_tokens: an encoder computes a text in one step, whatever its length.

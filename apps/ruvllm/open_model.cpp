@@ -33,6 +33,12 @@ void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys) {
              "does; may be repeated. The numbers may then differ from what the file means");
 }
 
+void add_draft_flag(CommandLine& line, LoadCall& call) {
+  line.text("--draft-model", call.draft_model,
+            "A smaller model that drafts tokens ahead, preferably with the same vocabulary, or an "
+            "EAGLE-3 head for the model");
+}
+
 void add_load_flags(CommandLine& line, LoadCall& call) {
   line.text("--packed-cache", call.packed_cache,
             "Folder for packed weights, which make the next start fast, or off; "
@@ -56,6 +62,9 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.ignored_keys = load.ignored_keys;
   options.portable = load.portable;
   options.draft_head = !load.no_draft_head;
+  if (!load.draft_model.empty() && is_draft_head(load.draft_model)) {
+    options.draft_head_file = load.draft_model;
+  }
   options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
   if (load.packed_cache == "off") options.packed_cache_dir.clear();
   options.progress = [&](LoadStage stage, double share) {
@@ -70,6 +79,15 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   checking.reset();
   for (const std::string& note : notes) fmt::print(stderr, "ruvllm: {}\n", note);
   return model;
+}
+
+Result<std::shared_ptr<const Model>> open_draft_model(int n_threads, const LoadCall& load) {
+  if (load.draft_model.empty() || is_draft_head(load.draft_model)) {
+    return std::shared_ptr<const Model>();
+  }
+  LoadCall alone = load;
+  alone.draft_model.clear();
+  return open_model(load.draft_model, n_threads, alone);
 }
 
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given,

@@ -27,7 +27,10 @@ struct LoadCall {
   std::vector<std::string> ignored_keys = {};
   bool portable = false;
   bool no_draft_head = false;
+  std::string draft_model = {};  // a model, or a head that is loaded with the model
 };
+// --draft-model, of subcommands that write answers.
+void add_draft_flag(CommandLine& line, LoadCall& call);
 // --packed-cache, --portable, --no-draft-head and --ignore-key.
 void add_load_flags(CommandLine& line, LoadCall& call);
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys);
@@ -40,6 +43,8 @@ std::string default_packed_cache();
 // load_model.
 Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
                                                 const LoadCall& load = {});
+// The model that --draft-model names; null: none, or a head. Fails: as load_model.
+Result<std::shared_ptr<const Model>> open_draft_model(int n_threads, const LoadCall& load);
 // Only the file's tables; no weights are read.
 Result<std::unique_ptr<ModelFile>> open_model_file(
     const std::string& given, const std::vector<std::string>& ignored_keys = {});

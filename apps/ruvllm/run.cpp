@@ -124,9 +124,10 @@ Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engi
   return turn.end == ToolLoopEnd::answered ? kDone : kJobFailed;
 }
 
-Result<int> answer_once(const CommandLine& line, const RunCall& call) {
+Result<int> answer_once(const CommandLine& line, RunCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.engine.n_threads, call.load));
+  call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   if (call.tools.any()) {
     TRY(with_context("--tools and --mcp", can_chat(*model)));
     const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
@@ -200,6 +201,7 @@ int run_command(int argc, char** argv) {
   line.words("text", call.words, "The prompt; several words are joined by spaces");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
+  add_draft_flag(line, call.load);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
   line.flag("--quiet,-q", call.quiet, "Print the answer without the line of speeds after it");
   line.text("--system,-s", call.system, "System message put before the prompt");

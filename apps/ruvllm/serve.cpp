@@ -24,7 +24,6 @@ struct ServeCall {
   LoadCall load;
   std::string alias;
   CacheFolder cache;
-  std::string draft_model;
   int64_t port = 8080;
   ApiKeySource api_key;
   ServerOptions server;
@@ -76,9 +75,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(path, call.engine.n_threads, call.load));
   const std::unique_ptr<ModelText> text = text_of_model(model);
-  if (!call.draft_model.empty()) {
-    call.engine.draft_model = TRY(open_model(call.draft_model, call.engine.n_threads, call.load));
-  }
+  call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   call.engine.max_batch_tokens = step_tokens_for(*model, call.engine.n_ctx);
   std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
   service = make_service(*engine, *text, model_names(call, path, text->info()));
@@ -114,8 +111,7 @@ int serve_command(int argc, char** argv) {
   CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
-  line.text("--draft-model", call.draft_model,
-            "A smaller model that drafts tokens ahead; works best with the same vocabulary");
+  add_draft_flag(line, call.load);
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");

@@ -28,8 +28,7 @@ enum class NoteKind {
 };
 
 struct LoadOptions {
-  // Threads that pack the weights; 0: one per core.
-  int n_threads = 0;
+  int n_threads = 0;  // that pack the weights; 0: one per core
   // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
   // (or what the environment variable RUV_ISA names).
   std::string isa;
@@ -38,10 +37,10 @@ struct LoadOptions {
   // read faster, with activations rounded to bf16. Not read where `isa` is given.
   bool portable = false;
   bool draft_head = true;  // layers that predict tokens further ahead are loaded, and draft
+  std::string draft_head_file = {};  // in their place, a head that is_draft_head(); empty: none
   // Called occasionally while loading, from one thread, with the share done in [0, 1].
   std::function<void(LoadStage, double)> progress;
-  // Called a few times at most, while loading.
-  std::function<void(NoteKind, std::string_view)> note;
+  std::function<void(NoteKind, std::string_view)> note;  // called a few times, while loading
 
   // Keys and tensors of the file to treat as absent, by the names in the errors that refuse them.
   // What was ignored is passed to `note` and listed in ModelInfo::remarks.
@@ -70,6 +69,8 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
 // Whether load_model would accept the file, decided without reading its weights. Fails: as
 // load_model.
 Status check_model(const std::string& path, const LoadOptions& options = {});
+// Whether the file or folder can be opened and is a head that drafts for a model (EAGLE-3).
+bool is_draft_head(const std::string& path);
 
 struct ModelInfo {
   std::string name;          // general.name, or the file's own name
@@ -93,8 +94,7 @@ struct ModelInfo {
   bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;
   bool has_chat_template = false;
-  // Contents of the file that are not used: keys that the model class does not read, and keys that
-  // the caller asked to ignore.
+  // What of the file is not used: keys that the model class does not read, or that were ignored.
   std::vector<std::string> remarks;
 };
 ModelInfo model_info(const Model& model);

@@ -89,7 +89,13 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
   if (model.file == nullptr) {
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
-  const ContentKey key = content_key(*model.file, model.device->packing());
+  ContentKey key = content_key(*model.file, model.device->packing());
+  if (model.head != nullptr && model.head->source != nullptr) {
+    // Pages have its keys and values too.
+    const ModelFile& file = *model.head->source->file;
+    const ContentKey other = content_key(file, model.device->packing());
+    for (const size_t i : {0, 1}) key.words[i] += 3 * other.words[i];
+  }
   return open_page_store(o.kv, key.words, layout_of(model, o, pages), pages);
 }
 

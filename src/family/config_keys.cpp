@@ -25,6 +25,9 @@ constexpr std::string_view kStreamKeys =
 constexpr std::string_view kSharedBlockKeys =
     "num_mem_blocks use_shared_attention_adapter adapter_rank use_mem_rope attention_head_dim "
     "attention_hidden_size hybrid_layer_ids";
+constexpr std::string_view kDraftHeadKeys =
+    "draft_vocab_size target_hidden_size norm_before_residual "
+    "eagle_config.eagle_aux_hidden_state_layer_ids eagle_aux_hidden_state_layer_ids";
 // Classes whose layers are a time mix and a channel mix read these.
 constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
@@ -196,6 +199,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     return keys;
   }
   claim(kUsualKeys);
+  if (family.is_draft_head) claim(kDraftHeadKeys);
   if (hf.rope != HfRope::none && hf.rope != HfRope::counted) claim(kRopeKeys);
   if (hf.rope == HfRope::counted) claim("rotary_dim");
   const HfSizeKeys& sizes = hf.sizes;

@@ -115,6 +115,7 @@
   X(model2vec)
 
 namespace ruv::family {
+extern const FamilyRecord eagle3;
 #define RUV_DECLARE(name) extern const FamilyRecord name;
 RUV_FAMILIES(RUV_DECLARE)
 #undef RUV_DECLARE

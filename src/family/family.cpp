@@ -14,6 +14,7 @@ namespace {
 #define RUV_ADDRESS(name) &family::name,
 constexpr auto kFamilies = std::to_array<const FamilyRecord*>({RUV_FAMILIES(RUV_ADDRESS)});
 #undef RUV_ADDRESS
+constexpr auto kDraftHeads = std::to_array<const FamilyRecord*>({&family::eagle3});
 
 // Architectures of which only the tokenizer is read.
 struct TokenizerOnly {
@@ -48,8 +49,8 @@ double unlikeness(std::string_view plain, std::string_view name) {
 
 // The first class that fits, with its family.
 template <class Fits>
-FoundClass find_class(Fits fits) {
-  for (const FamilyRecord* const family : kFamilies) {
+FoundClass find_class(std::span<const FamilyRecord* const> records, Fits fits) {
+  for (const FamilyRecord* const family : records) {
     const auto found = std::ranges::find_if(family->classes, fits);
     if (found != family->classes.end()) return {family, &*found};
   }
@@ -61,8 +62,11 @@ FoundClass find_class(Fits fits) {
 std::span<const FamilyRecord* const> families() { return kFamilies; }
 
 const FamilyRecord* find_family(std::string_view name) {
-  const auto found = std::ranges::find(kFamilies, name, &FamilyRecord::name);
-  return found == kFamilies.end() ? nullptr : *found;
+  for (const auto records : {families(), std::span<const FamilyRecord* const>(kDraftHeads)}) {
+    const auto found = std::ranges::find(records, name, &FamilyRecord::name);
+    if (found != records.end()) return *found;
+  }
+  return nullptr;
 }
 
 std::string known_families() {
@@ -101,14 +105,16 @@ bool has_generations(std::string_view model_type) {
 }
 
 FoundClass find_hf_type(std::string_view model_type) {
-  return find_class([&](const HfClass& hf) { return hf.model_type == model_type; });
+  return find_class(kFamilies, [&](const HfClass& hf) { return hf.model_type == model_type; });
 }
 
 FoundClass find_hf_class(std::string_view class_name) {
-  return find_class([&](const HfClass& hf) {
+  const auto fits = [&](const HfClass& hf) {
     return is_word_of(hf.class_names, class_name) ||
            is_word_of(hf.classifier.class_names, class_name);
-  });
+  };
+  const FoundClass found = find_class(kFamilies, fits);
+  return found.hf != nullptr ? found : find_class(kDraftHeads, fits);
 }
 
 VocabDefaults vocab_defaults_of(std::string_view architecture) {

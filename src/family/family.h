@@ -237,6 +237,9 @@ struct VocabDefaults {
 
 struct FamilyRecord {
   std::string_view name = {};  // general.architecture of GGUF files
+  // A file of it is one layer, which drafts for a model from what that computes
+  // (model/draft_head.h). It is not one of families().
+  bool is_draft_head = false;
   // Published models that run from this record, a few words for docs/families.md.
   std::string_view published = {};
   BlockSpec block = {};
@@ -308,7 +311,7 @@ struct FamilyRecord {
 };
 
 std::span<const FamilyRecord* const> families();
-// The family of a GGUF architecture; null: not one of ours.
+// The family of a GGUF architecture, or what its drafting heads are; null: not one of ours.
 const FamilyRecord* find_family(std::string_view name);
 // The names of all families, each after a space, for errors.
 std::string known_families();
@@ -325,7 +328,7 @@ struct FoundClass {
 FoundClass find_hf_type(std::string_view model_type);
 // Whether several families have classes of this type.
 bool has_generations(std::string_view model_type);
-// By a name in "architectures" of config.json.
+// By a name in "architectures" of config.json; also of drafting heads.
 FoundClass find_hf_class(std::string_view class_name);
 
 // Also for architectures of which only the tokenizer is read.

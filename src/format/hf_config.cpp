@@ -42,6 +42,7 @@ class ConfigReader {
       return check_hf_keys(config_, out_);
     }
     TRY(read_sizes());
+    if (out_.family().is_draft_head) TRY(kept(read_hf_draft_head(config_, out_)));
     TRY(kept(read_heads()));
     if (block_.mixers == Mixers::state_space) TRY(kept(read_block()));
     if (head_dim_ > 0) TRY(read_rest());
@@ -653,6 +654,10 @@ Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
   if (config.is_set("model_type")) {
     type = TRY(short_name(config, "model_type", TRY(config.text_or("model_type", ""))));
   }
+  if (type.empty() && config.has("medusa_num_heads")) {
+    return config.wrong("medusa_num_heads", "is of drafting heads that are not supported",
+                        Code::unsupported);
+  }
   if (type.empty() && named_class.empty()) {
     return config.wrong("architectures", "is missing, and model_type too");
   }
@@ -712,7 +717,10 @@ Result<Json> flattened(const Members& config, std::string_view inner_objects) {
 }
 
 Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) {
-  const Json flat = TRY(flattened(outer, found.hf->inner_objects));
+  const bool is_head = found.family->is_draft_head;
+  const Json whole = is_head ? TRY(whole_head_config(outer)) : outer.json();
+  const Members all(whole, outer.source());
+  const Json flat = TRY(flattened(all, found.hf->inner_objects));
   const Members config(flat, outer.source());
   HfValues values(found, out);
   const std::string named = TRY(class_of(config));

@@ -45,6 +45,11 @@
 //   attention.values_are_keys          truth value: layers without a window have no other values
 //   rope.freq_base_swa, rope.scaling.factor_swa           numbers: RoPE base and linear scaling of
 //                                      windowed layers (Gemma 3)
+//   draft_vocab_size, target_hidden_size                  integers: outputs of a drafting head, and
+//                                      the width of the model that it drafts for
+//   norm_before_residual               truth value: of a drafting head (model/draft_head.h)
+//   target_layers                      integers: how many layers of that model are before the
+//                                      places that it reads
 //   attention.sliding_window_pattern   integer p: every p-th layer (layer % p == p - 1) sees all,
 //                                      the others a window; or an array of truth values, true for
 //                                      layers with a window. Absent: the window is on all layers.

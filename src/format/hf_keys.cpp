@@ -65,7 +65,12 @@ Status check_hf_keys(const Members& config, HfValues& out) {
                        is_word_of(hf_keys_without_effect(), name) ||
                        std::any_of(hf.neutral.begin(), hf.neutral.end(), is_named) ||
                        std::any_of(hf_neutral_keys().begin(), hf_neutral_keys().end(), is_named);
-    if (!known) remark_on(config, name, out);
+    // No class says what a drafting head ignores.
+    if (!known && out.family().is_draft_head) {
+      out.refuse(check_neutral(config, {.name = name}));
+    } else if (!known) {
+      remark_on(config, name, out);
+    }
   }
   for (const std::string_view name : {"rope_parameters", "rope_scaling"}) {
     if (hf.rope == HfRope::none || !config.is_set(name)) continue;

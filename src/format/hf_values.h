@@ -137,6 +137,12 @@ Status read_hf_distances(const Members& config, const HfDistanceSizes& sizes, Hf
 // of the others. Fails: corrupt, unsupported (more than these).
 Status read_hf_layer_bases(const Members& config, const std::vector<bool>& windowed, HfValues& out);
 
+// The config of such a file with the numbers of its layer, which may be in an object of their own,
+// beside the others. Fails: corrupt.
+Result<Json> whole_head_config(const Members& config);
+// What a drafting head of a file of its own has beside the numbers of its layer. Fails: corrupt.
+Status read_hf_draft_head(const Members& config, HfValues& out);
+
 // Whether a class of this name scores texts by a decoder of this type.
 bool scores_by(const FoundClass& decoder, std::string_view named);
 // What a class scores texts by, decoders of all families by one matrix, of the last token's state;

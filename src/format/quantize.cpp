@@ -228,6 +228,9 @@ Status quantize_model(const ModelFile& in, std::string_view type_name, const std
   if (options.n_threads < 0) {
     return fail(Code::invalid, "n_threads is {}; give 0 for one per core", options.n_threads);
   }
+  if (in.family() != nullptr && in.family()->is_draft_head) {
+    return fail(Code::unsupported, "{}: drafting heads are not written to GGUF files", in.path());
+  }
   // The copy would lack them.
   if (!in.unread().empty()) return tl::unexpected(in.unread().begin()->second);
   const std::vector<PlannedTensor> plan = TRY(plan_tensors(in, *type, options.requantize));

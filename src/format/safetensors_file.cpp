@@ -245,6 +245,11 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
   if (std::string head = config_.classifier_tensor(stored.name); !head.empty()) {
     name = {.gguf = std::move(head), .other = {}, .form = {}, .mapped = true};
   } else if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf, n_ahead_))) {
+    // Drafting heads differ by their tensors; this one only repeats another.
+    if (family_ != nullptr && family_->is_draft_head && stored.name != "t2d") {
+      faults_.add(fail(Code::unsupported, "{}: tensor '{}' has no role in such a drafting head",
+                       path, quoted_name(stored.name)));
+    }
     leave_out(std::move(stored.name));
     return {};
   }
@@ -314,7 +319,7 @@ void SafetensorsFile::leave_out(std::string name) { left_out_.push_back(std::mov
 
 // As in transformers, tensors that the model class does not define are not used.
 void SafetensorsFile::remark_on_left_out() {
-  if (left_out_.empty()) return;
+  if (left_out_.empty() || (family_ != nullptr && family_->is_draft_head)) return;
   constexpr size_t kNamed = 4;
   std::string names;
   for (size_t i = 0; i < std::min(left_out_.size(), kNamed); ++i) {
@@ -330,7 +335,8 @@ Status SafetensorsFile::check_output() {
   const TensorInfo* const output = find_tensor("output.weight");
   const TensorInfo* const embedding = find_tensor("token_embd.weight");
   const bool writes =
-      family_ == nullptr || (family_->block.has_layers && !family_->block.bidirectional);
+      family_ == nullptr ||
+      (family_->block.has_layers && !family_->block.bidirectional && !family_->is_draft_head);
   const std::string without = fmt::format("{}.without_output", architecture_);
   if (writes && config_.classifier != nullptr) return {};
   if (writes && output == nullptr && !config_.tied_embeddings && metadata_.contains(without)) {

@@ -77,6 +77,16 @@ void add_block_parts(const HParams& h, int64_t max_rows, int64_t ff_cols, Activa
   parts.push_back({&views.adapted, n_rows, ff_cols});
 }
 
+// What a drafting head needs, and one that reads the stream between layers.
+void add_head_parts(const Model& model, int64_t max_rows, Activations::Views& views,
+                    std::vector<ViewPart>& parts) {
+  parts.push_back({&views.joined, model.head != nullptr ? max_rows : 0, 2 * model.h.n_embd});
+  const bool has_taps = model.head != nullptr && model.head->source != nullptr;
+  const int64_t n_rows = has_taps ? max_rows : 0;
+  for (View& tap : views.taps) parts.push_back({&tap, n_rows, model.h.n_embd});
+  parts.push_back({&views.tapped, n_rows, int64_t{kTaps} * model.h.n_embd});
+}
+
 }  // namespace
 
 Result<Activations> Activations::create(const Model& model, int64_t max_rows, int64_t max_outputs,
@@ -133,7 +143,6 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.expert.rows, h.n_experts > 0 ? max_rows : 0, std::max(h.n_embd, h.n_latent)},
       {&a.views_.expert_in, max_rows, h.n_latent},
       {&a.views_.expert_out, max_rows, h.n_latent},
-      {&a.views_.joined, max_rows, model.head != nullptr ? 2 * h.n_embd : 0},
       {&a.views_.logits, max_outputs, h.n_vocab},
       {&a.views_.state_low, max_rows, by_column ? scan.n_steps : 0},
       {&a.views_.state_b, max_rows, by_column ? scan.n_state : 0},
@@ -146,6 +155,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   for (View& view : a.views_.mixed) parts.push_back({&view, max_rows, mixed_cols});
   add_stream_parts(h, max_rows, a.views_, parts);
   add_block_parts(h, max_rows, ff_cols, a.views_, parts);
+  add_head_parts(model, max_rows, a.views_, parts);
   const auto padded = [](const ViewPart& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;
   for (const ViewPart& p : parts) numbers += padded(p);
@@ -193,6 +203,7 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
                      &cut.layer_inputs,
                      &cut.layer_embd,
                      &cut.joined,
+                     &cut.tapped,
                      &cut.streams,
                      &cut.predicted,
                      &cut.stream_router,
@@ -206,6 +217,7 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
     view->n_rows = n_rows;
   }
   for (View& view : cut.mixed) view.n_rows = n_rows;
+  for (View& view : cut.taps) view.n_rows = n_rows;
   cut.logits.n_rows = n_outputs;
   return cut;
 }
@@ -218,8 +230,8 @@ OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
       h.state_space.exists() ? std::max(kScanColumns, h.state_space.head_dim()) : 0;
   OpsLimits limits{
       .max_rows = max_rows,
-      .max_k = std::max({model.head != nullptr ? 2 * h.n_embd : h.n_embd, widest_factor(model),
-                         narrow.pairs, narrow.shares, max_rank}),
+      .max_k = std::max({model.head != nullptr ? model.head->join.n_in : h.n_embd,
+                         widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
       .max_experts = h.n_experts,
       .max_chosen = h.n_experts_used,
       .max_state_keys = std::max({h.delta.key_dim, h.time_mix.head_dim, h.state_space.n_state}),

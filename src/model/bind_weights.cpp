@@ -12,6 +12,7 @@
 #include "model/bind_time_mix.h"
 #include "model/draft_head.h"
 #include "model/file_rows.h"
+#include "model/head_tokens.h"
 #include "model/key_centre.h"
 
 namespace ruv {
@@ -24,6 +25,7 @@ class Binder {
   }
 
   Status run() {
+    if (m_.family->is_draft_head) return bind_own_head();
     TRY(source_.noted("token_embd", bind_embeddings()));
     TRY(source_.noted("", read_distances()));
     if (m_.h.n_layer_input > 0) TRY(source_.noted("per_layer_", bind_layer_inputs()));
@@ -75,6 +77,36 @@ class Binder {
   }
 
  private:
+  // A file that is a head. It may leave out embeddings and output that are the model's.
+  Status bind_own_head() {
+    const int64_t n = m_.h.n_embd;
+    DraftHead& head = *m_.head;
+    m_.layers.assign(1, LayerWeights());
+    TRY(source_.noted("d2t", put(head.tokens, read_head_tokens(source_, m_))));
+    TRY(source_.noted("fc.", put(head.join, packed("fc.weight", n, int64_t{kTaps} * n))));
+    TRY(source_.noted("blk.0.attn_norm.", bind_norm("blk.0.attn_norm", n, head.embd_norm)));
+    TRY(source_.noted("blk.0.attn_norm_2.", bind_norm("blk.0.attn_norm_2", n, head.hidden_norm)));
+    TRY(bind_layer(0, m_.layers.front()));
+    TRY(source_.noted("output_norm.", bind_norm("output_norm", n, head.norm)));
+    if (source_.has("token_embd.weight")) {
+      TRY(source_.noted("token_embd.", bind_own_embeddings()));
+    }
+    const bool is_partial = !head.tokens.empty();
+    if (!is_partial && !source_.has("output.weight")) return {};
+    const int64_t n_out = is_partial ? std::ssize(head.tokens) : m_.h.n_vocab;
+    TRY(source_.noted("output.", put(head.output, packed("output.weight", n_out, n))));
+    m_.file->drop_pages();
+    return {};
+  }
+  Status bind_own_embeddings() {
+    m_.head->token_embd =
+        TRY(source_.lookup(TRY(source_.matrix("token_embd.weight", m_.h.n_vocab, m_.h.n_embd))));
+    return {};
+  }
+  Result<Weight> packed(const std::string& name, int64_t n_out, int64_t n_in) {
+    return source_.pack(TRY(source_.matrix(name, n_out, n_in)));
+  }
+
   Status bind_embeddings() {
     const int64_t n_in = m_.h.n_embd_in;
     MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, n_in));
@@ -143,7 +175,8 @@ class Binder {
     return source_.noted(name, put(w.distances, bind_distance_table(m_, plan, name, source_)));
   }
 
-  static Status put(Vector& to, Result<Vector> made) {
+  template <class T>
+  static Status put(T& to, Result<T> made) {
     to = TRY(std::move(made));
     return {};
   }

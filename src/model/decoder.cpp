@@ -60,8 +60,8 @@ void add_low_ranks(const LayerStep& step, View q, View k, View v, View in) {
   }
 }
 
-// In: a.h, the normalised stream, or of a shared block a.wide. Out: a.h, what is added to the
-// stream. `ropes` are the plans of this context length.
+// In: a.h, the normalised stream, or of a shared block a.wide, or a.joined where the plan says so.
+// Out: a.h, what is added to the stream. `ropes` are the plans of this context length.
 void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
                const Activations::Views& a, const Adapting& adapt) {
   const LayerPlan& p = m.plans[static_cast<size_t>(i)];
@@ -72,7 +72,7 @@ void attention(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ro
   const View out = cut(a.attn, p.extent(LayerSize::attn));
   const View gate = cut(a.attn_gate, p.extent(LayerSize::q));
   const bool keeps = p.makes_keys();
-  const View in = p.shared.exists() ? a.wide : a.h;
+  const View in = p.reads_joined ? a.joined : p.shared.exists() ? a.wide : a.h;
   const std::pair<Role, View> made[] = {
       {Role::q, q}, {Role::k, k}, {Role::v, v}, {Role::attn_gate, gate}};
   std::array<Ops::Product, 4> products;
@@ -497,6 +497,14 @@ struct LayerPass {
   const StopFlag* stop;
 };
 
+// Keeps the stream after n_layers layers where the model's head reads it there.
+void keep_for_head(Ops& ops, const Model& m, int64_t n_layers, const Activations::Views& a) {
+  if (m.head == nullptr) return;
+  for (size_t i = 0; i < kTaps; ++i) {
+    if (m.head->taps[i] == n_layers) ops.copy(a.taps[i], a.x);
+  }
+}
+
 // Computes layers [layers.begin, layers.end) of the stream a.x. False: the step is not wanted.
 bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a) {
   const auto& [ops, m, batch, ropes, stop] = pass;
@@ -519,6 +527,7 @@ bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a
     } else {
       add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});
     }
+    keep_for_head(ops, m, i + 1, a);
   }
   return true;
 }
@@ -533,6 +542,85 @@ bool encode_source(const LayerPass& pass, const Activations::Views& a) {
   ops.norm(a.h, a.x, norm.weight, norm.bias, {m.family->block.norm, m.h.norm_eps});
   store_source(ops, m, source, a);
   return true;
+}
+
+// The rows that a step of the head reads, of the step before.
+struct HeadRows {
+  std::span<const int32_t> from;
+  int64_t n_before = 0;
+
+  explicit HeadRows(std::span<const int32_t> rows)
+      : from(rows), n_before(*std::ranges::max_element(rows) + 1) {}
+};
+
+// What a head with places between layers makes of the stream there: a.x. Uses a.h and a.h2.
+void read_taps(Ops& ops, const DraftHead& head, const HeadRows& rows,
+               const Activations& activations, const Activations::Views& a) {
+  const auto taps = activations.rows(rows.n_before, 0).taps;
+  ops.gather(a.h, taps[0], rows.from);
+  ops.gather(a.h2, taps[1], rows.from);
+  ops.join(a.joined, a.h, a.h2);
+  ops.gather(a.h, taps[2], rows.from);
+  ops.join(a.tapped, a.joined, a.h);
+  ops.matmul(a.x, a.tapped, head.join, {});
+}
+
+// The stream of a head with places between layers, a.x, and what its attention reads, a.joined.
+void enter_tapping_head(Ops& ops, const Model& m, const HeadStep& step,
+                        const Activations& activations, const Activations::Views& a) {
+  const DraftHead& head = *m.head;
+  const LayerPlan& plan = m.plans.back();
+  const HeadRows rows(step.from);
+  if (step.goes_on) {
+    ops.gather(a.h2, activations.rows(rows.n_before, 0).x, rows.from);
+    ops.copy(a.x, a.h2);
+  } else {
+    read_taps(ops, head, rows, activations, a);
+  }
+  apply(ops, a.h2, a.x, head.hidden_norm, plan);
+  if (head.adds_to_normed) ops.copy(a.x, a.h2);
+  ops.embed(a.h, head.token_embd.empty() ? m.token_embd : head.token_embd, step.batch.tokens, 1);
+  apply(ops, a.h, a.h, head.embd_norm, plan);
+  ops.join(a.joined, a.h, a.h2);
+}
+
+// The stream of a head that reads the last state, a.x, and what its layer reads of it, a.h.
+void enter_head(Ops& ops, const Model& m, const HeadStep& step, const Activations& activations,
+                const Activations::Views& a) {
+  const DraftHead& head = *m.head;
+  const LayerPlan& plan = m.plans.back();
+  const HeadRows rows(step.from);
+  const View before = activations.rows(rows.n_before, 0).x;
+  if (step.goes_on) {
+    ops.gather(a.h2, before, rows.from);
+    apply(ops, a.h2, a.h2, head.norm, plan);
+  } else {
+    hidden_of(ops, m, rows.from, before, a.h2);
+  }
+  apply(ops, a.h2, a.h2, head.hidden_norm, plan);
+  ops.embed(a.h, head.token_embd.empty() ? m.token_embd : head.token_embd, step.batch.tokens,
+            m.h.embed_scale);
+  apply(ops, a.h, a.h, head.embd_norm, plan);
+  ops.join(a.joined, a.h, a.h2);
+  ops.matmul(a.x, a.joined, head.join, {});
+  enter(ops, a.h, a.x, NormRole::attn, plan, m.layers.back());
+}
+
+// The head's logits of these rows, in the columns of its own outputs where it has others than the
+// model.
+View head_logits(Ops& ops, const Model& m, std::span<const int32_t> rows,
+                 const Activations::Views& a) {
+  const DraftHead& head = *m.head;
+  const View last = a.h.rows(0, std::ssize(rows));
+  ops.gather(last, a.x, rows);
+  apply(ops, last, last, head.norm, m.plans.back());
+  if (head.source != nullptr && !head.output.empty()) {
+    const View logits = cut(a.logits, head.output.n_out);
+    ops.matmul(logits, last, head.output, {});
+    return logits;
+  }
+  write_logits(ops, m, head.output.empty() ? m.output : head.output, a.logits, last);
+  return a.logits;
 }
 
 }  // namespace
@@ -561,39 +649,20 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   return outputs(ops, m, rows, a);
 }
 
-// The head's layer reads a stream of its own, so that nothing of the model's is kept but a.x.
+// The head's layer reads a stream of its own, so that nothing of the model's is kept but a.x and
+// what keep_for_head() keeps.
 View decode_head(Ops& ops, const Model& m, const HeadStep& step, const Activations& activations,
                  int64_t n_ctx) {
-  const auto& [batch, from, goes_on] = step;
-  const DraftHead& head = *m.head;
-  const int64_t n_before = *std::ranges::max_element(from) + 1;
-  const View before = activations.rows(n_before, 0).x;
+  const Batch& batch = step.batch;
   const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
   const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
-  const LayerPlan& plan = m.plans.back();
-
   ops.begin(batch, ropes);
-  if (goes_on) {
-    ops.gather(a.h2, before, from);
-    apply(ops, a.h2, a.h2, head.norm, plan);
-  } else {
-    hidden_of(ops, m, from, before, a.h2);
-  }
-  apply(ops, a.h2, a.h2, head.hidden_norm, plan);
-  ops.embed(a.h, head.token_embd.empty() ? m.token_embd : head.token_embd, batch.tokens,
-            m.h.embed_scale);
-  apply(ops, a.h, a.h, head.embd_norm, plan);
-  ops.join(a.joined, a.h, a.h2);
-  ops.matmul(a.x, a.joined, head.join, {});
-  enter(ops, a.h, a.x, NormRole::attn, plan, m.layers.back());
+  const bool taps = m.head->source != nullptr;
+  taps ? enter_tapping_head(ops, m, step, activations, a)
+       : enter_head(ops, m, step, activations, a);
   layer(ops, m, m.h.n_layers, ropes, a, {ops, batch, a.low_rank, m.h.n_layers});
-  add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, plan, m.layers.back());
-  if (batch.n_logits() == 0) return a.logits;
-  const View last = a.h.rows(0, batch.n_logits());
-  ops.gather(last, a.x, batch.logit_rows);
-  apply(ops, last, last, head.norm, plan);
-  write_logits(ops, m, head.output.empty() ? m.output : head.output, a.logits, last);
-  return a.logits;
+  add_to_stream(ops, a.x, a.h, NormRole::ffn_sum, m.plans.back(), m.layers.back());
+  return batch.n_logits() == 0 ? a.logits : head_logits(ops, m, batch.logit_rows, a);
 }
 
 }  // namespace ruv

@@ -23,7 +23,9 @@ class Activations {
     // The experts' result beside a dense feed-forward's; the own inputs of all layers, and what
     // they are made of.
     View beside, layer_inputs, layer_embd;
-    View joined;  // what a drafting head's stream is made of
+    View joined;  // what a drafting head's stream is made of, or its attention reads
+    std::array<View, kTaps> taps;  // the stream where a drafting head reads it
+    View tapped;                   // they in one row
     // Streams one after the other and what is predicted of them (model/stream_plan.h); the router's
     // numbers, coefficients, and the sum of low rank.
     View streams, predicted, stream_router, stream_factors, laurel;

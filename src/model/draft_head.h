@@ -5,6 +5,13 @@
 // then comes a layer of the family's own kind, and its result, normalised, gives the logits of the
 // token at i + 2. That result is also the state that the head reads to draft one token further.
 // The layer has place `n_layers` among plans, weights and the layers of a cache.
+//
+// A head of a file of its own (EAGLE-3, arXiv 2503.01840) has the same places and reads the stream
+// of the model between layers, at three places l, m and h of it, in the place of that state:
+//   x = join · (l, m, h), or when it continues the stream after its own layer, not normalised;
+// queries, keys and values are made of (norm(embedding of the token), norm(x)), attention is added
+// to x, or where the file says so to norm(x), and a feed-forward follows. Its outputs may be fewer
+// than the model's.
 #pragma once
 
 #include "model/decoder.h"
@@ -13,13 +20,19 @@
 namespace ruv {
 
 // Sets the head and the plan of its layer where the file has one that can be computed, else
-// head_unused. Requires: the model has its plans and nothing of a head.
-void plan_draft_head(Model& model);
+// head_unused; of a file that is a head, it. Requires: the model has its plans and nothing of a
+// head. Fails, of a file that is a head: corrupt, unsupported.
+Status plan_draft_head(Model& model);
 // Takes them back.
 void drop_draft_head(Model& model, std::string why);
 
 // Binds the head's weights, its layer's among them. Fails: as bind_weights. Requires: a head.
 Status bind_draft_head(Model& model, WeightSource& source);
+
+// Makes the head of another file, with weights on the model's device, that of the model. Fails:
+// unsupported (it is for another model, or for models of another kind), naming what differs.
+// Requires: the model has its weights and no head.
+Status take_draft_head(Model& model, std::shared_ptr<const Model> source);
 
 // Rows that the head computes. Row r of the batch, at place i of its sequence, has the token at
 // i + 1, and reads the hidden state of row from[r] of the step before, which was the model's, or,

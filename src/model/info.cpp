@@ -40,6 +40,9 @@ ModelInfo model_info(const Model& model) {
   }
   info.weight_bytes = model.output.n_bytes();
   info.weight_bytes_per_token = model.output.n_bytes();
+  if (model.head != nullptr) {
+    info.weight_bytes += model.head->join.n_bytes() + model.head->output.n_bytes();
+  }
   for (size_t i = 0; i < model.layers.size(); ++i) {
     for (const RoleRow& row : role_rows()) {
       int64_t n_bytes = 0;

@@ -256,7 +256,7 @@ int64_t added_extent(const LayerPlan& p, LayerSize e) {
     case LayerSize::beside_rank:
       return p.streams.low_rank;
     case LayerSize::attn_in:
-      return p.shared.exists() ? 2 * p.n_embd : p.n_embd;
+      return p.shared.exists() || p.reads_joined ? 2 * p.n_embd : p.n_embd;
     case LayerSize::attn_rank:
       return p.shared.attn_rank;
     case LayerSize::ff_rank:

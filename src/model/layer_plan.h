@@ -56,7 +56,9 @@ struct LayerPlan {
   Norm norm = Norm::rms;
   float norm_eps = 0;
   NormPlace norm_place = NormPlace::pre;
-  bool attn_norm = true;     // attention reads a normalised stream, where there are norms before
+  bool attn_norm = true;  // attention reads a normalised stream, where there are norms before
+  // Attention reads two rows in one, which is made outside of the layer (model/draft_head.h).
+  bool reads_joined = false;
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // one norm is before both
   bool sub_norms = false;    // norms before the last matrices of both

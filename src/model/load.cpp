@@ -11,6 +11,7 @@
 #include "model/bind_weights.h"
 #include "model/draft_head.h"
 #include "model/examine.h"
+#include "model/head_tokens.h"
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
 #include "model/pair_prompt.h"
@@ -65,6 +66,7 @@ Faults find_unused(const Model& m, const WeightSource& source) {
     if (source.was_used(tensor.name) || is_known_elsewhere(tensor.name)) continue;
     if (is_of_sharing_layer(m, tensor.name) || is_of_other_use(m, tensor.name)) continue;
     if (m.h.n_ahead > 0 && is_behind(tensor.name, m.h.n_layers)) continue;
+    if (m.family->is_draft_head && tensor.name == kHeadTokens) continue;
     faults.add(
         fail(Code::unsupported,
              "{}: tensor '{}' has no role in architecture '{}'; --ignore-key {} computes as if it "
@@ -214,6 +216,10 @@ void bind_text(Model& m) {
 
 // A model whose vectors cannot be computed still generates text.
 void bind_embed(Model& m) {
+  if (m.family->is_draft_head) {
+    m.embed_status = Status(Code::unsupported, "the file is a head that drafts");
+    return;
+  }
   if (m.h.reads_source()) {
     m.embed_status =
         Status(Code::unsupported, "the model answers a source text and gives no vectors");
@@ -295,15 +301,18 @@ Status open_file(Model& model, const std::string& path, const LoadOptions& optio
 }
 
 // A head that lacks something keeps no model from running.
-void settle_draft_head(Model& model, const LoadOptions& options) {
-  plan_draft_head(model);
+Status settle_draft_head(Model& model, const LoadOptions& options) {
+  if (model.family->is_draft_head) return plan_draft_head(model);
+  TRY(plan_draft_head(model));
   if (!options.draft_head) drop_draft_head(model, "it was not wanted");
-  if (model.head == nullptr) return;
+  if (!options.draft_head_file.empty()) drop_draft_head(model, "another one drafts");
+  if (model.head == nullptr) return {};
   WorkerPool pool(1);
   WeightSource source(*model.file, *model.device, pool, {.shapes_only = true});
   if (const Status status = bind_draft_head(model, source); !status.ok()) {
     drop_draft_head(model, status.message());
   }
+  return {};
 }
 
 // Everything but weights and texts.
@@ -312,8 +321,7 @@ Status read_numbers(Model& model, const LoadOptions& options) {
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));
-  settle_draft_head(model, options);
-  return {};
+  return settle_draft_head(model, options);
 }
 
 Status check_vocabulary(const Model& model) {
@@ -330,7 +338,37 @@ void examine_weights(Model& model, Faults& faults) {
   faults.add(find_unused(model, source));
 }
 
+// Files of heads hold no model.
+Status check_is_model(const ModelFile& file) {
+  if (file.family() == nullptr || !file.family()->is_draft_head) return {};
+  return fail(Code::unsupported,
+              "{}: a head that drafts for a model, and none itself; load the model with it "
+              "(LoadOptions::draft_head_file, --draft-model)",
+              file.path());
+}
+
+// The head of another file, on the model's device.
+Status load_draft_head(Model& model, WorkerPool& pool, const LoadOptions& options) {
+  const auto source = std::make_shared<Model>();
+  TRY(open_file(*source, options.draft_head_file, options, false));
+  const FamilyRecord* const family = TRY(source->file->known_family());
+  if (!family->is_draft_head) {
+    return fail(Code::invalid, "{}: not a drafting head but a model", source->file->path());
+  }
+  source->device = model.device;
+  TRY(Status(source->file->usable()));
+  TRY(read_numbers(*source, options));
+  TRY(WeightLoader(*source, pool, options).run());
+  if (const MappedFile* const damaged = damaged_file(*source)) TRY(damaged->check_read());
+  return take_draft_head(model, source);
+}
+
 }  // namespace
+
+bool is_draft_head(const std::string& path) {
+  const auto file = ModelFile::open(path, {.ignored_keys = {}, .tables_only = true});
+  return file && (*file)->family() != nullptr && (*file)->family()->is_draft_head;
+}
 
 const MappedFile* damaged_file(const Model& model) {
   if (model.packed_file != nullptr && model.packed_file->is_damaged())
@@ -339,7 +377,8 @@ const MappedFile* damaged_file(const Model& model) {
   for (const MappedFile& file : model.file->files()) {
     if (file.is_damaged()) return &file;
   }
-  return nullptr;
+  const bool has_another = model.head != nullptr && model.head->source != nullptr;
+  return has_another ? damaged_file(*model.head->source) : nullptr;
 }
 
 ExaminedModel examine_model(const std::string& path, const LoadOptions& options) {
@@ -362,13 +401,16 @@ ExaminedModel examine_model(const std::string& path, const LoadOptions& options)
 }
 
 Status check_model(const std::string& path, const LoadOptions& options) {
-  return examine_model(path, options).faults.first();
+  const ExaminedModel examined = examine_model(path, options);
+  TRY(Status(examined.faults.first()));
+  return check_is_model(*examined.model->file);
 }
 
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options) {
   const auto model = std::make_shared<Model>();
   TRY(open_file(*model, path, options, false));
+  TRY(check_is_model(*model->file));
   TRY(Status(model->file->usable()));
   TRY(read_numbers(*model, options));
   bind_embed(*model);
@@ -380,6 +422,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   WorkerPool pool(options.n_threads);
   TRY(WeightLoader(*model, pool, options).run());
   text.get();
+  if (!options.draft_head_file.empty()) TRY(load_draft_head(*model, pool, options));
   bind_pairs(*model);
   // Weights and tokenizer were read from it.
   if (const MappedFile* const damaged = damaged_file(*model)) TRY(damaged->check_read());

@@ -94,11 +94,21 @@ struct LayerWeights {
   const NormWeights& operator[](NormRole role) const { return norms[static_cast<size_t>(role)]; }
 };
 
+struct Model;
+
+// Places between layers that a drafting head reads the stream at.
+inline constexpr size_t kTaps = 3;
 // What a drafting head has besides its layer (model/draft_head.h).
 struct DraftHead {
   NormWeights embd_norm, hidden_norm, norm;
-  Weight join;                // (n_embd, 2 · n_embd)
+  Weight join;                // (n_embd, 2 · n_embd); with taps (n_embd, 3 · n_embd)
   Weight token_embd, output;  // empty: the model's
+  // Only heads of files of their own have these:
+  std::shared_ptr<const Model> source;  // whose file and packed file have the weights
+  // The stream after as many layers is read, ascending; 0 in the source: the usual places.
+  std::array<int64_t, kTaps> taps{};
+  bool adds_to_normed = false;  // attention is added to the normalised state
+  std::vector<Token> tokens;    // that its outputs mean; empty: those of the model
 };
 struct PairPrompt;
 
@@ -125,7 +135,7 @@ struct Model {
   NormWeights source_norm;          // of an encoder's last states; BlockSpec::reads_source only
   Weight output;                    // empty: an encoder has none
   Vector output_bias;               // empty: none
-  std::unique_ptr<DraftHead> head;  // null: none
+  std::unique_ptr<DraftHead> head;  // null: none; of a file that is a head, it
   std::string head_unused;          // why a head of the file is not used; empty: it has none
   bool from_packed_file = false;
   // Memory does not hold all weights beside what a step needs: they are read from the packed file

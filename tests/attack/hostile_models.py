@@ -5,7 +5,8 @@ a message; it neither crashes, nor hangs, nor takes more memory than a limit.
     hostile_models.py --binary build/release/apps/ruvllm/ruvllm --source . [--count 400] [--seed 1]
 
 A config gets up to three values that do not belong there; a GGUF file has bytes of its first 6000
-changed, or loses its end. Standard library only.
+changed, or loses its end. Drafting heads of files of their own are tried beside their models. Standard
+library only.
 """
 import argparse
 import json
@@ -66,11 +67,18 @@ class Program:
                               errors="replace", timeout=SECONDS,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
 
-    def fault(self, path):
-        """What is wrong with the program's way to take this model; empty: nothing."""
-        for command in (["info"], ["logits", "--ids", "1,2,3", "--packed-cache", "off"]):
+    def fault(self, path, model=None):
+        """What is wrong with the program's way to take this model, or this head for a model; empty:
+        nothing."""
+        cached = ["--packed-cache", "off"]
+        calls = [["info", "--model", path]]
+        if model is None:
+            calls.append(["logits", "--model", path, "--ids", "1,2,3", *cached])
+        else:
+            calls.append(["run", "--model", model, "--draft-model", path, *cached, "text"])
+        for command in calls:
             try:
-                done = self.call(command[0], "--model", path, *command[1:])
+                done = self.call(*command)
             except subprocess.TimeoutExpired:
                 return f"{command[0]}: no answer in {SECONDS} s"
             if done.returncode not in (0, 1):
@@ -80,11 +88,30 @@ class Program:
         return ""
 
 
+def damaged_heads(args, program, d, scratch):
+    """Faults of heads with damaged configs, and of files whose header is damaged."""
+    cases = json.loads((args.source / "tests/golden/heads/eagle.json").read_text())
+    model, folder, faults = scratch / "model", scratch / "head", []
+    for number in range(args.heads):
+        case = d.choice(cases)
+        write_folder(model, case, case["config"])
+        config = case["head"]["config"]
+        write_folder(folder, case["head"], config if number % 2 else damaged_config(config, d))
+        if number % 2:
+            weights = folder / "model.safetensors"
+            weights.write_bytes(damaged_file(weights.read_bytes(), d))
+        fault = program.fault(folder, model)
+        if fault:
+            faults.append(f"head {number} of seed {args.seed}: {fault}\n  {json.dumps(config)}")
+    return faults
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--binary", required=True)
     p.add_argument("--source", type=pathlib.Path, required=True)
     p.add_argument("--count", type=int, default=400, help="damaged models")
+    p.add_argument("--heads", type=int, default=40, help="damaged heads")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     program, d, faults = Program(args.binary), random.Random(args.seed), []
@@ -107,8 +134,10 @@ def main():
             fault = program.fault(file if as_file else folder)
             if fault:
                 faults.append(f"{family}, {number} of seed {args.seed}: {fault}\n  {json.dumps(config)}")
+        faults += damaged_heads(args, program, d, pathlib.Path(scratch))
     print("\n".join(faults))
-    print(f"{args.count} damaged models of {len(families)} families, {len(faults)} faults")
+    print(f"{args.count} damaged models of {len(families)} families and {args.heads} damaged heads, "
+          f"{len(faults)} faults")
     return int(bool(faults))
 
 

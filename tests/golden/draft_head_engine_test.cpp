@@ -1,7 +1,10 @@
-// Engines that draft by the head of a model's file: answers have the bytes that they have without
-// it, whatever else runs and whatever of the text was kept; and right drafts are accepted.
+// Engines that draft by the head of a model's file, or by one of another file: answers have the
+// bytes that they have without it, whatever else runs and whatever of the text was kept; and right
+// drafts are accepted.
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <cmath>
 
 #include "base/file.h"
 #include "engine/test_equal_steps.h"
@@ -10,6 +13,7 @@
 #include "ruv/model.h"
 #include "ruv/stream.h"
 #include "test_golden_files.h"
+#include "test_head_text.h"
 
 namespace ruv {
 namespace {
@@ -22,18 +26,28 @@ class DraftHeadEngine : public testing::Test {
   ~DraftHeadEngine() override { fs::remove_all(root_); }
 
   static Json golden(const std::string& name) {
-    const std::string path = RUV_SOURCE_DIR "/tests/golden/heads/heads.json";
-    const Json all = *parse_json(*read_text_file(path), path);
-    for (const Json& one : all) {
-      if (one.at("name").get<std::string>() == name) return one;
+    for (const char* const file : {"heads", "eagle"}) {
+      const std::string path = RUV_SOURCE_DIR "/tests/golden/heads/" + std::string(file) + ".json";
+      const Json all = *parse_json(*read_text_file(path), path);
+      for (const Json& one : all) {
+        if (one.at("name").get<std::string>() == name) return one;
+      }
     }
     ADD_FAILURE() << name;
     return {};
+  }
+  // The folder of the model, and that of its head where that has one.
+  void write(const Json& golden) {
+    fs::remove_all(root_);
+    write_folder(root_, golden);
+    head_ = golden.contains("head") ? root_ + "/head" : "";
+    if (!head_.empty()) write_head_folder(head_, golden.at("head"));
   }
   std::shared_ptr<const Model> load(bool with_head = true) {
     LoadOptions options;
     options.n_threads = 1;
     options.draft_head = with_head;
+    if (with_head) options.draft_head_file = head_;
     auto model = load_model(root_, options);
     EXPECT_TRUE(model) << model.error().message();
     EXPECT_EQ((*model)->head != nullptr, with_head);
@@ -82,15 +96,16 @@ class DraftHeadEngine : public testing::Test {
   }
 
   std::string root_ = testing::TempDir() + "ruv_head_engine_" + std::to_string(getpid());
+  std::string head_;  // empty: it is in the model's file
 };
 
 TEST_F(DraftHeadEngine, AnswersAreTheSameBytesAsWithoutTheHead) {
-  for (const char* const name : {"glm4_moe_0", "glm4_moe_1", "deepseek_v3_0", "deepseek_v3_1",
-                                 "qwen3_next_0", "qwen3_5_1"}) {
+  for (const char* const name :
+       {"glm4_moe_0", "glm4_moe_1", "deepseek_v3_0", "deepseek_v3_1", "qwen3_next_0", "qwen3_5_1",
+        "usual_places", "biases", "own_embeddings"}) {
     SCOPED_TRACE(name);
     const Json golden = DraftHeadEngine::golden(name);
-    fs::remove_all(root_);
-    write_folder(root_, golden);
+    write(golden);
     const auto all = requests(golden, 6);
     for (const KvType kv : {KvType::f16, KvType::int8}) {
       const auto want = plain_answers(all, kv);
@@ -105,11 +120,11 @@ TEST_F(DraftHeadEngine, AnswersAreTheSameBytesAsWithoutTheHead) {
 }
 
 TEST_F(DraftHeadEngine, PreemptedTextsGoOnAsTheyWere) {
-  for (const char* const name : {"glm4_moe_0", "deepseek_v3_1", "qwen3_next_1"}) {
+  for (const char* const name :
+       {"glm4_moe_0", "deepseek_v3_1", "qwen3_next_1", "usual_places", "shared_output"}) {
     SCOPED_TRACE(name);
     const Json golden = DraftHeadEngine::golden(name);
-    fs::remove_all(root_);
-    write_folder(root_, golden);
+    write(golden);
     const auto all = requests(golden, 6);
     const auto want = plain_answers(all);
     EngineOptions tight = options();
@@ -122,17 +137,38 @@ TEST_F(DraftHeadEngine, PreemptedTextsGoOnAsTheyWere) {
 }
 
 TEST_F(DraftHeadEngine, PagesOnDiskHoldWhatTheHeadKeeps) {
-  const Json golden = DraftHeadEngine::golden("deepseek_v3_0");
-  write_folder(root_, golden);
+  for (const char* const name : {"deepseek_v3_0", "biases"}) {
+    SCOPED_TRACE(name);
+    const Json golden = DraftHeadEngine::golden(name);
+    write(golden);
+    const auto all = requests(golden, 3);
+    const auto want = plain_answers(all);
+    EngineOptions on_disk = options();
+    on_disk.kv.disk_folder = root_ + "/pages";
+    EXPECT_EQ(answers(*equal_steps_engine(load(), on_disk), all), want);
+    const auto engine = equal_steps_engine(load(), on_disk);
+    EXPECT_EQ(answers(*engine, all), want);
+    EXPECT_GT(engine->kv_stats().restored_pages, 0);
+    EXPECT_GT(engine->speculative_stats().n_drafted_by_head, 0);
+  }
+}
+
+// Pages of the same model with another head are not taken for those of this one.
+TEST_F(DraftHeadEngine, PagesOnDiskAreThoseOfOneHead) {
+  Json golden = DraftHeadEngine::golden("usual_places");
+  write(golden);
   const auto all = requests(golden, 3);
   const auto want = plain_answers(all);
   EngineOptions on_disk = options();
   on_disk.kv.disk_folder = root_ + "/pages";
   EXPECT_EQ(answers(*equal_steps_engine(load(), on_disk), all), want);
+  Json other = golden.at("head");
+  other["seed"] = other.at("seed").get<uint64_t>() + 1;
+  fs::remove_all(head_);
+  write_head_folder(head_, other);
   const auto engine = equal_steps_engine(load(), on_disk);
   EXPECT_EQ(answers(*engine, all), want);
-  EXPECT_GT(engine->kv_stats().restored_pages, 0);
-  EXPECT_GT(engine->speculative_stats().n_drafted_by_head, 0);
+  EXPECT_EQ(engine->kv_stats().restored_pages, 0);
 }
 
 // A model whose next token follows from the last one alone, and a head that computes the same.
@@ -156,6 +192,83 @@ TEST_F(DraftHeadEngine, RightDraftsAreAccepted) {
   }
   write_golden_text(root_ + "/config.json", golden.at("config").dump());
   write_safetensors(root_ + "/model.safetensors", tensors, "f32");
+  auto all = requests(golden, 6);
+  for (Asked& one : all) one.params.temperature = 0;
+  const auto want = plain_answers(all);
+  const auto engine = equal_steps_engine(load(), options());
+  EXPECT_EQ(answers(*engine, all), want);
+  const SpeculativeStats stats = engine->speculative_stats();
+  // Until the text repeats itself and is drafted from.
+  EXPECT_GT(stats.n_drafted_by_head, 4);
+  EXPECT_EQ(stats.n_accepted_of_head, stats.n_drafted_by_head);
+}
+
+// A model that walks through kWalk tokens, whose embeddings are unit vectors, and a head whose
+// stream is the model's after two layers, moved one further by its feed-forward.
+class Walk {
+ public:
+  static constexpr size_t kWalk = 16;
+
+  explicit Walk(const Json& golden)
+      : distances_(golden.at("head").at("d2t").get<std::vector<int64_t>>()) {}
+
+  // Puts the walk into a tensor of the model or the head.
+  void change(GoldenTensor& tensor, bool of_head) const {
+    const std::string& name = tensor.name;
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+    const std::span numbers(reinterpret_cast<float*>(tensor.bytes.data()), tensor.bytes.size() / 4);
+    const auto n_cols = static_cast<size_t>(tensor.shape.back());
+    const auto at = [&](size_t row, size_t col) -> float& { return numbers[row * n_cols + col]; };
+    if (name.ends_with("norm.weight")) std::ranges::fill(numbers, 1.0F);
+    if (has("o_proj") || has("down_proj") || has("lm_head") || has("embed_tokens")) {
+      std::ranges::fill(numbers, 0.0F);
+    }
+    if (name == "model.embed_tokens.weight") {
+      for (size_t i = 0; i < numbers.size() / n_cols; ++i) at(i, i % kWalk) = 1;
+      for (size_t i = 0; i < kWalk; ++i) {
+        std::fill_n(&at(token(i), 0), n_cols, 0.0F);
+        at(token(i), i) = 1;
+      }
+    }
+    if (name == "lm_head.weight") {
+      for (size_t i = 0; i < kWalk; ++i) at(of_head ? i : token(i), (i + kWalk - 1) % kWalk) = 1;
+    }
+    if (!of_head) return;
+    if (name == "fc.weight" || has("gate_proj") || has("up_proj")) {
+      std::ranges::fill(numbers, 0.0F);
+      const size_t n = name == "fc.weight" ? numbers.size() / n_cols : kWalk;
+      for (size_t i = 0; i < n; ++i) at(i, i) = 1;
+    }
+    if (!has("down_proj")) return;
+    // A unit vector, normalised, is the root of its width in its place, 20.
+    const double x = std::sqrt(20.0);
+    const auto step = static_cast<float>(1 / (x * x / (1 + std::exp(-x))));
+    for (size_t i = 0; i < kWalk; ++i) {
+      at((i + 1) % kWalk, i) = step;
+      at(i, i) = -step;
+    }
+  }
+
+ private:
+  size_t token(size_t output) const { return output + static_cast<size_t>(distances_[output]); }
+
+  std::vector<int64_t> distances_;
+};
+
+TEST_F(DraftHeadEngine, RightDraftsOfAnotherFileAreAccepted) {
+  const Json golden = DraftHeadEngine::golden("usual_places");
+  write(golden);
+  const Walk walk(golden);
+  const auto walking = [&](const Json& of, bool is_head) {
+    std::vector<GoldenTensor> tensors;
+    for (const Json& row : of.at("tensors")) {
+      tensors.push_back(tensor_of(row, of));
+      walk.change(tensors.back(), is_head);
+    }
+    return tensors;
+  };
+  write_safetensors(root_ + "/model.safetensors", walking(golden, false), "f32");
+  write_safetensors(head_ + "/weights.safetensors", walking(golden.at("head"), true), "f32");
   auto all = requests(golden, 6);
   for (Asked& one : all) one.params.temperature = 0;
   const auto want = plain_answers(all);

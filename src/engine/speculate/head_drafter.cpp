@@ -53,8 +53,12 @@ double HeadDrafter::run(bool goes_on) {
 
 // The end of an answer is not drafted: its row would be for nothing.
 Token HeadDrafter::likeliest(int64_t output) const {
-  const auto n = static_cast<size_t>(model_->n_usable_tokens());
-  const Token best = argmax({logits_.row(output), n});
+  const std::vector<Token>& tokens = model_->head->tokens;
+  const int64_t n_usable = model_->n_usable_tokens();
+  const auto n = tokens.empty() ? static_cast<size_t>(n_usable) : tokens.size();
+  Token best = argmax({logits_.row(output), n});
+  if (!tokens.empty()) best = tokens[static_cast<size_t>(best)];
+  if (best >= n_usable) return -1;
   return model_->tokenizer != nullptr && model_->tokenizer->ends_answer(best) ? -1 : best;
 }
 

@@ -1,0 +1,15 @@
+// The tokens that a drafting head's outputs mean, where it has fewer than the model.
+#pragma once
+
+#include "model/model.h"
+#include "model/weight_source.h"
+
+namespace ruv {
+
+inline constexpr std::string_view kHeadTokens = "d2t";  // the tensor
+
+// Empty: all tokens of the model, in order. Folders have the distance of each token from its
+// output, GGUF files the tokens. Fails: not_found, corrupt (a tensor or key, each named).
+Result<std::vector<Token>> read_head_tokens(const WeightSource& source, const Model& head);
+
+}  // namespace ruv
