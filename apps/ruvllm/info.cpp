@@ -56,6 +56,11 @@ struct FileReport {
   int64_t full_bytes() const { return weight_bytes + cache.held_bytes(n_ctx()); }
 };
 
+// Whether it drafts for a model, and "runs" means: beside one.
+bool is_draft_head_file(const ModelFile& file) {
+  return file.family() != nullptr && file.family()->is_draft_head;
+}
+
 void count_tensors(FileReport& report) {
   for (const TensorInfo& tensor : report.file().tensors()) {
     for (TypeShare* share : {&report.types[tensor.dtype], &report.total}) {
@@ -214,6 +219,7 @@ Json report_json(const FileReport& report, bool with_tensors) {
   out["tokenizer"]["n_vocab"] = report.n_vocab;
   out["chat_template"] = part_json(report.chat_template);
   out["draft_head"] = report.draft_head;
+  out["is_draft_head"] = is_draft_head_file(file);
   if (report.numbers != nullptr) out["embedding"] = embedding_json(*report.model);
   out["needs"] = {{"weight_bytes", report.weight_bytes},
                   {"kv", std::string(kv_type_name(report.kv_type))},
@@ -348,7 +354,7 @@ void print_report(const FileReport& report, bool with_tensors) {
                  ? "none are kept: there is no home directory"
                  : fmt::format("{} in {}, at most {}", readable_bytes(packed.n_bytes),
                                packed.folder, readable_bytes(packed.max_bytes)));
-  print_verdict(report.faults, file.family() != nullptr && file.family()->is_draft_head);
+  print_verdict(report.faults, is_draft_head_file(file));
   for (const std::string& remark : report.model->remarks) print_fact("remark", remark);
   if (with_tensors) print_tensors(file);
 }

@@ -6,10 +6,12 @@ Usage: files_cli_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
 import argparse
 import json
+import math
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -126,6 +128,49 @@ class Inputs(FolderTest):
         told = call("info", "--model", folder)
         self.assertEqual(told.returncode, 1, told.stderr)
         self.assertIn(says, told.stdout)
+
+    def head(self, name, config):
+        """A folder with an EAGLE-3 head of one attention head and zeros."""
+        n, n_ff, dim = config["hidden_size"], 8, 16
+        config = {"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama",
+                  "intermediate_size": n_ff, "num_hidden_layers": 1, "num_attention_heads": 1,
+                  "head_dim": dim, "rms_norm_eps": 1e-5,
+                  "eagle_config": {"eagle_aux_hidden_state_layer_ids": [0, 1, 2]}, **config}
+        shapes = {"fc.weight": [n, 3 * n], "norm.weight": [n]}
+        shapes |= {f"midlayer.{part}.weight": [n] for part in (
+            "input_layernorm", "hidden_norm", "post_attention_layernorm")}
+        shapes |= {f"midlayer.self_attn.{part}_proj.weight": [dim, 2 * n] for part in "qkv"}
+        shapes |= {"midlayer.self_attn.o_proj.weight": [n, dim]}
+        shapes |= {f"midlayer.mlp.{part}_proj.weight": [n_ff, n] for part in ("gate", "up")}
+        shapes |= {"midlayer.mlp.down_proj.weight": [n, n_ff]}
+        header, end = {}, 0
+        for tensor, shape in shapes.items():
+            begin, end = end, end + 4 * math.prod(shape)
+            header[tensor] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+        os.mkdir(self.path(name))
+        self.written(f"{name}/config.json", json.dumps(config))
+        text = json.dumps(header).encode()
+        with open(self.path(f"{name}/model.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + bytes(end))
+        return self.path(name)
+
+    def test_a_drafting_head_is_no_model(self):
+        told = json.loads(call("info", "--model", Program.model, "--json").stdout)
+        numbers, n_vocab = told["numbers"], told["tokenizer"]["n_vocab"]
+        self.assertFalse(told["is_draft_head"])
+        fitting = self.head("fitting", {"hidden_size": numbers["n_embd"], "vocab_size": n_vocab})
+        told = json.loads(call("info", "--model", fitting, "--json").stdout)
+        self.assertTrue(told["is_draft_head"])
+        self.assertTrue(told["runs"], told["reasons"])
+        self.assertIn("beside a model", call("info", "--model", fitting).stdout)
+        self.assert_fails("run", "Hi", "--model", fitting, says="--draft-model")
+        other = self.head("other", {"hidden_size": numbers["n_embd"] + 16, "vocab_size": n_vocab})
+        ask = ("run", "Hi", "--model", Program.model, "--raw", "--temperature", "0",
+               "--max-tokens", "40", "--quiet")
+        self.assert_fails(*ask, "--draft-model", other, says="for another model: 'hidden_size'")
+        plain, drafted = call(*ask), call(*ask, "--draft-model", fitting)
+        self.assertEqual(drafted.returncode, 0, drafted.stderr)
+        self.assertEqual(drafted.stdout, plain.stdout)
 
 
 class Served(FolderTest):
