@@ -20,9 +20,12 @@ namespace {
 using Tokens = std::vector<Token>;
 
 constexpr Token kStart = 3;
-const std::string kFolder = RUV_SOURCE_DIR "/tests/golden/models/t5";
+const std::string kModels = RUV_SOURCE_DIR "/tests/golden/models/";
+const std::string kFolder = kModels + "t5";
+// The sides of the second one have other heads, and slots of their own.
+const std::string kAnswering[] = {kFolder + "/model.gguf", kModels + "t5gemma/model.gguf"};
 
-std::shared_ptr<const Model> load_answering() { return *load_model(kFolder + "/model.gguf"); }
+std::shared_ptr<const Model> load_answering() { return *load_model(kAnswering[0]); }
 
 Tokens random_tokens(Rng& rng, int64_t n, uint64_t n_different) {
   Tokens ids;
@@ -46,11 +49,13 @@ Told told_by(Engine& engine, const Asked& asked) {
 }
 
 TEST(Source, TheAnswerIsTheReferences) {
-  const Json golden = *parse_json(*read_text_file(kFolder + "/golden.json"), "golden.json");
-  const auto source = golden.at("source").get<Tokens>();
-  const auto greedy = golden.at("greedy").get<Tokens>();
-  for (const std::string& path : {kFolder, kFolder + "/model.gguf"}) {
-    const auto model = *load_model(path);
+  for (const std::string path : {"t5", "t5/model.gguf", "t5gemma", "t5gemma/model.gguf"}) {
+    SCOPED_TRACE(path);
+    const std::string folder = kModels + path.substr(0, path.find('/'));
+    const Json golden = *parse_json(*read_text_file(folder + "/golden.json"), "golden.json");
+    const auto source = golden.at("source").get<Tokens>();
+    const auto greedy = golden.at("greedy").get<Tokens>();
+    const auto model = *load_model(kModels + path);
     const auto engine = *Engine::create(model, {.n_threads = 2, .max_sequences = 2});
     const Told told = told_by(*engine, asked_for(source, std::ssize(greedy)));
     EXPECT_EQ(told.ids, greedy);
@@ -131,8 +136,10 @@ class SourceWorld {
   StoreFolder folder_;
 };
 
-TEST(Source, NothingTheEngineDoesChangesTheBytes) {
-  const auto model = load_answering();
+class SourceLives : public testing::TestWithParam<std::string> {};
+
+TEST_P(SourceLives, NothingTheEngineDoesChangesTheBytes) {
+  const auto model = *load_model(GetParam());
   const auto plain = plain_engine(model, SourceWorld::kCtx, KvType::f16);
   Seen seen;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -149,8 +156,8 @@ TEST(Source, NothingTheEngineDoesChangesTheBytes) {
 
 // The tokens of a source, the start token and an answer are the source of another request: their
 // places hold other keys and values, whichever comes first.
-TEST(Source, AnAnswerIsNoPartOfASource) {
-  const auto model = load_answering();
+TEST_P(SourceLives, AnAnswerIsNoPartOfASource) {
+  const auto model = *load_model(GetParam());
   const auto plain = plain_engine(model, 128, KvType::f16);
   Tokens source(23);
   std::iota(source.begin(), source.end(), 5);
@@ -173,6 +180,8 @@ TEST(Source, AnAnswerIsNoPartOfASource) {
     EXPECT_EQ(again.timings.n_cached_tokens, std::ssize(source));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, SourceLives, testing::ValuesIn(kAnswering));
 
 TEST(Source, WhatTheModelCannotDoIsRefused) {
   const auto model = load_answering();

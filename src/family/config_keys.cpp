@@ -151,6 +151,7 @@ void claim_named(const HfClass& hf, const Claim& claim) {
 template <class Claim>
 void claim_encoder(const BlockSpec& block, const HfClass& hf, const Claim& claim) {
   if (block.token_types && hf.has_token_types) claim("type_vocab_size");
+  claim(hf.groups_key);
   if (hf.embedding_width > 0 || hf.whole_embeddings) claim("embedding_size");
   if (block.distances == Distances::products) {
     claim(
@@ -207,6 +208,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim(sizes.decoder_layers);
   if (!hf.gated_act_key.empty()) claim("dense_act_fn is_gated_act");
   if (hf.divides_tied_logits) claim("scale_decoder_outputs");
+  if (family.block.unlike_sides) claim("encoder decoder decoder_start_token_id bos_token_id");
   for (const std::string_view list :
        {sizes.layers, sizes.width, sizes.heads, sizes.kv_heads, sizes.ff, sizes.positions,
         hf.width_again, hf.multi_query, hf.grouped_query, hf.alibi, hf.attention_object}) {

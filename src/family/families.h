@@ -112,6 +112,7 @@
   X(mpnet)              \
   X(deberta)            \
   X(t5)                 \
+  X(t5gemma)            \
   X(model2vec)
 
 namespace ruv::family {

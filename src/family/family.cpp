@@ -98,8 +98,9 @@ std::vector<std::string_view> nearest_families(std::string_view architecture) {
 
 bool has_generations(std::string_view model_type) {
   const auto has_it = [&](const FamilyRecord* family) {
-    return std::ranges::find(family->classes, model_type, &HfClass::model_type) !=
-           family->classes.end();
+    return !family->block.only_source &&
+           std::ranges::find(family->classes, model_type, &HfClass::model_type) !=
+               family->classes.end();
   };
   return std::ranges::count_if(kFamilies, has_it) > 1;
 }

@@ -71,12 +71,18 @@ struct BlockSpec {
   NormPlace norm_place = NormPlace::pre;
   bool first_norm = true;  // attention of the first layer reads a normalised stream
   bool has_layers = true;  // else the model is its table of embeddings
+  // Layers that follow each other have the weights of one, as many as the file's groups say.
+  bool repeats_layers = false;
   // The rows of a text see each other: an encoder. It has no output matrix.
   bool bidirectional = false;
   bool token_types = false;  // embeddings have rows of a table of token types added
+  bool only_source = false;  // an encoder of models that answer a source text, without the decoder
   // The model answers a source text: an encoder computes that, and the layers of a decoder also
   // attend to its last states (model/layer_plan.h: Side).
   bool reads_source = false;
+  // Its encoder has numbers of its own, by keys that begin with "encoder.", and a table of
+  // embeddings of its own.
+  bool unlike_sides = false;
   // Attention and feed-forward read the same stream, where the file does not say it; and where they
   // do, one norm is before both.
   bool parallel = false;
@@ -326,7 +332,8 @@ struct FoundClass {
 };
 // By "model_type" of config.json.
 FoundClass find_hf_type(std::string_view model_type);
-// Whether several families have classes of this type.
+// Whether several families have classes of this type, encoders of models that answer a source text
+// not counted: a config that names no class is that of the whole model.
 bool has_generations(std::string_view model_type);
 // By a name in "architectures" of config.json; also of drafting heads.
 FoundClass find_hf_class(std::string_view class_name);

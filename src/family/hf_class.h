@@ -187,9 +187,10 @@ struct HfClass {
   int64_t token_types = 0;
   bool has_token_types = true;
   bool positions_after_padding = false;
-  int64_t padding = 0;            // default of pad_token_id
-  int64_t embedding_width = 0;    // default of embedding_size; 0: the class has none
-  bool whole_embeddings = false;  // absent: as wide as the stream
+  int64_t padding = 0;               // default of pad_token_id
+  int64_t embedding_width = 0;       // default of embedding_size; 0: the class has none
+  bool whole_embeddings = false;     // absent: as wide as the stream
+  std::string_view groups_key = {};  // BlockSpec::repeats_layers: how many layers have weights
   // Distances::numbers. How many buckets, 32 where absent, which without a reach are computed in
   // any case; from which distance on the last one counts, 128 where absent; each layer has numbers
   // of its own.

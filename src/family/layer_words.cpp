@@ -59,6 +59,8 @@ void add_attention(const BlockSpec& block, Words& words) {
   const bool by_head = block.state_space == StateSpace::heads;
   words.add_if(block.bidirectional, "attention in both directions")
       .add_if(block.reads_source, "an encoder, to whose states a decoder attends")
+      .add_if(block.unlike_sides, "sides of sizes of their own")
+      .add_if(block.repeats_layers, "layers that share weights")
       .add_if(block.positions == Positions::learned, "learned positions")
       .add_if(block.distances == Distances::numbers, "scores with numbers for distances")
       .add_if(block.distances == Distances::products, "scores with products for distances")

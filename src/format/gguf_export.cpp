@@ -267,6 +267,21 @@ Status add_rope_tensors(const ModelFile& model, std::vector<ExportTensor>& tenso
   return {};
 }
 
+// Tensors of divisors are those of a model whose sides have one set of positions.
+Status check_side_scalings(const ModelFile& model) {
+  if (model.family() == nullptr || !model.family()->block.unlike_sides) return {};
+  for (const std::string_view key : {"rope.scaling.type", "encoder.rope.scaling.type"}) {
+    if (model.find(key) == nullptr) continue;
+    const std::string type = TRY(model.text(key));
+    if (type != "llama3") continue;
+    return fail(Code::unsupported,
+                "{}: '{}' is llama3, which a GGUF file cannot say of an encoder or of the decoder "
+                "beside it",
+                model.path(), model.shown_key(key));
+  }
+  return {};
+}
+
 // Keys that a GGUF file of the same model does not have: tensors express them, or they only
 // describe the file that was read.
 bool is_dropped(const ModelFile& model, std::string_view key) {
@@ -506,6 +521,7 @@ int64_t ExportTensor::n_rows() const {
 }
 
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {
+  TRY(check_side_scalings(model));
   std::vector<ExportTensor> tensors;
   const KeptLayers kept = kept_layers(model);
   for (const TensorInfo& info : model.tensors()) {

@@ -83,7 +83,11 @@ Faults check_gguf_keys(const MetaMap& metadata, const std::string& architecture,
   const std::string prefix = architecture + ".";
   for (auto entry = metadata.lower_bound(prefix);
        entry != metadata.end() && entry->first.starts_with(prefix); ++entry) {
-    const std::string_view name = std::string_view(entry->first).substr(prefix.size());
+    std::string_view name = std::string_view(entry->first).substr(prefix.size());
+    constexpr std::string_view kEncoder = "encoder.";
+    if (family->block.unlike_sides && name.starts_with(kEncoder)) {
+      name = name.substr(kEncoder.size());
+    }
     if (is_word_of(gguf_keys(), name) || is_word_of(family->gguf_keys, name)) continue;
     if (is_word_of(gguf_keys_without_effect(), name)) continue;
     const std::string value = std::visit(Shown(), entry->second);

@@ -20,12 +20,14 @@ constexpr size_t kMaxConfigBytes = size_t{4} << 20;
 
 class ConfigReader {
  public:
-  ConfigReader(const Members& config, const FoundClass& found, HfConfig& out)
+  ConfigReader(const Members& config, const FoundClass& found, HfConfig& out, bool encoder = false)
       : config_(config),
         block_(found.family->block),
         hf_(*found.hf),
         config_out_(out),
-        out_(found, out) {}
+        out_(found, out) {
+    out_.choose_side(encoder);
+  }
 
   Status read() {
     if (block_.mixers == Mixers::time_mix) {
@@ -272,7 +274,8 @@ Status ConfigReader::read_heads() {
 Status ConfigReader::read_rest() {
   TRY(kept(read_block()));
   if (block_.bidirectional) TRY(kept(read_hf_encoder(config_, width_, out_)));
-  if (block_.reads_source) TRY(kept(read_hf_source(config_, {n_layers_, 0, 0}, width_, out_)));
+  if (block_.reads_source && !block_.unlike_sides)
+    TRY(kept(read_hf_source(config_, {n_layers_, 0, 0}, width_, out_)));
   TRY(kept(read_hf_distances(config_, {head_dim_, max_positions_}, out_)));
   TRY(kept(read_softcaps()));
   TRY(kept(read_attention_scale()));
@@ -531,7 +534,10 @@ Status ConfigReader::read_windows() {
   } else if (used && config_.is_set(hf_.window_key)) {
     window = TRY(config_.positive(hf_.window_key));
   }
-  if (window) out_.set("attention.sliding_window", *window, config_.path_of(hf_.window_key));
+  // An encoder's reaches as far ahead as back.
+  const int64_t n_ways = out_.is_encoder() ? 2 : 1;
+  if (window)
+    out_.set("attention.sliding_window", n_ways * *window, config_.path_of(hf_.window_key));
   if (hf_.windows == HfWindows::all || hf_.windows == HfWindows::optional) return {};
   if (config_.is_set("layer_types")) return read_layer_types(window);
   if (hf_.windows == HfWindows::listed) return {};
@@ -609,15 +615,14 @@ void ConfigReader::set_pattern(std::vector<bool> windowed, std::string_view name
 // As read: by a period, or one by one.
 std::vector<bool> ConfigReader::windowed_layers() const {
   std::vector<bool> windowed(static_cast<size_t>(n_layers_), false);
-  const auto found = config_out_.metadata.find(
-      fmt::format("{}.attention.sliding_window_pattern", out_.family().name));
-  if (found == config_out_.metadata.end()) return windowed;
-  if (const auto* list = std::get_if<std::shared_ptr<const MetaArray>>(&found->second)) {
+  const MetaValue* const found = out_.find("attention.sliding_window_pattern");
+  if (found == nullptr) return windowed;
+  if (const auto* list = std::get_if<std::shared_ptr<const MetaArray>>(found)) {
     return (*list)->bools;
   }
   BlockSpec by_period = block_;
   by_period.windows = Windows::periodic;
-  by_period.window_period = std::get<int64_t>(found->second);
+  by_period.window_period = std::get<int64_t>(*found);
   for (int64_t i = 0; i < n_layers_; ++i) {
     windowed[static_cast<size_t>(i)] = is_windowed(by_period, i);
   }
@@ -732,6 +737,12 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
   if (out.classifier != nullptr) {
     TRY(out.faults.keep_unsupported(read_hf_classifier(config, values)));
   }
+  if (found.family->block.unlike_sides) {
+    TRY(ConfigReader(TRY(config.object("encoder")), found, out, true).read());
+    const Members decoder = TRY(config.object("decoder"));
+    TRY(ConfigReader(decoder, found, out).read());
+    return read_hf_sides(config, decoder, out, values);
+  }
   if (!found.hf->nested) return ConfigReader(config, found, out).read();
   const Members inner = TRY(config.object("text_config"));
   TRY(ConfigReader(inner, found, out).read());
@@ -748,23 +759,6 @@ Status read_class(const Members& outer, const FoundClass& found, HfConfig& out) 
 }
 
 }  // namespace
-
-HfValues::HfValues(const FoundClass& found, HfConfig& out)
-    : family_(*found.family), hf_(*found.hf), out_(out) {
-  if (hf_.default_rope.empty()) return;
-  default_rope_ = std::move(*parse_json(hf_.default_rope, "default_rope", {.depth = 4}));
-}
-
-void HfValues::set(std::string_view key, MetaValue value, std::string name) {
-  out_.metadata.insert_or_assign(fmt::format("{}.{}", family_.name, key), std::move(value));
-  out_.names.insert_or_assign(std::string(key), std::move(name));
-}
-
-void HfValues::remark(std::string text) {
-  constexpr size_t kMost = 64;
-  if (out_.remarks.size() < kMost) out_.remarks.push_back(std::move(text));
-  if (out_.remarks.size() == kMost) out_.remarks.emplace_back("… and more of the kind");
-}
 
 Result<HfConfig> parse_hf_config(std::string_view text, const std::string& source,
                                  std::span<const std::string> ignored_keys) {

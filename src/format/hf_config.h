@@ -18,6 +18,7 @@
 //   position_offset                    integer: rows of the table of positions before the first one
 //   unplaced_token                     integer: a token without a position, which no text may have
 //   embedding_length_in                integer: width of the tables of embeddings
+//   layer_group_count                  integer: how many layers have weights of their own (ALBERT)
 //   classifier.activation              text: between the matrices of a classifier; it has one
 //   classifier.of_mean                 truth value: it scores the mean of all states
 //   normalize_embeddings               truth value: vectors of texts are scaled to a length of 1
@@ -53,6 +54,8 @@
 //   attention.sliding_window_pattern   integer p: every p-th layer (layer % p == p - 1) sees all,
 //                                      the others a window; or an array of truth values, true for
 //                                      layers with a window. Absent: the window is on all layers.
+//   encoder.*                          any of the others: of the encoder, where the sides are
+//   unlike
 #pragma once
 
 #include <span>

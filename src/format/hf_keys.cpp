@@ -93,10 +93,21 @@ Status check_hf_attention_keys(const Members& attention, HfValues& out) {
 }
 
 Status check_hf_outer_keys(const Members& config, HfValues& out) {
-  for (const NeutralKey& key : hf_neutral_keys()) out.refuse(check_neutral(config, key));
+  // Keys of classes whose sides have objects of their own.
+  const bool has_sides = out.family().block.unlike_sides;
+  const std::span<const NeutralKey> own =
+      has_sides ? out.hf().neutral : std::span<const NeutralKey>();
+  for (const NeutralKey& key : own) out.refuse(check_neutral(config, key));
+  for (const NeutralKey& key : hf_neutral_keys()) {
+    if (std::ranges::count(own, key.name, &NeutralKey::name) > 0) continue;
+    out.refuse(check_neutral(config, key));
+  }
   for (const auto& [name, value] : config.json().items()) {
     const auto is_named = [&name = name](const NeutralKey& key) { return key.name == name; };
-    const bool known = is_word_of(hf_outer_keys(), name) ||
+    const bool of_sides =
+        has_sides && (name == "encoder" || name == "decoder" || name == "vocab_size" ||
+                      is_word_of(out.hf().without_effect, name));
+    const bool known = of_sides || is_word_of(hf_outer_keys(), name) ||
                        is_word_of(hf_outer_keys_without_effect(), name) ||
                        is_word_of(hf_keys_without_effect(), name) ||
                        std::any_of(hf_neutral_keys().begin(), hf_neutral_keys().end(), is_named);

@@ -50,4 +50,25 @@ Status read_hf_source(const Members& config, const HfLayers& layers, int64_t wid
   return {};
 }
 
+Status read_hf_sides(const Members& config, const Members& decoder, HfConfig& config_out,
+                     HfValues& out) {
+  constexpr std::string_view kStart = "decoder_start_token_id", kFirst = "bos_token_id";
+  constexpr std::string_view kTied = "tie_word_embeddings", kVocab = "vocab_size";
+  const HfClass& hf = out.hf();
+  config_out.tied_embeddings = TRY(config.truth(kTied)).value_or(hf.tied);
+  out.set(kTied, config_out.tied_embeddings, config.path_of(kTied));
+  const Members& said = config.is_set(kStart) || config.is_set(kFirst) ? config : decoder;
+  const std::string_view start = config.is_set(kStart) ? kStart : kFirst;
+  const int64_t token = said.is_set(start) ? TRY(said.integer(start)) : 2;
+  out.set(kStart, token, said.path_of(start));
+  out.choose_side(true);
+  const MetaValue* const read = out.find(kVocab);
+  out.choose_side(false);
+  const MetaValue* const written = out.find(kVocab);
+  if (read != nullptr && written != nullptr && *read != *written) {
+    return decoder.wrong(kVocab, "differs from the encoder's", Code::unsupported);
+  }
+  return check_hf_outer_keys(config, out);
+}
+
 }  // namespace ruv

@@ -20,6 +20,11 @@ class HfValues {
   const Json& default_rope() const { return default_rope_; }
   // `key` without the architecture; `name`: what it is called in the config.
   void set(std::string_view key, MetaValue value, std::string name);
+  // The value that was set; null: none was.
+  const MetaValue* find(std::string_view key) const;
+  // From here on, keys of an encoder beside the decoder (BlockSpec::unlike_sides), or its own.
+  void choose_side(bool encoder) { is_encoder_ = encoder; }
+  bool is_encoder() const { return is_encoder_; }
   void refuse(const Status& status) { out_.faults.add(status); }
   // Beyond a number that no config reaches, only that there are more.
   void remark(std::string text);
@@ -29,6 +34,9 @@ class HfValues {
   const HfClass& hf_;
   HfConfig& out_;
   Json default_rope_ = Json::object();
+  bool is_encoder_ = false;
+
+  std::string side_key(std::string_view key) const;
 };
 
 struct HfHead {
@@ -119,6 +127,11 @@ Status read_hf_experts(const Members& config, int64_t n_layers, HfValues& out);
 
 // What only encoders have. `width`: of the stream. Fails: corrupt, unsupported.
 Status read_hf_encoder(const Members& config, int64_t width, HfValues& out);
+
+// What the outer object of such a class says of both sides, after they were read: `decoder` is that
+// object. Fails: corrupt, unsupported.
+Status read_hf_sides(const Members& config, const Members& decoder, HfConfig& config_out,
+                     HfValues& out);
 
 // The activation of classes whose feed-forwards may have gates, and whether they do. Fails:
 // corrupt, unsupported.

@@ -323,7 +323,8 @@ TEST(SafetensorsFile, GoldenModelsLookLikeTheirGgufFiles) {
     ASSERT_TRUE(folder) << folder.error().message();
     ASSERT_TRUE(gguf) << gguf.error().message();
     expect_same_model(**folder, **gguf);
-    EXPECT_EQ((*folder)->norms_minus_one(), (*gguf)->architecture().starts_with("gemma"));
+    EXPECT_EQ((*folder)->norms_minus_one(),
+              (*gguf)->architecture().find("gemma") != std::string::npos);
   }
 }
 

@@ -35,6 +35,9 @@ int64_t widest_factor(const Model& model) {
   return most;
 }
 
+// The width of the stream, of the wider side where there are two.
+int64_t stream_cols(const HParams& h) { return std::max(h.n_embd, h.of_encoder().n_embd); }
+
 // The narrow rows of a time mix: of pairs of matrices, and those that shares are made of.
 struct NarrowRows {
   int64_t pairs = 0, shares = 0;
@@ -115,9 +118,9 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
   std::vector<ViewPart> parts = {
-      {&a.views_.x, max_rows, h.n_embd},
-      {&a.views_.h, max_rows, h.n_embd},
-      {&a.views_.h2, max_rows, h.n_embd},
+      {&a.views_.x, max_rows, stream_cols(h)},
+      {&a.views_.h, max_rows, stream_cols(h)},
+      {&a.views_.h2, max_rows, stream_cols(h)},
       {&a.views_.q, max_rows, q_cols},
       {&a.views_.k, max_rows, widest(model, LayerSize::k)},
       {&a.views_.v, max_rows, widest(model, LayerSize::v)},

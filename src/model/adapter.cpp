@@ -95,6 +95,10 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
   const auto pack = [&](const MatrixRows& rows) {
     return pack_weight(*model.device, pool, rows.dtype, rows.n_in, rows.rows);
   };
+  if (model.family->block.repeats_layers) {
+    return fail(Code::unsupported,
+                "the model's layers have the weights of one: adapters of it are not supported");
+  }
   Adapter adapter;
   adapter.products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
   adapter.key = static_cast<uint64_t>(order);

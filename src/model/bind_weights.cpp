@@ -27,6 +27,7 @@ class Binder {
   Status run() {
     if (m_.family->is_draft_head) return bind_own_head();
     TRY(source_.noted("token_embd", bind_embeddings()));
+    if (m_.h.encoder != nullptr) TRY(source_.noted("enc.token_embd", bind_source_embeddings()));
     TRY(source_.noted("", read_distances()));
     if (m_.h.n_layer_input > 0) TRY(source_.noted("per_layer_", bind_layer_inputs()));
     m_.streams_in.clear();
@@ -35,8 +36,13 @@ class Binder {
     TRY(source_.noted("altup_unembd_proj.", bind_streams("altup_unembd_proj", m_.streams_out)));
     m_.layers.clear();
     for (int64_t i = 0; i < m_.h.n_layers; ++i) {
+      const int64_t first = first_with_tensors_of(i);
       m_.layers.emplace_back();
-      TRY(bind_layer(i, m_.layers.back()));
+      if (first < i) {
+        m_.layers.back() = m_.layers[static_cast<size_t>(first)];
+      } else {
+        TRY(bind_layer(i, m_.layers.back()));
+      }
     }
     const std::string last(m_.family->last_norm);
     if (!last.empty()) {
@@ -44,7 +50,7 @@ class Binder {
     }
     if (m_.h.reads_source()) {
       TRY(source_.noted("enc.output_norm.",
-                        bind_norm("enc.output_norm", m_.h.n_embd, m_.source_norm)));
+                        bind_norm("enc.output_norm", m_.h.of_encoder().n_embd, m_.source_norm)));
     }
     if (!m_.h.encodes) TRY(source_.noted("output.", bind_output()));
     const bool scores =
@@ -107,6 +113,13 @@ class Binder {
     return source_.pack(TRY(source_.matrix(name, n_out, n_in)));
   }
 
+  // The first layer that has the same tensors.
+  int64_t first_with_tensors_of(int64_t i) const {
+    if (!m_.family->block.repeats_layers) return i;
+    const std::string& own = m_.plans[static_cast<size_t>(i)].tensors;
+    return std::ranges::find(m_.plans, own, &LayerPlan::tensors) - m_.plans.begin();
+  }
+
   Status bind_embeddings() {
     const int64_t n_in = m_.h.n_embd_in;
     MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, n_in));
@@ -131,10 +144,19 @@ class Binder {
     }
     if (m_.family->block.token_types) TRY(bind_token_types());
     if (m_.family->block.embd_norm) TRY(bind_norm("token_embd_norm", n_in, m_.embd_norm));
-    if (n_in == m_.h.n_embd) return {};
+    // Layers that repeat are preceded by the matrix whatever the widths are.
+    if (n_in == m_.h.n_embd && !m_.family->block.repeats_layers) return {};
     m_.embd_in.weight =
         TRY(source_.pack(TRY(source_.matrix("token_embd_in.weight", m_.h.n_embd, n_in))));
     m_.embd_in.bias = TRY(source_.upload(TRY(source_.vector("token_embd_in.bias", m_.h.n_embd))));
+    return {};
+  }
+
+  // Both tables have a row for each token.
+  Status bind_source_embeddings() {
+    const int64_t n_rows = m_.token_embd.empty() ? -1 : m_.h.n_vocab;
+    m_.source_embd = TRY(
+        source_.lookup(TRY(source_.matrix("enc.token_embd.weight", n_rows, m_.h.encoder->n_embd))));
     return {};
   }
 

@@ -532,14 +532,25 @@ bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a
   return true;
 }
 
+// The views of rows for a stream of this width.
+Activations::Views of_width(Activations::Views a, int64_t n_embd) {
+  for (View* const view : {&a.x, &a.h, &a.h2}) view->n_cols = n_embd;
+  return a;
+}
+
 // The encoder's pass: what the decoder reads of the source's rows is in the cache afterwards.
 bool encode_source(const LayerPass& pass, const Activations::Views& a) {
   const auto& [ops, m, source, ropes, stop] = pass;
+  const HParams& h = m.h.of_encoder();
   ops.begin(source, ropes);
-  embed(ops, m, source, a.x, a.h2);
+  if (m.source_embd.empty()) {
+    embed(ops, m, source, a.x, a.h2);
+  } else {
+    ops.embed(a.x, m.source_embd, source.tokens, h.embed_scale);
+  }
   if (!run_layers(pass, {0, m.h.n_encoder_layers}, a)) return false;
   const NormWeights& norm = m.source_norm;
-  ops.norm(a.h, a.x, norm.weight, norm.bias, {m.family->block.norm, m.h.norm_eps});
+  ops.norm(a.h, a.x, norm.weight, norm.bias, {m.family->block.norm, h.norm_eps});
   store_source(ops, m, source, a);
   return true;
 }
@@ -633,10 +644,12 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
   const BatchSides sides = has_sides ? sides_of(batch) : BatchSides();
   const Batch& rows = has_sides ? sides.answer : batch;
   if (sides.source.n_rows() > 0) {
-    const Activations::Views a = activations.rows(sides.source.n_rows(), 0);
+    const Activations::Views a =
+        of_width(activations.rows(sides.source.n_rows(), 0), m.h.of_encoder().n_embd);
     if (!encode_source({ops, m, sides.source, ropes, stop}, a)) return std::nullopt;
   }
-  const Activations::Views a = activations.rows(rows.n_rows(), rows.n_logits());
+  const Activations::Views a =
+      of_width(activations.rows(rows.n_rows(), rows.n_logits()), m.h.n_embd);
   if (rows.n_rows() == 0) return StepOutput{a.logits, a.h2};
   ops.begin(rows, ropes);
   embed(ops, m, rows, a.x, a.h2);

@@ -10,6 +10,7 @@
 #include "family/word_list.h"
 #include "format/rope_scaling.h"
 #include "format/tensor_names.h"
+#include "model/encoder_numbers.h"
 #include "tensor/half.h"
 
 namespace ruv {
@@ -516,22 +517,27 @@ Status read_layers(const ModelFile& file, const FamilyRecord& family, HParams& h
               h.n_ahead, n);
 }
 
-// How many layers the decoder has beside the encoder's, and what its answers begin after.
-Status read_sides(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+// The token that answers begin after.
+Status read_start(const ModelFile& file, HParams& h) {
   constexpr std::string_view kStart = "decoder_start_token_id";
-  if (!family.block.reads_source) return {};
-  h.n_encoder_layers = h.n_layers;
-  const int64_t n = TRY(dimension_or(file, "decoder_block_count", h.n_layers));
-  if (n > 4096) return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), n);
-  h.n_layers += n;
   const int64_t start = TRY(file.integer(kStart));
   if (start < 0 || start > INT32_MAX) {
     return fail(Code::corrupt, "{}: '{}' = {} is not a token", file.path(), file.shown_key(kStart),
                 start);
   }
   h.start_token = static_cast<int32_t>(start);
-  h.answer_relative = TRY(read_relative(file, family, true));
   return {};
+}
+
+// How many layers the decoder has beside the encoder's, and what its answers begin after.
+Status read_sides(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  if (!family.block.reads_source || family.block.unlike_sides) return {};
+  h.n_encoder_layers = h.n_layers;
+  const int64_t n = TRY(dimension_or(file, "decoder_block_count", h.n_layers));
+  if (n > 4096) return fail(Code::corrupt, "{}: {} layers are out of range", file.path(), n);
+  h.n_layers += n;
+  h.answer_relative = TRY(read_relative(file, family, true));
+  return read_start(file, h);
 }
 
 // Which of the two keys a file has follows the name that its converter found in the config, not the
@@ -561,8 +567,10 @@ Result<bool> truth_or(const ModelFile& file, std::string_view key, bool absent) 
   return fail(Code::corrupt, "{}: '{}' is not a truth value", file.path(), file.shown_key(key));
 }
 
-Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
-  if (!family.block.has_layers) return read_table_numbers(file);
+namespace {
+
+// Those of one side where the sides are unlike, else those of the model.
+Result<HParams> read_side_numbers(const ModelFile& file, const FamilyRecord& family) {
   HParams h;
   TRY(read_activations(file, family.block, h));
   TRY(read_layers(file, family, h));
@@ -639,6 +647,34 @@ Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) 
       file.find("attention.query_pre_attn_scalar") == nullptr) {
     h.attn_scale = std::sqrt(static_cast<float>(h.n_heads) / static_cast<float>(h.n_embd));
   }
+  return h;
+}
+
+// Adds the numbers of an encoder that is unlike its decoder.
+Status read_unlike_sides(const ModelFile& file, const FamilyRecord& family, HParams& h) {
+  HParams encoder = TRY(read_side_numbers(EncoderNumbers(file), family));
+  encoder.bidirectional = true;
+  TRY(read_start(file, h));
+  if (h.ends_with_context || encoder.ends_with_context) {
+    const std::string_view side = encoder.ends_with_context ? "encoder." : "";
+    return fail(Code::unsupported,
+                "{}: '{}' changes with the length of a text, which is not supported beside an "
+                "encoder",
+                file.path(), file.shown_key(fmt::format("{}rope.scaling.ends_with_context", side)));
+  }
+  h.n_ctx_train = std::min(h.n_ctx_train, encoder.n_ctx_train);
+  h.n_encoder_layers = encoder.n_layers;
+  h.n_layers += encoder.n_layers;
+  h.encoder = std::make_shared<const HParams>(std::move(encoder));
+  return {};
+}
+
+}  // namespace
+
+Result<HParams> read_hparams(const ModelFile& file, const FamilyRecord& family) {
+  if (!family.block.has_layers) return read_table_numbers(file);
+  HParams h = TRY(read_side_numbers(file, family));
+  if (family.block.unlike_sides) TRY(read_unlike_sides(file, family, h));
   return h;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "device/ops.h"
 #include "family/family.h"
@@ -25,6 +26,9 @@ struct HParams {
   // an answer begins after.
   int64_t n_encoder_layers = 0;
   int32_t start_token = -1;
+  // BlockSpec::unlike_sides: the encoder's numbers; the others are then the decoder's. Null: they
+  // are both's.
+  std::shared_ptr<const HParams> encoder = nullptr;
   int64_t n_embd = 0;
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;         // of a layer with attention
@@ -103,6 +107,7 @@ struct HParams {
     return static_cast<double>(n_experts_used) / static_cast<double>(n_experts);
   }
   bool reads_source() const { return n_encoder_layers > 0; }
+  const HParams& of_encoder() const { return encoder != nullptr ? *encoder : *this; }
   // The type of the cache where none is asked for. What latent attention keeps is short already,
   // and a row's two parts would share a scale.
   // An encoder keeps nothing beyond a step; one before a decoder attends through its cache.

@@ -44,11 +44,12 @@ ModelInfo model_info(const Model& model) {
     info.weight_bytes += model.head->join.n_bytes() + model.head->output.n_bytes();
   }
   for (size_t i = 0; i < model.layers.size(); ++i) {
+    const bool repeats = i > 0 && model.plans[i].tensors == model.plans[i - 1].tensors;
     for (const RoleRow& row : role_rows()) {
       int64_t n_bytes = 0;
       const auto matrices = model.layers[i][row.role].matrices();
       for (const Weight& weight : matrices) n_bytes += weight.n_bytes();
-      info.weight_bytes += n_bytes;
+      if (!repeats) info.weight_bytes += n_bytes;
       if (matrices.empty() || std::cmp_equal(i, model.h.n_layers)) continue;  // the head's
       info.weight_bytes_per_token +=
           n_bytes / std::ssize(matrices) * model.plans[i].n_matrices_used(row.role);

@@ -6,6 +6,7 @@
 
 #include "format/xielu.h"
 #include "model/alibi.h"
+#include "model/encoder_numbers.h"
 
 namespace ruv {
 namespace {
@@ -167,21 +168,40 @@ Status plan_sharing_layers(const ModelFile& file, const HParams& h,
 
 // Which side of an encoder and a decoder a layer is of, and what follows from it. The decoder comes
 // last; its first layer's slots are lent to the encoder, whose keys and values are as large.
-void plan_side(LayerPlan& plan, const HParams& h, int64_t i) {
+void plan_side(LayerPlan& plan, const BlockSpec& block, const HParams& h, int64_t i) {
   plan.relative = h.relative;
   if (!h.reads_source()) {
-    plan.tensors = fmt::format("blk.{}.", i);
+    plan.side = block.only_source ? Side::source : Side::all;
+    plan.tensors = fmt::format("{}blk.{}.", block.only_source ? "enc." : "", i);
     return;
   }
   const bool encodes = i < h.n_encoder_layers;
   plan.side = encodes ? Side::source : Side::answer;
   plan.tensors =
       encodes ? fmt::format("enc.blk.{}.", i) : fmt::format("dec.blk.{}.", i - h.n_encoder_layers);
+  plan.n_source_embd = h.of_encoder().n_embd;
   if (!encodes) plan.relative = h.answer_relative;
   if (!encodes) return;
   plan.both_ways = true;
   plan.kv_layer = h.n_encoder_layers;
   plan.borrows_slots = true;
+}
+
+// Layers in turn have the weights of as many as the file counts. The group is rounded as the
+// reference rounds it.
+Status plan_groups(const ModelFile& file, std::vector<LayerPlan>& plans) {
+  constexpr std::string_view kCount = "layer_group_count";
+  const int64_t n = TRY(read_dimension(file, kCount));
+  if (n > std::ssize(plans)) {
+    return fail(Code::unsupported, "{}: '{}' {} is above the {} layers", file.path(),
+                file.shown_key(kCount), n, plans.size());
+  }
+  const auto n_layers = static_cast<double>(plans.size());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const double share = static_cast<double>(i) / (n_layers / static_cast<double>(n));
+    plans[i].tensors = fmt::format("blk.{}.", static_cast<int64_t>(share));
+  }
+  return {};
 }
 
 // What a layer has that is unlike others. Requires: attention.
@@ -438,6 +458,8 @@ int64_t LayerPlan::extent(LayerSize e) const {
   switch (e) {
     case LayerSize::embd:
       return n_embd;
+    case LayerSize::source_embd:
+      return n_source_embd;
     case LayerSize::q:
       return n_heads * head_dim;
     case LayerSize::k:
@@ -533,8 +555,11 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
   return layout;
 }
 
-Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,
-                                           const HParams& h, const RopePlans& rope) {
+namespace {
+
+// The layers that have these numbers.
+Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const FamilyRecord& family,
+                                                const HParams& h, const RopePlans& rope) {
   const BlockSpec& block = family.block;
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
@@ -604,13 +629,50 @@ Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRe
     }
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
-    plan_side(layers.back(), h, i);
+    plan_side(layers.back(), block, h, i);
     if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
     if (block.streams) plan_gate_cut(layers.back(), h, i);
     if (block.shared_blocks) plan_shared_block(layers, h);
     if (block.one_half) keep_one_half(layers.back(), h.ff_widths[static_cast<size_t>(i)]);
   }
   TRY(plan_sharing_layers(file, h, windowed, layers));
+  return layers;
+}
+
+// The encoder's layers before the decoder's, each planned by the numbers of its side. Encoders with
+// other heads than the decoder's use slots of their own, which their first layer keeps.
+Result<std::vector<LayerPlan>> plan_unlike_sides(const ModelFile& file, const FamilyRecord& family,
+                                                 const HParams& h, const RopePlans& rope) {
+  HParams decoder = h;
+  decoder.n_layers -= h.n_encoder_layers;
+  decoder.n_encoder_layers = 0;
+  std::vector<LayerPlan> answer = TRY(plan_side_layers(file, family, decoder, rope.of_side(false)));
+  const EncoderNumbers numbers(file);
+  std::vector<LayerPlan> plans =
+      TRY(plan_side_layers(numbers, family, *h.encoder, rope.of_side(true)));
+  const bool are_alike = plans.front().n_kv_heads == answer.front().n_kv_heads &&
+                         plans.front().head_dim == answer.front().head_dim;
+  plans.insert(plans.end(), answer.begin(), answer.end());
+  for (int64_t i = 0; i < h.n_layers; ++i) {
+    LayerPlan& plan = plans[static_cast<size_t>(i)];
+    plan_side(plan, family.block, h, i);
+    if (plan.side == Side::answer) {
+      plan.rope += plan.rope < 0 ? 0 : rope.n_of_source;
+    } else if (!are_alike) {
+      plan.kv_layer = i == 0 ? -1 : 0;
+      plan.borrows_slots = i > 0;
+    }
+  }
+  return plans;
+}
+
+}  // namespace
+
+Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,
+                                           const HParams& h, const RopePlans& rope) {
+  if (h.encoder != nullptr) return plan_unlike_sides(file, family, h, rope);
+  std::vector<LayerPlan> layers = TRY(plan_side_layers(file, family, h, rope));
+  if (family.block.repeats_layers) TRY(plan_groups(file, layers));
   return layers;
 }
 

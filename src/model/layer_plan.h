@@ -51,8 +51,9 @@ enum class Side : uint8_t { all, source, answer };
 
 struct LayerPlan {
   Side side = Side::all;
-  std::string tensors = {};  // what the names of its tensors begin with: "blk.3."
-  int64_t n_embd = 0;        // width of the residual stream, the same in all layers
+  std::string tensors = {};   // what the names of its tensors begin with: "blk.3."
+  int64_t n_embd = 0;         // width of the residual stream, the same in all layers of a side
+  int64_t n_source_embd = 0;  // of the encoder's, in layers that attend to it
   Norm norm = Norm::rms;
   float norm_eps = 0;
   NormPlace norm_place = NormPlace::pre;

@@ -119,6 +119,7 @@ struct Model {
   std::vector<LayerPlan> plans;    // one for each layer, and then the head's
   std::shared_ptr<Device> device;  // whose memory has the weights, in its form
   Weight token_embd;               // plain rows
+  Weight source_embd;              // the same of an encoder; empty: the same rows
   Weight position_embd;            // plain rows; learned positions only
   Weight token_types;              // plain rows; BlockSpec::token_types only
   NormWeights embd_norm;           // BlockSpec::embd_norm only

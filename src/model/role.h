@@ -142,7 +142,8 @@ enum class NormRole : uint8_t {
 };
 inline constexpr size_t kNormRoles = 23;
 
-// A length that a layer's plan gives a number: of the residual stream; all query heads, key heads
+// A length that a layer's plan gives a number: of the residual stream, and that of an encoder that
+// the layer attends to; all query heads, key heads
 // and value heads; what attention gives for all heads, and what its output projection reads; the
 // widths of latent attention: its short rows, the row that queries are made of, their two parts in
 // all heads, one head's part without positions, the rotated part, one head's values; what goes into
@@ -155,6 +156,7 @@ inline constexpr size_t kNormRoles = 23;
 // attention reads; the ranks of a shared block's uses; a single number.
 enum class LayerSize : uint8_t {
   embd,
+  source_embd,
   q,
   k,
   v,

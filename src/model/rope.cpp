@@ -7,6 +7,7 @@
 #include "base/elementary.h"
 #include "format/rope_scaling.h"
 #include "format/tensor_names.h"
+#include "model/encoder_numbers.h"
 
 namespace ruv {
 namespace {
@@ -222,8 +223,29 @@ Result<RopePlans> read_plans(const ModelFile& file, const FamilyRecord& family, 
 
 }  // namespace
 
+namespace {
+
+// Those of an encoder with numbers of its own, and then the decoder's.
+Result<RopePlans> read_both_sides(const ModelFile& file, const FamilyRecord& family,
+                                  const HParams& h) {
+  RopePlans plans = TRY(read_plans(EncoderNumbers(file), family, *h.encoder));
+  const RopePlans answer = TRY(read_plans(file, family, h));
+  if (plans.original_ctx > 0 || answer.original_ctx > 0) {
+    return fail(
+        Code::unsupported, "{}: '{}' is longrope, which is not supported beside an encoder",
+        file.path(),
+        file.shown_key(plans.original_ctx > 0 ? "encoder.rope.scaling.type" : "rope.scaling.type"));
+  }
+  plans.n_of_source = std::ssize(plans.plans);
+  plans.plans.insert(plans.plans.end(), answer.plans.begin(), answer.plans.end());
+  return plans;
+}
+
+}  // namespace
+
 Result<RopePlans> read_rope(const ModelFile& file, const FamilyRecord& family, const HParams& h) {
-  RopePlans plans = TRY(read_plans(file, family, h));
+  RopePlans plans =
+      TRY(h.encoder != nullptr ? read_both_sides(file, family, h) : read_plans(file, family, h));
   if (!family.turns_backwards) return plans;
   for (std::vector<RopePlan>* all : {&plans.plans, &plans.extended}) {
     for (RopePlan& plan : *all) {

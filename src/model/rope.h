@@ -16,6 +16,16 @@ struct RopePlans {
   // LongRoPE files have a second set, for sequences beyond the original context.
   std::vector<RopePlan> extended;
   int64_t original_ctx = 0;  // 0: no second set
+  // How many of the plans, the first ones, are those of an encoder with numbers of its own.
+  int64_t n_of_source = 0;
+
+  // Those of one side of such a model.
+  RopePlans of_side(bool source) const {
+    const auto middle = plans.begin() + n_of_source;
+    RopePlans side;
+    side.plans = source ? std::vector(plans.begin(), middle) : std::vector(middle, plans.end());
+    return side;
+  }
 
   // The plan of a layer with this window (0: none); -1: no plan.
   int64_t index_for(int64_t window) const {

@@ -3,6 +3,7 @@
 // attention to the source where its token is of the source, and else those of attention to the
 // answer.
 #include <algorithm>
+#include <span>
 
 #include "model/layer_step.h"
 
@@ -24,6 +25,12 @@ void append_rows(const Batch& from, const BatchSequence& sequence, Range rows, B
   };
   append(from.tokens, to.tokens);
   append(from.positions, to.positions);
+  // An answer's positions begin at 0, as its source's do.
+  if (rows.begin + sequence.first_position >= sequence.n_source) {
+    for (Position& position : std::span(to.positions).last(static_cast<size_t>(part.n_rows))) {
+      for (int32_t& axis : position) axis -= static_cast<int32_t>(sequence.n_source);
+    }
+  }
   append(from.token_types, to.token_types);
   for (const Range& block : from.blocks) {
     if (block.begin < first || block.end > end) continue;
@@ -70,15 +77,10 @@ void attend_to_source(const LayerStep& step) {
   const View q = cut(a.q, p.extent(LayerSize::q));
   const View out = cut(a.attn, p.extent(LayerSize::attn));
   step.multiply(Role::cross_q, q, a.h);
-  step.ops.attend(out, q,
-                  {.layer = step.layer,
-                   .n_heads = p.n_heads,
-                   .n_kv_heads = p.n_kv_heads,
-                   .key_dim = p.head_dim,
-                   .value_dim = p.value_dim,
-                   .scale = p.attn_scale,
-                   .softcap = p.attn_softcap,
-                   .of_source = true});
+  AttendParams params = attend_params(p, step.weights(), step.layer);
+  params.window = 0;
+  params.of_source = true;
+  step.ops.attend(out, q, params);
   step.multiply(Role::cross_o, a.h, out);
   if (!p.has(NormRole::cross_post)) return;
   const NormWeights& norm = step.weights()[NormRole::cross_post];

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/models/t5: a tiny random model that answers a source text, in both file forms,
-with the float32 logits of the reference implementation (transformers, eager attention).
+"""Makes tests/golden/models/t5 and t5gemma: tiny random models that answer a source text, the first
+in both file forms, with the float32 logits of the reference implementation (transformers, eager
+attention).
 
     python tests/golden/make_source_golden.py
 
-Needs torch, transformers, safetensors, gguf, numpy. golden.json holds `source`, `answer` ids from
+The second one's GGUF file is what the program writes, whose form is its own. Needs torch, transformers, safetensors, gguf, numpy. golden.json holds `source`, `answer` ids from
 the start token on, `logits` of every position of the answer, the `greedy` answer to the source, and
-`noise`: how far keys and values of half floats move the logits. model.gguf has the names and keys
+`noise`: how far keys and values of half floats move the logits. The sides of t5gemma have other
+widths and heads, windows that the texts exceed, and tables of their own. model.gguf has the names and keys
 that llama.cpp reads, without those of our own.
 """
 import json
 import pathlib
+import subprocess
+import sys
 
 import gguf
 import numpy as np
@@ -18,15 +22,34 @@ import safetensors.torch
 import torch
 import transformers
 
-FOLDER = pathlib.Path(__file__).resolve().parent / "models/t5"
+MODELS = pathlib.Path(__file__).resolve().parent / "models"
+PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build/release/apps/ruvllm/ruvllm"
 N_GREEDY = 8
+START = 3
 CONFIG = {
     "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "vocab_size": 61,
     "d_model": 16, "d_kv": 6, "d_ff": 22, "num_layers": 3, "num_decoder_layers": 2, "num_heads": 3,
     "relative_attention_num_buckets": 8, "relative_attention_max_distance": 128,
     "feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-5, "is_encoder_decoder": True,
-    "tie_word_embeddings": False, "decoder_start_token_id": 3, "pad_token_id": 0, "eos_token_id": 1,
+    "tie_word_embeddings": False, "decoder_start_token_id": START, "pad_token_id": 0, "eos_token_id": 1,
     "dropout_rate": 0.1, "n_positions": 64, "torch_dtype": "float32",
+}
+SIDE = {
+    "vocab_size": 61, "head_dim": 6, "rms_norm_eps": 1e-5, "max_position_embeddings": 64,
+    "rope_theta": 500.0, "hidden_activation": "gelu_pytorch_tanh", "pad_token_id": 0,
+    "bos_token_id": 2, "eos_token_id": 1,
+}
+GEMMA_CONFIG = {
+    "architectures": ["T5GemmaForConditionalGeneration"], "model_type": "t5gemma",
+    "is_encoder_decoder": True, "tie_word_embeddings": True, "decoder_start_token_id": START,
+    "encoder": {**SIDE, "hidden_size": 20, "num_hidden_layers": 3, "num_attention_heads": 4,
+                "num_key_value_heads": 2, "intermediate_size": 18, "query_pre_attn_scalar": 5,
+                "sliding_window": 9, "attn_logit_softcapping": 3.0},
+    "decoder": {**SIDE, "hidden_size": 15, "num_hidden_layers": 2, "num_attention_heads": 3,
+                "num_key_value_heads": 1, "intermediate_size": 24, "query_pre_attn_scalar": 7,
+                "sliding_window": 5, "attn_logit_softcapping": 4.0,
+                "final_logit_softcapping": 12.0},
+    "torch_dtype": "float32",
 }
 PARTS = {"layer.0.layer_norm": "attn_norm", "SelfAttention.q": "attn_q", "SelfAttention.k": "attn_k",
          "SelfAttention.v": "attn_v", "SelfAttention.o": "attn_o",
@@ -37,31 +60,37 @@ PARTS = {"layer.0.layer_norm": "attn_norm", "SelfAttention.q": "attn_q", "SelfAt
          "DenseReluDense.wo": "ffn_down"}
 
 
-def fill(model):
-    generator = torch.Generator().manual_seed(25)
+def fill(model, centre=1.0, seed=25):
+    generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.empty_like(p).uniform_(-1, 1, generator=generator)
-            if p.dim() == 1:
-                p.copy_(1 + 0.4 * noise)
+            if name == "model.decoder.norm.weight":  # of both signs: a tied head repeats tokens else
+                p.copy_(1.7 * noise - 1)
+            elif p.dim() == 1:
+                p.copy_(centre + 0.4 * noise)
             elif "relative" in name:
                 p.copy_(1.5 * noise)
-            elif name in ("shared.weight", "lm_head.weight"):
+            elif name in ("shared.weight", "lm_head.weight") or "embed_tokens" in name:
                 p.copy_(0.5 * noise)
             elif name.endswith("Attention.q.weight"):
                 p.copy_(noise * (0.4 / p.shape[1]) ** 0.5)
+            elif name.endswith("q_proj.weight"):
+                p.copy_(noise * (4 / p.shape[1]) ** 0.5)
             else:
                 p.copy_(noise * (2.2 / p.shape[1]) ** 0.5)
 
 
 def logits_of(model, source, answer):
     with torch.no_grad():
-        out = model(torch.tensor([source]), decoder_input_ids=torch.tensor([answer]), use_cache=False)
+        out = model(torch.tensor([source]), decoder_input_ids=torch.tensor([answer]), use_cache=False,
+                    attention_mask=torch.ones(1, len(source), dtype=torch.long),
+                    decoder_attention_mask=torch.ones(1, len(answer), dtype=torch.long))
     return out["logits"][0].numpy()
 
 
 def rounded(model, source, answer):
-    module = transformers.models.t5.modeling_t5
+    module = sys.modules[type(model).__module__]
     plain = module.eager_attention_forward
 
     def half(self, query, key, value, *args, **kwargs):
@@ -75,7 +104,7 @@ def rounded(model, source, answer):
 
 
 def greedy_of(model, source):
-    answer = [CONFIG["decoder_start_token_id"]]
+    answer = [START]
     gap = np.inf
     while len(answer) <= N_GREEDY:
         last = np.sort(logits_of(model, source, answer)[-1])
@@ -127,23 +156,37 @@ def tensors_of(model):
     return {name: p.detach().clone().contiguous() for name, p in model.named_parameters()}
 
 
-def main():
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    config = transformers.T5Config(**{k: v for k, v in CONFIG.items() if k != "model_type"})
-    model = transformers.T5ForConditionalGeneration._from_config(config, attn_implementation="eager")
+def made(config, config_class, model_class):
+    parsed = config_class(**{k: v for k, v in config.items() if k != "model_type"})
+    model = model_class._from_config(parsed, attn_implementation="eager")
+    return model.eval()
+
+
+def t5():
+    model = made(CONFIG, transformers.T5Config, transformers.T5ForConditionalGeneration)
     model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
-    model.eval()
     fill(model)
-    assert not config.scale_decoder_outputs
-    safetensors.torch.save_file(tensors_of(model), FOLDER / "model.safetensors",
+    assert not model.config.scale_decoder_outputs
+    return model
+
+
+def t5gemma():
+    model = made(GEMMA_CONFIG, transformers.T5GemmaConfig,
+                 transformers.T5GemmaForConditionalGeneration)
+    fill(model, centre=0.0, seed=5)
+    return model
+
+
+def write(name, model, config):
+    folder = MODELS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    safetensors.torch.save_file(tensors_of(model), folder / "model.safetensors",
                                 metadata={"format": "pt"})
-    (FOLDER / "config.json").write_text(json.dumps(CONFIG, indent=1) + "\n")
-    write_gguf(model, FOLDER / "model.gguf")
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     source = [int(i) for i in np.random.default_rng(3).integers(4, 61, 27)] + [1]
-    answer = [3] + [int(i) for i in np.random.default_rng(4).integers(4, 61, 22)]
+    answer = [START] + [int(i) for i in np.random.default_rng(4).integers(4, 61, 22)]
     logits = logits_of(model, source, answer)
-    loaded = transformers.T5ForConditionalGeneration.from_pretrained(
-        FOLDER, attn_implementation="eager")
+    loaded = type(model).from_pretrained(folder, attn_implementation="eager")
     assert np.array_equal(logits_of(loaded, source, answer), logits), "the folder differs"
     noise = float(np.abs(rounded(model, source, answer) - logits).max())
     for change in (logits_of(model, source[1:], answer), logits_of(model, source[:-1], answer),
@@ -154,8 +197,17 @@ def main():
     golden = {"source": source, "answer": answer, "greedy": greedy, "gap": gap, "noise": noise,
               "std": float(logits.std()),
               "logits": [[float(f"{x:.8g}") for x in row] for row in logits]}
-    (FOLDER / "golden.json").write_text(json.dumps(golden) + "\n")
-    print({k: golden[k] for k in ("greedy", "gap", "noise", "std")})
+    (folder / "golden.json").write_text(json.dumps(golden) + "\n")
+    print(name, {k: golden[k] for k in ("greedy", "gap", "noise", "std")})
+
+
+def main():
+    model = t5()
+    write("t5", model, CONFIG)
+    write_gguf(model, MODELS / "t5/model.gguf")
+    write("t5gemma", t5gemma(), GEMMA_CONFIG)
+    subprocess.run([PROGRAM, "quantize", "--model", MODELS / "t5gemma", "--type", "f32", "--force",
+                    "--out", MODELS / "t5gemma/model.gguf"], check=True)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,10 @@ double difference(const Rows& got, const Rows& want) {
   return worst;
 }
 
-TEST(SourceGolden, LogitsOfTheAnswer) {
-  const std::string folder = RUV_SOURCE_DIR "/tests/golden/models/t5";
+class SourceGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(SourceGolden, LogitsOfTheAnswer) {
+  const std::string folder = std::string(RUV_SOURCE_DIR "/tests/golden/models/") + GetParam();
   const Json golden = *parse_json(*read_text_file(folder + "/golden.json"), "golden.json");
   auto ids = golden.at("source").get<std::vector<Token>>();
   const int64_t n_source = std::ssize(ids);
@@ -68,6 +70,8 @@ TEST(SourceGolden, LogitsOfTheAnswer) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, SourceGolden, testing::Values("t5", "t5gemma"));
 
 }  // namespace
 }  // namespace ruv

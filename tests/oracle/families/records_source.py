@@ -1,5 +1,5 @@
 """Records of models that answer a source text: the first ids of a prompt."""
-from families.base import Family
+from families.base import GELU, PLAIN, Family
 
 
 class Answering(Family):
@@ -43,13 +43,16 @@ class Answering(Family):
         if d.chance(0.03):
             d.config["feed_forward_proj"] = d.pick("gated-gated-relu", "half-relu")
 
+    heads = ("own", "own", "other", "other", "other", "same")
+    extras = ([], [], [], ["copies"], ["cross_distances"])
+
     def draw(self, key):
         case = super().draw(key)
         d = self.more(key)
         source = d.pick(*self.source_lengths)
         case["file"]["prefix"] = True
-        case["file"]["head"] = d.pick("own", "own", "other", "other", "other", "same")
-        case["file"]["extras"] = d.pick([], [], [], ["copies"], ["cross_distances"])
+        case["file"]["head"] = d.pick(*self.heads)
+        case["file"]["extras"] = d.pick(*self.extras)
         return {**case, "source": source, "lengths": [source + n for n in case["lengths"]]}
 
     @staticmethod
@@ -76,4 +79,91 @@ class Umt5(Answering):
     hf_class, base_class = "UMT5ForConditionalGeneration", "UMT5Model"
 
 
-ANSWERING = (T5, Mt5, Umt5)
+class T5Encoder(Answering):
+    """Encoders of the three, alone."""
+    name, model_type = "t5encoder", "t5"
+    kinds = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+    inert = Answering.inert | {"tie_word_embeddings", "scale_decoder_outputs",
+                               "num_decoder_layers"}
+    moving = set()
+
+    def draw(self, key):
+        case = Family.draw(self, key)
+        d = self.more(key)
+        kind = d.pick(*self.kinds)
+        case["config"] |= {"model_type": kind, "architectures": [self.kinds[kind]]}
+        case["file"] |= {"prefix": True, "head": "own", "extras": d.pick([], [], ["copies"])}
+        return case
+
+
+class GemmaSide(Family):
+    """The settings of one side."""
+    divides = True
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+        d.config.setdefault("num_key_value_heads", d.config["num_attention_heads"])
+        d.config.setdefault("hidden_activation", "gelu_pytorch_tanh")
+
+    def settings(self, d):
+        d.put("rms_norm_eps", 1e-5, 1e-6, 1e-2, absent=0.2)
+        d.put("hidden_activation", *GELU)
+        d.put("query_pre_attn_scalar", 9, 16, 100, 256, d.head_dim)
+        d.put("attn_logit_softcapping", 50.0, 5.0, 2.5, absent=0.2, null=0.2)
+        d.put("final_logit_softcapping", 30.0, 6.0, 3.0, absent=0.2, null=0.2)
+        d.rope(PLAIN * 2 + ("linear", "linear", "yarn", "yarn", "llama3", "longrope", "dynamic"),
+               d.head_dim, d.positions_limit, partial=0)
+        d.window(null=0.02)
+        d.layer_types(0.25)
+        d.put("hidden_act", "relu", absent=0.9)
+        d.put("is_decoder", True, False, absent=0.8)
+
+    @staticmethod
+    def other_settings(d):
+        return {"attn_logit_softcapping": d.pick(50.0, 5.0, 2.5, None),
+                "query_pre_attn_scalar": d.pick(9, 16, 100, 256)}
+
+
+class T5Gemma(Answering):
+    """Gemma 2 on both sides, of sizes of their own."""
+    name = model_type = "t5gemma"
+    hf_class, base_class = "T5GemmaForConditionalGeneration", "T5GemmaModel"
+    goldens = 14
+    heads, extras = ("own", "own", "own", "other"), ([],)
+    inert = Answering.inert - {"max_position_embeddings"} | {
+        "classifier_dropout_rate", "cross_attention_hidden_size", "hidden_act",
+        "encoder.final_logit_softcapping"}
+    moving = set()
+
+    def sizes(self, d):
+        side, vocab = GemmaSide(), d.pick(61, 64, 71, 97, 128)
+        kept = d.config
+        kept["vocab_size"] = vocab
+        for name in ("encoder", "decoder"):
+            if name == "decoder" and d.chance(0.3):  # sides that are alike
+                kept[name] = {**kept["encoder"], **GemmaSide.other_settings(d)}
+                continue
+            d.config = {}
+            side.sizes(d)
+            side.settings(d)
+            d.config["vocab_size"] = vocab
+            kept[name] = d.config
+        d.config = kept
+
+    def settings(self, d):
+        c = d.config
+        d.put("tie_word_embeddings", True, False, False, absent=0.3, null=0)
+        d.put("decoder_start_token_id", 0, 3, absent=0.5, null=0)
+        d.put("is_encoder_decoder", True, absent=0.5, null=0)
+        if d.chance(0.3):
+            c |= {"dropout_rate": 0.1, "classifier_dropout_rate": 0.0}
+        if d.chance(0.3):
+            c["decoder"]["cross_attention_hidden_size"] = 7
+        if d.chance(0.03):
+            c["encoder"]["attention_bias"] = True
+        if d.chance(0.03):
+            c["decoder"]["vocab_size"] = c["encoder"]["vocab_size"] + 3
+
+
+ANSWERING = (T5, Mt5, Umt5, T5Gemma, T5Encoder)

@@ -37,24 +37,29 @@ ENCODERS = {"bert": "bert.", "roberta": "roberta.", "xlm-roberta": "roberta.",
             "camembert": "roberta.", "electra": "electra.", "distilbert": "distilbert.",
             "nomic_bert": "nomic_bert.", "jina_embeddings_v3": "roberta.", "gte": "gte.",
             "eurobert": "model.", "modernbert": "model.", "gemma3_text": "model.",
-            "mpnet": "mpnet.", "deberta-v2": "deberta."}
+            "mpnet": "mpnet.", "deberta-v2": "deberta.", "albert": "albert."}
+
+
+def class_named(config):
+    return (config.get("architectures") or [""])[0]
 
 
 def is_encoder(config):
     kind = config.get("model_type")
+    if class_named(config).endswith("EncoderModel"):
+        return True
     return kind in ENCODERS and (
         kind != "gemma3_text" or bool(config.get("use_bidirectional_attention")))
 
 
 def gives(config):
     """What is compared: logits, hidden or scores."""
-    names = config.get("architectures") or [""]
-    scores = is_encoder(config) and names[0].endswith("ForSequenceClassification")
+    scores = is_encoder(config) and class_named(config).endswith("ForSequenceClassification")
     return "scores" if scores else "hidden" if is_encoder(config) else "logits"
 
 
 # Classes that answer a source text, the first ids of a prompt.
-ANSWERING = ("t5", "mt5", "umt5")
+ANSWERING = ("t5", "mt5", "umt5", "t5gemma")
 
 
 def auto_class(config):
@@ -70,6 +75,8 @@ UNLISTED = {"mistral4": transformers.Mistral4ForCausalLM}
 
 def class_of(kind, config):
     """The class that computes models of a type, by the name that transformers gives the type."""
+    if class_named(config).endswith("EncoderModel"):
+        return getattr(transformers, class_named(config))
     return UNLISTED.get(kind) or auto_class(config)
 
 
@@ -86,11 +93,10 @@ def shapes_of(config):
         with torch.device("meta"):
             parsed = parse_config(config)
             maker = class_of(parsed.model_type, config)
-            unlisted = parsed.model_type in UNLISTED
-            model = maker(parsed) if unlisted else maker.from_config(
-                parsed, attn_implementation="eager")
+            model = maker.from_config(parsed, attn_implementation="eager") if hasattr(
+                maker, "from_config") else maker(parsed)
         kind = gives(config)
-        prefix = ENCODERS[config["model_type"]] if kind == "hidden" else ""
+        prefix = ENCODERS.get(config["model_type"], "") if kind == "hidden" else ""
         shapes = {prefix + name: tuple(p.shape) for name, p in model.state_dict().items()
                   if "pooler." not in name or kind == "scores"}
         for prefix in tied_modules(model):
@@ -216,6 +222,9 @@ class Model:
         if self.source > 0:
             more["decoder_input_ids"] = torch.tensor([ids[self.source:]])
             ids = ids[:self.source]
+            # Else some classes take padding tokens for no text.
+            more["attention_mask"] = torch.ones(1, len(ids), dtype=torch.long)
+            more["decoder_attention_mask"] = torch.ones_like(more["decoder_input_ids"])
         if self.second > 0:
             more["token_type_ids"] = torch.tensor([[int(i >= self.second) for i in range(len(ids))]])
         found = self.model(torch.tensor([ids]), **more)

@@ -54,6 +54,12 @@ def prompts_of(case):
     return [[(i + 1) % n_vocab if i == unplaced else i for i in ids] for ids in prompts]
 
 
+def sizes_of(config):
+    """Of objects of both sides as well: the sizes that a class has by itself are large."""
+    sizes = {k: v for k, v in config.items() if k in SIZES and v is not None}
+    return sizes | {k: sizes_of(config[k]) for k in ("encoder", "decoder") if k in config}
+
+
 def layout_of(case):
     """The tensors of the case's files: stored name: (name they are filled by, shape, role). The
     shapes are the reference's own."""
@@ -61,11 +67,11 @@ def layout_of(case):
     try:
         shapes = reference.shapes_of(config)
     except reference.Refused:
-        sizes = {k: v for k, v in config.items() if k in SIZES and v is not None}
-        shapes = reference.shapes_of(sizes)
+        shapes = reference.shapes_of(sizes_of(config))
     head = file["head"]
     if head == "absent" or head == "own" and is_tied(config):
-        shapes.pop("lm_head.weight", None)
+        for name in ("lm_head.weight", "lm_head.out_proj.weight"):
+            shapes.pop(name, None)
     copies = [name for name in shapes if name.endswith("coder.embed_tokens.weight")]
     if "shared.weight" in shapes and "copies" not in file["extras"]:
         for name in copies:

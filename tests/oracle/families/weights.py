@@ -49,9 +49,9 @@ def filled(name, shape, role, seed):
 def role_of(name, shape, model_type, heat):
     """(centre, spread) of a tensor: every norm, bias and projection moves the logits; `heat` scales
     queries and keys, so that windows, caps and scales matter."""
-    gemma = model_type.startswith("gemma") and not model_type.startswith(("gemma4", "gemma3n"))
+    gemma = model_type.startswith(("gemma", "t5gemma")) and not model_type.startswith(("gemma4", "gemma3n"))
     sandwich = model_type in ("gemma2", "gemma3_text", "gemma3", "gemma4_text", "gemma4_unified_text",
-                              "gemma3n_text")
+                              "gemma3n_text", "t5gemma")
     less_one = gemma or model_type == "recurrent_gemma" or model_type == "nemotron" or (
         model_type.startswith(("qwen3_5", "qwen3_next")) and "linear_attn" not in name)
     shift = -1.0 if less_one and "norm" in name else 0.0
@@ -64,7 +64,8 @@ def role_of(name, shape, model_type, heat):
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read
         if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm")):
             return heat + shift, 0.4
-        if sandwich and ("post_attention" in name or "post_feedforward" in name):
+        if sandwich and any(part in name for part in ("post_attention", "post_feedforward",
+                                                      "post_self_attn", "post_cross_attn")):
             return 0.6 + shift, 0.3
         return 1.0 + shift, 0.4
     if name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
