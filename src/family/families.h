@@ -113,6 +113,7 @@
   X(deberta)            \
   X(t5)                 \
   X(t5gemma)            \
+  X(t5encoder)          \
   X(model2vec)
 
 namespace ruv::family {

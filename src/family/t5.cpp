@@ -1,15 +1,16 @@
 // T5 and its descendants: an encoder and a decoder whose scores have a number of the head added for
 // the distance, in place of positions. T5 1.0 has no gates and divides the logits of its tied
 // embedding; UMT5 has numbers in each layer.
+#include <span>
+
 #include "family/families.h"
 
 namespace ruv::family {
 namespace {
+// Those of the encoder come first.
 constexpr TensorName kNames[] = {
     {"token_embd", "shared"},
-    {"output", "lm_head"},
     {"enc.output_norm", "encoder.final_layer_norm"},
-    {"dec.output_norm", "decoder.final_layer_norm"},
     {"enc.blk.{}.attn_norm", "encoder.block.{}.layer.0.layer_norm"},
     {"enc.blk.{}.attn_q", "encoder.block.{}.layer.0.SelfAttention.q"},
     {"enc.blk.{}.attn_k", "encoder.block.{}.layer.0.SelfAttention.k"},
@@ -21,6 +22,8 @@ constexpr TensorName kNames[] = {
     {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi_1"},
     {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi"},
     {"enc.blk.{}.ffn_down", "encoder.block.{}.layer.1.DenseReluDense.wo"},
+    {"output", "lm_head"},
+    {"dec.output_norm", "decoder.final_layer_norm"},
     {"dec.blk.{}.attn_norm", "decoder.block.{}.layer.0.layer_norm"},
     {"dec.blk.{}.attn_q", "decoder.block.{}.layer.0.SelfAttention.q"},
     {"dec.blk.{}.attn_k", "decoder.block.{}.layer.0.SelfAttention.k"},
@@ -38,7 +41,9 @@ constexpr TensorName kNames[] = {
     {"dec.blk.{}.ffn_up", "decoder.block.{}.layer.2.DenseReluDense.wi"},
     {"dec.blk.{}.ffn_down", "decoder.block.{}.layer.2.DenseReluDense.wo"},
 };
+constexpr size_t kEncoderNames = 13;
 constexpr NeutralKey kNeutral[] = {{"is_encoder_decoder", " true "}};
+constexpr NeutralKey kEitherSide[] = {{"is_encoder_decoder", " true false "}};
 constexpr HfClass kT5{.model_type = "t5",
                       .class_names = "T5ForConditionalGeneration T5Model",
                       .sizes = {.layers = "num_hidden_layers num_layers",
@@ -83,6 +88,20 @@ constexpr HfClass umt5() {
   return hf;
 }
 constexpr HfClass kClasses[] = {kT5, mt5(), umt5()};
+
+// The class of an encoder alone.
+constexpr HfClass encoder_of(HfClass hf, std::string_view class_names) {
+  hf.class_names = class_names;
+  hf.sizes.decoder_layers = {};
+  hf.always_tied = hf.divides_tied_logits = false;
+  hf.without_effect =
+      "dropout_rate classifier_dropout output_past scale_decoder_outputs num_decoder_layers";
+  hf.neutral = kEitherSide;
+  return hf;
+}
+constexpr HfClass kEncoderClasses[] = {encoder_of(kT5, "T5EncoderModel"),
+                                       encoder_of(mt5(), "MT5EncoderModel"),
+                                       encoder_of(umt5(), "UMT5EncoderModel")};
 }  // namespace
 
 constinit const FamilyRecord t5{
@@ -104,4 +123,24 @@ constinit const FamilyRecord t5{
     .embedding_copies = " encoder.embed_tokens.weight decoder.embed_tokens.weight ",
     .base_prefix = "",
     .classes = kClasses};
+
+constinit const FamilyRecord t5encoder{
+    .name = "t5encoder",
+    .published = "Sentence-T5, GTR-T5, Instructor; encoders of T5, mT5 and UMT5",
+    .block = {.bidirectional = true,
+              .only_source = true,
+              .positions = Positions::none,
+              .distances = Distances::numbers,
+              .gate_optional = true,
+              .act = Act::gelu_tanh},
+    .gguf_keys =
+        " attention.causal attention.relative_max_distance attention.own_distances "
+        "feed_forward_gated ",
+    .last_norm = "enc.output_norm",
+    .usual_attn_scale = 1,
+    .usual_names = false,
+    .own_names = std::span(kNames).first(kEncoderNames),
+    .embedding_copies = " encoder.embed_tokens.weight ",
+    .base_prefix = "",
+    .classes = kEncoderClasses};
 }  // namespace ruv::family

@@ -50,6 +50,7 @@ if not ctx:
     sys.exit(3)
 n_vocab = peer.llama_vocab_n_tokens(peer.llama_model_get_vocab(model))
 batch = peer.llama_batch_init(longest, 0, 1)
+alone = is_encoder and peer.llama_model_has_encoder(model)
 answers = []
 for ids in prompts:
     if not is_encoder:
@@ -58,7 +59,7 @@ for ids in prompts:
     for i, token in enumerate(ids):
         batch.token[i], batch.pos[i], batch.n_seq_id[i] = token, i, 1
         batch.seq_id[i][0], batch.logits[i] = 0, True
-    if peer.llama_decode(ctx, batch) != 0:
+    if (peer.llama_encode if alone else peer.llama_decode)(ctx, batch) != 0:
         sys.exit(4)
     found, n = ((peer.llama_get_embeddings, peer.llama_model_n_embd(model)) if is_encoder else
                 (peer.llama_get_logits, n_vocab))
