@@ -111,6 +111,7 @@
   X(gemma_embedding)    \
   X(mpnet)              \
   X(deberta)            \
+  X(albert)             \
   X(t5)                 \
   X(t5gemma)            \
   X(t5encoder)          \

@@ -18,6 +18,10 @@ Status read_hf_encoder(const Members& config, int64_t width, HfValues& out) {
   if (hf.whole_embeddings && config.is_set(kWidth) && TRY(config.positive(kWidth)) != width) {
     return config.wrong(kWidth, "differs from the hidden size", Code::unsupported);
   }
+  if (!hf.groups_key.empty()) {
+    out.set("layer_group_count", TRY(config.positive_or(hf.groups_key, 1)),
+            config.path_of(hf.groups_key));
+  }
   // Embeddings that are narrower than the stream pass a matrix.
   if (hf.embedding_width > 0) {
     const int64_t n = TRY(config.positive_or(kWidth, hf.embedding_width));

@@ -65,6 +65,8 @@ CLASSES = {
     "dbrx": ("dbrx", "DbrxConfig"), "mpnet": ("mpnet", "MPNetConfig"),
     "deberta-v2": ("deberta_v2", "DebertaV2Config"),
     "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedConfig"),
+    "albert": ("albert", "AlbertConfig"),
+    "t5gemma": ("t5gemma", "T5GemmaConfig"),
     "t5": ("t5", "T5Config"), "mt5": ("mt5", "MT5Config"), "umt5": ("umt5", "UMT5Config"),
     "glm4_moe": ("glm4_moe", "Glm4MoeConfig"), "dots1": ("dots1", "Dots1Config"),
     "ernie4_5_moe": ("ernie4_5_moe", "Ernie4_5_MoeConfig"),
@@ -113,6 +115,8 @@ PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", 
 TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
 ELSEWHERE = {"model2vec", "minicpm", "orion", "bailing_moe"}
+# Classes whose sides have objects of this class.
+SIDES = {"t5gemma": "T5GemmaModuleConfig"}
 # Folders with both, and the model_type of the class with the pictures.
 NESTED = {"gemma3": "gemma3", "gemma3n": "gemma3n", "gemma4": "gemma4",
           "gemma4_unified": "gemma4_unified", "exaone4_5": "exaone4_5", "llama4": "llama4", "qwen3_5": "qwen3_5", "qwen3_5_moe": "qwen3_5_moe"}
@@ -144,6 +148,8 @@ def keys_of_class(model_type, root):
     module = importlib.import_module(f"transformers.models.{folder}.configuration_{folder}")
     cls = getattr(module, name)
     keys = {field.name for field in dataclasses.fields(cls)} | set(cls.attribute_map)
+    if model_type in SIDES:
+        keys |= {field.name for field in dataclasses.fields(getattr(module, SIDES[model_type]))}
     modeling = root / "models" / folder / f"modeling_{folder}.py"
     if not modeling.exists():  # the class is computed as Llama
         modeling = root / "models/llama/modeling_llama.py"

@@ -54,6 +54,23 @@ class Bert(Encoder):
     scorer = "BertForSequenceClassification"
 
 
+class Albert(Encoder):
+    name = model_type = "albert"
+    hf_class, base_class = "AlbertForMaskedLM", "AlbertModel"
+    scorer = "AlbertForSequenceClassification"
+    inert, moving = Encoder.inert | {"classifier_dropout_prob", "is_decoder"}, set()
+
+    def own(self, d):
+        super().own(d)
+        c = d.config
+        d.put("embedding_size", c["hidden_size"], max(1, c["hidden_size"] - 3), 7, absent=0, null=0)
+        c["embedding_size"] = min(c["embedding_size"], c["hidden_size"])
+        c["num_hidden_layers"] = d.pick(1, 2, 3, 5)
+        d.put("num_hidden_groups", 1, 1, 2, 3, absent=0.4, null=0)
+        if d.chance(0.05):
+            c["inner_group_num"] = d.pick(1, 2)
+
+
 class AfterPadding(Encoder):
     """Positions begin after the padding token's id, which no text may have."""
     moving = Encoder.moving | {"pad_token_id"}
@@ -218,5 +235,5 @@ class ModernBert(Older):
         c["rope_parameters"] = kinds
 
 
-ENCODERS = (Bert, Roberta, XlmRoberta, Camembert, Electra, DistilBert, NomicBert, JinaV3, Gte,
-            EuroBert, ModernBert)
+ENCODERS = (Bert, Albert, Roberta, XlmRoberta, Camembert, Electra, DistilBert, NomicBert, JinaV3,
+            Gte, EuroBert, ModernBert)
