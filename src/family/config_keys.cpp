@@ -242,6 +242,11 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (hf.global_head_dim > 0) claim(kUnlikeHeadKeys);
   if (hf.streams.n > 0) claim(kStreamKeys);
   if (family.block.shared_blocks) claim(kSharedBlockKeys);
+  for (const std::string_view key :
+       {hf.widths.heads, hf.widths.kv_heads, hf.widths.ff_factors, hf.widths.ff_divisor_key,
+        hf.widths.group_key, hf.tie_key}) {
+    claim(key);
+  }
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");
   if (family.attn_softcap.computed) claim("attn_logit_softcapping");
   if (family.final_softcap.computed) claim("final_logit_softcapping");

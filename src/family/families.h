@@ -85,6 +85,7 @@
   X(bailingmoe2)        \
   X(bailingmoe)         \
   X(orion)              \
+  X(openelm)            \
   X(minicpm)            \
   X(qwen35moe)          \
   X(rwkv4)              \

@@ -133,9 +133,10 @@ struct BlockSpec {
   // Those without a window may have keys for values. The last layers may read the keys and values
   // of an earlier one, with wider feed-forwards, and all may read an input of their own.
   bool unlike_layers = false;
-  bool norms_values = false;   // values of heads are normalised, without weights
-  bool scales_layers = false;  // after each layer the stream is multiplied by a number of its own
-  bool streams = false;        // several residual streams (model/stream_plan.h)
+  bool widths_by_layer = false;  // layers may differ in heads and the feed-forward's width
+  bool norms_values = false;     // values of heads are normalised, without weights
+  bool scales_layers = false;    // after each layer the stream is multiplied by a number of its own
+  bool streams = false;          // several residual streams (model/stream_plan.h)
   // Before the scans of some layers are blocks that share weights (model/shared_plan.h).
   bool shared_blocks = false;
   // Which layers have positions, where the file does not say it per layer: those that see all keys

@@ -69,6 +69,14 @@ struct HfStreams {
   int64_t active = 0;
   int64_t low_rank = 0;
 };
+// Lists with the heads, key heads and factor of the feed-forward's width of each layer, and what
+// that width must divide by: the key, and its default. Without names the class has none.
+struct HfLayerWidths {
+  std::string_view heads = {}, kv_heads = {}, ff_factors = {};
+  std::string_view ff_divisor_key = {};
+  int64_t ff_divisor = 0;
+  std::string_view group_key = {};  // how many heads share a key head
+};
 // A class that scores texts: its names, the tensors of its two matrices (without a first one it has
 // one only) and of a norm between them, and the activation after the first, or the key that says
 // it.
@@ -181,7 +189,9 @@ struct HfClass {
   int64_t sharing_layers = 0;
   int64_t layer_input = 0;
   HfStreams streams = {};
+  HfLayerWidths widths = {};  // BlockSpec::widths_by_layer
   bool tied = false;
+  std::string_view tie_key = "tie_word_embeddings";
   // Encoders. The number of token types, by type_vocab_size, where the block has any; the first
   // position is that after the padding token's id; and embeddings may have a width of their own.
   int64_t token_types = 0;

@@ -87,6 +87,7 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.norms_values, "normalised v")
       .add_if(block.gated_attention, "gated attention")
       .add_if(block.unlike_layers, "layers that share keys and values")
+      .add_if(block.widths_by_layer, "heads and widths by layer")
       .add_if(block.windows == Windows::all, block.windows_are_chunks ? "chunks" : "windows")
       .add_if(block.windows == Windows::periodic,
               fmt::format("windows in all but every {} layer", nth(block.window_period)))

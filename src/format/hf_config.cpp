@@ -150,6 +150,7 @@ Status ConfigReader::read_ff_list(std::string_view key) {
 
 // The feed-forward's width; 0 where there is none.
 Status ConfigReader::read_ff() {
+  if (block_.widths_by_layer) return {};  // read with the heads
   if (block_.mixers == Mixers::state_space) {
     out_.set("feed_forward_length", int64_t{0}, "");
     return {};
@@ -215,6 +216,10 @@ Status ConfigReader::read_heads() {
   if (block_.mixers == Mixers::state_space) {
     out_.set("attention.head_count", int64_t{0}, "");
     return read_hf_state_space(config_, {n_layers_, 0, 0}, width_, out_);
+  }
+  if (block_.widths_by_layer) {
+    head_dim_ = TRY(read_hf_layer_widths(config_, n_layers_, width_, out_));
+    return {};
   }
   const std::string_view heads = name_of(hf_.sizes.heads);
   const int64_t n_heads = TRY(config_.positive_or(heads, hf_.n_heads));
@@ -320,7 +325,7 @@ Status ConfigReader::read_block() {
 Status ConfigReader::read_tied() {
   const std::string_view tied = hf_.block_keys || hf_.short_tie_key
                                     ? name_of("tie_embedding tie_word_embeddings")
-                                    : "tie_word_embeddings";
+                                    : hf_.tie_key;
   const bool said = TRY(config_.truth(tied)).value_or(hf_.tied);
   config_out_.tied_embeddings = said || hf_.always_tied;
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));

@@ -459,8 +459,8 @@ TEST(HfConfig, Qwen3MoeRefusesNumbersOfNoModel) {
 }
 
 TEST(HfConfig, UnknownArchitectureKeepsItsName) {
-  const HfConfig config = parse({{"architectures", {"OpenELMForCausalLM"}}});
-  EXPECT_EQ(config.architecture, "OpenELMForCausalLM");
+  const HfConfig config = parse({{"architectures", {"NoSuchForCausalLM"}}});
+  EXPECT_EQ(config.architecture, "NoSuchForCausalLM");
   EXPECT_EQ(config.metadata.size(), 1U);
   EXPECT_EQ(parse({{"model_type", "qwen2"},
                    {"hidden_size", 8},

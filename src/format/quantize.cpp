@@ -38,7 +38,8 @@ MixFacts facts_of(const ModelFile& model) {
   MixFacts facts;
   facts.n_layers = model.integer("block_count").value_or(0);
   facts.n_experts = model.integer("expert_count").value_or(0);
-  const int64_t n_heads = model.integer("attention.head_count").value_or(1);
+  const auto heads = model.integers("attention.head_count").value_or(std::vector<int64_t>{1});
+  const int64_t n_heads = heads.empty() ? 1 : std::ranges::max(heads);
   // Layers without key heads have no matrices that depend on their number.
   const auto counts = model.integers("attention.head_count_kv").value_or(std::vector{n_heads});
   const int64_t n_kv_heads = counts.empty() ? 0 : std::ranges::max(counts);

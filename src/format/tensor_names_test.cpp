@@ -65,6 +65,8 @@ TEST(TensorNames, SelectiveScans) {
 }
 
 TEST(TensorNames, FamiliesBeforeLlama) {
+  EXPECT_EQ(gguf("transformer.layers.3.attn.qkv_proj.weight", "openelm"), "blk.3.attn_qkv.weight");
+  EXPECT_EQ(gguf("transformer.layers.3.ffn.proj_1.weight", "openelm"), "blk.3.ffn_gate.weight");
   EXPECT_EQ(gguf("gpt_neox.embed_in.weight", "gptneox"), "token_embd.weight");
   EXPECT_EQ(gguf("layers.3.attention.dense.bias", "gptneox"), "blk.3.attn_output.bias");
   EXPECT_EQ(gguf("embed_out.weight", "gptneox"), "output.weight");

@@ -297,11 +297,42 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
   return {};
 }
 
+// One number for all layers, or an array with one for each.
+Result<std::vector<int64_t>> read_widths(const ModelFile& file, std::string_view key,
+                                         int64_t n_layers, int64_t least) {
+  std::vector<int64_t> widths = TRY(file.integers(key));
+  if (widths.size() == 1) widths.resize(static_cast<size_t>(n_layers), widths[0]);
+  if (std::ssize(widths) != n_layers) {
+    return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
+                file.shown_key(key), widths.size(), n_layers);
+  }
+  for (const int64_t n : widths) {
+    if (n >= least && n <= kMaxDimension) continue;
+    return fail(Code::corrupt, "{}: '{}' = {} is out of range [{}, {}]", file.path(),
+                file.shown_key(key), n, least, kMaxDimension);
+  }
+  return widths;
+}
+
+// The heads of each layer: one number for all or an array.
+Status read_query_heads(const ModelFile& file, const BlockSpec& block, HParams& h) {
+  constexpr std::string_view kKey = "attention.head_count";
+  if (!block.widths_by_layer) {
+    h.n_heads = TRY(read_dimension(file, kKey));
+    h.heads.assign(static_cast<size_t>(h.n_layers), h.n_heads);
+    return {};
+  }
+  h.heads = TRY(read_widths(file, kKey, h.n_layers, 1));
+  h.n_heads = std::ranges::max(h.heads);
+  return {};
+}
+
 // The key heads of each layer: one number for all, or an array of one for each. Layers that have
 // any have equally many.
 Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) {
   constexpr std::string_view kKey = "attention.head_count_kv";
   std::vector<int64_t> counts = {h.n_heads};
+  if (block.widths_by_layer) counts = h.heads;
   if (file.find(kKey) != nullptr) counts = TRY(file.integers(kKey));
   if (counts.size() == 1) {
     counts.resize(static_cast<size_t>(h.n_layers), counts[0]);
@@ -327,7 +358,7 @@ Status read_kv_heads(const ModelFile& file, const BlockSpec& block, HParams& h) 
       return fail(Code::corrupt, "{}: '{}' = {} is out of range [1, {}]", file.path(),
                   file.shown_key(kKey), n, kMaxDimension);
     }
-    if (n != most && !attends_not && !block.unlike_layers) {
+    if (n != most && !attends_not && !block.unlike_layers && !block.widths_by_layer) {
       return fail(Code::unsupported, "{}: '{}': layers with {} and {} key heads in one model",
                   file.path(), file.shown_key(kKey), n, most);
     }
@@ -398,16 +429,12 @@ Status scale_latent_scores(const ModelFile& file, HParams& h) {
 
 Status check_heads(const ModelFile& file, const HParams& h) {
   if (h.n_heads == 0) return {};
-  for (const int64_t n : h.kv_heads) {
-    if (n == 0 || h.n_heads % n == 0) continue;
+  for (size_t i = 0; i < h.kv_heads.size(); ++i) {
+    const int64_t n = h.kv_heads[i] > 0 ? h.kv_heads[i] : h.n_kv_heads;
+    if (h.heads[i] % n == 0) continue;
     return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
-                file.shown_key("attention.head_count"), h.n_heads,
+                file.shown_key("attention.head_count"), h.heads[i],
                 file.shown_key("attention.head_count_kv"), n);
-  }
-  if (h.n_heads % h.n_kv_heads != 0) {
-    return fail(Code::corrupt, "{}: '{}' {} is not a multiple of '{}' {}", file.path(),
-                file.shown_key("attention.head_count"), h.n_heads,
-                file.shown_key("attention.head_count_kv"), h.n_kv_heads);
   }
   const int64_t widest = std::max({h.head_dim, h.value_dim, h.local_head_dim});
   if (widest > kMaxHeadDim || h.n_heads > 4096) {
@@ -417,30 +444,17 @@ Status check_heads(const ModelFile& file, const HParams& h) {
   return {};
 }
 
-// One for each layer, 0 where it has something else. Layers may have different ones where they are
-// unlike each other or halves of a block.
+// Layers may have different ones where they are unlike each other or halves of a block; 0: it has
+// something else.
 Status read_ff_widths(const ModelFile& file, const BlockSpec& block, HParams& h) {
-  constexpr std::string_view kKey = "feed_forward_length";
-  h.ff_widths = TRY(file.integers(kKey));
-  if (std::ssize(h.ff_widths) == 1) {
-    h.ff_widths.resize(static_cast<size_t>(h.n_layers), h.ff_widths[0]);
-  }
-  if (std::ssize(h.ff_widths) != h.n_layers) {
-    return fail(Code::corrupt, "{}: '{}' has {} numbers for {} layers", file.path(),
-                file.shown_key(kKey), h.ff_widths.size(), h.n_layers);
-  }
+  h.ff_widths = TRY(read_widths(file, "feed_forward_length", h.n_layers, block.one_half ? 0 : 1));
   h.n_ff = std::ranges::max(h.ff_widths);
-  for (const int64_t n : h.ff_widths) {
-    if (n < (block.one_half ? 0 : 1) || n > kMaxDimension) {
-      return fail(Code::corrupt, "{}: '{}' = {} is out of range [{}, {}]", file.path(),
-                  file.shown_key(kKey), n, block.one_half ? 0 : 1, kMaxDimension);
-    }
-  }
   return {};
 }
 
 Status read_feed_forwards(const ModelFile& file, const BlockSpec& block, HParams& h) {
-  if (block.one_half || block.unlike_layers) return read_ff_widths(file, block, h);
+  const bool by_layer = block.one_half || block.unlike_layers || block.widths_by_layer;
+  if (by_layer) return read_ff_widths(file, block, h);
   if (block.mixers == Mixers::state_space) return {};
   h.n_ff = TRY(read_dimension(file, "feed_forward_length"));
   return {};
@@ -580,7 +594,7 @@ Result<HParams> read_side_numbers(const ModelFile& file, const FamilyRecord& fam
   TRY(read_feed_forwards(file, family.block, h));
   TRY(read_experts(file, family, h));
   const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
-  if (has_heads) h.n_heads = TRY(read_dimension(file, "attention.head_count"));
+  if (has_heads) TRY(read_query_heads(file, family.block, h));
   const bool is_latent = family.block.mixers == Mixers::latent;
   const bool is_mixed = family.block.mixers == Mixers::delta_or_latent;
   if (!is_latent) TRY(read_kv_heads(file, family.block, h));

@@ -31,6 +31,7 @@ struct HParams {
   std::shared_ptr<const HParams> encoder = nullptr;
   int64_t n_embd = 0;
   int64_t n_heads = 0;
+  std::vector<int64_t> heads;     // of each layer; n_heads is the most
   int64_t n_kv_heads = 0;         // of a layer with attention
   std::vector<int64_t> kv_heads;  // of each layer; 0: it has something else in place of attention
   int64_t n_conv_taps = 0;        // rows that a convolution sums
@@ -55,7 +56,7 @@ struct HParams {
   SharedPlan shared = {};
   LatentPlan latent = {};
   int64_t n_ff = 0;
-  // By layer, BlockSpec::one_half and unlike_layers only; 0: it has no such half.
+  // By layer, BlockSpec::one_half, unlike_layers and widths_by_layer only; 0: it has no such half.
   std::vector<int64_t> ff_widths;
   Act act = Act::silu;
   bool gates = true;         // feed-forwards are gated

@@ -744,5 +744,35 @@ TEST(HParamsUnlikeLayers, ValuesAreAsWideAsKeys) {
   EXPECT_NE(h.error().message().find("attention.value_length_swa"), std::string::npos);
 }
 
+TEST(HParams, LayersMayDifferInHeadsAndWidths) {
+  Numbers file("openelm");
+  file.set_integers("attention.head_count", {4, 6, 2, 8})
+      .set_integers("attention.head_count_kv", {2, 3, 2, 1})
+      .set_integers("feed_forward_length", {32, 48, 16, 96})
+      .set("attention.key_length", int64_t{16});
+  const HParams h = file.read();
+  EXPECT_EQ(h.n_heads, 8);
+  EXPECT_EQ(h.n_kv_heads, 3);
+  const std::vector<LayerPlan> plans = file.plans();
+  EXPECT_EQ(plans[1].n_heads, 6);
+  EXPECT_EQ(plans[1].n_kv_heads, 3);
+  EXPECT_EQ(plans[1].n_ff, 48);
+  EXPECT_EQ(plans[3].extent(LayerSize::q), 8 * 16);
+  const CacheLayout layout = cache_layout(plans);
+  EXPECT_EQ(layout.layers[1].shape.n_heads, 3);
+  EXPECT_EQ(layout.layers[3].shape.n_heads, 1);
+  for (const auto& [key, wrong] :
+       {std::pair("attention.head_count", std::vector<int64_t>{4, 6, 2}),
+        std::pair("attention.head_count", std::vector<int64_t>{4, 5, 2, 8}),
+        std::pair("attention.head_count_kv", std::vector<int64_t>{2, 0, 2, 1}),
+        std::pair("feed_forward_length", std::vector<int64_t>{32, 48, 0, 96})}) {
+    Numbers other = file;
+    const auto opened = other.set_integers(key, wrong).open();
+    const auto read = read_hparams(*opened, *find_family("openelm"));
+    ASSERT_FALSE(read) << key;
+    EXPECT_NE(read.error().message().find(key), std::string::npos) << read.error().message();
+  }
+}
+
 }  // namespace
 }  // namespace ruv

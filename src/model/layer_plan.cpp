@@ -108,7 +108,7 @@ float share_of_halved(const ModelFile& file, const HParams& h, int64_t layer) {
 }
 
 // What follows attention or convolution.
-void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParams& h,
+void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParams& h, int64_t i,
                        bool experts) {
   const BlockSpec& block = family.block;
   const ExpertSpec& spec = family.experts;
@@ -117,7 +117,7 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   if (block.mixers == Mixers::state_space) plan.feed_forward = FeedForward::none;
   plan.act = h.act;
   plan.scan_act = block.one_half || block.shared_blocks ? h.scan_act : h.act;
-  plan.n_ff = h.n_ff;
+  plan.n_ff = block.widths_by_layer ? h.ff_widths[static_cast<size_t>(i)] : h.n_ff;
   plan.ff_scales = h.ff_scales;
   if (!experts) return;
   plan.feed_forward = spec.beside_dense ? FeedForward::gated_and_experts : FeedForward::experts;
@@ -604,7 +604,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
          .state_space = attends && !has_both ? StateSpacePlan{} : h.state_space,
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
          .streams = h.streams,
-         .n_heads = attends ? h.n_heads : 0,
+         .n_heads = attends ? h.heads[static_cast<size_t>(i)] : 0,
          .n_kv_heads = n_kv_heads,
          .head_dim = is_latent ? h.latent.key_dim() : h.head_dim,
          .value_dim = is_latent ? h.latent.kv_rank : h.value_dim,
@@ -624,11 +624,11 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
          .attn_scale = h.attn_scale_of(i),
          .attn_softcap = h.attn_softcap});
     if (attends && h.positions == Positions::alibi) {
-      layers.back().alibi_slopes = alibi_slopes(h.n_heads, h.max_alibi_bias);
+      layers.back().alibi_slopes = alibi_slopes(layers.back().n_heads, h.max_alibi_bias);
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
-    plan_feed_forward(layers.back(), family, h, with_experts[static_cast<size_t>(i)]);
+    plan_feed_forward(layers.back(), family, h, i, with_experts[static_cast<size_t>(i)]);
     plan_side(layers.back(), block, h, i);
     if (block.unlike_layers) plan_unlike(layers.back(), block, h, i);
     if (block.streams) plan_gate_cut(layers.back(), h, i);

@@ -114,7 +114,7 @@ PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", 
 # Classes of the towers beside a decoder.
 TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
-ELSEWHERE = {"model2vec", "minicpm", "orion", "bailing_moe"}
+ELSEWHERE = {"model2vec", "openelm", "minicpm", "orion", "bailing_moe"}
 # Classes whose sides have objects of this class.
 SIDES = {"t5gemma": "T5GemmaModuleConfig"}
 # Folders with both, and the model_type of the class with the pictures.

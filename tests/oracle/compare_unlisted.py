@@ -178,7 +178,39 @@ def orion(d):
     return c, shapes | {name.replace(".weight", ".bias"): shape for name, shape in norms.items()}
 
 
-FAMILIES = {"minicpm": minicpm, "bailingmoe": bailing, "bailingmoe2": bailing2, "orion": orion}
+def openelm(d):
+    dim, n_layers, hidden, group = d.choice((4, 8, 10, 16)), d.choice((1, 2, 3)), 24, d.choice((1, 2, 3))
+    kv_heads = [d.choice((1, 2, 3)) for _ in range(n_layers)]
+    factors = [d.choice((0.5, 0.61, 1.0, 2.3, 4.0)) for _ in range(n_layers)]
+    divisor = d.choice((4, 8, 16))
+    c = {"model_type": "openelm", "architectures": ["OpenELMForCausalLM"],
+         "vocab_size": d.choice((61, 64, 97)), "num_transformer_layers": n_layers, "model_dim": hidden,
+         "head_dim": dim, "num_query_heads": [n * group for n in kv_heads], "num_kv_heads": kv_heads,
+         "num_gqa_groups": group, "ffn_multipliers": factors, "ffn_dim_divisor": divisor,
+         "max_context_length": d.choice((64, 128)), "rope_freq_constant": d.choice((10000, 500)),
+         "normalize_qk_projections": d.choice((True, True, False)), "ffn_with_glu": True,
+         "activation_fn_name": "swish", "share_input_output_layers": d.choice((True, False)),
+         "normalization_layer_name": "rms_norm"}
+    shapes = {"transformer.token_embeddings.weight": (c["vocab_size"], hidden),
+              "transformer.norm.weight": (hidden,)}
+    if not c["share_input_output_layers"]:
+        shapes["lm_head.weight"] = (c["vocab_size"], hidden)
+    for i, (n_kv, factor) in enumerate(zip(kv_heads, factors)):
+        exact = factor * hidden
+        inner = max(divisor, int(exact + divisor / 2) // divisor * divisor)
+        inner += divisor * (inner < 0.9 * exact)
+        at, n = f"transformer.layers.{i}.", n_kv * group
+        shapes |= {at + "attn_norm.weight": (hidden,), at + "ffn_norm.weight": (hidden,),
+                   at + "attn.qkv_proj.weight": ((n + 2 * n_kv) * dim, hidden),
+                   at + "attn.out_proj.weight": (hidden, n * dim),
+                   at + "ffn.proj_1.weight": (2 * inner, hidden),
+                   at + "ffn.proj_2.weight": (hidden, inner)}
+        if c["normalize_qk_projections"]:
+            shapes |= {at + f"attn.{part}_norm.weight": (dim,) for part in "qk"}
+    return c, shapes
+
+
+FAMILIES = {"openelm": openelm, "minicpm": minicpm, "bailingmoe": bailing, "bailingmoe2": bailing2, "orion": orion}
 BY_PEER = {"orion"}  # llama.cpp is the reference
 
 
@@ -251,7 +283,7 @@ def one_file(family, key, args):
 
 def reference_rows(python, folder, prompts):
     done = subprocess.run([python, "-c", REFERENCE, str(folder), json.dumps(prompts)],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise RuntimeError(done.stderr[-400:])
     return [np.array(rows) for rows in json.loads(done.stdout)]
@@ -275,7 +307,7 @@ def drawn(family, key):
     d = Draw(key)
     config, shapes = FAMILIES[family](d)
     seed, heat = d.getrandbits(32), d.choice((0.8, 1.2, 1.7))
-    if config["tie_word_embeddings"]:
+    if config.get("tie_word_embeddings"):
         shapes.pop("lm_head.weight")
     return {"name": key, "config": config, "dtype": "f32", "shards": 1, "seed": seed,
             "lengths": list(LENGTHS),
@@ -358,7 +390,9 @@ def role(name, shape, heat):
         return 0.0, 0.2
     if name.endswith(("query_layernorm.weight", "key_layernorm.weight")):
         return heat, 0.4
-    return weights.role_of(name.replace("word_embeddings", "embed_tokens"), shape, "llama", heat)
+    for embeddings in ("word_embeddings", "token_embeddings"):
+        name = name.replace(embeddings, "embed_tokens")
+    return weights.role_of(name, shape, "llama", heat)
 
 
 def main():

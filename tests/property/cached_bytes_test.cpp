@@ -342,6 +342,7 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
      true},
     {"shared_blocks_f16", "tests/golden/families/zamba2.json#zamba2_blocks_by_turns", KvType::f16,
      60, false, true},
+    {"heads_by_layer_f16", "tests/golden/families/openelm.json#goldens/openelm/10", KvType::f16,
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, CachedBytes, testing::ValuesIn(kCachedBytesCases),

@@ -1,0 +1,89 @@
+// What configs say of heads and widths of single layers.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "format/hf_config.h"
+
+namespace ruv {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+class Config {
+ public:
+  explicit Config(const Json& json) : parsed_(parse_hf_config(json.dump(), "config.json")) {}
+
+  std::string error() const {
+    return parsed_ ? parsed_->faults.first().message() : parsed_.error().message();
+  }
+  bool is_tied() const { return parsed_->tied_embeddings; }
+  template <class T>
+  T get(std::string_view key) const {
+    return std::get<T>(parsed_->metadata.at(fmt::format("{}.{}", parsed_->architecture, key)));
+  }
+  Integers integers(std::string_view key) const {
+    return get<std::shared_ptr<const MetaArray>>(key)->integers;
+  }
+
+ private:
+  Result<HfConfig> parsed_;
+};
+
+std::string error_of(const Json& json) { return Config(json).error(); }
+
+Json widths() {
+  return {{"model_type", "openelm"},
+          {"model_dim", 100},
+          {"num_transformer_layers", 3},
+          {"num_query_heads", {4, 6, 2}},
+          {"num_kv_heads", {2, 3, 1}},
+          {"ffn_multipliers", {0.5, 0.1, 2.38}},
+          {"ffn_dim_divisor", 16},
+          {"num_gqa_groups", 2},
+          {"vocab_size", 50}};
+}
+
+TEST(HfLayerWidths, ListsGiveEachLayerItsOwn) {
+  const Config config(widths());
+  ASSERT_EQ(config.error(), "");
+  EXPECT_EQ(config.integers("attention.head_count"), Integers({4, 6, 2}));
+  EXPECT_EQ(config.integers("attention.head_count_kv"), Integers({2, 3, 1}));
+  // 50 is nearest to 48; 10 is below one multiple; 238 to 240.
+  EXPECT_EQ(config.integers("feed_forward_length"), Integers({48, 16, 240}));
+  EXPECT_EQ(config.get<int64_t>("attention.key_length"), 128);
+  EXPECT_EQ(config.get<int64_t>("context_length"), 2048);
+  EXPECT_FALSE(config.get<bool>("use_qk_norm") || config.is_tied());
+  Json tied = widths();
+  tied["share_input_output_layers"] = true;
+  EXPECT_TRUE(Config(tied).is_tied());
+}
+
+TEST(HfLayerWidths, AWidthIsNotFarBelowWhatTheFactorSays) {
+  Json json = widths();
+  json["ffn_dim_divisor"] = 64;
+  json["ffn_multipliers"] = {0.72, 0.71, 1.0};  // 64 is below nine tenths of 72
+  const Config config(json);
+  ASSERT_EQ(config.error(), "");
+  EXPECT_EQ(config.integers("feed_forward_length"), Integers({128, 64, 128}));
+}
+
+TEST(HfLayerWidths, WrongListsAreRefusedByTheirKey) {
+  const auto with = [](const char* key, const Json& value) {
+    Json json = widths();
+    json[key] = value;
+    return error_of(json);
+  };
+  for (const char* key : {"num_query_heads", "num_kv_heads", "ffn_multipliers"}) {
+    for (const Json& value : {Json({4, 6}), Json({4, 0, 2}), Json({4, -1, 2}), Json(4),
+                              Json({4, "6", 2}), Json(nullptr)}) {
+      EXPECT_NE(with(key, value).find(key), std::string::npos) << key << " " << value.dump();
+    }
+  }
+  EXPECT_NE(with("num_gqa_groups", 3).find("num_gqa_groups"), std::string::npos);
+  EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("rope_scaling"), std::string::npos);
+  EXPECT_NE(with("ffn_with_glu", false).find("ffn_with_glu"), std::string::npos);
+  EXPECT_NE(with("ffn_multipliers", {1e300, 1, 1}).find("ffn_multipliers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv
