@@ -218,6 +218,20 @@ struct GatedRecurrenceParams {
   const Vector* rate = nullptr;  // below 0
 };
 
+// A matrix memory (mLSTM). Rows have n_heads · key_dim numbers, q and k, n_heads · value_dim, v,
+// and a number for each head, the gates.
+struct MatrixMemoryInputs {
+  View q, k, v, input_gate, forget_gate;
+};
+struct MatrixMemoryParams {
+  int64_t layer = 0;        // whose running states are read and written
+  int64_t state_begin = 0;  // float32 of them that come before the heads'
+  int64_t n_heads = 0;
+  int64_t key_dim = 0;  // of a head
+  int64_t value_dim = 0;
+  float eps = 0;
+};
+
 // A selective scan makes a step of each number: softplus(scale · number + bias), at least `least`
 // and at most `most`.
 struct ScanSteps {
@@ -382,6 +396,15 @@ class Ops {
   // the batch asks for. Requires: a state frame for each sequence.
   virtual void gated_recurrence(View x, View input_gate, View decay_gate,
                                 const GatedRecurrenceParams& params) = 0;
+  // A matrix memory along the rows of each sequence (Beck et al., 2024). Each head has a matrix C
+  // (keys, values), a row n of keys and a number m, by which exponents are kept small:
+  //   m' = max(ln σ(f) + m, i);  a = exp(ln σ(f) + m - m');  b = exp(i - m')
+  //   C = a C + b k vᵀ;  n = a n + b k;  out = Cᵀ u / (max(|nᵀ u|, exp(-m')) + eps);  m = m'
+  // with u = q / √key_dim and the gates i and f as they are given. Running state: of each head C, n
+  // and m. Writes the states that the batch asks for. Requires: a state frame for each sequence;
+  // out overlaps no input.
+  virtual void matrix_memory(View out, const MatrixMemoryInputs& in,
+                             const MatrixMemoryParams& params) = 0;
   // Selective scans (Gu and Dao, 2023). With a row's step d, the state S (n_state, columns) and the
   // result are
   //   S = exp(rate · d) S + b (d · x)ᵀ;  out = cᵀ S + skip · x

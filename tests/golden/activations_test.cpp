@@ -85,6 +85,11 @@ class NotingOps final : public Ops {
     ops_.gated_recurrence(x, input_gate, decay_gate, params);
     note(x);
   }
+  void matrix_memory(View out, const MatrixMemoryInputs& in,
+                     const MatrixMemoryParams& params) override {
+    ops_.matrix_memory(out, in, params);
+    note(out);
+  }
   void scan_columns(View out, const ColumnScanInputs& in, const ColumnScanParams& params) override {
     ops_.scan_columns(out, in, params);
     note(out);

@@ -46,6 +46,8 @@ class CpuOps final : public Ops {
   void delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) override;
   void gated_recurrence(View x, View input_gate, View decay_gate,
                         const GatedRecurrenceParams& params) override;
+  void matrix_memory(View out, const MatrixMemoryInputs& in,
+                     const MatrixMemoryParams& params) override;
   void scan_columns(View out, const ColumnScanInputs& in, const ColumnScanParams& params) override;
   void scan_heads(View out, const HeadScanInputs& in, const HeadScanParams& params) override;
   void token_shift(View out, View x, const TokenShiftParams& params) override;
@@ -163,6 +165,9 @@ class CpuOps final : public Ops {
   // Some columns of one sequence. gates: of the input and of the decay.
   void recur(const BatchSequence& sequence, Range columns, View x, const std::array<View, 2>& gates,
              const GatedRecurrenceParams& params) const;
+  // One head of one sequence.
+  void remember(const BatchSequence& sequence, int64_t head, View out, const MatrixMemoryInputs& in,
+                const MatrixMemoryParams& params, int thread);
   // Some columns, or one head, of one sequence.
   void scan_columns_of(const BatchSequence& sequence, Range columns, View out,
                        const ColumnScanInputs& in, const ColumnScanParams& params, int thread);
