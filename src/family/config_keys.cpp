@@ -177,6 +177,9 @@ std::string_view mixer_keys(Mixers mixers) {
     case Mixers::gated_recurrence:
       return "block_types lru_width conv1d_width logits_soft_cap attention_window_size "
              "sliding_window";
+    case Mixers::matrix_memory:
+      return "qk_dim_factor v_dim_factor ffn_proj_factor ffn_round_up_to_multiple_of gate_soft_cap "
+             "output_logit_soft_cap eps";
     default:
       return {};
   }
@@ -244,7 +247,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   if (family.block.shared_blocks) claim(kSharedBlockKeys);
   for (const std::string_view key :
        {hf.widths.heads, hf.widths.kv_heads, hf.widths.ff_factors, hf.widths.ff_divisor_key,
-        hf.widths.group_key, hf.tie_key}) {
+        hf.widths.group_key, hf.tie_key, hf.memory.heads}) {
     claim(key);
   }
   if (hf.query_scalar > 0) claim("query_pre_attn_scalar");

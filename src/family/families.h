@@ -94,6 +94,7 @@
   X(rwkv7)              \
   X(recurrent_gemma)    \
   X(olmo_hybrid)        \
+  X(xlstm)              \
   X(mamba)              \
   X(mamba2)             \
   X(granitehybrid)      \

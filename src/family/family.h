@@ -38,7 +38,8 @@ enum class Windows : uint8_t { none, all, periodic };
 // rule, the time mix of RWKV, a gated linear recurrence or a state space; or latent attention in
 // all of them (model/latent_plan.h); or state spaces in all, which have nothing else; or in all a
 // state space beside attention; or latent attention in some and in the others the gated delta rule
-// with a decay of each channel of a key (DeltaHeads::by_channel).
+// with a decay of each channel of a key (DeltaHeads::by_channel); or a matrix memory in all
+// (model/matrix_memory.h).
 enum class Mixers : uint8_t {
   attention,
   short_conv,
@@ -49,7 +50,8 @@ enum class Mixers : uint8_t {
   state_space,
   state_or_attention,
   state_and_attention,
-  delta_or_latent
+  delta_or_latent,
+  matrix_memory
 };
 // What the scan of a state space (model/state_space.h) has rates and steps for: columns (Mamba) or
 // heads (Mamba 2).
@@ -111,6 +113,7 @@ struct BlockSpec {
   bool down_bias = false;    // of these the last one alone
   bool output_bias = false;  // the projection after attention alone
   bool head_bias = false;    // the output matrix
+  bool gate_bias = false;    // the gates of a matrix memory
   bool expert_bias = false;  // the router and the experts
   // Each number that attention gives is multiplied by the sigmoid of one more that the queries'
   // matrix gives.

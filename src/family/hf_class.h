@@ -77,6 +77,17 @@ struct HfLayerWidths {
   int64_t ff_divisor = 0;
   std::string_view group_key = {};  // how many heads share a key head
 };
+// Keys of a class with a matrix memory: the width of queries and keys and that of values, as shares
+// of the stream's, and the share of the feed-forward's width, which is rounded up to a multiple;
+// the limits of gates and logits, and what divisors have added. Names but that of heads are given.
+struct HfMatrixMemory {
+  std::string_view heads = {};  // empty: the class has none
+  int64_t n_heads = 0;
+  double key_share = 0, value_share = 0, ff_share = 0;
+  int64_t ff_multiple = 0;
+  double gate_cap = 0, logit_cap = 0;
+  double eps = 0;
+};
 // A class that scores texts: its names, the tensors of its two matrices (without a first one it has
 // one only) and of a norm between them, and the activation after the first, or the key that says
 // it.
@@ -190,6 +201,7 @@ struct HfClass {
   int64_t layer_input = 0;
   HfStreams streams = {};
   HfLayerWidths widths = {};  // BlockSpec::widths_by_layer
+  HfMatrixMemory memory = {};
   bool tied = false;
   std::string_view tie_key = "tie_word_embeddings";
   // Encoders. The number of token types, by type_vocab_size, where the block has any; the first

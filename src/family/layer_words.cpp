@@ -73,6 +73,7 @@ void add_attention(const BlockSpec& block, Words& words) {
               "latent attention in some layers, in the others the gated delta rule with decays of "
               "channels")
       .add_if(block.mixers == Mixers::time_mix, "time mix and channel mix")
+      .add_if(block.mixers == Mixers::matrix_memory, "a matrix memory")
       .add_if(block.mixers == Mixers::gated_recurrence, "gated linear recurrence in some layers")
       .add_if(block.mixers == Mixers::state_space,
               by_head ? "selective scans by head" : "selective scans by column")

@@ -46,7 +46,7 @@ class ConfigReader {
     TRY(read_sizes());
     if (out_.family().is_draft_head) TRY(kept(read_hf_draft_head(config_, out_)));
     TRY(kept(read_heads()));
-    if (block_.mixers == Mixers::state_space) TRY(kept(read_block()));
+    if (head_dim_ == 0) TRY(kept(read_block()));
     if (head_dim_ > 0) TRY(read_rest());
     return check_hf_keys(config_, out_);
   }
@@ -150,7 +150,8 @@ Status ConfigReader::read_ff_list(std::string_view key) {
 
 // The feed-forward's width; 0 where there is none.
 Status ConfigReader::read_ff() {
-  if (block_.widths_by_layer) return {};  // read with the heads
+  const bool with_heads = block_.widths_by_layer || block_.mixers == Mixers::matrix_memory;
+  if (with_heads) return {};  // both are read at once
   if (block_.mixers == Mixers::state_space) {
     out_.set("feed_forward_length", int64_t{0}, "");
     return {};
@@ -217,6 +218,7 @@ Status ConfigReader::read_heads() {
     out_.set("attention.head_count", int64_t{0}, "");
     return read_hf_state_space(config_, {n_layers_, 0, 0}, width_, out_);
   }
+  if (block_.mixers == Mixers::matrix_memory) return read_hf_matrix_memory(config_, width_, out_);
   if (block_.widths_by_layer) {
     head_dim_ = TRY(read_hf_layer_widths(config_, n_layers_, width_, out_));
     return {};
@@ -330,8 +332,9 @@ Status ConfigReader::read_tied() {
   config_out_.tied_embeddings = said || hf_.always_tied;
   out_.set("tie_word_embeddings", config_out_.tied_embeddings, config_.path_of(tied));
   // Classes of such layers have an output matrix of their own, whatever the key says.
-  const bool ties_none =
-      hf_.state_space.layers == HfStateLayers::halves || block_.mixers == Mixers::delta_or_latent;
+  const bool ties_none = hf_.state_space.layers == HfStateLayers::halves ||
+                         block_.mixers == Mixers::delta_or_latent ||
+                         block_.mixers == Mixers::matrix_memory;
   if (config_out_.tied_embeddings && ties_none) {
     return config_.wrong(tied, "is true, but this model class ties no matrix", Code::unsupported);
   }

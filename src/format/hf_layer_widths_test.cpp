@@ -1,4 +1,4 @@
-// What configs say of heads and widths of single layers.
+// What configs say of heads and widths of single layers, and of matrix memories.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -83,6 +83,45 @@ TEST(HfLayerWidths, WrongListsAreRefusedByTheirKey) {
   EXPECT_NE(with("rope_scaling", {{"type", "linear"}}).find("rope_scaling"), std::string::npos);
   EXPECT_NE(with("ffn_with_glu", false).find("ffn_with_glu"), std::string::npos);
   EXPECT_NE(with("ffn_multipliers", {1e300, 1, 1}).find("ffn_multipliers"), std::string::npos);
+}
+
+Json memory() {
+  return {{"model_type", "xlstm"}, {"hidden_size", 100},    {"num_blocks", 2},
+          {"num_heads", 5},        {"qk_dim_factor", 0.55}, {"vocab_size", 50}};
+}
+
+TEST(HfMatrixMemory, WidthsAreSharesOfTheStream) {
+  const Config config(memory());
+  ASSERT_EQ(config.error(), "");
+  EXPECT_EQ(config.get<int64_t>("block_count"), 2);
+  EXPECT_EQ(config.get<int64_t>("matrix_memory.head_count"), 5);
+  EXPECT_EQ(config.get<int64_t>("matrix_memory.key_length"), 11);
+  EXPECT_EQ(config.get<int64_t>("matrix_memory.value_length"), 20);
+  EXPECT_EQ(config.get<int64_t>("feed_forward_length"), 320) << "266.7, to a multiple of 64";
+  EXPECT_EQ(config.get<double>("matrix_memory.gate_softcapping"), 15);
+  EXPECT_EQ(config.get<double>("final_logit_softcapping"), 30);
+  EXPECT_EQ(config.get<double>("matrix_memory.epsilon"), 1e-6);
+}
+
+TEST(HfMatrixMemory, OtherFormsAreRefusedByTheirKey) {
+  const auto with = [](const char* key, const Json& value) {
+    Json json = memory();
+    json[key] = value;
+    return error_of(json);
+  };
+  const std::pair<const char*, Json> others[] = {
+      {"use_bias", true},         {"weight_mode", "fused"},
+      {"add_out_norm", false},    {"inference_state_dtype", "bfloat16"},
+      {"qk_dim_factor", 0.51},    {"v_dim_factor", 0},
+      {"v_dim_factor", 0.001},    {"gate_soft_cap", 0},
+      {"ffn_proj_factor", -1.0},  {"output_logit_soft_cap", -3},
+      {"embedding_dim", 64},      {"tie_word_embeddings", true},
+      {"qk_dim_factor", 1e300},   {"eps", -1e-6},
+      {"ffn_proj_factor", 1e300},
+  };
+  for (const auto& [key, value] : others) {
+    EXPECT_NE(with(key, value).find(key), std::string::npos) << key << " " << value.dump();
+  }
 }
 
 }  // namespace

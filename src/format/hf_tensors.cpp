@@ -78,6 +78,9 @@ bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
   if (gguf_name.ends_with(".ssm_out.bias")) return flag_of(*this, "ssm_out_bias");
   if (gguf_name.ends_with(".ssm_conv1d.bias")) return flag_of(*this, "conv_bias");
   if (gguf_name.find(".recurrence_") != gguf_name.npos) return true;
+  if (gguf_name.find(".memory_") != gguf_name.npos) {
+    return gguf_name.ends_with("_in.bias") || gguf_name.ends_with("_forget.bias");
+  }
   if (gguf_name.find(".exp_probs_b.") != gguf_name.npos) {
     return flag_of(*this, "expert_choice_bias");
   }

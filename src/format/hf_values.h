@@ -91,6 +91,8 @@ Result<int64_t> read_hf_unlike_layers(const Members& config, const HfUsualLayer&
 // The heads and feed-forward widths of each layer; gives the size of a head. Fails: corrupt.
 Result<int64_t> read_hf_layer_widths(const Members& config, int64_t n_layers, int64_t width,
                                      HfValues& out);
+// The sizes of a matrix memory and of the feed-forward. `width`: of the stream. Fails: corrupt.
+Status read_hf_matrix_memory(const Members& config, int64_t width, HfValues& out);
 // Residual streams beside each other, and what comes with them. Fails: corrupt.
 Status read_hf_streams(const Members& config, int64_t n_layers, HfValues& out);
 // Blocks that share weights, before the scans of some layers, by a count of key heads; the size of

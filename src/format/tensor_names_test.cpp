@@ -64,6 +64,14 @@ TEST(TensorNames, SelectiveScans) {
   EXPECT_EQ(names("mamba2").hf_of("blk.3.ssm_norm.weight"), "backbone.layers.3.mixer.norm.weight");
 }
 
+TEST(TensorNames, MatrixMemories) {
+  EXPECT_EQ(gguf("backbone.blocks.3.mlstm_layer.igate_preact.bias", "xlstm"),
+            "blk.3.memory_in.bias");
+  EXPECT_EQ(gguf("backbone.blocks.3.mlstm_layer.ogate_preact.weight", "xlstm"),
+            "blk.3.memory_gate.weight");
+  EXPECT_EQ(gguf("backbone.out_norm.weight", "xlstm"), "output_norm.weight");
+}
+
 TEST(TensorNames, FamiliesBeforeLlama) {
   EXPECT_EQ(gguf("transformer.layers.3.attn.qkv_proj.weight", "openelm"), "blk.3.attn_qkv.weight");
   EXPECT_EQ(gguf("transformer.layers.3.ffn.proj_1.weight", "openelm"), "blk.3.ffn_gate.weight");

@@ -237,8 +237,10 @@ OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
                          widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
       .max_experts = h.n_experts,
       .max_chosen = h.n_experts_used,
-      .max_state_keys = std::max({h.delta.key_dim, h.time_mix.head_dim, h.state_space.n_state}),
-      .max_state_values = std::max({h.delta.value_dim, h.time_mix.head_dim, scan_values})};
+      .max_state_keys =
+          std::max({h.delta.key_dim, h.time_mix.head_dim, h.state_space.n_state, h.memory.key_dim}),
+      .max_state_values =
+          std::max({h.delta.value_dim, h.time_mix.head_dim, scan_values, h.memory.value_dim})};
   for (const LayerPlan& plan : model.plans) {
     if (plan.n_kv_heads == 0) continue;
     limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});

@@ -318,6 +318,10 @@ class Binder {
     if (plan.mixer == Mixer::gated_recurrence) {
       TRY(source_.noted(prefix_ + "recurrence_", bind_recurrence(plan, w)));
     }
+    if (plan.memory.exists()) {
+      const std::string name = name_of("memory_norm");
+      w.inner_norm = TRY(source_.upload(TRY(source_.vector(name, plan.memory.n_inner()))));
+    }
     if (plan.state_space.exists()) {
       TRY(source_.noted(prefix_ + "ssm_", bind_state_space(plan, w)));
     }

@@ -158,6 +158,9 @@ void mix(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
     case Mixer::gated_recurrence:
       mix_recurrence({ops, m, i, a, adapt});
       break;
+    case Mixer::matrix_memory:
+      mix_memory({ops, m, i, a, adapt});
+      break;
     case Mixer::none:
       break;
     case Mixer::time_mix:

@@ -554,6 +554,12 @@ Status read_sides(const ModelFile& file, const FamilyRecord& family, HParams& h)
   return read_start(file, h);
 }
 
+// Whether layers may have heads of queries.
+bool may_attend(Mixers mixers) {
+  return mixers != Mixers::time_mix && mixers != Mixers::state_space &&
+         mixers != Mixers::matrix_memory;
+}
+
 // Which of the two keys a file has follows the name that its converter found in the config, not the
 // kind of norm: Nemotron-H's RMS norms and PhiMoE's layer norms have the other.
 std::string_view norm_eps_key(const ModelFile& file, Norm norm) {
@@ -590,10 +596,10 @@ Result<HParams> read_side_numbers(const ModelFile& file, const FamilyRecord& fam
   TRY(read_layers(file, family, h));
   TRY(read_sides(file, family, h));
   h.n_embd = TRY(read_dimension(file, "embedding_length"));
-  const bool only_scans = family.block.mixers == Mixers::state_space;
   TRY(read_feed_forwards(file, family.block, h));
   TRY(read_experts(file, family, h));
-  const bool has_heads = family.block.mixers != Mixers::time_mix && !only_scans;
+  h.memory = TRY(read_matrix_memory(file, family));
+  const bool has_heads = may_attend(family.block.mixers);
   if (has_heads) TRY(read_query_heads(file, family.block, h));
   const bool is_latent = family.block.mixers == Mixers::latent;
   const bool is_mixed = family.block.mixers == Mixers::delta_or_latent;

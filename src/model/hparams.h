@@ -10,6 +10,7 @@
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/matrix_memory.h"
 #include "model/relative_plan.h"
 #include "model/shared_plan.h"
 #include "model/state_space.h"
@@ -38,6 +39,7 @@ struct HParams {
   DeltaHeads delta = {};          // of layers with linear attention
   TimeMixPlan time_mix = {};      // of layers with a time mix
   GatedRecurrencePlan recurrence = {};
+  MatrixMemoryPlan memory = {};
   StateSpacePlan state_space = {};
   int64_t halve_every = 0;  // layers after which the stream is halved; 0: never
   int64_t head_dim = 0;     // of queries and keys; of latent attention, of a query head

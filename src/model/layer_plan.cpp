@@ -107,6 +107,15 @@ float share_of_halved(const ModelFile& file, const HParams& h, int64_t layer) {
   return std::ldexp(1.0F, static_cast<int>(-layer / h.halve_every));
 }
 
+// What layers have in the place of attention.
+Mixer other_mixer(const BlockSpec& block, const HParams& h) {
+  if (h.delta.n_values > 0) return Mixer::delta_net;
+  if (block.mixers == Mixers::time_mix) return Mixer::time_mix;
+  if (block.mixers == Mixers::gated_recurrence) return Mixer::gated_recurrence;
+  if (h.state_space.exists()) return Mixer::state_space;
+  return h.memory.exists() ? Mixer::matrix_memory : Mixer::short_conv;
+}
+
 // What follows attention or convolution.
 void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParams& h, int64_t i,
                        bool experts) {
@@ -335,6 +344,14 @@ int64_t LayerPlan::n_matrices(Role role) const {
     case Role::recurrence_y:
     case Role::recurrence_out:
       return one_if(mixer == Mixer::gated_recurrence);
+    case Role::memory_q:
+    case Role::memory_k:
+    case Role::memory_v:
+    case Role::memory_gate:
+    case Role::memory_in:
+    case Role::memory_forget:
+    case Role::memory_out:
+      return one_if(memory.exists());
     case Role::state_z:
     case Role::state_x:
     case Role::state_out:
@@ -461,11 +478,11 @@ int64_t LayerPlan::extent(LayerSize e) const {
     case LayerSize::source_embd:
       return n_source_embd;
     case LayerSize::q:
-      return n_heads * head_dim;
+      return n_heads * head_dim + memory.n_keys();
     case LayerSize::k:
-      return n_kv_heads * head_dim;
+      return n_kv_heads * head_dim + memory.n_keys();
     case LayerSize::v:
-      return n_kv_heads * value_dim;
+      return n_kv_heads * value_dim + memory.n_inner();
     case LayerSize::attn:
       return n_heads * value_dim;
     case LayerSize::o:
@@ -495,17 +512,18 @@ int64_t LayerPlan::extent(LayerSize e) const {
       return mixer == Mixer::time_mix           ? time_mix.n_inner
              : mixer == Mixer::gated_recurrence ? recurrence.n_columns
              : state_space.exists()             ? state_space.n_inner
+             : memory.exists()                  ? memory.n_inner()
                                                 : delta.n_inner();
     case LayerSize::state:
       return state_space.n_state;
     case LayerSize::steps:
       return state_space.n_steps;
     case LayerSize::value_heads:
-      return delta.n_values;
+      return delta.n_values + memory.n_heads;
     case LayerSize::delta_low:
       return delta.by_channel ? delta.value_dim : 0;
     case LayerSize::decays:
-      return delta.n_decays();
+      return delta.n_decays() + memory.n_heads;
     case LayerSize::ff:
       return n_ff;
     case LayerSize::expert_row:
@@ -548,7 +566,7 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
     if (p.keeps_tokens()) layer.shape = {p.n_kv_heads, p.head_dim, p.value_dim};
     layer.shape.state_bytes =
         (p.n_convolved_numbers() + p.delta.n_state() + p.time_mix.state_numbers(p.n_embd) +
-         p.recurrence.n_columns + p.state_space.n_matrix()) *
+         p.recurrence.n_columns + p.state_space.n_matrix() + p.memory.n_state()) *
         int64_t{sizeof(float)};
     layout.layers.push_back(layer);
   }
@@ -564,11 +582,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
-  const Mixer other = h.delta.n_values > 0                       ? Mixer::delta_net
-                      : block.mixers == Mixers::time_mix         ? Mixer::time_mix
-                      : block.mixers == Mixers::gated_recurrence ? Mixer::gated_recurrence
-                      : h.state_space.exists()                   ? Mixer::state_space
-                                                                 : Mixer::short_conv;
+  const Mixer other = other_mixer(block, h);
   const bool has_both = block.mixers == Mixers::state_and_attention || block.shared_blocks;
   const PositionScale growth = TRY(query_growth(file, family, h.window));
   std::vector<Xielu> xielus;
@@ -602,6 +616,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
          .time_mix = h.time_mix,
          .recurrence = attends ? GatedRecurrencePlan{} : h.recurrence,
          .state_space = attends && !has_both ? StateSpacePlan{} : h.state_space,
+         .memory = h.memory,
          .halves = h.halve_every > 0 && (i + 1) % h.halve_every == 0,
          .streams = h.streams,
          .n_heads = attends ? h.heads[static_cast<size_t>(i)] : 0,

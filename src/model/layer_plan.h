@@ -11,6 +11,7 @@
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
 #include "model/latent_plan.h"
+#include "model/matrix_memory.h"
 #include "model/relative_plan.h"
 #include "model/role.h"
 #include "model/rope.h"
@@ -32,7 +33,8 @@ enum class FeedForward : uint8_t { dense, gated, experts, gated_and_experts, cha
 // convolution of the same kind; through short rows that all heads share (model/latent_plan.h);
 // through averages or matrices that decay (model/time_mix.h); through a recurrence of columns
 // (model/gated_recurrence.h); or through the states of a selective scan (model/state_space.h),
-// which a layer with attention may have beside it. none: it is a feed-forward alone.
+// which a layer with attention may have beside it; or through a matrix memory
+// (model/matrix_memory.h). none: it is a feed-forward alone.
 enum class Mixer : uint8_t {
   attention,
   short_conv,
@@ -41,6 +43,7 @@ enum class Mixer : uint8_t {
   time_mix,
   gated_recurrence,
   state_space,
+  matrix_memory,
   none
 };
 
@@ -72,6 +75,7 @@ struct LayerPlan {
   TimeMixPlan time_mix = {};
   GatedRecurrencePlan recurrence = {};
   StateSpacePlan state_space = {};
+  MatrixMemoryPlan memory = {};
   bool halves = false;  // the stream after it is divided by 2
   StreamPlan streams = {};
   SharedPlan shared = {};  // before a state space

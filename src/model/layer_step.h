@@ -79,6 +79,8 @@ void delta_net(const LayerStep& step);
 
 // A gated linear recurrence, as above.
 void mix_recurrence(const LayerStep& step);
+// A matrix memory, as above.
+void mix_memory(const LayerStep& step);
 // A state space of h, which its result takes the place of.
 void mix_state_space(const LayerStep& step, View h);
 // Time mix, as above; and channel mix: of a.h2, the normalised stream, to a.h.

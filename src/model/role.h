@@ -16,7 +16,9 @@ namespace ruv {
 // values are made of. attn_gate: what attention's results are gated by. q_a to v_b: of latent
 // attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
 // delta_gate, beta, decay: what gates its results, its writing and its forgetting, where decays are
-// of channels made of narrow rows, gate_low and decay_low; delta_out: after it. state_z, state_x,
+// of channels made of narrow rows, gate_low and decay_low; delta_out: after it. memory_q to
+// memory_v: what a matrix memory is read and written by; memory_gate, memory_in, memory_forget:
+// what gates its results, its writing and its forgetting; memory_out: after it. state_z, state_x,
 // state_steps: what a selective scan is gated by, what it reads, and the steps of its heads;
 // state_low, state_b, state_c: of what its columns read, and state_up, which makes their steps of
 // state_low's row; state_out: after it. router: gives each row a number for each expert; the roles
@@ -58,6 +60,13 @@ enum class Role : uint8_t {
   recurrence_x,
   recurrence_y,
   recurrence_out,
+  memory_q,
+  memory_k,
+  memory_v,
+  memory_gate,
+  memory_in,
+  memory_forget,
+  memory_out,
   state_z,
   state_x,
   state_steps,
@@ -105,7 +114,7 @@ enum class Role : uint8_t {
   up_high,
   block_out
 };
-inline constexpr size_t kRoles = 76;
+inline constexpr size_t kRoles = 83;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these

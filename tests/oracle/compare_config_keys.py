@@ -103,6 +103,7 @@ CLASSES = {
     "jina_embeddings_v3": ("jina_embeddings_v3", "JinaEmbeddingsV3Config"),
     "gte": ("gte", "GteConfig"), "eurobert": ("eurobert", "EuroBertConfig"),
     "modernbert": ("modernbert", "ModernBertConfig"),
+    "xlstm": ("xlstm", "xLSTMConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",

@@ -343,6 +343,9 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
     {"shared_blocks_f16", "tests/golden/families/zamba2.json#zamba2_blocks_by_turns", KvType::f16,
      60, false, true},
     {"heads_by_layer_f16", "tests/golden/families/openelm.json#goldens/openelm/10", KvType::f16,
+     60},
+    {"matrix_memory_f16", "tests/golden/families/xlstm.json#xlstm_small_divisors", KvType::f16, 60,
+     false, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, CachedBytes, testing::ValuesIn(kCachedBytesCases),

@@ -12,6 +12,7 @@ from families.records_experts2 import EXPERTS2
 from families.records_gemma import UNLIKE
 from families.records_linear import LINEAR
 from families.records_more import MORE
+from families.records_memory import MEMORIES
 from families.records_scan import SCANS
 from families.records_source import ANSWERING
 
@@ -391,5 +392,5 @@ FAMILIES = {record.name: record for record in (
     Llama(), Mistral(), Mixtral(), Qwen2(), Qwen3(), Qwen3Moe(), Gemma1(), Gemma2(), Gemma3(),
     GemmaEmbedding(), Gemma3n(), *UNLIKE, Phi3(), Gpt2(), Starcoder2(), Lfm2(),
     *(record() for record in (*DENSE, *DENSE2, *EXPERTS, *LINEAR, *ATTENTION, *MORE, *SCANS,
-                              *ENCODERS, *EXPERTS2, *DISTANCES,
+                              *ENCODERS, *EXPERTS2, *DISTANCES, *MEMORIES,
                               *ANSWERING)))}
