@@ -1,24 +1,23 @@
 // Ling 2 and Ring 2 (Bailing): as Ling with normalised heads of which a part rotates; experts by
-// sigmoids, a bias that chooses and groups.
+// sigmoids, a bias that chooses and groups. Sarvam has their names and rotates whole heads.
+#include "family/bailing.h"
 #include "family/families.h"
 
 namespace ruv::family {
 namespace {
-constexpr TensorName kNames[] = {
-    {"token_embd", "model.word_embeddings"},
-    {"blk.{}.attn_qkv", "model.layers.{}.attention.query_key_value"},
-    {"blk.{}.attn_output", "model.layers.{}.attention.dense"},
-    {"blk.{}.attn_q_norm", "model.layers.{}.attention.query_layernorm"},
-    {"blk.{}.attn_k_norm", "model.layers.{}.attention.key_layernorm"},
-    whole("blk.{}.exp_probs_b.bias", "model.layers.{}.mlp.gate.expert_bias"),
-};
-constexpr NeutralKey kNeutral[] = {{"use_bias", " false "},
-                                   {"norm_head", " false null "},
-                                   {"norm_softmax", " false null "},
-                                   {"use_rmsnorm", " true "},
-                                   {"moe_router_enable_shared_expert", " true "},
-                                   {"image_patch_token", " null "},
-                                   {"audio_patch_token", " null "}};
+// What transformers calls the biases, and the numbers of experts.
+constexpr HfExperts kSarvam = {.count = {"n_routed_experts num_experts num_local_experts", 128},
+                               .used = {"num_experts_per_tok", 6},
+                               .width = {"moe_intermediate_size", 1024},
+                               .layers = HfExpertLayers::after_first,
+                               .first_dense = {"first_k_dense_replace", 1},
+                               .normalises_key = "norm_topk_prob",
+                               .scale_key = "routed_scaling_factor",
+                               .scale = 2.5,
+                               .groups = {"n_group", 1},
+                               .groups_used = {"topk_group", 1},
+                               .choice_bias = true,
+                               .shared_count = {"n_shared_experts num_shared_experts", 1}};
 constexpr HfClass kClasses[] = {
     {.model_type = "bailing_moe",
      .class_names = "BailingMoeV2ForCausalLM BailingMoeV2Model",
@@ -31,27 +30,28 @@ constexpr HfClass kClasses[] = {
      .qkv_bias = "use_qkv_bias",
      .qk_norm_key = "use_qk_norm",
      .qk_norm_by_default = true,
-     .experts = {.count = {"num_experts"},
-                 .used = {"num_experts_per_tok"},
-                 .width = {"moe_intermediate_size"},
-                 .layers = HfExpertLayers::after_first,
-                 .first_dense = {"first_k_dense_replace"},
-                 .normalises_key = "norm_topk_prob",
-                 .scale_key = "routed_scaling_factor",
-                 .groups = {"n_group", 1},
-                 .groups_used = {"topk_group", 1},
-                 .score_key = "score_function",
-                 .choice_bias_key = "moe_router_enable_expert_bias",
-                 .shared_count = {"num_shared_experts"}},
+     .experts = grouped_bailing_experts(),
      .without_effect = "embedding_dropout output_dropout max_window_layers output_router_logits "
-                       "num_nextn_predict_layers mtp_loss_scaling_factor router_dtype "
-                       "moe_shared_expert_intermediate_size",
-     .neutral = kNeutral}};
+                       "num_nextn_predict_layers mtp_loss_scaling_factor router_dtype",
+     .neutral = kBailingNeutral},
+    {.model_type = "sarvam_moe",
+     .class_names = "SarvamMoEForCausalLM SarvamMoEModel",
+     .max_positions = 131072,
+     .n_heads = 64,
+     .n_kv_heads = 4,
+     .head_dim = 64,
+     .rope = HfRope::partial,
+     .rope_base = 8000000,
+     .qkv_bias = "use_qkv_bias attention_bias",
+     .qk_norm_key = "use_qk_norm",
+     .qk_norm_by_default = true,
+     .experts = kSarvam,
+     .without_effect = "output_router_logits num_mtp_layers num_nextn_predict_layers"}};
 }  // namespace
 
 constinit const FamilyRecord bailingmoe2{
     .name = "bailingmoe2",
-    .published = "Ling 2 and Ring 2: mini 16B, flash 100B, 1T",
+    .published = "Ling 2 and Ring 2: mini 16B, flash 100B, 1T; Sarvam 30B",
     .block = {.qk_norm = QkNorm::heads, .qk_norm_optional = true},
     .experts = {.computed = true,
                 .score = RouterScore::sigmoid,
@@ -59,6 +59,6 @@ constinit const FamilyRecord bailingmoe2{
                 .sum_added = 1e-20F},
     .gguf_keys = "nextn_predict_layers",
     .fused_qkv = true,
-    .own_names = kNames,
+    .own_names = kBailingNames,
     .classes = kClasses};
 }  // namespace ruv::family

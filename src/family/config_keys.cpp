@@ -56,6 +56,7 @@ std::string_view window_keys(const HfClass& hf) {
     case HfWindows::listed:
     case HfWindows::periodic:
     case HfWindows::periodic_or_none:
+    case HfWindows::prefixed:
       return "sliding_window layer_types";
   }
   return {};
@@ -99,7 +100,7 @@ void claim_experts(const HfExperts& experts, const Claim& claim) {
        {experts.normalises_key, experts.scale_key, experts.least_sum_key, experts.jitter_key,
         experts.groups_method_key, experts.gate_limit_key, experts.enabled_key, experts.score_key,
         experts.choice_bias_key, experts.norm_order_key, experts.latent_key,
-        expert_layer_keys(experts.layers)}) {
+        experts.shared_width_again, experts.combines_key, expert_layer_keys(experts.layers)}) {
     claim(key);
   }
 }
@@ -134,11 +135,12 @@ void claim_state_space(const HfStateSpace& keys, const Claim& claim) {
 template <class Claim>
 void claim_named(const HfClass& hf, const Claim& claim) {
   for (const std::string_view key :
-       {hf.act_key,         hf.norm_eps_key, hf.qkv_bias,         hf.output_bias,
-        hf.mlp_bias,        hf.head_bias,    hf.qk_norm_key,      hf.period_key,
-        window_keys(hf),    hf.embed_scale,  hf.residual_scale,   hf.attn_scale,
-        hf.logit_scale,     hf.logit_width,  hf.parallel_key,     hf.clamp_key,
-        hf.layer_bases_key, hf.rotated_key,  hf.rotated_dims_key, hf.unrotated_key}) {
+       {hf.act_key,           hf.norm_eps_key,    hf.qkv_bias,    hf.output_bias,
+        hf.mlp_bias,          hf.head_bias,       hf.qk_norm_key, hf.period_key,
+        hf.prefix_period_key, window_keys(hf),    hf.embed_scale, hf.residual_scale,
+        hf.attn_scale,        hf.logit_scale,     hf.logit_width, hf.parallel_key,
+        hf.clamp_key,         hf.layer_bases_key, hf.rotated_key, hf.rotated_dims_key,
+        hf.unrotated_key}) {
     claim(key);
   }
   for (const std::string_view key :

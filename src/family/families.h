@@ -86,6 +86,7 @@
   X(bailingmoe)         \
   X(orion)              \
   X(openelm)            \
+  X(cohere2_moe)        \
   X(minicpm)            \
   X(qwen35moe)          \
   X(rwkv4)              \

@@ -31,6 +31,7 @@ enum class HfWindows : uint8_t {
   alternate,         // use_sliding_window; layers 0, 2, … below max_window_layers, or layer_types
   periodic,          // layer_types, or all but every n-th layer
   periodic_or_none,  // the same, where sliding_window is not null
+  prefixed,          // the same, counted anew after dense layers with a period of their own
   local,             // window_size, of the layers that attention_types calls local
   chunks,            // attention_chunk_size, of layers that layer_types names, or that rotate
   never,             // layer_types may name layers that see all
@@ -157,6 +158,8 @@ struct HfClass {
   std::string_view window_key = "sliding_window";
   int64_t max_window_layers = 28;    // default of the key
   std::string_view period_key = {};  // key that gives another period than the block's
+  // prefixed: the period of the dense layers; 1, also as the default, rotates them all.
+  std::string_view prefix_period_key = {};
   HfRope rope = HfRope::whole;
   // JSON of the object that is read where the config has neither rope_parameters nor rope_scaling.
   std::string_view default_rope = {};

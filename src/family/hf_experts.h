@@ -60,12 +60,16 @@ struct HfExperts {
   bool sigmoid = false;  // scores are sigmoids, whatever the family's usual ones are
   // "softmax" or "sigmoid"; without a key: as the family.
   std::string_view score_key = {};
+  bool chosen_softmax = false;            // a softmax is that of the chosen numbers alone
   bool choice_bias = false;               // experts are chosen by a bias, too
   std::string_view choice_bias_key = {};  // whether they are; absent: as above
 
   // What all rows share beside the experts: as many as wide as an expert, or one of its own width.
   HfCount shared_count = {}, shared_width = {};
-  bool always_shared = false;  // shared_width may not be 0
+  bool always_shared = false;                // shared_width may not be 0
+  std::string_view shared_width_again = {};  // a key that must repeat `width`, or be absent or null
+  // "average": both halves count half; "sum". Absent: average.
+  std::string_view combines_key = {};
 };
 
 }  // namespace ruv

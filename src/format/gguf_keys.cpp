@@ -49,7 +49,7 @@ std::string_view gguf_keys() {
          "rope.freq_divisors "
          "attn_logit_softcapping final_logit_softcapping expert_count expert_used_count "
          "expert_feed_forward_length expert_weights_norm expert_weights_scale expert_gating_func "
-         "expert_group_count expert_group_used_count expert_shared_count "
+         "expert_group_count expert_group_used_count expert_shared_count expert_shared_average "
          "expert_shared_feed_forward_length expert_weights_least_sum expert_closeness "
          "moe_latent_size kda.head_dim "
          "expert_gate_limit hidden_act use_qk_norm lm_head_bias "

@@ -52,7 +52,7 @@ class ConfigReader {
   }
 
  private:
-  // The first of the names between spaces that is there; the last when none is.
+  // The first of the names that is set, else the first that is null, else the last.
   std::string_view name_of(std::string_view names) const;
   // False where it is null.
   Result<bool> flag(std::string_view key, bool absent) const;
@@ -99,9 +99,11 @@ class ConfigReader {
 
 std::string_view ConfigReader::name_of(std::string_view names) const {
   std::string_view last;
+  bool has_null = false;
   for (const std::string_view name : words_of(names)) {
-    if (config_.has(name)) return name;
-    last = name;
+    if (config_.is_set(name)) return name;
+    if (!has_null) last = name;
+    has_null |= config_.has(name);
   }
   return last;
 }
@@ -528,6 +530,7 @@ Status ConfigReader::read_rotated_layers() {
 Status ConfigReader::read_windows() {
   if (hf_.windows == HfWindows::none || hf_.windows == HfWindows::chunks) return {};
   if (hf_.windows == HfWindows::local) return read_hf_local_windows(config_, n_layers_, out_);
+  if (hf_.windows == HfWindows::prefixed) return read_hf_prefixed(config_, n_layers_, out_);
   if (hf_.windows == HfWindows::never) {
     return config_.is_set("layer_types") ? read_layer_types(std::nullopt) : Status();
   }

@@ -138,8 +138,10 @@ Result<std::vector<bool>> halves_with_experts(const Members& config) {
   return layers;
 }
 
-Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_layers,
-                                              const HfExperts& experts) {
+}  // namespace
+
+Result<std::vector<bool>> read_hf_expert_layers(const Members& config, int64_t n_layers,
+                                                const HfExperts& experts) {
   switch (experts.layers) {
     case HfExpertLayers::halves:
       return halves_with_experts(config);
@@ -164,6 +166,8 @@ Result<std::vector<bool>> layers_with_experts(const Members& config, int64_t n_l
   for (int64_t i = 0; i < n_layers; ++i) layers.push_back(i >= n_dense);
   return layers;
 }
+
+namespace {
 
 // Reads what HfExperts names and writes GGUF's keys for it, those of llama.cpp where it has any.
 class ExpertReader {
@@ -202,7 +206,7 @@ class ExpertReader {
   // GGUF files say how many dense layers are first; which have experts, their tensors say.
   Status read_layers() {
     auto layers = std::make_shared<MetaArray>();
-    layers->bools = TRY(layers_with_experts(config_, n_layers_, experts_));
+    layers->bools = TRY(read_hf_expert_layers(config_, n_layers_, experts_));
     const auto n_dense = std::ranges::find(layers->bools, true) - layers->bools.begin();
     const bool is_open = experts_.layers != HfExpertLayers::all &&
                          experts_.layers != HfExpertLayers::by_step &&
@@ -264,7 +268,8 @@ class ExpertReader {
       score = name == "softmax" ? RouterScore::softmax : RouterScore::sigmoid;
     }
     if (score != RouterScore::sparsemixer) {
-      out_.set("expert_gating_func", int64_t{score == RouterScore::sigmoid ? 2 : 1},
+      const int64_t softmax = experts_.chosen_softmax ? 3 : 1;
+      out_.set("expert_gating_func", score == RouterScore::sigmoid ? 2 : softmax,
                config_.path_of(experts_.score_key));
     }
     if (experts_.groups.names.empty() || !TRY(has_groups())) return {};
@@ -311,6 +316,22 @@ class ExpertReader {
       width = n * width_;
     }
     out_.set("expert_shared_feed_forward_length", width, path_of(shared));
+    const std::string_view again = experts_.shared_width_again;
+    if (config_.is_set(again) && TRY(config_.positive(again)) != width_) {
+      return config_.wrong(again, fmt::format("is not the {} of other experts", width_),
+                           Code::unsupported);
+    }
+    return read_combination();
+  }
+
+  Status read_combination() {
+    const std::string_view key = experts_.combines_key;
+    if (key.empty()) return {};
+    const std::string name = TRY(config_.text_or(key, "average"));
+    if (name != "average" && name != "sum") {
+      return config_.wrong(key, "is neither average nor sum", Code::unsupported);
+    }
+    out_.set("expert_shared_average", name == "average", config_.path_of(key));
     return {};
   }
 

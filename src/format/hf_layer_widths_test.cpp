@@ -9,9 +9,9 @@ namespace {
 
 using Integers = std::vector<int64_t>;
 
-class Config {
+class WidthConfig {
  public:
-  explicit Config(const Json& json) : parsed_(parse_hf_config(json.dump(), "config.json")) {}
+  explicit WidthConfig(const Json& json) : parsed_(parse_hf_config(json.dump(), "config.json")) {}
 
   std::string error() const {
     return parsed_ ? parsed_->faults.first().message() : parsed_.error().message();
@@ -29,7 +29,7 @@ class Config {
   Result<HfConfig> parsed_;
 };
 
-std::string error_of(const Json& json) { return Config(json).error(); }
+std::string error_of(const Json& json) { return WidthConfig(json).error(); }
 
 Json widths() {
   return {{"model_type", "openelm"},
@@ -44,7 +44,7 @@ Json widths() {
 }
 
 TEST(HfLayerWidths, ListsGiveEachLayerItsOwn) {
-  const Config config(widths());
+  const WidthConfig config(widths());
   ASSERT_EQ(config.error(), "");
   EXPECT_EQ(config.integers("attention.head_count"), Integers({4, 6, 2}));
   EXPECT_EQ(config.integers("attention.head_count_kv"), Integers({2, 3, 1}));
@@ -55,14 +55,14 @@ TEST(HfLayerWidths, ListsGiveEachLayerItsOwn) {
   EXPECT_FALSE(config.get<bool>("use_qk_norm") || config.is_tied());
   Json tied = widths();
   tied["share_input_output_layers"] = true;
-  EXPECT_TRUE(Config(tied).is_tied());
+  EXPECT_TRUE(WidthConfig(tied).is_tied());
 }
 
 TEST(HfLayerWidths, AWidthIsNotFarBelowWhatTheFactorSays) {
   Json json = widths();
   json["ffn_dim_divisor"] = 64;
   json["ffn_multipliers"] = {0.72, 0.71, 1.0};  // 64 is below nine tenths of 72
-  const Config config(json);
+  const WidthConfig config(json);
   ASSERT_EQ(config.error(), "");
   EXPECT_EQ(config.integers("feed_forward_length"), Integers({128, 64, 128}));
 }
@@ -91,7 +91,7 @@ Json memory() {
 }
 
 TEST(HfMatrixMemory, WidthsAreSharesOfTheStream) {
-  const Config config(memory());
+  const WidthConfig config(memory());
   ASSERT_EQ(config.error(), "");
   EXPECT_EQ(config.get<int64_t>("block_count"), 2);
   EXPECT_EQ(config.get<int64_t>("matrix_memory.head_count"), 5);

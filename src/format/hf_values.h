@@ -151,6 +151,12 @@ struct HfDistanceSizes {
 };
 Status read_hf_distances(const Members& config, const HfDistanceSizes& sizes, HfValues& out);
 
+// Which layers have a window and which positions (HfWindows::prefixed). Fails: corrupt,
+// unsupported.
+Status read_hf_prefixed(const Members& config, int64_t n_layers, HfValues& out);
+// Which layers have experts. Fails: corrupt.
+Result<std::vector<bool>> read_hf_expert_layers(const Members& config, int64_t n_layers,
+                                                const HfExperts& experts);
 // The bases of layers that a list names (HfClass::layer_bases_key): one of those with a window, one
 // of the others. Fails: corrupt, unsupported (more than these).
 Status read_hf_layer_bases(const Members& config, const std::vector<bool>& windowed, HfValues& out);

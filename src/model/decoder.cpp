@@ -204,6 +204,7 @@ void add_shared(Ops& ops, const LayerPlan& p, const LayerWeights& w, const Activ
     ops.activate(share, Act::sigmoid);
     ops.scale_rows(out, share);
   }
+  if (p.shared_share != 1) ops.scale(out, p.shared_share);
   ops.add(a.h, out);
 }
 

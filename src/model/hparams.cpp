@@ -294,6 +294,8 @@ Status read_experts(const ModelFile& file, const FamilyRecord& family, HParams& 
   if (has_latent) h.n_latent = TRY(read_dimension(file, kLatent));
   TRY(read_router(file, family.experts, h));
   TRY(read_shared_experts(file, family.experts, h));
+  const bool averages = TRY(truth_or(file, "expert_shared_average", false));
+  h.averages_shared = averages && h.n_ff_shared > 0;
   return {};
 }
 

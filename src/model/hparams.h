@@ -67,7 +67,8 @@ struct HParams {
   int64_t n_experts = 0;     // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
-  int64_t n_latent = 0;     // width of the rows that experts read and give; 0: the stream's
+  int64_t n_latent = 0;          // width of the rows that experts read and give; 0: the stream's
+  bool averages_shared = false;  // what these give and what experts give counts half
   int64_t n_ff_shared = 0;  // inner width of the experts that all rows share; 0: there are none
   RouteParams route = {};
   GateLimits gate_limits = {};  // of experts

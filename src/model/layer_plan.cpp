@@ -139,6 +139,10 @@ void plan_feed_forward(LayerPlan& plan, const FamilyRecord& family, const HParam
   plan.gate_limits = h.gate_limits;
   plan.weighs_inputs = spec.weighs_inputs;
   plan.n_ff_shared = h.n_ff_shared;
+  if (h.averages_shared) {
+    plan.shared_share = 0.5F;
+    plan.route.scale *= 0.5F;
+  }
   plan.shared_router = spec.shared_router && h.n_ff_shared > 0;
 }
 

@@ -129,6 +129,7 @@ struct LayerPlan {
   int64_t n_latent = 0;         // of rows that they read and give; 0: those of the stream
   int64_t n_ff_shared = 0;      // inner width of what all rows share beside the experts; 0: nothing
   bool shared_router = false;   // it has a weight in each row
+  float shared_share = 1;       // and in all
 
   // After the feed-forward: width of the layer's own input, which gates the stream and is added to
   // it (model/layer_input.cpp), 0: it has none; and whether the stream is multiplied by a number.

@@ -103,7 +103,8 @@ CLASSES = {
     "jina_embeddings_v3": ("jina_embeddings_v3", "JinaEmbeddingsV3Config"),
     "gte": ("gte", "GteConfig"), "eurobert": ("eurobert", "EuroBertConfig"),
     "modernbert": ("modernbert", "ModernBertConfig"),
-    "xlstm": ("xlstm", "xLSTMConfig"),
+    "xlstm": ("xlstm", "xLSTMConfig"), "cohere2_moe": ("cohere2_moe", "Cohere2MoeConfig"),
+    "sarvam_moe": ("sarvam_moe", "SarvamMoEConfig"),
 }
 # Classes of a modeling file that read the config with the pictures, not the decoder's.
 PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", "Gemma3Model",
@@ -112,6 +113,8 @@ PICTURES = ("MultiModal", "ForConditionalGeneration", "SequenceClassification", 
             "Gemma4PreTrainedModel", "Gemma4UnifiedModel", "Gemma4UnifiedMultimodal",
             "Gemma4UnifiedPreTrained", "Exaone4_5_Model", "Gemma3nModel", "Gemma3nAudio",
             "Gemma3nMultimodal")
+# Classes without code, but for those that are computed as Llama.
+COMPUTED_AS = {"sarvam_moe": "glm4_moe"}
 # Classes of the towers beside a decoder.
 TOWERS = ("Vision", "Unfold", "Audio", "Clippable", "Gemma3nPreTrained")
 # Classes of other libraries.
@@ -152,8 +155,9 @@ def keys_of_class(model_type, root):
     if model_type in SIDES:
         keys |= {field.name for field in dataclasses.fields(getattr(module, SIDES[model_type]))}
     modeling = root / "models" / folder / f"modeling_{folder}.py"
-    if not modeling.exists():  # the class is computed as Llama
-        modeling = root / "models/llama/modeling_llama.py"
+    if not modeling.exists():  # the class is computed as another one
+        other = COMPUTED_AS.get(folder, "llama")
+        modeling = root / f"models/{other}/modeling_{other}.py"
     tree = ast.parse(modeling.read_text())
     for part in tree.body:
         name = getattr(part, "name", "")

@@ -1,6 +1,6 @@
 """More records of families with experts, and of those that share their attention."""
 from families.records_dense import PART, Dense, Kv
-from families.records_experts import Experts, GraniteMoeShared
+from families.records_experts import Experts, GraniteMoeShared, Grouped
 
 
 def granite_layers(d):
@@ -93,4 +93,55 @@ class Dbrx(Dense):
             c["rope_scaling"] = scaling
 
 
-EXPERTS2 = (GraniteSwa, GraniteMoeSwa, Dbrx)
+class Cohere2Moe(Experts):
+    """Dense layers before those with experts have windows and positions of their own."""
+    name = model_type = "cohere2_moe"
+    hf_class, base_class, eps = "Cohere2MoeForCausalLM", "Cohere2MoeModel", "layer_norm_eps"
+    width, biases, goldens = None, ("attention_bias",), 14
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        c["head_dim"] = d.head_dim
+        n = c["num_hidden_layers"] = d.pick(1, 2, 3, 5)
+        d.put("prefix_dense_intermediate_size", 9, 16, 30, absent=0.3, null=0.1)
+        d.put("num_shared_experts", 0, 1, 2, absent=0.3, null=0)
+        if d.chance(0.6):
+            c["first_k_dense_replace"] = d.pick(*range(n + 1))
+        elif d.chance(0.6):
+            c["mlp_layer_types"] = [d.pick("dense", "sparse", "sparse") for _ in range(n)]
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("logit_scale", 0.0625, 0.25, 1.0, 2.5, absent=0.2, null=0)
+        d.window(null=0.02)
+        d.put("sliding_window_pattern", 2, 3, 4, absent=0.4, null=0)
+        d.put("prefix_dense_sliding_window_pattern", 1, 2, 3, absent=0.4, null=0)
+        d.layer_types(0.3)
+        d.put("expert_selection_fn", "sigmoid", "softmax", absent=0.2, null=0)
+        d.put("norm_topk_prob", True, False, absent=0.3, null=0)
+        d.put("shared_expert_combination_strategy", "average", "sum", absent=0.3, null=0)
+        d.put("rms_norm_eps", 1e-5, absent=0.95, null=0.5)
+        if d.chance(0.9):  # the class does not read it, and wants the base among the others
+            d.config.pop("rope_scaling", None)
+        if "rope_parameters" in d.config:
+            d.config["rope_parameters"].setdefault("rope_theta", d.theta())
+
+
+class SarvamMoe(Grouped):
+    """Under Ling's names of tensors."""
+    name, model_type = "sarvam_moe", "sarvam_moe"
+    hf_class, base_class = "SarvamMoEForCausalLM", "SarvamMoEModel"
+    biases, partial, eights = ("attention_bias", "use_qk_norm"), 0.6, True
+    inert = {"num_mtp_layers", *Experts.inert}
+
+    def sizes(self, d):
+        super().sizes(d)
+        d.config["head_dim"] = d.head_dim
+
+    def settings(self, d):
+        super().settings(d)
+        d.put("num_mtp_layers", 1, absent=0.8, null=0)
+
+
+EXPERTS2 = (GraniteSwa, GraniteMoeSwa, Dbrx, Cohere2Moe, SarvamMoe)

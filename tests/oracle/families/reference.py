@@ -3,6 +3,7 @@ roundings that we document would move them."""
 import contextlib
 import copy
 import json
+import re
 import sys
 import warnings
 
@@ -127,6 +128,10 @@ STORED_NAMES = {
                     (".mlp.experts.", ".block_sparse_moe.experts."),
                     (".mlp.shared_experts.", ".block_sparse_moe.shared_experts."),
                     (".forget_gate.", ".")),
+    "sarvam_moe": (("embed_tokens", "word_embeddings"), (".self_attn.", ".attention."),
+                   (".o_proj.", ".dense."), (".q_norm.", ".query_layernorm."),
+                   (".k_norm.", ".key_layernorm."),
+                   (".e_score_correction_bias", ".expert_bias")),
     "exaone_moe": ((".gate.e_score_correction_bias", ".e_score_correction_bias"),),
 }
 
@@ -147,6 +152,10 @@ def checkpoint_shapes(shapes, model_type):
             third = (shape[0] // 3, *shape[1:])
             stem = stored[:-len("conv1d.weight")]
             out |= {f"{stem}{part}_conv1d.weight": third for part in "qkv"}
+            continue
+        if model_type == "sarvam_moe" and re.search(r"[qkv]_proj", stored):
+            fused = re.sub(r"[qkv]_proj", "query_key_value", stored)
+            out[fused] = (out.get(fused, (0,))[0] + shape[0], *shape[1:])
             continue
         if ".experts." not in stored or model_type in STACKED:
             out[stored] = shape
