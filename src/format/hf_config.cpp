@@ -60,7 +60,6 @@ class ConfigReader {
   Status read_attention_object();
   Status read_sizes();
   Status read_ff();
-  Status read_ff_list(std::string_view key);
   Status read_heads();
   // Requires: the sizes and heads are known.
   Status read_rest();
@@ -135,21 +134,6 @@ Status ConfigReader::read_sizes() {
   return {};
 }
 
-// A width for each layer.
-Status ConfigReader::read_ff_list(std::string_view key) {
-  const Json& list = *config_.find(key);
-  auto widths = std::make_shared<MetaArray>();
-  for (const Json& one : list) {
-    const bool is_width = one.is_number_integer() && one.get<int64_t>() > 0;
-    if (is_width) widths->integers.push_back(one.get<int64_t>());
-  }
-  if (std::ssize(widths->integers) != n_layers_ || list.size() != widths->integers.size()) {
-    return config_.wrong(key, "is not an array with a width above 0 for each layer");
-  }
-  out_.set("feed_forward_length", std::shared_ptr<const MetaArray>(widths), config_.path_of(key));
-  return {};
-}
-
 // The feed-forward's width; 0 where there is none.
 Status ConfigReader::read_ff() {
   const bool with_heads = block_.widths_by_layer || block_.mixers == Mixers::matrix_memory;
@@ -165,7 +149,7 @@ Status ConfigReader::read_ff() {
   }
   const bool four_times = inner.empty() || (hf_.ff_is_optional && !config_.is_set(inner));
   if (hf_.streams.n > 0 && config_.is_set(inner) && config_.find(inner)->is_array()) {
-    return read_ff_list(inner);
+    return read_hf_ff_list(config_, n_layers_, inner, out_);
   }
   // Where all layers have experts that the config has the width of, there may be no other.
   const HfCount& expert = hf_.experts.width;

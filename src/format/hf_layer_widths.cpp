@@ -15,8 +15,8 @@ Result<std::vector<int64_t>> read_counts(const Members& config, std::string_view
   std::vector<int64_t> counts;
   if (config.is_set(key) && config.find(key)->is_array()) {
     for (const Json& one : *config.find(key)) {
-      const bool is_count = one.is_number_integer() && one.get<int64_t>() > 0;
-      counts.push_back(is_count ? std::min(one.get<int64_t>(), kMostOfLayer) : 0);
+      const int64_t n = one.is_number_integer() ? one.get<int64_t>() : 0;
+      counts.push_back(n > 0 && n <= kMostOfLayer ? n : 0);
     }
   }
   if (std::ssize(counts) == n_layers && std::ranges::count(counts, 0) == 0) return counts;
@@ -52,6 +52,13 @@ void set_list(std::string_view key, std::vector<int64_t> values, std::string nam
 }
 
 }  // namespace
+
+Status read_hf_ff_list(const Members& config, int64_t n_layers, std::string_view key,
+                       HfValues& out) {
+  std::vector<int64_t> widths = TRY(read_counts(config, key, n_layers));
+  set_list("feed_forward_length", std::move(widths), config.path_of(key), out);
+  return {};
+}
 
 Result<int64_t> read_hf_layer_widths(const Members& config, int64_t n_layers, int64_t width,
                                      HfValues& out) {

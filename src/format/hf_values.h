@@ -88,6 +88,9 @@ struct HfUsualLayer {
 };
 Result<int64_t> read_hf_unlike_layers(const Members& config, const HfUsualLayer& usual,
                                       HfValues& out);
+// Feed-forward widths that a list has, one for each layer. Fails: corrupt.
+Status read_hf_ff_list(const Members& config, int64_t n_layers, std::string_view key,
+                       HfValues& out);
 // The heads and feed-forward widths of each layer; gives the size of a head. Fails: corrupt.
 Result<int64_t> read_hf_layer_widths(const Members& config, int64_t n_layers, int64_t width,
                                      HfValues& out);
