@@ -6,13 +6,15 @@
 namespace ruv {
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})),
+    : fd_(std::exchange(other.fd_, -1)),
+      bytes_(std::exchange(other.bytes_, {})),
       path_(std::move(other.path_)),
       stamp_(other.stamp_),
       id_(other.id_),
       range_(std::exchange(other.range_, nullptr)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
   std::swap(bytes_, other.bytes_);
   std::swap(path_, other.path_);
   std::swap(stamp_, other.stamp_);

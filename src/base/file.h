@@ -53,6 +53,12 @@ class MappedFile {
   void expect_parts() const;
   // Advice that these bytes of a mapped file are read soon: the disk may fetch many such at once.
   static void expect_read(Bytes part);
+  // Whether memory holds all of a part of a mapped file: reading it does not wait for the disk.
+  // Also true where the system does not say, as Linux does not of a file that is another user's.
+  static bool is_in_memory(Bytes part);
+  // The system may use the memory of all whole pages of this part for something else; touching them
+  // reads the file again. Unlike drop_pages, after which it keeps them.
+  void forget(Bytes part) const;
   const std::string& path() const { return path_; }
 
   // Whether a part that was touched could not be read, because the file became shorter or its disk
@@ -64,7 +70,9 @@ class MappedFile {
 
  private:
   friend class SharedFileWriter;
-  MappedFile(Bytes bytes, std::string path, const FileStamp& stamp, const FileId& id);
+  // Takes the descriptor.
+  MappedFile(int fd, Bytes bytes, std::string path, const FileStamp& stamp, const FileId& id);
+  int fd_ = -1;
   Bytes bytes_;
   std::string path_;
   FileStamp stamp_;

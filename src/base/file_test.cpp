@@ -159,6 +159,21 @@ TEST_F(Files, AdviceChangesNothing) {
   EXPECT_EQ(as_text(mapped->bytes().last(3)), "end");
 }
 
+TEST_F(Files, ForgottenPartsAreReadAgain) {
+  constexpr size_t kPage = 65536;  // a whole number of pages on every system
+  std::ofstream(path("a")) << std::string(kPage, 'a') << std::string(kPage, 'b') << "end";
+  const auto mapped = MappedFile::open(path("a"));
+  ASSERT_TRUE(mapped.has_value());
+  EXPECT_EQ(as_text(mapped->bytes()).find('b'), kPage);
+  EXPECT_TRUE(MappedFile::is_in_memory(mapped->bytes()));
+  EXPECT_TRUE(MappedFile::is_in_memory({}));
+  for (const Bytes part : {mapped->bytes(), mapped->bytes().subspan(kPage - 1, kPage),
+                           mapped->bytes().subspan(1, 2), mapped->bytes().last(3), Bytes{}})
+    mapped->forget(part);
+  EXPECT_EQ(as_text(mapped->bytes()).find('b'), kPage);
+  EXPECT_EQ(as_text(mapped->bytes().last(3)), "end");
+}
+
 TEST_F(Files, StampChangesWithBytesAndAttributes) {
   std::ofstream(path("a")) << "12345";
   const auto mapped = MappedFile::open(path("a"));

@@ -17,6 +17,8 @@ void MappedFile::drop_pages() const {}
 void MappedFile::expect_full_read() const {}
 void MappedFile::expect_parts() const {}
 void MappedFile::expect_read(Bytes) {}
+bool MappedFile::is_in_memory(Bytes) { return true; }
+void MappedFile::forget(Bytes) const {}
 
 bool file_exists(const std::string&) { return false; }
 bool is_directory(const std::string&) { return false; }

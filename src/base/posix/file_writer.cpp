@@ -133,8 +133,10 @@ Result<SharedFileWriter> SharedFileWriter::create(const std::string& path, uint6
     const Status reason = system_failure(partial, "map");
     return fail(Code::out_of_memory, "{}", reason.message());
   }
-  writer.mapping_ = std::make_shared<const MappedFile>(
-      MappedFile({static_cast<const std::byte*>(start), max_bytes}, path, {}, id_from(info)));
+  // A descriptor of its own: a copy of `fd` would hold the lock for as long as the mapping lives.
+  const int reading = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
+  writer.mapping_ = std::make_shared<const MappedFile>(MappedFile(
+      reading, {static_cast<const std::byte*>(start), max_bytes}, path, {}, id_from(info)));
   writer.mapping_->expect_full_read();
   return writer;
 }

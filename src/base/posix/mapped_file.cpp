@@ -2,6 +2,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/file.h"
 #include "base/mapped_ranges.h"
 #include "base/posix/file_status.h"
@@ -30,8 +33,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   const int fd = TRY(open_regular(path, info));
   const auto size = static_cast<size_t>(info.st_size);
   if (size == 0) {  // mmap refuses empty ranges
-    ::close(fd);
-    return MappedFile({}, path, stamp_from(info), id_from(info));
+    return MappedFile(fd, {}, path, stamp_from(info), id_from(info));
   }
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (start == MAP_FAILED) {
@@ -39,17 +41,18 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     ::close(fd);
     return fail(Code::out_of_memory, "{}", reason.message());
   }
-  ::close(fd);
-  return MappedFile({static_cast<const std::byte*>(start), size}, path, stamp_from(info),
+  return MappedFile(fd, {static_cast<const std::byte*>(start), size}, path, stamp_from(info),
                     id_from(info));
 }
 
-MappedFile::MappedFile(Bytes bytes, std::string path, const FileStamp& stamp, const FileId& id)
-    : bytes_(bytes), path_(std::move(path)), stamp_(stamp), id_(id) {
+MappedFile::MappedFile(int fd, Bytes bytes, std::string path, const FileStamp& stamp,
+                       const FileId& id)
+    : fd_(fd), bytes_(bytes), path_(std::move(path)), stamp_(stamp), id_(id) {
   if (!bytes_.empty()) range_ = add_mapped_range(bytes_);
 }
 
 MappedFile::~MappedFile() {
+  if (fd_ >= 0) ::close(fd_);
   if (bytes_.empty()) return;
   remove_mapped_range(range_);
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
@@ -88,6 +91,34 @@ void MappedFile::expect_read(Bytes part) {
     ::madvise(reinterpret_cast<void*>(at - before + done), std::min(kPiece, n - done),
               MADV_WILLNEED);
   }
+}
+
+bool MappedFile::is_in_memory(Bytes part) {
+  if (part.empty()) return true;
+  const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<uintptr_t>(part.data());
+  const size_t n_pages = (at % page_bytes + part.size() + page_bytes - 1) / page_bytes;
+  auto* const start = reinterpret_cast<std::byte*>(at - at % page_bytes);
+  unsigned char states[1024];  // of pages, whose lowest bit says it
+  for (size_t done = 0; done < n_pages; done += std::size(states)) {
+    const size_t n = std::min(n_pages - done, std::size(states));
+    if (::mincore(start + done * page_bytes, n * page_bytes, states) != 0) return true;
+    if (!std::all_of(states, states + n, [](unsigned char s) { return (s & 1) != 0; }))
+      return false;
+  }
+  return true;
+}
+
+void MappedFile::forget(Bytes part) const {
+  const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = static_cast<size_t>(part.data() - bytes_.data());
+  const size_t begin = (at + page_bytes - 1) / page_bytes * page_bytes;
+  const size_t end = (at + part.size()) / page_bytes * page_bytes;
+  if (begin >= end) return;
+  // The system drops only what no process has mapped.
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+  ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                  POSIX_FADV_DONTNEED);
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

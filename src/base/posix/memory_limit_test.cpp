@@ -57,7 +57,36 @@ TEST_F(MemoryLimit, IgnoresWhatIsNoLimit) {
     EXPECT_EQ(limit(groups), std::nullopt) << groups;
 }
 
+// The limit less what is not of files: those of 100 bytes less the 40 that processes share.
+TEST_F(MemoryLimit, LeavesFilesWhatTheGroupDoesNotUseOtherwise) {
+  put("/a/memory.max", "1000\n");
+  put("/a/memory.current", "300\n");
+  put("/a/memory.stat", "anon 200\nfile_mapped 7\nfile 100\nshmem 40\n");
+  EXPECT_EQ(file_memory_limit("0::/a\n", root_), 760);
+  put("/a/b/memory.max", "max\n");
+  put("/a/b/memory.current", "30\n");
+  EXPECT_EQ(file_memory_limit("0::/a/b\n", root_), 760);
+  put("/a/memory.current", "5000\n");
+  EXPECT_EQ(file_memory_limit("0::/a\n", root_), 0);
+  put("/memory/box/memory.limit_in_bytes", "7000\n");
+  EXPECT_EQ(file_memory_limit("5:memory:/box\n", root_), std::nullopt);
+  put("/memory/box/memory.usage_in_bytes", "6000\n");
+  put("/memory/box/memory.stat", "cache 1\ntotal_cache 5000\ntotal_shmem 0\n");
+  EXPECT_EQ(file_memory_limit("5:memory:/box\n", root_), 6000);
+}
+
+TEST(SystemText, NumbersHaveANameBefore) {
+  const std::string text = "MemTotal:  12 kB\nMemAvailable:\t345 kB\nMemAvailableX: 9\nEmpty:\n";
+  EXPECT_EQ(number_after(text, "MemAvailable:"), 345);
+  EXPECT_EQ(number_after(text, "MemTotal:"), 12);
+  EXPECT_EQ(number_after(text, "Mem"), std::nullopt);
+  EXPECT_EQ(number_after(text, "Empty:"), std::nullopt);
+  EXPECT_EQ(number_after("", "Mem"), std::nullopt);
+}
+
 TEST(Machine, HasMemory) {
+  EXPECT_GT(file_memory_bytes(), int64_t{1} << 20);
+  EXPECT_LE(file_memory_bytes(), machine_memory_bytes());
   EXPECT_GT(machine_memory_bytes(), int64_t{1} << 20);
   if (const auto limit = memory_limit()) {
     EXPECT_LE(machine_memory_bytes(), *limit);

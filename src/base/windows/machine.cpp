@@ -15,4 +15,10 @@ int64_t machine_memory_bytes() {
   return ::GlobalMemoryStatusEx(&status) != 0 ? static_cast<int64_t>(status.ullTotalPhys) : 0;
 }
 
+int64_t file_memory_bytes() {
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof(status);
+  return ::GlobalMemoryStatusEx(&status) != 0 ? static_cast<int64_t>(status.ullAvailPhys) : 0;
+}
+
 }  // namespace ruv
