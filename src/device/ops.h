@@ -18,6 +18,8 @@
 
 namespace ruv {
 
+class WeightPager;
+
 // Angles of rotary positions: pair i of a head turns by position · inv_freq[i]; cos and sin are
 // scaled by `magnitude` (LongRoPE). The rotated part is 2 · inv_freq.size() numbers of the head.
 struct RopePlan {
@@ -134,8 +136,8 @@ struct ExpertsParams {
   std::span<const Vector> gate_bias = {}, up_bias = {}, down_bias = {};
   GateLimits limits = {};
   bool weighs_inputs = false;  // a row is multiplied by its weight before the expert, not after
-  // Matrices lie in a file that memory may not hold: those of chosen experts are expected.
-  bool on_disk = false;
+  // Pages the file that the matrices lie in, if memory does not hold it; null: they are in memory.
+  WeightPager* pager = nullptr;
 };
 
 struct ShortConvParams {
@@ -321,9 +323,8 @@ class Ops {
     int64_t first_row = 0;
   };
   virtual void matmul_each(std::span<const Product> products, View x);
-  // Advice that this matrix is multiplied soon: what memory lacks of the file that it lies in is
-  // read meanwhile. Elsewhere it has no effect.
-  virtual void expect(const Weight& /*weight*/) {}
+  // A layer begins; advice that these matrices of the pager's file are multiplied after it.
+  virtual void expect(std::span<const Weight* const> /*weights*/, WeightPager& /*pager*/) {}
   // Adds what the sequences' adapters have for this product of x: in rows of each sequence,
   // out += scale · B · (A · x), the last product rounded before it is added. Neighbours with one
   // adapter are multiplied together. Rows of sequences without one are not read. Requires: a

@@ -235,7 +235,7 @@ void run_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
                .down_bias = w[Role::expert_down].expert_biases,
                .limits = p.gate_limits,
                .weighs_inputs = p.weighs_inputs,
-               .on_disk = m.exceeds_memory});
+               .pager = m.pager.get()});
 }
 
 // In and out as dense_or_gated.
@@ -487,9 +487,15 @@ bool meets(const LayerPlan& p, const LayerPlan& next) {
   return !changes && !next.streams.exists() && !next.shared.exists();
 }
 
-// What all rows of a layer are multiplied by.
-void expect_layer(Ops& ops, const LayerWeights& weights) {
-  for (const Linear& linear : weights.linears) ops.expect(linear.weight);
+// Layer i of these begins: expects what all rows of the one after it are multiplied by. After the
+// last one follow the output and, in the next step, the first.
+void expect_next(Ops& ops, const Model& m, Range layers, int64_t i) {
+  const bool is_last = i + 1 == layers.end;
+  std::vector<const Weight*> weights;
+  if (is_last) weights.push_back(&m.output);
+  const auto next = static_cast<size_t>(is_last ? layers.begin : i + 1);
+  for (const Linear& linear : m.layers[next].linears) weights.push_back(&linear.weight);
+  ops.expect(weights, *m.pager);
 }
 
 // What the layers of a pass have in common.
@@ -521,7 +527,7 @@ bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a
   for (int64_t i = layers.begin; i < layers.end; ++i) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return false;
     const auto next = static_cast<size_t>(i + 1);
-    if (m.exceeds_memory && next < m.layers.size()) expect_layer(ops, m.layers[next]);
+    if (m.pager != nullptr) expect_next(ops, m, layers, i);
     const Adapting adapt = adapt_of(i);
     layer(ops, m, i, ropes, a, adapt);
     const bool is_last = i + 1 == layers.end;

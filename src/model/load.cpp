@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/thread.h"
+#include "device/weight_pager.h"
 #include "family/word_list.h"
 #include "format/rank_readme.h"
 #include "format/tensor_names.h"
@@ -102,12 +104,21 @@ class WeightLoader {
     const PackedKey key = packed_key(*m_.file, m_.device->packing());
     const std::optional<PackedFile> file = cache_.find(key, pool_);
     TRY(file ? take(key, *file) : pack(key));
-    m_.exceeds_memory = exceeds && m_.packed_file != nullptr;
-    if (m_.exceeds_memory) m_.packed_file->expect_parts();
+    if (exceeds && m_.packed_file != nullptr) page_weights();
     return {};
   }
 
  private:
+  void page_weights() {
+    m_.packed_file->expect_parts();
+    // Something is left for what the process will need beside.
+    const auto room = [n_given = options_.memory_bytes] {
+      return n_given > 0 ? n_given : file_memory_bytes() / 16 * 15;
+    };
+    m_.pager = std::make_shared<WeightPager>(m_.packed_file, room);
+    m_.pager->adopt(std::move(parts_));
+  }
+
   Status bind(PackPlan plan, int64_t* n_lacking = nullptr) {
     plan.on_bytes = [this, n_ready = int64_t{0}](int64_t n_bytes) mutable {
       n_ready += n_bytes;
@@ -144,6 +155,7 @@ class WeightLoader {
     TRY(bind({&file, nullptr}, &n_lacking));
     m_.from_packed_file = n_lacking == 0;
     m_.packed_file = file.file();
+    parts_ = file.parts();
     if (n_lacking > 0) cache_.discard(key, fmt::format("{} matrices are not in it", n_lacking));
     return {};
   }
@@ -160,6 +172,7 @@ class WeightLoader {
       return {};
     }
     m_.packed_file = writer.mapping();
+    parts_ = writer.parts();
     const double seconds = static_cast<double>(clock.now_ns() - start) * 1e-9;
     if (!is_unchanged(*m_.file)) {
       cache_.note(NoteKind::problem, fmt::format("packed weights not kept: {} changed while it was "
@@ -182,7 +195,8 @@ class WeightLoader {
   const LoadOptions& options_;
   PackedCache cache_;
   int64_t n_packed_;
-  int64_t n_memory_;  // that weights may fill
+  int64_t n_memory_;          // that weights may fill
+  std::vector<Bytes> parts_;  // of the packed file, all of its matrices
 };
 
 // A model without a usable tokenizer still runs on token ids; the error is kept for callers that

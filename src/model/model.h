@@ -7,6 +7,7 @@
 
 #include "chat/chat_template.h"
 #include "device/kv_pages.h"
+#include "device/weight_pager.h"
 #include "format/model_file.h"
 #include "format/pair_form.h"
 #include "model/classifier.h"
@@ -139,9 +140,9 @@ struct Model {
   std::unique_ptr<DraftHead> head;  // null: none; of a file that is a head, it
   std::string head_unused;          // why a head of the file is not used; empty: it has none
   bool from_packed_file = false;
-  // Memory does not hold all weights beside what a step needs: they are read from the packed file
-  // as they are multiplied, those used most from the pages of it that the system keeps.
-  bool exceeds_memory = false;
+  // Memory does not hold all weights beside what a step needs: this one says which parts of the
+  // packed file it holds. Null: it holds all.
+  std::shared_ptr<WeightPager> pager;
   std::vector<std::string> remarks;                   // ModelInfo::remarks
   std::unique_ptr<const ModelFile> file;              // plain rows point into it
   std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none

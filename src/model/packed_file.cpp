@@ -148,6 +148,20 @@ SharedBytes PackedFile::bytes_of(const PackedMatrix& matrix) const {
   return {file_->bytes().subspan(matrix.offset, matrix.n_bytes), file_};
 }
 
+std::vector<Bytes> PackedFile::parts() const {
+  std::vector<Bytes> parts;
+  for (const auto& [name, matrix] : directory_.matrices)
+    parts.push_back(file_->bytes().subspan(matrix.offset, matrix.n_bytes));
+  return parts;
+}
+
+std::vector<Bytes> PackedFileWriter::parts() const {
+  std::vector<Bytes> parts;
+  for (const PackedMatrix& matrix : matrices_)
+    parts.push_back(mapping()->bytes().subspan(matrix.offset, matrix.n_bytes));
+  return parts;
+}
+
 Result<std::unique_ptr<PackedFileWriter>> PackedFileWriter::create(const std::string& path,
                                                                    const PackedKey& key,
                                                                    uint64_t max_bytes) {

@@ -63,6 +63,8 @@ class PackedFile {
   // Null when there is no such matrix, or one that differs in anything but its place.
   const PackedMatrix* find(const PackedMatrix& expected) const;
   SharedBytes bytes_of(const PackedMatrix& matrix) const;
+  // The bytes of all matrices.
+  std::vector<Bytes> parts() const;
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
  private:
@@ -90,6 +92,8 @@ class PackedFileWriter {
   Status flush();
   // What the weights are used from.
   const std::shared_ptr<const MappedFile>& mapping() const { return file_.mapping(); }
+  // The bytes of all matrices so far.
+  std::vector<Bytes> parts() const;
   // Adds directory and header and gives the file its name. Requires: flush() succeeded.
   Status publish();
 

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "base/check.h"
-#include "base/file.h"
 #include "device/cpu/cpu_ops.h"
 
 namespace ruv {
@@ -45,26 +44,32 @@ void CpuOps::sort_by_expert(View routes, int64_t n_experts) {
   }
 }
 
-void CpuOps::expect(const Weight& weight) {
-  if (!weight.is_packed()) return;
-  MappedFile::expect_read(
-      {device_->pointer(weight.packed.start), static_cast<size_t>(weight.packed_bytes())});
+void CpuOps::expect(std::span<const Weight* const> weights, WeightPager& pager) {
+  uses_.clear();
+  for (const Weight* weight : weights) {
+    if (weight->is_packed()) uses_.push_back({packed_of(*weight)});
+  }
+  pager.begin_layer();
+  pager.use(uses_);
 }
 
-// In the order in which their matrices are multiplied.
 void CpuOps::expect_chosen(const ExpertsParams& params) {
+  uses_.clear();
   for (const std::span<const Weight> matrices : {params.gate, params.up, params.down}) {
     for (size_t e = 0; e < matrices.size(); ++e) {
-      if (routed_.begin[e + 1] > routed_.begin[e]) expect(matrices[e]);
+      const bool is_chosen = routed_.begin[e + 1] > routed_.begin[e];
+      if (is_chosen && matrices[e].is_packed()) uses_.push_back({packed_of(matrices[e])});
     }
   }
+  params.pager->use(uses_);
+  std::erase_if(uses_, [](const WeightPager::Use& use) { return !use.lacking; });
 }
 
 void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params) {
   const int64_t n_experts = std::ssize(params.up);
   const int64_t room = params.scratch->rows.n_rows;
   sort_by_expert(routes, n_experts);
-  if (params.on_disk) expect_chosen(params);
+  if (params.pager != nullptr) expect_chosen(params);
   std::memset(device_->pointer(out.start), 0, static_cast<size_t>(out.n_bytes()));
   if (x.n_rows > 1 && !params.weighs_inputs) convert_choices(x, params);
   const auto begin_of = [&](int64_t e) { return routed_.begin[static_cast<size_t>(e)]; };
@@ -85,6 +90,16 @@ void CpuOps::list_products(View to, std::span<const Weight> matrices,
     const Vector& bias = biases.empty() ? kNoExpertBias : biases[index];
     expert_products_.push_back({to.rows(at, n_rows), &matrices[index], &bias, at});
   }
+}
+
+// What memory has is multiplied while the disk reads the rest.
+void CpuOps::put_lacking_last(const ExpertsParams& params) {
+  if (params.pager == nullptr) return;
+  std::ranges::stable_partition(expert_products_, [this](const Product& product) {
+    return std::ranges::none_of(uses_, [&](const WeightPager::Use& use) {
+      return use.bytes.data() == device_->pointer(product.weight->packed.start);
+    });
+  });
 }
 
 void CpuOps::limit_gates(View gate, View up, GateLimits limits) {
@@ -114,6 +129,7 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   expert_products_.clear();
   if (is_gated) list_products(gate, params.gate, params.gate_bias, experts, first);
   list_products(up, params.up, params.up_bias, experts, first);
+  put_lacking_last(params);
   if (params.weighs_inputs) {
     gather(rows, x, chosen);
     for_rows(n, rows.n_cols, [&](int64_t i) {
@@ -135,6 +151,7 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   }
   expert_products_.clear();
   list_products(rows, params.down, params.down_bias, experts, first);
+  put_lacking_last(params);
   matmul_each(expert_products_, gate);
   const auto add_columns = [&](Range columns) {
     for (int64_t i = 0; i < n; ++i) {

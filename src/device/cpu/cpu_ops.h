@@ -10,6 +10,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/kv_pages.h"
 #include "device/ops.h"
+#include "device/weight_pager.h"
 
 namespace ruv {
 
@@ -58,7 +59,7 @@ class CpuOps final : public Ops {
   void route(View routes, View logits, const Vector& choice_bias,
              const RouteParams& params) override;
   void experts(View out, View x, View routes, const ExpertsParams& params) override;
-  void expect(const Weight& weight) override;
+  void expect(std::span<const Weight* const> weights, WeightPager& pager) override;
   void gate(View gate, View up, Act act) override;
   void activate(View x, Act act) override;
   void xielu(View x, const Xielu& numbers) override;
@@ -190,7 +191,11 @@ class CpuOps final : public Ops {
     std::vector<float> weights;
   };
   void sort_by_expert(View routes, int64_t n_experts);
+  // Tells the pager which matrices are multiplied, in that order; uses_ are those that memory
+  // lacks.
   void expect_chosen(const ExpertsParams& params);
+  // Reorders expert_products_.
+  void put_lacking_last(const ExpertsParams& params);
   // The products of a role's matrices with the rows of some experts, of which `first` is the first
   // row of all: to expert_products_.
   void list_products(View to, std::span<const Weight> matrices, std::span<const Vector> biases,
@@ -199,6 +204,9 @@ class CpuOps final : public Ops {
   // Adds what these experts give for their rows to `out`. Requires: the scratch has room for them.
   void add_experts(View out, View x, Range experts, const ExpertsParams& params);
 
+  Bytes packed_of(const Weight& weight) const {
+    return {device_->pointer(weight.packed.start), static_cast<size_t>(weight.packed_bytes())};
+  }
   // Numbers of a row, of a vector (null: it is empty), and of a whole view.
   float* row(View view, int64_t i) const { return device_->numbers(view.row(i)); }
   const float* numbers(const Vector& vector) const {
@@ -219,6 +227,7 @@ class CpuOps final : public Ops {
   std::vector<Buffer> state_scratch_;  // per thread: a head's matrix and vectors of one row
   RowsOfExperts routed_;
   std::vector<Product> expert_products_;
+  std::vector<WeightPager::Use> uses_;
   std::unique_ptr<CpuAttend> attend_;
   const GemmKernel* f32_gemm_;
 };
