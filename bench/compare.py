@@ -48,6 +48,7 @@ FAMILIES = (
     ("granite-3b-a800m", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("lfm2-1.2b", ("q4_0",), replace(SHORT, n_decode=48), 3),
     ("granite-4-h-1b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
+    ("qwen3-next-small", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
 )
 SUITES = {"dense": DENSE, "families": FAMILIES}

@@ -28,12 +28,13 @@ class Shape(typing.NamedTuple):
     n_used: int = 0
     attention: tuple = ()  # of hybrids: the layers with attention
     n_scans: int = 0  # heads of a state space, each SCAN_HEAD wide with SCAN_STATE numbers a column
+    n_delta: int = 0  # values' heads of the gated delta rule, DELTA_HEAD wide, two for each of keys
 
     def has_attention(self, i):
         return not self.is_hybrid() or i in self.attention
 
     def is_hybrid(self):
-        return self.arch in ("lfm2", "granitehybrid", "mamba2")
+        return self.arch in ("lfm2", "granitehybrid", "mamba2", "qwen3next")
 
 
 SHAPES = {
@@ -46,14 +47,19 @@ SHAPES = {
                        attention=(2, 5, 8, 10, 12, 14)),
     "granite-4-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 100352,
                             attention=(5, 15, 25, 35), n_scans=48),
+    # Not published: the layers of Qwen3-Next 80B-A3B, half as wide, with an eighth of its experts.
+    "qwen3-next-small": Shape("qwen3next", 16, 1024, 8, 2, 256, 256, 65536, 64, 8,
+                              attention=(3, 7, 11, 15), n_delta=16),
     "mamba2-1.3b": Shape("mamba2", 48, 2048, 0, 0, 0, 0, 50288, n_scans=64),
 }
 ROPE_BASE = {"qwen2": 1e6, "llama": 5e5, "olmoe": 1e4, "granitemoe": 1e4, "lfm2": 1e6,
-             "granitehybrid": 1e4}
+             "granitehybrid": 1e4, "qwen3next": 1e7}
 CONV_TAPS = 3
 SCAN_HEAD, SCAN_STATE, SCAN_TAPS = 64, 128, 4
+DELTA_HEAD = 128
 LAST_NORM = {"lfm2": "token_embd_norm"}
-UNTIED = {"olmoe"}  # an output matrix of their own
+FFN_NORM = {"qwen3next": "post_attention_norm"}
+UNTIED = {"olmoe", "qwen3next"}  # an output matrix of their own
 
 
 def feed_forward(shape):
@@ -63,7 +69,10 @@ def feed_forward(shape):
         return {"ffn_gate": (shape.hidden, shape.width), "ffn_up": (shape.hidden, shape.width),
                 "ffn_down": (shape.width, shape.hidden)}
     n = shape.n_experts
-    return {"ffn_gate_inp": (n, shape.width),
+    shared = {"ffn_gate_shexp": (shape.hidden, shape.width), "ffn_up_shexp": (shape.hidden, shape.width),
+              "ffn_down_shexp": (shape.width, shape.hidden),
+              "ffn_gate_inp_shexp": (shape.width,)} if shape.arch == "qwen3next" else {}
+    return {**shared, "ffn_gate_inp": (n, shape.width),
             "ffn_gate_exps": (n, shape.hidden, shape.width),
             "ffn_up_exps": (n, shape.hidden, shape.width),
             "ffn_down_exps": (n, shape.width, shape.hidden)}
@@ -80,16 +89,29 @@ def state_space(shape):
             "ssm_out": (shape.width, inner)}
 
 
+def delta_rule(shape):
+    """Qwen3-Next's, with keys for two heads of values each."""
+    keys, values = shape.n_delta // 2 * DELTA_HEAD, shape.n_delta * DELTA_HEAD
+    return {"attn_qkv": (2 * keys + values, shape.width), "attn_gate": (values, shape.width),
+            "ssm_conv1d": (2 * keys + values, SCAN_TAPS), "ssm_dt.bias": (shape.n_delta,),
+            "ssm_a": (shape.n_delta,), "ssm_ba": (2 * shape.n_delta, shape.width),
+            "ssm_norm": (DELTA_HEAD,), "ssm_out": (shape.width, values)}
+
+
 def mixer(shape, i):
     width, q, kv = shape.width, shape.n_heads * shape.head, shape.n_kv * shape.head
     if not shape.has_attention(i) and shape.n_scans:
         return state_space(shape)
+    if not shape.has_attention(i) and shape.n_delta:
+        return delta_rule(shape)
     if not shape.has_attention(i):
         return {"shortconv.in_proj": (3 * width, width), "shortconv.conv": (width, CONV_TAPS),
                 "shortconv.out_proj": (width, width)}
     norms = {"olmoe": {"attn_q_norm": (q,), "attn_k_norm": (kv,)},
-             "lfm2": {"attn_q_norm": (shape.head,), "attn_k_norm": (shape.head,)}}
-    return {"attn_q": (q, width), "attn_k": (kv, width), "attn_v": (kv, width),
+             "lfm2": {"attn_q_norm": (shape.head,), "attn_k_norm": (shape.head,)},
+             "qwen3next": {"attn_q_norm": (shape.head,), "attn_k_norm": (shape.head,)}}
+    gated = 2 if shape.arch == "qwen3next" else 1  # the gates of results beside the queries
+    return {"attn_q": (gated * q, width), "attn_k": (kv, width), "attn_v": (kv, width),
             "attn_output": (width, q), **norms.get(shape.arch, {})}
 
 
@@ -104,7 +126,7 @@ def tensors(shape):
     for i in range(shape.n_layers):
         block = {"attn_norm": (shape.width,), **mixer(shape, i), **feed_forward(shape)}
         if shape.hidden:
-            block["ffn_norm"] = (shape.width,)
+            block[FFN_NORM.get(shape.arch, "ffn_norm")] = (shape.width,)
         for name, dims in block.items():
             whole = name.endswith(".bias") or name in ("ssm_a", "ssm_d")
             yield f"blk.{i}.{name}{'' if whole else '.weight'}", dims
@@ -155,16 +177,29 @@ def add_shape(w, shape, kind):
     w.add_block_count(shape.n_layers)
     w.add_feed_forward_length(shape.hidden)
     w.add_head_count(shape.n_heads)
+    # Qwen3-Next's files say which layers attend by their interval.
+    by_layer = shape.attention and not shape.n_delta
     w.add_head_count_kv([shape.n_kv if i in shape.attention else 0 for i in range(shape.n_layers)]
-                        if shape.attention else shape.n_kv)
+                        if by_layer else shape.n_kv)
     if shape.head:
-        w.add_rope_dimension_count(shape.head)
+        w.add_rope_dimension_count(shape.head // 4 if shape.n_delta else shape.head)
         w.add_rope_freq_base(ROPE_BASE[shape.arch])
     w.add_layer_norm_rms_eps(1e-6 if shape.arch == "qwen2" else 1e-5)
     w.add_vocab_size(shape.n_vocab)
     if shape.n_experts:
         w.add_expert_count(shape.n_experts)
         w.add_expert_used_count(shape.n_used)
+    if shape.n_delta:
+        w.add_key_length(shape.head)
+        w.add_value_length(shape.head)
+        w.add_expert_feed_forward_length(shape.hidden)
+        w.add_expert_shared_feed_forward_length(shape.hidden)
+        w.add_uint32(f"{shape.arch}.full_attention_interval", shape.attention[0] + 1)
+        w.add_ssm_conv_kernel(SCAN_TAPS)
+        w.add_ssm_inner_size(shape.n_delta * DELTA_HEAD)
+        w.add_ssm_state_size(DELTA_HEAD)
+        w.add_ssm_time_step_rank(shape.n_delta)
+        w.add_ssm_group_count(shape.n_delta // 2)
     if shape.n_scans:
         w.add_ssm_conv_kernel(SCAN_TAPS)
         w.add_ssm_inner_size(shape.n_scans * SCAN_HEAD)
