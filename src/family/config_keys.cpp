@@ -213,7 +213,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim(sizes.decoder_layers);
   if (!hf.gated_act_key.empty()) claim("dense_act_fn is_gated_act");
   if (hf.divides_tied_logits) claim("scale_decoder_outputs");
-  if (family.block.unlike_sides) claim("encoder decoder decoder_start_token_id bos_token_id");
+  if (family.block.unlike_sides) claim("encoder decoder");
   for (const std::string_view list :
        {sizes.layers, sizes.width, sizes.heads, sizes.kv_heads, sizes.ff, sizes.positions,
         hf.width_again, hf.multi_query, hf.grouped_query, hf.alibi, hf.attention_object}) {
