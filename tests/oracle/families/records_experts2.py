@@ -135,6 +135,11 @@ class SarvamMoe(Grouped):
     biases, partial, eights = ("attention_bias", "use_qk_norm"), 0.6, True
     inert = {"num_mtp_layers", *Experts.inert}
 
+    def draw(self, key):
+        case = super().draw(key)
+        case["file"]["prefix"] = True  # the class renames the embedding of no others
+        return case
+
     def sizes(self, d):
         super().sizes(d)
         d.config["head_dim"] = d.head_dim
