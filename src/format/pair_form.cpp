@@ -36,7 +36,7 @@ const Json& member_of(const Json& object, std::string_view name) {
   return found == nullptr ? kNull : *found;
 }
 
-std::string text_of(const Json& object, std::string_view name) {
+std::string member_text(const Json& object, std::string_view name) {
   const Json& value = member_of(object, name);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
@@ -46,7 +46,7 @@ class PairReader {
   PairReader(const std::string& path, const TokenizerSpec& spec) : path_(path), spec_(spec) {}
 
   Result<PairForm> read(const Json& step) const {
-    const std::string type = text_of(step, "type");
+    const std::string type = member_text(step, "type");
     if (type == "TemplateProcessing") return read_template(step);
     const Json& sep = member_of(step, "sep");
     if (!sep.is_array() || sep.size() != 2 || !sep[1].is_number_unsigned()) return other("sep");
@@ -66,7 +66,7 @@ class PairReader {
     const Json& special = member_of(item, "SpecialToken");
     if (!special.is_object()) return other("pair");
     const Json& known =
-        member_of(member_of(member_of(step, "special_tokens"), text_of(special, "id")), "ids");
+        member_of(member_of(member_of(step, "special_tokens"), member_text(special, "id")), "ids");
     if (!known.is_array() || known.size() > 16) return other("special_tokens");
     for (const Json& id : known) {
       if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX) return other("ids");
@@ -93,7 +93,8 @@ class PairReader {
         TRY(add(step, item, parts[part]));
         continue;
       }
-      if (part == 2 || text_of(sequence, "id") != (part == 0 ? "A" : "B")) return other("Sequence");
+      if (part == 2 || member_text(sequence, "id") != (part == 0 ? "A" : "B"))
+        return other("Sequence");
       if (part == 0 && type != 0) return other("type_id");
       if (part == 1) type_of_second = type;
       ++part;
@@ -136,11 +137,11 @@ Result<PairForm> read_pair_form(const std::string& folder, const TokenizerSpec& 
   }
   const Json root = TRY(parse_json(text, path, {.depth = 16, .values = 10'000}));
   const PairReader reader(path, spec);
-  if (text_of(root, "type") == "ByteLevel" && is_bare) return PairForm();
-  if (text_of(root, "type") != "Sequence") return reader.read(root);
+  if (member_text(root, "type") == "ByteLevel" && is_bare) return PairForm();
+  if (member_text(root, "type") != "Sequence") return reader.read(root);
   const Json& steps = member_of(root, "processors");
   for (size_t i = 0; steps.is_array() && i < steps.size(); ++i) {
-    const std::string type = text_of(steps[i], "type");
+    const std::string type = member_text(steps[i], "type");
     const bool joins =
         type == "TemplateProcessing" || type == "BertProcessing" || type == "RobertaProcessing";
     if (joins) return reader.read(steps[i]);
