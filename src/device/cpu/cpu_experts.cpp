@@ -95,11 +95,12 @@ void CpuOps::list_products(View to, std::span<const Weight> matrices,
 // What memory has is multiplied while the disk reads the rest.
 void CpuOps::put_lacking_last(const ExpertsParams& params) {
   if (params.pager == nullptr) return;
-  std::ranges::stable_partition(expert_products_, [this](const Product& product) {
-    return std::ranges::none_of(uses_, [&](const WeightPager::Use& use) {
-      return use.bytes.data() == device_->pointer(product.weight->packed.start);
-    });
-  });
+  const auto is_there = [this](const Product& product) {
+    const std::byte* const start = device_->pointer(product.weight->packed.start);
+    return std::ranges::none_of(
+        uses_, [start](const WeightPager::Use& use) { return use.bytes.data() == start; });
+  };
+  std::stable_partition(expert_products_.begin(), expert_products_.end(), is_there);
 }
 
 void CpuOps::limit_gates(View gate, View up, GateLimits limits) {
