@@ -30,8 +30,8 @@ class WeightPager {
   // `room` says how many bytes of the file memory may hold; asked from time to time.
   WeightPager(std::shared_ptr<const MappedFile> file, std::function<int64_t()> room);
 
-  // Takes all parts of the file: the largest are kept as far as there is room, and the
-  // others given up: large ones need much room to pass. To be called once, before the first use.
+  // Takes all parts of the file: the largest are kept as far as there is room, as they need much
+  // of it to pass, and the others are given up. To be called once, before the first use.
   void adopt(std::vector<Bytes> parts);
   struct Use {
     Bytes bytes;           // a part that is always used whole
@@ -76,7 +76,7 @@ class WeightPager {
   void give_up_one_kept();
   // Until what passes, and what is kept, have no more than their room.
   void give_up();
-  // Whether it may be given up.
+  // Whether a layer may still multiply it: then it may not be given up.
   bool is_used(const Part& part) const { return part.last_layer + 1 >= n_layers_; }
   int64_t room_to_pass() const;
   int64_t room_to_keep() const;

@@ -94,6 +94,19 @@ class DraftHeadEngine : public testing::Test {
     EXPECT_EQ(engine->speculative_stats().n_drafted, 0);
     return ids;
   }
+  // Greedy answers are those of the model alone, and the head that load() gives drafts nothing
+  // else.
+  void expect_all_drafts_right(const Json& golden) {
+    auto all = requests(golden, 6);
+    for (Asked& one : all) one.params.temperature = 0;
+    const auto want = plain_answers(all);
+    const auto engine = equal_steps_engine(load(), options());
+    EXPECT_EQ(answers(*engine, all), want);
+    const SpeculativeStats stats = engine->speculative_stats();
+    // Until the text repeats itself and is drafted from.
+    EXPECT_GT(stats.n_drafted_by_head, 4);
+    EXPECT_EQ(stats.n_accepted_of_head, stats.n_drafted_by_head);
+  }
 
   std::string root_ = testing::TempDir() + "ruv_head_engine_" + std::to_string(getpid());
   std::string head_;  // empty: it is in the model's file
@@ -192,15 +205,7 @@ TEST_F(DraftHeadEngine, RightDraftsAreAccepted) {
   }
   write_golden_text(root_ + "/config.json", golden.at("config").dump());
   write_safetensors(root_ + "/model.safetensors", tensors, "f32");
-  auto all = requests(golden, 6);
-  for (Asked& one : all) one.params.temperature = 0;
-  const auto want = plain_answers(all);
-  const auto engine = equal_steps_engine(load(), options());
-  EXPECT_EQ(answers(*engine, all), want);
-  const SpeculativeStats stats = engine->speculative_stats();
-  // Until the text repeats itself and is drafted from.
-  EXPECT_GT(stats.n_drafted_by_head, 4);
-  EXPECT_EQ(stats.n_accepted_of_head, stats.n_drafted_by_head);
+  expect_all_drafts_right(golden);
 }
 
 // A model that walks through kWalk tokens, whose embeddings are unit vectors, and a head whose
@@ -269,15 +274,7 @@ TEST_F(DraftHeadEngine, RightDraftsOfAnotherFileAreAccepted) {
   };
   write_safetensors(root_ + "/model.safetensors", walking(golden, false), "f32");
   write_safetensors(head_ + "/weights.safetensors", walking(golden.at("head"), true), "f32");
-  auto all = requests(golden, 6);
-  for (Asked& one : all) one.params.temperature = 0;
-  const auto want = plain_answers(all);
-  const auto engine = equal_steps_engine(load(), options());
-  EXPECT_EQ(answers(*engine, all), want);
-  const SpeculativeStats stats = engine->speculative_stats();
-  // Until the text repeats itself and is drafted from.
-  EXPECT_GT(stats.n_drafted_by_head, 4);
-  EXPECT_EQ(stats.n_accepted_of_head, stats.n_drafted_by_head);
+  expect_all_drafts_right(golden);
 }
 
 }  // namespace
