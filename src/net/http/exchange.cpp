@@ -88,15 +88,15 @@ void Exchange::send(HttpResponse response) {
   end();
 }
 
-// Headers of an event stream; chunked unless the client speaks HTTP/1.0.
-void Exchange::begin_stream() {
+// Chunked unless the client speaks HTTP/1.0.
+void Exchange::begin_stream(std::string_view content_type) {
   CHECK(!begun_ && !ended_);
   begun_ = true;
   if (disconnected_) return;
   queue(
-      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
                   "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}Connection: {}\r\n\r\n",
-                  framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+                  content_type, framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
                   framing_.keep_alive ? "keep-alive" : "close"));
 }
 

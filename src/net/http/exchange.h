@@ -34,7 +34,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
 
   void post(std::function<void()> work) override;
   void send(HttpResponse response) override;
-  void begin_stream() override;
+  using Reply::begin_stream;
+  void begin_stream(std::string_view content_type) override;
   bool write(std::string bytes) override;
   void write_last(std::string bytes) override;
   void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) override;

@@ -24,8 +24,9 @@ class Reply {
   // Sends the whole answer. Once, and not after begin_stream(). If too many bytes wait for other
   // clients, the client gets 503 instead.
   virtual void send(HttpResponse response) = 0;
-  // Sends status 200 and the headers of an event stream; write() and write_last() follow.
-  virtual void begin_stream() = 0;
+  // Sends status 200 and the headers of a stream; write() and write_last() follow.
+  virtual void begin_stream(std::string_view content_type) = 0;
+  void begin_stream() { begin_stream("text/event-stream; charset=utf-8"); }
   // Queues bytes of the body. False when the client reads too slowly: the route should stop its
   // work, report that with write_last, and end.
   virtual bool write(std::string bytes) = 0;

@@ -12,28 +12,17 @@
 namespace ruv {
 namespace {
 
-// A text as a JSON string.
-std::string json_text(std::string_view text) {
-  std::string out;
-  append_json_text(out, text);
-  return out;
-}
-
-int64_t to_index(size_t i) { return static_cast<int64_t>(i); }
-
 // The step in which the bytes kept for an answer are counted.
 constexpr uint64_t kHoldStepBytes = 16 << 10;
-// Notes of a form that an answer lists.
-constexpr size_t kMaxNotes = 64;
 
 // Lives on the network thread; the engine's thread only posts copies of events to it.
 class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
  public:
-  AnswerJob(const OpenAiService& service, const AnswerShape& shape, const GenerateRequest& request,
+  AnswerJob(const OpenAiService& service, MakeWriter make_writer, const GenerateRequest& request,
             std::vector<ReadyPrompt> prompts, std::shared_ptr<Reply> reply,
             std::shared_ptr<SessionTurn> turn)
       : service_(service),
-        shape_(shape),
+        make_writer_(std::move(make_writer)),
         params_(request.params),
         terms_(request.terms),
         form_(request.loaded),
@@ -47,13 +36,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void start();
 
  private:
-  // The parts of a server-sent event before and after its text.
-  struct Surround {
-    std::string before, behind;
-  };
   struct Work {
     std::optional<RequestId> id;
-    std::optional<Surround> surround;  // of pieces that are only text; made for the first
     std::string text;
     std::unique_ptr<AnswerReader> reader;  // null: the answer is text
     bool ending = false;                   // the engine was asked to end it
@@ -65,18 +49,20 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     Timings timings;
   };
 
+  void make_writer();
   Status submit_all();
   void receive(size_t index, const Event& event);
   void note_healed(Work& work, const Event& event) const;
   void read_parts(size_t index, const Event& event);
   void send_parts(size_t index, const Event& event, const std::vector<ToolDelta>& deltas);
-  bool send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs);
   LogprobsText piece_logprobs(Work& work, const Event& event) const;
   std::string_view finish_name(const Work& work) const;
   static std::vector<AnswerWarning> warnings_of(const Work& work);
+  FinishedChoice finished(size_t index) const;
   Message message_of(const Work& work) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Work& work, const Event& event);
+  bool keeps_text() const { return !stream_ || turn_ != nullptr || writer_->keeps_text(); }
   bool make_room(uint64_t n_bytes);
   void finish_choice(size_t index, const Event& event);
   void keep_turn();
@@ -84,17 +70,13 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void finish_all();
   void fail_all(const ApiError& error);
   void cancel_all();
-  bool write_choice(const Choice& choice);
-  bool write_event(std::string event);
-  Surround surround_of(size_t index) const;
-  std::string event_of(const Choice* choice, const Json& usage) const;
-  void begin_frame(JsonWriter& out) const;
-  void write_notes(JsonWriter& out) const;
-  Json usage() const;
-  std::string whole_answer();
+  bool write(std::string bytes);
+  AnswerUsage usage() const;
+  std::string whole_answer() const;
 
   const OpenAiService& service_;
-  const AnswerShape& shape_;
+  MakeWriter make_writer_;
+  std::unique_ptr<AnswerWriter> writer_;
   GenerateParams params_;
   ServiceTerms terms_;
   std::shared_ptr<const LoadedForm> form_;
@@ -108,21 +90,31 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   uint64_t n_kept_bytes_ = 0;
   uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;
-  std::string id_;
-  int64_t created_ = 0;
+  std::string name_;
   bool over_ = false;  // answered, failed or given up: later events are dropped
 };
 
+void AnswerJob::make_writer() {
+  name_ = service_.unique_name();
+  AnswerHead head{.name = name_,
+                  .created = service_.unix_time(),
+                  .model = service_.names.front(),
+                  .stream = stream_,
+                  .include_usage = include_usage_};
+  for (const ReadyPrompt& prompt : prompts_) head.n_prompt_tokens += std::ssize(prompt.ids);
+  if (form_ != nullptr) head.notes = form_notes(*form_);
+  writer_ = make_writer_(std::move(head));
+}
+
 // Submits all choices; if one is refused, the others are cancelled and the client gets the error.
 void AnswerJob::start() {
-  id_ = shape_.id_prefix() + service_.unique_name();
-  created_ = service_.unix_time();
+  make_writer();
   const Status status = submit_all();
   if (!status.ok()) {
     stream_ = false;  // nothing is sent yet, so the status can still say it
     return fail_all(api_error(status));
   }
-  if (stream_) reply_->begin_stream();
+  if (stream_) reply_->begin_stream(writer_->stream_type());
   reply_->on_disconnect([self = shared_from_this()] {
     self->over_ = true;
     self->turn_.reset();
@@ -131,8 +123,7 @@ void AnswerJob::start() {
   if (!stream_ || over_) return;
   for (size_t i = 0; i < works_.size(); ++i) {
     const std::string& echo = prompts_[i / static_cast<size_t>(n_)].echo;
-    if (echo.empty() && !shape_.has_opening()) continue;
-    if (!write_choice({.part = ChoicePart::opening, .index = to_index(i), .text = echo})) return;
+    if (!write(writer_->begin(i, echo))) return;
   }
 }
 
@@ -150,9 +141,8 @@ Status AnswerJob::submit_all() {
       works_[i].text = prompt.echo;
     }
     if (prompt.reading != nullptr) {
-      const bool keeps = !stream_ || turn_ != nullptr;
-      works_[i].reader =
-          std::make_unique<AnswerReader>(*prompt.reading, fmt::format("{}/{}", id_, i), keeps);
+      works_[i].reader = std::make_unique<AnswerReader>(
+          *prompt.reading, fmt::format("{}/{}", name_, i), keeps_text());
     }
     Request request;
     request.prompt = prompt.ids;
@@ -208,13 +198,13 @@ void AnswerJob::read_parts(size_t index, const Event& event) {
   if (stream_) {
     send_parts(index, event, deltas);
   } else {
-    // The text is counted and kept by the reader, the log-probabilities as those of any answer.
+    // The text is kept by the reader, the log-probabilities as those of any answer.
     Event rest = event;
     rest.text.clear();
     keep_piece(work, rest);
-    if (!over_ && !make_room(work.reader->message().n_bytes() - before)) {
-      return fail_all(answers_overloaded());
-    }
+  }
+  if (!over_ && !make_room(work.reader->message().n_bytes() - before)) {
+    return fail_all(answers_overloaded());
   }
   if (work.ending) return;
   work.n_tokens += static_cast<int64_t>(event.ids.size());
@@ -226,7 +216,7 @@ void AnswerJob::read_parts(size_t index, const Event& event) {
 LogprobsText AnswerJob::piece_logprobs(Work& work, const Event& event) const {
   LogprobsText piece{.text_offset = work.logprobs.text_offset};
   for (const Event::Logprobs& token : event.logprobs) {
-    shape_.add_logprobs(*service_.text, token, piece);
+    writer_->add_logprobs(*service_.text, token, piece);
   }
   work.logprobs.text_offset = piece.text_offset;
   return piece;
@@ -239,45 +229,34 @@ void AnswerJob::send_parts(size_t index, const Event& event, const std::vector<T
   for (const ToolDelta& delta : deltas) {
     using Kind = ToolDelta::Kind;
     if (delta.kind == Kind::call_end || delta.kind == Kind::call_broken) continue;
-    if (!send_part(index, delta, logprobs ? &*logprobs : nullptr)) return;
+    AnswerPiece piece{
+        .choice = index, .text = delta.text, .logprobs = logprobs ? &*logprobs : nullptr};
+    std::string id;
+    if (delta.kind != Kind::content) piece.delta = &delta;
+    if (delta.kind == Kind::call_begin) {
+      id = works_[index].reader->id_of(delta.call);
+      piece.call_id = id;
+    }
+    if (!write(writer_->piece(piece))) return;
     logprobs.reset();
   }
-  if (logprobs) {
-    write_choice(
-        {.part = ChoicePart::piece, .index = to_index(index), .text = "", .logprobs = &*logprobs});
-  }
-}
-
-// False: the answer is over.
-bool AnswerJob::send_part(size_t index, const ToolDelta& delta, const LogprobsText* logprobs) {
-  Choice choice{.part = ChoicePart::piece,
-                .index = to_index(index),
-                .text = delta.text,
-                .logprobs = logprobs};
-  std::string id;
-  if (delta.kind != ToolDelta::Kind::content) choice.delta = &delta;
-  if (delta.kind == ToolDelta::Kind::call_begin) {
-    id = works_[index].reader->id_of(delta.call);
-    choice.call_id = id;
-  }
-  return write_choice(choice);
+  if (logprobs) write(writer_->piece({.choice = index, .logprobs = &*logprobs}));
 }
 
 // One chunk of a stream.
 void AnswerJob::send_piece(size_t index, const Event& event) {
   Work& work = works_[index];
-  if (turn_) work.text += event.text;
-  if (event.logprobs.empty()) {
-    if (event.text.empty()) return;
-    if (!work.surround) work.surround = surround_of(index);
-    write_event(work.surround->before + json_text(event.text) + work.surround->behind);
-    return;
+  if (keeps_text()) {
+    work.text += event.text;
+    if (!make_room(event.text.size())) return fail_all(answers_overloaded());
   }
-  const LogprobsText piece = piece_logprobs(work, event);
-  write_choice({.part = ChoicePart::piece,
-                .index = to_index(index),
-                .text = event.text,
-                .logprobs = &piece});
+  AnswerPiece piece{.choice = index, .text = event.text};
+  LogprobsText logprobs;
+  if (!event.logprobs.empty()) {
+    logprobs = piece_logprobs(work, event);
+    piece.logprobs = &logprobs;
+  }
+  write(writer_->piece(piece));
 }
 
 // Appends to the text of an answer that is not streamed.
@@ -285,7 +264,7 @@ void AnswerJob::keep_piece(Work& work, const Event& event) {
   const uint64_t before = work.text.size() + work.logprobs.n_bytes();
   work.text += event.text;
   for (const Event::Logprobs& token : event.logprobs) {
-    shape_.add_logprobs(*service_.text, token, work.logprobs);
+    writer_->add_logprobs(*service_.text, token, work.logprobs);
   }
   if (!make_room(work.text.size() + work.logprobs.n_bytes() - before)) {
     fail_all(answers_overloaded());
@@ -362,16 +341,26 @@ std::vector<AnswerWarning> AnswerJob::warnings_of(const Work& work) {
   return made;
 }
 
+// What the writer learns of a choice at its end.
+FinishedChoice AnswerJob::finished(size_t index) const {
+  const Work& work = works_[index];
+  FinishedChoice choice{
+      .choice = index, .finish = finish_name(work), .warnings = warnings_of(work)};
+  if (stream_ && !writer_->keeps_text()) return choice;
+  if (params_.n_logprobs >= 0) choice.logprobs = &work.logprobs;
+  choice.text = work.text;
+  if (work.reader == nullptr) return choice;
+  const ToolMessage& message = work.reader->message();
+  choice.text = message.content();
+  choice.reasoning = message.reasoning();
+  choice.calls = work.reader->calls();
+  return choice;
+}
+
 // The choice is complete; the last one ends the answer.
 void AnswerJob::close_choice(size_t index) {
   ++n_finished_;
-  const std::vector<AnswerWarning> warnings = warnings_of(works_[index]);
-  if (stream_ && !write_choice({.part = ChoicePart::closing,
-                                .index = to_index(index),
-                                .finish = finish_name(works_[index]),
-                                .warnings = warnings})) {
-    return;
-  }
+  if (stream_ && !write(writer_->close(finished(index)))) return;
   if (n_finished_ == works_.size()) finish_all();
 }
 
@@ -379,8 +368,7 @@ void AnswerJob::close_choice(size_t index) {
 void AnswerJob::finish_all() {
   over_ = true;
   if (!stream_) return reply_->send({.body = whole_answer()});
-  const std::string tail = include_usage_ ? event_of(nullptr, usage()) : std::string();
-  reply_->write_last(tail + sse_event("[DONE]"));
+  reply_->write_last(writer_->end(usage()));
 }
 
 void AnswerJob::fail_all(const ApiError& error) {
@@ -388,9 +376,9 @@ void AnswerJob::fail_all(const ApiError& error) {
   turn_.reset();  // the session is free before the client knows
   cancel_all();
   if (stream_) {
-    reply_->write_last(sse_event(error_json(error)));
+    reply_->write_last(writer_->failure(error));
   } else {
-    reply_->send(error_response(error));
+    reply_->send(writer_->refusal(error));
   }
 }
 
@@ -401,38 +389,9 @@ void AnswerJob::cancel_all() {
   }
 }
 
-// A chunk with one choice or none; the usage is null until the last.
-std::string AnswerJob::event_of(const Choice* choice, const Json& usage) const {
-  std::string chunk;
-  JsonWriter out(chunk);
-  begin_frame(out);
-  if (choice != nullptr) shape_.write(out, *choice);
-  out.end_array();
-  if (choice != nullptr && choice->part == ChoicePart::closing) write_notes(out);
-  if (include_usage_) {
-    out.key("usage");
-    out.value(usage);
-  }
-  out.end_object();
-  return sse_event(chunk);
-}
-
-// After the text a chunk has only numbers and nulls, so the last mark is the text's.
-AnswerJob::Surround AnswerJob::surround_of(size_t index) const {
-  constexpr std::string_view kMark = "\"?\"";
-  const Choice choice{.part = ChoicePart::piece, .index = to_index(index), .text = "?"};
-  const std::string event = event_of(&choice, nullptr);
-  const size_t at = event.rfind(kMark);
-  return {event.substr(0, at), event.substr(at + kMark.size())};
-}
-
-bool AnswerJob::write_choice(const Choice& choice) {
-  return write_event(event_of(&choice, nullptr));
-}
-
 // False when the client reads too slowly: the answer is then over.
-bool AnswerJob::write_event(std::string event) {
-  if (reply_->write(std::move(event))) return true;
+bool AnswerJob::write(std::string bytes) {
+  if (bytes.empty() || reply_->write(std::move(bytes))) return true;
   if (!over_) {
     fail_all({503, "server_error", "the client reads more slowly than the answer is generated", "",
               "client_too_slow"});
@@ -440,95 +399,30 @@ bool AnswerJob::write_event(std::string event) {
   return false;
 }
 
-// Up to the choices, whose array stays open.
-void AnswerJob::begin_frame(JsonWriter& out) const {
-  out.begin_object();
-  out.key("id");
-  out.text(id_);
-  out.key("object");
-  out.text(shape_.object_name(stream_));
-  out.key("created");
-  out.integer(created_);
-  out.key("model");
-  out.text(service_.names.front());
-  out.key("choices");
-  out.begin_array();
-}
-
-// Keywords of the asked schema that the answer was not held to; nothing where there are none.
-void AnswerJob::write_notes(JsonWriter& out) const {
-  if (form_ == nullptr) return;
-  std::vector<FormNote> notes = form_notes(*form_);
-  if (notes.empty()) return;
-  notes.resize(std::min(notes.size(), kMaxNotes));
-  out.key("form_notes");
-  out.begin_array();
-  for (const FormNote& note : notes) {
-    out.begin_object();
-    out.key("pointer");
-    out.text(note.pointer);
-    out.key("keyword");
-    out.text(note.keyword);
-    out.key("reason");
-    out.text(note.reason);
-    out.end_object();
-  }
-  out.end_array();
-}
-
-// Token counts of all choices.
-Json AnswerJob::usage() const {
-  Timings sum;
+// Token counts of all choices, and the times of the slowest.
+AnswerUsage AnswerJob::usage() const {
+  AnswerUsage sum;
   for (size_t i = 0; i < works_.size(); ++i) {
     const Timings& t = works_[i].timings;
     sum.n_generated_tokens += t.n_generated_tokens;
     sum.n_drafted_tokens += t.n_drafted_tokens;
     sum.n_accepted_tokens += t.n_accepted_tokens;
+    sum.queue_ms = std::max(sum.queue_ms, t.queue_ms);
+    sum.prefill_ms = std::max(sum.prefill_ms, t.prefill_ms);
+    sum.decode_ms = std::max(sum.decode_ms, t.decode_ms);
     // A prompt with several answers counts once, as its first answer found it.
     if (i % static_cast<size_t>(n_) != 0) continue;
     sum.n_prompt_tokens += t.n_prompt_tokens;
     sum.n_cached_tokens += t.n_cached_tokens;
     if (sum.cache_miss == CacheMiss::none) sum.cache_miss = t.cache_miss;
   }
-  return {{"prompt_tokens", sum.n_prompt_tokens},
-          {"completion_tokens", sum.n_generated_tokens},
-          {"total_tokens", sum.n_prompt_tokens + sum.n_generated_tokens},
-          {"prompt_tokens_details",
-           {{"cached_tokens", sum.n_cached_tokens}, {"miss", cache_miss_name(sum.cache_miss)}}},
-          {"completion_tokens_details",
-           {{"accepted_prediction_tokens", sum.n_accepted_tokens},
-            {"rejected_prediction_tokens", sum.n_drafted_tokens - sum.n_accepted_tokens}}}};
+  return sum;
 }
 
-// The body of an answer that is not streamed.
-std::string AnswerJob::whole_answer() {
-  std::string answer;
-  answer.reserve(n_kept_bytes_ + n_kept_bytes_ / 8);
-  JsonWriter out(answer);
-  begin_frame(out);
-  for (size_t i = 0; i < works_.size(); ++i) {
-    Work& work = works_[i];
-    AnswerParts parts;
-    const std::vector<AnswerWarning> warnings = warnings_of(work);
-    const ToolMessage* const message = work.reader ? &work.reader->message() : nullptr;
-    if (message != nullptr) parts = {message->reasoning(), work.reader->calls()};
-    shape_.write(out, {.part = ChoicePart::whole,
-                       .index = to_index(i),
-                       .text = message != nullptr ? message->content() : work.text,
-                       .logprobs = params_.n_logprobs >= 0 ? &work.logprobs : nullptr,
-                       .finish = finish_name(work),
-                       .parts = message != nullptr ? &parts : nullptr,
-                       .warnings = warnings});
-    work.text = {};
-    work.reader.reset();
-    work.logprobs = {};
-  }
-  out.end_array();
-  write_notes(out);
-  out.key("usage");
-  out.value(usage());
-  out.end_object();
-  return answer;
+std::string AnswerJob::whole_answer() const {
+  std::vector<FinishedChoice> choices;
+  for (size_t i = 0; i < works_.size(); ++i) choices.push_back(finished(i));
+  return writer_->whole(choices, usage());
 }
 
 ApiResult<void> check_known(std::span<const Token> ids, int64_t n_vocab, const std::string& field) {
@@ -540,29 +434,6 @@ ApiResult<void> check_known(std::span<const Token> ids, int64_t n_vocab, const s
 }
 
 }  // namespace
-
-uint64_t LogprobsText::n_bytes() const {
-  uint64_t n = 0;
-  for (const std::string& list : lists) n += list.size();
-  return n;
-}
-
-void write_warnings(JsonWriter& out, std::span<const AnswerWarning> warnings) {
-  if (warnings.empty()) return;
-  out.key("warnings");
-  out.begin_array();
-  for (const AnswerWarning& warning : warnings) {
-    out.begin_object();
-    out.key("type");
-    out.text(warning.type);
-    out.key("offset");
-    out.integer(warning.offset);
-    out.end_object();
-  }
-  out.end_array();
-}
-
-std::string sse_event(std::string_view text) { return fmt::format("data: {}\n\n", text); }
 
 ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
                              const std::string& field) {
@@ -610,11 +481,11 @@ ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams&
   return {};
 }
 
-void answer_request(const OpenAiService& service, const AnswerShape& shape,
+void answer_request(const OpenAiService& service, MakeWriter make_writer,
                     const GenerateRequest& request, std::vector<ReadyPrompt> prompts,
                     const std::shared_ptr<Reply>& reply, std::shared_ptr<SessionTurn> turn) {
-  auto job = std::make_shared<AnswerJob>(service, shape, request, std::move(prompts), reply,
-                                         std::move(turn));
+  auto job = std::make_shared<AnswerJob>(service, std::move(make_writer), request,
+                                         std::move(prompts), reply, std::move(turn));
   reply->post([job] { job->start(); });
 }
 

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
+#include "net/openai/openai_writer.h"
 #include "net/openai/reasoned_form.h"
 #include "net/openai/reasoning.h"
 #include "net/openai/sessions.h"
@@ -25,7 +26,7 @@ void write_token(JsonWriter& out, const ModelText& text, const TokenLogprob& tok
 }
 
 // Chunks have a delta, whole answers a message.
-class ChatShape final : public AnswerShape {
+class ChatShape final : public ChoiceShape {
  public:
   const char* id_prefix() const override { return "chatcmpl-"; }
   const char* object_name(bool stream) const override {
@@ -281,7 +282,8 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
   prompts[0].reading = TRY(reading_of(format, request, prompt->tail));
   if (prompts[0].reading != nullptr) request.params.shown_tokens = format.shown;
   prompts[0].reasoning = TRY(reasoning_region(format, request, prompt->tail));
-  answer_request(service, kShape, request, std::move(prompts), reply, std::move(turn));
+  answer_request(service, openai_writer(kShape), request, std::move(prompts), reply,
+                 std::move(turn));
   return {};
 }
 

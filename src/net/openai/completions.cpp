@@ -2,13 +2,14 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "net/openai/answer.h"
+#include "net/openai/openai_writer.h"
 #include "net/openai/token_text.h"
 
 namespace ruv {
 namespace {
 
 // Text and the older form of logprobs.
-class CompletionShape final : public AnswerShape {
+class CompletionShape final : public ChoiceShape {
  public:
   const char* id_prefix() const override { return "cmpl-"; }
   const char* object_name(bool) const override { return "text_completion"; }
@@ -91,7 +92,7 @@ ApiResult<void> answer_completion(const OpenAiService& service, const HttpReques
     TRY(check_awaited(http));
     prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
   }
-  answer_request(service, kShape, request, std::move(prompts), reply);
+  answer_request(service, openai_writer(kShape), request, std::move(prompts), reply);
   return {};
 }
 
