@@ -23,6 +23,7 @@ struct ServeCall {
   std::string model;
   LoadCall load;
   std::string alias;
+  bool lenient = false;
   CacheFolder cache;
   int64_t port = 8080;
   ApiKeySource api_key;
@@ -31,14 +32,15 @@ struct ServeCall {
 };
 
 // The names that requests may use; answers carry the first: --alias when given, else the file's
-// name without .gguf, else the name inside the file.
+// name without .gguf, else the name inside the file, else the file's name.
 std::vector<std::string> model_names(const ServeCall& call, const std::string& path,
                                      const ModelInfo& info) {
   std::filesystem::path file(path);
   if (!file.has_filename()) file = file.parent_path();  // a folder given with a slash at its end
+  const std::string whole = file.filename().string();
   if (file.extension() == ".gguf") file.replace_extension();
   std::vector<std::string> names;
-  for (const std::string& name : {call.alias, file.filename().string(), info.name}) {
+  for (const std::string& name : {call.alias, file.filename().string(), info.name, whole}) {
     if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
     names.push_back(name);
   }
@@ -82,6 +84,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   std::unique_ptr<SessionKeeper> keeper;
   if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
   service.sessions = keeper.get();
+  service.lenient = call.lenient;
   fmt::print(stderr,
              "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
              "listening on {}\n",
@@ -113,6 +116,9 @@ int serve_command(int argc, char** argv) {
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
+  line.flag("--lenient", call.lenient,
+            "Drop fields of requests that are unknown or not supported, and name them in the "
+            "header X-Ignored-Fields; else they are refused");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   add_api_key_flags(line, call.api_key);

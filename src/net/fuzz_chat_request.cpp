@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/json.h"
+#include "net/openai/fields.h"
 #include "net/openai/generate_request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -17,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     CHECK(request->params.stop.size() <= 16);
     CHECK(request->params.n_logprobs >= -1 && request->params.n_logprobs <= 20);
   };
-  check(ruv::parse_chat_request(body));
-  check(ruv::parse_completion_request(body));
+  const auto chat = ruv::parse_body(body, ruv::chat_fields());
+  if (chat) check(ruv::read_chat_request(*chat));
+  const auto completion = ruv::parse_body(body, ruv::completion_fields());
+  if (completion) check(ruv::read_completion_request(*completion));
   return 0;
 }

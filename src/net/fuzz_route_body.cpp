@@ -1,5 +1,7 @@
 // Any bytes as the body of any route, through the route itself. The first byte picks the route.
 // Each request gets one whole answer of a known status, and nothing of it stays behind.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -67,11 +69,10 @@ std::vector<std::string> words() {
                                     "\"role\":",
                                     "\"content\":",
                                     "\"session\":"};
-  for (const auto rows :
-       {chat_fields(), completion_fields(), message_fields(), template_fields(), tokenize_fields(),
-        detokenize_fields(), embedding_fields(), rerank_fields(), score_fields()}) {
-    for (const FieldRow& row : rows) found.push_back("\"" + std::string(row.name) + "\":");
+  for (const BodyTable* table : body_tables()) {
+    for (const FieldRow& row : table->rows) found.push_back(fmt::format("\"{}\":", row.name));
   }
+  for (const FieldRow& row : message_fields()) found.push_back(fmt::format("\"{}\":", row.name));
   return found;
 }
 

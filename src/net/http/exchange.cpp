@@ -13,8 +13,23 @@ namespace {
 
 // Writes are put together in strings of about this size.
 constexpr size_t kJoinedBytes = 16 << 10;
+// Bytes of the names that a header lists, and of each.
+constexpr size_t kMaxNamesBytes = 1 << 10;
+constexpr size_t kMaxNameBytes = 100;
 
 }  // namespace
+
+// Names from the request, made safe for a header.
+std::string Exchange::noted_headers() {
+  if (notes().ignored.empty()) return {};
+  std::string names;
+  for (const std::string& name : notes().ignored) {
+    if (names.size() > kMaxNamesBytes) break;
+    names += names.empty() ? "" : ", ";
+    for (const char c : shortened(name, kMaxNameBytes)) names += c > ' ' && c < 0x7F ? c : '?';
+  }
+  return "X-Ignored-Fields: " + names + "\r\n";
+}
 
 // The status line and headers.
 std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
@@ -82,7 +97,9 @@ void Exchange::send(HttpResponse response) {
     if (!make_room(static_cast<int64_t>(response.body.size() + kJoinedBytes))) {
       response = error_response(answers_overloaded());
     }
-    queue(response_head(response, framing_));
+    std::string head = response_head(response, framing_);
+    head.insert(head.size() - 2, noted_headers());
+    queue(std::move(head));
     if (!framing_.head_only && !response.body.empty()) queue(std::move(response.body));
   }
   end();
@@ -93,11 +110,11 @@ void Exchange::begin_stream(std::string_view content_type) {
   CHECK(!begun_ && !ended_);
   begun_ = true;
   if (disconnected_) return;
-  queue(
-      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
-                  "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}Connection: {}\r\n\r\n",
-                  content_type, framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-                  framing_.keep_alive ? "keep-alive" : "close"));
+  queue(fmt::format(
+      "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
+      "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}Connection: {}\r\n\r\n",
+      content_type, noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+      framing_.keep_alive ? "keep-alive" : "close"));
 }
 
 // False also after the client has disconnected.
@@ -133,9 +150,10 @@ void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> n
   }
   begun_ = true;
   next_piece_ = std::move(next);
-  queue(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}Connection: {}\r\n\r\n",
-                    framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-                    framing_.keep_alive ? "keep-alive" : "close"));
+  queue(
+      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}Connection: {}\r\n\r\n",
+                  noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+                  framing_.keep_alive ? "keep-alive" : "close"));
 }
 
 // What cannot be made, because memory is out, breaks the answer off.

@@ -65,6 +65,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
     int64_t n_writes = 0;
     int64_t n_bytes = 0;
   };
+  // Headers that the notes ask for.
+  std::string noted_headers();
   // False, and nothing is queued, when the budget has no room.
   bool queue(std::string bytes);
   // False when the budget has no room for n_bytes more.

@@ -6,10 +6,16 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "net/http/message.h"
 
 namespace ruv {
+
+// What a route knows of its request, for the answer's headers and the log.
+struct RequestNotes {
+  std::vector<std::string> ignored = {};  // fields that were dropped
+};
 
 class Reply {
  public:
@@ -44,6 +50,11 @@ class Reply {
   // `action` runs once when the client disconnects before the answer has ended; at once if it
   // already has.
   virtual void on_disconnect(std::function<void()> action) = 0;
+  // What is noted before the answer begins can be in its headers.
+  RequestNotes& notes() { return notes_; }
+
+ private:
+  RequestNotes notes_;
 };
 
 // A whole answer from any thread.

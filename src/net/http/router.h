@@ -28,6 +28,7 @@ struct Route {
   bool needs_key = true;  // asks for the API key when the server has one
   bool takes_query = false;
   RouteThread thread = RouteThread::worker;
+  std::string body_table = {};  // the name of the table of its body's fields; empty: there is none
 };
 
 // Whether a body is read for the route: that of POST and PUT. A web page's must be JSON.

@@ -94,6 +94,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool over_ = false;  // answered, failed or given up: later events are dropped
 };
 
+// All that the writer learns before the first token.
 void AnswerJob::make_writer() {
   name_ = service_.unique_name();
   AnswerHead head{.name = name_,
@@ -419,6 +420,7 @@ AnswerUsage AnswerJob::usage() const {
   return sum;
 }
 
+// The body of an answer that is not streamed.
 std::string AnswerJob::whole_answer() const {
   std::vector<FinishedChoice> choices;
   for (size_t i = 0; i < works_.size(); ++i) choices.push_back(finished(i));
@@ -473,8 +475,9 @@ ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request
   return {};
 }
 
-ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params) {
+ApiResult<void> check_token_params(const OpenAiService& service, const GenerateParams& params) {
   const int64_t n_vocab = service.text->info().n_vocab;
+  TRY(check_known(params.stop_tokens, n_vocab, "stop_token_ids"));
   for (const auto& [id, bias] : params.logit_bias) {
     TRY(check_known({&id, 1}, n_vocab, "logit_bias"));
   }

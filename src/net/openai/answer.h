@@ -32,7 +32,8 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
                              const std::string& field);
 // Reads the form that the request asks for. Fails: 400 naming the field.
 ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request);
-ApiResult<void> check_biases(const OpenAiService& service, const GenerateParams& params);
+// Ids of logit_bias and stop_token_ids. Fails: 400, naming the field.
+ApiResult<void> check_token_params(const OpenAiService& service, const GenerateParams& params);
 
 class SessionTurn;
 

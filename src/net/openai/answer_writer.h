@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/tools/tool_message.h"
 #include "net/api_error.h"
 #include "net/model_text.h"
+#include "net/openai/answer_reader.h"
 #include "ruv/engine.h"
 #include "ruv/form.h"
 

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "chat/tools/call_grammar.h"
 #include "net/openai/answer.h"
+#include "net/openai/api_route.h"
 #include "net/openai/openai_writer.h"
 #include "net/openai/reasoned_form.h"
 #include "net/openai/reasoning.h"
@@ -162,16 +163,21 @@ class ChatShape final : public ChoiceShape {
 // The effort as the variables that the model's template knows. The caller's own variables win.
 ApiResult<void> set_effort(const AnswerFormat& format, GenerateRequest& request) {
   const std::string& effort = request.reasoning_effort;
-  if (effort.empty()) return {};
+  if (effort.empty() && !request.wants_thinking) return {};
   const bool off = effort == "none";
-  if (!format.reasoning_effort && format.thinking_switch.empty()) {
-    return tl::unexpected(bad_request(
-        "reasoning_effort", "'reasoning_effort': the model's chat template knows no effort",
-        "unsupported_field"));
+  const bool has_switch = !format.thinking_switch.empty();
+  const bool has_effort = format.reasoning_effort && !effort.empty();
+  if (!has_switch && !has_effort) {
+    const bool thinks = !format.dialect.reasoning.end.empty();
+    if (effort.empty() ? thinks : off && !thinks) return {};  // it does so anyway
+    const char* const field = effort.empty() ? "think" : "reasoning_effort";
+    return tl::unexpected(
+        bad_request(field, fmt::format("'{}': the model's chat template knows no effort", field),
+                    "unsupported_field"));
   }
   Json variables = Json::object();
-  if (format.reasoning_effort) variables["reasoning_effort"] = effort;
-  if (!format.thinking_switch.empty()) variables[format.thinking_switch] = !off;
+  if (has_effort) variables["reasoning_effort"] = effort;
+  if (has_switch) variables[format.thinking_switch] = !off;
   const Json* const own = request.conversation.variables.json();
   if (own != nullptr) variables.update(*own);
   request.conversation.variables = TemplateValue(std::move(variables));
@@ -261,17 +267,17 @@ ApiResult<void> set_answer_form(const OpenAiService& service, const std::string&
 }
 
 // Parse, session, template, tokens; each failure names the field.
-ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& http,
-                            const std::shared_ptr<Reply>& reply) {
+ApiResult<void> answer_chat(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const ChatShape kShape;
-  GenerateRequest request = TRY(parse_chat_request(http.body));
+  const OpenAiService& service = call.service;
+  GenerateRequest request = TRY(read_chat_request(call.body));
   TRY(check_model(service, request.model));
-  TRY(check_biases(service, request.params));
+  TRY(check_token_params(service, request.params));
   const AnswerFormat& format = service.text->format();
   TRY(set_effort(format, request));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
-  TRY(check_awaited(http));
+  TRY(check_awaited(call.http));
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));
   TRY(check_prompt(service, prompt->ids, "messages"));
@@ -290,11 +296,7 @@ ApiResult<void> answer_chat(const OpenAiService& service, const HttpRequest& htt
 }  // namespace
 
 Route chat_completions_route(const OpenAiService& service) {
-  return {"POST", "/v1/chat/completions",
-          [&service](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-            const auto answered = answer_chat(service, http, reply);
-            if (!answered) send_response(reply, error_response(answered.error()));
-          }};
+  return api_route(service, "POST", "/v1/chat/completions", chat_fields(), answer_chat);
 }
 
 }  // namespace ruv

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "net/openai/answer.h"
+#include "net/openai/api_route.h"
 #include "net/openai/openai_writer.h"
 #include "net/openai/token_text.h"
 
@@ -80,16 +81,16 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
 }
 
 // One or several prompts; each gets n answers.
-ApiResult<void> answer_completion(const OpenAiService& service, const HttpRequest& http,
-                                  const std::shared_ptr<Reply>& reply) {
+ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
-  GenerateRequest request = TRY(parse_completion_request(http.body));
+  const OpenAiService& service = call.service;
+  GenerateRequest request = TRY(read_completion_request(call.body));
   TRY(check_model(service, request.model));
-  TRY(check_biases(service, request.params));
+  TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));
   std::vector<ReadyPrompt> prompts;
   for (const RawPrompt& raw : request.prompts) {
-    TRY(check_awaited(http));
+    TRY(check_awaited(call.http));
     prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
   }
   answer_request(service, openai_writer(kShape), request, std::move(prompts), reply);
@@ -99,11 +100,7 @@ ApiResult<void> answer_completion(const OpenAiService& service, const HttpReques
 }  // namespace
 
 Route completions_route(const OpenAiService& service) {
-  return {"POST", "/v1/completions",
-          [&service](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-            const auto answered = answer_completion(service, http, reply);
-            if (!answered) send_response(reply, error_response(answered.error()));
-          }};
+  return api_route(service, "POST", "/v1/completions", completion_fields(), answer_completion);
 }
 
 }  // namespace ruv

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/token_ids.h"
-#include "net/openai/fields.h"
+#include "net/openai/api_route.h"
 #include "net/openai/generate_request.h"
 #include "net/openai/send_pieces.h"
 #include "net/openai/vector_job.h"
@@ -210,12 +210,10 @@ struct EmbeddingsCall {
   bool base64 = false;
 };
 
-ApiResult<EmbeddingsCall> read_call(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(parse_body(http.body, embedding_fields(), kMaxIdValues));
-  const Json* model = find_field(body, "model");
-  if (model == nullptr) return missing_field("model");
-  if (!model->is_string()) return wrong_type("model", "a string", *model);
-  TRY(check_model(service, model->get<std::string>()));
+ApiResult<EmbeddingsCall> read_call(const ApiCall& api) {
+  const OpenAiService& service = api.service;
+  const Json& body = api.body;
+  TRY(check_model(service, TRY(read_model(body))));
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (!info) return tl::unexpected(api_error(info.error(), "model"));
   EmbeddingsCall call;
@@ -227,7 +225,7 @@ ApiResult<EmbeddingsCall> read_call(const OpenAiService& service, const HttpRequ
   const EmbedPrompt prompt =
       TRY(read_prompt(body, *info, most_embed_tokens(service), inputs.front().is_ids));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TRY(check_awaited(http));
+    TRY(check_awaited(api.http));
     const std::string where = inputs.size() == 1 ? "input" : fmt::format("input[{}]", i);
     if (!inputs[i].is_ids) {
       auto ids = service.text->embed_ids(inputs[i].text, prompt);
@@ -240,9 +238,9 @@ ApiResult<EmbeddingsCall> read_call(const OpenAiService& service, const HttpRequ
   return call;
 }
 
-ApiResult<void> answer_embeddings(const OpenAiService& service, const HttpRequest& http,
-                                  const std::shared_ptr<Reply>& reply) {
-  EmbeddingsCall call = TRY(read_call(service, http));
+ApiResult<void> answer_embeddings(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  const OpenAiService& service = api.service;
+  EmbeddingsCall call = TRY(read_call(api));
   const auto send = [reply, base64 = call.base64,
                      model = service.names.front()](VectorResult result) {
     send_in_pieces(reply, std::make_shared<EmbeddingsAnswer>(std::move(result), model, base64));
@@ -254,11 +252,7 @@ ApiResult<void> answer_embeddings(const OpenAiService& service, const HttpReques
 }  // namespace
 
 Route embeddings_route(const OpenAiService& service) {
-  return {"POST", "/v1/embeddings",
-          [&service](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-            const auto answered = answer_embeddings(service, http, reply);
-            if (!answered) send_response(reply, error_response(answered.error()));
-          }};
+  return api_route(service, "POST", "/v1/embeddings", embedding_fields(), answer_embeddings);
 }
 
 }  // namespace ruv

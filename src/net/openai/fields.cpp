@@ -9,19 +9,6 @@
 namespace ruv {
 namespace {
 
-bool is_false(const Json& value) { return value == false; }
-bool is_empty_list(const Json& value) { return value.is_array() && value.empty(); }
-bool is_empty_text(const Json& value) { return value.is_string() && value.empty(); }
-bool is_none(const Json& value) { return value == "none"; }
-bool is_one(const Json& value) { return value == 1; }
-bool is_medium(const Json& value) { return value == "medium"; }
-// The same service as without the field.
-bool is_usual_tier(const Json& value) { return value == "auto" || value == "default"; }
-// Values of refused fields that ask for nothing.
-bool is_text_only(const Json& value) {
-  return value.is_array() && value.size() == 1 && value[0] == "text";
-}
-
 constexpr FieldUse kHonoured = FieldUse::honoured;
 constexpr FieldUse kNoEffect = FieldUse::no_effect;
 constexpr FieldUse kUnsupported = FieldUse::unsupported;
@@ -40,19 +27,23 @@ constexpr auto joined_rows(const std::array<FieldRow, N>&... tables) {
 
 // Both endpoints that generate.
 constexpr std::array kSharedFields{
-    FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+    FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
     FieldRow{"n", kHonoured, "answers per prompt, 1 to 128; answer i uses seed + i"},
-    FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them"},
-    FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes"},
+    FieldRow{"stop", kHonoured, "a text or up to 16 texts; the answer ends before them", R"([""])"},
+    FieldRow{"seed", kHonoured, "0 to 9007199254740992; the same seed gives the same bytes",
+             "[-1]"},
     FieldRow{"logit_bias", kHonoured, "token id to a bias from -100 to 100"},
     FieldRow{"stream", kHonoured, "true: server-sent events"},
-    FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; needs stream"},
+    FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; says nothing without stream"},
+    FieldRow{"stop_token_ids", kHonoured,
+             "up to 64 ids; the answer ends at one, besides the model's own end tokens"},
     FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},
+    FieldRow{"repeat_last_n", kHonoured, "another name of repetition_window"},
     FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
     FieldRow{"user", kHonoured,
              "whose request it is: users get equal service and share no kept prefixes"},
     FieldRow{"cache_salt", kHonoured, "kept prefixes are shared among requests with one salt only"},
-    FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\""},
+    FieldRow{"priority", kHonoured, "\"low\", \"normal\", \"high\" or \"critical\"", "[0]"},
     FieldRow{"response_format", kHonoured,
              "the form of the answer: {\"type\": \"text\"}, \"json_object\", \"json_schema\" or "
              "\"structural_tag\""},
@@ -72,15 +63,70 @@ constexpr std::array kSharedFields{
     FieldRow{"guided_decoding_backend", kUnsupported, ""},
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
     FieldRow{"metadata", kNoEffect, "the caller's notes; an object"},
-    FieldRow{"store", kUnsupported, "only false: nothing is stored", is_false},
-    FieldRow{"service_tier", kUnsupported, "only \"auto\" or \"default\"", is_usual_tier},
+    FieldRow{"store", kUnsupported, "nothing is stored", "[false]"},
+    FieldRow{"service_tier", kUnsupported, "", R"(["auto", "default"])"},
+    FieldRow{"prompt_cache_retention", kNoEffect, "a hint for other servers' caches"},
+    FieldRow{"keep_alive", kNoEffect, "the model stays in memory"},
+    FieldRow{"request_id", kNoEffect,
+             "the caller's name of the request; the header X-Request-Id is "
+             "in the log"},
     FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches; a text"},
     FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
 };
 
+// What other servers take: llama.cpp's, vLLM's and SGLang's.
+constexpr std::array kForeignFields{
+    FieldRow{"min_tokens", kUnsupported, "", "[0]"},
+    FieldRow{"typical_p", kUnsupported, "", "[1]"},
+    FieldRow{"tfs_z", kUnsupported, "", "[1]"},
+    FieldRow{"top_n_sigma", kUnsupported, "", "[-1, 0]"},
+    FieldRow{"dynatemp_range", kUnsupported, "", "[0]"},
+    FieldRow{"dynatemp_exponent", kUnsupported, "", "[1]"},
+    FieldRow{"xtc_probability", kUnsupported, "", "[0]"},
+    FieldRow{"xtc_threshold", kUnsupported, "", "[0.1]"},
+    FieldRow{"mirostat", kUnsupported, "", "[0]"},
+    FieldRow{"mirostat_tau", kUnsupported, "", "[5]"},
+    FieldRow{"mirostat_eta", kUnsupported, "", "[0.1]"},
+    FieldRow{"dry_multiplier", kUnsupported, "", "[0]"},
+    FieldRow{"dry_base", kUnsupported, "", "[1.75]"},
+    FieldRow{"dry_allowed_length", kUnsupported, "", "[2]"},
+    FieldRow{"dry_penalty_last_n", kUnsupported, "", "[-1, 0]"},
+    FieldRow{"dry_sequence_breakers", kUnsupported, "", R"([["\n", ":", "\"", "*"]])"},
+    FieldRow{"adaptive_target", kUnsupported, "", "[-1]"},
+    FieldRow{"adaptive_decay", kUnsupported, "", "[0.9]"},
+    FieldRow{"samplers", kUnsupported, "their order is fixed"},
+    FieldRow{"min_keep", kUnsupported, "", "[0, 1]"},
+    FieldRow{"use_beam_search", kUnsupported, "", "[false]"},
+    FieldRow{"length_penalty", kUnsupported, "", "[1]"},
+    FieldRow{"early_stopping", kUnsupported, "", "[false]"},
+    FieldRow{"include_stop_str_in_output", kUnsupported, "", "[false]"},
+    FieldRow{"skip_special_tokens", kUnsupported, "", "[true]"},
+    FieldRow{"spaces_between_special_tokens", kUnsupported, "", "[true, false]"},
+    FieldRow{"prompt_logprobs", kUnsupported, ""},
+    FieldRow{"truncate_prompt_tokens", kUnsupported, ""},
+    FieldRow{"bad_words", kUnsupported, "", "[[]]"},
+    FieldRow{"allowed_token_ids", kUnsupported, ""},
+    FieldRow{"logits_processors", kUnsupported, "", "[[]]"},
+    FieldRow{"return_token_ids", kUnsupported, "", "[false]"},
+    FieldRow{"return_tokens", kUnsupported, "", "[false]"},
+    FieldRow{"return_tokens_as_token_ids", kUnsupported, "", "[false]"},
+    FieldRow{"n_probs", kUnsupported, "see logprobs", "[0]"},
+    FieldRow{"post_sampling_probs", kUnsupported, "", "[false]"},
+    FieldRow{"n_keep", kUnsupported, "", "[0]"},
+    FieldRow{"n_discard", kUnsupported, "", "[0]"},
+    FieldRow{"n_indent", kUnsupported, "", "[0]"},
+    FieldRow{"n_cache_reuse", kUnsupported, "", "[0]"},
+    FieldRow{"t_max_predict_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
+    FieldRow{"t_max_prompt_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
+    FieldRow{"id_slot", kUnsupported, "", "[-1]"},
+    FieldRow{"timings_per_token", kUnsupported, "", "[false]"},
+    FieldRow{"return_progress", kUnsupported, "", "[false]"},
+    FieldRow{"lora", kUnsupported, "", "[[]]"},
+};
+
 // Every field of OpenAI's API is listed, supported or not, so that clients get a precise error.
 constexpr auto kChatFields = joined_rows(
-    kSharedFields,
+    kSharedFields, kForeignFields,
     std::array{
         FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
         FieldRow{"session", kHonoured,
@@ -92,11 +138,12 @@ constexpr auto kChatFields = joined_rows(
                  "true: the answer continues the last message, which is the assistant's"},
         FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
         FieldRow{"max_tokens", kHonoured,
-                 "tokens to generate at most; absent: until the context is full"},
-        FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens"},
+                 "tokens to generate at most; absent: until the context is full", "[-1]"},
+        FieldRow{"max_completion_tokens", kHonoured, "another name of max_tokens", "[-1]"},
+        FieldRow{"n_predict", kHonoured, "another name of max_tokens", "[-1]"},
         FieldRow{"logprobs", kHonoured, "true: log-probabilities of the answer's tokens"},
         FieldRow{"top_logprobs", kHonoured,
-                 "likeliest alternatives per token, 0 to 20; needs logprobs"},
+                 "likeliest alternatives per token, 0 to 20; needs logprobs", "[0]"},
         FieldRow{"tools", kHonoured, "a list of functions that the answer may call"},
         FieldRow{
             "tool_choice", kHonoured,
@@ -104,33 +151,43 @@ constexpr auto kChatFields = joined_rows(
             "function, or allowed_tools"},
         FieldRow{"parallel_tool_calls", kHonoured,
                  "false: the answer ends after its first call; true, the default"},
-        FieldRow{"functions", kUnsupported, "only an empty list", is_empty_list},
-        FieldRow{"function_call", kUnsupported, "only \"none\"", is_none},
-        FieldRow{"modalities", kUnsupported, "only [\"text\"]", is_text_only},
+        FieldRow{"functions", kUnsupported, "see tools", "[[]]"},
+        FieldRow{"function_call", kUnsupported, "see tool_choice", R"(["none", "auto"])"},
+        FieldRow{"modalities", kUnsupported, "", R"([["text"]])"},
         FieldRow{"audio", kUnsupported, ""},
         FieldRow{"prediction", kUnsupported, ""},
         FieldRow{"reasoning_effort", kHonoured,
                  "a word for the template, such as \"low\"; \"none\" switches thinking off"},
         FieldRow{"thinking_token_budget", kHonoured,
                  "tokens of reasoning, after which its end is written for the model"},
+        FieldRow{"think", kHonoured,
+                 "false: reasoning_effort \"none\"; true: thinking switched on; or a word as "
+                 "reasoning_effort has it"},
         FieldRow{"reasoning_format", kHonoured,
                  "\"auto\", the default: reasoning_content; \"none\": reasoning is content"},
-        FieldRow{"verbosity", kUnsupported, "only \"medium\"", is_medium},
+        FieldRow{"verbosity", kUnsupported, "", R"(["medium"])"},
         FieldRow{"web_search_options", kUnsupported, ""},
+        FieldRow{"documents", kUnsupported, "", "[[]]"},
+        FieldRow{"chat_template", kUnsupported, "the model's own is used", R"([""])"},
+        FieldRow{"include_reasoning", kUnsupported, "", "[true]"},
+        FieldRow{"add_special_tokens", kUnsupported, "", "[false]"},
+        FieldRow{"parse_tool_calls", kUnsupported, "", "[true]"},
     });
 
 // POST /v1/completions.
 constexpr auto kCompletionFields = joined_rows(
-    kSharedFields,
+    kSharedFields, kForeignFields,
     std::array{
         FieldRow{"prompt", kHonoured,
                  "required: a text, ids, or a list of texts or of lists of ids"},
         FieldRow{"max_tokens", kHonoured,
-                 "tokens to generate at most; absent: until the context is full"},
+                 "tokens to generate at most; absent: until the context is full", "[-1]"},
+        FieldRow{"n_predict", kHonoured, "another name of max_tokens", "[-1]"},
         FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
         FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
-        FieldRow{"best_of", kUnsupported, "only 1", is_one},
-        FieldRow{"suffix", kUnsupported, "only \"\"", is_empty_text},
+        FieldRow{"best_of", kUnsupported, "", "[1]"},
+        FieldRow{"suffix", kUnsupported, "", R"([""])"},
+        FieldRow{"add_special_tokens", kUnsupported, "", "[true]"},
     });
 
 // What the routes of vectors share.
@@ -149,7 +206,7 @@ constexpr FieldRow kTruncateField{
 // POST /v1/embeddings.
 constexpr auto kEmbeddingFields = joined_rows(
     std::array{
-        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
         FieldRow{"input", kHonoured,
                  "required: a text, ids, or a list of up to 2048 texts or lists of ids"},
         FieldRow{"encoding_format", kHonoured,
@@ -172,7 +229,7 @@ constexpr auto kEmbeddingFields = joined_rows(
 // POST /v1/rerank and POST /v1/score.
 constexpr auto kRerankFields = joined_rows(
     std::array{
-        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
         FieldRow{"query", kHonoured, "required: a text"},
         FieldRow{"documents", kHonoured, "required: up to 2048 texts or {\"text\": …}"},
         FieldRow{"top_n", kHonoured, "only this many results, the best ones"},
@@ -182,7 +239,7 @@ constexpr auto kRerankFields = joined_rows(
     kTermFields);
 constexpr auto kScoreFields = joined_rows(
     std::array{
-        FieldRow{"model", kHonoured, "required: the served model's name or alias"},
+        FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
         FieldRow{"text_1", kHonoured, "required: a text, or as many as text_2 has"},
         FieldRow{"text_2", kHonoured, "required: a text, or up to 2048"},
         kTruncateField,
@@ -205,7 +262,7 @@ constexpr std::array kMessageFields{
     FieldRow{"parsed", kNoEffect, "what OpenAI's client made of the content"},
     FieldRow{"provider_specific_fields", kNoEffect, "what LiteLLM noted beside"},
     FieldRow{"refusal", kUnsupported, ""},
-    FieldRow{"annotations", kUnsupported, "only an empty list", is_empty_list},
+    FieldRow{"annotations", kUnsupported, "", "[[]]"},
     FieldRow{"audio", kUnsupported, ""},
     FieldRow{"function_call", kUnsupported, ""},
 };
@@ -219,7 +276,7 @@ constexpr std::array kTemplateFields{
              "true: the text ends inside the last message; add_generation_prompt is then "
              "false"},
     FieldRow{"chat_template_kwargs", kHonoured, "an object: more variables of the template"},
-    FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
+    FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
 };
 
 // POST /tokenize: llama.cpp's names and vLLM's.
@@ -248,8 +305,25 @@ constexpr auto kTokenizeFields = joined_rows(
 constexpr std::array kDetokenizeFields{
     FieldRow{"tokens", kHonoured, "required: a list of ids"},
     FieldRow{"skip_special_tokens", kHonoured, "true: control tokens give no text"},
-    FieldRow{"model", kHonoured, "the served model's name or alias, if given"},
+    FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
 };
+
+constexpr std::array kSessionFields{
+    FieldRow{"messages", kHonoured, "required: the conversation, texts only"},
+};
+
+// One row for each kind of body.
+constexpr BodyTable kChat{"chat", kChatFields, kMaxConversationValues, true};
+constexpr BodyTable kCompletion{"completion", kCompletionFields, kMaxIdValues, true};
+constexpr BodyTable kEmbedding{"embedding", kEmbeddingFields, kMaxIdValues};
+constexpr BodyTable kRerank{"rerank", kRerankFields, kMaxConversationValues};
+constexpr BodyTable kScore{"score", kScoreFields, kMaxConversationValues};
+constexpr BodyTable kTemplate{"template", kTemplateFields, kMaxConversationValues};
+constexpr BodyTable kTokenize{"tokenize", kTokenizeFields, kMaxConversationValues};
+constexpr BodyTable kDetokenize{"detokenize", kDetokenizeFields, kMaxIdValues};
+constexpr BodyTable kSession{"session", kSessionFields, kMaxConversationValues};
+constexpr std::array kBodyTables{&kChat,     &kCompletion, &kEmbedding,  &kRerank, &kScore,
+                                 &kTemplate, &kTokenize,   &kDetokenize, &kSession};
 
 constexpr int kMaxBodyDepth = 100;
 
@@ -261,17 +335,44 @@ const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) 
   return nullptr;
 }
 
+// Numbers compare by value: 1 and 1.0 are one.
+bool is_neutral(const FieldRow& row, const Json& value) {
+  if (value.is_null()) return true;
+  const Json neutral = *parse_json(row.neutral, "neutral values");
+  return std::ranges::find(neutral, value) != neutral.end();
+}
+
+// Null: the field is unknown.
+ApiResult<void> check_field(const FieldRow* row, const std::string& full, const Json& value) {
+  if (row == nullptr) return unknown_field(full);
+  if (row->use != FieldUse::unsupported || is_neutral(*row, value)) return {};
+  std::string message = fmt::format("'{}' is not supported yet", full);
+  const std::string accepted = accepted_values(*row);
+  if (!accepted.empty()) message += "; accepted: only " + accepted;
+  if (*row->doc != '\0') message += std::string("; ") + row->doc;
+  return tl::unexpected(bad_request(full, std::move(message), "unsupported_field"));
+}
+
 }  // namespace
 
-std::span<const FieldRow> chat_fields() { return kChatFields; }
-std::span<const FieldRow> completion_fields() { return kCompletionFields; }
-std::span<const FieldRow> embedding_fields() { return kEmbeddingFields; }
-std::span<const FieldRow> rerank_fields() { return kRerankFields; }
-std::span<const FieldRow> score_fields() { return kScoreFields; }
+const BodyTable& chat_fields() { return kChat; }
+const BodyTable& completion_fields() { return kCompletion; }
+const BodyTable& embedding_fields() { return kEmbedding; }
+const BodyTable& rerank_fields() { return kRerank; }
+const BodyTable& score_fields() { return kScore; }
+const BodyTable& template_fields() { return kTemplate; }
+const BodyTable& tokenize_fields() { return kTokenize; }
+const BodyTable& detokenize_fields() { return kDetokenize; }
+const BodyTable& session_fields() { return kSession; }
+std::span<const BodyTable* const> body_tables() { return kBodyTables; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
-std::span<const FieldRow> template_fields() { return kTemplateFields; }
-std::span<const FieldRow> tokenize_fields() { return kTokenizeFields; }
-std::span<const FieldRow> detokenize_fields() { return kDetokenizeFields; }
+
+std::string accepted_values(const FieldRow& row) {
+  const Json neutral = *parse_json(row.neutral, "neutral values");
+  std::string words;
+  for (const Json& value : neutral) words += (words.empty() ? "" : " or ") + value.dump();
+  return words;
+}
 
 bool is_plain_option(std::string_view name) {
   // These have forms of their own in the OpenAI bodies.
@@ -282,17 +383,34 @@ bool is_plain_option(std::string_view name) {
 }
 
 // Depth and number of values are limited while parsing.
-ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
-                           PlainOptions options) {
-  auto json = parse_json(body, "body", {.depth = kMaxBodyDepth, .values = max_values});
+ApiResult<Json> parse_object(std::string_view body, const BodyTable& table) {
+  auto json = parse_json(body, "body", {.depth = kMaxBodyDepth, .values = table.max_values});
   if (!json) return tl::unexpected(api_error(json.error()));
   if (!json->is_object()) {
     return tl::unexpected(
         bad_request("", fmt::format("the body must be a JSON object, not {}", type_words(*json)),
                     "invalid_body"));
   }
-  TRY(check_fields(*json, rows, "", options));
   return std::move(*json);
+}
+
+// Rows of the options table have no row here.
+ApiResult<void> check_body(Json& body, const BodyTable& table) {
+  std::vector<std::string> neutral;
+  for (const auto& [name, value] : body.items()) {
+    const FieldRow* row = find_row(table.rows, name);
+    if (row == nullptr && table.has_options && is_plain_option(name)) continue;
+    TRY(check_field(row, std::string(name), value));
+    if (is_neutral(*row, value)) neutral.emplace_back(name);
+  }
+  for (const std::string& name : neutral) body.erase(name);
+  return {};
+}
+
+ApiResult<Json> parse_body(std::string_view body, const BodyTable& table) {
+  Json json = TRY(parse_object(body, table));
+  TRY(check_body(json, table));
+  return json;
 }
 
 // The first element that is not an id is named by its index.
@@ -316,23 +434,11 @@ ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& wh
   return tokens;
 }
 
-// Fails at the first member that is unknown, or unsupported with a value that asks for something.
+// Fails at the first.
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
-                             std::string_view where, PlainOptions options) {
+                             std::string_view where) {
   for (const auto& [name, value] : object.items()) {
-    const std::string full = fmt::format("{}{}", where, name);
-    const FieldRow* row = find_row(rows, name);
-    if (row == nullptr) {
-      if (options == PlainOptions::known && is_plain_option(name)) continue;
-      return unknown_field(full);
-    }
-    if (row->use != FieldUse::unsupported || value.is_null()) continue;
-    if (row->asks_nothing != nullptr && row->asks_nothing(value)) continue;
-    const std::string_view hint = row->doc;
-    return tl::unexpected(bad_request(full,
-                                      fmt::format("'{}' is not supported yet{}{}", full,
-                                                  hint.empty() ? "" : "; accepted: ", hint),
-                                      "unsupported_field"));
+    TRY(check_field(find_row(rows, name), fmt::format("{}{}", where, name), value));
   }
   return {};
 }

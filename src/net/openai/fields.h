@@ -17,39 +17,52 @@ namespace ruv {
 enum class FieldUse {
   honoured,
   no_effect,    // accepted, documented to change nothing
-  unsupported,  // refused by name unless null or a value that asks for nothing
+  unsupported,  // refused by name unless null or neutral
 };
 
 struct FieldRow {
   const char* name;
   FieldUse use;
   const char* doc;
-  // For unsupported fields: whether the value asks for nothing. Null: only JSON null does.
-  bool (*asks_nothing)(const Json& value) = nullptr;
+  // Values that ask for nothing, as a JSON list: with one of them a field counts as absent, whether
+  // it is supported or not. Null is one of every field's.
+  const char* neutral = "[]";
 };
 
-std::span<const FieldRow> chat_fields();
-std::span<const FieldRow> completion_fields();
-std::span<const FieldRow> embedding_fields();
-std::span<const FieldRow> rerank_fields();
-std::span<const FieldRow> score_fields();
-std::span<const FieldRow> message_fields();
+// The neutral values as they are written: "false or 0".
+std::string accepted_values(const FieldRow& row);
+
+// The fields of one kind of body.
+struct BodyTable {
+  const char* name;  // as the page has it
+  std::span<const FieldRow> rows;
+  size_t max_values;
+  // Whether the rows of the options table (ruv/options.h) are fields, too.
+  bool has_options = false;
+};
+
+const BodyTable& chat_fields();
+const BodyTable& completion_fields();
+const BodyTable& embedding_fields();
+const BodyTable& rerank_fields();
+const BodyTable& score_fields();
 // Those that say how a chat template writes a conversation; tools are named only where they work.
-std::span<const FieldRow> template_fields();
-std::span<const FieldRow> tokenize_fields();
-std::span<const FieldRow> detokenize_fields();
+const BodyTable& template_fields();
+const BodyTable& tokenize_fields();
+const BodyTable& detokenize_fields();
+const BodyTable& session_fields();
+// All of these.
+std::span<const BodyTable* const> body_tables();
+std::span<const FieldRow> message_fields();
 
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;
 // such fields need no row here.
 bool is_plain_option(std::string_view name);
 
-enum class PlainOptions { unknown, known };
-
-// Fails with 400 for the first member of `object` that is unknown or not supported. `where` is put
-// before the name: "messages[0].".
+// Fails with 400 for the first member of `object` that is unknown, or not supported with a value
+// that asks for something. `where` is put before the name: "messages[0].".
 ApiResult<void> check_fields(const Json& object, std::span<const FieldRow> rows,
-                             std::string_view where = {},
-                             PlainOptions options = PlainOptions::unknown);
+                             std::string_view where = {});
 
 // A list of token ids with at least one. Fails: 400 naming `where`.
 ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& where);
@@ -59,8 +72,11 @@ ApiResult<std::vector<Token>> read_tokens(const Json& ids, const std::string& wh
 inline constexpr size_t kMaxIdValues = size_t{4} << 20;
 inline constexpr size_t kMaxConversationValues = size_t{128} << 10;
 
-// A body that is a JSON object with known fields only, nested 32 deep at most.
-ApiResult<Json> parse_body(std::string_view body, std::span<const FieldRow> rows, size_t max_values,
-                           PlainOptions options = PlainOptions::unknown);
+// A body that is a JSON object, nested 100 deep at most. Fails: 400.
+ApiResult<Json> parse_object(std::string_view body, const BodyTable& table);
+// Fails as check_fields. Members with neutral values are taken out.
+ApiResult<void> check_body(Json& body, const BodyTable& table);
+// Both.
+ApiResult<Json> parse_body(std::string_view body, const BodyTable& table);
 
 }  // namespace ruv

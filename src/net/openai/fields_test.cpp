@@ -17,27 +17,78 @@ namespace {
 const Json kChatBody = {{"model", "m"}, {"messages", {{{"role", "user"}, {"content", "x"}}}}};
 const Json kCompletionBody = {{"model", "m"}, {"prompt", "x"}};
 
-template <class Parse>
-void expect_refusals(std::span<const FieldRow> rows, Json body, Parse parse) {
-  ASSERT_TRUE(parse(body.dump()));
-  for (const FieldRow& row : rows) {
-    if (row.use != FieldUse::unsupported) continue;
-    Json changed = body;
-    changed[row.name] = {{"something", 1}};
-    const auto refused = parse(changed.dump());
-    ASSERT_FALSE(refused) << row.name;
-    EXPECT_EQ(refused.error().status, 400) << row.name;
-    EXPECT_EQ(refused.error().param, row.name);
-    EXPECT_EQ(refused.error().code, "unsupported_field") << row.name;
-    EXPECT_NE(refused.error().message.find(std::string("'") + row.name + "'"), std::string::npos);
-    changed[row.name] = nullptr;
-    EXPECT_TRUE(parse(changed.dump())) << row.name << " null";
-  }
+ApiResult<GenerateRequest> parse_chat_request(const std::string& text) {
+  return read_chat_request(TRY(parse_body(text, chat_fields())));
+}
+ApiResult<GenerateRequest> parse_completion_request(const std::string& text) {
+  return read_completion_request(TRY(parse_body(text, completion_fields())));
 }
 
 TEST(Fields, EveryUnsupportedOneIsRefusedByName) {
-  expect_refusals(chat_fields(), kChatBody, parse_chat_request);
-  expect_refusals(completion_fields(), kCompletionBody, parse_completion_request);
+  for (const BodyTable* table : body_tables()) {
+    for (const FieldRow& row : table->rows) {
+      if (row.use != FieldUse::unsupported) continue;
+      const Json body = {{row.name, {{"something", 1}}}};
+      const auto refused = parse_body(body.dump(), *table);
+      ASSERT_FALSE(refused) << row.name;
+      EXPECT_EQ(refused.error().status, 400) << row.name;
+      EXPECT_EQ(refused.error().param, row.name);
+      EXPECT_EQ(refused.error().code, "unsupported_field") << row.name;
+      EXPECT_NE(refused.error().message.find(std::string("'") + row.name + "'"), std::string::npos);
+    }
+  }
+}
+
+// A request with them is the request without them.
+TEST(Fields, NeutralValuesAskForNothing) {
+  size_t n = 0;
+  for (const BodyTable* table : body_tables()) {
+    for (const FieldRow& row : table->rows) {
+      Json neutral = *parse_json(row.neutral, row.name);
+      ASSERT_TRUE(neutral.is_array()) << row.name;
+      neutral.push_back(nullptr);
+      for (const Json& value : neutral) {
+        const auto body = parse_body(Json{{row.name, value}}.dump(), *table);
+        ASSERT_TRUE(body) << row.name << ": " << body.error().message;
+        EXPECT_EQ(*body, Json::object()) << row.name << " " << value.dump();
+        ++n;
+      }
+    }
+  }
+  EXPECT_GT(n, 200U);
+}
+
+TEST(Fields, ThatSayNothingInTheirPlaceAreAccepted) {
+  for (const char* text :
+       {R"({"tool_choice": "auto", "parallel_tool_calls": true})", R"({"tool_choice": "none"})",
+        R"({"stream": false, "stream_options": {"include_usage": true}})",
+        R"({"top_logprobs": 0, "logprobs": false})", R"({"stop": [], "stop_token_ids": []})",
+        R"({"top_k": -1, "typical_p": 1.0, "xtc_threshold": 0.1})"}) {
+    Json body = kChatBody;
+    body.update(*parse_json(text, "members"));
+    const auto request = parse_chat_request(body.dump());
+    EXPECT_TRUE(request) << text << ": " << request.error().message;
+  }
+  Json body = kChatBody;
+  body["top_k"] = -1;
+  EXPECT_EQ(parse_chat_request(body.dump())->params.top_k, 0);
+}
+
+TEST(Fields, NamesOfOneThingAreOneField) {
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    Json body = kChatBody;
+    body[name] = 7;
+    EXPECT_EQ(parse_chat_request(body.dump())->params.max_tokens, 7) << name;
+    body["max_tokens"] = 8;
+    const auto refused = parse_chat_request(body.dump());
+    EXPECT_EQ(refused.has_value(), name == std::string_view("max_tokens")) << name;
+  }
+  Json body = kChatBody;
+  body["repeat_last_n"] = 5;
+  body["stop_token_ids"] = {3, 4};
+  const auto request = parse_chat_request(body.dump());
+  EXPECT_EQ(request->params.repetition_window, 5);
+  EXPECT_EQ(request->params.stop_tokens, (std::vector<Token>{3, 4}));
 }
 
 TEST(Fields, EveryOptionOfTheTableIsAField) {
@@ -69,12 +120,13 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
 }
 
 TEST(Fields, HaveOneRowEach) {
-  for (const auto rows :
-       {chat_fields(), completion_fields(), message_fields(), template_fields(), tokenize_fields(),
-        detokenize_fields(), embedding_fields(), rerank_fields(), score_fields()}) {
+  std::vector<std::span<const FieldRow>> tables = {message_fields()};
+  for (const BodyTable* table : body_tables()) tables.push_back(table->rows);
+  for (const auto rows : tables) {
     std::set<std::string> names;
     for (const FieldRow& row : rows) {
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
+      EXPECT_FALSE(is_plain_option(row.name)) << row.name;
     }
   }
 }
@@ -117,12 +169,23 @@ TEST(ErrorTable, HasOneRowPerCode) {
 
 // The tables of docs/http.md come from the tables here.
 
-std::string field_lines(std::span<const FieldRow> rows, bool unsupported) {
-  std::string text;
+std::string field_lines(std::span<const FieldRow> rows) {
+  std::string text = "| field | meaning |\n|---|---|\n";
   for (const FieldRow& row : rows) {
-    if ((row.use == FieldUse::unsupported) != unsupported) continue;
-    text += fmt::format("| `{}` | {}{} |\n", row.name,
-                        row.use == FieldUse::no_effect ? "no effect: " : "", row.doc);
+    if (row.use == FieldUse::unsupported) continue;
+    std::string neutral = accepted_values(row);
+    if (!neutral.empty()) neutral = fmt::format("; as if absent: {}", neutral);
+    text += fmt::format("| `{}` | {}{}{} |\n", row.name,
+                        row.use == FieldUse::no_effect ? "no effect: " : "", row.doc, neutral);
+  }
+  return text;
+}
+
+std::string refused_lines(std::span<const FieldRow> rows) {
+  std::string text = "| field | accepted values | |\n|---|---|---|\n";
+  for (const FieldRow& row : rows) {
+    if (row.use != FieldUse::unsupported) continue;
+    text += fmt::format("| `{}` | {} | {} |\n", row.name, accepted_values(row), row.doc);
   }
   return text;
 }
@@ -167,21 +230,14 @@ TEST(HttpPage, HoldsTheTables) {
   ASSERT_TRUE(text);
   const std::string page = *text;
   std::string fresh = page;
-  const std::string head = "| field | meaning |\n|---|---|\n";
-  const std::string refused = "| field | accepted value |\n|---|---|\n";
-  fresh = with_section(fresh, "chat", head + field_lines(chat_fields(), false));
-  fresh = with_section(fresh, "chat refused", refused + field_lines(chat_fields(), true));
-  fresh = with_section(fresh, "message", head + field_lines(message_fields(), false));
-  fresh = with_section(fresh, "message refused", refused + field_lines(message_fields(), true));
-  fresh = with_section(fresh, "completion", head + field_lines(completion_fields(), false));
-  fresh =
-      with_section(fresh, "completion refused", refused + field_lines(completion_fields(), true));
-  fresh = with_section(fresh, "embedding", head + field_lines(embedding_fields(), false));
-  fresh = with_section(fresh, "rerank", head + field_lines(rerank_fields(), false));
-  fresh = with_section(fresh, "score", head + field_lines(score_fields(), false));
-  fresh = with_section(fresh, "tokenize", head + field_lines(tokenize_fields(), false));
-  fresh = with_section(fresh, "detokenize", head + field_lines(detokenize_fields(), false));
-  fresh = with_section(fresh, "template", head + field_lines(template_fields(), false));
+  for (const BodyTable* table : body_tables()) {
+    if (table == &session_fields()) continue;  // docs/sessions.md
+    fresh = with_section(fresh, table->name, field_lines(table->rows));
+  }
+  fresh = with_section(fresh, "chat refused", refused_lines(chat_fields().rows));
+  fresh = with_section(fresh, "completion refused", refused_lines(completion_fields().rows));
+  fresh = with_section(fresh, "message", field_lines(message_fields()));
+  fresh = with_section(fresh, "message refused", refused_lines(message_fields()));
   fresh = with_section(fresh, "options",
                        "| field | range | meaning |\n|---|---|---|\n" + option_lines());
   fresh = with_section(fresh, "errors",

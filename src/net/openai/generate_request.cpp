@@ -14,6 +14,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kMaxBiases = 4096;
+constexpr size_t kMaxStopTokens = 64;
 constexpr int64_t kMaxTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 
 struct Alias {
@@ -21,6 +22,7 @@ struct Alias {
   const char* name;  // of a row of the options table
 };
 constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
+                              {"repeat_last_n", "repetition_window"},
                               {"cache_prompt", "cache_prefix"}};
 
 const OptionRow& row_of(const char* name) { return *find_generate_option(name); }
@@ -35,7 +37,10 @@ ApiResult<OptionValue> plain_value(const OptionRow& row, const std::string& fiel
     if (!value.is_boolean()) return wrong_type(field, "true or false", value);
     return value.get<bool>();
   }
-  if (row.kind == Kind::integer) return TRY(integer_within(field, value, range_of(row)));
+  if (row.kind == Kind::integer) {
+    if (row.name == std::string_view("top_k") && value == -1) return int64_t{0};  // as vLLM has it
+    return TRY(integer_within(field, value, range_of(row)));
+  }
   if (!value.is_number()) return wrong_type(field, "a number", value);
   return value.get<double>();
 }
@@ -128,37 +133,47 @@ ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& p
   return {};
 }
 
-// max_completion_tokens is the newer name; both together are refused unless equal.
+// A field of three names; several together are refused unless equal.
 ApiResult<void> read_max_tokens(const Json& body, GenerateParams& params) {
-  const IntegerRange range{1, INT32_MAX};
-  const int64_t first = TRY(read_integer(body, "max_tokens", -1, range));
-  const int64_t second = TRY(read_integer(body, "max_completion_tokens", -1, range));
-  if (first >= 0 && second >= 0 && first != second) {
-    return tl::unexpected(
-        bad_request("max_completion_tokens",
-                    fmt::format("'max_tokens' is {} and 'max_completion_tokens' is {}; give one",
-                                first, second)));
+  const char* given = nullptr;
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    const int64_t value = TRY(read_integer(body, name, -1, {1, INT32_MAX}));
+    if (value < 0) continue;
+    if (given != nullptr && value != params.max_tokens) {
+      return tl::unexpected(bad_request(name, fmt::format("'{}' is {} and '{}' is {}; give one",
+                                                          given, params.max_tokens, name, value)));
+    }
+    given = name;
+    params.max_tokens = value;
   }
-  params.max_tokens = std::max(first, second);
   return {};
 }
 
-// stream_options without stream is refused, as in OpenAI's API.
+// The model's end tokens stay what they are.
+ApiResult<void> read_stop_tokens(const Json& body, GenerateParams& params) {
+  const Json* ids = find_field(body, "stop_token_ids");
+  if (ids == nullptr || *ids == Json::array()) return {};
+  params.stop_tokens = TRY(read_tokens(*ids, "stop_token_ids"));
+  if (params.stop_tokens.size() <= kMaxStopTokens) return {};
+  return tl::unexpected(bad_request(
+      "stop_token_ids", fmt::format("'stop_token_ids' has {} ids, at most {} are allowed",
+                                    params.stop_tokens.size(), kMaxStopTokens)));
+}
+
+// Without stream its options ask for nothing.
 ApiResult<void> read_stream(const Json& body, GenerateRequest& request) {
   request.stream = TRY(read_flag(body, "stream", false));
   const Json* options = find_field(body, "stream_options");
   if (options == nullptr) return {};
   if (!options->is_object()) return wrong_type("stream_options", "an object", *options);
-  if (!request.stream) {
-    return tl::unexpected(bad_request("stream_options", "'stream_options' needs 'stream': true"));
-  }
   constexpr FieldRow kRows[] = {
       {"include_usage", FieldUse::honoured, ""},
-      {"include_obfuscation", FieldUse::unsupported, "only false",
-       [](const Json& value) { return value == false; }},
+      {"continuous_usage_stats", FieldUse::unsupported, "", "[false]"},
+      {"include_obfuscation", FieldUse::unsupported, "", "[false]"},
   };
   TRY(check_fields(*options, kRows, "stream_options."));
-  request.include_usage = TRY(read_flag(*options, "include_usage", false));
+  const bool include_usage = TRY(read_flag(*options, "include_usage", false));
+  request.include_usage = request.stream && include_usage;
   return {};
 }
 
@@ -187,6 +202,13 @@ ApiResult<void> read_notes(const Json& body) {
 
 }  // namespace
 
+ApiResult<std::string> read_model(const Json& body) {
+  const Json* model = find_field(body, "model");
+  if (model == nullptr) return std::string();
+  if (!model->is_string()) return wrong_type("model", "a string", *model);
+  return model->get<std::string>();
+}
+
 // The owner of the request, its urgency, and the scope of shared prefixes.
 ApiResult<ServiceTerms> read_terms(const Json& body) {
   ServiceTerms terms;
@@ -213,11 +235,7 @@ namespace {
 // What both endpoints share.
 ApiResult<GenerateRequest> read_shared(const Json& body) {
   GenerateRequest request;
-  const Json* model = find_field(body, "model");
-  if (model == nullptr) return missing_field("model");
-  if (!model->is_string()) return wrong_type("model", "a string", *model);
-  request.model = model->get<std::string>();
-
+  request.model = TRY(read_model(body));
   // OpenAI's defaults: sample from the model's own distribution.
   request.params.temperature = 1;
   request.params.top_p = 1;
@@ -227,6 +245,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body) {
   TRY(read_stop(body, request.params));
   TRY(read_logit_bias(body, request.params));
   TRY(read_max_tokens(body, request.params));
+  TRY(read_stop_tokens(body, request.params));
   TRY(read_stream(body, request));
   TRY(read_notes(body));
   request.terms = TRY(read_terms(body));
@@ -307,9 +326,7 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* fie
   return prompts;
 }
 
-ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
-  const Json json =
-      TRY(parse_body(body, chat_fields(), kMaxConversationValues, PlainOptions::known));
+ApiResult<GenerateRequest> read_chat_request(const Json& json) {
   GenerateRequest request = TRY(read_shared(json));
   request.conversation = TRY(read_chat(json, MessageCheck::members));
   TRY(read_tool_use(json, request));
@@ -325,8 +342,7 @@ ApiResult<GenerateRequest> parse_chat_request(std::string_view body) {
 }
 
 // The same for raw prompts.
-ApiResult<GenerateRequest> parse_completion_request(std::string_view body) {
-  const Json json = TRY(parse_body(body, completion_fields(), kMaxIdValues, PlainOptions::known));
+ApiResult<GenerateRequest> read_completion_request(const Json& json) {
   GenerateRequest request = TRY(read_shared(json));
   request.prompts = TRY(read_prompts(json, "prompt", kMaxChoices));
   request.echo = TRY(read_flag(json, "echo", false));

@@ -23,7 +23,7 @@ struct RawPrompt {
 
 // A checked request of either endpoint; fields of the other endpoint keep their defaults.
 struct GenerateRequest {
-  std::string model;
+  std::string model;  // empty: the server's own
   GenerateParams params;
   int64_t n = 1;
   bool stream = false;
@@ -43,10 +43,13 @@ struct GenerateRequest {
   bool strict_calls = false;
   std::vector<std::string> call_names;
   std::string reasoning_effort;  // empty: not given
+  bool wants_thinking = false;   // thinking is to be switched on
   int64_t thinking_budget = -1;  // tokens of reasoning; -1: not given
   bool reasoning_apart = true;   // false: reasoning is content
 };
 
+// The member "model"; empty: the server's own. Fails: 400.
+ApiResult<std::string> read_model(const Json& body);
 // The owner and urgency of a request: user, safety_identifier, cache_salt, timeout_ms and priority.
 // Fails: 400.
 ApiResult<ServiceTerms> read_terms(const Json& body);
@@ -57,8 +60,9 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* fie
 // The largest number of choices of one request: prompts · n.
 inline constexpr int64_t kMaxChoices = 128;
 
-// Fail with 400. Ranges of sampling options are those of the options table.
-ApiResult<GenerateRequest> parse_chat_request(std::string_view body);
-ApiResult<GenerateRequest> parse_completion_request(std::string_view body);
+// Require: a checked body (fields.h). Fail with 400. Ranges of sampling options are those of the
+// options table.
+ApiResult<GenerateRequest> read_chat_request(const Json& body);
+ApiResult<GenerateRequest> read_completion_request(const Json& body);
 
 }  // namespace ruv

@@ -86,6 +86,7 @@ Json asked(const Request& request) {
   note("presence_penalty", p.presence_penalty, usual.presence_penalty);
   note("frequency_penalty", p.frequency_penalty, usual.frequency_penalty);
   note("stop", p.stop, usual.stop);
+  note("stop_tokens", p.stop_tokens, usual.stop_tokens);
   note("shown_tokens", p.shown_tokens, usual.shown_tokens);
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
   note("n_logprobs", p.n_logprobs, usual.n_logprobs);
@@ -191,6 +192,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
       engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));
     }
     if (one.value("cannot_rank", false)) text_.refuse_ranking();
+    service_.lenient = one.value("lenient", false);
     set_format(text_, one.value("format", Json::object()));
     TestClient client(server_->port());
     const TestResponse response = client.ask(request_bytes(one.at("request")));
@@ -200,6 +202,11 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     } else {
       const auto body = parse_json(response.body, "answer");
       answer["body"] = body ? *body : Json(response.body);
+    }
+    constexpr std::string_view kIgnored = "X-Ignored-Fields: ";
+    if (const size_t at = response.headers.find(kIgnored); at != std::string::npos) {
+      const size_t from = at + kIgnored.size();
+      answer["ignored"] = response.headers.substr(from, response.headers.find('\r', from) - from);
     }
     for (const Request& request : engine_.submitted()) answer["asked"].push_back(asked(request));
     return answer;

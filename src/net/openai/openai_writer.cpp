@@ -11,6 +11,7 @@ namespace {
 // Notes of a form that an answer lists.
 constexpr size_t kMaxNotes = 64;
 
+// OpenAI's counts; `miss` is ours.
 Json usage_json(const AnswerUsage& usage) {
   return {{"prompt_tokens", usage.n_prompt_tokens},
           {"completion_tokens", usage.n_generated_tokens},
@@ -22,6 +23,7 @@ Json usage_json(const AnswerUsage& usage) {
             {"rejected_prediction_tokens", usage.n_drafted_tokens - usage.n_accepted_tokens}}}};
 }
 
+// Frames around what the shape writes.
 class OpenAiWriter final : public AnswerWriter {
  public:
   OpenAiWriter(const ChoiceShape& shape, AnswerHead head) : shape_(shape), head_(std::move(head)) {}
@@ -50,6 +52,7 @@ class OpenAiWriter final : public AnswerWriter {
                   .warnings = choice.warnings});
   }
 
+  // The usage where it was asked for, and the mark that ends every stream.
   std::string end(const AnswerUsage& usage) override {
     const std::string tail = head_.include_usage ? event_of(nullptr, usage_json(usage)) : "";
     return tail + sse_event("[DONE]");
@@ -57,6 +60,7 @@ class OpenAiWriter final : public AnswerWriter {
 
   std::string failure(const ApiError& error) override { return sse_event(error_json(error)); }
 
+  // Choices hold most of the bytes, so room for them is made at once.
   std::string whole(std::span<const FinishedChoice> choices, const AnswerUsage& usage) override {
     size_t n_bytes = 0;
     for (const FinishedChoice& choice : choices) n_bytes += choice.text.size();
@@ -138,6 +142,7 @@ class OpenAiWriter final : public AnswerWriter {
     out.begin_array();
   }
 
+  // From the end of the choices on.
   void end_frame(JsonWriter& out, bool has_notes, const Json& usage) const {
     out.end_array();
     if (has_notes) write_notes(out);

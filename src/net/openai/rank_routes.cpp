@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "net/openai/fields.h"
+#include "net/openai/api_route.h"
 #include "net/openai/generate_request.h"
 #include "net/openai/vector_job.h"
 #include "ruv/rank.h"
@@ -50,10 +50,7 @@ struct PairsCall {
 };
 
 ApiResult<void> check_model_of(const OpenAiService& service, const Json& body) {
-  const Json* model = find_field(body, "model");
-  if (model == nullptr) return missing_field("model");
-  if (!model->is_string()) return wrong_type("model", "a string", *model);
-  TRY(check_model(service, model->get<std::string>()));
+  TRY(check_model(service, TRY(read_model(body))));
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (!info && !service.text->can_rank().ok()) {
     return tl::unexpected(api_error(info.error(), "model"));
@@ -101,15 +98,15 @@ void write_usage(JsonWriter& out, int64_t n_tokens) {
 }
 
 // Members that identify an answer.
-struct AnswerHead {
+struct RankHead {
   std::string id;
   std::string model;
   int64_t created = 0;
 };
 
-ApiResult<void> answer_score(const OpenAiService& service, const HttpRequest& http,
-                             const std::shared_ptr<Reply>& reply) {
-  const Json body = TRY(parse_body(http.body, score_fields(), kMaxConversationValues));
+ApiResult<void> answer_score(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  const OpenAiService& service = api.service;
+  const Json& body = api.body;
   TRY(check_model_of(service, body));
   const std::vector<std::string> first = TRY(read_texts(body, "text_1", false));
   const std::vector<std::string> second = TRY(read_texts(body, "text_2", false));
@@ -123,7 +120,7 @@ ApiResult<void> answer_score(const OpenAiService& service, const HttpRequest& ht
     pairs.push_back({first[first.size() == 1 ? 0 : i], second[i]});
   }
   PairsCall call = TRY(read_pairs(service, body, pairs, PairKind::alike));
-  const AnswerHead head{"score-", service.names.front(), service.unix_time()};
+  const RankHead head{"score-", service.names.front(), service.unix_time()};
   const auto send = [reply, head, texts = std::move(call.texts), &service](VectorResult result) {
     const std::vector<double> scores = service.text->pair_scores(texts, result.vectors);
     reply->post([reply, head, scores, n = result.n_prompt_tokens, &service] {
@@ -169,7 +166,7 @@ struct Ranking {
 };
 
 // The best first; of equal ones the earlier.
-std::string ranking_json(const Ranking& ranking, const AnswerHead& head) {
+std::string ranking_json(const Ranking& ranking, const RankHead& head) {
   std::vector<size_t> order(ranking.scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return ranking.scores[i]; });
@@ -204,9 +201,9 @@ std::string ranking_json(const Ranking& ranking, const AnswerHead& head) {
   return json;
 }
 
-ApiResult<void> answer_rerank(const OpenAiService& service, const HttpRequest& http,
-                              const std::shared_ptr<Reply>& reply) {
-  const Json body = TRY(parse_body(http.body, rerank_fields(), kMaxConversationValues));
+ApiResult<void> answer_rerank(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  const OpenAiService& service = api.service;
+  const Json& body = api.body;
   TRY(check_model_of(service, body));
   if (const Status status = service.text->can_rank(); !status.ok()) {
     return tl::unexpected(api_error(status, "model"));
@@ -230,7 +227,7 @@ ApiResult<void> answer_rerank(const OpenAiService& service, const HttpRequest& h
     ranking.scores = service.text->pair_scores(texts, result.vectors);
     ranking.n_tokens = result.n_prompt_tokens;
     reply->post([reply, ranking = std::move(ranking), &service] {
-      const AnswerHead head{"rerank-" + service.unique_name(), service.names.front()};
+      const RankHead head{"rerank-" + service.unique_name(), service.names.front()};
       reply->send({.body = ranking_json(ranking, head)});
     });
   };
@@ -238,26 +235,15 @@ ApiResult<void> answer_rerank(const OpenAiService& service, const HttpRequest& h
   return {};
 }
 
-using PairsAnswer = ApiResult<void> (*)(const OpenAiService&, const HttpRequest&,
-                                        const std::shared_ptr<Reply>&);
-
-Route pairs_route(const OpenAiService& service, std::string path, PairsAnswer answer) {
-  return {"POST", std::move(path),
-          [&service, answer](const HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-            const auto answered = answer(service, http, reply);
-            if (!answered) send_response(reply, error_response(answered.error()));
-          }};
-}
-
 }  // namespace
 
 std::vector<Route> rank_routes(const OpenAiService& service) {
   std::vector<Route> routes;
   for (const char* path : {"/rerank", "/v1/rerank", "/v2/rerank"}) {
-    routes.push_back(pairs_route(service, path, answer_rerank));
+    routes.push_back(api_route(service, "POST", path, rerank_fields(), answer_rerank));
   }
   for (const char* path : {"/score", "/v1/score"}) {
-    routes.push_back(pairs_route(service, path, answer_score));
+    routes.push_back(api_route(service, "POST", path, score_fields(), answer_score));
   }
   return routes;
 }

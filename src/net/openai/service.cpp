@@ -50,7 +50,7 @@ std::vector<Route> api_routes(const OpenAiService& service) {
 }
 
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name) {
-  if (std::find(service.names.begin(), service.names.end(), name) != service.names.end()) return {};
+  if (name.empty() || std::ranges::find(service.names, name) != service.names.end()) return {};
   return tl::unexpected(
       ApiError{404, "invalid_request_error",
                fmt::format("no model '{}' here; this server has '{}'", name, service.names.front()),

@@ -27,6 +27,8 @@ struct OpenAiService {
   // 24 characters, different each time. Called on the network thread only.
   std::function<std::string()> unique_name;
   SessionKeeper* sessions = nullptr;  // null: none are kept
+  // Fields that are unknown or not supported are dropped and named, instead of refused.
+  bool lenient = false;
   // A thread for what is computed when the engine is done: neither its thread nor the network's may
   // wait for that.
   std::shared_ptr<Workers> beside = {};
@@ -53,7 +55,7 @@ Route get_model_route(const OpenAiService& service);
 Route stats_route(const OpenAiService& service);
 Route health_route(const OpenAiService& service);
 
-// Fails: 404 model_not_found.
+// Empty: the server's own. Fails: 404 model_not_found.
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name);
 // Fails: 503 cancelled if the answer is no longer wanted. Routes call it between the parts of their
 // work.

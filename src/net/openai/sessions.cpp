@@ -6,15 +6,13 @@
 #include <new>
 
 #include "chat/read_conversation.h"
+#include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
-#include "net/openai/fields.h"
 
 namespace ruv {
 namespace {
 
 constexpr int64_t kMaxListed = 1000;
-constexpr FieldRow kSessionFields[] = {
-    {"messages", FieldUse::honoured, "required: the conversation, texts only"}};
 
 // The HTTP status of a failure of the store.
 ApiError session_error(const Status& status) {
@@ -144,11 +142,12 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
 }
 
 // Replaces the whole conversation.
-ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& http) {
+ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const OpenAiService& service = call.service;
+  const HttpRequest& http = call.http;
   SessionStore* const store = TRY(store_of(service));
   const SessionQuery query = TRY(read_query(http.query, false));
-  const Json body = TRY(parse_body(http.body, kSessionFields, kMaxConversationValues));
-  const Conversation conversation = TRY(read_chat(body, MessageCheck::members));
+  const Conversation conversation = TRY(read_chat(call.body, MessageCheck::members));
   TRY(check_awaited(http));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   const Result<Session> before = store->load(query.user, http.path_tail);
@@ -162,7 +161,8 @@ ApiResult<Json> put_session(const OpenAiService& service, const HttpRequest& htt
   set_session_messages(session, conversation.messages);
   TRY(check_size(session));
   TRY(answered(store->save(hold, session)));
-  return info_json(session.info);
+  send_response(reply, {.body = info_json(session.info).dump()});
+  return {};
 }
 
 // DELETE /v1/sessions/{name}.
@@ -281,9 +281,10 @@ Status SessionTurn::save() const {
 }
 
 std::vector<Route> session_routes(const OpenAiService& service) {
+  Route put = api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session);
+  put.takes_query = true;
   return {session_route(service, "GET", "/v1/sessions", list_sessions),
-          session_route(service, "GET", "/v1/sessions/{name}", get_session),
-          session_route(service, "PUT", "/v1/sessions/{name}", put_session),
+          session_route(service, "GET", "/v1/sessions/{name}", get_session), std::move(put),
           session_route(service, "DELETE", "/v1/sessions/{name}", delete_session)};
 }
 

@@ -2,25 +2,15 @@
 // a text. Field names are those of llama.cpp's server and of vLLM.
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
-#include "net/openai/fields.h"
+#include "net/openai/generate_request.h"
 #include "net/openai/send_pieces.h"
 #include "net/openai/service.h"
 #include "net/openai/tokenize_answer.h"
 
 namespace ruv {
 namespace {
-
-ApiResult<Json> read_body(const OpenAiService& service, const HttpRequest& http,
-                          std::span<const FieldRow> rows, size_t max_values) {
-  Json body = TRY(parse_body(http.body, rows, max_values));
-  TRY(check_awaited(http));
-  const Json* model = find_field(body, "model");
-  if (model == nullptr) return body;
-  if (!model->is_string()) return wrong_type("model", "a string", *model);
-  TRY(check_model(service, model->get<std::string>()));
-  return body;
-}
 
 struct TokenizeBody {
   std::string source;  // the field that has the text: content, prompt or messages
@@ -106,27 +96,14 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
 }
 
 // Short answers at once, long ones in pieces.
-ApiResult<void> answer_tokenize(const OpenAiService& service, HttpRequest& http,
-                                const std::shared_ptr<Reply>& reply) {
-  TokenizeBody call;
-  TokenizedText encoded;
-  {
-    const Json body = TRY(read_body(service, http, tokenize_fields(), kMaxConversationValues));
-    http.body = {};  // all of it is in the tree
-    call = TRY(read_tokenize(body));
-    encoded = TRY(encode(service, body, call));
-  }
+ApiResult<void> answer_tokenize(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  const OpenAiService& service = api.service;
+  TRY(check_model(service, TRY(read_model(api.body))));
+  const TokenizeBody call = TRY(read_tokenize(api.body));
+  TokenizedText encoded = TRY(encode(service, api.body, call));
   send_in_pieces(reply,
                  std::make_shared<TokenizeAnswer>(service, std::move(encoded), call.fields()));
   return {};
-}
-
-Route tokenize_route(const OpenAiService& service, std::string path) {
-  return {"POST", std::move(path),
-          [&service](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-            const auto answered = answer_tokenize(service, http, reply);
-            if (!answered) send_response(reply, error_response(answered.error()));
-          }};
 }
 
 // An object that has one text under several names.
@@ -142,42 +119,43 @@ std::string texts_json(std::initializer_list<const char*> names, std::string_vie
   return out;
 }
 
-ApiResult<std::string> detokenize_answer(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(read_body(service, http, detokenize_fields(), kMaxIdValues));
-  const Json* list = find_field(body, "tokens");
+// Twice the text: llama.cpp's clients read `content`, vLLM's `prompt`.
+ApiResult<void> answer_detokenize(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  TRY(check_model(api.service, TRY(read_model(api.body))));
+  const Json* list = find_field(api.body, "tokens");
   if (list == nullptr) return missing_field("tokens");
   std::vector<Token> ids;
   if (!list->is_array() || !list->empty()) ids = TRY(read_tokens(*list, "tokens"));
-  const bool without = TRY(read_flag(body, "skip_special_tokens", false));
-  const auto bytes = service.text->text_of(ids, !without);
+  const bool without = TRY(read_flag(api.body, "skip_special_tokens", false));
+  const ModelText& text = *api.service.text;
+  const auto bytes = text.text_of(ids, !without);
   if (!bytes) return tl::unexpected(api_error(bytes.error(), "tokens"));
-  return texts_json({"content", "prompt"}, service.text->valid_text(*bytes));
+  send_response(reply, {.body = texts_json({"content", "prompt"}, text.valid_text(*bytes))});
+  return {};
 }
 
-ApiResult<std::string> template_answer(const OpenAiService& service, const HttpRequest& http) {
-  const Json body = TRY(read_body(service, http, template_fields(), kMaxConversationValues));
-  const auto text = service.text->chat_text(TRY(read_chat(body, MessageCheck::roles)));
+// The prompt of a chat, as text.
+ApiResult<void> answer_template(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
+  TRY(check_model(api.service, TRY(read_model(api.body))));
+  const auto text = api.service.text->chat_text(TRY(read_chat(api.body, MessageCheck::roles)));
   if (!text) return tl::unexpected(api_error(text.error(), "messages"));
-  return texts_json({"prompt"}, *text);
-}
-
-using JsonAnswer = ApiResult<std::string> (*)(const OpenAiService&, const HttpRequest&);
-
-Route json_route(const OpenAiService& service, std::string path, JsonAnswer answer) {
-  return simple_route("POST", std::move(path), [&service, answer](const HttpRequest& http) {
-    ApiResult<std::string> json = answer(service, http);
-    if (!json) return error_response(json.error());
-    return HttpResponse{.body = std::move(*json)};
-  });
+  send_response(reply, {.body = texts_json({"prompt"}, *text)});
+  return {};
 }
 
 }  // namespace
 
 std::vector<Route> text_routes(const OpenAiService& service) {
-  return {tokenize_route(service, "/tokenize"), tokenize_route(service, "/v1/tokenize"),
-          json_route(service, "/detokenize", detokenize_answer),
-          json_route(service, "/v1/detokenize", detokenize_answer),
-          json_route(service, "/apply-template", template_answer)};
+  std::vector<Route> routes;
+  for (const char* path : {"/tokenize", "/v1/tokenize"}) {
+    routes.push_back(api_route(service, "POST", path, tokenize_fields(), answer_tokenize));
+  }
+  for (const char* path : {"/detokenize", "/v1/detokenize"}) {
+    routes.push_back(api_route(service, "POST", path, detokenize_fields(), answer_detokenize));
+  }
+  routes.push_back(
+      api_route(service, "POST", "/apply-template", template_fields(), answer_template));
+  return routes;
 }
 
 }  // namespace ruv

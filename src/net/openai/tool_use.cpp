@@ -58,6 +58,7 @@ ApiResult<void> check_name(const Json& function, const std::string& where) {
       where + ".name", fmt::format("'{}.name' must have 1 to {} bytes", where, kMaxToolName)));
 }
 
+// A function, with known members only.
 ApiResult<void> check_tool(const Json& tool, const std::string& where) {
   const Json& function = *TRY(function_of(tool, where));
   TRY(check_fields(tool, kToolRows, where + "."));
@@ -167,6 +168,24 @@ ApiResult<std::string> read_word(const Json& body, const char* name) {
   return value->get<std::string>();
 }
 
+// A flag, or an effort.
+ApiResult<void> read_think(const Json& body, GenerateRequest& request) {
+  const Json* think = find_field(body, "think");
+  if (think == nullptr) return {};
+  if (!request.reasoning_effort.empty()) {
+    return tl::unexpected(
+        bad_request("think", "'think' and 'reasoning_effort' are the same; give one"));
+  }
+  if (!think->is_boolean()) {
+    request.reasoning_effort = TRY(read_word(body, "think"));
+  } else if (*think == false) {
+    request.reasoning_effort = "none";
+  } else {
+    request.wants_thinking = true;
+  }
+  return {};
+}
+
 }  // namespace
 
 ApiResult<void> check_calls(const Json& calls, const std::string& where) {
@@ -197,6 +216,7 @@ ApiResult<void> read_tool_use(const Json& body, GenerateRequest& request) {
   if (!request.may_call) request.conversation.tools = {};
   request.parallel_calls = TRY(read_flag(body, "parallel_tool_calls", true));
   request.reasoning_effort = TRY(read_word(body, "reasoning_effort"));
+  TRY(read_think(body, request));
   request.thinking_budget = TRY(read_integer(body, "thinking_token_budget", -1, {0, INT32_MAX}));
   const std::string format = TRY(read_word(body, "reasoning_format"));
   if (!format.empty() && format != "auto" && format != "none") {
