@@ -15,6 +15,7 @@
 #include "net/openai/sessions.h"
 #include "open_engine.h"
 #include "open_model.h"
+#include "request_log.h"
 
 namespace ruv {
 namespace {
@@ -24,6 +25,8 @@ struct ServeCall {
   LoadCall load;
   std::string alias;
   bool lenient = false;
+  std::string log = "text";
+  std::string log_file;
   CacheFolder cache;
   int64_t port = 8080;
   ApiKeySource api_key;
@@ -62,8 +65,18 @@ std::string kv_text(const Engine& engine, const ServeCall& call) {
                      is_narrow ? fmt::format(" as heads are only {} wide", head_dim) : "");
 }
 
+Result<std::unique_ptr<RequestLog>> open_log(const ServeCall& call) {
+  if (call.log != "text" && call.log != "json" && call.log != "off")
+    return fail(Code::invalid, "--log '{}' is none of text, json and off", call.log);
+  return RequestLog::open(call.log == "off" ? nullptr : stderr,
+                          call.log == "json" ? RequestLog::Form::json : RequestLog::Form::text,
+                          call.log_file);
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_key = TRY(api_key_of(line, call.api_key));
+  const std::unique_ptr<RequestLog> log = TRY(open_log(call));
+  call.server.on_request = [&log](const RequestRecord& record) { log->add(record); };
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
   // connect meanwhile wait: routes are called only from run() on, when the service is complete.
   OpenAiService service;
@@ -116,6 +129,12 @@ int serve_command(int argc, char** argv) {
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
+  line.texts("--cors-origin", call.server.cors_origins,
+             "A web page elsewhere that may use the server, as https://app.example; repeat it for "
+             "more; *: any");
+  line.text("--log", call.log,
+            "A line for each request on stderr: text, json or off; without contents");
+  line.text("--log-file", call.log_file, "File to which such lines are appended, as JSON");
   line.flag("--lenient", call.lenient,
             "Drop fields of requests that are unknown or not supported, and name them in the "
             "header X-Ignored-Fields; else they are refused");

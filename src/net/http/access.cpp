@@ -66,10 +66,12 @@ std::string host_name(std::string_view authority) {
   return lower;
 }
 
-HostAccess::HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed)
+HostAccess::HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed,
+                       std::vector<std::string> origins)
     : rule_(is_loopback(std::string(address)) ? Rule::loopback
             : has_key                         ? Rule::any
-                                              : Rule::local) {
+                                              : Rule::local),
+      origins_(std::move(origins)) {
   for (const std::string& name : allowed) {
     allowed_.push_back(name == "*" ? name : host_name(name));
     if (name == "*") rule_ = Rule::any;
@@ -86,6 +88,37 @@ bool HostAccess::may_be_called(const std::string& name) const {
   return rule_ == Rule::local && (as_address(name) || name.find('.') == std::string::npos);
 }
 
+bool HostAccess::may_read(const HttpRequest& request) const {
+  return request.from_web_page && std::ranges::any_of(origins_, [&](const std::string& origin) {
+           return origin == "*" || origin == request.origin;
+         });
+}
+
+bool HostAccess::is_preflight(const HttpRequest& request) const {
+  return request.method == "OPTIONS" && !request.preflight_method.empty() && may_read(request);
+}
+
+// The origin itself and not "*", so that shared caches keep one answer per page. Names of headers
+// are sent back where they are such names.
+std::string HostAccess::cors_headers(const HttpRequest& request) const {
+  if (!may_read(request) || !is_name(authority_of(request.origin))) return {};
+  std::string lines = fmt::format(
+      "Access-Control-Allow-Origin: {}\r\nVary: Origin\r\n"
+      "Access-Control-Expose-Headers: X-Request-Id, X-Ignored-Fields, Retry-After\r\n",
+      request.origin);
+  if (!is_preflight(request)) return lines;
+  lines +=
+      "Access-Control-Allow-Methods: GET, POST, PUT, DELETE\r\nAccess-Control-Max-Age: 600\r\n";
+  const bool are_names = std::ranges::all_of(request.preflight_headers, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_, ").find(c) != std::string_view::npos;
+  });
+  if (are_names && !request.preflight_headers.empty()) {
+    lines += "Access-Control-Allow-Headers: " + request.preflight_headers + "\r\n";
+  }
+  return lines;
+}
+
 // Host decides under which name the server may be called, Origin which pages may call it.
 ApiResult<void> HostAccess::check(const HttpRequest& request) const {
   const auto refusal = [](std::string message, const char* code) {
@@ -98,7 +131,7 @@ ApiResult<void> HostAccess::check(const HttpRequest& request) const {
                                shortened(request.host, 100), host.empty() ? "NAME" : "that name"),
                    "host_not_allowed");
   }
-  if (!request.from_web_page) return {};
+  if (!request.from_web_page || may_read(request)) return {};
   const std::string_view authority = authority_of(request.origin);
   const bool is_own = request.has_host && !authority.empty() && request.host == authority;
   if (is_own || is_allowed(host_name(authority)) ||
@@ -106,7 +139,8 @@ ApiResult<void> HostAccess::check(const HttpRequest& request) const {
     return {};
   }
   return refusal(fmt::format("web pages of '{}' may not use this server; start it with "
-                             "--allow-host and their host's name if they should",
+                             "--cors-origin and that origin, or --allow-host and their host's "
+                             "name, if they should",
                              shortened(request.origin, 100)),
                  "origin_not_allowed");
 }

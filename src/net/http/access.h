@@ -1,6 +1,6 @@
 // HostAccess: which Host and Origin headers are accepted, so that a web page of another site cannot
 // use the server through its visitor's browser, neither directly nor through a name of its own that
-// resolves to this machine (DNS rebinding).
+// resolves to this machine (DNS rebinding); and which other pages may read answers (CORS).
 #pragma once
 
 #include <optional>
@@ -16,11 +16,16 @@ namespace ruv {
 class HostAccess {
  public:
   // `address`: the address that the server listens on. `allowed`: further names, without port; "*"
-  // allows any.
-  HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed);
+  // allows any. `origins`: pages that may read answers (CORS), as "https://app.example"; "*": any.
+  HostAccess(std::string_view address, bool has_key, std::vector<std::string> allowed,
+             std::vector<std::string> origins = {});
 
   // Fails with 403 unless the request's Host and Origin are acceptable.
   ApiResult<void> check(const HttpRequest& request) const;
+  // The lines of a response's head that let the request's page read it; empty: it may not.
+  std::string cors_headers(const HttpRequest& request) const;
+  // Whether a browser asks whether such a page may send a request.
+  bool is_preflight(const HttpRequest& request) const;
 
  private:
   // Which Host headers are accepted besides the allowed names.
@@ -31,9 +36,11 @@ class HostAccess {
   };
   bool is_allowed(const std::string& name) const;
   bool may_be_called(const std::string& name) const;
+  bool may_read(const HttpRequest& request) const;
 
   Rule rule_;
   std::vector<std::string> allowed_;
+  std::vector<std::string> origins_;
 };
 
 // The host of "host", "host:port" or "[v6]:port" in lower case, without port, brackets and a dot at

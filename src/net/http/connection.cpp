@@ -141,11 +141,17 @@ asio::awaitable<bool> Connection::read_first_byte() {
     if (!more) co_return false;
   }
   idle_ = false;
+  begun_ = Clock::now();
+  record_ = {};
+  framing_ = {.keep_alive = false};
   co_return true;
 }
 
 asio::awaitable<Connection::ReadOutcome> Connection::end_of_read() {
-  if (!late_) co_return ReadOutcome::closed;
+  if (!late_) {
+    report(0, true);
+    co_return ReadOutcome::closed;
+  }
   late_ = false;
   HttpResponse response = too_late();
   co_return co_await refuse(std::move(response));
@@ -200,9 +206,31 @@ void Connection::set_framing(const Parser& parser) {
   framing_.head_only = head.method() == http::verb::head;
 }
 
+void Connection::identify(const HttpRequest& request) {
+  record_.id = request.id;
+  if (record_.id.empty()) record_.id = fmt::format("req-{:016x}", server_.ids.next());
+  record_.trace = request.trace;
+  record_.method = request.method;
+  record_.path = request.path;
+  framing_.headers =
+      fmt::format("X-Request-Id: {}\r\n{}", record_.id, server_.access.cors_headers(request));
+}
+
+void Connection::report(int status, bool is_cut) {
+  if (!server_.options.on_request) return;
+  record_.status = status;
+  record_.is_cut = is_cut;
+  record_.ms = std::chrono::duration<double, std::milli>(Clock::now() - begun_).count();
+  server_.options.on_request(record_);
+}
+
 void Connection::choose(Incoming& incoming) const {
   if (const auto access = server_.access.check(incoming.request); !access) {
     incoming.refusal = error_response(access.error());
+    return;
+  }
+  if (server_.access.is_preflight(incoming.request)) {
+    incoming.refusal = HttpResponse{};  // the headers say it
     return;
   }
   RouteChoice choice = server_.router.choose(incoming.request);
@@ -222,7 +250,9 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& inco
   if (head != ReadOutcome::done) co_return head;
   incoming.request = to_request(parser.get().base());
   set_framing(parser);
+  identify(incoming.request);
   choose(incoming);
+  if (incoming.route != nullptr) record_.route = incoming.route->path;
   if (parser.is_done()) co_return ReadOutcome::done;
 
   const uint64_t limit = server_.options.max_body_bytes;
@@ -307,8 +337,10 @@ std::optional<HttpResponse> Connection::parse_body(Parser& parser, uint64_t max_
 // Closing a socket with unread bytes resets the connection, and the client would not see the
 // answer.
 asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse response) {
-  std::string bytes = response_bytes(response, {.keep_alive = false});
+  framing_.keep_alive = false;
+  std::string bytes = response_bytes(response, framing_);
   const bool written = co_await write_all(std::move(bytes));
+  report(response.status, !written);
   if (!written) co_return ReadOutcome::closed;
   error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
@@ -334,10 +366,13 @@ asio::awaitable<void> Connection::answer(Incoming incoming) {
   }
   co_await (write_answer() || watch_client());
   disarm();
-  if (!exchange_->ended() || exchange_->disconnected() || write_failed_) {
+  const bool is_cut = !exchange_->ended() || exchange_->disconnected() || write_failed_;
+  if (is_cut) {
     framing_.keep_alive = false;
     exchange_->disconnect();
   }
+  record_.notes = std::move(exchange_->notes());
+  report(exchange_->status(), is_cut);
   exchange_.reset();
   server_.memory.note_ended(n_body_bytes);
 }

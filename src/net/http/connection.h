@@ -14,6 +14,8 @@
 #include <optional>
 #include <set>
 
+#include "base/entropy.h"
+#include "base/rng.h"
 #include "net/http/access.h"
 #include "net/http/budget.h"
 #include "net/http/bulk_turns.h"
@@ -33,7 +35,8 @@ struct ServerState {
   ServerState(ServerOptions server_options, std::vector<Route> routes)
       : options(std::move(server_options)),
         router(std::move(routes), options.api_key),
-        access(options.host, !options.api_key.empty(), options.allowed_hosts),
+        access(options.host, !options.api_key.empty(), options.allowed_hosts, options.cors_origins),
+        ids(draw_entropy()),
         budget(options.budget),
         workers(options.n_workers),
         memory(io, workers),
@@ -42,6 +45,7 @@ struct ServerState {
   ServerOptions options;
   Router router;
   HostAccess access;
+  Rng ids;  // of requests that bring none
   ServerBudget budget;
   std::set<Connection*> connections;
   bool stopping = false;
@@ -103,6 +107,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void choose(Incoming& incoming) const;
   // How the answer is framed, from the request's version and headers.
   void set_framing(const Parser& parser);
+  // What all answers to the request have in their heads.
+  void identify(const HttpRequest& request);
+  // The request is over: tells what the options name.
+  void report(int status, bool is_cut);
   // Answering: starts the route, then writes what it queues until the answer ends.
   boost::asio::awaitable<void> answer(Incoming incoming);
   void start_route(Incoming incoming);
@@ -129,6 +137,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Clock::time_point> waiting_since_;
   bool idle_ = true;
   bool late_ = false;  // the watchdog ended a read
+  // The request that is being read or answered.
+  RequestRecord record_;
+  Clock::time_point begun_;
   bool write_failed_ = false;
 };
 

@@ -33,10 +33,10 @@ std::string Exchange::noted_headers() {
 
 // The status line and headers.
 std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
-  std::string bytes =
-      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: {}\r\n",
-                  response.status, http_reason(response.status), response.content_type,
-                  response.body.size(), framing.keep_alive ? "keep-alive" : "close");
+  std::string bytes = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Connection: {}\r\n",
+      response.status, http_reason(response.status), response.content_type, response.body.size(),
+      framing.headers, framing.keep_alive ? "keep-alive" : "close");
   for (const auto& [name, value] : response.headers) bytes += name + ": " + value + "\r\n";
   return bytes += "\r\n";
 }
@@ -97,6 +97,7 @@ void Exchange::send(HttpResponse response) {
     if (!make_room(static_cast<int64_t>(response.body.size() + kJoinedBytes))) {
       response = error_response(answers_overloaded());
     }
+    status_ = response.status;
     std::string head = response_head(response, framing_);
     head.insert(head.size() - 2, noted_headers());
     queue(std::move(head));
@@ -109,12 +110,14 @@ void Exchange::send(HttpResponse response) {
 void Exchange::begin_stream(std::string_view content_type) {
   CHECK(!begun_ && !ended_);
   begun_ = true;
+  status_ = 200;
   if (disconnected_) return;
-  queue(fmt::format(
-      "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
-      "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}Connection: {}\r\n\r\n",
-      content_type, noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-      framing_.keep_alive ? "keep-alive" : "close"));
+  queue(
+      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
+                  "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}Connection: {}\r\n\r\n",
+                  content_type, framing_.headers + noted_headers(),
+                  framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+                  framing_.keep_alive ? "keep-alive" : "close"));
 }
 
 // False also after the client has disconnected.
@@ -149,11 +152,12 @@ void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> n
     return send(error_response(answers_overloaded()));
   }
   begun_ = true;
+  status_ = 200;
   next_piece_ = std::move(next);
-  queue(
-      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}Connection: {}\r\n\r\n",
-                  noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-                  framing_.keep_alive ? "keep-alive" : "close"));
+  queue(fmt::format(
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}Connection: {}\r\n\r\n",
+      framing_.headers + noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+      framing_.keep_alive ? "keep-alive" : "close"));
 }
 
 // What cannot be made, because memory is out, breaks the answer off.

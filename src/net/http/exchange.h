@@ -18,8 +18,9 @@ namespace ruv {
 // How the answer is framed, by what the request said.
 struct AnswerFraming {
   bool keep_alive = true;
-  bool chunked = true;     // false for HTTP/1.0: the end of the connection ends a stream
-  bool head_only = false;  // the request was HEAD
+  bool chunked = true;       // false for HTTP/1.0: the end of the connection ends a stream
+  bool head_only = false;    // the request was HEAD
+  std::string headers = {};  // lines that every answer to the request has
 };
 
 class Exchange final : public Reply, public std::enable_shared_from_this<Exchange> {
@@ -50,6 +51,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   // take_queued's bytes have been written.
   void mark_written();
   bool ended() const { return ended_; }
+  // The answer's; 0 until it has begun.
+  int status() const { return status_; }
   // The client is gone, or counts as gone.
   void disconnect();
   bool disconnected() const { return disconnected_; }
@@ -89,6 +92,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   uint64_t n_held_bytes_ = 0;  // by next_piece_ or the route
   std::function<void()> on_disconnect_;
   std::stop_source stop_;
+  int status_ = 0;
   bool begun_ = false;
   bool ended_ = false;
   bool disconnected_ = false;

@@ -15,11 +15,16 @@ struct HttpRequest {
   std::string query;           // what follows '?', as sent
   std::string path_tail;       // the part that matched `{…}` at the end of the route's path
   std::string content_type;    // lower case, without parameters
-  std::string authorization;   // the header's value
+  std::string key;             // of the header Authorization (Bearer) or X-Api-Key
+  std::string id;              // of the header X-Request-Id; empty: none that can be used
+  std::string trace;           // the trace id of the header traceparent; empty: none
   std::string host;            // the header's value
   bool has_host = false;       // HTTP/1.0 needs none
   std::string origin;          // the header's value
   bool from_web_page = false;  // it has an Origin header, as browsers send it
+  // What a browser asks before it sends another page's request.
+  std::string preflight_method;
+  std::string preflight_headers;
   std::string body;
   // Stopped when the answer is no longer wanted: the client has disconnected, or the server is
   // stopping.

@@ -6,16 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "net/http/message.h"
+#include "net/http/request_record.h"
 
 namespace ruv {
-
-// What a route knows of its request, for the answer's headers and the log.
-struct RequestNotes {
-  std::vector<std::string> ignored = {};  // fields that were dropped
-};
 
 class Reply {
  public:

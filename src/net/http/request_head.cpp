@@ -17,6 +17,37 @@ std::string lower_media_type(std::string_view value) {
   return type;
 }
 
+bool starts_ignoring_case(std::string_view text, std::string_view lower) {
+  return std::ranges::equal(text.substr(0, lower.size()), lower, [](char x, char y) {
+    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + 32) : x) == y;
+  });
+}
+
+// "Authorization: Bearer KEY", as OpenAI's clients send it, else "X-Api-Key: KEY", as Anthropic's.
+std::string_view key_of(const RequestHead& head) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string_view sent = view_of(head[http::field::authorization]);
+  if (starts_ignoring_case(sent, kScheme)) return sent.substr(kScheme.size());
+  return view_of(head["X-Api-Key"]);
+}
+
+// It is written to headers and logs: visible characters only.
+std::string_view request_id(std::string_view sent) {
+  constexpr size_t kMaxIdBytes = 128;
+  const bool is_visible = std::ranges::all_of(sent, [](char c) { return c > ' ' && c < 0x7F; });
+  return is_visible && sent.size() <= kMaxIdBytes ? sent : std::string_view();
+}
+
+// W3C: "00-" and 32 hexadecimal digits, which are not all 0, before the parent's.
+std::string_view trace_id(std::string_view sent) {
+  constexpr size_t kAt = 3;
+  constexpr size_t kDigits = 32;
+  if (sent.size() < 55 || sent[2] != '-' || sent[kAt + kDigits] != '-') return {};
+  const std::string_view id = sent.substr(kAt, kDigits);
+  const bool is_hex = id.find_first_not_of("0123456789abcdef") == id.npos;
+  return is_hex && id.find_first_not_of('0') != id.npos ? id : std::string_view();
+}
+
 }  // namespace
 
 // Only new bytes are scanned on each call, so a slow head costs linear time.
@@ -71,7 +102,11 @@ HttpRequest to_request(const RequestHead& head) {
   request.host = view_of(head[http::field::host]);
   request.from_web_page = head.count(http::field::origin) > 0;
   request.origin = view_of(head[http::field::origin]);
-  request.authorization = view_of(head[http::field::authorization]);
+  request.preflight_method = view_of(head["Access-Control-Request-Method"]);
+  request.preflight_headers = view_of(head["Access-Control-Request-Headers"]);
+  request.key = key_of(head);
+  request.id = request_id(view_of(head["X-Request-Id"]));
+  request.trace = trace_id(view_of(head["traceparent"]));
   return request;
 }
 

@@ -47,7 +47,7 @@ HttpResponse no_route(const HttpRequest& request) {
 HttpResponse wrong_key() {
   return error_response({401, "invalid_request_error",
                          "a valid API key is required: send the header "
-                         "'Authorization: Bearer <key>'",
+                         "'Authorization: Bearer <key>' or 'X-Api-Key: <key>'",
                          "", "invalid_api_key"});
 }
 
@@ -73,13 +73,6 @@ void answer_failure(const std::shared_ptr<Reply>& reply, Code code, std::string_
   }
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view lower) {
-  return a.size() == lower.size() &&
-         std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) {
-           return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + 32) : x) == y;
-         });
-}
-
 }  // namespace
 
 bool takes_body(const Route& route) { return route.method == "POST" || route.method == "PUT"; }
@@ -95,10 +88,7 @@ Route simple_route(std::string method, std::string path,
 
 // Takes the same time wherever the keys differ.
 bool Router::key_matches(const HttpRequest& request) const {
-  constexpr std::string_view kScheme = "bearer ";
-  const std::string_view sent = request.authorization;
-  if (!equal_ignoring_case(sent.substr(0, kScheme.size()), kScheme)) return false;
-  const std::string_view key = sent.substr(kScheme.size());
+  const std::string_view key = request.key;
   unsigned difference = key.size() == api_key_.size() ? 0 : 1;
   for (size_t i = 0; i < key.size(); ++i) {
     difference |= static_cast<unsigned char>(key[i]) ^
@@ -107,29 +97,34 @@ bool Router::key_matches(const HttpRequest& request) const {
   return difference == 0;
 }
 
-// Path first, then method, key, query and content type.
-RouteChoice Router::choose(HttpRequest& request) const {
+// Path first, then method, key and content type.
+RouteChoice Router::choose_at(const std::string& path, HttpRequest& request) const {
   std::string allowed;
   for (const Route& route : routes_) {
-    if (!path_matches(route.path, request.path, request.path_tail)) continue;
-    if (route.method != request.method) {
+    if (!path_matches(route.path, path, request.path_tail)) continue;
+    const bool is_head = request.method == "HEAD" && route.method == "GET";
+    if (route.method != request.method && !is_head) {
       allowed += allowed.empty() ? route.method : ", " + route.method;
       continue;
     }
     if (route.needs_key && !api_key_.empty() && !key_matches(request))
       return {.refusal = wrong_key()};
-    if (!request.query.empty() && !route.takes_query) {
-      return {.refusal =
-                  error_response({400, "invalid_request_error",
-                                  fmt::format("{} takes no query parameters", echo(request.path)),
-                                  "", "unknown_query"})};
-    }
     if (takes_body(route) && request.from_web_page && request.content_type != "application/json") {
       return {.refusal = wrong_type(request)};
     }
     return {.route = &route};
   }
   return {.refusal = allowed.empty() ? no_route(request) : wrong_method(request, allowed)};
+}
+
+RouteChoice Router::choose(HttpRequest& request) const {
+  std::string path = request.path;
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  RouteChoice choice = choose_at(path, request);
+  if (choice.route != nullptr || choice.refusal.status != 404) return choice;
+  RouteChoice in_v1 = choose_at("/v1" + path, request);
+  return in_v1.route != nullptr || in_v1.refusal.status != 404 ? std::move(in_v1)
+                                                               : std::move(choice);
 }
 
 void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply) {

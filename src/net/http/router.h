@@ -1,4 +1,5 @@
-// The table of routes, and the lookup of a route by method and path.
+// The table of routes, and the lookup of a route by method and path. HEAD is taken where GET is, a
+// slash at the end of a path says nothing, and "/v1" may be left out.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,6 @@ struct Route {
   std::string path;    // "/v1/models" or, for any tail, "/v1/models/{id}"
   RouteAction action;
   bool needs_key = true;  // asks for the API key when the server has one
-  bool takes_query = false;
   RouteThread thread = RouteThread::worker;
   std::string body_table = {};  // the name of the table of its body's fields; empty: there is none
 };
@@ -51,10 +51,12 @@ class Router {
       : routes_(std::move(routes)), api_key_(std::move(api_key)) {}
 
   // The route of a request whose body has not been read, and the request's path_tail; or 404, 405,
-  // 401, 400 (a query where the route takes none, or a web page's body that is not JSON).
+  // 401, 400 (a web page's body that is not JSON).
   RouteChoice choose(HttpRequest& request) const;
 
  private:
+  // The choice for a path as it is written in the table.
+  RouteChoice choose_at(const std::string& path, HttpRequest& request) const;
   // Compares in constant time.
   bool key_matches(const HttpRequest& request) const;
 

@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "net/http/budget.h"
+#include "net/http/request_record.h"
 #include "net/http/router.h"
 
 namespace ruv {
@@ -22,6 +24,11 @@ struct ServerOptions {
   int n_workers = 2;
   // Names besides the machine's own under which the server may be called (HostAccess). "*": any.
   std::vector<std::string> allowed_hosts = {};
+  // Web pages elsewhere that may read answers (CORS): "https://app.example". "*": any.
+  std::vector<std::string> cors_origins = {};
+  // Called on the network thread, which waits for it, when a request's answer has ended. Null: no
+  // call.
+  std::function<void(const RequestRecord&)> on_request = {};
   // Beyond this number a new connection closes the one that has waited longest for a request; if
   // all are busy, the new one is answered 503 and closed.
   int64_t max_connections = 512;

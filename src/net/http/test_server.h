@@ -29,6 +29,8 @@ class ServerTest : public ::testing::Test {
                                [](const HttpRequest&) { return HttpResponse{.body = "quick"}; });
     quick.thread = RouteThread::network;
     routes.push_back(std::move(quick));
+    routes.push_back(
+        simple_route("GET", "/v1/in-v1", [](const HttpRequest&) { return HttpResponse{}; }));
     // Holds a worker until release_ is set.
     routes.push_back(simple_route("POST", "/hold", [this](const HttpRequest& request) {
       ++n_held_;

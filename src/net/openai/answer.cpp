@@ -50,6 +50,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   };
 
   void make_writer();
+  void note_usage();
   Status submit_all();
   void receive(size_t index, const Event& event);
   void note_healed(Work& work, const Event& event) const;
@@ -110,6 +111,8 @@ void AnswerJob::make_writer() {
 // Submits all choices; if one is refused, the others are cancelled and the client gets the error.
 void AnswerJob::start() {
   make_writer();
+  reply_->notes().model = service_.names.front();
+  reply_->notes().tenant = terms_.tenant;
   const Status status = submit_all();
   if (!status.ok()) {
     stream_ = false;  // nothing is sent yet, so the status can still say it
@@ -368,12 +371,26 @@ void AnswerJob::close_choice(size_t index) {
 // Sends the whole answer, or the end of the stream.
 void AnswerJob::finish_all() {
   over_ = true;
+  note_usage();
   if (!stream_) return reply_->send({.body = whole_answer()});
   reply_->write_last(writer_->end(usage()));
 }
 
+void AnswerJob::note_usage() {
+  const AnswerUsage sum = usage();
+  RequestNotes& notes = reply_->notes();
+  notes.finish = finish_name(works_.front());
+  notes.n_prompt_tokens = sum.n_prompt_tokens;
+  notes.n_cached_tokens = sum.n_cached_tokens;
+  notes.n_generated_tokens = sum.n_generated_tokens;
+  notes.queue_ms = sum.queue_ms;
+  notes.prefill_ms = sum.prefill_ms;
+  notes.decode_ms = sum.decode_ms;
+}
+
 void AnswerJob::fail_all(const ApiError& error) {
   over_ = true;
+  reply_->notes().finish = error.code;
   turn_.reset();  // the session is free before the client knows
   cancel_all();
   if (stream_) {

@@ -178,13 +178,11 @@ using SessionAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpReques
 
 Route session_route(const OpenAiService& service, const char* method, const char* path,
                     SessionAnswer answer) {
-  Route route = simple_route(method, path, [&service, answer](const HttpRequest& http) {
+  return simple_route(method, path, [&service, answer](const HttpRequest& http) {
     const ApiResult<Json> json = answer(service, http);
     if (!json) return error_response(json.error());
     return HttpResponse{.body = json->dump()};
   });
-  route.takes_query = true;
-  return route;
 }
 
 }  // namespace
@@ -281,10 +279,9 @@ Status SessionTurn::save() const {
 }
 
 std::vector<Route> session_routes(const OpenAiService& service) {
-  Route put = api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session);
-  put.takes_query = true;
   return {session_route(service, "GET", "/v1/sessions", list_sessions),
-          session_route(service, "GET", "/v1/sessions/{name}", get_session), std::move(put),
+          session_route(service, "GET", "/v1/sessions/{name}", get_session),
+          api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session),
           session_route(service, "DELETE", "/v1/sessions/{name}", delete_session)};
 }
 

@@ -22,6 +22,8 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
         states_(request_.texts.size()) {}
 
   void start() {
+    reply_->notes().model = service_.names.front();
+    reply_->notes().tenant = request_.terms.tenant;
     if (!reply_->hold(n_held_bytes())) return fail_all(answers_overloaded());
     reply_->on_disconnect([self = shared_from_this()] {
       self->over_ = true;
@@ -85,6 +87,7 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
     request_.texts[index] = {};
     if (++n_done_ < states_.size()) return fill();
     over_ = true;
+    reply_->notes().n_prompt_tokens = n_prompt_tokens_;
     service_.beside->post([self = shared_from_this()] { self->finish(); });
   }
 
@@ -107,6 +110,7 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
 
   void fail_all(const ApiError& error) {
     over_ = true;
+    reply_->notes().finish = error.code;
     cancel_all();
     reply_->send(error_response(error));
   }

@@ -1,0 +1,159 @@
+#include "request_log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMaxWaiting = 8192;
+// A console shows so much of a path.
+constexpr size_t kMaxPathBytes = 100;
+
+int64_t unix_ms_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Nothing that a client sends may move the cursor or end the line.
+std::string shown(std::string_view text, size_t max_bytes) {
+  std::string out;
+  for (const char c : to_valid_utf8(text.substr(0, max_bytes))) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < ' ' || byte == 0x7F ? '?' : c;
+  }
+  return out + (text.size() > max_bytes ? "…" : "");
+}
+
+std::time_t seconds_of(int64_t unix_ms) { return static_cast<std::time_t>(unix_ms / 1000); }
+
+// Milliseconds with three decimals.
+double rounded(double ms) { return std::round(ms * 1000) / 1000; }
+
+void write_line(std::FILE* to, const std::string& line) {
+  if (to == nullptr || line.empty()) return;
+  std::fwrite(line.data(), 1, line.size(), to);
+  std::fputc('\n', to);
+}
+
+}  // namespace
+
+std::string record_text(const RequestRecord& record, int64_t unix_ms) {
+  const RequestNotes& notes = record.notes;
+  std::string line = fmt::format("{:%H:%M:%S} {} {} {}", fmt::localtime(seconds_of(unix_ms)),
+                                 shown(record.method, kMaxPathBytes),
+                                 shown(record.path, kMaxPathBytes), record.status);
+  if (record.is_cut) line += " (client left)";
+  if (!notes.finish.empty()) line += fmt::format(" {}", notes.finish);
+  if (notes.n_prompt_tokens > 0) {
+    line += fmt::format(", {} + {} tokens", notes.n_prompt_tokens, notes.n_generated_tokens);
+    if (notes.n_cached_tokens > 0) line += fmt::format(" ({} cached)", notes.n_cached_tokens);
+  }
+  line += fmt::format(", {:.0f} ms, {}", record.ms, record.id);
+  for (const std::string& name : notes.ignored) {
+    line += fmt::format(", ignored {}", shown(name, kMaxPathBytes));
+  }
+  return line;
+}
+
+std::string record_json(const RequestRecord& record, int64_t unix_ms) {
+  const RequestNotes& notes = record.notes;
+  Json json = {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds_of(unix_ms)),
+                                    unix_ms % 1000)},
+               {"id", record.id},
+               {"method", to_valid_utf8(record.method)},
+               {"path", to_valid_utf8(record.path)},
+               {"route", record.route},
+               {"status", record.status},
+               {"client_left", record.is_cut},
+               {"ms", rounded(record.ms)}};
+  if (!record.trace.empty()) json["trace_id"] = record.trace;
+  if (!notes.model.empty()) {
+    json["model"] = notes.model;
+    json["prompt_tokens"] = notes.n_prompt_tokens;
+    json["cached_tokens"] = notes.n_cached_tokens;
+    json["generated_tokens"] = notes.n_generated_tokens;
+    json["queue_ms"] = rounded(notes.queue_ms);
+    json["prefill_ms"] = rounded(notes.prefill_ms);
+    json["decode_ms"] = rounded(notes.decode_ms);
+  }
+  if (!notes.tenant.empty()) json["user"] = to_valid_utf8(notes.tenant);
+  if (!notes.finish.empty()) json["finish"] = notes.finish;
+  for (const std::string& name : notes.ignored) json["ignored"].push_back(to_valid_utf8(name));
+  return json.dump();
+}
+
+RequestLog::RequestLog(std::FILE* console, Form form, std::FILE* file)
+    : console_(console), form_(form), file_(file), thread_([this] { work(); }) {}
+
+Result<std::unique_ptr<RequestLog>> RequestLog::open(std::FILE* console, Form form,
+                                                     const std::string& file) {
+  std::FILE* opened = nullptr;
+  if (!file.empty()) {
+    opened = std::fopen(file.c_str(), "ae");
+    if (opened == nullptr) return fail(Code::invalid, "--log-file {}: cannot be opened", file);
+  }
+  return std::unique_ptr<RequestLog>(new RequestLog(console, form, opened));
+}
+
+RequestLog::~RequestLog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void RequestLog::add(const RequestRecord& record) {
+  const int64_t now = unix_ms_now();
+  Lines lines;
+  if (console_ != nullptr) {
+    lines.console = form_ == Form::json ? record_json(record, now) : record_text(record, now);
+  }
+  if (file_ != nullptr) lines.file = record_json(record, now);
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= kMaxWaiting) {
+      ++n_lost_;
+      return;
+    }
+    waiting_.push_back(std::move(lines));
+  }
+  wake_.notify_one();
+}
+
+// Writes all that waits at once, then flushes.
+void RequestLog::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    std::deque<Lines> lines;
+    lines.swap(waiting_);
+    const int64_t n_lost = std::exchange(n_lost_, 0);
+    lock.unlock();
+    for (const Lines& line : lines) {
+      write_line(console_, line.console);
+      write_line(file_, line.file);
+    }
+    if (n_lost > 0) {
+      const std::string note = fmt::format("{{\"lost_lines\": {}}}", n_lost);
+      write_line(console_, note);
+      write_line(file_, note);
+    }
+    if (console_ != nullptr) std::fflush(console_);
+    if (file_ != nullptr) std::fflush(file_);
+    lock.lock();
+  }
+}
+
+}  // namespace ruv
