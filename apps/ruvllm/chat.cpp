@@ -238,6 +238,7 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
   call.model = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.engine.n_threads, call.load));
+  call.params = line.params_for(model_info(*model), call.params);
   call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   if (const Status chats = can_chat(*model); !chats.ok())
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());

@@ -205,21 +205,39 @@ void CommandLine::add_flag(const OptionRow& row, GenerateParams& params) {
       flag, [&row, &params, is_on] { row.set(params, !is_on); }, help);
 }
 
+void CommandLine::add_row(const OptionRow& row, GenerateParams& params) {
+  const std::string flag = flag_of(row);
+  const auto read = [&row, &params, flag](const std::string& text) {
+    set_row(flag, row, params, text);
+  };
+  using Kind = OptionRow::Kind;
+  if (row.kind == Kind::flag) {
+    add_flag(row, params);
+  } else if (row.kind == Kind::texts) {
+    parser_->repeated(flag.c_str(), read, row.doc, "TEXT");
+  } else {
+    parser_->option(flag.c_str(), read, help_of(row), row.kind == Kind::integer ? "N" : "X");
+  }
+}
+
+void CommandLine::sampling(GenerateParams& params) {
+  for (const OptionRow& row : generate_options()) {
+    if (row.is_sampling) add_row(row, params);
+  }
+}
+
+GenerateParams CommandLine::params_for(const ModelInfo& info, const GenerateParams& given) const {
+  GenerateParams params = given;
+  const GenerateParams usual = recommended_params(info);
+  for (const OptionRow& row : generate_options()) {
+    if (row.is_sampling && !this->given(flag_of(row).c_str())) row.set(params, row.get(usual));
+  }
+  return params;
+}
+
 void CommandLine::generation(GenerateParams& params, std::string_view without) {
   for (const OptionRow& row : generate_options()) {
-    if (row.name == without) continue;
-    const std::string flag = flag_of(row);
-    const auto read = [&row, &params, flag](const std::string& text) {
-      set_row(flag, row, params, text);
-    };
-    using Kind = OptionRow::Kind;
-    if (row.kind == Kind::flag) {
-      add_flag(row, params);
-    } else if (row.kind == Kind::texts) {
-      parser_->repeated(flag.c_str(), read, row.doc, "TEXT");
-    } else {
-      parser_->option(flag.c_str(), read, help_of(row), row.kind == Kind::integer ? "N" : "X");
-    }
+    if (row.name != without) add_row(row, params);
   }
   parser_->repeated(
       "--stop-token",

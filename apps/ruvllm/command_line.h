@@ -43,6 +43,11 @@ class CommandLine {
   void kv(KvType& type);
   // Every row of generate_options() but the one named `without`, --stop-token and --logit-bias.
   void generation(GenerateParams& params, std::string_view without = {});
+  // Those of the rows that say how a token is drawn.
+  void sampling(GenerateParams& params);
+  // The params of such flags where they were given, elsewhere what suits the model. Requires:
+  // parse() returned nothing.
+  GenerateParams params_for(const ModelInfo& info, const GenerateParams& given) const;
 
   // The exit code to leave with (help was shown, or the call is wrong); nothing: the call is right.
   std::optional<int> parse(int argc, char** argv);
@@ -57,6 +62,7 @@ class CommandLine {
 
  private:
   struct CliParser;
+  void add_row(const OptionRow& row, GenerateParams& params);
   void add_flag(const OptionRow& row, GenerateParams& params);
   std::string unknown_option(std::string_view text) const;
   std::string take_extras(const std::vector<std::string>& extras);

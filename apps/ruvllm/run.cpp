@@ -127,6 +127,7 @@ Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engi
 Result<int> answer_once(const CommandLine& line, RunCall& call) {
   const std::shared_ptr<const Model> model =
       TRY(open_model(call.model, call.engine.n_threads, call.load));
+  call.params = line.params_for(model_info(*model), call.params);
   call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   if (call.tools.any()) {
     TRY(with_context("--tools and --mcp", can_chat(*model)));

@@ -94,6 +94,9 @@ struct ModelInfo {
   bool from_packed_file = false;       // the weights were mapped, not packed
   bool has_tokenizer = false;
   bool has_chat_template = false;
+  // How the model's makers sample: names of the options table (ruv/options.h) and values, as the
+  // file says. Empty: it says nothing.
+  std::vector<std::pair<std::string, double>> sampling;
   // What of the file is not used: keys that the model class does not read, or that were ignored.
   std::vector<std::string> remarks;
 };

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "ruv/model.h"
 #include "ruv/params.h"
 #include "ruv/status.h"
 
@@ -32,6 +33,7 @@ struct OptionRow {
   double max = 0;
   int64_t least = 0;
   int64_t most = 0;
+  bool is_sampling = false;  // it says how a token is drawn
 };
 
 // Rows for the fields of GenerateParams but those that hold token ids, which a vocabulary limits.
@@ -40,6 +42,9 @@ std::span<const OptionRow> generate_options();
 const OptionRow* find_generate_option(std::string_view name);
 // Checks type and range, then sets. Fails: invalid, naming the option, the value and the range.
 Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value);
+// What requests sample with where they say nothing: ModelInfo::sampling over sampling from the
+// model's own distribution, or the defaults of GenerateParams where the model's file says nothing.
+GenerateParams recommended_params(const ModelInfo& info);
 // All ranges at once, for params filled by hand.
 Status check_params(const GenerateParams& params, int64_t n_vocab);
 

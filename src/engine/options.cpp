@@ -71,22 +71,28 @@ void set_logprobs(GenerateParams& params, OptionValue value) {
   params.n_logprobs = static_cast<int32_t>(std::get<int64_t>(value));
 }
 
+// A row that a model's file and a server's flags may set for all requests.
+constexpr OptionRow sampling(OptionRow row) {
+  row.is_sampling = true;
+  return row;
+}
+
 using P = GenerateParams;
 constexpr std::array kRows = {
     integer<&P::max_tokens>("max_tokens", -1,
                             "tokens to generate at most; -1: until the context is full"),
-    number<&P::temperature>("temperature", 0, 100, "0 picks the likeliest token"),
-    integer<&P::top_k>("top_k", 0, "keep the k likeliest tokens; 0: all"),
-    number<&P::top_p>("top_p", 0, 1, "keep the likeliest tokens up to this probability"),
-    number<&P::min_p>("min_p", 0, 1, "drop tokens below this share of the likeliest"),
-    number<&P::repetition_penalty>("repetition_penalty", 0.01, 100,
-                                   "divides the logits of recent tokens; 1: none"),
-    integer<&P::repetition_window>("repetition_window", 0,
-                                   "how many recent tokens repetition_penalty looks at"),
-    number<&P::presence_penalty>("presence_penalty", -2, 2,
-                                 "subtracted once from tokens already generated"),
-    number<&P::frequency_penalty>("frequency_penalty", -2, 2,
-                                  "subtracted for each time a token was generated"),
+    sampling(number<&P::temperature>("temperature", 0, 100, "0 picks the likeliest token")),
+    sampling(integer<&P::top_k>("top_k", 0, "keep the k likeliest tokens; 0: all")),
+    sampling(number<&P::top_p>("top_p", 0, 1, "keep the likeliest tokens up to this probability")),
+    sampling(number<&P::min_p>("min_p", 0, 1, "drop tokens below this share of the likeliest")),
+    sampling(number<&P::repetition_penalty>("repetition_penalty", 0.01, 100,
+                                            "divides the logits of recent tokens; 1: none")),
+    sampling(integer<&P::repetition_window>("repetition_window", 0,
+                                            "how many recent tokens repetition_penalty looks at")),
+    sampling(number<&P::presence_penalty>("presence_penalty", -2, 2,
+                                          "subtracted once from tokens already generated")),
+    sampling(number<&P::frequency_penalty>("frequency_penalty", -2, 2,
+                                           "subtracted for each time a token was generated")),
     OptionRow{.name = "seed",
               .kind = Kind::integer,
               .doc = "same seed, same answer; drawn when not given",
@@ -168,6 +174,24 @@ const OptionRow* find_generate_option(std::string_view name) {
     if (row.name == name) return &row;
   }
   return nullptr;
+}
+
+GenerateParams recommended_params(const ModelInfo& info) {
+  GenerateParams params;
+  if (info.sampling.empty()) return params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  for (const auto& [name, value] : info.sampling) {
+    const OptionRow* const row = find_generate_option(name);
+    if (row == nullptr) continue;
+    const bool is_whole = row->kind == Kind::integer;
+    // The file's reader has checked the range; what is not in ours stays as it was.
+    (void)set_option(*row, params,
+                     is_whole ? OptionValue(static_cast<int64_t>(value)) : OptionValue(value));
+  }
+  return params;
 }
 
 Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value) {

@@ -32,6 +32,20 @@ TEST(Options, IntegersKeepTheirLastBit) {
   EXPECT_EQ(beyond.message(), "seed: 9007199254740993 is out of range [0, 9007199254740992]");
 }
 
+TEST(Options, AModelsFileMayRecommendSampling) {
+  ModelInfo info;
+  const GenerateParams plain = recommended_params(info);
+  EXPECT_EQ(plain.temperature, GenerateParams{}.temperature);
+  EXPECT_EQ(plain.top_k, GenerateParams{}.top_k);
+  // What it does not say is the model's own distribution.
+  info.sampling = {{"temperature", 0.6}, {"top_k", 20}, {"unknown", 1}};
+  const GenerateParams params = recommended_params(info);
+  EXPECT_EQ(params.temperature, 0.6);
+  EXPECT_EQ(params.top_k, 20);
+  EXPECT_EQ(params.top_p, 1);
+  EXPECT_EQ(params.min_p, 0);
+}
+
 TEST(Options, AreCheckedInParamsToo) {
   const auto refusal = [](const GenerateParams& params) {
     return check_params(params, 10).message();

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "family/word_list.h"
 #include "format/hf_config.h"
+#include "format/hf_sampling.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
 #include "format/tensor_parts.h"
@@ -130,6 +131,7 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   hf_class_ = config_.hf;
   faults_ = config_.faults;
   remarks_ = config_.remarks;
+  read_generation_config(path_, metadata_, remarks_);
   ignored_keys_ = config_.ignored;
   names_to_ignore_ = options.ignored_keys;
   tables_only_ = options.tables_only;

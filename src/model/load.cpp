@@ -17,6 +17,7 @@
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
 #include "model/pair_prompt.h"
+#include "model/sampling_keys.h"
 
 namespace ruv {
 namespace {
@@ -304,6 +305,7 @@ void collect_remarks(Model& m, const LoadOptions& options) {
     }
   }
   m.remarks.insert(m.remarks.end(), m.file->remarks().begin(), m.file->remarks().end());
+  m.sampling = read_sampling(*m.file, m.remarks);
 }
 
 Status open_file(Model& model, const std::string& path, const LoadOptions& options,

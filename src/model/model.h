@@ -143,13 +143,14 @@ struct Model {
   // Memory does not hold all weights beside what a step needs: this one says which parts of the
   // packed file it holds. Null: it holds all.
   std::shared_ptr<WeightPager> pager;
-  std::vector<std::string> remarks;                   // ModelInfo::remarks
-  std::unique_ptr<const ModelFile> file;              // plain rows point into it
-  std::shared_ptr<const MappedFile> packed_file;      // packed weights point into it; null: none
-  std::shared_ptr<const Tokenizer> tokenizer;         // null: the file has none
-  std::shared_ptr<const ChatTemplate> chat_template;  // null: the file has none
-  std::shared_ptr<const Classifier> classifier;       // null: it scores no texts
-  std::shared_ptr<const EmbedPlan> embed;             // how vectors of texts are made
+  std::vector<std::pair<std::string, double>> sampling;  // ModelInfo::sampling
+  std::vector<std::string> remarks;                      // ModelInfo::remarks
+  std::unique_ptr<const ModelFile> file;                 // plain rows point into it
+  std::shared_ptr<const MappedFile> packed_file;         // packed weights point into it; null: none
+  std::shared_ptr<const Tokenizer> tokenizer;            // null: the file has none
+  std::shared_ptr<const ChatTemplate> chat_template;     // null: the file has none
+  std::shared_ptr<const Classifier> classifier;          // null: it scores no texts
+  std::shared_ptr<const EmbedPlan> embed;                // how vectors of texts are made
   // Why a tokenizer or template the file does have, or its way to make vectors, cannot be used.
   Status tokenizer_status, chat_template_status, embed_status;
   // Classifiers: how two texts are joined, or why they cannot be; and the prompt of a pair, where
