@@ -13,7 +13,7 @@ namespace ruv {
 namespace {
 
 constexpr size_t kMaxWaiting = 8192;
-// A console shows so much of a path.
+// A console shows at most this much of a path.
 constexpr size_t kMaxPathBytes = 100;
 
 int64_t unix_ms_now() {
@@ -37,10 +37,11 @@ std::time_t seconds_of(int64_t unix_ms) { return static_cast<std::time_t>(unix_m
 // Milliseconds with three decimals.
 double rounded(double ms) { return std::round(ms * 1000) / 1000; }
 
-void write_line(std::FILE* to, const std::string& line) {
-  if (to == nullptr || line.empty()) return;
-  std::fwrite(line.data(), 1, line.size(), to);
-  std::fputc('\n', to);
+// An existing file is made longer.
+Result<AppendFile> open_file(const std::string& path) {
+  Result<AppendFile> file = AppendFile::open(path);
+  if (!file && file.error().code() == Code::not_found) return AppendFile::create(path);
+  return file;
 }
 
 }  // namespace
@@ -90,17 +91,18 @@ std::string record_json(const RequestRecord& record, int64_t unix_ms) {
   return json.dump();
 }
 
-RequestLog::RequestLog(std::FILE* console, Form form, std::FILE* file)
-    : console_(console), form_(form), file_(file), thread_([this] { work(); }) {}
+RequestLog::RequestLog(std::FILE* console, Form form, std::optional<AppendFile> file)
+    : console_(console), form_(form), file_(std::move(file)), thread_([this] { work(); }) {}
 
 Result<std::unique_ptr<RequestLog>> RequestLog::open(std::FILE* console, Form form,
                                                      const std::string& file) {
-  std::FILE* opened = nullptr;
+  std::optional<AppendFile> opened;
   if (!file.empty()) {
-    opened = std::fopen(file.c_str(), "ae");
-    if (opened == nullptr) return fail(Code::invalid, "--log-file {}: cannot be opened", file);
+    Result<AppendFile> found = open_file(file);
+    if (!found) return tl::unexpected(with_context("--log-file", found.error()));
+    opened.emplace(std::move(*found));
   }
-  return std::unique_ptr<RequestLog>(new RequestLog(console, form, opened));
+  return std::unique_ptr<RequestLog>(new RequestLog(console, form, std::move(opened)));
 }
 
 RequestLog::~RequestLog() {
@@ -110,7 +112,6 @@ RequestLog::~RequestLog() {
   }
   wake_.notify_one();
   thread_.join();
-  if (file_ != nullptr) std::fclose(file_);
 }
 
 void RequestLog::add(const RequestRecord& record) {
@@ -119,7 +120,7 @@ void RequestLog::add(const RequestRecord& record) {
   if (console_ != nullptr) {
     lines.console = form_ == Form::json ? record_json(record, now) : record_text(record, now);
   }
-  if (file_ != nullptr) lines.file = record_json(record, now);
+  if (file_) lines.file = record_json(record, now);
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= kMaxWaiting) {
@@ -131,7 +132,21 @@ void RequestLog::add(const RequestRecord& record) {
   wake_.notify_one();
 }
 
-// Writes all that waits at once, then flushes.
+// A full disk loses lines and nothing else.
+void RequestLog::write(const std::deque<Lines>& lines) {
+  std::string console, file;
+  for (const Lines& line : lines) {
+    console += line.console + "\n";
+    file += line.file + "\n";
+  }
+  if (console_ != nullptr) {
+    std::fwrite(console.data(), 1, console.size(), console_);
+    std::fflush(console_);
+  }
+  if (file_) (void)file_->append({as_bytes(file)});
+}
+
+// Writes all that waits at once.
 void RequestLog::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -141,17 +156,11 @@ void RequestLog::work() {
     lines.swap(waiting_);
     const int64_t n_lost = std::exchange(n_lost_, 0);
     lock.unlock();
-    for (const Lines& line : lines) {
-      write_line(console_, line.console);
-      write_line(file_, line.file);
-    }
     if (n_lost > 0) {
       const std::string note = fmt::format("{{\"lost_lines\": {}}}", n_lost);
-      write_line(console_, note);
-      write_line(file_, note);
+      lines.push_back({note, note});
     }
-    if (console_ != nullptr) std::fflush(console_);
-    if (file_ != nullptr) std::fflush(file_);
+    write(lines);
     lock.lock();
   }
 }

@@ -1,5 +1,5 @@
 // RequestLog: a line for each request that a server has answered. Writing never holds up the
-// network thread: lines go to a thread of their own, and where that falls behind they are counted
+// network thread: lines go to a thread of their own, and where that is too slow they are counted
 // instead. Contents of requests and answers are in no line.
 #pragma once
 
@@ -8,9 +8,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "base/append_file.h"
 #include "base/result.h"
 #include "net/http/request_record.h"
 
@@ -31,17 +33,18 @@ class RequestLog {
   void add(const RequestRecord& record);
 
  private:
-  RequestLog(std::FILE* console, Form form, std::FILE* file);
-  void work();
-
+  RequestLog(std::FILE* console, Form form, std::optional<AppendFile> file);
   // A line for each place.
   struct Lines {
     std::string console, file;
   };
+  void work();
+  void write(const std::deque<Lines>& lines);
+
   std::FILE* const console_;
   const Form form_;
-  std::FILE* const file_;
-  std::mutex mutex_;  // guards all below
+  std::optional<AppendFile> file_;  // used by the thread
+  std::mutex mutex_;                // guards all below
   std::condition_variable wake_;
   std::deque<Lines> waiting_;
   int64_t n_lost_ = 0;

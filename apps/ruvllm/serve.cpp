@@ -11,6 +11,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "net/http/server.h"
+#include "net/metrics.h"
 #include "net/openai/service.h"
 #include "net/openai/sessions.h"
 #include "open_engine.h"
@@ -25,6 +26,7 @@ struct ServeCall {
   LoadCall load;
   std::string alias;
   bool lenient = false;
+  GenerateParams sampling;
   std::string log = "text";
   std::string log_file;
   CacheFolder cache;
@@ -73,13 +75,32 @@ Result<std::unique_ptr<RequestLog>> open_log(const ServeCall& call) {
                           call.log_file);
 }
 
+// "temperature 0.8, top_k 40": what differs from the model's own distribution.
+std::string sampling_text(const GenerateParams& params) {
+  const GenerateParams none{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0};
+  std::string text;
+  for (const OptionRow& row : generate_options()) {
+    const OptionValue value = row.get(params);
+    if (!row.is_sampling || (value == row.get(none) && row.name != std::string_view("temperature")))
+      continue;
+    const auto* whole = std::get_if<int64_t>(&value);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name,
+                        whole != nullptr ? fmt::format("{}", *whole)
+                                         : fmt::format("{:g}", std::get<double>(value)));
+  }
+  return text;
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_key = TRY(api_key_of(line, call.api_key));
   const std::unique_ptr<RequestLog> log = TRY(open_log(call));
-  call.server.on_request = [&log](const RequestRecord& record) { log->add(record); };
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
   // connect meanwhile wait: routes are called only from run() on, when the service is complete.
   OpenAiService service;
+  call.server.on_request = [&log, &service](const RequestRecord& record) {
+    log->add(record);
+    if (service.metrics != nullptr) service.metrics->count(record);
+  };
   const std::unique_ptr<HttpServer> server =
       TRY(HttpServer::create(call.server, api_routes(service)));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
@@ -98,11 +119,16 @@ Status serve(const CommandLine& line, ServeCall& call) {
   if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
   service.sessions = keeper.get();
   service.lenient = call.lenient;
+  service.max_sequences = call.engine.max_sequences;
+  service.usual = line.params_for(text->info(), call.sampling);
   fmt::print(stderr,
              "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
+             "sampling {}: {}\n"
              "listening on {}\n",
              service.names.front(), engine->n_ctx(), call.engine.max_sequences,
-             kv_text(*engine, call), url_of(*server, call.server.host));
+             kv_text(*engine, call),
+             text->info().sampling.empty() ? "as usual" : "as the model says",
+             sampling_text(service.usual), url_of(*server, call.server.host));
   std::fflush(stderr);
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
@@ -128,6 +154,7 @@ int serve_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
+  line.sampling(call.sampling);
   line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
   line.texts("--cors-origin", call.server.cors_origins,
              "A web page elsewhere that may use the server, as https://app.example; repeat it for "

@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     CHECK(request->params.n_logprobs >= -1 && request->params.n_logprobs <= 20);
   };
   const auto chat = ruv::parse_body(body, ruv::chat_fields());
-  if (chat) check(ruv::read_chat_request(*chat));
+  if (chat) check(ruv::read_chat_request(*chat, {}));
   const auto completion = ruv::parse_body(body, ruv::completion_fields());
-  if (completion) check(ruv::read_completion_request(*completion));
+  if (completion) check(ruv::read_completion_request(*completion, {}));
   return 0;
 }

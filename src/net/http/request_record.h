@@ -23,15 +23,15 @@ struct RequestNotes {
 };
 
 struct RequestRecord {
-  std::string id;       // of the header X-Request-Id, or drawn
-  std::string trace;    // the trace id of the header traceparent; empty: none
-  std::string method;   // empty: its head could not be read
-  std::string path;     // as sent, decoded
-  std::string route;    // the path of the table's row; empty: no route takes it
-  int status = 0;       // 0: nothing was answered
-  bool is_cut = false;  // the client left before the end
-  double ms = 0;        // from its first byte to the last of the answer
-  RequestNotes notes;
+  std::string id = {};      // of the header X-Request-Id, or drawn
+  std::string trace = {};   // the trace id of the header traceparent; empty: none
+  std::string method = {};  // empty: its head could not be read
+  std::string path = {};    // as sent, decoded
+  std::string route = {};   // the path of the table's row; empty: no route takes it
+  int status = 0;           // 0: nothing was answered
+  bool is_cut = false;      // the client left before the end
+  double ms = 0;            // from its first byte to the last of the answer
+  RequestNotes notes = {};
 };
 
 }  // namespace ruv

@@ -1,11 +1,13 @@
 #include "net/openai/answer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/token_ids.h"
+#include "net/metrics.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
@@ -36,6 +38,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void start();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Work {
     std::optional<RequestId> id;
     std::string text;
@@ -43,6 +46,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     bool ending = false;                   // the engine was asked to end it
     int64_t n_tokens = 0;                  // read until then
     int64_t n_text_bytes = 0;              // that the model wrote
+    std::optional<Clock::time_point> at;   // when its last tokens came
     int64_t n_repair_bytes = 0;            // as the last event says
     LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
@@ -53,6 +57,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void note_usage();
   Status submit_all();
   void receive(size_t index, const Event& event);
+  void count_tokens(Work& work, const Event& event) const;
   void note_healed(Work& work, const Event& event) const;
   void read_parts(size_t index, const Event& event);
   void send_parts(size_t index, const Event& event, const std::vector<ToolDelta>& deltas);
@@ -168,6 +173,7 @@ Status AnswerJob::submit_all() {
 void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
   Work& work = works_[index];
+  count_tokens(work, event);
   if (event.n_healed_bytes > 0) note_healed(work, event);
   work.n_repair_bytes = event.n_repair_bytes;
   work.n_text_bytes += std::ssize(event.text) - std::max<int64_t>(event.n_repair_bytes, 0);
@@ -183,6 +189,17 @@ void AnswerJob::receive(size_t index, const Event& event) {
     keep_piece(work, event);
   }
   if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
+}
+
+// How long tokens let wait for them.
+void AnswerJob::count_tokens(Work& work, const Event& event) const {
+  if (event.ids.empty() || service_.metrics == nullptr) return;
+  const Clock::time_point now = Clock::now();
+  if (work.at) {
+    service_.metrics->count_tokens(std::chrono::duration<double>(now - *work.at).count(),
+                                   event.ids.size());
+  }
+  work.at = now;
 }
 
 // The first token begins in the prompt.

@@ -270,7 +270,7 @@ ApiResult<void> set_answer_form(const OpenAiService& service, const std::string&
 ApiResult<void> answer_chat(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const ChatShape kShape;
   const OpenAiService& service = call.service;
-  GenerateRequest request = TRY(read_chat_request(call.body));
+  GenerateRequest request = TRY(read_chat_request(call.body, service.usual));
   TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   const AnswerFormat& format = service.text->format();

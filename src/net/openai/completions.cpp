@@ -84,7 +84,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
 ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
   const OpenAiService& service = call.service;
-  GenerateRequest request = TRY(read_completion_request(call.body));
+  GenerateRequest request = TRY(read_completion_request(call.body, service.usual));
   TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));

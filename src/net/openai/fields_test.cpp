@@ -18,10 +18,10 @@ const Json kChatBody = {{"model", "m"}, {"messages", {{{"role", "user"}, {"conte
 const Json kCompletionBody = {{"model", "m"}, {"prompt", "x"}};
 
 ApiResult<GenerateRequest> parse_chat_request(const std::string& text) {
-  return read_chat_request(TRY(parse_body(text, chat_fields())));
+  return read_chat_request(TRY(parse_body(text, chat_fields())), {});
 }
 ApiResult<GenerateRequest> parse_completion_request(const std::string& text) {
-  return read_completion_request(TRY(parse_body(text, completion_fields())));
+  return read_completion_request(TRY(parse_body(text, completion_fields())), {});
 }
 
 TEST(Fields, EveryUnsupportedOneIsRefusedByName) {

@@ -233,14 +233,10 @@ ApiResult<ServiceTerms> read_terms(const Json& body) {
 namespace {
 
 // What both endpoints share.
-ApiResult<GenerateRequest> read_shared(const Json& body) {
+ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& usual) {
   GenerateRequest request;
   request.model = TRY(read_model(body));
-  // OpenAI's defaults: sample from the model's own distribution.
-  request.params.temperature = 1;
-  request.params.top_p = 1;
-  request.params.top_k = 0;
-  request.params.min_p = 0;
+  request.params = usual;
   TRY(read_options(body, request.params));
   TRY(read_stop(body, request.params));
   TRY(read_logit_bias(body, request.params));
@@ -326,8 +322,8 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* fie
   return prompts;
 }
 
-ApiResult<GenerateRequest> read_chat_request(const Json& json) {
-  GenerateRequest request = TRY(read_shared(json));
+ApiResult<GenerateRequest> read_chat_request(const Json& json, const GenerateParams& usual) {
+  GenerateRequest request = TRY(read_shared(json, usual));
   request.conversation = TRY(read_chat(json, MessageCheck::members));
   TRY(read_tool_use(json, request));
   if (request.params.token_healing && request.conversation.end != PromptEnd::open_message) {
@@ -342,8 +338,8 @@ ApiResult<GenerateRequest> read_chat_request(const Json& json) {
 }
 
 // The same for raw prompts.
-ApiResult<GenerateRequest> read_completion_request(const Json& json) {
-  GenerateRequest request = TRY(read_shared(json));
+ApiResult<GenerateRequest> read_completion_request(const Json& json, const GenerateParams& usual) {
+  GenerateRequest request = TRY(read_shared(json, usual));
   request.prompts = TRY(read_prompts(json, "prompt", kMaxChoices));
   request.echo = TRY(read_flag(json, "echo", false));
   request.params.n_logprobs =

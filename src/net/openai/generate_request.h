@@ -60,9 +60,9 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* fie
 // The largest number of choices of one request: prompts · n.
 inline constexpr int64_t kMaxChoices = 128;
 
-// Require: a checked body (fields.h). Fail with 400. Ranges of sampling options are those of the
-// options table.
-ApiResult<GenerateRequest> read_chat_request(const Json& body);
-ApiResult<GenerateRequest> read_completion_request(const Json& body);
+// Require: a checked body (fields.h). `usual`: the params where the body says nothing. Fail with
+// 400. Ranges of sampling options are those of the options table.
+ApiResult<GenerateRequest> read_chat_request(const Json& body, const GenerateParams& usual);
+ApiResult<GenerateRequest> read_completion_request(const Json& body, const GenerateParams& usual);
 
 }  // namespace ruv

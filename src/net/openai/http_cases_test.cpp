@@ -70,11 +70,7 @@ Json asked(const Request& request) {
     json["pooling"] = pooling_name(request.pooling);
     return json;
   }
-  GenerateParams usual;
-  usual.temperature = 1;
-  usual.top_p = 1;
-  usual.top_k = 0;
-  usual.min_p = 0;
+  const GenerateParams usual;
   const GenerateParams& p = request.params;
   note("max_tokens", p.max_tokens, usual.max_tokens);
   note("temperature", p.temperature, usual.temperature);

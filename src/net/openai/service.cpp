@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "net/metrics.h"
 
 namespace ruv {
 namespace {
@@ -31,21 +32,21 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
           .created = unix_seconds(),
           .unix_time = unix_seconds,
           .unique_name = random_names(),
+          .metrics = std::make_shared<Metrics>(),
           .beside = std::make_shared<Workers>(1)};
 }
 
 // Every endpoint of the server.
 std::vector<Route> api_routes(const OpenAiService& service) {
-  std::vector<Route> routes{chat_completions_route(service),
-                            completions_route(service),
-                            embeddings_route(service),
-                            list_models_route(service),
-                            get_model_route(service),
-                            stats_route(service),
-                            health_route(service)};
+  std::vector<Route> routes{
+      chat_completions_route(service), completions_route(service), embeddings_route(service),
+      list_models_route(service),      get_model_route(service),   stats_route(service),
+      health_route(service),           ready_route(service),       metrics_route(service)};
+  for (Route& route : props_routes(service)) routes.push_back(std::move(route));
   for (Route& route : rank_routes(service)) routes.push_back(std::move(route));
   for (Route& route : text_routes(service)) routes.push_back(std::move(route));
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
+  routes.push_back(openapi_route(routes));
   return routes;
 }
 

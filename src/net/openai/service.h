@@ -15,6 +15,7 @@
 
 namespace ruv {
 
+class Metrics;
 class SessionKeeper;
 
 struct OpenAiService {
@@ -26,7 +27,12 @@ struct OpenAiService {
   std::function<int64_t()> unix_time;
   // 24 characters, different each time. Called on the network thread only.
   std::function<std::string()> unique_name;
+  // What the server counts; null: nothing. Used on the network thread only.
+  std::shared_ptr<Metrics> metrics = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
+  int64_t max_sequences = 0;          // answers that are generated at the same time
+  // What requests sample with where they say nothing.
+  GenerateParams usual = {};
   // Fields that are unknown or not supported are dropped and named, instead of refused.
   bool lenient = false;
   // A thread for what is computed when the engine is done: neither its thread nor the network's may
@@ -54,6 +60,12 @@ Route list_models_route(const OpenAiService& service);
 Route get_model_route(const OpenAiService& service);
 Route stats_route(const OpenAiService& service);
 Route health_route(const OpenAiService& service);
+Route ready_route(const OpenAiService& service);
+Route metrics_route(const OpenAiService& service);
+// /props and /version.
+std::vector<Route> props_routes(const OpenAiService& service);
+// What these routes take, as OpenAPI 3.1 says it.
+Route openapi_route(const std::vector<Route>& routes);
 
 // Empty: the server's own. Fails: 404 model_not_found.
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name);

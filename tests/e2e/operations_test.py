@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""What an operator of `ruvllm serve` sees: its log, its metrics, its properties, its defaults.
+
+Usage: operations_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+from server import Server, find_model
+
+SKIP = 77
+CHAT = "/v1/chat/completions"
+HI = [{"role": "user", "content": "hi, this is a secret"}]
+
+
+def ask(server, path, headers=None):
+    """(status, headers, text) of a GET."""
+    request = urllib.request.Request(server.url + path, headers=headers or {})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def eventually(condition):
+    for _ in range(200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+class Logs(unittest.TestCase):
+    def test_a_line_for_each_request_and_nothing_of_its_contents(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with Server("--log-file", path) as server:
+                server.post(CHAT, {"messages": HI, "max_tokens": 8, "user": "ann"})
+                server.post(CHAT, {"messages": HI, "top_a": 1})
+                ask(server, "/health", {"X-Request-Id": "probe-1"})
+                lines = [line for line in server.said if re.match(r"\d\d:\d\d:\d\d ", line)]
+                eventually(lambda: len(server.said) >= 6)
+            said = "".join(server.said)
+            lines = [line for line in server.said if re.match(r"\d\d:\d\d:\d\d ", line)]
+            self.assertEqual(len(lines), 3, said)
+            self.assertRegex(lines[0], r"POST /v1/chat/completions 200 \w+, \d+ \+ \d+ tokens")
+            self.assertIn(" 400, ", lines[1])
+            self.assertIn("probe-1", lines[2])
+            self.assertNotIn("secret", said)
+            with open(path, encoding="utf-8") as file:
+                rows = [json.loads(line) for line in file]
+            self.assertEqual([row["status"] for row in rows], [200, 400, 200])
+            self.assertEqual((rows[0]["user"], rows[0]["model"]), ("ann", "nano"))
+            self.assertGreater(rows[0]["generated_tokens"], 0)
+            self.assertNotIn("secret", json.dumps(rows))
+
+    def test_off_is_off(self):
+        with Server("--log", "off") as server:
+            server.get("/health")
+        self.assertFalse([line for line in server.said if "/health" in line])
+
+    def test_a_log_file_that_cannot_be_is_an_error(self):
+        with self.assertRaisesRegex(RuntimeError, "--log-file"):
+            Server("--log-file", "/nothing/there/log")
+
+
+class Metrics(unittest.TestCase):
+    def samples(self, server):
+        """{name with labels: value}, every line checked for its form."""
+        status, headers, text = ask(server, "/metrics")
+        self.assertEqual(status, 200)
+        self.assertIn("version=0.0.4", headers["Content-Type"])
+        found, types = {}, {}
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                _, _, name, kind = line.split(" ")
+                self.assertNotIn(name, types, "a metric twice")
+                types[name] = kind
+                continue
+            if line.startswith("# HELP "):
+                continue
+            self.assertRegex(line, r'^[a-z_:0-9]+(\{[a-z_]+="[^"\n]*"(,[a-z_]+="[^"\n]*")*\})? \S+$')
+            name, value = line.rsplit(" ", 1)
+            self.assertNotIn(name, found)
+            found[name] = float(value)
+            bare = re.sub(r"_(bucket|sum|count)$", "", name.split("{")[0])
+            self.assertTrue(name.split("{")[0] in types or types.get(bare) == "histogram", name)
+            if types.get(name.split("{")[0]) == "counter" and not name.startswith(("vllm:", "llamacpp:")):
+                self.assertIn("_total", name)
+        return found
+
+    def test_they_count_what_was_done(self):
+        with Server() as server:
+            before = self.samples(server)
+            status, answer = server.post(CHAT, {"messages": HI, "max_tokens": 8, "user": "ann"})
+            self.assertEqual(status, 200)
+            usage = answer["usage"]
+            eventually(lambda: self.samples(server).get("ruvllm_generated_tokens_total", 0) > 0)
+            after = self.samples(server)
+            self.assertEqual(before["ruvllm_prompt_tokens_total"], 0)
+            self.assertEqual(after["ruvllm_prompt_tokens_total"], usage["prompt_tokens"])
+            self.assertEqual(after["vllm:generation_tokens_total"], usage["completion_tokens"])
+            self.assertEqual(after["vllm:time_to_first_token_seconds_count"], 1)
+            self.assertEqual(after['ruvllm_user_tokens_total{user="ann",kind="generated"}'],
+                             usage["completion_tokens"])
+            self.assertEqual(after['ruvllm_requests_total{route="/v1/chat/completions",status="200"}'],
+                             1)
+            self.assertGreater(after["ruvllm_steps_total"], 0)
+
+
+class Properties(unittest.TestCase):
+    def test_props_version_ready_and_openapi(self):
+        with Server("--temperature", "0.25", "--top-k", "3") as server:
+            props = server.get("/props")
+            self.assertEqual(props["model_alias"], "nano")
+            params = props["default_generation_settings"]["params"]
+            self.assertEqual((params["temperature"], params["top_k"]), (0.25, 3))
+            self.assertTrue(server.get("/version")["version"])
+            self.assertEqual(server.get("/ready"), {"status": "ready"})
+            document = server.get("/openapi.json")
+            self.assertIn("post", document["paths"][CHAT])
+            for path, operations in document["paths"].items():
+                for method in operations:
+                    if method == "get" and "{" not in path and path != "/v1/sessions":
+                        self.assertEqual(ask(server, path)[0], 200, path)
+            self.assertTrue(any("temperature 0.25, top_k 3" in line for line in server.said))
+
+    # Greedy answers are the same for every seed.
+    def test_a_request_that_says_nothing_uses_the_servers_sampling(self):
+        with Server("--temperature", "0") as server:
+            texts = {server.post(CHAT, {"messages": HI, "max_tokens": 16, "seed": seed})[1]
+                     ["choices"][0]["message"]["content"] for seed in range(8)}
+            self.assertEqual(len(texts), 1)
+            warm = {server.post(CHAT, {"messages": HI, "max_tokens": 16, "seed": seed,
+                                       "temperature": 2.0, "top_k": 0, "top_p": 1, "min_p": 0})[1]
+                    ["choices"][0]["message"]["content"] for seed in range(8)}
+            self.assertGreater(len(warm), 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    Server.binary = arguments.binary
+    Server.model = find_model(arguments.source)
+    if not Server.model:
+        print("skipped: no model")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], *arguments.tests], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
