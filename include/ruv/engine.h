@@ -64,6 +64,10 @@ struct Event {
   // end of `text` complete its form and are not the model's; -1: nothing of at most kMaxRepairBytes
   // was found to complete it.
   int64_t n_repair_bytes = 0;
+  // In the last event of an answer that one of the request's own ends ended: the text of
+  // GenerateParams::stop, or the id of stop_tokens; empty and -1 elsewhere.
+  std::string stop_text;
+  Token stop_token = -1;
   // In the last event of a request for hidden states, after the last norm: (n_embd) numbers, or
   // with Pooling::none (n_prompt, n_embd).
   std::vector<float> hidden;

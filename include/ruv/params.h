@@ -40,6 +40,8 @@ struct GenerateParams {
   std::optional<uint64_t> seed = {};
   // The answer ends before the first occurrence of one of these texts, which is not part of it.
   std::vector<std::string> stop = {};
+  // That text is part of the answer, at its end.
+  bool include_stop = false;
   // The answer ends at one of these ids, besides the model's own end tokens.
   std::vector<Token> stop_tokens = {};
   // Control tokens whose texts are part of the answer's text, as what parses calls of tools needs

@@ -5,8 +5,8 @@
 
 namespace ruv {
 
-AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
-                       std::vector<std::string> stops, std::vector<Token> shown)
+AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt, StopText stops,
+                       std::vector<Token> shown)
     : tokenizer_(tokenizer), stop_text_(std::move(stops)) {
   if (tokenizer == nullptr) return;
   // An answer to a prompt without text begins the text, where some tokenizers drop a space.

@@ -16,8 +16,8 @@ class AnswerText {
  public:
   // `tokenizer` must outlive it; null: the answer has no text. `prompt`: the tokens it follows.
   // `shown`: control tokens whose texts belong to the answer.
-  AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt,
-             std::vector<std::string> stops, std::vector<Token> shown = {});
+  AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt, StopText stops,
+             std::vector<Token> shown = {});
 
   // The last tokens of the prompt, `n_bytes` bytes, were taken back: these bytes will be generated
   // again, perhaps as other tokens, and are not repeated in the text.
@@ -31,6 +31,7 @@ class AnswerText {
   std::string push(Token id);
   // A stop string has come; nothing more belongs to the answer.
   bool stopped() const { return stop_text_.stopped(); }
+  const std::string& stop_found() const { return stop_text_.found(); }
   // What was held back, at the answer's end.
   std::string finish();
   // The same of an answer that these bytes complete; how many of the text's bytes they became.

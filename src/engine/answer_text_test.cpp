@@ -12,7 +12,7 @@ TEST(AnswerText, CountsTheTokensThatThePromptHadWhole) {
   const auto tokenizer = test_tokenizer(byte_test_spec({"a b", "c d"}));
   const Token ab = 256, cd = 257, a = 'a', b = 'b';
   const std::vector<Token> taken_back = {ab, 'c'};
-  AnswerText text(tokenizer.get(), {}, {});
+  AnswerText text(tokenizer.get(), {}, StopText({}));
   EXPECT_EQ(text.n_healed(taken_back), 0);
   text.heal(taken_back, 3);
   EXPECT_EQ(text.n_healed({}), 0);

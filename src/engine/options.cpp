@@ -105,6 +105,7 @@ constexpr std::array kRows = {
               .get = ParamField<&P::stop>::get,
               .set = ParamField<&P::stop>::set,
               .most = kMaxStops},
+    flag<&P::include_stop>("include_stop", "the stop text is part of the answer, at its end"),
     OptionRow{.name = "logprobs",
               .kind = Kind::integer,
               .doc = "log-probability of each token and of the N likeliest",

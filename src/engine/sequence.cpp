@@ -100,7 +100,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
       chooser_(params_, seed_, model.n_usable_tokens()),
-      text_(model.tokenizer.get(), answered(), params_.stop, params_.shown_tokens),
+      text_(model.tokenizer.get(), answered(), StopText(params_.stop, params_.include_stop),
+            params_.shown_tokens),
       times_(now_ns) {}
 
 // The answer begins after the healed bytes, not after the prompt's last token.
@@ -233,7 +234,10 @@ bool Sequence::advance(Token guess, int64_t now_ns) {
   if (text_.n_healed({&id, 1}) > 0) {
     reproduce(id, now_ns);
   } else if (ends_answer(id)) {
-    emit({}, FinishReason::stop, now_ns);
+    Event event;
+    const bool is_asked = std::ranges::find(params_.stop_tokens, id) != params_.stop_tokens.end();
+    if (is_asked) event.stop_token = id;
+    emit(std::move(event), FinishReason::stop, now_ns);
   } else {
     Event event;
     if (choice.logprobs) event.logprobs.push_back(std::move(*choice.logprobs));
@@ -251,6 +255,7 @@ void Sequence::tell(Event event, Token id, int64_t now_ns) {
   FinishReason reason = FinishReason::none;
   if (text_.stopped() || chooser_.is_complete()) {
     reason = FinishReason::stop;
+    event.stop_text = text_.stop_found();
   } else if (n_generated() == params_.max_tokens || n_tokens() >= n_ctx_) {
     reason = FinishReason::length;
   }

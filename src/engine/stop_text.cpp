@@ -35,7 +35,8 @@ std::string StopText::push(std::string_view text) {
   }
   if (end != std::string::npos) {
     stopped_ = true;
-    std::string certain = held_.substr(0, begin);
+    found_ = held_.substr(begin, end - begin);
+    std::string certain = held_.substr(0, include_ ? end : begin);
     held_.clear();
     return certain;
   }

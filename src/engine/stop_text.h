@@ -11,7 +11,9 @@ namespace ruv {
 
 class StopText {
  public:
-  explicit StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {}
+  // `include`: the stop string belongs to the answer, too.
+  explicit StopText(std::vector<std::string> stops, bool include = false)
+      : stops_(std::move(stops)), include_(include) {}
 
   // Adds text and returns what now certainly belongs to the answer. Returns nothing after a stop
   // string.
@@ -19,10 +21,14 @@ class StopText {
   // The text held back, when the answer ends without a stop string.
   std::string finish();
   bool stopped() const { return stopped_; }
+  // The stop string that came; empty: none has.
+  const std::string& found() const { return found_; }
 
  private:
   std::vector<std::string> stops_;
+  bool include_;
   std::string held_;
+  std::string found_;
   bool stopped_ = false;
 };
 

@@ -25,6 +25,21 @@ TEST(StopText, OfTwoThatEndTogetherTheLongerCounts) {
   EXPECT_EQ(run({"ab", "xab"}, {"1xab2"}), "1");
 }
 
+TEST(StopText, SaysWhichItWas) {
+  StopText stop({"ab", "xab", "c"});
+  EXPECT_EQ(stop.found(), "");
+  EXPECT_EQ(stop.push("1xa"), "1");
+  EXPECT_EQ(stop.push("b2"), "");
+  EXPECT_EQ(stop.found(), "xab");
+}
+
+TEST(StopText, MayBelongToTheAnswer) {
+  StopText stop({"ab"}, true);
+  EXPECT_EQ(stop.push("1a"), "1");
+  EXPECT_EQ(stop.push("b2"), "ab");
+  EXPECT_EQ(stop.push("3") + stop.finish(), "");
+}
+
 TEST(StopText, HeldTextComesWhenNoStopFollows) {
   EXPECT_EQ(run({"<|end|>"}, {"x <|en", "ding"}), "x <|ending");
   EXPECT_EQ(run({"<|end|>"}, {"x <|en"}), "x <|en");

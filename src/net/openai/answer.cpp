@@ -50,6 +50,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     int64_t n_repair_bytes = 0;            // as the last event says
     LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
+    std::string stop_text;
+    Token stop_token = -1;
     Timings timings;
   };
 
@@ -303,6 +305,8 @@ bool AnswerJob::make_room(uint64_t n_bytes) {
 // The last event of a choice: its reason, or an error that ends the whole answer.
 void AnswerJob::finish_choice(size_t index, const Event& event) {
   works_[index].finish = event.finish;
+  works_[index].stop_text = event.stop_text;
+  works_[index].stop_token = event.stop_token;
   works_[index].timings = event.timings;
   // Tokens that came before the engine stopped are not part of the answer, and their number would
   // depend on the moment.
@@ -365,8 +369,11 @@ std::vector<AnswerWarning> AnswerJob::warnings_of(const Work& work) {
 // What the writer learns of a choice at its end.
 FinishedChoice AnswerJob::finished(size_t index) const {
   const Work& work = works_[index];
-  FinishedChoice choice{
-      .choice = index, .finish = finish_name(work), .warnings = warnings_of(work)};
+  FinishedChoice choice{.choice = index,
+                        .finish = finish_name(work),
+                        .stop_text = work.stop_text,
+                        .stop_token = work.stop_token,
+                        .warnings = warnings_of(work)};
   if (stream_ && !writer_->keeps_text()) return choice;
   if (params_.n_logprobs >= 0) choice.logprobs = &work.logprobs;
   choice.text = work.text;

@@ -59,6 +59,9 @@ struct AnswerPiece {
 struct FinishedChoice {
   size_t choice;
   std::string_view finish;  // "stop", "length" or "tool_calls"
+  // What the request asked the answer to end at, and it did: a text, or an id.
+  std::string_view stop_text = {};
+  Token stop_token = -1;
   std::string_view text = {};
   std::string_view reasoning = {};
   std::vector<ToolCall> calls = {};

@@ -26,7 +26,7 @@ class CompletionShape final : public ChoiceShape {
     write_logprobs(out, choice.logprobs);
     out.key("finish_reason");
     out.text_or_null(choice.finish);
-    write_warnings(out, choice.warnings);
+    write_extras(out, choice.finished);
     out.end_object();
   }
 

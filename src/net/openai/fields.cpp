@@ -39,6 +39,7 @@ constexpr std::array kSharedFields{
              "up to 64 ids; the answer ends at one, besides the model's own end tokens"},
     FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},
     FieldRow{"repeat_last_n", kHonoured, "another name of repetition_window"},
+    FieldRow{"include_stop_str_in_output", kHonoured, "another name of include_stop"},
     FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
     FieldRow{"user", kHonoured,
              "whose request it is: users get equal service and share no kept prefixes"},
@@ -99,7 +100,6 @@ constexpr std::array kForeignFields{
     FieldRow{"use_beam_search", kUnsupported, "", "[false]"},
     FieldRow{"length_penalty", kUnsupported, "", "[1]"},
     FieldRow{"early_stopping", kUnsupported, "", "[false]"},
-    FieldRow{"include_stop_str_in_output", kUnsupported, "", "[false]"},
     FieldRow{"skip_special_tokens", kUnsupported, "", "[true]"},
     FieldRow{"spaces_between_special_tokens", kUnsupported, "", "[true, false]"},
     FieldRow{"prompt_logprobs", kUnsupported, ""},
@@ -322,8 +322,6 @@ constexpr BodyTable kTemplate{"template", kTemplateFields, kMaxConversationValue
 constexpr BodyTable kTokenize{"tokenize", kTokenizeFields, kMaxConversationValues};
 constexpr BodyTable kDetokenize{"detokenize", kDetokenizeFields, kMaxIdValues};
 constexpr BodyTable kSession{"session", kSessionFields, kMaxConversationValues};
-constexpr std::array kBodyTables{&kChat,     &kCompletion, &kEmbedding,  &kRerank, &kScore,
-                                 &kTemplate, &kTokenize,   &kDetokenize, &kSession};
 
 constexpr int kMaxBodyDepth = 100;
 
@@ -364,7 +362,6 @@ const BodyTable& template_fields() { return kTemplate; }
 const BodyTable& tokenize_fields() { return kTokenize; }
 const BodyTable& detokenize_fields() { return kDetokenize; }
 const BodyTable& session_fields() { return kSession; }
-std::span<const BodyTable* const> body_tables() { return kBodyTables; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
 
 std::string accepted_values(const FieldRow& row) {

@@ -51,8 +51,6 @@ const BodyTable& template_fields();
 const BodyTable& tokenize_fields();
 const BodyTable& detokenize_fields();
 const BodyTable& session_fields();
-// All of these.
-std::span<const BodyTable* const> body_tables();
 std::span<const FieldRow> message_fields();
 
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;

@@ -23,6 +23,7 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {{"repeat_penalty", "repetition_penalty"},
                               {"repeat_last_n", "repetition_window"},
+                              {"include_stop_str_in_output", "include_stop"},
                               {"cache_prompt", "cache_prefix"}};
 
 const OptionRow& row_of(const char* name) { return *find_generate_option(name); }

@@ -49,7 +49,7 @@ class OpenAiWriter final : public AnswerWriter {
     return event({.part = ChoicePart::closing,
                   .index = choice.choice,
                   .finish = choice.finish,
-                  .warnings = choice.warnings});
+                  .finished = &choice});
   }
 
   // The usage where it was asked for, and the mark that ends every stream.
@@ -75,8 +75,8 @@ class OpenAiWriter final : public AnswerWriter {
                          .text = choice.text,
                          .logprobs = choice.logprobs,
                          .finish = choice.finish,
-                         .parts = &parts,
-                         .warnings = choice.warnings});
+                         .finished = &choice,
+                         .parts = &parts});
     }
     end_frame(out, true, usage_json(usage));
     return text;
@@ -185,11 +185,19 @@ uint64_t LogprobsText::n_bytes() const {
   return n;
 }
 
-void write_warnings(JsonWriter& out, std::span<const AnswerWarning> warnings) {
-  if (warnings.empty()) return;
+void write_extras(JsonWriter& out, const FinishedChoice* choice) {
+  if (choice == nullptr) return;
+  if (choice->stop_token >= 0) {
+    out.key("stop_reason");
+    out.integer(choice->stop_token);
+  } else if (!choice->stop_text.empty()) {
+    out.key("stop_reason");
+    out.text(choice->stop_text);
+  }
+  if (choice->warnings.empty()) return;
   out.key("warnings");
   out.begin_array();
-  for (const AnswerWarning& warning : warnings) {
+  for (const AnswerWarning& warning : choice->warnings) {
     out.begin_object();
     out.key("type");
     out.text(warning.type);

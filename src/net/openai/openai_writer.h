@@ -24,17 +24,18 @@ struct Choice {
   ChoicePart part;
   size_t index;
   std::string_view text = {};
-  const LogprobsText* logprobs = nullptr;  // null: not asked for
-  std::string_view finish = {};            // the reason; empty: not finished
+  const LogprobsText* logprobs = nullptr;    // null: not asked for
+  std::string_view finish = {};              // the reason; empty: not finished
+  const FinishedChoice* finished = nullptr;  // where it is
   // A piece that is not text: reasoning, or a part of a call, whose id is written with its name.
   const ToolDelta* delta = nullptr;
   std::string_view call_id = {};
-  const AnswerParts* parts = nullptr;            // a whole answer's; null: it is text
-  std::span<const AnswerWarning> warnings = {};  // of a finished choice
+  const AnswerParts* parts = nullptr;  // a whole answer's; null: it is text
 };
 
-// Nothing where there are none.
-void write_warnings(JsonWriter& out, std::span<const AnswerWarning> warnings);
+// What a finished choice has besides OpenAI's members, each where there is something to say:
+// stop_reason as vLLM has it, and warnings.
+void write_extras(JsonWriter& out, const FinishedChoice* choice);
 
 // What the two endpoints have of their own.
 class ChoiceShape {
