@@ -11,31 +11,31 @@ namespace {
 constexpr const char* kFile = "generation_config.json";
 
 // A member, its key, and the value that samples as without it.
-struct SamplingKey {
+struct GenerationKey {
   const char* member;
   const char* key;  // null: we do not have it
   double neutral;
 };
 constexpr std::array kKeys{
-    SamplingKey{"temperature", "general.sampling.temp", -1},
-    SamplingKey{"top_k", "general.sampling.top_k", -1},
-    SamplingKey{"top_p", "general.sampling.top_p", -1},
-    SamplingKey{"min_p", "general.sampling.min_p", -1},
-    SamplingKey{"repetition_penalty", "general.sampling.penalty_repeat", -1},
-    SamplingKey{"typical_p", nullptr, 1},
-    SamplingKey{"epsilon_cutoff", nullptr, 0},
-    SamplingKey{"eta_cutoff", nullptr, 0},
-    SamplingKey{"num_beams", nullptr, 1},
-    SamplingKey{"no_repeat_ngram_size", nullptr, 0},
-    SamplingKey{"penalty_alpha", nullptr, 0},
+    GenerationKey{"temperature", "general.sampling.temp", -1},
+    GenerationKey{"top_k", "general.sampling.top_k", -1},
+    GenerationKey{"top_p", "general.sampling.top_p", -1},
+    GenerationKey{"min_p", "general.sampling.min_p", -1},
+    GenerationKey{"repetition_penalty", "general.sampling.penalty_repeat", -1},
+    GenerationKey{"typical_p", nullptr, 1},
+    GenerationKey{"epsilon_cutoff", nullptr, 0},
+    GenerationKey{"eta_cutoff", nullptr, 0},
+    GenerationKey{"num_beams", nullptr, 1},
+    GenerationKey{"no_repeat_ngram_size", nullptr, 0},
+    GenerationKey{"penalty_alpha", nullptr, 0},
 };
 
-void read_member(const Json& config, const SamplingKey& row, MetaMap& metadata,
+void read_member(const Json& config, const GenerationKey& row, MetaMap& metadata,
                  std::vector<std::string>& remarks) {
   const Json* const value = config.find(row.member);
   if (value == nullptr || value->is_null()) return;
   if (!value->is_number()) {
-    remarks.push_back(fmt::format("{}: '{}' is no number and not used", kFile, row.member));
+    remarks.push_back(fmt::format("{}: '{}' is not a number and not used", kFile, row.member));
   } else if (row.key != nullptr) {
     metadata.insert_or_assign(row.key, value->is_number_integer()
                                            ? MetaValue(value->get<int64_t>())
@@ -53,7 +53,7 @@ void read_generation_config(const std::string& folder, MetaMap& metadata,
   if (!text) return;
   const Result<Json> config = parse_json(*text, kFile, {.depth = 16, .values = 100'000});
   if (!config || !config->is_object()) {
-    remarks.push_back(fmt::format("{} is no JSON object and not used", kFile));
+    remarks.push_back(fmt::format("{} is not a JSON object and not used", kFile));
     return;
   }
   // Greedy answers have no use for the other values.
@@ -61,7 +61,7 @@ void read_generation_config(const std::string& folder, MetaMap& metadata,
     metadata.insert_or_assign("general.sampling.temp", 0.0);
     return;
   }
-  for (const SamplingKey& row : kKeys) read_member(*config, row, metadata, remarks);
+  for (const GenerationKey& row : kKeys) read_member(*config, row, metadata, remarks);
   // transformers looks at the whole text.
   if (metadata.contains("general.sampling.penalty_repeat")) {
     metadata.insert_or_assign("general.sampling.penalty_last_n", int64_t{-1});

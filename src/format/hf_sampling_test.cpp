@@ -7,21 +7,21 @@
 namespace ruv {
 namespace {
 
-struct Read {
+struct ReadConfig {
   MetaMap metadata;
   std::vector<std::string> remarks;
 };
 
-Read read(const std::string& text) {
+ReadConfig read(const std::string& text) {
   const TestFolder folder;
   folder.write("generation_config.json", text);
-  Read out;
+  ReadConfig out;
   read_generation_config(folder.path(), out.metadata, out.remarks);
   return out;
 }
 
 TEST(GenerationConfig, BecomesKeysOfGgufFiles) {
-  const Read out = read(R"({"temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0,
+  const ReadConfig out = read(R"({"temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0,
       "repetition_penalty": 1.05, "do_sample": true, "eos_token_id": [1, 2], "max_length": 9})");
   EXPECT_TRUE(out.remarks.empty());
   EXPECT_EQ(out.metadata.size(), 6U);
@@ -34,7 +34,7 @@ TEST(GenerationConfig, BecomesKeysOfGgufFiles) {
 }
 
 TEST(GenerationConfig, ThatDoesNotSampleIsGreedy) {
-  const Read out = read(R"({"do_sample": false, "temperature": 0.6, "top_p": 0.9})");
+  const ReadConfig out = read(R"({"do_sample": false, "temperature": 0.6, "top_p": 0.9})");
   EXPECT_EQ(out.metadata.size(), 1U);
   EXPECT_EQ(std::get<double>(out.metadata.at("general.sampling.temp")), 0);
 }
@@ -45,7 +45,7 @@ TEST(GenerationConfig, IsAdviceThatMayBeWrong) {
   EXPECT_EQ(read(R"({"temperature": "warm"})").remarks.size(), 1U);
   EXPECT_EQ(read("[1]").remarks.size(), 1U);
   EXPECT_EQ(read(std::string(100, '[')).remarks.size(), 1U);
-  Read none;
+  ReadConfig none;
   read_generation_config(TestFolder().path(), none.metadata, none.remarks);
   EXPECT_TRUE(none.metadata.empty() && none.remarks.empty());
 }
