@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "net/body_tables.h"
 #include "net/fuzz_service.h"
 #include "net/http/exchange.h"
 #include "net/openai/fields.h"
@@ -35,6 +36,8 @@ constexpr Target kTargets[] = {
     {"POST", "/v1/embeddings", ""},
     {"POST", "/v1/rerank", ""},
     {"POST", "/v1/score", ""},
+    {"POST", "/v1/messages", ""},
+    {"POST", "/v1/messages/count_tokens", ""},
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.

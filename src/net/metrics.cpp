@@ -109,6 +109,7 @@ void Metrics::count(const RequestRecord& record) {
   whole_.add(record.ms / 1e3);
 }
 
+// Requests without a user are in the sums only.
 void Metrics::count_tenant(const RequestNotes& notes) {
   if (notes.tenant.empty()) return;
   const std::string_view head = std::string_view(notes.tenant).substr(0, kMaxTenantBytes);
@@ -143,6 +144,7 @@ void Metrics::write_requests(MetricsText& out) const {
   }
 }
 
+// Counters of tokens.
 void Metrics::write_tokens(MetricsText& out) const {
   const auto prompt = static_cast<double>(tokens_.prompt);
   const auto generated = static_cast<double>(tokens_.generated);
@@ -170,6 +172,7 @@ void Metrics::write_tokens(MetricsText& out) const {
   }
 }
 
+// Histograms, each under two names.
 void Metrics::write_times(MetricsText& out) const {
   struct Row {
     const char* name;

@@ -9,10 +9,6 @@
 namespace ruv {
 namespace {
 
-constexpr FieldUse kHonoured = FieldUse::honoured;
-constexpr FieldUse kNoEffect = FieldUse::no_effect;
-constexpr FieldUse kUnsupported = FieldUse::unsupported;
-
 // One table after the other.
 template <size_t... N>
 constexpr auto joined_rows(const std::array<FieldRow, N>&... tables) {

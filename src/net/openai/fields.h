@@ -20,6 +20,11 @@ enum class FieldUse {
   unsupported,  // refused by name unless null or neutral
 };
 
+// The same, for tables.
+inline constexpr FieldUse kHonoured = FieldUse::honoured;
+inline constexpr FieldUse kNoEffect = FieldUse::no_effect;
+inline constexpr FieldUse kUnsupported = FieldUse::unsupported;
+
 struct FieldRow {
   const char* name;
   FieldUse use;

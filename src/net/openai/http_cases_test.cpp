@@ -119,9 +119,16 @@ Json stream_events(std::string_view body) {
     const size_t end = body.find("\n\n");
     std::string_view frame = body.substr(0, end);
     body.remove_prefix(end == std::string_view::npos ? body.size() : end + 2);
+    // Anthropic's events have a name before their data.
+    std::string name;
+    if (frame.starts_with("event: ")) {
+      name = frame.substr(7, frame.find('\n') - 7);
+      frame.remove_prefix(std::min(frame.find('\n') + 1, frame.size()));
+    }
     const auto json = frame.starts_with("data: ") ? parse_json(frame.substr(6), "event")
                                                   : Result<Json>(Json(std::string(frame)));
     events.push_back(json ? *json : Json(std::string(frame.substr(6))));
+    if (!name.empty() && events.back()["type"] != name) events.back()["event"] = name;
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const Json& a, const Json& b) { return choice_index(a) < choice_index(b); });

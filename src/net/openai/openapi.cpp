@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "net/body_tables.h"
 #include "net/openai/fields.h"
 #include "net/openai/service.h"
 #include "ruv/options.h"
@@ -10,6 +11,7 @@
 namespace ruv {
 namespace {
 
+// Type and range of an option.
 Json option_schema(const OptionRow& row) {
   using Kind = OptionRow::Kind;
   Json schema = {{"description", row.doc}};
@@ -38,6 +40,7 @@ Json field_schema(const FieldRow& row) {
   return schema;
 }
 
+// Fields that are not in the table are refused.
 Json body_schema(const BodyTable& table) {
   Json properties = Json::object();
   Json required = Json::array();
@@ -56,8 +59,10 @@ Json body_schema(const BodyTable& table) {
   return schema;
 }
 
+// A body or answer in JSON.
 Json json_content(Json schema) { return {{"application/json", {{"schema", std::move(schema)}}}}; }
 
+// One method of one path.
 Json operation_json(const Route& route) {
   Json operation = Json::object();
   const size_t brace = route.path.find('{');
@@ -80,6 +85,7 @@ Json operation_json(const Route& route) {
   return operation;
 }
 
+// The error object of OpenAI's API.
 Json error_schema() {
   const Json text = {{"type", "string"}};
   const Json text_or_null = {{"type", {"string", "null"}}};

@@ -24,6 +24,7 @@ Json sampling_json(const GenerateParams& params) {
   return json;
 }
 
+// All of it is known when the server starts.
 HttpResponse props(const OpenAiService& service) {
   const ModelInfo& info = service.text->info();
   const AnswerFormat& format = service.text->format();

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "net/anthropic/messages.h"
 #include "net/metrics.h"
 
 namespace ruv {
@@ -46,6 +47,7 @@ std::vector<Route> api_routes(const OpenAiService& service) {
   for (Route& route : rank_routes(service)) routes.push_back(std::move(route));
   for (Route& route : text_routes(service)) routes.push_back(std::move(route));
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
+  for (Route& route : messages_routes(service)) routes.push_back(std::move(route));
   routes.push_back(openapi_route(routes));
   return routes;
 }

@@ -1,0 +1,17 @@
+#include "net/body_tables.h"
+
+#include <array>
+
+#include "net/anthropic/messages.h"
+
+namespace ruv {
+
+std::span<const BodyTable* const> body_tables() {
+  static const std::array kTables{&chat_fields(),     &completion_fields(),  &embedding_fields(),
+                                  &rerank_fields(),   &score_fields(),       &template_fields(),
+                                  &tokenize_fields(), &detokenize_fields(),  &session_fields(),
+                                  &messages_fields(), &count_tokens_fields()};
+  return kTables;
+}
+
+}  // namespace ruv
