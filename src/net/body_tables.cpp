@@ -3,14 +3,27 @@
 #include <array>
 
 #include "net/anthropic/messages.h"
+#include "net/ollama/ollama.h"
 
 namespace ruv {
 
 std::span<const BodyTable* const> body_tables() {
-  static const std::array kTables{&chat_fields(),     &completion_fields(),  &embedding_fields(),
-                                  &rerank_fields(),   &score_fields(),       &template_fields(),
-                                  &tokenize_fields(), &detokenize_fields(),  &session_fields(),
-                                  &messages_fields(), &count_tokens_fields()};
+  static const std::array kTables{&chat_fields(),
+                                  &completion_fields(),
+                                  &embedding_fields(),
+                                  &rerank_fields(),
+                                  &score_fields(),
+                                  &template_fields(),
+                                  &tokenize_fields(),
+                                  &detokenize_fields(),
+                                  &session_fields(),
+                                  &messages_fields(),
+                                  &count_tokens_fields(),
+                                  &ollama_chat_fields(),
+                                  &ollama_generate_fields(),
+                                  &ollama_embed_fields(),
+                                  &ollama_old_embed_fields(),
+                                  &ollama_show_fields()};
   return kTables;
 }
 

@@ -38,6 +38,10 @@ constexpr Target kTargets[] = {
     {"POST", "/v1/score", ""},
     {"POST", "/v1/messages", ""},
     {"POST", "/v1/messages/count_tokens", ""},
+    {"POST", "/api/chat", ""},
+    {"POST", "/api/generate", ""},
+    {"POST", "/api/embed", ""},
+    {"POST", "/api/show", ""},
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.

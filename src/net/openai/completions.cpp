@@ -4,6 +4,7 @@
 #include "net/openai/answer.h"
 #include "net/openai/api_route.h"
 #include "net/openai/openai_writer.h"
+#include "net/openai/prompt_answer.h"
 #include "net/openai/token_text.h"
 
 namespace ruv {
@@ -80,11 +81,18 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   return ready;
 }
 
-// One or several prompts; each gets n answers.
 ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
+  return answer_prompts(call, TRY(read_completion_request(call.body, call.service.usual)),
+                        openai_writer(kShape), reply);
+}
+
+}  // namespace
+
+// One or several prompts; each gets n answers.
+ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, MakeWriter make_writer,
+                               const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
-  GenerateRequest request = TRY(read_completion_request(call.body, service.usual));
   TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));
@@ -93,11 +101,9 @@ ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Rep
     TRY(check_awaited(call.http));
     prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
   }
-  answer_request(service, openai_writer(kShape), request, std::move(prompts), reply);
+  answer_request(service, std::move(make_writer), request, std::move(prompts), reply);
   return {};
 }
-
-}  // namespace
 
 Route completions_route(const OpenAiService& service) {
   return api_route(service, "POST", "/v1/completions", completion_fields(), answer_completion);

@@ -9,7 +9,7 @@
 #include "net/openai/api_route.h"
 #include "net/openai/generate_request.h"
 #include "net/openai/send_pieces.h"
-#include "net/openai/vector_job.h"
+#include "net/openai/vector_request.h"
 
 namespace ruv {
 namespace {
@@ -205,27 +205,32 @@ ApiResult<void> check_ids(const OpenAiService& service, const std::vector<Token>
       fmt::format("'{}': token {} is outside the vocabulary of {}", where, *unknown, n_vocab)));
 }
 
-struct EmbeddingsCall {
-  VectorRequest request;
-  bool base64 = false;
-};
+ApiResult<void> answer_embeddings(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const bool base64 = TRY(read_base64(call.body));
+  VectorRequest request = TRY(read_vector_request(call, call.body));
+  const auto send = [reply, base64, model = call.service.names.front()](VectorResult result) {
+    send_in_pieces(reply, std::make_shared<EmbeddingsAnswer>(std::move(result), model, base64));
+  };
+  compute_vectors(call.service, std::move(request), reply, send);
+  return {};
+}
 
-ApiResult<EmbeddingsCall> read_call(const ApiCall& api) {
-  const OpenAiService& service = api.service;
-  const Json& body = api.body;
+}  // namespace
+
+ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& body) {
+  const OpenAiService& service = call.service;
   TRY(check_model(service, TRY(read_model(body))));
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (!info) return tl::unexpected(api_error(info.error(), "model"));
-  EmbeddingsCall call;
-  call.base64 = TRY(read_base64(body));
-  call.request.pooling = TRY(read_pooling(body, *info));
-  call.request.params = TRY(read_params(body, *info));
-  call.request.terms = TRY(read_terms(body));
+  VectorRequest request;
+  request.pooling = TRY(read_pooling(body, *info));
+  request.params = TRY(read_params(body, *info));
+  request.terms = TRY(read_terms(body));
   std::vector<RawPrompt> inputs = TRY(read_prompts(body, "input", kMaxInputs));
   const EmbedPrompt prompt =
       TRY(read_prompt(body, *info, most_embed_tokens(service), inputs.front().is_ids));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TRY(check_awaited(api.http));
+    TRY(check_awaited(call.http));
     const std::string where = inputs.size() == 1 ? "input" : fmt::format("input[{}]", i);
     if (!inputs[i].is_ids) {
       auto ids = service.text->embed_ids(inputs[i].text, prompt);
@@ -233,23 +238,10 @@ ApiResult<EmbeddingsCall> read_call(const ApiCall& api) {
       inputs[i] = {.ids = std::move(*ids)};
     }
     TRY(check_ids(service, inputs[i].ids, where));
-    call.request.texts.push_back(std::move(inputs[i].ids));
+    request.texts.push_back(std::move(inputs[i].ids));
   }
-  return call;
+  return request;
 }
-
-ApiResult<void> answer_embeddings(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
-  const OpenAiService& service = api.service;
-  EmbeddingsCall call = TRY(read_call(api));
-  const auto send = [reply, base64 = call.base64,
-                     model = service.names.front()](VectorResult result) {
-    send_in_pieces(reply, std::make_shared<EmbeddingsAnswer>(std::move(result), model, base64));
-  };
-  compute_vectors(service, std::move(call.request), reply, send);
-  return {};
-}
-
-}  // namespace
 
 Route embeddings_route(const OpenAiService& service) {
   return api_route(service, "POST", "/v1/embeddings", embedding_fields(), answer_embeddings);

@@ -329,13 +329,6 @@ const FieldRow* find_row(std::span<const FieldRow> rows, std::string_view name) 
   return nullptr;
 }
 
-// Numbers compare by value: 1 and 1.0 are one.
-bool is_neutral(const FieldRow& row, const Json& value) {
-  if (value.is_null()) return true;
-  const Json neutral = *parse_json(row.neutral, "neutral values");
-  return std::ranges::find(neutral, value) != neutral.end();
-}
-
 // Null: the field is unknown.
 ApiResult<void> check_field(const FieldRow* row, const std::string& full, const Json& value) {
   if (row == nullptr) return unknown_field(full);
@@ -359,6 +352,13 @@ const BodyTable& tokenize_fields() { return kTokenize; }
 const BodyTable& detokenize_fields() { return kDetokenize; }
 const BodyTable& session_fields() { return kSession; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
+
+// Numbers compare by value: 1 and 1.0 are one.
+bool is_neutral(const FieldRow& row, const Json& value) {
+  if (value.is_null()) return true;
+  const Json neutral = *parse_json(row.neutral, "neutral values");
+  return std::ranges::find(neutral, value) != neutral.end();
+}
 
 std::string accepted_values(const FieldRow& row) {
   const Json neutral = *parse_json(row.neutral, "neutral values");

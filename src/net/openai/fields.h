@@ -34,6 +34,8 @@ struct FieldRow {
   const char* neutral = "[]";
 };
 
+// Whether the value asks for nothing. Numbers compare by value.
+bool is_neutral(const FieldRow& row, const Json& value);
 // The neutral values as they are written: "false or 0".
 std::string accepted_values(const FieldRow& row);
 

@@ -1,6 +1,7 @@
 #include "net/openai/fields.h"
 #include "net/anthropic/messages.h"
 #include "net/body_tables.h"
+#include "net/ollama/ollama.h"
 
 #include <gtest/gtest.h>
 
@@ -241,10 +242,13 @@ TEST(OtherApisPage, HoldsTheTables) {
   const Result<std::string> page = read_text_file(path);
   ASSERT_TRUE(page);
   std::string fresh = *page;
-  for (const BodyTable* table : {&messages_fields()}) {
+  for (const BodyTable* table : {&messages_fields(), &ollama_chat_fields(),
+                                 &ollama_generate_fields(), &ollama_embed_fields()}) {
     fresh = with_section(fresh, table->name, field_lines(table->rows));
     fresh = with_section(fresh, table->name + std::string(" refused"), refused_lines(table->rows));
   }
+  fresh = with_section(fresh, "ollama_options", field_lines(ollama_options()));
+  fresh = with_section(fresh, "ollama_options refused", refused_lines(ollama_options()));
   settle_page(path, *page, fresh);
 }
 

@@ -135,6 +135,18 @@ Json stream_events(std::string_view body) {
   return events;
 }
 
+// Objects of a stream that has one a line.
+Json stream_lines(std::string_view body) {
+  Json lines = Json::array();
+  while (!body.empty()) {
+    const std::string_view line = body.substr(0, body.find('\n'));
+    body.remove_prefix(std::min(line.size() + 1, body.size()));
+    const auto json = parse_json(line, "line");
+    lines.push_back(json ? *json : Json(std::string(line)));
+  }
+  return lines;
+}
+
 std::string request_bytes(const Json& request) {
   const std::string method = request.value("method", "POST");
   const std::string path = request.at("path").get<std::string>();
@@ -202,6 +214,8 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     Json answer = {{"status", response.status}};
     if (response.headers.find("text/event-stream") != std::string::npos) {
       answer["events"] = stream_events(response.body);
+    } else if (response.headers.find("application/x-ndjson") != std::string::npos) {
+      answer["lines"] = stream_lines(response.body);
     } else {
       const auto body = parse_json(response.body, "answer");
       answer["body"] = body ? *body : Json(response.body);

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "net/anthropic/messages.h"
 #include "net/metrics.h"
+#include "net/ollama/ollama.h"
 
 namespace ruv {
 namespace {
@@ -48,12 +49,16 @@ std::vector<Route> api_routes(const OpenAiService& service) {
   for (Route& route : text_routes(service)) routes.push_back(std::move(route));
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
   for (Route& route : messages_routes(service)) routes.push_back(std::move(route));
+  for (Route& route : ollama_routes(service)) routes.push_back(std::move(route));
   routes.push_back(openapi_route(routes));
   return routes;
 }
 
 ApiResult<void> check_model(const OpenAiService& service, const std::string& name) {
-  if (name.empty() || std::ranges::find(service.names, name) != service.names.end()) return {};
+  constexpr std::string_view kTag = ":latest";  // as Ollama's clients add it
+  std::string_view bare = name;
+  if (bare.ends_with(kTag)) bare.remove_suffix(kTag.size());
+  if (bare.empty() || std::ranges::find(service.names, bare) != service.names.end()) return {};
   return tl::unexpected(
       ApiError{404, "invalid_request_error",
                fmt::format("no model '{}' here; this server has '{}'", name, service.names.front()),
