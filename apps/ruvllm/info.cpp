@@ -73,7 +73,18 @@ void count_tensors(FileReport& report) {
 }
 
 std::string kind_name(const TokenizerSpec& spec) {
-  if (spec.kind == TokenizerKind::sentencepiece_bpe) return "sentencepiece bpe";
+  switch (spec.kind) {
+    case TokenizerKind::sentencepiece_bpe:
+      return "sentencepiece bpe";
+    case TokenizerKind::unigram:
+      return "unigram";
+    case TokenizerKind::wordpiece:
+      return "wordpiece";
+    case TokenizerKind::rwkv_world:
+      return "longest tokens of bytes";
+    case TokenizerKind::byte_bpe:
+      break;
+  }
   return spec.pre.empty() ? "byte-level bpe" : fmt::format("byte-level bpe, {}", spec.pre);
 }
 
@@ -261,32 +272,39 @@ void print_tensors(const ModelFile& file) {
                readable_bytes(static_cast<int64_t>(tensor.bytes.size())));
 }
 
+// What a model lacks has no line: layers, feed-forwards beside other layers, heads.
 void print_numbers(const HParams& h) {
-  print_fact("layers",
-             fmt::format("{} of width {}, feed-forward {}", h.n_layers, h.n_embd, h.n_ff));
+  const std::string ff = h.n_ff > 0 ? fmt::format(", feed-forward {}", h.n_ff) : "";
+  if (h.n_layers > 0)
+    print_fact("layers", fmt::format("{} of width {}{}", h.n_layers, h.n_embd, ff));
   if (h.n_experts > 0) {
     print_fact("experts", fmt::format("{}, {} for each token, of width {}", h.n_experts,
                                       h.n_experts_used, h.n_ff_expert));
   }
-  print_fact("heads", fmt::format("{}, {} for keys and values, of width {}", h.n_heads,
-                                  h.n_kv_heads, h.head_dim));
+  if (h.n_heads > 0 && h.n_kv_heads > 0) {
+    print_fact("heads", fmt::format("{}, {} for keys and values, of width {}", h.n_heads,
+                                    h.n_kv_heads, h.head_dim));
+  }
   const std::string window = h.window > 0 ? fmt::format(", window {}", h.window) : "";
-  print_fact("context", fmt::format("{} tokens{}", h.n_ctx_train, window));
+  if (h.n_ctx_train > 0) print_fact("context", fmt::format("{} tokens{}", h.n_ctx_train, window));
 }
 
 void print_needs(const FileReport& report) {
   print_fact("weights", readable_bytes(report.weight_bytes));
   if (report.numbers == nullptr) return;
   const bool is_narrow = report.numbers->head_dim < kNarrowHead;
-  print_fact(
-      "cache",
-      fmt::format("{} per token, keys and values in {}{}",
-                  readable_bytes(report.cache.bytes_per_token()), kv_type_name(report.kv_type),
-                  is_narrow ? fmt::format(" as heads are narrower than {}", kNarrowHead) : ""));
+  if (report.cache.bytes_per_token() > 0) {
+    print_fact(
+        "cache",
+        fmt::format("{} per token, keys and values in {}{}",
+                    readable_bytes(report.cache.bytes_per_token()), kv_type_name(report.kv_type),
+                    is_narrow ? fmt::format(" as heads are narrower than {}", kNarrowHead) : ""));
+  }
   if (report.cache.state_bytes() > 0) {
     print_fact("states", fmt::format("{} per sequence, whatever its length",
                                      readable_bytes(report.cache.state_bytes())));
   }
+  if (report.n_ctx() == 0) return;
   print_fact("full context",
              fmt::format("{} in all; this machine has {}", readable_bytes(report.full_bytes()),
                          readable_bytes(report.machine_bytes)));

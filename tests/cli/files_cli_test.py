@@ -143,6 +143,9 @@ class Inputs(FolderTest):
         shapes |= {"midlayer.self_attn.o_proj.weight": [n, dim]}
         shapes |= {f"midlayer.mlp.{part}_proj.weight": [n_ff, n] for part in ("gate", "up")}
         shapes |= {"midlayer.mlp.down_proj.weight": [n, n_ff]}
+        return self.folder_of_zeros(name, config, shapes)
+
+    def folder_of_zeros(self, name, config, shapes, file="model.safetensors"):
         header, end = {}, 0
         for tensor, shape in shapes.items():
             begin, end = end, end + 4 * math.prod(shape)
@@ -150,8 +153,8 @@ class Inputs(FolderTest):
         os.mkdir(self.path(name))
         self.written(f"{name}/config.json", json.dumps(config))
         text = json.dumps(header).encode()
-        with open(self.path(f"{name}/model.safetensors"), "wb") as file:
-            file.write(struct.pack("<Q", len(text)) + text + bytes(end))
+        with open(self.path(f"{name}/{file}"), "wb") as weights:
+            weights.write(struct.pack("<Q", len(text)) + text + bytes(end))
         return self.path(name)
 
     def test_a_drafting_head_is_no_model(self):
@@ -171,6 +174,30 @@ class Inputs(FolderTest):
         plain, drafted = call(*ask), call(*ask, "--draft-model", fitting)
         self.assertEqual(drafted.returncode, 0, drafted.stderr)
         self.assertEqual(drafted.stdout, plain.stdout)
+
+    def test_info_says_what_a_model_has(self):
+        path = os.path.join(Program.source, "tests/golden/families/mamba.json")
+        with open(path, encoding="utf-8") as file:
+            case = next(case for case in json.load(file) if "refused_by" not in case)
+        folder = self.folder_of_zeros("scans", case["config"],
+                                      {name: shape for name, *_, shape, _, _ in case["tensors"]})
+        pieces = [["<unk>", 0.0]] + [["▁" + "ab"[:n], -float(n)] for n in (0, 1, 2)]
+        self.written("scans/tokenizer.json", json.dumps(
+            {"model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+             "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+             "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}}))
+        done = call("info", "--model", folder)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)
+        self.assertEqual(lines["tokenizer"], "unigram, 4 tokens")
+        self.assertNotIn("heads", lines)
+        self.assertNotIn("cache", lines)
+        self.assertNotIn("feed-forward", lines["layers"])
+        lines = dict(line.split(maxsplit=1) for line in
+                     call("info", "--model", Program.model).stdout.splitlines() if " " in line)
+        self.assertIn("for keys and values, of width", lines["heads"])
+        self.assertIn("feed-forward", lines["layers"])
+        self.assertIn("per token", lines["cache"])
 
 
 class Served(FolderTest):
