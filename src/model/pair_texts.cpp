@@ -114,7 +114,7 @@ Status add_prompt(const Model& model, const TextPair& pair, int64_t max_tokens, 
                   "max_tokens: {} leave no room for the second text beside {} others", max_tokens,
                   ids.size());
     }
-    second.resize(second.size() - std::min(second.size(), static_cast<size_t>(too_many())));
+    second.erase(second.end() - std::min(std::ssize(second), too_many()), second.end());
     kept = model.tokenizer->decode(second, false);
     kept.resize(whole_utf8_prefix(kept));
     ids = TRY(encoded_prompt(model, {pair.first, kept}));
