@@ -36,7 +36,7 @@ void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys) {
 void add_draft_flag(CommandLine& line, LoadCall& call) {
   line.text("--draft-model", call.draft_model,
             "A smaller model that drafts tokens ahead, preferably with the same vocabulary, or an "
-            "EAGLE-3 head for the model");
+            "EAGLE-3 head or Medusa heads for the model");
 }
 
 void add_load_flags(CommandLine& line, LoadCall& call) {

@@ -69,7 +69,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
 // Whether load_model would accept the file, decided without reading its weights. Fails: as
 // load_model.
 Status check_model(const std::string& path, const LoadOptions& options = {});
-// Whether the file or folder can be opened and is a head that drafts for a model (EAGLE-3).
+// Whether the path can be opened and has heads that draft for a model (EAGLE-3, Medusa).
 bool is_draft_head(const std::string& path);
 
 struct ModelInfo {

@@ -90,7 +90,7 @@ Result<std::unique_ptr<PageStore>> store_for(const Model& model, const EngineOpt
     return fail(Code::unsupported, "prefix cache on disk: the model has no file to know it by");
   }
   ContentKey key = content_key(*model.file, model.device->packing());
-  if (model.head != nullptr && model.head->source != nullptr) {
+  if (model.head != nullptr && model.head->reads_taps()) {
     // Pages have its keys and values too.
     const ModelFile& file = *model.head->source->file;
     const ContentKey other = content_key(file, model.device->packing());

@@ -160,7 +160,7 @@ void Speculator::ask_head(std::span<Sequence* const> decoding) {
   for (Sequence* const sequence : decoding) {
     const std::span<const PageId> pages = sequence->pages().pages();
     const int64_t n_most = std::min({most_for(*sequence, n_left_), kMaxModelDraft,
-                                     HeadDrafter::most_tokens(pages, sequence->n_tokens())});
+                                     head_->most_tokens(pages, sequence->n_tokens())});
     if (n_most < 1 || wanted(*sequence) > 0) continue;
     SequenceDrafts& drafts = drafts_of(*sequence);
     if (!head_->knows(drafts.head, sequence->n_tokens())) continue;

@@ -28,6 +28,10 @@ constexpr std::string_view kSharedBlockKeys =
 constexpr std::string_view kDraftHeadKeys =
     "draft_vocab_size target_hidden_size norm_before_residual "
     "eagle_config.eagle_aux_hidden_state_layer_ids eagle_aux_hidden_state_layer_ids";
+// Several heads that read the same state.
+constexpr std::string_view kParallelHeadKeys =
+    "medusa_num_heads medusa_num_layers num_heads num_hidden_layers hidden_size vocab_size "
+    "truncated_vocab_size medusa_fc_bias original_lm_head";
 // Classes whose layers are a time mix and a channel mix read these.
 constexpr std::string_view kTimeMixKeys =
     "vocab_size hidden_size intermediate_size attention_hidden_size num_hidden_layers "
@@ -201,7 +205,7 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     return keys;
   }
   if (!family.block.has_layers) {
-    claim("seq_length normalize");
+    claim(family.is_draft_head ? kParallelHeadKeys : "seq_length normalize");
     return keys;
   }
   claim(kUsualKeys);
@@ -259,6 +263,8 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
   claim_experts(hf.experts, claim);
   return keys;
 }
+
+FoundClass class_of_parallel_heads() { return find_hf_class("MedusaModel"); }
 
 std::span<const NeutralKey> hf_neutral_keys() { return kAlwaysNeutral; }
 

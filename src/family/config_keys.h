@@ -14,6 +14,9 @@ namespace ruv {
 // The keys that the fields of a class and of its family stand for.
 std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfClass& hf);
 
+// The class of drafting heads whose configs may leave it out (format/hf_values.h).
+FoundClass class_of_parallel_heads();
+
 // Keys of every class that change no logits of text: names, token ids, dropout, training, …
 std::string_view hf_keys_without_effect();
 // Keys that the machinery around every class reads.

@@ -122,6 +122,7 @@
 
 namespace ruv::family {
 extern const FamilyRecord eagle3;
+extern const FamilyRecord medusa;
 #define RUV_DECLARE(name) extern const FamilyRecord name;
 RUV_FAMILIES(RUV_DECLARE)
 #undef RUV_DECLARE

@@ -14,7 +14,9 @@ namespace {
 #define RUV_ADDRESS(name) &family::name,
 constexpr auto kFamilies = std::to_array<const FamilyRecord*>({RUV_FAMILIES(RUV_ADDRESS)});
 #undef RUV_ADDRESS
-constexpr auto kDraftHeads = std::to_array<const FamilyRecord*>({&family::eagle3});
+constexpr auto kDraftHeads = std::to_array<const FamilyRecord*>({&family::eagle3, &family::medusa});
+// Those that GGUF files have.
+constexpr auto kGgufHeads = std::span(kDraftHeads).first<1>();
 
 // Architectures of which only the tokenizer is read.
 struct TokenizerOnly {
@@ -62,7 +64,7 @@ FoundClass find_class(std::span<const FamilyRecord* const> records, Fits fits) {
 std::span<const FamilyRecord* const> families() { return kFamilies; }
 
 const FamilyRecord* find_family(std::string_view name) {
-  for (const auto records : {families(), std::span<const FamilyRecord* const>(kDraftHeads)}) {
+  for (const auto records : {families(), std::span<const FamilyRecord* const>(kGgufHeads)}) {
     const auto found = std::ranges::find(records, name, &FamilyRecord::name);
     if (found != records.end()) return *found;
   }
@@ -106,7 +108,10 @@ bool has_generations(std::string_view model_type) {
 }
 
 FoundClass find_hf_type(std::string_view model_type) {
-  return find_class(kFamilies, [&](const HfClass& hf) { return hf.model_type == model_type; });
+  const auto fits = [&](const HfClass& hf) { return hf.model_type == model_type; };
+  const FoundClass found = find_class(kFamilies, fits);
+  // Some classes of heads have no type.
+  return found.hf != nullptr || model_type.empty() ? found : find_class(kDraftHeads, fits);
 }
 
 FoundClass find_hf_class(std::string_view class_name) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "family/config_keys.h"
 #include "family/word_list.h"
 #include "format/hf_values.h"
 #include "format/python_json.h"
@@ -33,6 +34,10 @@ class ConfigReader {
     if (block_.mixers == Mixers::time_mix) {
       TRY(read_hf_time_mix(config_, out_));
       TRY(read_tied());
+      return check_hf_keys(config_, out_);
+    }
+    if (out_.family().is_draft_head && !block_.has_layers) {
+      TRY(read_hf_parallel_heads(config_, out_));
       return check_hf_keys(config_, out_);
     }
     if (!block_.has_layers) {
@@ -649,14 +654,11 @@ struct ChosenClass {
 // model_type decides, as in transformers; the class only where it is missing, or tells two of the
 // type apart. A class with another head than the one for text or scores is not one of ours.
 Result<ChosenClass> choose_class(const Members& config, HfConfig& out) {
+  if (has_parallel_heads(config)) return ChosenClass{class_of_parallel_heads(), {}};
   const std::string named_class = TRY(class_of(config));
   std::string type;
   if (config.is_set("model_type")) {
     type = TRY(short_name(config, "model_type", TRY(config.text_or("model_type", ""))));
-  }
-  if (type.empty() && config.has("medusa_num_heads")) {
-    return config.wrong("medusa_num_heads", "is of drafting heads that are not supported",
-                        Code::unsupported);
   }
   if (type.empty() && named_class.empty()) {
     return config.wrong("architectures", "is missing, and model_type too");

@@ -49,6 +49,11 @@
 //   draft_vocab_size, target_hidden_size                  integers: outputs of a drafting head, and
 //                                      the width of the model that it drafts for
 //   norm_before_residual               truth value: of a drafting head (model/draft_head.h)
+//   ahead.head_count, ahead.block_count                   integers: of heads that read the same
+//                                      state, and of the blocks of each
+//   ahead.block_bias, ahead.own_outputs, ahead.shared_output                truth values: their
+//                                      blocks have biases (absent: as the file has them); they have
+//                                      output matrices; the first one's is that of all
 //   target_layers                      integers: how many layers of that model are before the
 //                                      places that it reads
 //   attention.sliding_window_pattern   integer p: every p-th layer (layer % p == p - 1) sees all,
@@ -66,6 +71,23 @@
 
 namespace ruv {
 
+// A file of several drafting heads that read the same state, each blocks and an output matrix.
+struct HfParallelHeads {
+  int64_t n = 0;  // 0: the file has none
+  int64_t n_blocks = 0;
+  bool is_of_class = false;     // the config names a class, whose tensors have names of its own
+  bool class_has_bias = false;  // its blocks have biases
+  bool shares_output = false;   // all heads have the first one's matrix
+  bool has_tokens = false;      // outputs are fewer than the model's
+
+  // Whether it is of a head after the n.
+  bool is_behind(std::string_view hf_name) const;
+  // "ahead.0.block.0.weight", "ahead.0.output.weight", "d2t"; empty: it has no role.
+  std::string gguf_of(std::string_view hf_name) const;
+  // The inverse; a name without a role as it is.
+  std::string hf_of(std::string_view gguf_name) const;
+};
+
 struct HfConfig {
   const FamilyRecord* family = nullptr;  // null when we do not know it
   const HfClass* hf = nullptr;           // the model class; null as the family
@@ -81,6 +103,7 @@ struct HfConfig {
   std::vector<std::string> remarks;
   std::vector<std::string> ignored;  // those of ignored_keys that were there
 
+  HfParallelHeads parallel;
   const HfClassifier* classifier = nullptr;  // null: the class scores no texts
   // The GGUF name of a tensor of the classifier; empty for others.
   std::string classifier_tensor(std::string_view hf_name) const;

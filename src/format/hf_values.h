@@ -25,6 +25,7 @@ class HfValues {
   // From here on, keys of an encoder beside the decoder (BlockSpec::unlike_sides), or its own.
   void choose_side(bool encoder) { is_encoder_ = encoder; }
   bool is_encoder() const { return is_encoder_; }
+  void set_parallel(const HfParallelHeads& heads) { out_.parallel = heads; }
   void refuse(const Status& status) { out_.faults.add(status); }
   // Beyond a number that no config reaches, only that there are more.
   void remark(std::string text);
@@ -169,6 +170,10 @@ Status read_hf_layer_bases(const Members& config, const std::vector<bool>& windo
 Result<Json> whole_head_config(const Members& config);
 // What a drafting head of a file of its own has beside the numbers of its layer. Fails: corrupt.
 Status read_hf_draft_head(const Members& config, HfValues& out);
+// Whether a config without a class is that of several heads that read the same state.
+bool has_parallel_heads(const Members& config);
+// All numbers of such a file. Fails: corrupt, unsupported.
+Status read_hf_parallel_heads(const Members& config, HfValues& out);
 
 // Whether a class of this name scores texts by a decoder of this type.
 bool scores_by(const FoundClass& decoder, std::string_view named);

@@ -36,6 +36,7 @@ class SafetensorsFile final : public ModelFile {
 
  private:
   Status read_config(const ModelFileOptions& options);
+  Result<bool> read_parallel_heads();
   Status read_files();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
@@ -105,6 +106,7 @@ Result<TokenizerSpec> SafetensorsFile::tokenizer_spec() const {
 std::string SafetensorsFile::shown_tensor(std::string_view name) const {
   const auto known = hf_names_.find(name);
   if (known != hf_names_.end()) return known->second;
+  if (config_.parallel.n > 0) return config_.parallel.hf_of(name);
   return TensorNames(family_, has_experts()).hf_of(name).value_or(std::string(name));
 }
 
@@ -138,7 +140,27 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   return {};
 }
 
+// The weights of heads that read the same state, whose file has a name of its own. False: there is
+// none.
+Result<bool> SafetensorsFile::read_parallel_heads() {
+  constexpr std::string_view kName = "medusa_lm_head";
+  if (config_.parallel.n == 0) return false;
+  const std::string own = in_folder(path_, fmt::format("{}.safetensors", kName));
+  if (file_exists(own)) {
+    TRY(add_file(own));
+    return true;
+  }
+  const bool is_pickle = file_exists(in_folder(path_, fmt::format("{}.pt", kName)));
+  if (!is_pickle || file_exists(in_folder(path_, "model.safetensors"))) return false;
+  faults_.add(fail(Code::unsupported,
+                   "{}: {}.pt is a pickle, and those are not read: convert it to "
+                   "{}.safetensors first",
+                   path_, kName, kName));
+  return true;
+}
+
 Status SafetensorsFile::read_files() {
+  if (TRY(read_parallel_heads())) return {};
   const std::string single = in_folder(path_, "model.safetensors");
   const std::string index = in_folder(path_, "model.safetensors.index.json");
   if (file_exists(single)) {
@@ -244,13 +266,21 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
   const int64_t n_layers = integer("block_count").value_or(0) - n_ahead_;
   MappedName name =
       names.gguf_of(n_ahead_ > 0 ? name_of_ahead(stored.name, n_layers) : stored.name);
-  if (std::string head = config_.classifier_tensor(stored.name); !head.empty()) {
+  if (config_.parallel.is_behind(stored.name)) {
+    leave_out(std::move(stored.name));
+    return {};
+  }
+  std::string head = config_.parallel.gguf_of(stored.name);
+  if (head.empty()) head = config_.classifier_tensor(stored.name);
+  if (!head.empty()) {
     name = {.gguf = std::move(head), .other = {}, .form = {}, .mapped = true};
   } else if (!config_.names.empty() && (!name.mapped || !config_.has_tensor(name.gguf, n_ahead_))) {
     // Drafting heads differ by their tensors; this one only repeats another.
-    if (family_ != nullptr && family_->is_draft_head && stored.name != "t2d") {
+    if (family_ != nullptr && family_->is_draft_head) {
+      if (stored.name == "t2d") return {};
       faults_.add(fail(Code::unsupported, "{}: tensor '{}' has no role in such a drafting head",
                        path, quoted_name(stored.name)));
+      return {};
     }
     leave_out(std::move(stored.name));
     return {};
@@ -312,16 +342,18 @@ Status SafetensorsFile::join_mx_tensors() {
 
 // A model that is its table has no key for its width.
 void SafetensorsFile::read_width() {
-  if (family_ == nullptr || family_->block.has_layers || tensors_.empty()) return;
-  const std::vector<int64_t>& shape = tensors_.front().shape;
-  if (shape.size() == 2) metadata_[architecture_ + ".embedding_length"] = shape[1];
+  const std::string key = architecture_ + ".embedding_length";
+  if (family_ == nullptr || family_->block.has_layers || metadata_.contains(key)) return;
+  const auto is_matrix = [](const TensorInfo& tensor) { return tensor.shape.size() == 2; };
+  const auto found = std::ranges::find_if(tensors_, is_matrix);
+  if (found != tensors_.end()) metadata_[key] = found->shape[1];
 }
 
 void SafetensorsFile::leave_out(std::string name) { left_out_.push_back(std::move(name)); }
 
 // As in transformers, tensors that the model class does not define are not used.
 void SafetensorsFile::remark_on_left_out() {
-  if (left_out_.empty() || (family_ != nullptr && family_->is_draft_head)) return;
+  if (left_out_.empty()) return;
   constexpr size_t kNamed = 4;
   std::string names;
   for (size_t i = 0; i < std::min(left_out_.size(), kNamed); ++i) {

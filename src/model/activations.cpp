@@ -83,8 +83,9 @@ void add_block_parts(const HParams& h, int64_t max_rows, int64_t ff_cols, Activa
 // What a drafting head needs, and one that reads the stream between layers.
 void add_head_parts(const Model& model, int64_t max_rows, Activations::Views& views,
                     std::vector<ViewPart>& parts) {
-  parts.push_back({&views.joined, model.head != nullptr ? max_rows : 0, 2 * model.h.n_embd});
-  const bool has_taps = model.head != nullptr && model.head->source != nullptr;
+  const bool has_layer = model.head != nullptr && model.head->has_layer();
+  parts.push_back({&views.joined, has_layer ? max_rows : 0, 2 * model.h.n_embd});
+  const bool has_taps = model.head != nullptr && model.head->reads_taps();
   const int64_t n_rows = has_taps ? max_rows : 0;
   for (View& tap : views.taps) parts.push_back({&tap, n_rows, model.h.n_embd});
   parts.push_back({&views.tapped, n_rows, int64_t{kTaps} * model.h.n_embd});
@@ -233,7 +234,7 @@ OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
       h.state_space.exists() ? std::max(kScanColumns, h.state_space.head_dim()) : 0;
   OpsLimits limits{
       .max_rows = max_rows,
-      .max_k = std::max({model.head != nullptr ? model.head->join.n_in : h.n_embd,
+      .max_k = std::max({h.n_embd, model.head != nullptr ? model.head->join.n_in : 0,
                          widest_factor(model), narrow.pairs, narrow.shares, max_rank}),
       .max_experts = h.n_experts,
       .max_chosen = h.n_experts_used,

@@ -14,6 +14,7 @@
 #include "model/file_rows.h"
 #include "model/head_tokens.h"
 #include "model/key_centre.h"
+#include "model/parallel_heads.h"
 
 namespace ruv {
 namespace {
@@ -25,6 +26,7 @@ class Binder {
   }
 
   Status run() {
+    if (is_parallel_heads(m_)) return bind_parallel_heads(m_, source_);
     if (m_.family->is_draft_head) return bind_own_head();
     TRY(source_.noted("token_embd", bind_embeddings()));
     if (m_.h.encoder != nullptr) TRY(source_.noted("enc.token_embd", bind_source_embeddings()));

@@ -644,6 +644,28 @@ View head_logits(Ops& ops, const Model& m, std::span<const int32_t> rows,
   return a.logits;
 }
 
+// The logits of one of several heads that read the same state.
+View decode_parallel_head(Ops& ops, const Model& m, const HeadStep& step,
+                          const Activations& activations) {
+  const DraftHead& head = *m.head;
+  const ParallelHead& one = head.parallel[static_cast<size_t>(step.ahead)];
+  const HeadRows rows(step.from);
+  const int64_t n = std::ssize(rows.from);
+  const Activations::Views a = of_width(activations.rows(n, n), m.h.n_embd);
+  const View before = of_width(activations.rows(rows.n_before, 0), m.h.n_embd).x;
+  hidden_of(ops, m, rows.from, before, a.h);
+  for (const Linear& block : one.blocks) {
+    ops.matmul(a.h2, a.h, block.weight, block.bias);
+    ops.activate(a.h2, Act::silu);
+    ops.add(a.h, a.h2);
+  }
+  // The model's scale and cap do not change which logit is the greatest.
+  const bool has_own = !one.output.empty();
+  const View logits = has_own ? cut(a.logits, one.output.n_out) : a.logits;
+  ops.matmul(logits, a.h, has_own ? one.output : m.output, has_own ? Vector() : m.output_bias);
+  return logits;
+}
+
 }  // namespace
 
 std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
@@ -676,11 +698,12 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
 // what keep_for_head() keeps.
 View decode_head(Ops& ops, const Model& m, const HeadStep& step, const Activations& activations,
                  int64_t n_ctx) {
+  if (!m.head->has_layer()) return decode_parallel_head(ops, m, step, activations);
   const Batch& batch = step.batch;
   const Activations::Views a = activations.rows(batch.n_rows(), batch.n_logits());
   const std::span<const RopePlan> ropes = m.rope.for_context(n_ctx);
   ops.begin(batch, ropes);
-  const bool taps = m.head->source != nullptr;
+  const bool taps = m.head->reads_taps();
   taps ? enter_tapping_head(ops, m, step, activations, a)
        : enter_head(ops, m, step, activations, a);
   layer(ops, m, m.h.n_layers, ropes, a, {ops, batch, a.low_rank, m.h.n_layers});

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "model/examine.h"
+#include "model/parallel_heads.h"
 
 namespace ruv {
 namespace {
@@ -100,7 +101,8 @@ Result<std::array<int64_t, kTaps>> places_in(const Model& model, const Model& so
 
 // What a file is that is a head.
 std::string own_head_text(const Model& source) {
-  if (source.head == nullptr) return "one layer for another model";
+  if (source.head == nullptr) return "for another model";
+  if (!source.head->has_layer()) return parallel_heads_text(source);
   const DraftHead& head = *source.head;
   const std::string outputs =
       head.tokens.empty() ? std::string() : fmt::format(", drafts {} of them", head.tokens.size());
@@ -143,8 +145,14 @@ Status plan_draft_head(Model& model) {
 }
 
 Status take_draft_head(Model& model, std::shared_ptr<const Model> source) {
-  TRY(check_fits(model, *source));
   auto head = std::make_unique<DraftHead>(*source->head);
+  if (!head->has_layer()) {
+    TRY(check_parallel_heads(model, *source));
+    head->source = std::move(source);
+    model.head = std::move(head);
+    return {};
+  }
+  TRY(check_fits(model, *source));
   head->taps = TRY(places_in(model, *source));
   LayerPlan plan = source->plans.front();
   const auto rope = static_cast<size_t>(plan.rope);
@@ -154,6 +162,10 @@ Status take_draft_head(Model& model, std::shared_ptr<const Model> source) {
   head->source = std::move(source);
   model.head = std::move(head);
   return {};
+}
+
+bool head_drafts(const Model& model, const CacheLayout& pages) {
+  return model.head != nullptr && (!model.head->has_layer() || !pages.has_tiers());
 }
 
 std::string draft_head_text(const Model& model) {

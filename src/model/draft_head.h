@@ -12,6 +12,9 @@
 // queries, keys and values are made of (norm(embedding of the token), norm(x)), attention is added
 // to x, or where the file says so to norm(x), and a feed-forward follows. Its outputs may be fewer
 // than the model's.
+//
+// A file of their own may also have several heads without a layer (model/parallel_heads.h). They
+// read the model's hidden state, after the last norm, and no token.
 #pragma once
 
 #include "model/decoder.h"
@@ -34,13 +37,18 @@ Status bind_draft_head(Model& model, WeightSource& source);
 // Requires: the model has its weights and no head.
 Status take_draft_head(Model& model, std::shared_ptr<const Model> source);
 
+// Whether the model has a head, and one that drafts with such pages.
+bool head_drafts(const Model& model, const CacheLayout& pages);
+
 // Rows that the head computes. Row r of the batch, at place i of its sequence, has the token at
 // i + 1, and reads the hidden state of row from[r] of the step before, which was the model's, or,
-// with goes_on, the head's own.
+// with goes_on, the head's own. Heads without a layer read the model's in any case, and only the
+// rows that from names, of which each gives logits.
 struct HeadStep {
   const Batch& batch;
   std::span<const int32_t> from;
   bool goes_on = false;
+  int64_t ahead = 0;  // which of several heads
 };
 // Gives the logits that the batch wants. Keys and values go to its pages, in the head's layer.
 // Requires: as decode; all rows are tokens; the activations are those of the step before.

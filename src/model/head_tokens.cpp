@@ -11,9 +11,9 @@ Result<std::vector<Token>> tokens_of(const TensorInfo& tensor, const Model& head
   const ModelFile& file = *head.file;
   if (tensor.dtype != DType::i64 || tensor.shape.size() != 1 || tensor.shape[0] < 1) {
     return fail(Code::corrupt, "{}: tensor '{}' is not a row of 64-bit integers", file.path(),
-                kHeadTokens);
+                file.shown_tensor(kHeadTokens));
   }
-  const bool are_distances = file.container() != "gguf";
+  const bool are_distances = file.container() != "gguf" && head.head->has_layer();
   std::vector<Token> tokens(static_cast<size_t>(tensor.shape[0]));
   for (size_t i = 0; i < tokens.size(); ++i) {
     int64_t number = 0;
@@ -22,7 +22,7 @@ Result<std::vector<Token>> tokens_of(const TensorInfo& tensor, const Model& head
     const int64_t least = are_distances ? -output : 0;
     if (number < least || number >= head.h.n_vocab + least) {
       return fail(Code::corrupt, "{}: tensor '{}': number {} is {}, which gives none of {} tokens",
-                  file.path(), kHeadTokens, i, number, head.h.n_vocab);
+                  file.path(), file.shown_tensor(kHeadTokens), i, number, head.h.n_vocab);
     }
     tokens[i] = static_cast<Token>(number - least);
   }
@@ -38,12 +38,13 @@ Result<std::vector<Token>> read_head_tokens(const WeightSource& source, const Mo
   if (!source.has(kHeadTokens)) {
     if (n_said == head.h.n_vocab) return std::vector<Token>();
     return fail(Code::not_found, "{}: tensor '{}' is missing, and '{}' is {} of {} tokens",
-                file.path(), kHeadTokens, file.shown_key(kCount), n_said, head.h.n_vocab);
+                file.path(), file.shown_tensor(kHeadTokens), file.shown_key(kCount), n_said,
+                head.h.n_vocab);
   }
   std::vector<Token> tokens = TRY(tokens_of(*file.find_tensor(kHeadTokens), head));
   if (is_said && n_said != std::ssize(tokens)) {
     return fail(Code::corrupt, "{}: tensor '{}' has {} numbers, but '{}' is {}", file.path(),
-                kHeadTokens, tokens.size(), file.shown_key(kCount), n_said);
+                file.shown_tensor(kHeadTokens), tokens.size(), file.shown_key(kCount), n_said);
   }
   return tokens;
 }

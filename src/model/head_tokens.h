@@ -8,8 +8,9 @@ namespace ruv {
 
 inline constexpr std::string_view kHeadTokens = "d2t";  // the tensor
 
-// Empty: all tokens of the model, in order. Folders have the distance of each token from its
-// output, GGUF files the tokens. Fails: not_found, corrupt (a tensor or key, each named).
+// Empty: all tokens of the model, in order. Folders of a head with a layer have the distance of
+// each token from its output, others and GGUF files the tokens. Fails: not_found, corrupt (a tensor
+// or key, each named).
 Result<std::vector<Token>> read_head_tokens(const WeightSource& source, const Model& head);
 
 }  // namespace ruv

@@ -43,6 +43,10 @@ ModelInfo model_info(const Model& model) {
   info.weight_bytes_per_token = model.output.n_bytes();
   if (model.head != nullptr) {
     info.weight_bytes += model.head->join.n_bytes() + model.head->output.n_bytes();
+    for (const ParallelHead& one : model.head->parallel) {
+      info.weight_bytes += one.output.n_bytes();
+      for (const Linear& block : one.blocks) info.weight_bytes += block.weight.n_bytes();
+    }
   }
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const bool repeats = i > 0 && model.plans[i].tensors == model.plans[i - 1].tensors;

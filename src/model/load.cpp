@@ -17,6 +17,7 @@
 #include "model/packed_cache.h"
 #include "model/packed_key.h"
 #include "model/pair_prompt.h"
+#include "model/parallel_heads.h"
 #include "model/sampling_keys.h"
 
 namespace ruv {
@@ -334,6 +335,7 @@ Status settle_draft_head(Model& model, const LoadOptions& options) {
 // Everything but weights and texts.
 Status read_numbers(Model& model, const LoadOptions& options) {
   model.family = TRY(model.file->known_family());
+  if (is_parallel_heads(model)) return plan_parallel_heads(model);
   model.h = TRY(read_hparams(*model.file, *model.family));
   model.rope = TRY(read_rope(*model.file, *model.family, model.h));
   model.plans = TRY(plan_layers(*model.file, *model.family, model.h, model.rope));

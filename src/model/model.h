@@ -97,6 +97,13 @@ struct LayerWeights {
 
 struct Model;
 
+// One of several drafting heads that read the model's last state x, of a token each: blocks give
+// x + silu(block · x), one after the other, and the output its logits.
+struct ParallelHead {
+  std::vector<Linear> blocks;
+  Weight output;  // empty: the model's
+};
+
 // Places between layers that a drafting head reads the stream at.
 inline constexpr size_t kTaps = 3;
 // What a drafting head has besides its layer (model/draft_head.h).
@@ -110,6 +117,11 @@ struct DraftHead {
   std::array<int64_t, kTaps> taps{};
   bool adds_to_normed = false;  // attention is added to the normalised state
   std::vector<Token> tokens;    // that its outputs mean; empty: those of the model
+  // Set: there is nothing else but source and tokens.
+  std::vector<ParallelHead> parallel;
+
+  bool has_layer() const { return parallel.empty(); }
+  bool reads_taps() const { return source != nullptr && has_layer(); }
 };
 struct PairPrompt;
 

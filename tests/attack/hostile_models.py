@@ -90,7 +90,9 @@ class Program:
 
 def damaged_heads(args, program, d, scratch):
     """Faults of heads with damaged configs, and of files whose header is damaged."""
-    cases = json.loads((args.source / "tests/golden/heads/eagle.json").read_text())
+    folder_of_cases = args.source / "tests/golden/heads"
+    cases = [case for name in ("eagle", "medusa")
+             for case in json.loads((folder_of_cases / f"{name}.json").read_text())]
     model, folder, faults = scratch / "model", scratch / "head", []
     for number in range(args.heads):
         case = d.choice(cases)

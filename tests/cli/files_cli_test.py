@@ -175,6 +175,32 @@ class Inputs(FolderTest):
         self.assertEqual(drafted.returncode, 0, drafted.stderr)
         self.assertEqual(drafted.stdout, plain.stdout)
 
+    def test_several_heads_draft_for_a_model(self):
+        n = json.loads(call("info", "--model", Program.model, "--json").stdout)["numbers"]["n_embd"]
+
+        def heads(name, width):
+            blocks = [f"{i}.0.linear" for i in range(3)]
+            shapes = {f"{block}.weight": [width, width] for block in blocks}
+            shapes |= {f"{block}.bias": [width] for block in blocks}
+            config = {"medusa_num_heads": 3, "medusa_num_layers": 1}
+            return self.folder_of_zeros(name, config, shapes, "medusa_lm_head.safetensors")
+
+        fitting, other = heads("fitting", n), heads("other", n + 16)
+        told = json.loads(call("info", "--model", fitting, "--json").stdout)
+        self.assertTrue(told["is_draft_head"])
+        self.assertTrue(told["runs"], told["reasons"])
+        shown = call("info", "--model", fitting).stdout
+        self.assertIn(f"3 heads of 1 block for models of width {n}, with the model's output", shown)
+        self.assertIn("beside a model", shown)
+        self.assertNotIn("layers ", shown)
+        self.assert_fails("run", "Hi", "--model", fitting, says="--draft-model")
+        ask = ("run", "Hi", "--model", Program.model, "--raw", "--temperature", "0",
+               "--max-tokens", "40", "--quiet")
+        self.assert_fails(*ask, "--draft-model", other, says=f"is {n + 16}, here {n}")
+        plain, drafted = call(*ask), call(*ask, "--draft-model", fitting)
+        self.assertEqual(drafted.returncode, 0, drafted.stderr)
+        self.assertEqual(drafted.stdout, plain.stdout)
+
     def test_info_says_what_a_model_has(self):
         path = os.path.join(Program.source, "tests/golden/families/mamba.json")
         with open(path, encoding="utf-8") as file:

@@ -103,6 +103,17 @@ def safetensors_seeds():
     yield "index", json.dumps({"metadata": {"total_size": 32}, "weight_map": {
         "model.norm.weight": "model-00001-of-00002.safetensors",
         "lm_head.weight": "model-00002-of-00002.safetensors"}}).encode()
+    names = ["1.1.linear.bias", "2.2.weight", "medusa_heads.blocks.0.layers.1.weight",
+             "lm_heads.1.weight", "token_map"]
+    header = {name: {"dtype": "F32", "shape": [1], "data_offsets": [4 * i, 4 * i + 4]}
+              for i, name in enumerate(names)}
+    raw = json.dumps(header).encode()
+    raw += b" " * (-len(raw) % 8)
+    yield "heads", struct.pack("<Q", len(raw)) + raw + bytes(4 * len(names))
+    for file in ("eagle", "medusa"):
+        cases = json.loads((CORPUS.parent.parent / f"golden/heads/{file}.json").read_text())
+        for case in cases:
+            yield f"config_{file}_{case['name']}", json.dumps(case["head"]["config"]).encode()
     for folder in sorted((CORPUS.parent.parent / "golden/models").iterdir()):
         yield f"config_{folder.name}", (folder / "config.json").read_bytes()
 

@@ -1,7 +1,9 @@
-// HeadDrafter: drafts by the head that a model's file brings (model/draft_head.h). After each step
-// the head reads the step's rows, so that it knows all of every text, and of sequences that want
-// drafts says the next token; it then drafts further tokens from its own states. Its keys and
-// values are in the sequences' pages. Used by the engine's thread.
+// HeadDrafter: drafts by the head that a model's file or another one brings (model/draft_head.h).
+// After each step the head reads the step's rows, so that it knows all of every text, and of
+// sequences that want drafts says the next token; it then drafts further tokens from its own
+// states. Its keys and values are in the sequences' pages. Where there are several heads without a
+// layer, which know nothing of a text but a row's state, the first one says the next token and the
+// others those after it. Used by the engine's thread.
 #pragma once
 
 #include <span>
@@ -20,12 +22,13 @@ struct HeadPlace {
   int64_t reading = -1;  // of the drafter, which the rest is of
   int64_t n_tokens = 0;  // of the sequence
   Token next = -1;       // the likeliest one after them; -1: the answer's end
-  int32_t row = 0;       // of that reading, whose state further drafts begin with
+  int32_t row = 0;       // of that reading, or of the step, whose state further drafts are made of
 };
 
 class HeadDrafter {
  public:
-  // All must outlive it. A model without a head, or whose pages have tails, is never drafted for.
+  // All must outlive it. A model without a head is never drafted for, nor by one with a layer where
+  // pages have tails.
   HeadDrafter(const Model& model, Executor& executor, const Clock& clock);
   bool exists() const { return exists_; }
 
@@ -54,8 +57,10 @@ class HeadDrafter {
   // Drafts for all turns in the same steps. Throws std::bad_alloc. Requires: knows() all places;
   // max_tokens from 1 to most_tokens().
   void propose(std::span<const Turn> turns);
-  // The most tokens that these pages have room to draft after n_tokens.
-  static int64_t most_tokens(std::span<const PageId> pages, int64_t n_tokens) {
+  // The most tokens that it can draft after n_tokens: as these pages have room, or one by each
+  // head.
+  int64_t most_tokens(std::span<const PageId> pages, int64_t n_tokens) const {
+    if (!has_layer()) return std::ssize(model_->head->parallel);
     return std::ssize(pages) * kPageTokens - n_tokens + 2;
   }
   // What a token costs that is drafted after n_tokens.
@@ -64,7 +69,12 @@ class HeadDrafter {
   }
 
  private:
-  double run(bool goes_on);
+  bool has_layer() const { return model_->head->has_layer(); }
+  double run(bool goes_on, int64_t ahead);
+  // Rows of batch_, and of the step before those that they read.
+  void append(int64_t first, std::span<const PageId> pages, int64_t row,
+              std::span<const Token> next);
+  void draft_next(int64_t ahead);
   Token likeliest(int64_t output) const;
 
   const Model* model_;
