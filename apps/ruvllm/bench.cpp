@@ -145,6 +145,26 @@ Result<double> first_token_ms(const Model& model, int n_threads, int64_t start_n
   return ms_since(start_ns);
 }
 
+// A head, of the model's file or another one, drafts after steps of the model; a model of its own
+// has steps of its own.
+Result<DraftCosts> measure_drafts(const BenchCall& call, BenchSteps& steps) {
+  BenchShape shape = call.shape;
+  if (shape.n_generate < 2) return DraftCosts();
+  const auto draft_model = TRY(open_draft_model(shape.n_threads, call.load));
+  if (draft_model == nullptr) {
+    if (!steps.head_drafts()) return DraftCosts();
+    const HeadTimes times = steps.head_times();
+    return DraftCosts{.source = "head", .first_ms = times.first_ms, .next_ms = times.next_ms};
+  }
+  shape.n_prompt = 0;
+  shape.max_sequences = 1;
+  const auto drafting = TRY(BenchSteps::create(*draft_model, shape));
+  drafting->fill_context(1);
+  drafting->decode_seconds(1, 8);
+  const double ms = 1000 * drafting->decode_seconds(1) / static_cast<double>(shape.n_generate);
+  return DraftCosts{.source = "model", .first_ms = ms, .next_ms = ms};
+}
+
 Result<BenchReport> measure(const BenchCall& call) {
   const int64_t start_ns = SteadyClock().now_ns();
   const std::shared_ptr<const Model> model =
@@ -169,6 +189,7 @@ Result<BenchReport> measure(const BenchCall& call) {
     for (const Token n : call.batches)
       report.decode.push_back(measure_decode(call, n, *steps, reader, report.model));
   }
+  report.draft = TRY(measure_drafts(call, *steps));
   return report;
 }
 
@@ -184,6 +205,8 @@ Status print_reads(int n_threads) {
 std::string objection_to(const BenchCall& call) {
   if (call.shape.n_prompt == 0 && call.shape.n_generate == 0)
     return "-p 0 and -n 0 leave nothing to measure";
+  if (!call.load.draft_model.empty() && call.shape.n_generate < 2)
+    return "--draft-model: drafts are timed beside decoding, of -n 2 steps or more";
   for (const Token n : call.batches) {
     if (n < 1 || n > BenchSteps::kChunkTokens)
       return "--batch: numbers of sequences from 1 to 512, separated by commas";
@@ -198,6 +221,7 @@ int bench_command(int argc, char** argv) {
   std::string batches = "1";
   CommandLine line("bench", "Measures speed and memory beside this machine's limits.");
   line.text("--model,-m", call.model, kModelHelp);
+  add_draft_flag(line, call.load);
   add_load_flags(line, call.load);
   line.integer("--prompt-tokens,-p", call.shape.n_prompt, 0, 1 << 20,
                "Prompt tokens; 0 skips prefill");

@@ -47,6 +47,20 @@ Json machine_json(const MachineLimits& m) {
           {"last_cache_bytes", m.last_cache_bytes}};
 }
 
+Json draft_json(const DraftCosts& draft) {
+  if (draft.source.empty()) return nullptr;
+  return {{"source", draft.source},
+          {"first_ms", draft.first_ms},
+          {"next_ms", draft.next_ms < 0 ? Json(nullptr) : Json(draft.next_ms)}};
+}
+
+void print_draft(const DraftCosts& draft) {
+  if (draft.source.empty()) return;
+  fmt::print("\na token that the {} drafts takes {:.2f} ms", draft.source, draft.first_ms);
+  if (draft.next_ms >= 0) fmt::print(", each one further {:.2f} ms", draft.next_ms);
+  fmt::print("\n");
+}
+
 std::string depth_text(int64_t depth) {
   return depth > 0 ? fmt::format(" at {}", depth) : std::string();
 }
@@ -103,7 +117,8 @@ Json bench_json(const BenchReport& report) {
           {"prefill_limit", report.prefill_limit},
           {"prefill", runs_json(report.prefill)},
           {"decode", report.decode.empty() ? Json(nullptr) : batches.front()},
-          {"batches", batches}};
+          {"batches", batches},
+          {"draft", draft_json(report.draft)}};
 }
 
 void print_bench(const BenchReport& report) {
@@ -126,6 +141,7 @@ void print_bench(const BenchReport& report) {
     print_runs("decode" + times + depth_text(runs.depth), runs, "read bandwidth");
   }
   print_steps(report.decode);
+  print_draft(report.draft);
 }
 
 }  // namespace ruv

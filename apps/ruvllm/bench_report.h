@@ -40,6 +40,13 @@ struct MachineLimits {
   int64_t last_cache_bytes = 0;  // of the largest cache; 0: unknown
 };
 
+// What drafts of one sequence cost beside its steps.
+struct DraftCosts {
+  std::string source;   // "head", "model"; empty: nothing drafts
+  double first_ms = 0;  // of a token after a step
+  double next_ms = -1;  // of each one further; below 0: there is none
+};
+
 struct BenchReport {
   ModelInfo model;
   int n_threads = 0;
@@ -53,6 +60,7 @@ struct BenchReport {
   SpeedRuns prefill;
   // Sequences at once, in the order asked for.
   std::vector<SpeedRuns> decode;
+  DraftCosts draft;
 };
 
 Json bench_json(const BenchReport& report);

@@ -1,11 +1,18 @@
 #include "bench_steps.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.h"
 
 namespace ruv {
 namespace {
+
+double median_of(std::vector<double> all) {
+  const auto middle = all.begin() + std::ssize(all) / 2;
+  std::ranges::nth_element(all, middle);
+  return *middle;
+}
 
 double seconds_since(int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;
@@ -44,7 +51,7 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::create(const Model& model,
 }
 
 Token BenchSteps::random_token() {
-  return static_cast<Token>(rng_.below(static_cast<uint64_t>(n_vocab_)));
+  return static_cast<Token>(rng_.below(static_cast<uint64_t>(model_->h.n_vocab)));
 }
 
 void BenchSteps::run_chunk(int64_t sequence, int64_t first, int64_t n) {
@@ -87,6 +94,30 @@ double BenchSteps::decode_seconds(int64_t n_sequences, int64_t most) {
     for (PageList& pages : sequences) pages.finish_step(shape_.depth + step + 1);
   }
   return seconds_since(start);
+}
+
+double BenchSteps::head_ms(int64_t first, int64_t ahead) {
+  batch_.clear();
+  batch_.begin_sequence(first, sequences_.front().pages());
+  batch_.add(random_token());
+  batch_.want_logits();
+  const std::array<int32_t, 1> from{0};
+  const int64_t start = SteadyClock().now_ns();
+  executor_->run_head({batch_.batch(), from, ahead > 0, ahead});
+  return 1000 * seconds_since(start);
+}
+
+HeadTimes BenchSteps::head_times() {
+  const int64_t n_heads = std::ssize(model_->head->parallel);  // 0: one that reads its own state
+  const bool goes_on = n_heads != 1;
+  std::vector<double> first, next;
+  for (int64_t step = 0; step + 1 < shape_.n_generate; ++step) {
+    const int64_t at = shape_.depth + step;
+    run_chunk(0, at, 1);
+    first.push_back(head_ms(at, 0));
+    if (goes_on) next.push_back(head_ms(n_heads > 0 ? at : at + 1, 1));
+  }
+  return {.first_ms = median_of(first), .next_ms = goes_on ? median_of(next) : -1};
 }
 
 }  // namespace ruv

@@ -89,7 +89,8 @@ class Calls(CommandTest):
                           ("quantize", "--type", "q4_k_m"), ("quantize", "--out", "x"),
                           ("quantize", "--type", "q9_z", "--out", "x"),
                           ("bench", "-p", "0", "-n", "0"), ("bench", "-r", "0"),
-                          ("bench", "-b", "0"), ("bench", "-b", "1,x")):
+                          ("bench", "-b", "0"), ("bench", "-b", "1,x"),
+                          ("bench", "-n", "1", "--draft-model", "a")):
             with self.subTest(arguments):
                 message = self.assert_fails(2, *arguments)
                 self.assertTrue(message.startswith(f"ruvllm {arguments[0]}: "), message)

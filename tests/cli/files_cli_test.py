@@ -174,6 +174,16 @@ class Inputs(FolderTest):
         plain, drafted = call(*ask), call(*ask, "--draft-model", fitting)
         self.assertEqual(drafted.returncode, 0, drafted.stderr)
         self.assertEqual(drafted.stdout, plain.stdout)
+        self.assert_bench_times(fitting, "head")
+
+    def assert_bench_times(self, drafting, source):
+        done = call("bench", "--model", Program.model, "--draft-model", drafting, "-p", "0", "-n", "4",
+                    "-r", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        draft = json.loads(done.stdout)["draft"]
+        self.assertEqual(draft["source"], source)
+        self.assertGreater(draft["first_ms"], 0)
+        self.assertGreater(draft["next_ms"], 0)
 
     def test_several_heads_draft_for_a_model(self):
         n = json.loads(call("info", "--model", Program.model, "--json").stdout)["numbers"]["n_embd"]
@@ -200,6 +210,8 @@ class Inputs(FolderTest):
         plain, drafted = call(*ask), call(*ask, "--draft-model", fitting)
         self.assertEqual(drafted.returncode, 0, drafted.stderr)
         self.assertEqual(drafted.stdout, plain.stdout)
+        self.assert_bench_times(fitting, "head")
+        self.assert_bench_times(Program.model, "model")
 
     def test_info_says_what_a_model_has(self):
         path = os.path.join(Program.source, "tests/golden/families/mamba.json")
