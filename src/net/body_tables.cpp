@@ -4,9 +4,11 @@
 
 #include "net/anthropic/messages.h"
 #include "net/ollama/ollama.h"
+#include "net/responses/responses.h"
 
 namespace ruv {
 
+// A table that is missing here has no documentation and no tests.
 std::span<const BodyTable* const> body_tables() {
   static const std::array kTables{&chat_fields(),
                                   &completion_fields(),
@@ -23,7 +25,8 @@ std::span<const BodyTable* const> body_tables() {
                                   &ollama_generate_fields(),
                                   &ollama_embed_fields(),
                                   &ollama_old_embed_fields(),
-                                  &ollama_show_fields()};
+                                  &ollama_show_fields(),
+                                  &responses_fields()};
   return kTables;
 }
 

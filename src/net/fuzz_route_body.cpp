@@ -38,6 +38,7 @@ constexpr Target kTargets[] = {
     {"POST", "/v1/score", ""},
     {"POST", "/v1/messages", ""},
     {"POST", "/v1/messages/count_tokens", ""},
+    {"POST", "/v1/responses", ""},
     {"POST", "/api/chat", ""},
     {"POST", "/api/generate", ""},
     {"POST", "/api/embed", ""},

@@ -87,6 +87,7 @@ Metrics::Metrics()
       decode_(kRequestSeconds),
       whole_(kRequestSeconds) {}
 
+// Times are counted for generated answers only.
 void Metrics::count(const RequestRecord& record) {
   const RequestNotes& notes = record.notes;
   // Paths that clients make up are one.
@@ -125,6 +126,7 @@ void Metrics::count_tokens(double seconds, uint64_t n) {
   inter_token_.add(seconds / static_cast<double>(n), n);
 }
 
+// By route and status; the routes are a short list.
 void Metrics::write_requests(MetricsText& out) const {
   constexpr std::string_view kRequests = "ruvllm_requests_total";
   out.begin(kRequests, "counter", "Requests whose answers have ended.");

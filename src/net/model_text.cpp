@@ -114,6 +114,7 @@ std::vector<Token> TokenizedText::ids() const {
   return ids;
 }
 
+// The model is kept as long as the text is used.
 std::unique_ptr<ModelText> text_of_model(std::shared_ptr<const Model> model) {
   return std::make_unique<LoadedModelText>(std::move(model));
 }

@@ -33,7 +33,9 @@ class MessagesWriter final : public AnswerWriter {
   std::string begin(size_t, std::string_view) override {
     Json message = frame(nullptr, nullptr);
     message["content"] = Json::array();
-    message["usage"] = messages_usage({.n_prompt_tokens = head_.n_prompt_tokens});
+    AnswerUsage usage;
+    usage.n_prompt_tokens = head_.n_prompt_tokens;
+    message["usage"] = messages_usage(usage);
     return event("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
   }
 

@@ -206,6 +206,7 @@ void Connection::set_framing(const Parser& parser) {
   framing_.head_only = head.method() == http::verb::head;
 }
 
+// Ids that clients send are kept, so that their logs and ours can be compared.
 void Connection::identify(const HttpRequest& request) {
   record_.id = request.id;
   if (record_.id.empty()) record_.id = fmt::format("req-{:016x}", server_.ids.next());
@@ -216,6 +217,7 @@ void Connection::identify(const HttpRequest& request) {
       fmt::format("X-Request-Id: {}\r\n{}", record_.id, server_.access.cors_headers(request));
 }
 
+// Nothing is computed where no caller asked for it.
 void Connection::report(int status, bool is_cut) {
   if (!server_.options.on_request) return;
   record_.status = status;

@@ -13,6 +13,7 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+// Jobs that come after finish() are dropped.
 void Workers::post(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,3 +1,5 @@
+// What Ollama's clients send, as chat requests, raw prompts and texts for vectors. Names that
+// differ are listed here; values are checked by the readers of those requests.
 #include <array>
 #include <deque>
 
@@ -17,6 +19,7 @@ constexpr FieldRow kThink{"think", kHonoured, "as in chat requests"};
 constexpr FieldRow kLogprobs{"logprobs", kUnsupported, "", "[false]"};
 constexpr FieldRow kTopLogprobs{"top_logprobs", kUnsupported, "", "[0]"};
 
+// The fields of each route. Images, templates and contexts of ids are refused.
 constexpr std::array kOllamaChatFields{
     kModel,
     FieldRow{"messages", kHonoured, "the conversation; none: the model is loaded already"},
@@ -128,6 +131,7 @@ ApiResult<void> add_option(std::string_view name, const Json& value, int64_t n_c
   return {};
 }
 
+// Members without an effect are checked by name only.
 ApiResult<void> read_options(const Json& body, int64_t n_ctx, Json& chat) {
   const Json* options = find_field(body, "options");
   if (options == nullptr) return {};
@@ -191,6 +195,7 @@ class CallIds {
   size_t n_calls_ = 0;
 };
 
+// Members that the chat request has under another name are renamed.
 ApiResult<Json> chat_message(const Json& message, const std::string& where, CallIds& ids) {
   if (!message.is_object()) return wrong_type(where, "an object", message);
   TRY(check_fields(message, kOllamaMessageRows, where + "."));
@@ -243,6 +248,7 @@ ApiResult<Json> chat_of_ollama(const Json& body, int64_t n_ctx) {
   return chat;
 }
 
+// A prompt is the message of a user.
 ApiResult<Json> chat_of_generate(const Json& body, int64_t n_ctx) {
   Json chat = {{"messages", Json::array()}};
   for (const auto& [role, field] : {std::pair("system", "system"), std::pair("user", "prompt")}) {
@@ -255,6 +261,7 @@ ApiResult<Json> chat_of_generate(const Json& body, int64_t n_ctx) {
   return chat;
 }
 
+// The prompt is continued as it is, so nothing may be put before it.
 ApiResult<Json> raw_of_generate(const Json& body, int64_t n_ctx) {
   for (const char* name : {"system", "think"}) {
     if (find_field(body, name) == nullptr) continue;

@@ -19,6 +19,7 @@ ApiResult<void> answer_loaded(const ApiCall& call, OllamaRoute route,
   return {};
 }
 
+// Without messages a client only wants the model to be there.
 ApiResult<void> answer_ollama_chat(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const Json* messages = find_field(call.body, "messages");
   if (messages == nullptr || *messages == Json::array()) {
@@ -29,6 +30,7 @@ ApiResult<void> answer_ollama_chat(const ApiCall& call, const std::shared_ptr<Re
                              ollama_writer(OllamaRoute::chat), reply);
 }
 
+// As a chat, or with "raw" as a prompt without a template.
 ApiResult<void> answer_generate(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   if (find_field(call.body, "prompt") == nullptr) {
     return answer_loaded(call, OllamaRoute::generate, reply);
@@ -45,6 +47,7 @@ ApiResult<void> answer_generate(const ApiCall& call, const std::shared_ptr<Reply
                              std::move(writer), reply);
 }
 
+// Each number as the float64 that equals it.
 Json numbers_json(const Embedding& vector) {
   Json list = Json::array();
   for (const float x : vector.numbers) list.push_back(double{x});
@@ -63,6 +66,7 @@ ApiResult<void> answer_vectors(const ApiCall& call, const Json& texts,
   return {};
 }
 
+// Longer texts are cut unless the request says otherwise, as Ollama does.
 ApiResult<void> answer_embed(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   Json texts = Json::object();
   for (const char* name : {"model", "input", "dimensions"}) {
@@ -79,6 +83,7 @@ ApiResult<void> answer_embed(const ApiCall& call, const std::shared_ptr<Reply>& 
   return answer_vectors(call, texts, write, reply);
 }
 
+// One vector, without a list around it.
 ApiResult<void> answer_old_embed(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const Json* prompt = find_field(call.body, "prompt");
   if (prompt == nullptr) return missing_field("prompt");
@@ -98,6 +103,7 @@ std::string parameter_text(int64_t n) {
                             : fmt::format("{:.1f}M", count / 1e6);
 }
 
+// What Ollama's clients show of a model.
 Json details_json(const ModelInfo& info) {
   std::string level = info.format;
   for (char& c : level) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
@@ -118,6 +124,7 @@ Json model_json(const OpenAiService& service) {
           {"details", details_json(info)}};
 }
 
+// In Ollama's words.
 Json capabilities_json(const OpenAiService& service) {
   Json list = Json::array();
   const AnswerFormat& format = service.text->format();
@@ -128,6 +135,7 @@ Json capabilities_json(const OpenAiService& service) {
   return list;
 }
 
+// Templates and licences are not shown: the file has them.
 ApiResult<void> answer_show(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
   const Json* name = find_field(call.body, "name");
@@ -155,6 +163,7 @@ ApiResult<void> answer_show(const ApiCall& call, const std::shared_ptr<Reply>& r
 
 }  // namespace
 
+// Those that only copy numbers are answered on the network thread.
 std::vector<Route> ollama_routes(const OpenAiService& service) {
   std::vector<Route> routes{
       simple_route("GET", "/api/tags",

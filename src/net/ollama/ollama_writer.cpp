@@ -6,6 +6,7 @@
 namespace ruv {
 namespace {
 
+// Durations are whole nanoseconds here.
 int64_t to_ns(double ms) { return static_cast<int64_t>(ms * 1e6); }
 
 // Calls as its clients read them: arguments are an object.
@@ -37,6 +38,7 @@ class OllamaWriter final : public AnswerWriter {
     return line.dump() + "\n";
   }
 
+  // Calls are known to be whole only now.
   std::string close(const FinishedChoice& choice) override {
     finish_ = choice.finish;
     if (choice.calls.empty()) return {};
@@ -68,6 +70,7 @@ class OllamaWriter final : public AnswerWriter {
   void add_logprobs(const ModelText&, const Event::Logprobs&, LogprobsText&) const override {}
 
  private:
+  // The members that every line has; thinking is beside the text.
   Json object(std::string_view text, std::string_view thinking) const {
     Json line = {{"model", head_.model}, {"created_at", iso_time(head_.created)}};
     Json* place = &line;
@@ -81,6 +84,7 @@ class OllamaWriter final : public AnswerWriter {
     return line;
   }
 
+  // The counts and times of the last line. Loading took place before.
   static void add_end(Json& line, std::string_view finish, const AnswerUsage& usage) {
     line["done"] = true;
     line["done_reason"] = finish == "length" ? "length" : "stop";
@@ -108,6 +112,7 @@ MakeWriter ollama_writer(OllamaRoute route) {
       [route](AnswerHead head) { return std::make_unique<OllamaWriter>(route, std::move(head)); };
 }
 
+// The model is always loaded, so the answer comes at once.
 std::string ollama_loaded(OllamaRoute route, const std::string& model, int64_t unix_time) {
   Json answer = {{"model", model}, {"created_at", iso_time(unix_time)}};
   if (route == OllamaRoute::chat) {
@@ -120,6 +125,7 @@ std::string ollama_loaded(OllamaRoute route, const std::string& model, int64_t u
   return answer.dump();
 }
 
+// Its clients read the message and the status.
 HttpResponse ollama_error(const ApiError& error) {
   HttpResponse response = error_response(error);
   const Json json = *parse_json(response.body, "error");

@@ -45,9 +45,11 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     std::unique_ptr<AnswerReader> reader;  // null: the answer is text
     bool ending = false;                   // the engine was asked to end it
     int64_t n_tokens = 0;                  // read until then
-    int64_t n_text_bytes = 0;              // that the model wrote
-    std::optional<Clock::time_point> at;   // when its last tokens came
-    int64_t n_repair_bytes = 0;            // as the last event says
+    int64_t n_reasoning_tokens = 0;
+    int64_t n_undecided_tokens = 0;       // whose text the reader still holds back
+    int64_t n_text_bytes = 0;             // that the model wrote
+    std::optional<Clock::time_point> at;  // when its last tokens came
+    int64_t n_repair_bytes = 0;           // as the last event says
     LogprobsText logprobs;
     FinishReason finish = FinishReason::none;
     std::string stop_text;
@@ -218,6 +220,12 @@ void AnswerJob::read_parts(size_t index, const Event& event) {
   const bool last = event.finish != FinishReason::none;
   const uint64_t before = work.reader->message().n_bytes();
   const std::vector<ToolDelta> deltas = work.reader->read(event.text, last);
+  work.n_undecided_tokens += std::ssize(event.ids);
+  if (!deltas.empty()) {
+    const bool reasons = deltas.front().kind == ToolDelta::Kind::reasoning;
+    work.n_reasoning_tokens += reasons ? work.n_undecided_tokens : 0;
+    work.n_undecided_tokens = 0;
+  }
   if (stream_) {
     send_parts(index, event, deltas);
   } else {
@@ -447,6 +455,7 @@ AnswerUsage AnswerJob::usage() const {
   for (size_t i = 0; i < works_.size(); ++i) {
     const Timings& t = works_[i].timings;
     sum.n_generated_tokens += t.n_generated_tokens;
+    sum.n_reasoning_tokens += works_[i].n_reasoning_tokens;
     sum.n_drafted_tokens += t.n_drafted_tokens;
     sum.n_accepted_tokens += t.n_accepted_tokens;
     sum.queue_ms = std::max(sum.queue_ms, t.queue_ms);

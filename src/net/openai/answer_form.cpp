@@ -71,6 +71,7 @@ ApiResult<AskedForm> named_schema_form(const Json& format) {
   return schema_form("response_format.json_schema.schema", *schema, strict);
 }
 
+// OpenAI's field, with what other servers added to it.
 ApiResult<std::optional<AskedForm>> response_format(const Json& format) {
   if (!format.is_object()) return wrong_type("response_format", "an object", format);
   const Json* kind = find_field(format, "type");
@@ -111,6 +112,7 @@ ApiResult<std::optional<AskedForm>> guided(const std::string& field, std::string
   return asked(field, Kind::json_schema, std::string(kAnyObject));
 }
 
+// One of its members at a time.
 ApiResult<std::optional<AskedForm>> structured_outputs(const Json& value) {
   if (!value.is_object()) return wrong_type("structured_outputs", "an object", value);
   constexpr FieldRow kRows[] = {

@@ -70,7 +70,9 @@ struct FinishedChoice {
 };
 
 // Sums over all choices; times are those of the slowest. A prompt with several answers counts once.
-using AnswerUsage = Timings;
+struct AnswerUsage : Timings {
+  int64_t n_reasoning_tokens = 0;  // of the generated ones, with the marks around reasoning
+};
 
 // One object for each answer, used on the network thread only.
 class AnswerWriter {

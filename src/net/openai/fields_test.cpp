@@ -2,6 +2,7 @@
 #include "net/anthropic/messages.h"
 #include "net/body_tables.h"
 #include "net/ollama/ollama.h"
+#include "net/responses/responses.h"
 
 #include <gtest/gtest.h>
 
@@ -242,8 +243,9 @@ TEST(OtherApisPage, HoldsTheTables) {
   const Result<std::string> page = read_text_file(path);
   ASSERT_TRUE(page);
   std::string fresh = *page;
-  for (const BodyTable* table : {&messages_fields(), &ollama_chat_fields(),
-                                 &ollama_generate_fields(), &ollama_embed_fields()}) {
+  for (const BodyTable* table :
+       {&messages_fields(), &ollama_chat_fields(), &ollama_generate_fields(),
+        &ollama_embed_fields(), &responses_fields()}) {
     fresh = with_section(fresh, table->name, field_lines(table->rows));
     fresh = with_section(fresh, table->name + std::string(" refused"), refused_lines(table->rows));
   }

@@ -19,7 +19,8 @@ Json usage_json(const AnswerUsage& usage) {
           {"prompt_tokens_details",
            {{"cached_tokens", usage.n_cached_tokens}, {"miss", cache_miss_name(usage.cache_miss)}}},
           {"completion_tokens_details",
-           {{"accepted_prediction_tokens", usage.n_accepted_tokens},
+           {{"reasoning_tokens", usage.n_reasoning_tokens},
+            {"accepted_prediction_tokens", usage.n_accepted_tokens},
             {"rejected_prediction_tokens", usage.n_drafted_tokens - usage.n_accepted_tokens}}}};
 }
 

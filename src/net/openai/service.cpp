@@ -2,27 +2,30 @@
 
 #include <algorithm>
 #include <memory>
-#include <random>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/entropy.h"
 #include "net/anthropic/messages.h"
 #include "net/metrics.h"
 #include "net/ollama/ollama.h"
+#include "net/responses/responses.h"
 
 namespace ruv {
 namespace {
 
-// 24 random letters and digits.
-std::function<std::string()> random_names() {
-  std::random_device device;
-  auto rng = std::make_shared<Rng>(uint64_t{device()} << 32 | device());
-  return [rng] {
-    constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyz";
-    std::string name;
-    for (int i = 0; i < 24; ++i) name += kLetters[rng->below(kLetters.size())];
-    return name;
-  };
+// 24 random letters and digits, which cannot be guessed: a client that knows the name of an answer
+// may continue it.
+std::string random_name() {
+  constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::string name;
+  for (int half = 0; half < 2; ++half) {
+    uint64_t number = draw_entropy();
+    for (int i = 0; i < 12; ++i) {
+      name += kLetters[number % kLetters.size()];
+      number /= kLetters.size();
+    }
+  }
+  return name;
 }
 
 }  // namespace
@@ -33,8 +36,9 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
           .names = std::move(names),
           .created = unix_seconds(),
           .unix_time = unix_seconds,
-          .unique_name = random_names(),
+          .unique_name = random_name,
           .metrics = std::make_shared<Metrics>(),
+          .responses = std::make_shared<ResponseStore>(),
           .beside = std::make_shared<Workers>(1)};
 }
 
@@ -50,6 +54,7 @@ std::vector<Route> api_routes(const OpenAiService& service) {
   for (Route& route : session_routes(service)) routes.push_back(std::move(route));
   for (Route& route : messages_routes(service)) routes.push_back(std::move(route));
   for (Route& route : ollama_routes(service)) routes.push_back(std::move(route));
+  for (Route& route : responses_routes(service)) routes.push_back(std::move(route));
   routes.push_back(openapi_route(routes));
   return routes;
 }

@@ -16,6 +16,7 @@
 namespace ruv {
 
 class Metrics;
+class ResponseStore;
 class SessionKeeper;
 
 struct OpenAiService {
@@ -29,6 +30,8 @@ struct OpenAiService {
   std::function<std::string()> unique_name;
   // What the server counts; null: nothing. Used on the network thread only.
   std::shared_ptr<Metrics> metrics = {};
+  // Answers that later requests may continue.
+  std::shared_ptr<ResponseStore> responses = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
   int64_t max_sequences = 0;          // answers that are generated at the same time
   // What requests sample with where they say nothing.

@@ -8,6 +8,7 @@ std::string token_bytes(const ModelText& text, Token id) {
   return text.text_of(std::span(&id, 1), true).value_or(std::string());
 }
 
+// JSON has no infinity.
 double finite_logprob(float logprob) {
   return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0;
 }

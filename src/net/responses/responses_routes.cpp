@@ -1,0 +1,82 @@
+// The routes under /v1/responses.
+#include "net/openai/chat_answer.h"
+#include "net/responses/responses.h"
+
+namespace ruv {
+namespace {
+
+ApiError no_response(std::string_view id, std::string param) {
+  return {404, "invalid_request_error",
+          fmt::format("no response '{}' is kept here", shortened(id, 100)), std::move(param),
+          "response_not_found"};
+}
+
+// The conversation that the request continues.
+ApiResult<Json> messages_before(const ApiCall& call) {
+  constexpr const char* kField = "previous_response_id";
+  const Json* id = find_field(call.body, kField);
+  if (id == nullptr) return Json::array();
+  if (!id->is_string()) return wrong_type(kField, "a string", *id);
+  const auto found = call.service.responses->find(id->get<std::string>());
+  if (!found) return tl::unexpected(no_response(id->text(), kField));
+  return *parse_json(found->messages, "kept messages");
+}
+
+// The same request with the instructions before the conversation.
+ApiResult<Json> with_instructions(const Json& body, const Json& chat) {
+  const Json* instructions = find_field(body, "instructions");
+  if (instructions == nullptr) return chat;
+  if (!instructions->is_string()) return wrong_type("instructions", "a string", *instructions);
+  Json messages = {Json{{"role", "system"}, {"content", *instructions}}};
+  for (const Json& message : chat.at("messages")) messages.push_back(message);
+  Json whole = chat;
+  whole["messages"] = std::move(messages);
+  return whole;
+}
+
+// Instructions are for this answer alone and are not kept with the conversation.
+ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  ResponseFrame frame{.body = call.body};
+  frame.chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
+  if (TRY(read_flag(call.body, "store", true))) frame.store = call.service.responses;
+  const Json chat = TRY(with_instructions(call.body, frame.chat));
+  GenerateRequest request = TRY(read_chat_request(chat, call.service.usual));
+  return answer_conversation(call, std::move(request), responses_writer(std::move(frame)), reply);
+}
+
+ApiResult<void> answer_responses(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const auto done = respond(call, reply);
+  if (!done) return tl::unexpected(named_as_in_responses(done.error()));
+  return {};
+}
+
+// "/v1/responses/{id}" and, for GET, "/v1/responses/{id}/input_items".
+HttpResponse show(const OpenAiService& service, std::string_view tail) {
+  constexpr std::string_view kItems = "/input_items";
+  const bool wants_items = tail.ends_with(kItems);
+  if (wants_items) tail.remove_suffix(kItems.size());
+  const auto found = service.responses->find(std::string(tail));
+  if (!found) return error_response(no_response(tail, ""));
+  if (!wants_items) return {.body = found->response};
+  return {.body = fmt::format(R"({{"object":"list","data":{},"has_more":false}})", found->input)};
+}
+
+// A client may ask for that at any time.
+HttpResponse forget(const OpenAiService& service, const std::string& id) {
+  if (!service.responses->erase(id)) return error_response(no_response(id, ""));
+  return {.body = Json{{"id", id}, {"object", "response"}, {"deleted", true}}.dump()};
+}
+
+}  // namespace
+
+std::vector<Route> responses_routes(const OpenAiService& service) {
+  return {
+      api_route(service, "POST", "/v1/responses", responses_fields(), answer_responses),
+      simple_route("GET", "/v1/responses/{id}",
+                   [&service](const HttpRequest& http) { return show(service, http.path_tail); }),
+      simple_route("DELETE", "/v1/responses/{id}", [&service](const HttpRequest& http) {
+        return forget(service, http.path_tail);
+      })};
+}
+
+}  // namespace ruv

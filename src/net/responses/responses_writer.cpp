@@ -1,0 +1,276 @@
+#include "net/responses/responses.h"
+
+namespace ruv {
+namespace {
+
+// Counts in this API's words.
+Json responses_usage(const AnswerUsage& usage) {
+  return {{"input_tokens", usage.n_prompt_tokens},
+          {"input_tokens_details", {{"cached_tokens", usage.n_cached_tokens}}},
+          {"output_tokens", usage.n_generated_tokens},
+          {"output_tokens_details", {{"reasoning_tokens", usage.n_reasoning_tokens}}},
+          {"total_tokens", usage.n_prompt_tokens + usage.n_generated_tokens}};
+}
+
+// The item of a message with one part of text.
+Json message_item(const std::string& id, std::string_view text, const char* status) {
+  return {{"id", id},
+          {"type", "message"},
+          {"status", status},
+          {"role", "assistant"},
+          {"content",
+           {Json{{"type", "output_text"},
+                 {"text", text},
+                 {"annotations", Json::array()},
+                 {"logprobs", Json::array()}}}}};
+}
+
+// Reasoning in plain text.
+Json reasoning_item(const std::string& id, std::string_view text, const char* status) {
+  return {{"id", id},
+          {"type", "reasoning"},
+          {"status", status},
+          {"summary", Json::array()},
+          {"content", {Json{{"type", "reasoning_text"}, {"text", text}}}}};
+}
+
+// One call; its own id is not that of the call.
+Json call_item(const std::string& id, const ToolCall& call, const char* status) {
+  return {{"id", id},           {"type", "function_call"}, {"status", status},
+          {"call_id", call.id}, {"name", call.name},       {"arguments", call.arguments}};
+}
+
+// A stream is a list of items, one open at a time; a piece of another kind closes it.
+class ResponsesWriter final : public AnswerWriter {
+ public:
+  ResponsesWriter(std::shared_ptr<const ResponseFrame> frame, AnswerHead head)
+      : frame_owner_(std::move(frame)), frame_(*frame_owner_), head_(std::move(head)) {}
+
+  std::string begin(size_t, std::string_view) override {
+    std::string out = whole_event("response.created", "in_progress");
+    return out += whole_event("response.in_progress", "in_progress");
+  }
+
+  std::string piece(const AnswerPiece& piece) override {
+    using Kind = ToolDelta::Kind;
+    if (piece.delta == nullptr) {
+      if (piece.text.empty()) return {};
+      std::string out = open_ == Item::message ? "" : open(Item::message);
+      text_ += piece.text;
+      return out += delta("response.output_text.delta", piece.text);
+    }
+    if (piece.delta->kind == Kind::reasoning) {
+      std::string out = open_ == Item::reasoning ? "" : open(Item::reasoning);
+      text_ += piece.text;
+      return out += delta("response.reasoning_text.delta", piece.text);
+    }
+    if (piece.delta->kind == Kind::call_begin) {
+      std::string out = close_item("completed");
+      call_ = {.name = std::string(piece.text), .id = std::string(piece.call_id), .arguments = ""};
+      return out += open(Item::call);
+    }
+    if (piece.delta->kind != Kind::arguments || open_ != Item::call) return {};
+    call_.arguments += piece.text;
+    return delta("response.function_call_arguments.delta", piece.text);
+  }
+
+  std::string close(const FinishedChoice& choice) override {
+    finish_ = choice.finish;
+    return close_item(status());
+  }
+
+  std::string end(const AnswerUsage& usage) override {
+    usage_ = responses_usage(usage);
+    keep();
+    const bool is_whole = finish_ != "length";
+    return whole_event(is_whole ? "response.completed" : "response.incomplete", status());
+  }
+
+  std::string failure(const ApiError& error) override {
+    error_ = {{"code", error.code}, {"message", error.message}};
+    return whole_event("response.failed", "failed");
+  }
+
+  std::string whole(std::span<const FinishedChoice> choices, const AnswerUsage& usage) override {
+    const FinishedChoice& choice = choices.front();
+    finish_ = choice.finish;
+    if (!choice.reasoning.empty()) {
+      output_.push_back(reasoning_item(next_id("rs_"), choice.reasoning, "completed"));
+    }
+    if (!choice.text.empty() || choice.calls.empty()) {
+      output_.push_back(message_item(next_id("msg_"), choice.text, status()));
+    }
+    for (const ToolCall& call : choice.calls) {
+      output_.push_back(call_item(next_id("fc_"), call, "completed"));
+    }
+    usage_ = responses_usage(usage);
+    keep();
+    return response(status()).dump();
+  }
+
+  void add_logprobs(const ModelText&, const Event::Logprobs&, LogprobsText&) const override {}
+
+ private:
+  enum class Item { none, message, reasoning, call };
+
+  std::string id() const { return "resp_" + head_.name; }
+  // Ids of items follow from the answer's.
+  std::string next_id(const char* prefix) const {
+    return fmt::format("{}{}{}", prefix, head_.name, output_.size());
+  }
+  const char* status() const { return finish_ == "length" ? "incomplete" : "completed"; }
+
+  // A member of the request as it came, or what it is without.
+  Json asked(const char* name, Json absent) const {
+    const Json* value = find_field(frame_.body, name);
+    return value == nullptr ? std::move(absent) : *value;
+  }
+
+  // The whole answer as it is now.
+  Json response(std::string_view status) const {
+    Json json = {{"id", id()},
+                 {"object", "response"},
+                 {"created_at", head_.created},
+                 {"status", status},
+                 {"error", error_},
+                 {"incomplete_details", nullptr},
+                 {"model", head_.model},
+                 {"output", output_},
+                 {"usage", usage_},
+                 {"store", frame_.store != nullptr},
+                 {"text", asked("text", {{"format", {{"type", "text"}}}})},
+                 {"tool_choice", asked("tool_choice", "auto")},
+                 {"tools", asked("tools", Json::array())},
+                 {"parallel_tool_calls", asked("parallel_tool_calls", true)},
+                 {"metadata", asked("metadata", Json::object())},
+                 {"truncation", "disabled"},
+                 {"background", false}};
+    if (status == "incomplete") json["incomplete_details"] = {{"reason", "max_output_tokens"}};
+    for (const char* name : {"instructions", "previous_response_id", "max_output_tokens",
+                             "temperature", "top_p", "reasoning", "user"}) {
+      json[name] = asked(name, nullptr);
+    }
+    return json;
+  }
+
+  // Events are numbered, so that a client notices a lost one.
+  std::string event(std::string_view type, Json data) {
+    Json json = {{"type", type}, {"sequence_number", n_events_++}};
+    json.update(data);
+    return fmt::format("event: {}\ndata: {}\n\n", type, json.dump());
+  }
+  std::string whole_event(const char* type, std::string_view status) {
+    return event(type, {{"response", response(status)}});
+  }
+  // The members that events of the open item share.
+  Json place() const { return {{"item_id", item_id_}, {"output_index", output_.size()}}; }
+  std::string place_event(const char* type, const Json& more) {
+    Json data = place();
+    if (open_ != Item::call) data["content_index"] = 0;
+    data.update(more);
+    return event(type, std::move(data));
+  }
+  // More of the open item.
+  std::string delta(const char* type, std::string_view text) {
+    Json more = {{"delta", text}};
+    if (open_ == Item::message) more["logprobs"] = Json::array();
+    return place_event(type, more);
+  }
+
+  // The open item with what it has so far.
+  Json open_item(const char* status) const {
+    if (open_ == Item::message) return message_item(item_id_, text_, status);
+    if (open_ == Item::reasoning) return reasoning_item(item_id_, text_, status);
+    return call_item(item_id_, call_, status);
+  }
+
+  // The events that begin an item.
+  std::string open(Item kind) {
+    std::string out = close_item("completed");
+    open_ = kind;
+    item_id_ = next_id(kind == Item::message ? "msg_" : kind == Item::reasoning ? "rs_" : "fc_");
+    Json item = open_item("in_progress");
+    if (kind != Item::call) item["content"] = Json::array();
+    out += event("response.output_item.added",
+                 {{"output_index", output_.size()}, {"item", std::move(item)}});
+    if (kind == Item::call) return out;
+    return out += place_event("response.content_part.added",
+                              {{"part", open_item("in_progress").at("content")[0]}});
+  }
+
+  // The events that end the open item, if there is one.
+  std::string close_item(const char* status) {
+    if (open_ == Item::none) return {};
+    const Json item = open_item(status);
+    std::string out;
+    if (open_ == Item::call) {
+      out = place_event("response.function_call_arguments.done",
+                        {{"name", call_.name}, {"arguments", call_.arguments}});
+    } else {
+      const bool is_message = open_ == Item::message;
+      Json done = {{"text", text_}};
+      if (is_message) done["logprobs"] = Json::array();
+      out = place_event(is_message ? "response.output_text.done" : "response.reasoning_text.done",
+                        done);
+      out += place_event("response.content_part.done", {{"part", item.at("content")[0]}});
+    }
+    out += event("response.output_item.done", {{"output_index", output_.size()}, {"item", item}});
+    output_.push_back(item);
+    open_ = Item::none;
+    text_.clear();
+    return out;
+  }
+
+  // The answer as a message of a chat.
+  Json answer_message() const {
+    Json message = {{"role", "assistant"}, {"content", nullptr}};
+    for (const Json& item : output_) {
+      if (item.at("type") == "message") {
+        message["content"] = item.at("content")[0].at("text");
+      } else if (item.at("type") == "reasoning") {
+        message["reasoning_content"] = item.at("content")[0].at("text");
+      } else {
+        message["tool_calls"].push_back(
+            Json{{"id", item.at("call_id")},
+                 {"type", "function"},
+                 {"function", {{"name", item.at("name")}, {"arguments", item.at("arguments")}}}});
+      }
+    }
+    if (message.at("content").is_null() && !message.contains("tool_calls")) message["content"] = "";
+    return message;
+  }
+
+  // Before the client can ask for it.
+  void keep() {
+    if (frame_.store == nullptr) return;
+    Json messages = frame_.chat.at("messages");
+    messages.push_back(answer_message());
+    frame_.store->put(id(), {.response = response(status()).dump(),
+                             .input = input_items(frame_.body).dump(),
+                             .messages = messages.dump()});
+  }
+
+  std::shared_ptr<const ResponseFrame> frame_owner_;
+  const ResponseFrame& frame_;
+  AnswerHead head_;
+  Json output_ = Json::array();
+  Json usage_;
+  Json error_;
+  Item open_ = Item::none;
+  std::string item_id_;
+  std::string text_;
+  ToolCall call_;
+  std::string finish_;
+  int64_t n_events_ = 0;
+};
+
+}  // namespace
+
+MakeWriter responses_writer(ResponseFrame frame) {
+  auto owned = std::make_shared<const ResponseFrame>(std::move(frame));
+  return [owned](AnswerHead head) {
+    return std::make_unique<ResponsesWriter>(owned, std::move(head));
+  };
+}
+
+}  // namespace ruv

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""OpenAI's own Python client against the Responses API of `ruvllm serve`.
+
+Usage: responses_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import argparse
+import sys
+import unittest
+
+SKIP = 77
+try:
+    import openai
+except ImportError:
+    print("skipped: the Python package 'openai' is missing; "
+          "install tests/e2e/requirements.txt with pip")
+    sys.exit(SKIP)
+
+from server import Server, find_model
+
+ABOUT = "Tell me about yourself."
+WEATHER = {"type": "function", "name": "get_weather", "description": "Weather of a city.",
+           "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
+                          "required": ["city"], "additionalProperties": False}, "strict": True}
+
+
+class ResponsesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--temperature", "0")
+        cls.client = openai.OpenAI(base_url=cls.server.url + "/v1", api_key="none", max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.stop()
+
+    def create(self, **fields):
+        return self.client.responses.create(**{"model": "nano", "input": ABOUT,
+                                               "max_output_tokens": 40, **fields})
+
+    def test_the_text_is_that_of_the_other_api(self):
+        response = self.create()
+        _, chat = self.server.post("/v1/chat/completions",
+                                   {"messages": [{"role": "user", "content": ABOUT}],
+                                    "max_tokens": 40})
+        self.assertEqual(response.output_text, chat["choices"][0]["message"]["content"])
+        self.assertEqual((response.usage.input_tokens, response.usage.output_tokens),
+                         (chat["usage"]["prompt_tokens"], chat["usage"]["completion_tokens"]))
+        self.assertEqual(response.status, "completed")
+
+    def test_a_stream_is_the_whole(self):
+        for fields in ({}, {"max_output_tokens": 3}, {"instructions": "Be brief."},
+                       {"input": "What is the weather in Oslo?", "tools": [WEATHER],
+                        "tool_choice": "required"},
+                       {"text": {"format": {"type": "json_schema", "name": "n", "schema": {
+                           "type": "object", "properties": {"sunny": {"type": "boolean"}},
+                           "required": ["sunny"], "additionalProperties": False}}}}):
+            whole = self.create(**fields)
+            body = {"model": "nano", "input": ABOUT, "max_output_tokens": 40, **fields}
+            events = list(self.client.responses.create(**body, stream=True))
+            self.assertEqual([event.sequence_number for event in events], list(range(len(events))))
+            last = events[-1].response
+            self.assertEqual(events[-1].type, "response." + whole.status)
+            self.assertEqual((last.status, last.output_text, last.usage.output_tokens),
+                             (whole.status, whole.output_text, whole.usage.output_tokens))
+            self.assertEqual([item.type for item in last.output],
+                             [item.type for item in whole.output])
+            text = "".join(event.delta for event in events
+                           if event.type == "response.output_text.delta")
+            self.assertEqual(text, whole.output_text)
+            for streamed, item in zip(last.output, whole.output):
+                if item.type == "function_call":
+                    self.assertEqual((streamed.name, streamed.arguments),
+                                     (item.name, item.arguments))
+
+    def test_answers_are_kept_and_continued(self):
+        first = self.create(input="hi")
+        again = self.client.responses.retrieve(first.id)
+        self.assertEqual((again.output_text, again.status), (first.output_text, "completed"))
+        items = self.client.responses.input_items.list(first.id).data
+        self.assertEqual(items[0].content[0].text, "hi")
+        second = self.create(previous_response_id=first.id)
+        by_hand = self.create(store=False, input=[
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": first.output_text},
+            {"role": "user", "content": ABOUT}])
+        self.assertEqual((second.output_text, second.usage.input_tokens),
+                         (by_hand.output_text, by_hand.usage.input_tokens))
+        self.assertGreater(second.usage.input_tokens_details.cached_tokens, 0)
+        self.client.responses.delete(first.id)
+        for act in (lambda: self.client.responses.retrieve(first.id),
+                    lambda: self.create(previous_response_id=first.id),
+                    lambda: self.client.responses.retrieve(by_hand.id)):
+            with self.assertRaises(openai.NotFoundError):
+                act()
+
+    def test_calls_and_results(self):
+        first = self.create(input="What is the weather in Oslo?", tools=[WEATHER],
+                            tool_choice={"type": "function", "name": "get_weather"})
+        call = [item for item in first.output if item.type == "function_call"][0]
+        second = self.create(previous_response_id=first.id, tools=[WEATHER], input=[
+            {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}])
+        self.assertIn(second.status, ("completed", "incomplete"))
+
+    def test_refusals(self):
+        for fields, says in (({"background": True}, "background"),
+                             ({"tools": [{"type": "web_search"}]}, "web_search"),
+                             ({"truncation": "auto"}, "truncation"),
+                             ({"input": [{"type": "item_reference", "id": "x"}]},
+                              "item_reference")):
+            with self.assertRaisesRegex(openai.BadRequestError, says):
+                self.create(**fields)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    Server.binary = arguments.binary
+    Server.model = find_model(arguments.source)
+    if not Server.model:
+        print("skipped: no model")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], *arguments.tests], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
