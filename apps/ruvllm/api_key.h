@@ -1,10 +1,12 @@
-// The key that a server asks for: from the command line, a file, or the environment, in this order.
+// The keys that a server asks for: from the command line, a file, or the environment, in this
+// order.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
 #include "command_line.h"
+#include "net/http/api_keys.h"
 
 namespace ruv {
 
@@ -18,6 +20,8 @@ void add_api_key_flags(CommandLine& line, ApiKeySource& source);
 
 // Empty: none was given anywhere. An empty key is refused: a server that was to ask for one would
 // ask for none. Fails: invalid, and as reading the file.
-Result<std::string> api_key_of(const CommandLine& line, const ApiKeySource& source);
+Result<ApiKeys> api_keys_of(const CommandLine& line, const ApiKeySource& source);
+// Those of --api-key-file. Fails: the same.
+Result<ApiKeys> keys_in_file(const ApiKeySource& source);
 
 }  // namespace ruv

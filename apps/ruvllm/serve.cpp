@@ -10,6 +10,7 @@
 #include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
+#include "net/http/access.h"
 #include "net/http/server.h"
 #include "net/metrics.h"
 #include "net/openai/service.h"
@@ -26,6 +27,7 @@ struct ServeCall {
   LoadCall load;
   std::string alias;
   bool lenient = false;
+  bool no_key = false;
   GenerateParams sampling;
   std::string log = "text";
   std::string log_file;
@@ -91,8 +93,28 @@ std::string sampling_text(const GenerateParams& params) {
   return text;
 }
 
+// The keys of the file as it is now; nothing where it cannot be read, and the old ones stay.
+std::optional<ApiKeys> reloaded_keys(const CommandLine& line, const ApiKeySource& source) {
+  Result<ApiKeys> keys = keys_in_file(source);
+  if (!keys) {
+    line.note(keys.error().message() + "; the keys stay as they were");
+    return std::nullopt;
+  }
+  line.note(fmt::format("{} keys from {}", keys->size(), source.file));
+  return std::move(*keys);
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
-  call.server.api_key = TRY(api_key_of(line, call.api_key));
+  call.server.api_keys = TRY(api_keys_of(line, call.api_key));
+  if (line.given("--api-key-file")) {
+    call.server.reload_keys = [&call, &line] { return reloaded_keys(line, call.api_key); };
+  }
+  if (call.server.api_keys.empty() && !call.no_key && !is_loopback(call.server.host)) {
+    return fail(Code::invalid,
+                "--host {} lets other machines use this server: give a key (--api-key-file, "
+                "RUVLLM_API_KEY), or say --no-key",
+                call.server.host);
+  }
   const std::unique_ptr<RequestLog> log = TRY(open_log(call));
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
   // connect meanwhile wait: routes are called only from run() on, when the service is complete.
@@ -168,6 +190,7 @@ int serve_command(int argc, char** argv) {
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   add_api_key_flags(line, call.api_key);
+  line.flag("--no-key", call.no_key, "Other machines may use the server without a key");
   line.texts(
       "--allow-host", call.server.allowed_hosts,
       "A name by which the server may be called, as a proxy or a web page does; repeat it for "

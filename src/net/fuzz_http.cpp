@@ -153,7 +153,9 @@ void change(RawMessage& message, std::minstd_rand& random) {
 
 class World {
  public:
-  World() : state_({.api_key = "key", .n_workers = 0, .max_body_bytes = 4096}, service_.routes()) {}
+  World()
+      : state_({.api_keys = ApiKeys("key"), .n_workers = 0, .max_body_bytes = 4096},
+               service_.routes()) {}
 
   void converse(std::string_view bytes, unsigned seed) {
     int ends[2];

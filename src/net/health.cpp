@@ -126,6 +126,7 @@ Route stats_route(const OpenAiService& service) {
     return HttpResponse{.body = json.dump()};
   });
   route.thread = RouteThread::network;
+  route.scope = KeyScope::observe;
   return route;
 }
 
@@ -168,6 +169,7 @@ Route metrics_route(const OpenAiService& service) {
                         .body = out.take()};
   });
   route.thread = RouteThread::network;
+  route.scope = KeyScope::observe;
   return route;
 }
 

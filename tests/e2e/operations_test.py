@@ -4,13 +4,16 @@
 Usage: operations_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
 import argparse
+import hashlib
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from server import Server, find_model
@@ -111,6 +114,59 @@ class Metrics(unittest.TestCase):
             self.assertEqual(after['ruvllm_requests_total{route="/v1/chat/completions",status="200"}'],
                              1)
             self.assertGreater(after["ruvllm_steps_total"], 0)
+
+
+class Keys(unittest.TestCase):
+    def status(self, server, path, key, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(server.url + path, data, {
+            "Content-Type": "application/json", "Authorization": f"Bearer {key}"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer) if path != "/metrics" else None
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def test_names_scopes_limits_and_reload(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "keys")
+            digest = hashlib.sha256(b"watching").hexdigest()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("ann first\nbob second tokens=20\n"
+                           f"monitor sha256:{digest} scopes=observe\n")
+            with Server("--api-key-file", path, "--cache-dir", folder, "--log", "json") as server:
+                chat = {"messages": HI, "max_tokens": 4, "session": "mine"}
+                self.assertEqual(self.status(server, CHAT, "first", chat)[0], 200)
+                self.assertEqual(self.status(server, CHAT, "none", chat)[0], 401)
+                # A session belongs to its key.
+                self.assertEqual(self.status(server, "/v1/sessions/mine", "first")[0], 200)
+                self.assertEqual(self.status(server, "/v1/sessions/mine", "second")[0], 404)
+                self.assertEqual(self.status(server, "/metrics", "watching")[0], 200)
+                self.assertEqual(self.status(server, CHAT, "watching", chat)[0], 403)
+                # The first answer is more than a minute's tokens.
+                self.assertEqual(self.status(server, CHAT, "second", chat)[0], 200)
+                self.assertTrue(eventually(
+                    lambda: self.status(server, CHAT, "second", chat)[0] == 429))
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("ann third\n")
+                server.process.send_signal(signal.SIGHUP)
+                self.assertTrue(eventually(
+                    lambda: self.status(server, "/v1/models", "third")[0] == 200))
+                self.assertEqual(self.status(server, "/v1/models", "first")[0], 401)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("ann x scopes=nothing\n")
+                server.process.send_signal(signal.SIGHUP)
+                self.assertTrue(eventually(lambda: any("stay as they were" in line
+                                                       for line in server.said)))
+                self.assertEqual(self.status(server, "/v1/models", "third")[0], 200)
+
+    def test_a_file_without_keys_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".keys") as file:
+            file.write("# none\n")
+            file.flush()
+            with self.assertRaisesRegex(RuntimeError, "there is no key"):
+                Server("--api-key-file", file.name)
 
 
 class Properties(unittest.TestCase):

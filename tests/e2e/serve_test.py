@@ -718,7 +718,8 @@ class Life(unittest.TestCase):
             self.assertEqual(server.get("/health")["status"], "ok")
 
     def test_wrong_calls(self):
-        for arguments, code in ((["--port", "70000"], 2), (["--host", "nowhere"], 1),
+        for arguments, code in ((["--port", "70000"], 2), (["--host", "nowhere", "--no-key"], 1),
+                                (["--host", "0.0.0.0"], 1),
                                 (["--model", "/none.gguf"], 1), (["--nonsense"], 2)):
             done = subprocess.run([Server.binary, "serve", "--model", Server.model, "--port", "0",
                                    *arguments] if "--model" not in arguments else

@@ -16,13 +16,6 @@ std::optional<ip::address> as_address(const std::string& name) {
   return address;
 }
 
-// localhost and the loopback addresses.
-bool is_loopback(const std::string& name) {
-  if (name == "localhost") return true;
-  const auto address = as_address(name);
-  return address && address->is_loopback();
-}
-
 bool is_port(std::string_view text) {
   return text.size() <= 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -43,6 +36,12 @@ std::string_view authority_of(std::string_view origin) {
 }
 
 }  // namespace
+
+bool is_loopback(const std::string& name) {
+  if (name == "localhost") return true;
+  const auto address = as_address(name);
+  return address && address->is_loopback();
+}
 
 std::string host_name(std::string_view authority) {
   std::string_view name = authority;

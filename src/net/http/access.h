@@ -43,6 +43,8 @@ class HostAccess {
   std::vector<std::string> origins_;
 };
 
+// localhost and the loopback addresses, without port and brackets.
+bool is_loopback(const std::string& name);
 // The host of "host", "host:port" or "[v6]:port" in lower case, without port, brackets and a dot at
 // its end; empty where it is none of these.
 std::string host_name(std::string_view authority);

@@ -60,6 +60,14 @@ HttpResponse too_late() {
       {408, "invalid_request_error", "the request came too slowly", "", "request_timeout"});
 }
 
+HttpResponse over_limit(int64_t wait_seconds) {
+  HttpResponse response =
+      error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
+                      "", "rate_limit_exceeded"});
+  response.headers = {{"Retry-After", fmt::format("{}", wait_seconds)}};
+  return response;
+}
+
 bool is_token_char(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return letter || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
@@ -143,6 +151,7 @@ asio::awaitable<bool> Connection::read_first_byte() {
   idle_ = false;
   begun_ = Clock::now();
   record_ = {};
+  key_.reset();
   framing_ = {.keep_alive = false};
   co_return true;
 }
@@ -219,6 +228,10 @@ void Connection::identify(const HttpRequest& request) {
 
 // Nothing is computed where no caller asked for it.
 void Connection::report(int status, bool is_cut) {
+  const RequestNotes& used = record_.notes;
+  if (key_) {
+    server_.limits.charge(*key_, used.n_prompt_tokens + used.n_generated_tokens, Clock::now());
+  }
   if (!server_.options.on_request) return;
   record_.status = status;
   record_.is_cut = is_cut;
@@ -226,7 +239,7 @@ void Connection::report(int status, bool is_cut) {
   server_.options.on_request(record_);
 }
 
-void Connection::choose(Incoming& incoming) const {
+void Connection::choose(Incoming& incoming) {
   if (const auto access = server_.access.check(incoming.request); !access) {
     incoming.refusal = error_response(access.error());
     return;
@@ -235,7 +248,15 @@ void Connection::choose(Incoming& incoming) const {
     incoming.refusal = HttpResponse{};  // the headers say it
     return;
   }
-  RouteChoice choice = server_.router.choose(incoming.request);
+  const ApiKeys& keys = server_.options.api_keys;
+  RouteChoice choice = server_.router.choose(incoming.request, keys);
+  if (choice.key) {
+    key_ = keys[*choice.key];
+    if (const auto wait = server_.limits.admit(*key_, Clock::now())) {
+      incoming.refusal = over_limit(*wait);
+      return;
+    }
+  }
   incoming.route = choice.route;
   incoming.refusal = std::move(choice.refusal);
 }
@@ -412,8 +433,9 @@ asio::awaitable<void> Connection::write_answer() {
     std::string bytes = exchange_->take_queued();
     if (bytes.empty()) {
       if (exchange_->ended() || exchange_->disconnected()) co_return;
-      exchange_->wake().expires_at(asio::steady_timer::time_point::max());
-      co_await exchange_->wake().async_wait(kAsTuple);
+      exchange_->wake().expires_after(server_.options.heartbeat);
+      const auto [error] = co_await exchange_->wake().async_wait(kAsTuple);
+      if (!error) exchange_->beat();
       continue;
     }
     n_written += bytes.size();

@@ -34,8 +34,9 @@ class Connection;
 struct ServerState {
   ServerState(ServerOptions server_options, std::vector<Route> routes)
       : options(std::move(server_options)),
-        router(std::move(routes), options.api_key),
-        access(options.host, !options.api_key.empty(), options.allowed_hosts, options.cors_origins),
+        router(std::move(routes)),
+        access(options.host, !options.api_keys.empty(), options.allowed_hosts,
+               options.cors_origins),
         ids(draw_entropy()),
         budget(options.budget),
         workers(options.n_workers),
@@ -45,6 +46,7 @@ struct ServerState {
   ServerOptions options;
   Router router;
   HostAccess access;
+  KeyLimits limits;
   Rng ids;  // of requests that bring none
   ServerBudget budget;
   std::set<Connection*> connections;
@@ -104,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // False when the client has closed its side or the time is over.
   boost::asio::awaitable<bool> read_some();
   // Finds the route or the refusal for a head that has been read.
-  void choose(Incoming& incoming) const;
+  void choose(Incoming& incoming);
   // How the answer is framed, from the request's version and headers.
   void set_framing(const Parser& parser);
   // What all answers to the request have in their heads.
@@ -139,6 +141,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool late_ = false;  // the watchdog ended a read
   // The request that is being read or answered.
   RequestRecord record_;
+  std::optional<ApiKey> key_;  // that it carries
   Clock::time_point begun_;
   bool write_failed_ = false;
 };

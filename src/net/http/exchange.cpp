@@ -111,6 +111,7 @@ void Exchange::begin_stream(std::string_view content_type) {
   CHECK(!begun_ && !ended_);
   begun_ = true;
   status_ = 200;
+  is_events_ = content_type.starts_with("text/event-stream");
   if (disconnected_) return;
   queue(
       fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
@@ -118,6 +119,11 @@ void Exchange::begin_stream(std::string_view content_type) {
                   content_type, framing_.headers + noted_headers(),
                   framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
                   framing_.keep_alive ? "keep-alive" : "close"));
+}
+
+// Proxies close connections on which nothing moves, and a client that is gone is noticed.
+void Exchange::beat() {
+  if (is_events_ && !ended_) write(": waiting\n\n");
 }
 
 // False also after the client has disconnected.

@@ -58,8 +58,10 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool disconnected() const { return disconnected_; }
   // Stopped by disconnect().
   std::stop_token stop_token() const { return stop_.get_token(); }
-  // Never expires; cancelled when something is queued or the answer ends.
+  // Cancelled when something is queued or the answer ends.
   boost::asio::steady_timer& wake() { return wake_; }
+  // Nothing has been queued for a while: queues a comment where the answer is a stream of events.
+  void beat();
 
  private:
   // One write, or several small ones.
@@ -94,6 +96,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   std::stop_source stop_;
   int status_ = 0;
   bool begun_ = false;
+  bool is_events_ = false;  // the answer is a stream of server-sent events
   bool ended_ = false;
   bool disconnected_ = false;
 };

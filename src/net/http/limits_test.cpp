@@ -92,7 +92,7 @@ TEST_F(ServerTest, BodiesThatAreDeclaredAndNotSentTakeNoRoom) {
 }
 
 TEST_F(ServerTest, TheKeyIsCheckedBeforeTheBody) {
-  start({.api_key = "secret"});
+  start({.api_keys = ApiKeys("secret")});
   TestClient client(port());
   // No byte of the body is ever sent.
   const TestResponse response = client.ask(kHead + "Content-Length: 8388608\r\n\r\n");

@@ -16,6 +16,7 @@ struct HttpRequest {
   std::string path_tail;       // the part that matched `{…}` at the end of the route's path
   std::string content_type;    // lower case, without parameters
   std::string key;             // of the header Authorization (Bearer) or X-Api-Key
+  std::string key_name;        // of the key, once it is known; empty: it has none
   std::string id;              // of the header X-Request-Id; empty: none that can be used
   std::string trace;           // the trace id of the header traceparent; empty: none
   std::string host;            // the header's value

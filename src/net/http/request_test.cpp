@@ -83,7 +83,7 @@ TEST_F(RequestTest, EachHasAnId) {
 }
 
 TEST_F(RequestTest, TheKeyMayComeAsAnthropicsClientsSendIt) {
-  start({.api_key = "secret"});
+  start({.api_keys = ApiKeys("secret")});
   EXPECT_EQ(ask("GET /quick", "X-Api-Key: secret\r\n").status, 200);
   EXPECT_EQ(ask("GET /quick", "X-Api-Key: secrets\r\n").status, 401);
   EXPECT_EQ(ask("GET /quick", "Authorization: Bearer x\r\nX-Api-Key: secret\r\n").status, 401);
@@ -92,7 +92,7 @@ TEST_F(RequestTest, TheKeyMayComeAsAnthropicsClientsSendIt) {
 }
 
 TEST_F(RequestTest, PagesThatAreNamedMayReadAnswers) {
-  start({.api_key = "k", .cors_origins = {"https://app.example"}});
+  start({.api_keys = ApiKeys("k"), .cors_origins = {"https://app.example"}});
   const std::string origin = "Origin: https://app.example\r\n";
   const TestResponse before =
       ask("OPTIONS /echo", origin +
@@ -125,6 +125,26 @@ TEST_F(RequestTest, AnyPageMayWhereTheStarSaysSo) {
   const TestResponse answer = ask("GET /quick", "Origin: http://a.example\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(header(answer, "Access-Control-Allow-Origin"), "http://a.example");
+}
+
+TEST_F(RequestTest, StreamsThatWaitHaveAHeartbeat) {
+  start({.heartbeat = milliseconds(5)});
+  TestClient client(port());
+  client.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 1; }));
+  waiting_->post([this] { waiting_->begin_stream(); });
+  ASSERT_TRUE(client.read_until(": waiting\n\n"));
+  waiting_->post([this] { waiting_->write_last("data: x\n\n"); });
+  EXPECT_TRUE(client.read_response().body.ends_with("data: x\n\n"));
+  // Other answers have no place for comments.
+  TestClient other(port());
+  other.send(kWait);
+  ASSERT_TRUE(eventually([&] { return n_waiting_ == 2; }));
+  waiting_->post([this] { waiting_->begin_stream("application/x-ndjson"); });
+  ASSERT_TRUE(other.read_until("\r\n\r\n"));
+  std::this_thread::sleep_for(milliseconds(50));
+  waiting_->post([this] { waiting_->write_last("{}\n"); });
+  EXPECT_EQ(other.read_response().body, "{}\n");
 }
 
 TEST_F(RequestTest, WhatEndedIsNoted) {

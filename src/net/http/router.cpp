@@ -51,6 +51,12 @@ HttpResponse wrong_key() {
                          "", "invalid_api_key"});
 }
 
+HttpResponse wrong_scope() {
+  return error_response({403, "invalid_request_error",
+                         "the API key is not for this endpoint: its scopes do not have it", "",
+                         "key_scope"});
+}
+
 // A page of another site can make a browser post forms and plain text here unasked, but not JSON.
 HttpResponse wrong_type(const HttpRequest& request) {
   return error_response(
@@ -86,19 +92,9 @@ Route simple_route(std::string method, std::string path,
           }};
 }
 
-// Takes the same time wherever the keys differ.
-bool Router::key_matches(const HttpRequest& request) const {
-  const std::string_view key = request.key;
-  unsigned difference = key.size() == api_key_.size() ? 0 : 1;
-  for (size_t i = 0; i < key.size(); ++i) {
-    difference |= static_cast<unsigned char>(key[i]) ^
-                  static_cast<unsigned char>(api_key_[i % api_key_.size()]);
-  }
-  return difference == 0;
-}
-
 // Path first, then method, key and content type.
-RouteChoice Router::choose_at(const std::string& path, HttpRequest& request) const {
+RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
+                              const ApiKeys& keys) const {
   std::string allowed;
   for (const Route& route : routes_) {
     if (!path_matches(route.path, path, request.path_tail)) continue;
@@ -107,22 +103,27 @@ RouteChoice Router::choose_at(const std::string& path, HttpRequest& request) con
       allowed += allowed.empty() ? route.method : ", " + route.method;
       continue;
     }
-    if (route.needs_key && !api_key_.empty() && !key_matches(request))
-      return {.refusal = wrong_key()};
+    std::optional<size_t> key;
+    if (route.needs_key && !keys.empty()) {
+      key = keys.find(request.key);
+      if (!key) return {.refusal = wrong_key()};
+      if (!keys.allows(*key, route.scope)) return {.refusal = wrong_scope()};
+      request.key_name = keys[*key].name;
+    }
     if (takes_body(route) && request.from_web_page && request.content_type != "application/json") {
       return {.refusal = wrong_type(request)};
     }
-    return {.route = &route};
+    return {.route = &route, .refusal = {}, .key = key};
   }
   return {.refusal = allowed.empty() ? no_route(request) : wrong_method(request, allowed)};
 }
 
-RouteChoice Router::choose(HttpRequest& request) const {
+RouteChoice Router::choose(HttpRequest& request, const ApiKeys& keys) const {
   std::string path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  RouteChoice choice = choose_at(path, request);
+  RouteChoice choice = choose_at(path, request, keys);
   if (choice.route != nullptr || choice.refusal.status != 404) return choice;
-  RouteChoice in_v1 = choose_at("/v1" + path, request);
+  RouteChoice in_v1 = choose_at("/v1" + path, request, keys);
   return in_v1.route != nullptr || in_v1.refusal.status != 404 ? std::move(in_v1)
                                                                : std::move(choice);
 }

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "net/http/api_keys.h"
 #include "net/http/message.h"
 #include "net/http/reply.h"
 
@@ -26,8 +28,9 @@ struct Route {
   std::string method;  // "POST"
   std::string path;    // "/v1/models" or, for any tail, "/v1/models/{id}"
   RouteAction action;
-  bool needs_key = true;  // asks for the API key when the server has one
+  bool needs_key = true;  // asks for an API key when the server has one
   RouteThread thread = RouteThread::worker;
+  KeyScope scope = KeyScope::infer;  // what the key must be for
   std::string body_table = {};  // the name of the table of its body's fields; empty: there is none
 };
 
@@ -42,26 +45,23 @@ Route simple_route(std::string method, std::string path,
 struct RouteChoice {
   const Route* route = nullptr;
   HttpResponse refusal = {};
+  std::optional<size_t> key = {};  // the place of the request's key
 };
 
 // Immutable; any number of threads may use it.
 class Router {
  public:
-  explicit Router(std::vector<Route> routes, std::string api_key = {})
-      : routes_(std::move(routes)), api_key_(std::move(api_key)) {}
+  explicit Router(std::vector<Route> routes) : routes_(std::move(routes)) {}
 
   // The route of a request whose body has not been read, and the request's path_tail; or 404, 405,
   // 401, 400 (a web page's body that is not JSON).
-  RouteChoice choose(HttpRequest& request) const;
+  RouteChoice choose(HttpRequest& request, const ApiKeys& keys = {}) const;
 
  private:
   // The choice for a path as it is written in the table.
-  RouteChoice choose_at(const std::string& path, HttpRequest& request) const;
-  // Compares in constant time.
-  bool key_matches(const HttpRequest& request) const;
+  RouteChoice choose_at(const std::string& path, HttpRequest& request, const ApiKeys& keys) const;
 
   std::vector<Route> routes_;
-  std::string api_key_;
 };
 
 // Calls the route's action. An exception (out of memory, third parties) becomes 503 or 500.

@@ -26,7 +26,8 @@ class TcpServer final : public HttpServer {
         acceptor_(state_.io),
         pause_(state_.io),
         drain_(state_.io),
-        signals_(state_.io) {}
+        signals_(state_.io),
+        reload_signals_(state_.io) {}
 
   Status listen();
   uint16_t port() const override { return port_; }
@@ -41,12 +42,14 @@ class TcpServer final : public HttpServer {
   bool make_place();
   void admit(tcp::socket socket);
   void begin_stop();
+  void wait_for_reload();
 
   ServerState state_;
   tcp::acceptor acceptor_;
   asio::steady_timer pause_;
   asio::steady_timer drain_;
   asio::signal_set signals_;
+  asio::signal_set reload_signals_;
   uint16_t port_ = 0;
 };
 
@@ -129,6 +132,7 @@ void TcpServer::begin_stop() {
   state_.memory.stop();
   signals_.cancel(ignored);
   signals_.clear(ignored);
+  reload_signals_.cancel(ignored);
   const auto connections = state_.connections;
   for (Connection* connection : connections) connection->stop_when_idle();
   drain_.expires_after(state_.options.drain_timeout);
@@ -138,6 +142,18 @@ void TcpServer::begin_stop() {
     for (Connection* connection : remaining) connection->abort();
   });
   if (state_.connections.empty()) drain_.cancel();
+}
+
+// Requests that have begun keep their keys.
+void TcpServer::wait_for_reload() {
+  reload_signals_.async_wait([this](const error_code& error, int) {
+    if (error || state_.stopping) return;
+    ServerOptions& options = state_.options;
+    if (options.reload_keys) {
+      if (std::optional<ApiKeys> keys = options.reload_keys()) options.api_keys = std::move(*keys);
+    }
+    wait_for_reload();
+  });
 }
 
 // Accepting ends before the server stops only when memory runs out.
@@ -155,6 +171,8 @@ bool TcpServer::run() {
     signals_.async_wait([this](const error_code& error, int) {
       if (!error) begin_stop();
     });
+    reload_signals_.add(SIGHUP);
+    wait_for_reload();
   }
   start_accepting();
   for (bool running = true; running;) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/http/api_keys.h"
 #include "net/http/budget.h"
 #include "net/http/request_record.h"
 #include "net/http/router.h"
@@ -20,7 +21,10 @@ namespace ruv {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // an IPv4 or IPv6 address
   uint16_t port = 8080;            // 0: any free port
-  std::string api_key = {};        // empty: none is required
+  ApiKeys api_keys = {};           // empty: none is required
+  // Called on the network thread when the system asks for a reload (SIGHUP): the new keys. Null, or
+  // nothing: the keys stay.
+  std::function<std::optional<ApiKeys>()> reload_keys = {};
   int n_workers = 2;
   // Names besides the machine's own under which the server may be called (HostAccess). "*": any.
   std::vector<std::string> allowed_hosts = {};
@@ -48,6 +52,8 @@ struct ServerOptions {
   std::chrono::milliseconds body_grace{10'000};
   int64_t min_body_rate = 16 << 10;
   std::chrono::milliseconds write_timeout{30'000};  // without any progress
+  // A stream of events that has nothing to say for this time gets a comment.
+  std::chrono::milliseconds heartbeat{15'000};
   // After stop(): answers may finish within drain_timeout, then they are cancelled; workers that
   // are still busy get worker_timeout more.
   std::chrono::milliseconds drain_timeout{5'000};

@@ -204,7 +204,7 @@ TEST_F(ServerTest, ConnectionsAreLimited) {
 }
 
 TEST_F(ServerTest, KeyIsAskedForWhereNeeded) {
-  start({.api_key = "secret"});
+  start({.api_keys = ApiKeys("secret")});
   TestClient client(port());
   EXPECT_EQ(client.ask(kGet).status, 200);
   EXPECT_EQ(client.ask(post_bytes("/echo", "x")).status, 401);

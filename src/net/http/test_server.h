@@ -29,6 +29,9 @@ class ServerTest : public ::testing::Test {
                                [](const HttpRequest&) { return HttpResponse{.body = "quick"}; });
     quick.thread = RouteThread::network;
     routes.push_back(std::move(quick));
+    Route watch = simple_route("GET", "/watch", [](const HttpRequest&) { return HttpResponse{}; });
+    watch.scope = KeyScope::observe;
+    routes.push_back(std::move(watch));
     routes.push_back(
         simple_route("GET", "/v1/in-v1", [](const HttpRequest&) { return HttpResponse{}; }));
     // Holds a worker until release_ is set.

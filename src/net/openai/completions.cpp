@@ -93,6 +93,7 @@ ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Rep
 ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, MakeWriter make_writer,
                                const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
+  request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
   TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));

@@ -226,6 +226,7 @@ ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& bo
   request.pooling = TRY(read_pooling(body, *info));
   request.params = TRY(read_params(body, *info));
   request.terms = TRY(read_terms(body));
+  request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
   std::vector<RawPrompt> inputs = TRY(read_prompts(body, "input", kMaxInputs));
   const EmbedPrompt prompt =
       TRY(read_prompt(body, *info, most_embed_tokens(service), inputs.front().is_ids));

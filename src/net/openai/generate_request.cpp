@@ -203,6 +203,15 @@ ApiResult<void> read_notes(const Json& body) {
 
 }  // namespace
 
+ApiResult<std::string> tenant_of(const HttpRequest& http, const std::string& user) {
+  if (http.key_name.empty()) return user;
+  std::string tenant = http.key_name + "/" + user;
+  if (tenant.size() <= kMaxTermBytes) return tenant;
+  return tl::unexpected(
+      bad_request("user", fmt::format("'user' must have at most {} bytes with this key",
+                                      kMaxTermBytes - http.key_name.size() - 1)));
+}
+
 ApiResult<std::string> read_model(const Json& body) {
   const Json* model = find_field(body, "model");
   if (model == nullptr) return std::string();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/api_error.h"
+#include "net/http/message.h"
 #include "net/openai/answer_form.h"
 #include "ruv/conversation.h"
 #include "ruv/engine.h"
@@ -53,6 +54,9 @@ ApiResult<std::string> read_model(const Json& body);
 // The owner and urgency of a request: user, safety_identifier, cache_salt, timeout_ms and priority.
 // Fails: 400.
 ApiResult<ServiceTerms> read_terms(const Json& body);
+// The owner of what a request does: its `user`, apart for each key that has a name. Fails: 400
+// where both together are too long.
+ApiResult<std::string> tenant_of(const HttpRequest& http, const std::string& user);
 // The member `field`: a text, a list of ids, or a list of at most `most` of either; at least one.
 // Fails: 400.
 ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* field, size_t most);

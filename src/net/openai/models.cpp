@@ -34,6 +34,7 @@ Route list_models_route(const OpenAiService& service) {
     return HttpResponse{.body = list.dump()};
   });
   route.thread = RouteThread::network;
+  route.scope = KeyScope::any;
   return route;
 }
 
@@ -44,6 +45,7 @@ Route get_model_route(const OpenAiService& service) {
     return HttpResponse{.body = model_object(service).dump()};
   });
   route.thread = RouteThread::network;
+  route.scope = KeyScope::any;
   return route;
 }
 

@@ -128,6 +128,7 @@ Route openapi_route(const std::vector<Route>& routes) {
       "GET", "/openapi.json",
       [text = document(routes).dump()](const HttpRequest&) { return HttpResponse{.body = text}; });
   route.thread = RouteThread::network;
+  route.scope = KeyScope::any;
   return route;
 }
 

@@ -57,7 +57,10 @@ std::vector<Route> props_routes(const OpenAiService& service) {
       simple_route("GET", "/version", [](const HttpRequest&) {
         return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};
       })};
-  for (Route& route : routes) route.thread = RouteThread::network;
+  for (Route& route : routes) {
+    route.thread = RouteThread::network;
+    route.scope = KeyScope::any;
+  }
   return routes;
 }
 

@@ -59,8 +59,10 @@ ApiResult<void> check_model_of(const OpenAiService& service, const Json& body) {
 }
 
 // Fails: 400 naming the pair whose text is too long.
-ApiResult<PairsCall> read_pairs(const OpenAiService& service, const Json& body,
-                                std::span<const TextPair> pairs, PairKind kind) {
+ApiResult<PairsCall> read_pairs(const ApiCall& api, std::span<const TextPair> pairs,
+                                PairKind kind) {
+  const OpenAiService& service = api.service;
+  const Json& body = api.body;
   PairsCall call;
   const int64_t most = most_embed_tokens(service);
   const int64_t limit = TRY(read_integer(body, "truncate_prompt_tokens", 0, {-1, most}));
@@ -84,6 +86,7 @@ ApiResult<PairsCall> read_pairs(const OpenAiService& service, const Json& body,
   call.request.as_states = call.texts.classified;
   call.request.pooling = call.texts.pooling;
   call.request.terms = TRY(read_terms(body));
+  call.request.terms.tenant = TRY(tenant_of(api.http, call.request.terms.tenant));
   return call;
 }
 
@@ -119,7 +122,7 @@ ApiResult<void> answer_score(const ApiCall& api, const std::shared_ptr<Reply>& r
   for (size_t i = 0; i < second.size(); ++i) {
     pairs.push_back({first[first.size() == 1 ? 0 : i], second[i]});
   }
-  PairsCall call = TRY(read_pairs(service, body, pairs, PairKind::alike));
+  PairsCall call = TRY(read_pairs(api, pairs, PairKind::alike));
   const RankHead head{"score-", service.names.front(), service.unix_time()};
   const auto send = [reply, head, texts = std::move(call.texts), &service](VectorResult result) {
     const std::vector<double> scores = service.text->pair_scores(texts, result.vectors);
@@ -217,7 +220,7 @@ ApiResult<void> answer_rerank(const ApiCall& api, const std::shared_ptr<Reply>& 
   ranking.n_best = TRY(read_integer(body, "top_n", n, {1, INT32_MAX}));
   std::vector<TextPair> pairs;
   for (const std::string& document : documents) pairs.push_back({query->text(), document});
-  PairsCall call = TRY(read_pairs(service, body, pairs, PairKind::document));
+  PairsCall call = TRY(read_pairs(api, pairs, PairKind::document));
   if (TRY(read_flag(body, "return_documents", false))) {
     for (const std::string& text : documents) call.request.n_kept_bytes += text.size();
     ranking.documents = std::move(documents);

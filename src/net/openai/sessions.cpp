@@ -106,8 +106,9 @@ ApiResult<void> read_parameter(std::string_view name, const std::string& value, 
 }
 
 // user, limit and after; unknown parameters are refused.
-ApiResult<SessionQuery> read_query(std::string_view text, bool lists) {
+ApiResult<SessionQuery> read_query(const HttpRequest& http, bool lists) {
   SessionQuery query;
+  std::string_view text = http.query;
   while (!text.empty()) {
     const std::string_view pair = text.substr(0, text.find('&'));
     text.remove_prefix(std::min(pair.size() + 1, text.size()));
@@ -115,13 +116,14 @@ ApiResult<SessionQuery> read_query(std::string_view text, bool lists) {
     const std::string value = decode_percent(pair.substr(std::min(equals + 1, pair.size())));
     TRY(read_parameter(pair.substr(0, equals), value, lists, query));
   }
+  query.user = TRY(tenant_of(http, query.user));
   return query;
 }
 
 // GET /v1/sessions.
 ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& http) {
   const SessionStore* const store = TRY(store_of(service));
-  const SessionQuery query = TRY(read_query(http.query, true));
+  const SessionQuery query = TRY(read_query(http, true));
   const auto limit = static_cast<size_t>(query.limit);
   std::vector<SessionInfo> found = store->list(query.user, query.after, limit + 1);
   const bool has_more = found.size() > limit;
@@ -134,7 +136,7 @@ ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& h
 // GET /v1/sessions/{name}.
 ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& http) {
   const SessionStore* const store = TRY(store_of(service));
-  const SessionQuery query = TRY(read_query(http.query, false));
+  const SessionQuery query = TRY(read_query(http, false));
   const Session session = TRY(answered(store->load(query.user, http.path_tail)));
   Json json = info_json(session.info);
   json["messages"] = messages_json(TRY(answered(read_session_messages(session))));
@@ -146,7 +148,7 @@ ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& r
   const OpenAiService& service = call.service;
   const HttpRequest& http = call.http;
   SessionStore* const store = TRY(store_of(service));
-  const SessionQuery query = TRY(read_query(http.query, false));
+  const SessionQuery query = TRY(read_query(http, false));
   const Conversation conversation = TRY(read_chat(call.body, MessageCheck::members));
   TRY(check_awaited(http));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
@@ -168,7 +170,7 @@ ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& r
 // DELETE /v1/sessions/{name}.
 ApiResult<Json> delete_session(const OpenAiService& service, const HttpRequest& http) {
   SessionStore* const store = TRY(store_of(service));
-  const SessionQuery query = TRY(read_query(http.query, false));
+  const SessionQuery query = TRY(read_query(http, false));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   TRY(answered(store->erase(hold)));
   return Json{{"object", "session.deleted"}, {"name", http.path_tail}, {"deleted", true}};
@@ -178,11 +180,13 @@ using SessionAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpReques
 
 Route session_route(const OpenAiService& service, const char* method, const char* path,
                     SessionAnswer answer) {
-  return simple_route(method, path, [&service, answer](const HttpRequest& http) {
+  Route route = simple_route(method, path, [&service, answer](const HttpRequest& http) {
     const ApiResult<Json> json = answer(service, http);
     if (!json) return error_response(json.error());
     return HttpResponse{.body = json->dump()};
   });
+  route.scope = KeyScope::sessions;
+  return route;
 }
 
 }  // namespace
@@ -279,9 +283,10 @@ Status SessionTurn::save() const {
 }
 
 std::vector<Route> session_routes(const OpenAiService& service) {
+  Route put = api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session);
+  put.scope = KeyScope::sessions;
   return {session_route(service, "GET", "/v1/sessions", list_sessions),
-          session_route(service, "GET", "/v1/sessions/{name}", get_session),
-          api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session),
+          session_route(service, "GET", "/v1/sessions/{name}", get_session), std::move(put),
           session_route(service, "DELETE", "/v1/sessions/{name}", delete_session)};
 }
 
