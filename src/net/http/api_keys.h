@@ -1,6 +1,6 @@
-// ApiKeys: which keys open a server, for what, and how much. Only SHA-256 digests of keys are held, and
-// every key that is sent is compared with all of them in constant time, so that neither a dump of
-// memory nor the time of an answer tells a key. KeyLimits counts what each key used.
+// ApiKeys: which keys open a server, for what, and how much. Only SHA-256 digests of keys are held,
+// and every key that is sent is compared with all of them in constant time, so that neither a dump
+// of memory nor the time of an answer tells a key. KeyLimits counts what each key used.
 #pragma once
 
 #include <array>
