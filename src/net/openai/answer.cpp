@@ -44,7 +44,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     std::string text;
     std::unique_ptr<AnswerReader> reader;  // null: the answer is text
     bool ending = false;                   // the engine was asked to end it
-    int64_t n_tokens = 0;                  // read until then
+    int64_t n_received = 0;                // tokens that came
+    int64_t n_tokens = 0;                  // read until it was
     int64_t n_reasoning_tokens = 0;
     int64_t n_undecided_tokens = 0;       // whose text the reader still holds back
     int64_t n_text_bytes = 0;             // that the model wrote
@@ -59,6 +60,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
 
   void make_writer();
   void note_usage();
+  void note_part();
   Status submit_all();
   void receive(size_t index, const Event& event);
   void count_tokens(Work& work, const Event& event) const;
@@ -101,6 +103,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;
   std::string name_;
+  bool is_submitted_ = false;
   bool over_ = false;  // answered, failed or given up: later events are dropped
 };
 
@@ -127,10 +130,12 @@ void AnswerJob::start() {
     stream_ = false;  // nothing is sent yet, so the status can still say it
     return fail_all(api_error(status));
   }
+  is_submitted_ = true;
   if (stream_) reply_->begin_stream(writer_->stream_type());
   reply_->on_disconnect([self = shared_from_this()] {
     self->over_ = true;
     self->turn_.reset();
+    self->note_part();
     self->cancel_all();
   });
   if (!stream_ || over_) return;
@@ -177,6 +182,7 @@ Status AnswerJob::submit_all() {
 void AnswerJob::receive(size_t index, const Event& event) {
   if (over_) return;
   Work& work = works_[index];
+  work.n_received += std::ssize(event.ids);
   count_tokens(work, event);
   if (event.n_healed_bytes > 0) note_healed(work, event);
   work.n_repair_bytes = event.n_repair_bytes;
@@ -420,8 +426,17 @@ void AnswerJob::note_usage() {
   notes.decode_ms = sum.decode_ms;
 }
 
+// What an answer that does not end has used so far, as its client's limits count it.
+void AnswerJob::note_part() {
+  if (!is_submitted_) return;
+  RequestNotes& notes = reply_->notes();
+  for (const ReadyPrompt& prompt : prompts_) notes.n_prompt_tokens += std::ssize(prompt.ids);
+  for (const Work& work : works_) notes.n_generated_tokens += work.n_received;
+}
+
 void AnswerJob::fail_all(const ApiError& error) {
   over_ = true;
+  note_part();
   reply_->notes().finish = error.code;
   turn_.reset();  // the session is free before the client knows
   cancel_all();

@@ -75,6 +75,30 @@ TEST_F(AnswerTest, ClosingAStreamCancelsItsWork) {
   EXPECT_TRUE(eventually([&] { return idle(); }));
 }
 
+// A client that leaves before the end does not escape its limits.
+TEST_F(AnswerTest, WhatAnAnswerUsedIsNotedWhenItsClientLeaves) {
+  std::mutex mutex;
+  std::vector<RequestRecord> records;
+  start({.on_request = [&](const RequestRecord& record) {
+    const std::lock_guard lock(mutex);
+    records.push_back(record);
+  }});
+  engine_.set_scripts({endless_script(milliseconds(1))});
+  TestClient client(server_->port());
+  client.send(post_bytes(kChat, body_of(true)));
+  ASSERT_TRUE(client.read_until("xxxxx"));
+  client.close();
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return !records.empty();
+  }));
+  EXPECT_TRUE(records[0].is_cut);
+  EXPECT_EQ(records[0].notes.model, "scripted");
+  EXPECT_GT(records[0].notes.n_prompt_tokens, 0);
+  EXPECT_GT(records[0].notes.n_generated_tokens, 0);
+  EXPECT_TRUE(eventually([&] { return idle(); }));
+}
+
 TEST_F(AnswerTest, ClosingAWaitingConnectionCancelsItsWork) {
   start();
   engine_.set_scripts({endless_script(milliseconds(1))});
