@@ -82,12 +82,15 @@ class ByteText final : public ModelText {
   }
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     TokenizedText out;
-    const std::string_view end = "<end>";
     for (uint32_t at = 0; at < text.size();) {
-      const bool special = options.parse_special && text.substr(at).starts_with(end);
-      const uint32_t size = special ? 5 : 1;
+      uint32_t size = 1;
+      uint64_t id = static_cast<unsigned char>(text[at]);
+      for (size_t i = 0; options.parse_special && i < marks_.size(); ++i) {
+        if (!text.substr(at).starts_with(marks_[i])) continue;
+        size = static_cast<uint32_t>(marks_[i].size());
+        id = 256 + i;
+      }
       ++out.n_tokens;
-      const uint64_t id = special ? 256 : static_cast<unsigned char>(text[at]);
       if (!options.count_only) out.log.ids.push(id);
       if (options.with_spans) out.log.spans.push({at, at + size});
       at += size;
@@ -133,6 +136,11 @@ class ByteText final : public ModelText {
   }
   const ModelInfo& info() const override { return info_; }
   const AnswerFormat& format() const override { return format_; }
+  // Names of the tokens from 257 on, as models of code have them.
+  void set_marks(std::vector<std::string> marks) {
+    marks_.resize(1);
+    marks_.insert(marks_.end(), marks.begin(), marks.end());
+  }
   // The model calls tools in this dialect.
   void set_format(AnswerFormat format, std::string tail) {
     format_ = std::move(format);
@@ -140,6 +148,7 @@ class ByteText final : public ModelText {
   }
 
  private:
+  std::vector<std::string> marks_ = {"<end>"};
   AnswerFormat format_;
   std::string tail_;  // what prompts end with, as the template wrote it
   ModelInfo info_;

@@ -42,7 +42,9 @@ constexpr std::array kOllamaGenerateFields{
     kStream,
     kThink,
     kKeepAlive,
-    FieldRow{"suffix", kUnsupported, "", R"([""])"},
+    FieldRow{"suffix", kHonoured,
+             "a text: the answer fills the gap between the prompt and it; not with system",
+             R"([""])"},
     FieldRow{"images", kUnsupported, "", "[[]]"},
     FieldRow{"template", kUnsupported, "the model's own is used", R"([""])"},
     FieldRow{"context", kUnsupported, "prefixes are kept without it", "[[]]"},
@@ -271,6 +273,7 @@ ApiResult<Json> raw_of_generate(const Json& body, int64_t n_ctx) {
   const Json* prompt = find_field(body, "prompt");
   if (!prompt->is_string()) return wrong_type("prompt", "a string", *prompt);
   Json raw = {{"prompt", *prompt}};
+  if (const Json* suffix = find_field(body, "suffix")) raw["suffix"] = *suffix;
   TRY(read_common(body, n_ctx, raw));
   return raw;
 }

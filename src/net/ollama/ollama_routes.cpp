@@ -37,7 +37,8 @@ ApiResult<void> answer_generate(const ApiCall& call, const std::shared_ptr<Reply
   }
   const int64_t n_ctx = call.service.engine->n_ctx();
   MakeWriter writer = ollama_writer(OllamaRoute::generate);
-  if (TRY(read_flag(call.body, "raw", false))) {
+  const bool has_gap = find_field(call.body, "suffix") != nullptr;
+  if (has_gap || TRY(read_flag(call.body, "raw", false))) {
     const Json raw = TRY(raw_of_generate(call.body, n_ctx));
     return answer_prompts(call, TRY(read_completion_request(raw, call.service.usual)),
                           std::move(writer), reply);

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "net/openai/answer.h"
 #include "net/openai/api_route.h"
+#include "net/openai/fill_in.h"
 #include "net/openai/openai_writer.h"
 #include "net/openai/prompt_answer.h"
 #include "net/openai/token_text.h"
@@ -81,6 +82,25 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   return ready;
 }
 
+// Prompts with a gap before the suffix. What ends a gap is not part of the answer.
+ApiResult<std::vector<ReadyPrompt>> gap_prompts(const OpenAiService& service,
+                                                GenerateRequest& request) {
+  const std::optional<FillMarks> marks = fill_marks(*service.text);
+  if (!marks) {
+    return tl::unexpected(bad_request(
+        "suffix", "'suffix': the model's vocabulary has no tokens for gaps", "unsupported_field"));
+  }
+  std::vector<ReadyPrompt> prompts;
+  for (const RawPrompt& raw : request.prompts) {
+    ReadyPrompt ready{.ids = TRY(fill_prompt(*service.text, *marks, raw.text, request.suffix))};
+    TRY(check_prompt(service, ready.ids, "prompt"));
+    if (request.echo) ready.echo = raw.text;
+    prompts.push_back(std::move(ready));
+  }
+  std::ranges::copy(marks->ends, std::back_inserter(request.params.stop_tokens));
+  return prompts;
+}
+
 ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   static const CompletionShape kShape;
   return answer_prompts(call, TRY(read_completion_request(call.body, call.service.usual)),
@@ -98,7 +118,9 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));
   std::vector<ReadyPrompt> prompts;
+  if (!request.suffix.empty()) prompts = TRY(gap_prompts(service, request));
   for (const RawPrompt& raw : request.prompts) {
+    if (!request.suffix.empty()) break;
     TRY(check_awaited(call.http));
     prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
   }

@@ -179,10 +179,13 @@ constexpr auto kCompletionFields = joined_rows(
         FieldRow{"max_tokens", kHonoured,
                  "tokens to generate at most; absent: until the context is full", "[-1]"},
         FieldRow{"n_predict", kHonoured, "another name of max_tokens", "[-1]"},
+        FieldRow{"suffix", kHonoured,
+                 "a text: the answer fills the gap between the prompt and it, for models that were "
+                 "trained for that",
+                 R"([""])"},
         FieldRow{"echo", kHonoured, "true: the text begins with the prompt; not with logprobs"},
         FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
         FieldRow{"best_of", kUnsupported, "", "[1]"},
-        FieldRow{"suffix", kUnsupported, "", R"([""])"},
         FieldRow{"add_special_tokens", kUnsupported, "", "[true]"},
     });
 

@@ -347,11 +347,25 @@ ApiResult<GenerateRequest> read_chat_request(const Json& json, const GeneratePar
   return request;
 }
 
+ApiResult<void> read_suffix(const Json& body, GenerateRequest& request) {
+  const Json* suffix = find_field(body, "suffix");
+  if (suffix == nullptr) return {};
+  if (!suffix->is_string()) return wrong_type("suffix", "a string", *suffix);
+  request.suffix = suffix->get<std::string>();
+  for (const RawPrompt& prompt : request.prompts) {
+    if (!prompt.is_ids) continue;
+    return tl::unexpected(bad_request("suffix", "'suffix' needs prompts that are texts"));
+  }
+  if (!request.params.token_healing) return {};
+  return tl::unexpected(bad_request("suffix", "'suffix' cannot be combined with 'token_healing'"));
+}
+
 // The same for raw prompts.
 ApiResult<GenerateRequest> read_completion_request(const Json& json, const GenerateParams& usual) {
   GenerateRequest request = TRY(read_shared(json, usual));
   request.prompts = TRY(read_prompts(json, "prompt", kMaxChoices));
   request.echo = TRY(read_flag(json, "echo", false));
+  TRY(read_suffix(json, request));
   request.params.n_logprobs =
       static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, range_of(row_of("logprobs")))));
   if (request.echo && request.params.n_logprobs >= 0) {

@@ -34,6 +34,7 @@ struct GenerateRequest {
   std::shared_ptr<const LoadedForm> loaded = {};  // the same, once it was read
   bool echo = false;                              // completions only
   std::vector<RawPrompt> prompts;                 // completions only, at least one
+  std::string suffix;                             // completions only; empty: there is no gap
   Conversation conversation;                      // chat only
   std::string session;                            // chat only; empty: none
   // Chat only. Whether the answer may call the conversation's tools, and whether more than once.

@@ -53,7 +53,9 @@ Script to_script(const Json& json) {
 // What the engine was asked, where it differs from what the API asks by default.
 Json asked(const Request& request) {
   std::string prompt;
-  for (const Token id : request.prompt) prompt += static_cast<char>(id);
+  for (const Token id : request.prompt) {
+    prompt += id < 256 ? std::string(1, static_cast<char>(id)) : fmt::format("[{}]", id);
+  }
   Json json = {{"prompt", prompt}};
   const ServiceTerms& terms = request.terms;
   const auto note = [&](const char* name, const auto& value, const auto& ordinary) {
@@ -209,6 +211,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
     if (one.value("cannot_rank", false)) text_.refuse_ranking();
     service_.lenient = one.value("lenient", false);
     set_format(text_, one.value("format", Json::object()));
+    text_.set_marks(one.value("marks", std::vector<std::string>()));
     TestClient client(server_->port());
     const TestResponse response = client.ask(request_bytes(one.at("request")));
     Json answer = {{"status", response.status}};
