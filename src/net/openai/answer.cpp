@@ -467,6 +467,7 @@ bool AnswerJob::write(std::string bytes) {
 // Token counts of all choices, and the times of the slowest.
 AnswerUsage AnswerJob::usage() const {
   AnswerUsage sum;
+  for (const ReadyPrompt& prompt : prompts_) sum.n_cut_tokens += prompt.n_cut;
   for (size_t i = 0; i < works_.size(); ++i) {
     const Timings& t = works_[i].timings;
     sum.n_generated_tokens += t.n_generated_tokens;
@@ -522,6 +523,15 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
   }
   const int64_t n_vocab = service.text->info().n_vocab;
   return check_known(ids, n_vocab, field);
+}
+
+void cut_prompt(const OpenAiService& service, const GenerateRequest& request, ReadyPrompt& prompt) {
+  if (request.max_prompt_tokens == 0) return;
+  const int64_t room = service.engine->n_ctx() - 1;
+  const int64_t most =
+      request.max_prompt_tokens < 0 ? room : std::min(room, request.max_prompt_tokens);
+  prompt.n_cut = std::max<int64_t>(0, std::ssize(prompt.ids) - most);
+  prompt.ids.erase(prompt.ids.begin(), prompt.ids.begin() + prompt.n_cut);
 }
 
 ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request) {

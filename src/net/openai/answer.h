@@ -17,6 +17,7 @@ namespace ruv {
 // A prompt in tokens, ready for the engine.
 struct ReadyPrompt {
   std::vector<Token> ids;
+  int64_t n_cut = 0;      // tokens that it lost at its beginning
   std::string echo = {};  // put before the answer's text
   // Tokens at the start that token healing keeps.
   int64_t n_fixed = 0;
@@ -30,6 +31,8 @@ struct ReadyPrompt {
 // an id outside the vocabulary. `field` is named in the error.
 ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Token>& ids,
                              const std::string& field);
+// Drops the beginning of a prompt that is longer than the request allows.
+void cut_prompt(const OpenAiService& service, const GenerateRequest& request, ReadyPrompt& prompt);
 // Reads the form that the request asks for. Fails: 400 naming the field.
 ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request);
 // Ids of logit_bias and stop_token_ids. Fails: 400, naming the field.

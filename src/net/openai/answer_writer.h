@@ -72,6 +72,7 @@ struct FinishedChoice {
 // Sums over all choices; times are those of the slowest. A prompt with several answers counts once.
 struct AnswerUsage : Timings {
   int64_t n_reasoning_tokens = 0;  // of the generated ones, with the marks around reasoning
+  int64_t n_cut_tokens = 0;        // that prompts lost, as the request wanted
 };
 
 // One object for each answer, used on the network thread only.

@@ -138,11 +138,12 @@ ApiResult<void> answer_conversation(const ApiCall& call, GenerateRequest request
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
   TRY(check_awaited(call.http));
   ChatPrompt prompt = TRY(conversation_prompt(service, request));
-  TRY(check_prompt(service, prompt.ids, "messages"));
-  TRY(set_answer_form(service, prompt.tail, request));
-  const AnswerFormat& format = service.text->format();
   std::vector<ReadyPrompt> prompts(1);
   prompts[0].ids = std::move(prompt.ids);
+  cut_prompt(service, request, prompts[0]);
+  TRY(check_prompt(service, prompts[0].ids, "messages"));
+  TRY(set_answer_form(service, prompt.tail, request));
+  const AnswerFormat& format = service.text->format();
   prompts[0].n_fixed = prompt.n_fixed;
   prompts[0].reading = TRY(reading_of(format, request, prompt.tail));
   if (prompts[0].reading != nullptr) request.params.shown_tokens = format.shown;

@@ -62,7 +62,8 @@ class CompletionShape final : public ChoiceShape {
   }
 };
 
-ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPrompt& raw, bool echo) {
+ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPrompt& raw,
+                                    const GenerateRequest& request) {
   ReadyPrompt ready{.ids = raw.ids};
   if (!raw.is_ids) {
     // Control tokens written out become their ids: a raw prompt is written by a program.
@@ -70,8 +71,9 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
     if (!encoded) return tl::unexpected(api_error(encoded.error(), "prompt"));
     ready.ids = encoded->ids();
   }
+  cut_prompt(service, request, ready);
   TRY(check_prompt(service, ready.ids, "prompt"));
-  if (!echo) return ready;
+  if (!request.echo) return ready;
   if (!raw.is_ids) {
     ready.echo = raw.text;
     return ready;
@@ -122,7 +124,7 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
   for (const RawPrompt& raw : request.prompts) {
     if (!request.suffix.empty()) break;
     TRY(check_awaited(call.http));
-    prompts.push_back(TRY(ready_prompt(service, raw, request.echo)));
+    prompts.push_back(TRY(ready_prompt(service, raw, request)));
   }
   answer_request(service, std::move(make_writer), request, std::move(prompts), reply);
   return {};

@@ -35,6 +35,10 @@ constexpr std::array kSharedFields{
              "up to 64 ids; the answer ends at one, besides the model's own end tokens"},
     FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},
     FieldRow{"repeat_last_n", kHonoured, "another name of repetition_window"},
+    FieldRow{
+        "truncate_prompt_tokens", kHonoured,
+        "longer prompts lose their beginning, so that they are this many tokens; -1: as many as "
+        "the context holds beside one of the answer; usage says how many were lost"},
     FieldRow{"include_stop_str_in_output", kHonoured, "another name of include_stop"},
     FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
     FieldRow{"user", kHonoured,
@@ -99,7 +103,6 @@ constexpr std::array kForeignFields{
     FieldRow{"skip_special_tokens", kUnsupported, "", "[true]"},
     FieldRow{"spaces_between_special_tokens", kUnsupported, "", "[true, false]"},
     FieldRow{"prompt_logprobs", kUnsupported, ""},
-    FieldRow{"truncate_prompt_tokens", kUnsupported, ""},
     FieldRow{"bad_words", kUnsupported, "", "[[]]"},
     FieldRow{"allowed_token_ids", kUnsupported, ""},
     FieldRow{"logits_processors", kUnsupported, "", "[[]]"},

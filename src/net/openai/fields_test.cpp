@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -13,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "net/openai/generate_request.h"
+#include "net/openai/service.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -208,6 +210,26 @@ std::string option_lines() {
   return text;
 }
 
+const char* scope_words(const Route& route) {
+  if (!route.needs_key) return "none is asked for";
+  constexpr const char* kNames[] = {"any", "infer", "sessions", "observe"};
+  return kNames[static_cast<size_t>(route.scope)];
+}
+
+// Every route, whichever API it belongs to.
+std::string route_lines() {
+  std::vector<std::string> lines;
+  for (const Route& route : api_routes({})) {
+    lines.push_back(fmt::format("| `{} {}` | {} | {} |\n", route.method, route.path,
+                                scope_words(route),
+                                route.body_table.empty() ? "" : "`" + route.body_table + "`"));
+  }
+  std::ranges::sort(lines);
+  std::string text = "| endpoint | scope of the key | fields |\n|---|---|---|\n";
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 std::string error_lines() {
   std::string text;
   for (const ErrorRow& row : error_table()) {
@@ -271,6 +293,7 @@ TEST(HttpPage, HoldsTheTables) {
   fresh = with_section(fresh, "message refused", refused_lines(message_fields()));
   fresh = with_section(fresh, "options",
                        "| field | range | meaning |\n|---|---|---|\n" + option_lines());
+  fresh = with_section(fresh, "routes", route_lines());
   fresh = with_section(fresh, "errors",
                        "| status | type | code | cause |\n|---|---|---|---|\n" + error_lines());
   settle_page(path, page, fresh);

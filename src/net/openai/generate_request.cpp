@@ -242,6 +242,20 @@ ApiResult<ServiceTerms> read_terms(const Json& body) {
 
 namespace {
 
+ApiResult<void> read_truncation(const Json& body, GenerateRequest& request) {
+  constexpr const char* kField = "truncate_prompt_tokens";
+  const Json* value = find_field(body, kField);
+  if (value == nullptr) return {};
+  request.max_prompt_tokens = TRY(integer_within(kField, *value, {-1, INT32_MAX}));
+  if (request.max_prompt_tokens == 0) {
+    return tl::unexpected(
+        bad_request(kField, fmt::format("'{}' must be -1 or at least 1", kField)));
+  }
+  if (!request.params.token_healing) return {};
+  return tl::unexpected(
+      bad_request(kField, fmt::format("'{}' cannot be combined with 'token_healing'", kField)));
+}
+
 // What both endpoints share.
 ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& usual) {
   GenerateRequest request;
@@ -257,6 +271,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& u
   request.terms = TRY(read_terms(body));
   request.form = TRY(read_answer_form(body));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
+  TRY(read_truncation(body, request));
   TRY(read_seed(body, request.n, request.params));
   return request;
 }

@@ -27,6 +27,8 @@ struct GenerateRequest {
   std::string model;  // empty: the server's own
   GenerateParams params;
   int64_t n = 1;
+  // Longer prompts lose their beginning; -1: as many tokens as the context allows, 0: none is cut.
+  int64_t max_prompt_tokens = 0;
   bool stream = false;
   bool include_usage = false;
   ServiceTerms terms;

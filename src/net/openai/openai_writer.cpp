@@ -13,15 +13,20 @@ constexpr size_t kMaxNotes = 64;
 
 // OpenAI's counts; `miss` is ours.
 Json usage_json(const AnswerUsage& usage) {
-  return {{"prompt_tokens", usage.n_prompt_tokens},
-          {"completion_tokens", usage.n_generated_tokens},
-          {"total_tokens", usage.n_prompt_tokens + usage.n_generated_tokens},
-          {"prompt_tokens_details",
-           {{"cached_tokens", usage.n_cached_tokens}, {"miss", cache_miss_name(usage.cache_miss)}}},
-          {"completion_tokens_details",
-           {{"reasoning_tokens", usage.n_reasoning_tokens},
-            {"accepted_prediction_tokens", usage.n_accepted_tokens},
-            {"rejected_prediction_tokens", usage.n_drafted_tokens - usage.n_accepted_tokens}}}};
+  Json json = {
+      {"prompt_tokens", usage.n_prompt_tokens},
+      {"completion_tokens", usage.n_generated_tokens},
+      {"total_tokens", usage.n_prompt_tokens + usage.n_generated_tokens},
+      {"prompt_tokens_details",
+       {{"cached_tokens", usage.n_cached_tokens}, {"miss", cache_miss_name(usage.cache_miss)}}},
+      {"completion_tokens_details",
+       {{"reasoning_tokens", usage.n_reasoning_tokens},
+        {"accepted_prediction_tokens", usage.n_accepted_tokens},
+        {"rejected_prediction_tokens", usage.n_drafted_tokens - usage.n_accepted_tokens}}}};
+  if (usage.n_cut_tokens > 0) {
+    json["prompt_tokens_details"]["truncated_tokens"] = usage.n_cut_tokens;
+  }
+  return json;
 }
 
 // Frames around what the shape writes.
