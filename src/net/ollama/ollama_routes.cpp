@@ -169,15 +169,16 @@ std::vector<Route> ollama_routes(const OpenAiService& service) {
   std::vector<Route> routes{
       simple_route("GET", "/api/tags",
                    [&service](const HttpRequest&) {
-                     const Json list = {{"models", {model_json(service)}}};
+                     const Json list = {{"models", Json::array({model_json(service)})}};
                      return HttpResponse{.body = list.dump()};
                    }),
-      simple_route("GET", "/api/ps",
-                   [&service](const HttpRequest&) {
-                     Json model = model_json(service);
-                     model["context_length"] = service.engine->n_ctx();
-                     return HttpResponse{.body = Json{{"models", {std::move(model)}}}.dump()};
-                   }),
+      simple_route(
+          "GET", "/api/ps",
+          [&service](const HttpRequest&) {
+            Json model = model_json(service);
+            model["context_length"] = service.engine->n_ctx();
+            return HttpResponse{.body = Json{{"models", Json::array({std::move(model)})}}.dump()};
+          }),
       simple_route("GET", "/api/version",
                    [](const HttpRequest&) {
                      return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};

@@ -68,8 +68,8 @@ Json operation_json(const Route& route) {
   const size_t brace = route.path.find('{');
   if (brace != std::string::npos) {
     const std::string name = route.path.substr(brace + 1, route.path.size() - brace - 2);
-    operation["parameters"] = {
-        Json{{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}};
+    operation["parameters"].push_back(
+        Json{{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
   }
   if (!route.body_table.empty()) {
     operation["requestBody"] = {
@@ -118,7 +118,7 @@ Json document(const std::vector<Route>& routes) {
           {"components",
            {{"schemas", std::move(schemas)},
             {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
-          {"security", {Json{{"key", Json::array()}}}}};
+          {"security", Json::array({Json{{"key", Json::array()}}})}};
 }
 
 }  // namespace

@@ -297,9 +297,10 @@ const BodyTable& responses_fields() { return kResponses; }
 Json input_items(const Json& body) {
   const Json& input = body.at("input");
   if (!input.is_string()) return input;
-  return Json::array({Json{{"type", "message"},
-                           {"role", "user"},
-                           {"content", {Json{{"type", "input_text"}, {"text", input}}}}}});
+  return Json::array(
+      {Json{{"type", "message"},
+            {"role", "user"},
+            {"content", Json::array({Json{{"type", "input_text"}, {"text", input}}})}}});
 }
 
 // Options keep their names; the rest is renamed or taken apart.

@@ -27,7 +27,7 @@ ApiResult<Json> with_instructions(const Json& body, const Json& chat) {
   const Json* instructions = find_field(body, "instructions");
   if (instructions == nullptr) return chat;
   if (!instructions->is_string()) return wrong_type("instructions", "a string", *instructions);
-  Json messages = {Json{{"role", "system"}, {"content", *instructions}}};
+  Json messages = Json::array({Json{{"role", "system"}, {"content", *instructions}}});
   for (const Json& message : chat.at("messages")) messages.push_back(message);
   Json whole = chat;
   whole["messages"] = std::move(messages);

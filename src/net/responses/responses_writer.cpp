@@ -18,11 +18,10 @@ Json message_item(const std::string& id, std::string_view text, const char* stat
           {"type", "message"},
           {"status", status},
           {"role", "assistant"},
-          {"content",
-           {Json{{"type", "output_text"},
-                 {"text", text},
-                 {"annotations", Json::array()},
-                 {"logprobs", Json::array()}}}}};
+          {"content", Json::array({Json{{"type", "output_text"},
+                                        {"text", text},
+                                        {"annotations", Json::array()},
+                                        {"logprobs", Json::array()}}})}};
 }
 
 // Reasoning in plain text.
@@ -31,7 +30,7 @@ Json reasoning_item(const std::string& id, std::string_view text, const char* st
           {"type", "reasoning"},
           {"status", status},
           {"summary", Json::array()},
-          {"content", {Json{{"type", "reasoning_text"}, {"text", text}}}}};
+          {"content", Json::array({Json{{"type", "reasoning_text"}, {"text", text}}})}};
 }
 
 // One call; its own id is not that of the call.
