@@ -114,7 +114,8 @@ Status add_prompt(const Model& model, const TextPair& pair, int64_t max_tokens, 
                   "max_tokens: {} leave no room for the second text beside {} others", max_tokens,
                   ids.size());
     }
-    second.erase(second.end() - std::min(std::ssize(second), too_many()), second.end());
+    const int64_t n_cut = std::min<int64_t>(std::ssize(second), too_many());
+    second.erase(second.end() - static_cast<std::ptrdiff_t>(n_cut), second.end());
     kept = model.tokenizer->decode(second, false);
     kept.resize(whole_utf8_prefix(kept));
     ids = TRY(encoded_prompt(model, {pair.first, kept}));
