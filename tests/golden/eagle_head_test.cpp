@@ -2,7 +2,6 @@
 // logits after all rows of a text that was read at once or in parts, and of one draft further; what
 // such a head is not used for, and damaged ones.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <functional>
 
@@ -13,14 +12,12 @@
 #include "format/quantize.h"
 #include "model/examine.h"
 #include "ruv/model.h"
-#include "test_head_text.h"
+#include "test_head_files.h"
 
 namespace ruv {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kBound = 2e-4;  // of the logits' standard deviation
 
 Json eagle_goldens() {
   const std::string path = RUV_SOURCE_DIR "/tests/golden/heads/eagle.json";
@@ -158,49 +155,18 @@ class HeadGguf {
   std::vector<GoldenTensor> tensors_;
 };
 
-class EagleHeads : public testing::Test {
+class EagleHeads : public HeadFiles {
  protected:
-  EagleHeads() { fs::create_directories(root_); }
-  ~EagleHeads() override { fs::remove_all(root_); }
-
-  std::string model_path() const { return root_ + "/model"; }
-  std::string head_path() const { return root_ + "/head"; }
-  void write(const Json& golden) const {
-    fs::remove_all(model_path());
-    write_folder(model_path(), golden);
-    write_head(golden.at("head"));
-  }
-  void write_head(const Json& head) const {
-    fs::remove_all(head_path());
-    write_head_folder(head_path(), head);
-  }
-  Result<std::shared_ptr<const Model>> load(const std::string& packed = {}) const {
-    LoadOptions options;
-    options.n_threads = 1;
-    options.draft_head_file = head_path();
-    options.packed_cache_dir = packed;
-    options.packed_cache_min_bytes = 0;
-    return load_model(model_path(), options);
-  }
-  // Loading with the head fails, and says this.
-  void expect_refused(std::string_view part) const {
-    const auto model = load();
-    ASSERT_FALSE(model) << part;
-    EXPECT_NE(model.error().message().find(part), std::string::npos) << model.error().message();
-    EXPECT_NE(model.error().message().find(head_path()), std::string::npos);
-  }
   void expect_answers(const Model& model, const Json& golden) const {
     ASSERT_NE(model.head, nullptr);
     for (const Json& answer : golden.at("answers")) {
       const std::vector<Token> ids = prompt_of(golden, answer.at("length").get<size_t>());
       const auto drafted = answer.at("drafted").get<Token>();
       const Rows whole = HeadText(model).logits(ids, drafted, 128);
-      EXPECT_LE(worst_gap(whole, answer), kBound) << ids.size() << " ids";
+      EXPECT_LE(worst_gap(whole, answer), kHeadBound) << ids.size() << " ids";
       EXPECT_EQ(HeadText(model).logits(ids, drafted, 7), whole);
     }
   }
-
-  std::string root_ = testing::TempDir() + "ruv_eagle_" + std::to_string(getpid());
 };
 
 TEST_F(EagleHeads, LogitsAreThoseOfTheReference) {

@@ -2,7 +2,6 @@
 // logits of all heads after rows of a text that was read at once or in parts; what such heads are
 // not used for, and damaged ones.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -12,14 +11,12 @@
 #include "format/quantize.h"
 #include "model/examine.h"
 #include "ruv/model.h"
-#include "test_head_text.h"
+#include "test_head_files.h"
 
 namespace ruv {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kBound = 2e-4;  // of the logits' standard deviation
 
 Json medusa_goldens() {
   const std::string path = RUV_SOURCE_DIR "/tests/golden/heads/medusa.json";
@@ -33,37 +30,8 @@ Json medusa_golden(std::string_view name) {
   return {};
 }
 
-class MedusaHeads : public testing::Test {
+class MedusaHeads : public HeadFiles {
  protected:
-  MedusaHeads() { fs::create_directories(root_); }
-  ~MedusaHeads() override { fs::remove_all(root_); }
-
-  std::string model_path() const { return root_ + "/model"; }
-  std::string head_path() const { return root_ + "/head"; }
-  void write(const Json& golden) const {
-    fs::remove_all(model_path());
-    write_folder(model_path(), golden);
-    write_head(golden.at("head"));
-  }
-  void write_head(const Json& head) const {
-    fs::remove_all(head_path());
-    write_head_folder(head_path(), head);
-  }
-  Result<std::shared_ptr<const Model>> load(const std::string& packed = {}) const {
-    LoadOptions options;
-    options.n_threads = 1;
-    options.draft_head_file = head_path();
-    options.packed_cache_dir = packed;
-    options.packed_cache_min_bytes = 0;
-    return load_model(model_path(), options);
-  }
-  // Loading with the heads fails, and says this.
-  void expect_refused(std::string_view part) const {
-    const auto model = load();
-    ASSERT_FALSE(model) << part;
-    EXPECT_NE(model.error().message().find(part), std::string::npos) << model.error().message();
-    EXPECT_NE(model.error().message().find(head_path()), std::string::npos);
-  }
   // The golden with this member of the heads' config is refused, and says this.
   void refuse(Json golden, const char* key, const Json& value, std::string_view part) const {
     SCOPED_TRACE(key);
@@ -80,13 +48,12 @@ class MedusaHeads : public testing::Test {
       for (size_t i = 0; i < heads.size(); ++i) {
         const auto ahead = static_cast<int64_t>(i);
         const Rows whole = HeadText(model).logits_ahead(ids, ahead, 128);
-        EXPECT_LE(worst_gap(whole, answer, heads[i]), kBound) << ids.size() << " ids, head " << i;
+        EXPECT_LE(worst_gap(whole, answer, heads[i]), kHeadBound)
+            << ids.size() << " ids, head " << i;
         EXPECT_EQ(HeadText(model).logits_ahead(ids, ahead, 7), whole);
       }
     }
   }
-
-  std::string root_ = testing::TempDir() + "ruv_medusa_" + std::to_string(getpid());
 };
 
 TEST_F(MedusaHeads, LogitsAreThoseOfTheReference) {
