@@ -3,19 +3,11 @@
 
 Usage: anthropic_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
-import argparse
-import sys
 import unittest
 
-SKIP = 77
-try:
-    import anthropic
-except ImportError:
-    print("skipped: the Python package 'anthropic' is missing; "
-          "install tests/e2e/requirements.txt with pip")
-    sys.exit(SKIP)
+from server import Server, need_package, run_tests
 
-from server import Server, find_model
+anthropic = need_package("anthropic")
 
 ABOUT = [{"role": "user", "content": "Tell me about yourself."}]
 WEATHER = {"name": "get_weather", "description": "Weather of a city.",
@@ -108,19 +100,5 @@ class MessagesTest(unittest.TestCase):
                 self.assertTrue(client.messages.create(model="nano", max_tokens=3, messages=ABOUT))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Server.binary = arguments.binary
-    Server.model = find_model(arguments.source)
-    if not Server.model:
-        print("skipped: no model")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *arguments.tests], verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests()

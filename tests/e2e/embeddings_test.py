@@ -11,8 +11,8 @@ import math
 import struct
 import subprocess
 
-from serve_test import ServeTest, main
-from server import Server
+from serve_test import ServeTest
+from server import Server, run_tests
 
 
 class Embeddings(ServeTest):
@@ -105,4 +105,4 @@ class Embeddings(ServeTest):
 
 
 if __name__ == "__main__":
-    main()
+    run_tests()

@@ -3,19 +3,11 @@
 
 Usage: ollama_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
-import argparse
-import sys
 import unittest
 
-SKIP = 77
-try:
-    import ollama
-except ImportError:
-    print("skipped: the Python package 'ollama' is missing; "
-          "install tests/e2e/requirements.txt with pip")
-    sys.exit(SKIP)
+from server import Server, need_package, run_tests
 
-from server import Server, find_model
+ollama = need_package("ollama")
 
 ABOUT = [{"role": "user", "content": "Tell me about yourself."}]
 GREEDY = {"temperature": 0, "num_predict": 40}
@@ -103,19 +95,5 @@ class OllamaTest(unittest.TestCase):
             self.client.chat(model="nano", messages=ABOUT, options={"num_ctx": 10 ** 6})
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Server.binary = arguments.binary
-    Server.model = find_model(arguments.source)
-    if not Server.model:
-        print("skipped: no model")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *arguments.tests], verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests()

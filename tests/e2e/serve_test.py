@@ -3,7 +3,6 @@
 
 Usage: serve_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
-import argparse
 import concurrent.futures
 import json
 import math
@@ -12,20 +11,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-SKIP = 77
-try:
-    import openai
-except ImportError:
-    print("skipped: the Python package 'openai' is missing; "
-          "install tests/e2e/requirements.txt with pip")
-    sys.exit(SKIP)
+from server import Server, need_package, run_tests
 
-from server import Server, find_model
+openai = need_package("openai")
 
 USER = [{"role": "user", "content": "Tell me about yourself."}]
 CHAT = "/v1/chat/completions"
@@ -729,19 +721,5 @@ class Life(unittest.TestCase):
             self.assertTrue(done.stderr)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Server.binary = arguments.binary
-    Server.model = find_model(arguments.source)
-    if not Server.model:
-        print("skipped: there is no model; models/ruvltra-nano-q8_0.gguf is missing")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], "-v", *arguments.tests])
-
-
 if __name__ == "__main__":
-    main()
+    run_tests()

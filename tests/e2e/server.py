@@ -1,14 +1,18 @@
 """Starts `ruvllm serve` for tests, and asks it over plain sockets."""
+import argparse
 import json
 import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
+import unittest
 import urllib.error
 import urllib.request
 
 START_TIMEOUT_S = 60
+SKIP = 77
 
 
 class Server:
@@ -107,3 +111,28 @@ def find_model(source):
         if os.path.exists(path):
             return path
     return None
+
+
+def run_tests():
+    """The tests of the program that is run, with the binary and model that its arguments name."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    Server.binary = arguments.binary
+    Server.model = find_model(arguments.source)
+    if not Server.model:
+        print("skipped: there is no model; models/ruvltra-nano-q8_0.gguf is missing")
+        sys.exit(SKIP)
+    unittest.main(argv=[sys.argv[0], "-v", *arguments.tests])
+
+
+def need_package(name):
+    """The package, or the end with the code of a skipped test."""
+    try:
+        return __import__(name)
+    except ImportError:
+        print(f"skipped: the Python package '{name}' is missing; "
+              "install tests/e2e/requirements.txt with pip")
+        sys.exit(SKIP)
