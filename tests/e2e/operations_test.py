@@ -3,22 +3,19 @@
 
 Usage: operations_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
-import argparse
 import hashlib
 import json
 import os
 import re
 import signal
-import sys
 import tempfile
 import time
 import unittest
 import urllib.error
 import urllib.request
 
-from server import Server, find_model
+from server import Server, run_tests
 
-SKIP = 77
 CHAT = "/v1/chat/completions"
 HI = [{"role": "user", "content": "hi, this is a secret"}]
 
@@ -161,6 +158,11 @@ class Keys(unittest.TestCase):
                                                        for line in server.said)))
                 self.assertEqual(self.status(server, "/v1/models", "third")[0], 200)
 
+    def test_without_a_file_a_hangup_ends_the_server(self):
+        with Server() as server:
+            server.process.send_signal(signal.SIGHUP)
+            self.assertEqual(server.process.wait(timeout=60), -signal.SIGHUP)
+
     def test_a_file_without_keys_is_refused(self):
         with tempfile.NamedTemporaryFile("w", suffix=".keys") as file:
             file.write("# none\n")
@@ -198,19 +200,5 @@ class Properties(unittest.TestCase):
             self.assertGreater(len(warm), 1)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Server.binary = arguments.binary
-    Server.model = find_model(arguments.source)
-    if not Server.model:
-        print("skipped: no model")
-        sys.exit(SKIP)
-    unittest.main(argv=[sys.argv[0], *arguments.tests], verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests()

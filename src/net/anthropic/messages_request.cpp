@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 
 #include "base/json.h"
 #include "net/anthropic/messages.h"
+#include "net/openai/translate.h"
 
 namespace ruv {
 namespace {
@@ -79,15 +81,6 @@ constexpr FieldRow kOwnToolRows[] = {
 tl::unexpected<ApiError> not_there(const std::string& field, const std::string& why) {
   return tl::unexpected(
       bad_request(field, fmt::format("'{}' {}", field, why), "unsupported_field"));
-}
-
-// A member that must be a text.
-ApiResult<std::string> text_member(const Json& object, const char* name, const std::string& where) {
-  const std::string field = fmt::format("{}.{}", where, name);
-  const Json* value = find_field(object, name);
-  if (value == nullptr) return missing_field(field);
-  if (!value->is_string()) return wrong_type(field, "a string", *value);
-  return value->get<std::string>();
 }
 
 // The type of a block, which is an object.
@@ -329,16 +322,13 @@ ApiResult<void> read_metadata(const Json& metadata, Json& chat) {
   return {};
 }
 
-// Names of chat requests and what they are made of.
-struct FieldName {
-  std::string_view chat, ours;
-};
-constexpr FieldName kNames[] = {{"stop", "stop_sequences"},
-                                {"user", "metadata.user_id"},
-                                {"think", "thinking"},
-                                {"thinking_token_budget", "thinking.budget_tokens"},
-                                {"reasoning_effort", "output_config.effort"},
-                                {"response_format", "output_config.format"}};
+// Fields of chat requests, and what they are made of.
+constexpr FieldName kMessagesNames[] = {{"stop", "stop_sequences"},
+                                        {"user", "metadata.user_id"},
+                                        {"think", "thinking"},
+                                        {"thinking_token_budget", "thinking.budget_tokens"},
+                                        {"reasoning_effort", "output_config.effort"},
+                                        {"response_format", "output_config.format"}};
 
 }  // namespace
 
@@ -355,33 +345,15 @@ ApiResult<Json> chat_of_messages(const Json& body) {
     if (const Json* value = find_field(body, name)) chat[name] = *value;
   }
   if (const Json* stops = find_field(body, "stop_sequences")) chat["stop"] = *stops;
-  struct Reader {
-    const char* name;
-    ApiResult<void> (*read)(const Json& value, Json& chat);
-  };
-  constexpr Reader kReaders[] = {{"tools", read_tools},
-                                 {"tool_choice", read_tool_choice},
-                                 {"thinking", read_thinking},
-                                 {"output_config", read_output_config},
-                                 {"metadata", read_metadata}};
-  for (const Reader& reader : kReaders) {
-    if (const Json* value = find_field(body, reader.name)) TRY(reader.read(*value, chat));
-  }
+  constexpr MemberReader kReaders[] = {{"tools", read_tools},
+                                       {"tool_choice", read_tool_choice},
+                                       {"thinking", read_thinking},
+                                       {"output_config", read_output_config},
+                                       {"metadata", read_metadata}};
+  TRY(read_members(body, kReaders, chat));
   return chat;
 }
 
-ApiError named_as_in_messages(ApiError error) {
-  for (const FieldName& name : kNames) {
-    const bool is_member = error.param.starts_with(fmt::format("{}.", name.chat));
-    if (error.param != name.chat && !is_member) continue;
-    const std::string quoted = fmt::format("'{}'", error.param);
-    if (const size_t at = error.message.find(quoted); at != std::string::npos) {
-      error.message.replace(at, quoted.size(), fmt::format("'{}'", name.ours));
-    }
-    error.param = name.ours;
-    break;
-  }
-  return error;
-}
+ApiError named_as_in_messages(ApiError error) { return named_as(kMessagesNames, std::move(error)); }
 
 }  // namespace ruv

@@ -21,9 +21,7 @@ Json messages_usage(const AnswerUsage& usage) {
 }
 
 // A server-sent event with a name.
-std::string event(std::string_view name, const Json& data) {
-  return fmt::format("event: {}\ndata: {}\n\n", name, data.dump());
-}
+std::string event(std::string_view name, const Json& data) { return sse_event(name, data.dump()); }
 
 // A stream is a list of blocks, one open at a time; a piece of another kind closes it.
 class MessagesWriter final : public AnswerWriter {
@@ -78,7 +76,7 @@ class MessagesWriter final : public AnswerWriter {
   }
 
   std::string failure(const ApiError& error) override {
-    return fmt::format("event: error\ndata: {}\n\n", messages_error(error).body);
+    return sse_event("error", messages_error(error).body);
   }
 
   // Thinking comes first, calls last.

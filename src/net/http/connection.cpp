@@ -226,7 +226,7 @@ void Connection::identify(const HttpRequest& request) {
       fmt::format("X-Request-Id: {}\r\n{}", record_.id, server_.access.cors_headers(request));
 }
 
-// Nothing is computed where no caller asked for it.
+// A key pays for what its request used, however it ended.
 void Connection::report(int status, bool is_cut) {
   const RequestNotes& used = record_.notes;
   if (key_) {

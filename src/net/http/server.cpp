@@ -149,9 +149,7 @@ void TcpServer::wait_for_reload() {
   reload_signals_.async_wait([this](const error_code& error, int) {
     if (error || state_.stopping) return;
     ServerOptions& options = state_.options;
-    if (options.reload_keys) {
-      if (std::optional<ApiKeys> keys = options.reload_keys()) options.api_keys = std::move(*keys);
-    }
+    if (std::optional<ApiKeys> keys = options.reload_keys()) options.api_keys = std::move(*keys);
     wait_for_reload();
   });
 }
@@ -171,8 +169,10 @@ bool TcpServer::run() {
     signals_.async_wait([this](const error_code& error, int) {
       if (!error) begin_stop();
     });
-    reload_signals_.add(SIGHUP);
-    wait_for_reload();
+    if (state_.options.reload_keys) {
+      reload_signals_.add(SIGHUP);
+      wait_for_reload();
+    }
   }
   start_accepting();
   for (bool running = true; running;) {

@@ -1,5 +1,6 @@
 // What Ollama's clients send, as chat requests, raw prompts and texts for vectors. Names that
 // differ are listed here; values are checked by the readers of those requests.
+#include <algorithm>
 #include <array>
 #include <deque>
 

@@ -59,7 +59,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   };
 
   void make_writer();
-  void note_usage();
+  void note_usage(const AnswerUsage& sum);
   void note_part();
   Status submit_all();
   void receive(size_t index, const Event& event);
@@ -84,7 +84,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void cancel_all();
   bool write(std::string bytes);
   AnswerUsage usage() const;
-  std::string whole_answer() const;
+  std::string whole_answer(const AnswerUsage& sum) const;
 
   const OpenAiService& service_;
   MakeWriter make_writer_;
@@ -201,7 +201,7 @@ void AnswerJob::receive(size_t index, const Event& event) {
   if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
 }
 
-// How long tokens let wait for them.
+// The time since the tokens before.
 void AnswerJob::count_tokens(Work& work, const Event& event) const {
   if (event.ids.empty() || service_.metrics == nullptr) return;
   const Clock::time_point now = Clock::now();
@@ -409,13 +409,14 @@ void AnswerJob::close_choice(size_t index) {
 // Sends the whole answer, or the end of the stream.
 void AnswerJob::finish_all() {
   over_ = true;
-  note_usage();
-  if (!stream_) return reply_->send({.body = whole_answer()});
-  reply_->write_last(writer_->end(usage()));
+  const AnswerUsage sum = usage();
+  note_usage(sum);
+  if (!stream_) return reply_->send({.body = whole_answer(sum)});
+  reply_->write_last(writer_->end(sum));
 }
 
-void AnswerJob::note_usage() {
-  const AnswerUsage sum = usage();
+// For the log and the limits.
+void AnswerJob::note_usage(const AnswerUsage& sum) {
   RequestNotes& notes = reply_->notes();
   notes.finish = finish_name(works_.front());
   notes.n_prompt_tokens = sum.n_prompt_tokens;
@@ -487,10 +488,10 @@ AnswerUsage AnswerJob::usage() const {
 }
 
 // The body of an answer that is not streamed.
-std::string AnswerJob::whole_answer() const {
+std::string AnswerJob::whole_answer(const AnswerUsage& sum) const {
   std::vector<FinishedChoice> choices;
   for (size_t i = 0; i < works_.size(); ++i) choices.push_back(finished(i));
-  return writer_->whole(choices, usage());
+  return writer_->whole(choices, sum);
 }
 
 ApiResult<void> check_known(std::span<const Token> ids, int64_t n_vocab, const std::string& field) {

@@ -103,7 +103,8 @@ class AnswerWriter {
 
 using MakeWriter = std::function<std::unique_ptr<AnswerWriter>(AnswerHead)>;
 
-// One server-sent event: "data: …\n\n".
+// One server-sent event: "data: …\n\n", or with a name before it: "event: …\ndata: …\n\n".
 std::string sse_event(std::string_view text);
+std::string sse_event(std::string_view name, std::string_view text);
 
 }  // namespace ruv

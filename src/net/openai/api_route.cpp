@@ -1,5 +1,6 @@
 #include "net/openai/api_route.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace ruv {

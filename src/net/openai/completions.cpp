@@ -1,4 +1,6 @@
 // POST /v1/completions: raw prompts, the older form of the API.
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/utf8.h"
 #include "net/openai/answer.h"
@@ -74,7 +76,7 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   cut_prompt(service, request, ready);
   TRY(check_prompt(service, ready.ids, "prompt"));
   if (!request.echo) return ready;
-  if (!raw.is_ids) {
+  if (!raw.is_ids && ready.n_cut == 0) {
     ready.echo = raw.text;
     return ready;
   }
@@ -82,6 +84,16 @@ ApiResult<ReadyPrompt> ready_prompt(const OpenAiService& service, const RawPromp
   if (!text) return tl::unexpected(api_error(text.error(), "prompt"));
   ready.echo = service.text->valid_text(*text);
   return ready;
+}
+
+ApiResult<std::vector<ReadyPrompt>> plain_prompts(const ApiCall& call,
+                                                  const GenerateRequest& request) {
+  std::vector<ReadyPrompt> prompts;
+  for (const RawPrompt& raw : request.prompts) {
+    TRY(check_awaited(call.http));
+    prompts.push_back(TRY(ready_prompt(call.service, raw, request)));
+  }
+  return prompts;
 }
 
 // Prompts with a gap before the suffix. What ends a gap is not part of the answer.
@@ -119,13 +131,8 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
   TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));
-  std::vector<ReadyPrompt> prompts;
-  if (!request.suffix.empty()) prompts = TRY(gap_prompts(service, request));
-  for (const RawPrompt& raw : request.prompts) {
-    if (!request.suffix.empty()) break;
-    TRY(check_awaited(call.http));
-    prompts.push_back(TRY(ready_prompt(service, raw, request)));
-  }
+  std::vector<ReadyPrompt> prompts =
+      TRY(request.suffix.empty() ? plain_prompts(call, request) : gap_prompts(service, request));
   answer_request(service, std::move(make_writer), request, std::move(prompts), reply);
   return {};
 }

@@ -1,5 +1,6 @@
 #include "net/openai/fields.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/json.h"
@@ -362,6 +363,7 @@ std::span<const FieldRow> message_fields() { return kMessageFields; }
 // Numbers compare by value: 1 and 1.0 are one.
 bool is_neutral(const FieldRow& row, const Json& value) {
   if (value.is_null()) return true;
+  if (row.neutral == std::string_view("[]")) return false;
   const Json neutral = *parse_json(row.neutral, "neutral values");
   return std::ranges::find(neutral, value) != neutral.end();
 }

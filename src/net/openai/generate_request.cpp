@@ -371,8 +371,12 @@ ApiResult<void> read_suffix(const Json& body, GenerateRequest& request) {
     if (!prompt.is_ids) continue;
     return tl::unexpected(bad_request("suffix", "'suffix' needs prompts that are texts"));
   }
-  if (!request.params.token_healing) return {};
-  return tl::unexpected(bad_request("suffix", "'suffix' cannot be combined with 'token_healing'"));
+  const char* other = nullptr;
+  if (request.params.token_healing) other = "token_healing";
+  if (request.max_prompt_tokens != 0) other = "truncate_prompt_tokens";
+  if (other == nullptr) return {};
+  return tl::unexpected(
+      bad_request("suffix", fmt::format("'suffix' cannot be combined with '{}'", other)));
 }
 
 // The same for raw prompts.

@@ -185,12 +185,6 @@ class OpenAiWriter final : public AnswerWriter {
 
 }  // namespace
 
-uint64_t LogprobsText::n_bytes() const {
-  uint64_t n = 0;
-  for (const std::string& list : lists) n += list.size();
-  return n;
-}
-
 void write_extras(JsonWriter& out, const FinishedChoice* choice) {
   if (choice == nullptr) return;
   if (choice->stop_token >= 0) {
@@ -213,8 +207,6 @@ void write_extras(JsonWriter& out, const FinishedChoice* choice) {
   }
   out.end_array();
 }
-
-std::string sse_event(std::string_view text) { return fmt::format("data: {}\n\n", text); }
 
 MakeWriter openai_writer(const ChoiceShape& shape) {
   return

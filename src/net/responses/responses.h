@@ -24,7 +24,7 @@ Json input_items(const Json& body);
 // What a writer needs besides the answer.
 struct ResponseFrame {
   Json body = {};                             // the request's; members are repeated in the answer
-  Json chat = {};                             // the chat request that it became
+  Json messages = {};                         // the conversation up to the answer
   std::shared_ptr<ResponseStore> store = {};  // null: the answer is not kept
 };
 MakeWriter responses_writer(ResponseFrame frame);

@@ -1,6 +1,8 @@
 // What clients of the Responses API send, as chat requests.
+#include <algorithm>
 #include <array>
 
+#include "net/openai/translate.h"
 #include "net/responses/responses.h"
 
 namespace ruv {
@@ -64,15 +66,6 @@ constexpr FieldRow kFunctionToolRows[] = {
     {"description", kHonoured, ""}, {"parameters", kHonoured, ""},
     {"strict", kHonoured, ""},      {"defer_loading", kUnsupported, "", "[false]"}};
 
-// A member that must be a text.
-ApiResult<std::string> item_text(const Json& object, const char* name, const std::string& where) {
-  const std::string field = fmt::format("{}.{}", where, name);
-  const Json* value = find_field(object, name);
-  if (value == nullptr) return missing_field(field);
-  if (!value->is_string()) return wrong_type(field, "a string", *value);
-  return value->get<std::string>();
-}
-
 // A text, or a list of parts with one of these types, as content of a chat message.
 ApiResult<Json> part_list(const Json& content, std::initializer_list<std::string_view> types,
                           const std::string& where) {
@@ -82,14 +75,14 @@ ApiResult<Json> part_list(const Json& content, std::initializer_list<std::string
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string place = fmt::format("{}[{}]", where, i);
     if (!content[i].is_object()) return wrong_type(place, "an object", content[i]);
-    const std::string type = TRY(item_text(content[i], "type", place));
+    const std::string type = TRY(text_member(content[i], "type", place));
     if (std::ranges::find(types, type) == types.end()) {
       return tl::unexpected(bad_request(
           place + ".type", fmt::format("'{}.type' is '{}'; only text is supported", place, type),
           "unsupported_field"));
     }
     TRY(check_fields(content[i], kPartRows, place + "."));
-    parts.push_back(Json{{"type", "text"}, {"text", TRY(item_text(content[i], "text", place))}});
+    parts.push_back(Json{{"type", "text"}, {"text", TRY(text_member(content[i], "text", place))}});
   }
   return parts;
 }
@@ -123,7 +116,7 @@ class ItemReader {
   // A second text of the assistant begins a message of its own.
   ApiResult<void> add_message(const Json& item, const std::string& where) {
     TRY(check_fields(item, kItemRows, where + "."));
-    const std::string role = TRY(item_text(item, "role", where));
+    const std::string role = TRY(text_member(item, "role", where));
     const Json* content = find_field(item, "content");
     if (content == nullptr) return missing_field(where + ".content");
     Json parts =
@@ -144,9 +137,9 @@ class ItemReader {
   // Calls that follow each other belong to one message.
   ApiResult<void> add_call(const Json& item, const std::string& where) {
     TRY(check_fields(item, kCallItemRows, where + "."));
-    const std::string id = TRY(item_text(item, "call_id", where));
-    const std::string name = TRY(item_text(item, "name", where));
-    const std::string arguments = TRY(item_text(item, "arguments", where));
+    const std::string id = TRY(text_member(item, "call_id", where));
+    const std::string name = TRY(text_member(item, "name", where));
+    const std::string arguments = TRY(text_member(item, "arguments", where));
     answer_["tool_calls"].push_back(Json{{"id", id},
                                          {"type", "function"},
                                          {"function", {{"name", name}, {"arguments", arguments}}}});
@@ -160,7 +153,7 @@ class ItemReader {
     const Json* output = find_field(item, "output");
     if (output == nullptr) return missing_field(where + ".output");
     Json content = TRY(part_list(*output, {"input_text", "output_text"}, where + ".output"));
-    const std::string id = TRY(item_text(item, "call_id", where));
+    const std::string id = TRY(text_member(item, "call_id", where));
     messages_.push_back(
         Json{{"role", "tool"}, {"tool_call_id", id}, {"content", std::move(content)}});
     return {};
@@ -203,7 +196,7 @@ ApiResult<void> read_function_tools(const Json& tools, Json& chat) {
   for (size_t i = 0; i < tools.size(); ++i) {
     const std::string where = fmt::format("tools[{}]", i);
     if (!tools[i].is_object()) return wrong_type(where, "an object", tools[i]);
-    const std::string type = TRY(item_text(tools[i], "type", where));
+    const std::string type = TRY(text_member(tools[i], "type", where));
     if (type != "function") {
       return tl::unexpected(
           bad_request(where + ".type",
@@ -212,7 +205,7 @@ ApiResult<void> read_function_tools(const Json& tools, Json& chat) {
                       "unsupported_field"));
     }
     TRY(check_fields(tools[i], kFunctionToolRows, where + "."));
-    Json function = {{"name", TRY(item_text(tools[i], "name", where))}};
+    Json function = {{"name", TRY(text_member(tools[i], "name", where))}};
     for (const char* name : {"description", "parameters", "strict"}) {
       if (const Json* value = find_field(tools[i], name)) function[name] = *value;
     }
@@ -258,7 +251,7 @@ ApiResult<void> read_text(const Json& text, Json& chat) {
   if (format == nullptr) return {};
   if (!format->is_object()) return wrong_type("text.format", "an object", *format);
   TRY(check_fields(*format, kFormatRows, "text.format."));
-  const std::string type = TRY(item_text(*format, "type", "text.format"));
+  const std::string type = TRY(text_member(*format, "type", "text.format"));
   if (type != "json_schema") {
     chat["response_format"] = {{"type", type}};
     return {};
@@ -280,14 +273,11 @@ ApiResult<void> read_reasoning(const Json& reasoning, Json& chat) {
   return {};
 }
 
-// Names of chat requests and what they are made of.
-struct ResponsesName {
-  std::string_view chat, ours;
-};
-constexpr ResponsesName kResponsesNames[] = {{"max_tokens", "max_output_tokens"},
-                                             {"messages", "input"},
-                                             {"reasoning_effort", "reasoning.effort"},
-                                             {"response_format", "text.format"}};
+// Fields of chat requests, and what they are made of.
+constexpr FieldName kResponsesNames[] = {{"max_tokens", "max_output_tokens"},
+                                         {"messages", "input"},
+                                         {"reasoning_effort", "reasoning.effort"},
+                                         {"response_format", "text.format"}};
 
 }  // namespace
 
@@ -323,33 +313,16 @@ ApiResult<Json> chat_of_responses(const Json& body, const Json& before) {
     if (const Json* value = find_field(body, name)) chat[name] = *value;
   }
   if (const Json* most = find_field(body, "max_output_tokens")) chat["max_tokens"] = *most;
-  struct Reader {
-    const char* name;
-    ApiResult<void> (*read)(const Json& value, Json& chat);
-  };
-  constexpr Reader kReaders[] = {{"tools", read_function_tools},
-                                 {"tool_choice", read_choice},
-                                 {"text", read_text},
-                                 {"reasoning", read_reasoning}};
-  for (const Reader& one : kReaders) {
-    if (const Json* value = find_field(body, one.name)) TRY(one.read(*value, chat));
-  }
+  constexpr MemberReader kReaders[] = {{"tools", read_function_tools},
+                                       {"tool_choice", read_choice},
+                                       {"text", read_text},
+                                       {"reasoning", read_reasoning}};
+  TRY(read_members(body, kReaders, chat));
   return chat;
 }
 
 ApiError named_as_in_responses(ApiError error) {
-  for (const ResponsesName& name : kResponsesNames) {
-    const bool is_member = error.param.starts_with(fmt::format("{}.", name.chat)) ||
-                           error.param.starts_with(fmt::format("{}[", name.chat));
-    if (error.param != name.chat && !is_member) continue;
-    const std::string quoted = fmt::format("'{}'", error.param);
-    if (const size_t at = error.message.find(quoted); at != std::string::npos) {
-      error.message.replace(at, quoted.size(), fmt::format("'{}'", name.ours));
-    }
-    error.param = name.ours;
-    break;
-  }
-  return error;
+  return named_as(kResponsesNames, std::move(error));
 }
 
 }  // namespace ruv

@@ -22,24 +22,24 @@ ApiResult<Json> messages_before(const ApiCall& call) {
   return *parse_json(found->messages, "kept messages");
 }
 
-// The same request with the instructions before the conversation.
-ApiResult<Json> with_instructions(const Json& body, const Json& chat) {
+// Puts the instructions before the conversation.
+ApiResult<void> add_instructions(const Json& body, Json& chat) {
   const Json* instructions = find_field(body, "instructions");
-  if (instructions == nullptr) return chat;
+  if (instructions == nullptr) return {};
   if (!instructions->is_string()) return wrong_type("instructions", "a string", *instructions);
   Json messages = Json::array({Json{{"role", "system"}, {"content", *instructions}}});
   for (const Json& message : chat.at("messages")) messages.push_back(message);
-  Json whole = chat;
-  whole["messages"] = std::move(messages);
-  return whole;
+  chat["messages"] = std::move(messages);
+  return {};
 }
 
 // Instructions are for this answer alone and are not kept with the conversation.
 ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   ResponseFrame frame{.body = call.body};
-  frame.chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
+  Json chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
+  frame.messages = chat.at("messages");
   if (TRY(read_flag(call.body, "store", true))) frame.store = call.service.responses;
-  const Json chat = TRY(with_instructions(call.body, frame.chat));
+  TRY(add_instructions(call.body, chat));
   GenerateRequest request = TRY(read_chat_request(chat, call.service.usual));
   return answer_conversation(call, std::move(request), responses_writer(std::move(frame)), reply);
 }

@@ -156,7 +156,7 @@ class ResponsesWriter final : public AnswerWriter {
   std::string event(std::string_view type, Json data) {
     Json json = {{"type", type}, {"sequence_number", n_events_++}};
     json.update(data);
-    return fmt::format("event: {}\ndata: {}\n\n", type, json.dump());
+    return sse_event(type, json.dump());
   }
   std::string whole_event(const char* type, std::string_view status) {
     return event(type, {{"response", response(status)}});
@@ -242,7 +242,7 @@ class ResponsesWriter final : public AnswerWriter {
   // Before the client can ask for it.
   void keep() {
     if (frame_.store == nullptr) return;
-    Json messages = frame_.chat.at("messages");
+    Json messages = frame_.messages;
     messages.push_back(answer_message());
     frame_.store->put(id(), {.response = response(status()).dump(),
                              .input = input_items(frame_.body).dump(),
