@@ -143,8 +143,8 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
   return json;
 }
 
-// Replaces the whole conversation.
-ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+// Replaces the whole conversation. The session is free when this returns.
+ApiResult<Json> replace_session(const ApiCall& call) {
   const OpenAiService& service = call.service;
   const HttpRequest& http = call.http;
   SessionStore* const store = TRY(store_of(service));
@@ -163,7 +163,12 @@ ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& r
   set_session_messages(session, conversation.messages);
   TRY(check_size(session));
   TRY(answered(store->save(hold, session)));
-  send_response(reply, {.body = info_json(session.info).dump()});
+  return info_json(session.info);
+}
+
+ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const Json json = TRY(replace_session(call));
+  send_response(reply, {.body = json.dump()});
   return {};
 }
 
